@@ -1,0 +1,120 @@
+# alignd: `make run` builds and serves the shipped models, `make test` builds and tests. Both install missing packages first.
+# Variables: CC, CXX, BUILD (build folder), WERROR=1, SANITIZE=address,undefined or thread, MODELS, LISTEN, PREFIX, DESTDIR.
+
+VERSION := 0.1.0
+CC      ?= gcc
+CXX     ?= g++
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+ifeq ($(origin CXX),default)
+CXX := g++
+endif
+PYTHON  ?= /usr/bin/python3
+PREFIX  ?= /usr/local
+LISTEN  ?= 127.0.0.1:8080
+MODELS  ?= $(patsubst %/config.json,%,$(wildcard weights/*/config.json))
+BUILD   ?= build
+
+PACKAGES      := gcc g++ make pkg-config libmicrohttpd-dev libjansson-dev libopenblas-dev libsentencepiece-dev libicu-dev
+TEST_PACKAGES := $(PACKAGES) check libcurl4-openssl-dev
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Wcast-qual -Wwrite-strings -Wformat=2 $(if $(WERROR),-Werror)
+C_WARNINGS := $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes
+OPTIMIZE ?= -O2
+HARDEN   := -fPIE -fstack-protector-strong $(if $(SANITIZE),,-D_FORTIFY_SOURCE=2)
+SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+COMMON   := $(OPTIMIZE) -g -MMD -MP -I. -DALIGND_VERSION='"$(VERSION)"' $(HARDEN) $(SANITIZER)
+# _GNU_SOURCE: POSIX threads and clocks, accept4 and pipe2; the language itself stays C11
+CFLAGS_ALL   = -std=c11 -D_GNU_SOURCE $(COMMON) $(C_WARNINGS) $(CFLAGS)
+CXXFLAGS_ALL = -std=c++17 $(COMMON) $(WARNINGS) $(CXXFLAGS)
+LDFLAGS_ALL  = -pie -Wl,-z,relro,-z,now $(SANITIZER) $(LDFLAGS)
+LIBS = -lmicrohttpd -ljansson -lopenblas -lsentencepiece -licuuc -lstdc++ -lpthread -lm
+
+MODEL_OBJECTS  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out model/kernels.c,$(wildcard model/*.c))) $(BUILD)/model/sentencepiece.o
+SERVER_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c))
+TEST_OBJECTS   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
+
+# model/kernels.c is compiled once per instruction set; the processor chooses at run time. Products and sums may fuse there.
+KERNELS := generic
+ifneq (,$(findstring x86_64,$(shell $(CC) -dumpmachine)))
+KERNELS += v3 v4
+endif
+KERNEL_FLAGS_v3 := -march=x86-64-v3
+KERNEL_FLAGS_v4 := -march=x86-64-v4 -mprefer-vector-width=512
+MODEL_OBJECTS += $(KERNELS:%=$(BUILD)/model/kernels-%.o)
+
+MAKEFLAGS += --no-builtin-rules
+.PHONY: all run test check-http check-python asan tsan bench format format-check layers install clean deps deps-test
+all: $(BUILD)/alignd
+
+run: deps
+	@$(MAKE) --no-print-directory all
+	$(BUILD)/alignd $(foreach model,$(MODELS),--model $(model)) --listen $(LISTEN)
+
+test: deps-test
+	@$(MAKE) --no-print-directory $(BUILD)/tests/run $(BUILD)/alignd
+	$(BUILD)/tests/run
+
+check-http: deps-test
+	@$(MAKE) --no-print-directory $(BUILD)/alignd $(BUILD)/tests/http/run
+	$(BUILD)/tests/http/run $(BUILD)/alignd
+
+check-python:
+	$(PYTHON) -m pytest -q tests
+
+# Sanitizers have build folders of their own and run both the unit and the HTTP tests.
+asan:
+	ASAN_OPTIONS=detect_leaks=1 $(MAKE) BUILD=build/asan SANITIZE=address,undefined OPTIMIZE=-O1 test check-http
+tsan:
+	TSAN_OPTIONS=halt_on_error=1 $(MAKE) BUILD=build/tsan SANITIZE=thread OPTIMIZE=-O1 test check-http
+
+$(BUILD)/alignd: $(MODEL_OBJECTS) $(SERVER_OBJECTS)
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+
+# main.o holds the daemon's main(): everything else of the server is under test.
+$(BUILD)/tests/run: $(MODEL_OBJECTS) $(filter-out $(BUILD)/server/main.o,$(SERVER_OBJECTS)) $(TEST_OBJECTS)
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcheck_pic -lsubunit -lrt
+
+$(BUILD)/tests/http/run: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/http/*.c))
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcurl -ljansson -lcheck_pic -lsubunit -lrt -lpthread -lm
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -c -o $@ $<
+
+$(BUILD)/%.o: %.cc
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS_ALL) -c -o $@ $<
+
+$(BUILD)/model/kernels-%.o: model/kernels.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -O3 -ffp-contract=fast $(KERNEL_FLAGS_$*) -DKERNELS=$* -c -o $@ $<
+
+# Installs with apt what is not there yet; needs root or sudo only then.
+INSTALL_MISSING = missing=$$(for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' || echo $$p; done); \
+	[ -z "$$missing" ] || { sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $$missing; }
+deps:
+	@$(call INSTALL_MISSING,$(PACKAGES))
+deps-test:
+	@$(call INSTALL_MISSING,$(TEST_PACKAGES))
+
+SOURCES := $(wildcard model/*.[ch] model/*.cc server/*.[ch] tests/*.[ch] tests/*/*.[ch])
+format:
+	clang-format -i $(SOURCES)
+format-check:
+	clang-format --dry-run -Werror $(SOURCES)
+
+layers:
+	@sh tests/layers.sh
+
+install: all
+	install -D -m 755 $(BUILD)/alignd $(DESTDIR)$(PREFIX)/bin/alignd
+	@for model in $(MODELS); do install -d $(DESTDIR)$(PREFIX)/share/alignd/$$(basename $$model); \
+	  install -m 644 $$model/* $(DESTDIR)$(PREFIX)/share/alignd/$$(basename $$model)/; done
+
+clean:
+	rm -rf build
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,40 @@
+/* Bump allocation: many small objects, one free. Blocks grow on demand; marks give stack discipline.
+ * Not thread-safe: one arena belongs to one owner at a time. */
+#ifndef ALIGND_ARENA_H
+#define ALIGND_ARENA_H
+
+#include <stddef.h>
+
+struct arena_block;
+
+struct arena {
+    struct arena_block *first, *last; /* blocks in use run from first to last; those behind last are kept for reuse */
+    size_t block_bytes;               /* the least a new block holds */
+};
+
+struct arena_mark {
+    struct arena_block *block;
+    size_t used;
+};
+
+/* An empty arena; allocates nothing yet. block_bytes: the size of a block, e.g. 64 KiB. */
+void arena_init(struct arena *arena, size_t block_bytes);
+/* Frees every block; the arena is empty and usable again. NULL allowed. */
+void arena_done(struct arena *arena);
+
+/* count x size bytes, aligned to 64, not cleared. NULL when memory is out or the product overflows. count or size 0: a valid, unusable pointer. */
+void *arena_alloc(struct arena *arena, size_t count, size_t size);
+/* The same, cleared. */
+void *arena_zalloc(struct arena *arena, size_t count, size_t size);
+/* A NUL-terminated copy of length bytes. */
+char *arena_copy(struct arena *arena, const char *text, size_t length);
+
+/* Everything allocated after the mark is given back by release; the blocks stay. */
+struct arena_mark arena_mark(const struct arena *arena);
+void arena_release(struct arena *arena, struct arena_mark mark);
+/* Gives back everything; the blocks stay. */
+void arena_reset(struct arena *arena);
+/* Bytes held in blocks, used or not. */
+size_t arena_bytes(const struct arena *arena);
+
+#endif

@@ -1,0 +1,58 @@
+#include "model/cell.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void step_gru(const struct kernels *kernels, const float *x, const float *u, float *state, size_t hidden) {
+    kernels->gru(x, u, state, hidden);
+}
+
+static void step_lstm(const struct kernels *kernels, const float *x, const float *u, float *state, size_t hidden) {
+    kernels->lstm(x, u, state, state + hidden, hidden);
+}
+
+static const struct cell_kind kinds[] = {
+    {"gru", 3, 1, step_gru},   /* Cho et al. 2014, PyTorch's formulas */
+    {"lstm", 4, 2, step_lstm}, /* Hochreiter and Schmidhuber 1997 with forget gates; state [h; c] */
+};
+
+const struct cell_kind *cell_kind_find(const char *name) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].name, name) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+static int load_half(struct linear *linear, const char *prefix, const char *half, size_t out, size_t in, struct weights *weights,
+                     const struct kernels *kernels, struct error *err) {
+    char name[128];
+    snprintf(name, sizeof name, "%sbias_%s", prefix, half);
+    const float *bias = weights_get(weights, name, out, 1, err);
+    snprintf(name, sizeof name, "%sweight_%s", prefix, half);
+    const float *weight = weights_get(weights, name, out, in, err);
+    return bias ? linear_init(linear, weight, bias, out, in, kernels, err) : -1;
+}
+
+int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefix, size_t in, size_t hidden,
+              struct weights *weights, const struct kernels *kernels, struct error *err) {
+    *cell = (struct cell){.kind = kind, .hidden = hidden};
+    if (load_half(&cell->input, prefix, "input", kind->gates * hidden, in, weights, kernels, err) == 0 &&
+        load_half(&cell->state, prefix, "state", kind->gates * hidden, hidden, weights, kernels, err) == 0)
+        return 0;
+    cell_done(cell);
+    return -1;
+}
+
+void cell_done(struct cell *cell) {
+    linear_done(&cell->input);
+    linear_done(&cell->state);
+}
+
+void cell_step(const struct cell *cell, const float *gates_x, const size_t *x_rows, size_t rows, float *states, size_t ld,
+               float *scratch) {
+    size_t gates = cell->input.out;
+    linear_apply(&cell->state, states, ld, rows, scratch, gates);
+    for (size_t r = 0; r < rows; r++)
+        cell->kind->step(cell->state.kernels, gates_x + (x_rows ? x_rows[r] : r) * gates, scratch + r * gates, states + r * ld,
+                         cell->hidden);
+}

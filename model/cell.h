@@ -1,0 +1,36 @@
+/* Recurrent cells: one table. A new cell is one row here and one in weights/model.py. */
+#ifndef ALIGND_CELL_H
+#define ALIGND_CELL_H
+
+#include "matrix.h"
+#include "weights.h"
+
+/* gates: blocks of H in the products with the input and the state. states: vectors of H kept from step to step, h first.
+ * step: one row: x, u [gates * H] hold W x + b and U h + b; state [states * H] is updated. */
+struct cell_kind {
+    const char *name;
+    size_t gates, states;
+    void (*step)(const struct kernels *kernels, const float *x, const float *u, float *state, size_t hidden);
+};
+
+/* NULL if the table has no such row. */
+const struct cell_kind *cell_kind_find(const char *name);
+
+/* One layer, one direction. */
+struct cell {
+    const struct cell_kind *kind;
+    size_t hidden;
+    struct linear input, state; /* [gates * H, in], [gates * H, H], each with its bias (PyTorch's two) */
+};
+
+/* Loads PREFIXweight_input, weight_state, bias_input, bias_state. */
+int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefix, size_t in, size_t hidden,
+              struct weights *weights, const struct kernels *kernels, struct error *err);
+void cell_done(struct cell *cell);
+
+/* rows steps at once. gates_x: for each row r the product of cell->input with its input, at gates_x + x_rows[r] * G (x_rows NULL: row r),
+ * G = gates * H. states: row r's state at states + r * ld, h first. scratch [rows, G]. */
+void cell_step(const struct cell *cell, const float *gates_x, const size_t *x_rows, size_t rows, float *states, size_t ld,
+               float *scratch);
+
+#endif

@@ -1,0 +1,320 @@
+#include "config.h"
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The file as it is read, before names of choices become values. */
+struct raw_config {
+    size_t format;
+    char initial_state[CONFIG_NAME_BYTES], first_input[CONFIG_NAME_BYTES];
+    struct model_config config;
+};
+
+enum presence { OPTIONAL, REQUIRED };
+
+/* One key. Its path is what messages begin with; names or least and most are what it may hold (names NULL: any string). */
+struct key {
+    const char *path;
+    int (*read)(const struct key *key, const json_t *value, void *field, struct error *err);
+    enum presence presence;
+    size_t offset; /* of the field in struct raw_config */
+    const char *names;
+    double least, most;
+};
+
+struct section {
+    const char *name; /* "" for the keys at the top */
+    const struct key *keys;
+    size_t count;
+};
+
+/* True if the list "one, two, three" has this name. */
+static bool listed(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (;;) {
+        size_t entry = strcspn(list, ",");
+        if (entry == length && memcmp(list, name, length) == 0)
+            return true;
+        if (list[entry] == '\0')
+            return false;
+        list += entry + strlen(", ");
+    }
+}
+
+/* field: char [CONFIG_NAME_BYTES] */
+static int read_string(const struct key *key, const json_t *value, void *field, struct error *err) {
+    const char *string = json_string_value(value);
+    if (string == NULL)
+        return error_set(err, ERROR_FORMAT, "%s: must be of type string", key->path);
+    if (key->names != NULL && !listed(key->names, string))
+        return error_set(err, ERROR_FORMAT, "%s: must be one of %s, got %s", key->path, key->names, string);
+    if (strlen(string) >= CONFIG_NAME_BYTES)
+        return error_set(err, ERROR_FORMAT, "%s: must be shorter than %d bytes", key->path, CONFIG_NAME_BYTES);
+    memcpy(field, string, strlen(string) + 1);
+    return 0;
+}
+
+/* field: char [CONFIG_NAME_BYTES]. A model folder is whole in itself: its files cannot lie elsewhere. */
+static int read_file_name(const struct key *key, const json_t *value, void *field, struct error *err) {
+    if (read_string(key, value, field, err) != 0)
+        return -1;
+    const char *name = field;
+    if (*name == '\0' || strchr(name, '/') != NULL || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return error_set(err, ERROR_FORMAT, "%s: must be the name of a file in the model folder, got %s", key->path, name);
+    return 0;
+}
+
+/* field: bool */
+static int read_boolean(const struct key *key, const json_t *value, void *field, struct error *err) {
+    if (!json_is_boolean(value))
+        return error_set(err, ERROR_FORMAT, "%s: must be of type boolean", key->path);
+    *(bool *)field = json_is_true(value);
+    return 0;
+}
+
+/* %.15g shows the integers in full, and decimal fractions without the digits of their binary form. */
+static int check_range(const struct key *key, double value, struct error *err) {
+    if (value >= key->least && value <= key->most)
+        return 0;
+    return error_set(err, ERROR_FORMAT, "%s: must be between %.15g and %.15g, got %.15g", key->path, key->least, key->most, value);
+}
+
+/* field: size_t; no range begins below 0 */
+static int read_integer(const struct key *key, const json_t *value, void *field, struct error *err) {
+    if (!json_is_integer(value))
+        return error_set(err, ERROR_FORMAT, "%s: must be of type integer", key->path);
+    if (check_range(key, json_number_value(value), err) != 0)
+        return -1;
+    *(size_t *)field = (size_t)json_integer_value(value);
+    return 0;
+}
+
+/* field: double */
+static int read_number(const struct key *key, const json_t *value, void *field, struct error *err) {
+    if (!json_is_number(value))
+        return error_set(err, ERROR_FORMAT, "%s: must be of type number", key->path);
+    *(double *)field = json_number_value(value);
+    return check_range(key, json_number_value(value), err);
+}
+
+static const struct raw_config DEFAULTS = {
+    .initial_state = "last",
+    .first_input = "bos",
+    .config =
+        {
+            .task = "translation",
+            .tokenizer = {.type = "sentencepiece", .source = "source.spm", .target = "target.spm"},
+            .encoder = {.type = "recurrent", .layers = 1, .bidirectional = true, .eos = true},
+            .decoder = {.layers = 1, .readout = "attentional"},
+            .output = {.type = "vocabulary"},
+            .limits = {.max_source_tokens = 100, .max_target_ratio = 3.0},
+        },
+};
+
+#define AT(member) offsetof(struct raw_config, member)
+#define CELLS      "gru, lstm"
+
+static const struct key top[] = {
+    {"format", read_integer, REQUIRED, AT(format), NULL, 1, 1},
+    {"name", read_string, REQUIRED, AT(config.name), NULL, 0, 0},
+    {"source", read_string, REQUIRED, AT(config.source), NULL, 0, 0},
+    {"target", read_string, REQUIRED, AT(config.target), NULL, 0, 0},
+    {"task", read_string, OPTIONAL, AT(config.task), "translation", 0, 0},
+};
+
+static const struct key encoder[] = {
+    {"encoder.type", read_string, OPTIONAL, AT(config.encoder.type), "recurrent", 0, 0},
+    {"encoder.cell", read_string, REQUIRED, AT(config.encoder.cell), CELLS, 0, 0},
+    {"encoder.layers", read_integer, OPTIONAL, AT(config.encoder.layers), NULL, 1, CONFIG_MAX_LAYERS},
+    {"encoder.bidirectional", read_boolean, OPTIONAL, AT(config.encoder.bidirectional), NULL, 0, 0},
+    {"encoder.embedding", read_integer, REQUIRED, AT(config.encoder.embedding), NULL, 1, 65536},
+    {"encoder.hidden", read_integer, REQUIRED, AT(config.encoder.hidden), NULL, 1, 65536},
+    {"encoder.eos", read_boolean, OPTIONAL, AT(config.encoder.eos), NULL, 0, 0},
+};
+
+static const struct key attention[] = {
+    {"attention.score", read_string, REQUIRED, AT(config.attention.score), "dot, general, additive", 0, 0},
+    {"attention.size", read_integer, OPTIONAL, AT(config.attention.size), NULL, 0, 65536},
+};
+
+static const struct key decoder[] = {
+    {"decoder.style", read_string, REQUIRED, AT(config.decoder.style), "luong, conditional", 0, 0},
+    {"decoder.cell", read_string, REQUIRED, AT(config.decoder.cell), CELLS, 0, 0},
+    {"decoder.layers", read_integer, OPTIONAL, AT(config.decoder.layers), NULL, 1, CONFIG_MAX_LAYERS},
+    {"decoder.embedding", read_integer, REQUIRED, AT(config.decoder.embedding), NULL, 1, 65536},
+    {"decoder.hidden", read_integer, REQUIRED, AT(config.decoder.hidden), NULL, 1, 65536},
+    {"decoder.input_feeding", read_boolean, OPTIONAL, AT(config.decoder.input_feeding), NULL, 0, 0},
+    {"decoder.initial_state", read_string, OPTIONAL, AT(initial_state), "zero, last, mean", 0, 0},
+    {"decoder.initial_projection", read_boolean, OPTIONAL, AT(config.decoder.initial_projection), NULL, 0, 0},
+    {"decoder.readout", read_string, OPTIONAL, AT(config.decoder.readout), "attentional, tanh, concat", 0, 0},
+    {"decoder.readout_size", read_integer, OPTIONAL, AT(config.decoder.readout_size), NULL, 0, 65536},
+    {"decoder.first_input", read_string, OPTIONAL, AT(first_input), "bos, zero", 0, 0},
+};
+
+static const struct key output[] = {
+    {"output.type", read_string, OPTIONAL, AT(config.output.type), "vocabulary", 0, 0},
+    {"output.tied", read_boolean, OPTIONAL, AT(config.output.tied), NULL, 0, 0},
+};
+
+static const struct key tokenizer[] = {
+    {"tokenizer.type", read_string, OPTIONAL, AT(config.tokenizer.type), "sentencepiece", 0, 0},
+    {"tokenizer.source", read_file_name, OPTIONAL, AT(config.tokenizer.source), NULL, 0, 0},
+    {"tokenizer.target", read_file_name, OPTIONAL, AT(config.tokenizer.target), NULL, 0, 0},
+};
+
+static const struct key limits[] = {
+    {"limits.max_source_tokens", read_integer, OPTIONAL, AT(config.limits.max_source_tokens), NULL, 1, 1000},
+    {"limits.max_target_ratio", read_number, OPTIONAL, AT(config.limits.max_target_ratio), NULL, 0.1, 20},
+};
+
+#define KEYS(keys) keys, sizeof(keys) / sizeof *(keys)
+
+static const struct section sections[] = {
+    {"", KEYS(top)},          {"encoder", KEYS(encoder)},     {"attention", KEYS(attention)}, {"decoder", KEYS(decoder)},
+    {"output", KEYS(output)}, {"tokenizer", KEYS(tokenizer)}, {"limits", KEYS(limits)},
+};
+
+enum { SECTION_COUNT = sizeof sections / sizeof *sections };
+
+/* The key's name within its section. */
+static const char *key_name(const struct key *key) {
+    const char *dot = strchr(key->path, '.');
+    return dot != NULL ? dot + 1 : key->path;
+}
+
+/* The other sections are known at the top as well. */
+static bool known(const struct section *section, const char *name) {
+    for (size_t i = 0; i < section->count; i++) {
+        if (strcmp(key_name(&section->keys[i]), name) == 0)
+            return true;
+    }
+    for (size_t i = 1; section == sections && i < SECTION_COUNT; i++) {
+        if (strcmp(sections[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* object NULL: the section is not there, so all of its keys are missing. */
+static int read_section(const struct section *section, json_t *object, struct raw_config *raw, struct error *err) {
+    const char *name;
+    json_t *value;
+    json_object_foreach(object, name, value) {
+        if (!known(section, name))
+            return error_set(err, ERROR_FORMAT, "%s%s%s: unknown key", section->name, section == sections ? "" : ".", name);
+    }
+    for (size_t i = 0; i < section->count; i++) {
+        const struct key *key = &section->keys[i];
+        value = json_object_get(object, key_name(key));
+        if (value == NULL && key->presence == REQUIRED)
+            return error_set(err, ERROR_FORMAT, "%s: missing", key->path);
+        if (value != NULL && key->read(key, value, (char *)raw + key->offset, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_sections(json_t *root, struct raw_config *raw, struct error *err) {
+    if (!json_is_object(root))
+        return error_set(err, ERROR_FORMAT, "config: must be an object");
+    if (read_section(&sections[0], root, raw, err) != 0)
+        return -1;
+    for (size_t i = 1; i < SECTION_COUNT; i++) {
+        json_t *object = json_object_get(root, sections[i].name);
+        if (object != NULL && !json_is_object(object))
+            return error_set(err, ERROR_FORMAT, "%s: must be an object", sections[i].name);
+        if (read_section(&sections[i], object, raw, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static enum initial_state find_initial_state(const char *name) {
+    if (strcmp(name, "zero") == 0)
+        return INITIAL_ZERO;
+    return strcmp(name, "last") == 0 ? INITIAL_LAST : INITIAL_MEAN;
+}
+
+/* What no single key can tell: combinations that cannot be built, here and in the two functions below. */
+static int check_attention(const struct model_config *config, struct error *err) {
+    const struct attention_config *attend = &config->attention;
+    size_t annotation = config_annotation_size(config), hidden = config->decoder.hidden;
+    if (strcmp(attend->score, "dot") == 0 && annotation != hidden)
+        return error_set(err, ERROR_FORMAT, "attention.score: dot needs annotations (%zu) as large as decoder.hidden (%zu)",
+                         annotation, hidden);
+    if ((strcmp(attend->score, "additive") == 0) != (attend->size > 0))
+        return error_set(err, ERROR_FORMAT, "attention.size: belongs to the additive score, and only there");
+    return 0;
+}
+
+static int check_readout(const struct model_config *config, struct error *err) {
+    const struct decoder_config *dec = &config->decoder;
+    bool attentional = strcmp(dec->readout, "attentional") == 0, concat = strcmp(dec->readout, "concat") == 0;
+    if (dec->input_feeding && !(attentional && strcmp(dec->style, "luong") == 0))
+        return error_set(err, ERROR_FORMAT, "decoder.input_feeding: needs style luong and readout attentional");
+    if (concat != (dec->readout_size == 0))
+        return error_set(err, ERROR_FORMAT, "decoder.readout_size: every readout but concat needs one");
+    if (config->output.tied && config_readout_size(config) != dec->embedding)
+        return error_set(err, ERROR_FORMAT, "output.tied: the readout must be as large as decoder.embedding");
+    return 0;
+}
+
+static int check_initial_state(const struct model_config *config, struct error *err) {
+    const struct decoder_config *dec = &config->decoder;
+    bool alike = dec->layers == config->encoder.layers && strcmp(dec->cell, config->encoder.cell) == 0;
+    const char *reason = NULL;
+    if (dec->initial_projection)
+        reason = dec->initial_state == INITIAL_ZERO ? "a zero state has nothing to project" : NULL;
+    else if (dec->initial_state != INITIAL_ZERO && config_annotation_size(config) != dec->hidden)
+        reason = "without one, annotations must be as large as decoder.hidden";
+    else if (dec->initial_state == INITIAL_LAST && !alike)
+        reason = "without one, encoder and decoder need the same cell and number of layers";
+    return reason == NULL ? 0 : error_set(err, ERROR_FORMAT, "decoder.initial_projection: %s", reason);
+}
+
+/* The JSON of the file; NULL with err set. */
+static json_t *load_json(const char *path, struct error *err) {
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        error_set(err, ERROR_FILE, "cannot open %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    json_error_t problem;
+    json_t *root = json_loadf(file, JSON_REJECT_DUPLICATES, &problem);
+    if (root == NULL && ferror(file))
+        error_set(err, ERROR_FILE, "cannot read %s", path);
+    else if (root == NULL && json_error_code(&problem) == json_error_out_of_memory)
+        error_memory(err);
+    else if (root == NULL)
+        error_set(err, ERROR_FORMAT, "line %d, column %d: %s", problem.line, problem.column, problem.text);
+    fclose(file);
+    return root;
+}
+
+int config_read(const char *path, struct model_config *config, struct error *err) {
+    json_t *root = load_json(path, err);
+    if (root == NULL)
+        return -1;
+    struct raw_config raw = DEFAULTS;
+    int result = read_sections(root, &raw, err);
+    json_decref(root);
+    if (result != 0)
+        return -1;
+    raw.config.decoder.initial_state = find_initial_state(raw.initial_state);
+    raw.config.decoder.first_zero = strcmp(raw.first_input, "zero") == 0;
+    if (check_attention(&raw.config, err) != 0 || check_readout(&raw.config, err) != 0 ||
+        check_initial_state(&raw.config, err) != 0)
+        return -1;
+    *config = raw.config;
+    return 0;
+}
+
+size_t config_annotation_size(const struct model_config *config) {
+    return config->encoder.hidden * (config->encoder.bidirectional ? 2 : 1);
+}
+
+size_t config_readout_size(const struct model_config *config) {
+    bool concat = strcmp(config->decoder.readout, "concat") == 0;
+    return concat ? config_annotation_size(config) + config->decoder.hidden : config->decoder.readout_size;
+}

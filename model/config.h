@@ -1,0 +1,61 @@
+/* config.json of a model folder -> struct model_config, every key checked. Unknown keys are errors; the message begins with the key
+ * ("decoder.readout_size: ..."). The same rules as weights/config.py. */
+#ifndef ALIGND_CONFIG_H
+#define ALIGND_CONFIG_H
+
+#include "error.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CONFIG_NAME_BYTES = 64, CONFIG_MAX_LAYERS = 16 };
+
+/* Names of table rows (cells, scores, styles, readouts) stay strings: the table's own module finds the row. */
+struct encoder_config {
+    char type[CONFIG_NAME_BYTES], cell[CONFIG_NAME_BYTES];
+    size_t layers, embedding, hidden;
+    bool bidirectional;
+    bool eos; /* the encoder reads </s> at the end of a sentence */
+};
+
+struct attention_config {
+    char score[CONFIG_NAME_BYTES];
+    size_t size; /* A; 0 where the score has none of its own */
+};
+
+enum initial_state { INITIAL_ZERO, INITIAL_LAST, INITIAL_MEAN };
+
+struct decoder_config {
+    char style[CONFIG_NAME_BYTES], cell[CONFIG_NAME_BYTES], readout[CONFIG_NAME_BYTES];
+    size_t layers, embedding, hidden, readout_size;
+    bool input_feeding, initial_projection;
+    bool first_zero; /* first_input: "zero" rather than "bos" */
+    enum initial_state initial_state;
+};
+
+struct model_config {
+    char name[CONFIG_NAME_BYTES], source[CONFIG_NAME_BYTES], target[CONFIG_NAME_BYTES], task[CONFIG_NAME_BYTES];
+    struct {
+        char type[CONFIG_NAME_BYTES], source[CONFIG_NAME_BYTES], target[CONFIG_NAME_BYTES];
+    } tokenizer; /* kind, and the file names within the folder (no '/') */
+    struct encoder_config encoder;
+    struct attention_config attention;
+    struct decoder_config decoder;
+    struct {
+        char type[CONFIG_NAME_BYTES];
+        bool tied; /* the output matrix is the target embedding */
+    } output;
+    struct {
+        size_t max_source_tokens;
+        double max_target_ratio; /* target tokens per source token, at most */
+    } limits;
+};
+
+/* Reads and checks the file. -1 with ERROR_FILE or ERROR_FORMAT; config untouched then. */
+int config_read(const char *path, struct model_config *config, struct error *err);
+
+/* D, the size of one annotation: hidden, twice that if bidirectional. */
+size_t config_annotation_size(const struct model_config *config);
+/* O, the size of what the output layer reads. */
+size_t config_readout_size(const struct model_config *config);
+
+#endif

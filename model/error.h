@@ -1,0 +1,25 @@
+/* A code and a message. The first error wins; every function that takes a struct error accepts NULL. */
+#ifndef ALIGND_ERROR_H
+#define ALIGND_ERROR_H
+
+enum error_code {
+    ERROR_NONE = 0,
+    ERROR_INPUT,  /* the caller's text or options cannot be used */
+    ERROR_LENGTH, /* the caller's text is longer than the model takes */
+    ERROR_FILE,   /* a file cannot be opened or read */
+    ERROR_FORMAT, /* a file's content is not what its format says */
+    ERROR_MEMORY, /* an allocation failed */
+};
+
+struct error {
+    enum error_code code;
+    char message[256];
+};
+
+/* Formats the message unless err already holds one. Returns -1, so that `return error_set(...)` reads well. */
+__attribute__((format(printf, 3, 4))) int error_set(struct error *err, enum error_code code, const char *format, ...);
+
+/* error_set with ERROR_MEMORY and the message "out of memory". */
+int error_memory(struct error *err);
+
+#endif

@@ -1,0 +1,25 @@
+#include "model/output.h"
+
+int output_init(struct output *output, const struct model_config *config, size_t vocabulary, const float *embedding,
+                struct weights *weights, const struct kernels *kernels, struct error *err) {
+    size_t size = config_readout_size(config);
+    *output = (struct output){0};
+    const float *bias = weights_get(weights, "output.bias", vocabulary, 1, err);
+    const float *weight = config->output.tied ? embedding : weights_get(weights, "output.weight", vocabulary, size, err);
+    return bias ? linear_init(&output->linear, weight, bias, vocabulary, size, kernels, err) : -1;
+}
+
+void output_done(struct output *output) {
+    linear_done(&output->linear);
+}
+
+void output_run(const struct output *output, const float *readouts, size_t rows, float *logits,
+                struct distribution *distributions) {
+    size_t vocabulary = output->linear.out;
+    linear_apply(&output->linear, readouts, output->linear.in, rows, logits, vocabulary);
+    for (size_t r = 0; r < rows; r++) {
+        struct row_sums sums = output->linear.kernels->sums(logits + r * vocabulary, vocabulary);
+        distributions[r] = (struct distribution){
+            .logits = logits + r * vocabulary, .log_sum = sums.log_sum, .entropy = sums.entropy, .size = vocabulary};
+    }
+}

@@ -1,0 +1,27 @@
+/* SentencePiece behind C functions: the row "sentencepiece" of the table in tokenizer.c. Implemented in sentencepiece.cc, the only C++
+ * of this program; no exception leaves it. A model is immutable after opening: thread-safe. */
+#ifndef ALIGND_SENTENCEPIECE_H
+#define ALIGND_SENTENCEPIECE_H
+
+#include "arena.h"
+#include "error.h"
+#include "tokenizer.h"
+#include <stddef.h>
+
+/* Reads and checks the file. NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
+void *sentencepiece_open(const char *path, struct error *err);
+void sentencepiece_free(void *model);
+
+size_t sentencepiece_size(const void *model);
+int sentencepiece_unknown(const void *model); /* -1: there is none; so for the next two */
+int sentencepiece_begin(const void *model);
+int sentencepiece_end(const void *model);
+const char *sentencepiece_piece(const void *model, int id); /* id: 0..size-1 */
+
+/* As in tokenizer.h, but the offsets are the library's: a token has the white space before it as well. length: at most INT_MAX. */
+int sentencepiece_encode(const void *model, const char *text, size_t length, struct arena *arena, struct token **tokens,
+                         size_t *count, struct error *err);
+int sentencepiece_decode(const void *model, const int *ids, size_t count, struct arena *arena, char **text, struct token **tokens,
+                         struct error *err);
+
+#endif

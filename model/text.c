@@ -1,0 +1,196 @@
+#include "text.h"
+#include "character.h"
+#include "translator.h"
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+#include <unicode/uchar.h>
+
+enum { SCRATCH_BLOCK_BYTES = 1 << 16 };
+
+bool text_valid_utf8(const char *text, size_t length) {
+    for (size_t next = 0; next < length;)
+        if (character_next(text, length, &next) < 0)
+            return false;
+    return true;
+}
+
+static bool has_space(const char *text, size_t begin, size_t end) {
+    while (begin < end)
+        if (character_is_space(character_next(text, end, &begin)))
+            return true;
+    return false;
+}
+
+size_t translator_words(const char *text, const struct token *tokens, size_t count, size_t *word_of) {
+    size_t words = 0, end = 0, next = 0; /* next: the first token without a word yet */
+    for (size_t i = 0; i < count; i++) {
+        if (tokens[i].begin == tokens[i].end)
+            continue;
+        if (words == 0 || has_space(text, end, tokens[i].begin))
+            words++;
+        while (next <= i)
+            word_of[next++] = words - 1;
+        end = tokens[i].end;
+    }
+    while (next < count)
+        word_of[next++] = SIZE_MAX;
+    return words;
+}
+
+/* A sentence to be wrapped; offsets are within it. */
+struct wrap {
+    const struct tokenizer *tokenizer;
+    const char *text;
+    size_t length;
+    const struct token *tokens; /* of the whole sentence */
+    size_t count;
+    size_t max_tokens;
+    struct arena *scratch;
+};
+
+/* How good it is to end a piece after a token, rising. */
+enum cut { CUT_NEVER, CUT_TOKENS, CUT_SPACE, CUT_CLAUSE };
+
+static bool ends_with_clause_mark(const char *text, size_t length) {
+    static const char *const marks[] = {",", ";", ":", "—", "…", "،", "؛", "、", "，", "：", "；"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        size_t size = strlen(marks[i]);
+        if (length >= size && memcmp(text + length - size, marks[i], size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Chinese, Japanese and Korean letters and marks: no space stands between a clause mark and these. */
+static bool is_wide(int32_t character) {
+    int32_t width = u_getIntPropertyValue(character, UCHAR_EAST_ASIAN_WIDTH);
+    return width == U_EA_WIDE || width == U_EA_FULLWIDTH;
+}
+
+static enum cut rate_cut(const struct wrap *wrap, size_t token) {
+    size_t begin = wrap->tokens[token].begin, end = wrap->tokens[token].end, after = end;
+    if (begin == end) /* what it stands for comes with the tokens that follow */
+        return CUT_NEVER;
+    if (end == wrap->length)
+        return CUT_TOKENS;
+    int32_t next = character_next(wrap->text, wrap->length, &after);
+    bool space = character_is_space(next);
+    if ((space || is_wide(next)) && ends_with_clause_mark(wrap->text + begin, end - begin))
+        return CUT_CLAUSE;
+    return space ? CUT_SPACE : CUT_TOKENS;
+}
+
+/* The last token of the best piece of at most width tokens that begins with token first: the last of the best cuts, the end of the
+ * sentence if that is within reach. If there is nowhere to cut: the first place beyond. */
+static size_t best_cut(const struct wrap *wrap, size_t first, size_t width) {
+    if (wrap->count - first <= width)
+        return wrap->count - 1;
+    size_t best = first;
+    enum cut best_rate = CUT_NEVER;
+    for (size_t i = first; i < first + width; i++) {
+        enum cut rate = rate_cut(wrap, i);
+        if (rate != CUT_NEVER && rate >= best_rate) {
+            best = i;
+            best_rate = rate;
+        }
+    }
+    if (best_rate != CUT_NEVER)
+        return best;
+    for (best = first + width; best < wrap->count - 1 && rate_cut(wrap, best) == CUT_NEVER;)
+        best++;
+    return best;
+}
+
+static size_t end_of(const struct wrap *wrap, size_t token) {
+    return token + 1 == wrap->count ? wrap->length : wrap->tokens[token].end;
+}
+
+/* Tokens of text[begin, end) when it stands alone: often one more than within the sentence, for the word that it cuts into. */
+static int count_tokens(const struct wrap *wrap, size_t begin, size_t end, size_t *count, struct error *err) {
+    struct arena_mark mark = arena_mark(wrap->scratch);
+    struct token *tokens;
+    int result = tokenizer_encode(wrap->tokenizer, wrap->text + begin, end - begin, wrap->scratch, &tokens, count, err);
+    arena_release(wrap->scratch, mark);
+    return result;
+}
+
+/* Finds the last token of the piece that begins at byte begin, with token first: the best cut that still fits when alone. */
+static int find_piece(const struct wrap *wrap, size_t first, size_t begin, size_t *last, struct error *err) {
+    for (size_t width = wrap->max_tokens;;) {
+        size_t cut = best_cut(wrap, first, width), alone;
+        if (count_tokens(wrap, begin, end_of(wrap, cut), &alone, err) != 0)
+            return -1;
+        if (alone <= wrap->max_tokens || width == 1) {
+            *last = cut;
+            return 0;
+        }
+        size_t taken = cut - first + 1 < width ? cut - first + 1 : width, excess = alone - wrap->max_tokens;
+        width = taken > excess ? taken - excess : 1;
+    }
+}
+
+/* pieces: room for one span per token. */
+static int cut_pieces(const struct wrap *wrap, struct span *pieces, size_t *count, struct error *err) {
+    size_t begin = 0, found = 0;
+    for (size_t first = 0, last; first < wrap->count; first = last + 1) {
+        if (find_piece(wrap, first, begin, &last, err) != 0)
+            return -1;
+        size_t end = end_of(wrap, last);
+        struct span visible = segmenter_trim(wrap->text + begin, end - begin);
+        if (visible.begin < visible.end)
+            pieces[found++] = (struct span){begin + visible.begin, begin + visible.end};
+        begin = end;
+    }
+    *count = found;
+    return 0;
+}
+
+/* Spans within the sentence -> spans within the text, in the caller's arena. */
+static int copy_spans(struct arena *arena, const struct span *pieces, size_t found, size_t offset, struct span **spans,
+                      size_t *count, struct error *err) {
+    struct span *copy = arena_alloc(arena, found, sizeof *copy);
+    if (copy == NULL)
+        return error_memory(err);
+    for (size_t i = 0; i < found; i++)
+        copy[i] = (struct span){offset + pieces[i].begin, offset + pieces[i].end};
+    *spans = copy;
+    *count = found;
+    return 0;
+}
+
+/* The sentence is tokenized once, for the places to cut; each piece again, to see that it fits. */
+static int wrap_sentence(struct wrap *wrap, struct span **pieces, size_t *count, struct error *err) {
+    struct token *tokens;
+    if (tokenizer_encode(wrap->tokenizer, wrap->text, wrap->length, wrap->scratch, &tokens, &wrap->count, err) != 0)
+        return -1;
+    wrap->tokens = tokens;
+    *pieces = arena_alloc(wrap->scratch, wrap->count + 1, sizeof **pieces);
+    if (*pieces == NULL)
+        return error_memory(err);
+    if (wrap->count > wrap->max_tokens)
+        return cut_pieces(wrap, *pieces, count, err);
+    (*pieces)[0] = (struct span){0, wrap->length};
+    *count = 1;
+    return 0;
+}
+
+int text_wrap(const struct tokenizer *tokenizer, const char *text, struct span sentence, size_t max_tokens, struct arena *arena,
+              struct span **spans, size_t *count, struct error *err) {
+    assert(max_tokens > 0);
+    struct span visible = segmenter_trim(text + sentence.begin, sentence.end - sentence.begin);
+    size_t offset = sentence.begin + visible.begin, found = 0;
+    struct arena scratch;
+    arena_init(&scratch, SCRATCH_BLOCK_BYTES);
+    struct wrap wrap = {.tokenizer = tokenizer,
+                        .text = text + offset,
+                        .length = visible.end - visible.begin,
+                        .max_tokens = max_tokens,
+                        .scratch = &scratch};
+    struct span *pieces = NULL;
+    int result = wrap.length > 0 ? wrap_sentence(&wrap, &pieces, &found, err) : 0;
+    if (result == 0)
+        result = copy_spans(arena, pieces, found, offset, spans, count, err);
+    arena_done(&scratch);
+    return result;
+}

@@ -1,0 +1,126 @@
+#include "tokenizer.h"
+#include "segmenter.h"
+#include "sentencepiece.h"
+#include "text.h"
+#include <assert.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* To add a kind of tokenizer: these functions, and a row in the table. encode and decode may leave white space at a token's ends. */
+struct tokenizer_kind {
+    const char *name;
+    void *(*open)(const char *path, struct error *err);
+    void (*free)(void *model);
+    size_t (*size)(const void *model);
+    int (*unknown)(const void *model);
+    int (*begin)(const void *model);
+    int (*end)(const void *model);
+    const char *(*piece)(const void *model, int id);
+    int (*encode)(const void *model, const char *text, size_t length, struct arena *arena, struct token **tokens, size_t *count,
+                  struct error *err);
+    int (*decode)(const void *model, const int *ids, size_t count, struct arena *arena, char **text, struct token **tokens,
+                  struct error *err);
+};
+
+static const struct tokenizer_kind kinds[] = {
+    {"sentencepiece", sentencepiece_open, sentencepiece_free, sentencepiece_size, sentencepiece_unknown, sentencepiece_begin,
+     sentencepiece_end, sentencepiece_piece, sentencepiece_encode, sentencepiece_decode},
+};
+
+struct tokenizer {
+    const struct tokenizer_kind *kind;
+    void *model;
+};
+
+static const struct tokenizer_kind *find_kind(const char *name) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].name, name) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+/* Pieces go into JSON as they are. */
+static int check_pieces(const struct tokenizer *tokenizer, const char *path, struct error *err) {
+    size_t size = tokenizer_size(tokenizer);
+    for (size_t id = 0; id < size; id++) {
+        const char *piece = tokenizer_piece(tokenizer, (int)id);
+        if (!text_valid_utf8(piece, strlen(piece)))
+            return error_set(err, ERROR_FORMAT, "%s: piece %zu is not valid UTF-8", path, id);
+    }
+    return 0;
+}
+
+struct tokenizer *tokenizer_open(const char *kind, const char *path, struct error *err) {
+    const struct tokenizer_kind *row = find_kind(kind);
+    if (row == NULL) {
+        error_set(err, ERROR_FORMAT, "unknown kind of tokenizer: %s", kind);
+        return NULL;
+    }
+    struct tokenizer *tokenizer = malloc(sizeof *tokenizer);
+    if (tokenizer == NULL) {
+        error_memory(err);
+        return NULL;
+    }
+    *tokenizer = (struct tokenizer){.kind = row, .model = row->open(path, err)};
+    if (tokenizer->model == NULL || check_pieces(tokenizer, path, err) != 0) {
+        tokenizer_free(tokenizer);
+        return NULL;
+    }
+    return tokenizer;
+}
+
+void tokenizer_free(struct tokenizer *tokenizer) {
+    if (tokenizer == NULL)
+        return;
+    tokenizer->kind->free(tokenizer->model);
+    free(tokenizer);
+}
+
+size_t tokenizer_size(const struct tokenizer *tokenizer) {
+    return tokenizer->kind->size(tokenizer->model);
+}
+
+int tokenizer_unknown(const struct tokenizer *tokenizer) {
+    return tokenizer->kind->unknown(tokenizer->model);
+}
+
+int tokenizer_begin(const struct tokenizer *tokenizer) {
+    return tokenizer->kind->begin(tokenizer->model);
+}
+
+int tokenizer_end(const struct tokenizer *tokenizer) {
+    return tokenizer->kind->end(tokenizer->model);
+}
+
+const char *tokenizer_piece(const struct tokenizer *tokenizer, int id) {
+    assert(id >= 0 && (size_t)id < tokenizer_size(tokenizer));
+    return tokenizer->kind->piece(tokenizer->model, id);
+}
+
+/* A token keeps its visible characters; one that has none comes to stand, empty, where the next visible character begins. */
+static void trim_tokens(const char *text, struct token *tokens, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct span visible = segmenter_trim(text + tokens[i].begin, tokens[i].end - tokens[i].begin);
+        tokens[i].end = tokens[i].begin + visible.end;
+        tokens[i].begin += visible.begin;
+    }
+}
+
+int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, struct arena *arena, struct token **tokens,
+                     size_t *count, struct error *err) {
+    if (length > INT_MAX)
+        return error_set(err, ERROR_INPUT, "a text of %zu bytes is too long", length);
+    if (tokenizer->kind->encode(tokenizer->model, text, length, arena, tokens, count, err) != 0)
+        return -1;
+    trim_tokens(text, *tokens, *count);
+    return 0;
+}
+
+int tokenizer_decode(const struct tokenizer *tokenizer, const int *ids, size_t count, struct arena *arena, char **text,
+                     struct token **tokens, struct error *err) {
+    if (tokenizer->kind->decode(tokenizer->model, ids, count, arena, text, tokens, err) != 0)
+        return -1;
+    trim_tokens(*text, *tokens, count);
+    return 0;
+}

@@ -1,0 +1,247 @@
+#include "model/translator.h"
+#include "model/matrix.h"
+#include "model/model.h"
+#include "model/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- loading ---- */
+
+/* FOLDER/FILE in buffer. */
+static int path_in(const char *folder, const char *file, char *buffer, size_t bytes, struct error *err) {
+    int length = snprintf(buffer, bytes, "%s/%s", folder, file);
+    if (length < 0 || (size_t)length >= bytes)
+        return error_set(err, ERROR_FILE, "%s: the path is too long", folder);
+    return 0;
+}
+
+static struct tokenizer *open_tokenizer(const char *folder, const char *kind, const char *file, struct error *err) {
+    char path[4096];
+    return path_in(folder, file, path, sizeof path, err) == 0 ? tokenizer_open(kind, path, err) : NULL;
+}
+
+/* Ids that decoding cannot do without. */
+static int check_vocabularies(const struct translator *t, struct error *err) {
+    if (tokenizer_end(t->target) < 0 || (t->config.encoder.eos && tokenizer_end(t->source) < 0))
+        return error_set(err, ERROR_FORMAT, "tokenizer: the vocabulary has no </s>");
+    if (!t->config.decoder.first_zero && tokenizer_begin(t->target) < 0)
+        return error_set(err, ERROR_FORMAT, "tokenizer: first_input is bos, but the target vocabulary has no <s>");
+    return 0;
+}
+
+static int load_network(struct translator *t, struct error *err) {
+    size_t source = tokenizer_size(t->source), target = tokenizer_size(t->target);
+    if (encoder_init(&t->encoder, &t->config, source, t->weights, t->kernels, err) != 0 ||
+        decoder_init(&t->decoder, &t->config, target, tokenizer_begin(t->target), t->weights, t->kernels, err) != 0 ||
+        output_init(&t->output, &t->config, target, t->decoder.embedding, t->weights, t->kernels, err) != 0)
+        return -1;
+    return weights_all_used(t->weights, err);
+}
+
+static void describe(struct translator *t) {
+    const struct model_config *c = &t->config;
+    snprintf(t->architecture, sizeof t->architecture, "%.16s encoder %zux%zu%s, %.16s %.16s attention, %.16s decoder %zux%zu%s",
+             c->encoder.cell, c->encoder.layers, c->encoder.hidden, c->encoder.bidirectional ? " bidirectional" : "",
+             c->decoder.style, c->attention.score, c->decoder.cell, c->decoder.layers, c->decoder.hidden,
+             c->decoder.input_feeding ? " input feeding" : "");
+}
+
+static int load(struct translator *t, const char *folder, struct error *err) {
+    char path[4096];
+    if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &t->config, err) != 0 ||
+        path_in(folder, "model.safetensors", path, sizeof path, err) != 0)
+        return -1;
+    t->source = open_tokenizer(folder, t->config.tokenizer.type, t->config.tokenizer.source, err);
+    t->target = t->source ? open_tokenizer(folder, t->config.tokenizer.type, t->config.tokenizer.target, err) : NULL;
+    t->segmenter = t->target ? segmenter_open(t->config.source, err) : NULL;
+    t->weights = t->segmenter ? weights_open(path, err) : NULL;
+    if (!t->weights || check_vocabularies(t, err) != 0 || load_network(t, err) != 0)
+        return -1;
+    describe(t);
+    return 0;
+}
+
+struct translator *translator_open(const char *folder, struct error *err) {
+    struct translator *translator = calloc(1, sizeof *translator);
+    if (!translator) {
+        error_memory(err);
+        return NULL;
+    }
+    matrix_single_threaded();
+    translator->kernels = kernels_choose();
+    if (load(translator, folder, err) == 0)
+        return translator;
+    translator_free(translator);
+    return NULL;
+}
+
+void translator_free(struct translator *translator) {
+    if (!translator)
+        return;
+    encoder_done(&translator->encoder);
+    decoder_done(&translator->decoder);
+    output_done(&translator->output);
+    weights_free(translator->weights);
+    segmenter_free(translator->segmenter);
+    tokenizer_free(translator->source);
+    tokenizer_free(translator->target);
+    free(translator);
+}
+
+struct translator_info translator_info(const struct translator *translator) {
+    const struct model_config *c = &translator->config;
+    return (struct translator_info){.name = c->name,
+                                    .source = c->source,
+                                    .target = c->target,
+                                    .task = c->task,
+                                    .architecture = translator->architecture,
+                                    .compute = "float32",
+                                    .storage = weights_storage(translator->weights),
+                                    .parameters = weights_parameters(translator->weights),
+                                    .source_vocabulary = tokenizer_size(translator->source),
+                                    .target_vocabulary = tokenizer_size(translator->target),
+                                    .max_source_tokens = c->limits.max_source_tokens,
+                                    .max_target_ratio = c->limits.max_target_ratio,
+                                    .source_end = c->encoder.eos};
+}
+
+/* ---- text to sentences ---- */
+
+/* Target tokens for T source tokens (</s> counted), if the caller asks for no other limit. */
+static size_t default_max_length(const struct translator *translator, size_t source_length) {
+    size_t length = (size_t)floor(translator->config.limits.max_target_ratio * (double)source_length + 0.5);
+    if (length < 1)
+        return 1;
+    return length < TRANSLATOR_MAX_TARGET ? length : TRANSLATOR_MAX_TARGET;
+}
+
+/* Tokens of the sentence's own text, with </s> if the encoder reads one. */
+static int tokenize(struct sentence *sentence, struct error *err) {
+    const struct translator *t = sentence->translator;
+    size_t bytes = sentence->source.end - sentence->source.begin, count;
+    struct token *tokens, *with_end;
+    if (tokenizer_encode(t->source, sentence->text + sentence->source.begin, bytes, &sentence->arena, &tokens, &count, err) != 0)
+        return -1;
+    with_end = arena_alloc(&sentence->arena, count + 1, sizeof *with_end);
+    if (!with_end)
+        return error_memory(err);
+    if (count > 0)
+        memcpy(with_end, tokens, count * sizeof *tokens);
+    int end = tokenizer_end(t->source);
+    if (t->config.encoder.eos)
+        with_end[count++] = (struct token){.id = end, .piece = tokenizer_piece(t->source, end), .begin = bytes, .end = bytes};
+    if (count == 0)
+        return error_set(err, ERROR_INPUT, "the tokenizer finds nothing to translate in the text");
+    sentence->tokens = with_end;
+    sentence->length = count;
+    return 0;
+}
+
+static int sentence_init(struct sentence *sentence, const struct translator *translator, const char *text, struct span span,
+                         const struct search_options *options, struct error *err) {
+    *sentence = (struct sentence){.translator = translator, .text = text, .source = span, .options = *options};
+    arena_init(&sentence->arena, 32 * 1024);
+    if (tokenize(sentence, err) != 0) {
+        sentence_done(sentence);
+        return -1;
+    }
+    if (sentence->options.max_length == 0)
+        sentence->options.max_length = default_max_length(translator, sentence->length);
+    return 0;
+}
+
+struct span_list {
+    struct span *items;
+    size_t count, room;
+};
+
+static int append(struct span_list *list, const struct span *spans, size_t count, struct arena *arena, struct error *err) {
+    if (list->count + count > list->room) {
+        size_t room = 2 * (list->count + count);
+        struct span *grown = arena_alloc(arena, room, sizeof *grown);
+        if (!grown)
+            return error_memory(err);
+        if (list->count > 0)
+            memcpy(grown, list->items, list->count * sizeof *grown);
+        list->items = grown;
+        list->room = room;
+    }
+    if (count > 0)
+        memcpy(list->items + list->count, spans, count * sizeof *spans);
+    list->count += count;
+    return 0;
+}
+
+/* Spans of at most max_source_tokens tokens each; none if the text is blank. */
+static int cut(const struct translator *t, const char *text, size_t length, bool split, struct arena *arena, struct span_list *list,
+               struct error *err) {
+    struct span whole = segmenter_trim(text, length), *sentences = &whole;
+    size_t count = whole.end > whole.begin, limit = t->config.limits.max_source_tokens;
+    if (split && segmenter_split(t->segmenter, text, length, arena, &sentences, &count, err) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        struct span *pieces;
+        size_t piece_count;
+        if (text_wrap(t->source, text, sentences[i], limit, arena, &pieces, &piece_count, err) != 0)
+            return -1;
+        if (!split && piece_count > 1)
+            return error_set(err, ERROR_LENGTH, "the text has more than the %zu tokens that the model takes at once", limit);
+        if (append(list, pieces, piece_count, arena, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,
+                       const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
+                       struct error *err) {
+    struct span_list spans = {0};
+    if (!search_known(options->strategy))
+        return error_set(err, ERROR_INPUT, "strategy %s is not known", options->strategy);
+    if (cut(translator, text, length, split, arena, &spans, err) != 0)
+        return -1;
+    struct sentence *list = arena_alloc(arena, spans.count, sizeof *list);
+    if (!list)
+        return error_memory(err);
+    for (size_t i = 0; i < spans.count; i++)
+        if (sentence_init(&list[i], translator, text, spans.items[i], options, err) != 0) {
+            while (i > 0)
+                sentence_done(&list[--i]);
+            return -1;
+        }
+    *sentences = list;
+    *count = spans.count;
+    return 0;
+}
+
+int translator_force(struct sentence *sentence, const char *target, size_t length, struct error *err) {
+    struct token *tokens;
+    size_t count;
+    if (tokenizer_encode(sentence->translator->target, target, length, &sentence->arena, &tokens, &count, err) != 0)
+        return -1;
+    if (count > TRANSLATOR_MAX_TARGET)
+        return error_set(err, ERROR_LENGTH, "the target has %zu tokens, more than %d", count, (int)TRANSLATOR_MAX_TARGET);
+    int *ids = arena_alloc(&sentence->arena, count, sizeof *ids);
+    if (!ids)
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++)
+        ids[i] = tokens[i].id;
+    sentence->options.strategy = "forced";
+    sentence->options.n_best = 1;
+    sentence->options.target = ids;
+    sentence->options.target_length = count;
+    return 0;
+}
+
+void sentence_done(struct sentence *sentence) {
+    arena_done(&sentence->arena);
+}
+
+int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,
+                      struct rendering *out, struct error *err) {
+    return tokenizer_decode(sentence->translator->target, hypothesis->tokens, hypothesis->length, arena, &out->text, &out->tokens,
+                            err);
+}

@@ -1,0 +1,120 @@
+/* The facade of model/: all that the server sees.
+ *
+ * A translator is one loaded model, immutable and shared by all threads. A sentence is one unit of work: its source tokens, its
+ * search options and, when done, its hypotheses. A batch is the live rows of one worker thread: sentences are admitted, all
+ * rows advance one step at a time, finished sentences leave at once.
+ *
+ *   text --translator_prepare--> sentences --batch_admit, batch_step...--> done --translator_render--> text, offsets, words
+ */
+#ifndef ALIGND_TRANSLATOR_H
+#define ALIGND_TRANSLATOR_H
+
+#include "arena.h"
+#include "error.h"
+#include "search.h"
+#include "segmenter.h"
+#include "tokenizer.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct translator;
+struct batch;
+
+/* What GET /models tells. Strings are owned by the translator. */
+struct translator_info {
+    const char *name, *source, *target, *task; /* source, target: BCP-47 */
+    const char *architecture;      /* one line, e.g. "gru encoder 1x256 bidirectional, luong general, gru decoder 1x512" */
+    const char *compute, *storage; /* "float32"; "float16" */
+    size_t parameters;
+    size_t source_vocabulary, target_vocabulary;
+    size_t max_source_tokens; /* </s> not counted */
+    double max_target_ratio;
+    bool source_end; /* the encoder reads </s>, so attention has a last column for it */
+};
+
+/* Loads a model folder (config.json, model.safetensors, tokenizer files). NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
+struct translator *translator_open(const char *folder, struct error *err);
+void translator_free(struct translator *translator);
+struct translator_info translator_info(const struct translator *translator);
+
+/* OpenBLAS picks its kernels from the processor's model number before main() runs, and takes processors newer than itself for very
+ * old ones. Returns the OPENBLAS_CORETYPE under which the program should be started anew, or NULL if the choice is good or the
+ * user made it. */
+const char *translator_better_kernels(void);
+
+struct sentence {
+    /* the question: set by translator_prepare and the caller before batch_admit */
+    const struct translator *translator;
+    const char *text;     /* the whole input text, not owned, not NUL-terminated */
+    struct span source;   /* this sentence's bytes within it */
+    struct token *tokens; /* [length]; the last is </s> if the encoder reads it; offsets are within the sentence */
+    size_t length;        /* T, 1.. */
+    struct search_options options;
+    const atomic_bool *cancelled; /* NULL, or: stop decoding when it turns true */
+    void *owner;                  /* the caller's */
+
+    /* the answer: valid when batch_step has handed the sentence back */
+    struct hypothesis *hypotheses; /* [count], best first; NULL when error.code or dropped is set */
+    size_t count;
+    bool dropped; /* left because of *cancelled */
+    struct error error;
+    size_t steps; /* decoder steps taken */
+
+    /* inside */
+    struct arena arena; /* everything that belongs to this sentence */
+    struct search search;
+    struct memory *memory; /* annotations and keys (model/attention.h), while decoding */
+    size_t first_row;      /* place in its batch */
+};
+
+/* Cuts text into sentences ready to be admitted: segmented (split true; otherwise the text is one sentence), tokenized, and, where
+ * a sentence has more than max_source_tokens, wrapped at clause punctuation or white space. With split false a text over the limit is
+ * ERROR_LENGTH. text: valid UTF-8 that outlives the sentences. options: strategy and numbers for all; max_length 0 means
+ * the model's ratio. sentences: an array in the arena, each to be ended with sentence_done. A blank text gives count 0.
+ * -1 with ERROR_INPUT, ERROR_LENGTH or ERROR_MEMORY. Thread-safe. */
+int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,
+                       const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
+                       struct error *err);
+
+enum { TRANSLATOR_MAX_TARGET = 1000 }; /* tokens, whatever the options say */
+
+/* Makes a prepared sentence score this target text instead (options.strategy "forced"). target: valid UTF-8. -1 with ERROR_LENGTH
+ * if it has more than TRANSLATOR_MAX_TARGET tokens. */
+int translator_force(struct sentence *sentence, const char *target, size_t length, struct error *err);
+
+/* Ends a sentence, admitted or not (but not while in a batch). */
+void sentence_done(struct sentence *sentence);
+
+/* A hypothesis as text. tokens [length]: pieces with their bytes within text. All in the arena. Thread-safe. */
+struct rendering {
+    char *text;
+    struct token *tokens;
+};
+int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,
+                      struct rendering *out, struct error *err);
+
+/* Words: runs of tokens between white space. word_of [count] gives each token's word, rising from 0; returns the number of words.
+ * An empty token (begin == end) belongs to the word of the next that is not; after the last of those (</s>) to none: SIZE_MAX.
+ * text: what the offsets of the tokens are of. */
+size_t translator_words(const char *text, const struct token *tokens, size_t count, size_t *word_of);
+
+/* A batch of at most max_rows rows, for one thread. Everything a step needs is allocated here, once. */
+struct batch *batch_create(const struct translator *translator, size_t max_rows, struct error *err);
+/* The batch must be empty. NULL allowed. */
+void batch_free(struct batch *batch);
+size_t batch_rows(const struct batch *batch);      /* live now */
+size_t batch_sentences(const struct batch *batch); /* live now */
+
+/* Rows that a sentence takes at most: what must be free before it is admitted. */
+size_t sentence_max_rows(const struct sentence *sentence);
+
+/* Encodes these sentences together and adds a row for each. The sum of sentence_max_rows over all live and new sentences must not
+ * exceed max_rows. A sentence whose admission fails (memory) comes back from the next batch_step with its error set. */
+void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t count);
+
+/* One decoder step for all live rows. Finished, failed and cancelled sentences leave the batch: they are written to done
+ * (room for batch_sentences) and counted in the result. */
+size_t batch_step(struct batch *batch, struct sentence **done);
+
+#endif

@@ -1,0 +1,29 @@
+/* The named parameters of one model as float32, whatever they are stored as: float32, float16, bfloat16, or int8 with one float32
+ * scale per output channel in NAME.scale. float32 tensors that lie aligned in the file are used where they are mapped; all
+ * others are expanded once into memory of this object. One read-only copy serves all threads. */
+#ifndef ALIGND_WEIGHTS_H
+#define ALIGND_WEIGHTS_H
+
+#include "error.h"
+#include <stddef.h>
+
+struct weights;
+
+/* Maps the container and checks that every NAME.scale belongs to an int8 tensor and every int8 tensor has one. */
+struct weights *weights_open(const char *path, struct error *err);
+void weights_free(struct weights *weights);
+
+/* The parameter of this name as [rows, cols] row-major (cols 1: a vector [rows]). The shape must match exactly.
+ * On a missing name, a wrong shape or a value that is not finite: NULL, and the first such error stays in err (ERROR_FORMAT).
+ * err may already hold an error: then nothing is looked up and NULL comes back, so that a whole model is asked for in one go. */
+const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err);
+
+/* Fails (-1, ERROR_FORMAT) naming a tensor that weights_get was never asked for: a file with strange parameters is not this model. */
+int weights_all_used(const struct weights *weights, struct error *err);
+
+/* Parameters in the file, scales not counted. */
+size_t weights_parameters(const struct weights *weights);
+/* "float32", "float16", "bfloat16" or "int8": the storage of the largest tensor. */
+const char *weights_storage(const struct weights *weights);
+
+#endif

@@ -1,0 +1,37 @@
+/* Counters, gauges and histograms, written as Prometheus text. Counting is a few relaxed atomic additions: thread-safe and cheap. */
+#ifndef ALIGND_METRICS_H
+#define ALIGND_METRICS_H
+
+#include "model/error.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct metrics;
+
+/* Labels of cancelled_total and rejected_total. */
+enum metrics_cancelled { CANCELLED_CLIENT, CANCELLED_DEADLINE, CANCELLED_SHUTDOWN, CANCELLED_COUNT };
+enum metrics_rejected { REJECTED_QUEUE_FULL, REJECTED_LOADING, REJECTED_DRAINING, REJECTED_COUNT };
+
+/* endpoints [endpoint_count]: labels, which outlive the metrics; models: how many will be loaded. */
+struct metrics *metrics_create(const char *const *endpoints, size_t endpoint_count, size_t models, struct error *err);
+void metrics_free(struct metrics *metrics);
+
+void metrics_request_began(struct metrics *metrics);
+/* endpoint: index in the labels; status: 0 where the client left without a reply (code "499"). */
+void metrics_request_ended(struct metrics *metrics, size_t endpoint, unsigned status, int64_t duration_us);
+void metrics_cancelled(struct metrics *metrics, enum metrics_cancelled reason);
+void metrics_rejected(struct metrics *metrics, enum metrics_rejected reason);
+
+void metrics_queued(struct metrics *metrics, int64_t duration_us); /* from submitted to admitted, one sentence */
+void metrics_step(struct metrics *metrics, size_t rows, int64_t duration_us);
+void metrics_rows_changed(struct metrics *metrics, int64_t difference);
+void metrics_tokens(struct metrics *metrics, size_t model, size_t source, size_t target);
+
+/* A model is loaded. labels: `name="...",source="..."`, already escaped, and the name alone; both are copied. Once per index. */
+int metrics_model_loaded(struct metrics *metrics, size_t model, const char *name, const char *labels, int64_t duration_us,
+                         struct error *err);
+
+/* Writes everything. text is the caller's to free. */
+int metrics_write(const struct metrics *metrics, size_t queue_depth, char **text, size_t *length, struct error *err);
+
+#endif

@@ -1,0 +1,46 @@
+/* The command line: one table gives each option its flag, environment variable, default, range and help (options.c). */
+#ifndef ALIGND_OPTIONS_H
+#define ALIGND_OPTIONS_H
+
+#include "model/error.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { OPTIONS_MAX_MODELS = 32 };
+
+enum command { COMMAND_SERVE = 1 << 0, COMMAND_TRANSLATE = 1 << 1, COMMAND_ATTENTION = 1 << 2 };
+
+/* Folders given with --model, in order. */
+struct folder_list {
+    char *names[OPTIONS_MAX_MODELS];
+    size_t count;
+};
+
+struct options {
+    enum command command;
+    bool help, version; /* asked for: nothing else counts */
+
+    struct folder_list models;
+    size_t workers, rows;
+    char *log_level;
+
+    /* serving */
+    char *listen, *cors;
+    size_t queue, max_body_bytes, max_text_chars, deadline_ms, grace_ms;
+
+    /* batch modes */
+    char *strategy, *target;
+    size_t beam_size, min_length, max_length;
+    double length_penalty;
+    bool split_sentences, stats;
+};
+
+/* Flag before environment (ALIGND_*) before default. Owns copies of all strings. -1 with ERROR_INPUT and a message that names the
+ * flag or variable, or ERROR_MEMORY; options untouched then. */
+int options_parse(struct options *options, int argc, char *const *argv, struct error *err);
+void options_done(struct options *options);
+
+/* The text of --help, made from the table. NULL when memory is out; the caller frees it. */
+char *options_help(void);
+
+#endif

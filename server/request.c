@@ -1,0 +1,100 @@
+#include "server/request.h"
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { ARENA_BLOCK_BYTES = 16 * 1024 };
+
+void request_init(struct request *request) {
+    memset(request, 0, sizeof *request);
+    arena_init(&request->arena, ARENA_BLOCK_BYTES);
+    request->deadline_us = INT64_MAX;
+    atomic_init(&request->pending, 0);
+    atomic_init(&request->reason, CANCEL_NONE);
+    atomic_init(&request->cancelled, false);
+}
+
+void request_done(struct request *request) {
+    assert(atomic_load(&request->pending) == 0);
+    for (size_t i = 0; i < request->text_count; i++) {
+        for (size_t j = 0; j < request->texts[i].count; j++)
+            sentence_done(&request->texts[i].sentences[j]);
+    }
+    arena_done(&request->arena);
+}
+
+static int prepare_target(struct text *text, enum request_input *input, struct error *err) {
+    if (!text->target || text->count == 0)
+        return 0; /* nothing is said about a blank text */
+    if (text->count > 1) {
+        *input = REQUEST_SPLIT;
+        return error_set(err, ERROR_INPUT, "split_sentences must be false where target is given: the text has %zu sentences", text->count);
+    }
+    *input = REQUEST_TARGET;
+    return translator_force(&text->sentences[0], text->target, text->target_length, err);
+}
+
+static int prepare_jobs(struct request *request, struct error *err) {
+    size_t count = 0;
+    for (size_t i = 0; i < request->text_count; i++)
+        count += request->texts[i].count;
+    struct job *jobs = arena_zalloc(&request->arena, count, sizeof *jobs);
+    if (!jobs)
+        return error_memory(err);
+    struct job *job = jobs;
+    for (size_t i = 0; i < request->text_count; i++) {
+        for (size_t j = 0; j < request->texts[i].count; j++, job++) {
+            struct sentence *sentence = &request->texts[i].sentences[j];
+            sentence->cancelled = &request->cancelled;
+            sentence->owner = job;
+            *job = (struct job){
+                .request = request, .sentence = sentence, .model = request->model, .rows = sentence_max_rows(sentence)};
+        }
+    }
+    request->jobs = jobs;
+    request->job_count = count;
+    return 0;
+}
+
+int request_prepare(struct request *request, const struct translator *translator, enum request_input *input, struct error *err) {
+    for (size_t i = 0; i < request->text_count; i++) {
+        struct text *text = &request->texts[i];
+        *input = REQUEST_TEXT;
+        if (translator_prepare(translator, text->source, text->source_length, request->split, &request->search, &request->arena,
+                               &text->sentences, &text->count, err) != 0)
+            return -1;
+        if (prepare_target(text, input, err) != 0)
+            return -1;
+    }
+    return prepare_jobs(request, err);
+}
+
+void request_cancel(struct request *request, enum cancel_reason reason) {
+    int none = CANCEL_NONE;
+    if (atomic_compare_exchange_strong(&request->reason, &none, reason))
+        atomic_store(&request->cancelled, true);
+}
+
+enum cancel_reason request_reason(const struct request *request) {
+    return (enum cancel_reason)atomic_load(&request->reason);
+}
+
+void job_end(struct job *job) {
+    struct request *request = job->request;
+    size_t before = atomic_fetch_sub(&request->pending, 1);
+    assert(before > 0);
+    if (before == 1)
+        request->finish(request);
+}
+
+const char *sentence_text(const struct sentence *sentence) {
+    return sentence->text + sentence->source.begin;
+}
+
+size_t sentence_text_length(const struct sentence *sentence) {
+    return sentence->source.end - sentence->source.begin;
+}
+
+const struct job *sentence_job(const struct sentence *sentence) {
+    return sentence->owner;
+}

@@ -1,0 +1,28 @@
+/* Notices that a waiting client has gone: a thread that polls the sockets of the requests registered with it, and cancels the request
+ * (CANCEL_CLIENT) whose peer hung up. */
+#ifndef ALIGND_WATCH_H
+#define ALIGND_WATCH_H
+
+#include "server/request.h"
+
+struct watch;
+
+/* One registered request; lives in its owner's memory. */
+struct watched {
+    struct request *request;
+    int fd;
+    uint64_t serial; /* never used twice, so that an event for a request that has gone finds nobody */
+    struct watched *next, *previous;
+};
+
+/* Starts the thread. NULL with ERROR_FILE or ERROR_MEMORY. */
+struct watch *watch_start(struct error *err);
+/* Ends the thread; nothing may be registered. NULL allowed. */
+void watch_free(struct watch *watch);
+
+/* fd stays open until watch_remove. Should the system refuse to poll it, the request is simply not watched. Thread-safe. */
+void watch_add(struct watch *watch, struct watched *watched, struct request *request, int fd);
+/* When this returns, the watch touches the request no more. Thread-safe. */
+void watch_remove(struct watch *watch, struct watched *watched);
+
+#endif

@@ -1,0 +1,239 @@
+#include "server/worker.h"
+#include "server/clock.h"
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+struct worker {
+    struct workers *pool;
+    struct batch **batches; /* [models] */
+    size_t rows_reserved;   /* the sum of job.rows over live jobs; at most the pool's rows */
+    struct job **live;      /* [live_count] */
+    size_t live_count;
+    struct sentence **admitted, **done; /* [rows] scratch */
+};
+
+struct workers {
+    struct worker_options options;
+    atomic_bool abandoned;
+    struct worker *all; /* [options.workers] */
+    pthread_t *threads;
+    size_t started;
+
+    pthread_mutex_t lock; /* guards running */
+    pthread_cond_t ended; /* running fell */
+    size_t running;
+};
+
+static void end_job(struct job *job) {
+    job->done_us = clock_us();
+    job_end(job);
+}
+
+static void add_live(struct worker *worker, struct job *job) {
+    job->live_index = worker->live_count;
+    worker->live[worker->live_count++] = job;
+    worker->rows_reserved += job->rows;
+    assert(worker->rows_reserved <= worker->pool->options.rows);
+    metrics_rows_changed(worker->pool->options.metrics, (int64_t)job->rows);
+}
+
+static void remove_live(struct worker *worker, struct job *job) {
+    struct job *last = worker->live[--worker->live_count];
+    last->live_index = job->live_index;
+    worker->live[last->live_index] = last;
+    worker->rows_reserved -= job->rows;
+    metrics_rows_changed(worker->pool->options.metrics, -(int64_t)job->rows);
+}
+
+/* The sentences for one model among the jobs taken join its batch together. */
+static void admit_to(struct worker *worker, size_t model, struct job *jobs) {
+    size_t count = 0;
+    for (struct job *job = jobs; job; job = job->next) {
+        if (job->model == model)
+            worker->admitted[count++] = job->sentence;
+    }
+    if (count > 0)
+        batch_admit(worker->batches[model], worker->admitted, count);
+}
+
+/* Jobs of cancelled requests are ended; they come first, so what is left is the rest of the list. */
+static struct job *end_cancelled(struct job *jobs) {
+    while (jobs && request_reason(jobs->request) != CANCEL_NONE) {
+        struct job *job = jobs;
+        jobs = job->next;
+        job->sentence->dropped = true;
+        end_job(job);
+    }
+    return jobs;
+}
+
+static void admit(struct worker *worker, struct job *jobs) {
+    jobs = end_cancelled(jobs);
+    int64_t now_us = clock_us();
+    for (struct job *job = jobs; job; job = job->next) {
+        job->admitted_us = now_us;
+        metrics_queued(worker->pool->options.metrics, now_us - job->queued_us);
+        add_live(worker, job);
+    }
+    for (size_t model = 0; jobs && model < worker->pool->options.models; model++)
+        admit_to(worker, model, jobs);
+}
+
+static void finish(struct worker *worker, size_t model, struct sentence *sentence) {
+    struct job *job = sentence->owner;
+    remove_live(worker, job);
+    size_t tokens = sentence->hypotheses ? sentence->hypotheses[0].length : 0;
+    metrics_tokens(worker->pool->options.metrics, model, sentence->length, tokens);
+    end_job(job);
+}
+
+static void step(struct worker *worker, size_t model) {
+    struct batch *batch = worker->batches[model];
+    if (batch_sentences(batch) == 0)
+        return;
+    size_t rows = batch_rows(batch);
+    int64_t began_us = clock_us();
+    size_t count = batch_step(batch, worker->done);
+    metrics_step(worker->pool->options.metrics, rows, clock_us() - began_us);
+    for (size_t i = 0; i < count; i++)
+        finish(worker, model, worker->done[i]);
+}
+
+/* Sets the cancel flag of requests whose time is up: their sentences leave at the next step. */
+static void expire(struct worker *worker) {
+    bool abandoned = atomic_load(&worker->pool->abandoned);
+    int64_t now_us = clock_us();
+    for (size_t i = 0; i < worker->live_count; i++) {
+        struct request *request = worker->live[i]->request;
+        if (abandoned)
+            request_cancel(request, CANCEL_SHUTDOWN);
+        else if (now_us >= request->deadline_us)
+            request_cancel(request, CANCEL_DEADLINE);
+    }
+}
+
+/* What is still queued when the pool is abandoned must be cancelled before it is admitted. */
+static struct job *take(struct worker *worker) {
+    const struct worker_options *options = &worker->pool->options;
+    struct job *jobs = scheduler_take(options->scheduler, options->rows - worker->rows_reserved, worker->live_count == 0);
+    if (atomic_load(&worker->pool->abandoned)) {
+        for (struct job *job = jobs; job; job = job->next)
+            request_cancel(job->request, CANCEL_SHUTDOWN);
+    }
+    return jobs;
+}
+
+static void *run(void *argument) {
+    struct worker *worker = argument;
+    for (;;) {
+        struct job *jobs = take(worker);
+        if (!jobs && worker->live_count == 0)
+            break; /* closed and empty */
+        admit(worker, jobs);
+        expire(worker);
+        for (size_t model = 0; model < worker->pool->options.models; model++)
+            step(worker, model);
+    }
+    pthread_mutex_lock(&worker->pool->lock);
+    worker->pool->running--;
+    pthread_cond_broadcast(&worker->pool->ended);
+    pthread_mutex_unlock(&worker->pool->lock);
+    return NULL;
+}
+
+static int prepare_worker(struct workers *pool, struct worker *worker, struct error *err) {
+    size_t rows = pool->options.rows;
+    worker->pool = pool;
+    worker->batches = calloc(pool->options.models, sizeof *worker->batches);
+    worker->live = calloc(rows, sizeof *worker->live);
+    worker->admitted = calloc(rows, sizeof *worker->admitted);
+    worker->done = calloc(rows, sizeof *worker->done);
+    if (!worker->batches || !worker->live || !worker->admitted || !worker->done)
+        return error_memory(err);
+    for (size_t i = 0; i < pool->options.models; i++) {
+        worker->batches[i] = batch_create(pool->options.translators[i], rows, err);
+        if (!worker->batches[i])
+            return -1;
+    }
+    return 0;
+}
+
+static void worker_done(struct worker *worker) {
+    for (size_t i = 0; worker->batches && i < worker->pool->options.models; i++)
+        batch_free(worker->batches[i]);
+    free(worker->batches);
+    free(worker->live);
+    free(worker->admitted);
+    free(worker->done);
+}
+
+static int start_threads(struct workers *workers, struct error *err) {
+    for (size_t i = 0; i < workers->options.workers; i++) {
+        if (prepare_worker(workers, &workers->all[i], err) != 0)
+            return -1;
+    }
+    workers->running = workers->options.workers; /* before there are threads that take themselves off */
+    for (; workers->started < workers->options.workers; workers->started++) {
+        if (pthread_create(&workers->threads[workers->started], NULL, run, &workers->all[workers->started]) != 0)
+            return error_set(err, ERROR_MEMORY, "cannot start worker thread %zu", workers->started + 1);
+    }
+    return 0;
+}
+
+struct workers *workers_start(const struct worker_options *options, struct error *err) {
+    assert(options->workers > 0 && options->rows > 0 && options->models > 0);
+    struct workers *workers = calloc(1, sizeof *workers);
+    if (!workers) {
+        error_memory(err);
+        return NULL;
+    }
+    workers->options = *options;
+    pthread_mutex_init(&workers->lock, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&workers->ended, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    workers->all = calloc(options->workers, sizeof *workers->all);
+    workers->threads = calloc(options->workers, sizeof *workers->threads);
+    int result = workers->all && workers->threads ? start_threads(workers, err) : error_memory(err);
+    if (result != 0) {
+        scheduler_close(options->scheduler); /* those already started end */
+        workers_free(workers);
+        return NULL;
+    }
+    return workers;
+}
+
+bool workers_wait(struct workers *workers, size_t timeout_ms) {
+    int64_t until_us = clock_us() + (int64_t)timeout_ms * 1000;
+    struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
+    int result = 0;
+    pthread_mutex_lock(&workers->lock);
+    while (workers->running > 0 && result == 0)
+        result = pthread_cond_timedwait(&workers->ended, &workers->lock, &until);
+    bool all_ended = workers->running == 0;
+    pthread_mutex_unlock(&workers->lock);
+    return all_ended;
+}
+
+void workers_abandon(struct workers *workers) {
+    atomic_store(&workers->abandoned, true);
+}
+
+void workers_free(struct workers *workers) {
+    if (!workers)
+        return;
+    for (size_t i = 0; i < workers->started; i++)
+        pthread_join(workers->threads[i], NULL);
+    for (size_t i = 0; workers->all && i < workers->options.workers; i++) {
+        if (workers->all[i].pool)
+            worker_done(&workers->all[i]);
+    }
+    free(workers->all);
+    free(workers->threads);
+    pthread_cond_destroy(&workers->ended);
+    pthread_mutex_destroy(&workers->lock);
+    free(workers);
+}

@@ -1,0 +1,34 @@
+/* The threads that decode. Each has one batch per model and one budget of rows for all of them, and runs
+ *
+ *   admit -> step -> finish -> drop
+ *
+ * blocking only when nothing is live. */
+#ifndef ALIGND_WORKER_H
+#define ALIGND_WORKER_H
+
+#include "server/metrics.h"
+#include "server/scheduler.h"
+
+struct workers;
+
+struct worker_options {
+    size_t workers, rows; /* threads; rows of each */
+    const struct translator *const *translators; /* [models]: job.model is an index; they outlive the workers */
+    size_t models;
+    struct scheduler *scheduler;
+    struct metrics *metrics;
+};
+
+/* Allocates all that decoding needs and starts the threads. NULL with ERROR_MEMORY. */
+struct workers *workers_start(const struct worker_options *options, struct error *err);
+
+/* Waits until every worker has ended, which they do once the scheduler is closed and its queue empty. False after timeout_ms. */
+bool workers_wait(struct workers *workers, size_t timeout_ms);
+
+/* Cancels what is live or waiting (CANCEL_SHUTDOWN), so that the workers end soon. */
+void workers_abandon(struct workers *workers);
+
+/* Joins the threads: the scheduler must be closed. NULL allowed. */
+void workers_free(struct workers *workers);
+
+#endif

@@ -1,0 +1,12 @@
+/* One suite per module, each in tests/test_<module>.c; tests/main.c runs them all. */
+#ifndef ALIGND_TESTS_SUITES_H
+#define ALIGND_TESTS_SUITES_H
+
+#include <check.h>
+
+Suite *arena_suite(void);
+Suite *config_suite(void);
+Suite *safetensors_suite(void);
+Suite *weights_suite(void);
+
+#endif

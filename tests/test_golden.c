@@ -1,0 +1,324 @@
+/* Values that PyTorch computed (weights/golden.py) for tiny random models, one folder of tests/golden each: every cell, score, decoder
+ * style, readout, initial state and storage, at every joint from the annotations to the n-best list. */
+#include "model/model.h"
+#include "model/translator.h"
+#include "tests/suites.h"
+
+#include <dirent.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOLDER "tests/golden"
+enum { MAX_CASES = 64 };
+static char cases[MAX_CASES][64];
+
+/* Relative, or absolute below 1. A joint is a few operations deep; a path is up to thirty steps, each feeding its rounding to the next:
+ * there PyTorch's own float32 and float64 differ by up to 5e-5 on these models. */
+static const double JOINT = 1e-5, PATH = 1e-4;
+static double tolerance;
+
+static void check_near(double got, double want, const char *what, size_t index) {
+    ck_assert_msg(fabs(got - want) <= tolerance * fmax(1.0, fabs(want)), "%s[%zu]: got %.9g, want %.9g", what, index, got, want);
+}
+
+static void check_vector(const float *got, const json_t *want, const char *what) {
+    size_t i;
+    json_t *value;
+    ck_assert_msg(json_is_array(want), "%s: missing in golden.json", what);
+    json_array_foreach(want, i, value) check_near((double)got[i], json_number_value(value), what, i);
+}
+
+static void check_matrix(const float *got, size_t ld, const json_t *want, const char *what) {
+    size_t i;
+    json_t *row;
+    ck_assert_msg(json_array_size(want) > 0, "%s: missing in golden.json", what);
+    json_array_foreach(want, i, row) check_vector(got + i * ld, row, what);
+}
+
+static struct translator *open_case(const char *name) {
+    char path[128];
+    struct error err = {0};
+    snprintf(path, sizeof path, FOLDER "/%s", name);
+    struct translator *translator = translator_open(path, &err);
+    ck_assert_msg(translator != NULL, "%s: %s", path, err.message);
+    return translator;
+}
+
+static json_t *load_case(const char *name) {
+    char path[128];
+    json_error_t err;
+    snprintf(path, sizeof path, FOLDER "/%s/golden.json", name);
+    json_t *golden = json_load_file(path, 0, &err);
+    ck_assert_msg(golden != NULL, "%s: %s", path, err.text);
+    return golden;
+}
+
+static size_t read_ids(const json_t *list, int *ids, size_t room) {
+    size_t count = json_array_size(list);
+    ck_assert(count <= room);
+    for (size_t i = 0; i < count; i++)
+        ids[i] = (int)json_integer_value(json_array_get(list, i));
+    return count;
+}
+
+/* A state in golden.json is a list of layers, each a list of tensors (h, or h and c); then h~ with input feeding. */
+static void check_state(const struct decoder *decoder, const float *state, const json_t *layers, const char *what) {
+    size_t l, part;
+    json_t *layer, *tensor;
+    ck_assert_uint_eq(json_array_size(layers), decoder->layers);
+    json_array_foreach(layers, l, layer) {
+        ck_assert_uint_eq(json_array_size(layer) * decoder->hidden, decoder->layer_size);
+        json_array_foreach(layer, part, tensor)
+            check_vector(state + l * decoder->layer_size + part * decoder->hidden, tensor, what);
+    }
+}
+
+/* ---- the joints ---- */
+
+static void check_steps(const struct decoder *decoder, const struct output *output, const struct memory *memory, float *state,
+                        const json_t *steps, struct arena *arena) {
+    size_t i;
+    json_t *step;
+    ck_assert_uint_ge(json_array_size(steps), 3);
+    json_array_foreach(steps, i, step) {
+        int token = i == 0 ? DECODER_FIRST : (int)json_integer_value(json_object_get(step, "previous"));
+        float *attention = arena_alloc(arena, memory->length, sizeof *attention);
+        float *readout = arena_alloc(arena, decoder->readout_size, sizeof *readout);
+        float *logits = arena_alloc(arena, decoder->vocabulary, sizeof *logits);
+        struct decoder_rows rows = {
+            .rows = 1, .tokens = &token, .memories = &memory, .states = state, .attention = &attention, .readouts = readout};
+        ck_assert_int_eq(decoder_step(decoder, &rows, arena, NULL), 0);
+        check_state(decoder, state, json_object_get(step, "state"), "state");
+        check_vector(attention, json_object_get(step, "attention"), "attention");
+        check_vector(readout, json_object_get(step, "readout"), "readout");
+        struct distribution distribution;
+        output_run(output, readout, 1, logits, &distribution);
+        for (size_t t = 0; t < decoder->vocabulary; t++)
+            logits[t] -= distribution.log_sum;
+        if (json_object_get(step, "log_probs")) /* only the first sentences have them, for the size of the file */
+            check_vector(logits, json_object_get(step, "log_probs"), "log_probs");
+    }
+}
+
+static void check_joints(const struct translator *t, const json_t *sentence) {
+    int ids[64];
+    struct arena arena;
+    arena_init(&arena, 1 << 16);
+    size_t length = read_ids(json_object_get(sentence, "source"), ids, 64);
+    struct encoded encoded;
+    ck_assert_int_eq(encoder_run(&t->encoder, ids, &length, 1, &arena, &encoded, NULL), 0);
+    check_matrix(encoded.annotations, t->encoder.annotation, json_object_get(sentence, "annotations"), "annotations");
+    float *keys = arena_alloc(&arena, length * t->decoder.attention.size, sizeof *keys);
+    attention_keys(&t->decoder.attention, encoded.annotations, length, keys);
+    check_matrix(keys, t->decoder.attention.size, json_object_get(sentence, "keys"), "keys");
+    float *state = arena_alloc(&arena, t->decoder.state_size, sizeof *state);
+    ck_assert_int_eq(decoder_start(&t->decoder, &encoded, &length, 1, &arena, state, NULL), 0);
+    check_state(&t->decoder, state, json_object_get(sentence, "start"), "start");
+    struct memory memory = {.length = length, .annotations = encoded.annotations, .keys = keys};
+    check_steps(&t->decoder, &t->output, &memory, state, json_object_get(sentence, "steps"), &arena);
+    arena_done(&arena);
+}
+
+START_TEST(joints_equal_pytorch) {
+    struct translator *translator = open_case(cases[_i]);
+    json_t *golden = load_case(cases[_i]), *sentence;
+    size_t i;
+    json_t *sentences = json_object_get(golden, "sentences");
+    ck_assert_uint_ge(json_array_size(sentences), 5);
+    json_t *first_step = json_array_get(json_object_get(json_array_get(sentences, 0), "steps"), 0);
+    ck_assert_ptr_nonnull(json_object_get(first_step, "log_probs"));
+    tolerance = JOINT;
+    json_array_foreach(sentences, i, sentence) check_joints(translator, sentence);
+    json_decref(golden);
+    translator_free(translator);
+}
+END_TEST
+
+/* Several sentences encoded together give what each gives alone. */
+START_TEST(encoding_is_ragged) {
+    struct translator *t = open_case(cases[_i]);
+    json_t *golden = load_case(cases[_i]), *sentence;
+    tolerance = JOINT;
+    int ids[1024];
+    size_t lengths[64], n = 0, tokens = 0, i;
+    struct arena arena;
+    arena_init(&arena, 1 << 16);
+    json_array_foreach(json_object_get(golden, "sentences"), i, sentence) {
+        lengths[n] = read_ids(json_object_get(sentence, "source"), ids + tokens, 1024 - tokens);
+        tokens += lengths[n++];
+    }
+    struct encoded encoded;
+    ck_assert_int_eq(encoder_run(&t->encoder, ids, lengths, n, &arena, &encoded, NULL), 0);
+    float *states = arena_alloc(&arena, n * t->decoder.state_size, sizeof *states);
+    ck_assert_int_eq(decoder_start(&t->decoder, &encoded, lengths, n, &arena, states, NULL), 0);
+    const float *annotations = encoded.annotations;
+    json_array_foreach(json_object_get(golden, "sentences"), i, sentence) {
+        check_matrix(annotations, t->encoder.annotation, json_object_get(sentence, "annotations"), "annotations");
+        check_state(&t->decoder, states + i * t->decoder.state_size, json_object_get(sentence, "start"), "start");
+        annotations += lengths[i] * t->encoder.annotation;
+    }
+    arena_done(&arena);
+    json_decref(golden);
+    translator_free(t);
+}
+END_TEST
+
+/* ---- the searches, all sentences in one batch ---- */
+
+static void check_hypothesis(const struct hypothesis *got, const json_t *want, size_t source_length) {
+    const json_t *tokens = json_object_get(want, "tokens"), *attention = json_object_get(want, "attention"), *row;
+    ck_assert_uint_eq(got->length, json_array_size(tokens));
+    for (size_t i = 0; i < got->length; i++)
+        ck_assert_int_eq(got->tokens[i], json_integer_value(json_array_get(tokens, i)));
+    ck_assert_int_eq(got->ended, json_is_true(json_object_get(want, "ended")));
+    ck_assert_uint_eq(got->length + got->ended, json_array_size(json_object_get(want, "log_probs")));
+    check_vector(got->log_probs, json_object_get(want, "log_probs"), "log_probs");
+    size_t i;
+    json_array_foreach(attention, i, row) {
+        ck_assert_uint_eq(json_array_size(row), source_length);
+        check_vector(got->attention[i], row, "attention");
+    }
+    if (json_object_get(want, "score"))
+        check_near(got->score, json_number_value(json_object_get(want, "score")), "score", 0);
+}
+
+/* Prepares each sentence from its ids, with the same options; force: its "forced" target. */
+static void prepare(const struct translator *t, const json_t *sentences, const struct search_options *options, bool force,
+                    struct sentence *out) {
+    size_t i;
+    json_t *sentence;
+    json_array_foreach(sentences, i, sentence) {
+        out[i] = (struct sentence){.translator = t, .text = "", .options = *options};
+        arena_init(&out[i].arena, 1 << 12);
+        int ids[64];
+        out[i].length = read_ids(json_object_get(sentence, "source"), ids, 64);
+        out[i].tokens = arena_zalloc(&out[i].arena, out[i].length, sizeof *out[i].tokens);
+        for (size_t j = 0; j < out[i].length; j++)
+            out[i].tokens[j].id = ids[j];
+        double ratio = t->config.limits.max_target_ratio;
+        out[i].options.max_length = (size_t)floor(ratio * (double)out[i].length + 0.5);
+        if (force) {
+            const json_t *target = json_object_get(json_object_get(sentence, "forced"), "tokens");
+            int *tokens = arena_alloc(&out[i].arena, 64, sizeof *tokens);
+            out[i].options.target_length = read_ids(target, tokens, 64);
+            out[i].options.target = tokens;
+        }
+    }
+}
+
+static void decode(const struct translator *t, struct sentence *sentences, size_t count, size_t rows) {
+    struct batch *batch = batch_create(t, rows, NULL);
+    ck_assert_ptr_nonnull(batch);
+    size_t admitted = 0, finished = 0, reserved = 0;
+    struct sentence *done[256], *next;
+    while (finished < count) {
+        while (admitted < count && reserved + sentence_max_rows(&sentences[admitted]) <= rows) {
+            next = &sentences[admitted++];
+            reserved += sentence_max_rows(next);
+            batch_admit(batch, &next, 1);
+        }
+        size_t left = batch_step(batch, done);
+        for (size_t i = 0; i < left; i++) {
+            ck_assert_msg(done[i]->error.code == ERROR_NONE, "%s", done[i]->error.message);
+            reserved -= sentence_max_rows(done[i]);
+        }
+        finished += left;
+    }
+    batch_free(batch);
+}
+
+static void check_search(const char *name, const struct search_options *options, bool force, const char *key, size_t variant) {
+    struct translator *t = open_case(name);
+    json_t *golden = load_case(name), *sentences = json_object_get(golden, "sentences"), *want;
+    struct sentence list[64];
+    tolerance = PATH;
+    size_t count = json_array_size(sentences);
+    prepare(t, sentences, options, force, list);
+    decode(t, list, count, 2 * options->beam_size + 1); /* rows for about two at a time: sentences come and go */
+    for (size_t i = 0; i < count; i++) {
+        want = json_object_get(json_array_get(sentences, i), key);
+        ck_assert_ptr_nonnull(want);
+        if (json_is_array(want)) {
+            json_t *list_wanted = json_object_get(json_array_get(want, variant), "hypotheses");
+            ck_assert_uint_eq(list[i].count, json_array_size(list_wanted));
+            for (size_t h = 0; h < list[i].count; h++)
+                check_hypothesis(&list[i].hypotheses[h], json_array_get(list_wanted, h), list[i].length);
+        } else {
+            ck_assert_uint_eq(list[i].count, 1);
+            check_hypothesis(&list[i].hypotheses[0], want, list[i].length);
+        }
+        sentence_done(&list[i]);
+    }
+    json_decref(golden);
+    translator_free(t);
+}
+
+START_TEST(greedy_equals_pytorch) {
+    struct search_options options = {.strategy = "greedy", .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
+    check_search(cases[_i], &options, false, "greedy", 0);
+}
+END_TEST
+
+START_TEST(forced_scores_equal_pytorch) {
+    struct search_options options = {.strategy = "forced", .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
+    check_search(cases[_i], &options, true, "forced", 0);
+}
+END_TEST
+
+START_TEST(beams_equal_pytorch) {
+    json_t *golden = load_case(cases[_i]), *variant;
+    json_t *variants = json_object_get(json_array_get(json_object_get(golden, "sentences"), 0), "beam");
+    size_t i;
+    ck_assert_uint_ge(json_array_size(variants), 3);
+    json_array_foreach(variants, i, variant) {
+        size_t size = (size_t)json_integer_value(json_object_get(variant, "beam_size"));
+        struct search_options options = {.strategy = "beam",
+                                         .beam_size = size,
+                                         .n_best = size,
+                                         .length_penalty = json_number_value(json_object_get(variant, "length_penalty"))};
+        check_search(cases[_i], &options, false, "beam", i);
+    }
+    json_decref(golden);
+}
+END_TEST
+
+static int visible(const struct dirent *entry) {
+    return entry->d_name[0] != '.';
+}
+
+static int list_cases(void) {
+    struct dirent **entries;
+    int count = scandir(FOLDER, &entries, visible, alphasort);
+    for (int i = 0; i < count; i++) {
+        if (i < MAX_CASES)
+            snprintf(cases[i], sizeof cases[0], "%.60s", entries[i]->d_name);
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    return count < MAX_CASES ? count : MAX_CASES;
+}
+
+/* Without it a missing folder would pass: loops over no case. */
+START_TEST(cases_are_there) {
+    ck_assert_int_ge(list_cases(), 14);
+}
+END_TEST
+
+Suite *golden_suite(void) {
+    Suite *suite = suite_create("golden");
+    TCase *tests = tcase_create("pytorch");
+    int count = list_cases();
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, cases_are_there);
+    tcase_add_loop_test(tests, joints_equal_pytorch, 0, count);
+    tcase_add_loop_test(tests, encoding_is_ragged, 0, count);
+    tcase_add_loop_test(tests, greedy_equals_pytorch, 0, count);
+    tcase_add_loop_test(tests, beams_equal_pytorch, 0, count);
+    tcase_add_loop_test(tests, forced_scores_equal_pytorch, 0, count);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,152 @@
+"""The model configuration: one description of every key, its type and its choices.
+
+Input: a dictionary as in config.json. Output of `validate`: the same dictionary with defaults filled in, or ConfigError
+naming the key. The C server checks the same rules in model/config.c; tests/test_weights.py and tests/test_config.c hold both to
+the same list of wrong configurations.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+FORMAT = 1
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be built; the message starts with the key."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key: its JSON type, the values allowed (a set of names or an inclusive range), and its default (None: required)."""
+
+    kind: type
+    allowed: tuple = ()
+    default: Any = None
+
+
+CELLS = ("gru", "lstm")
+SECTIONS: dict[str, dict[str, Key]] = {
+    "encoder": {
+        "type": Key(str, ("recurrent",), "recurrent"),
+        "cell": Key(str, CELLS),
+        "layers": Key(int, (1, 16), 1),
+        "bidirectional": Key(bool, (), True),
+        "embedding": Key(int, (1, 65536)),
+        "hidden": Key(int, (1, 65536)),
+        "eos": Key(bool, (), True),
+    },
+    "attention": {
+        "score": Key(str, ("dot", "general", "additive")),
+        "size": Key(int, (0, 65536), 0),
+    },
+    "decoder": {
+        "style": Key(str, ("luong", "conditional")),
+        "cell": Key(str, CELLS),
+        "layers": Key(int, (1, 16), 1),
+        "embedding": Key(int, (1, 65536)),
+        "hidden": Key(int, (1, 65536)),
+        "input_feeding": Key(bool, (), False),
+        "initial_state": Key(str, ("zero", "last", "mean"), "last"),
+        "initial_projection": Key(bool, (), False),
+        "readout": Key(str, ("attentional", "tanh", "concat"), "attentional"),
+        "readout_size": Key(int, (0, 65536), 0),
+        "first_input": Key(str, ("bos", "zero"), "bos"),
+    },
+    "output": {
+        "type": Key(str, ("vocabulary",), "vocabulary"),
+        "tied": Key(bool, (), False),
+    },
+    "tokenizer": {
+        "type": Key(str, ("sentencepiece",), "sentencepiece"),
+        "source": Key(str, (), "source.spm"),
+        "target": Key(str, (), "target.spm"),
+    },
+    "limits": {
+        "max_source_tokens": Key(int, (1, 1000), 100),
+        "max_target_ratio": Key(float, (0.1, 20.0), 3.0),
+    },
+}
+TOP: dict[str, Key] = {
+    "format": Key(int, (FORMAT, FORMAT)),
+    "name": Key(str),
+    "source": Key(str),
+    "target": Key(str),
+    "task": Key(str, ("translation",), "translation"),
+}
+
+
+def _check(path: str, value: Any, key: Key) -> Any:
+    kind = "number" if key.kind is float else {str: "string", int: "integer", bool: "boolean"}[key.kind]
+    if key.kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if not isinstance(value, key.kind) or (key.kind is int and isinstance(value, bool)):
+        raise ConfigError(f"{path}: must be of type {kind}")
+    if key.kind is str and key.allowed and value not in key.allowed:
+        raise ConfigError(f"{path}: must be one of {', '.join(key.allowed)}, got {value}")
+    if key.kind in (int, float) and key.allowed and not key.allowed[0] <= value <= key.allowed[1]:
+        raise ConfigError(f"{path}: must be between {key.allowed[0]} and {key.allowed[1]}, got {value}")
+    return value
+
+
+def _fill(section: dict, keys: dict[str, Key], prefix: str) -> None:
+    for name in section:
+        if name not in keys and not (prefix == "" and name in SECTIONS):
+            raise ConfigError(f"{prefix}{name}: unknown key")
+    for name, key in keys.items():
+        if name in section:
+            section[name] = _check(prefix + name, section[name], key)
+        elif key.default is None:
+            raise ConfigError(f"{prefix}{name}: missing")
+        else:
+            section[name] = key.default
+
+
+def annotation_size(config: dict) -> int:
+    """D: the size of one annotation."""
+    encoder = config["encoder"]
+    return encoder["hidden"] * (2 if encoder["bidirectional"] else 1)
+
+
+def readout_size(config: dict) -> int:
+    """O: the size of the vector that the output layer reads."""
+    decoder = config["decoder"]
+    return decoder["readout_size"] if decoder["readout"] != "concat" else annotation_size(config) + decoder["hidden"]
+
+
+def validate(config: dict) -> dict:
+    """Returns a deep copy with defaults filled in; raises ConfigError naming the first wrong key."""
+    config = copy.deepcopy(config)
+    for name, keys in SECTIONS.items():
+        section = config.setdefault(name, {})
+        if not isinstance(section, dict):
+            raise ConfigError(f"{name}: must be an object")
+    _fill(config, TOP, "")
+    for name, keys in SECTIONS.items():
+        _fill(config[name], keys, name + ".")
+    decoder, attention = config["decoder"], config["attention"]
+    rules = (
+        (attention["score"] == "dot" and annotation_size(config) != decoder["hidden"],
+         f"attention.score: dot needs annotations ({annotation_size(config)}) as large as decoder.hidden ({decoder['hidden']})"),
+        ((attention["score"] == "additive") != (attention["size"] > 0),
+         "attention.size: belongs to the additive score, and only there"),
+        (decoder["input_feeding"] and (decoder["style"] != "luong" or decoder["readout"] != "attentional"),
+         "decoder.input_feeding: needs style luong and readout attentional"),
+        ((decoder["readout"] == "concat") != (decoder["readout_size"] == 0),
+         "decoder.readout_size: every readout but concat needs one"),
+        (config["output"]["tied"] and readout_size(config) != decoder["embedding"],
+         "output.tied: the readout must be as large as decoder.embedding"),
+        (decoder["initial_state"] == "zero" and decoder["initial_projection"],
+         "decoder.initial_projection: a zero state has nothing to project"),
+        (decoder["initial_state"] != "zero" and not decoder["initial_projection"] and annotation_size(config) != decoder["hidden"],
+         "decoder.initial_projection: without one, annotations must be as large as decoder.hidden"),
+        (decoder["initial_state"] == "last" and not decoder["initial_projection"]
+         and (decoder["layers"] != config["encoder"]["layers"] or decoder["cell"] != config["encoder"]["cell"]),
+         "decoder.initial_projection: without one, encoder and decoder need the same cell and number of layers"),
+    )
+    for broken, message in rules:
+        if broken:
+            raise ConfigError(message)
+    return config

@@ -1,0 +1,179 @@
+"""Evaluation: python3 -m weights.evaluate MODEL_FOLDER --data DIR [--flip] [--pytorch] [--url http://127.0.0.1:8080] [--card]
+
+Input: an exported model folder and DIR/SPLIT.tsv.gz. Output: BLEU and chrF (weights/scores.py) of greedy and beam search, by PyTorch with the
+stored weights, by the daemon at --url, or by both; where both are asked for, every sentence whose tokens differ, with the margin of the closest
+choice that PyTorch made in it (a rounding error can only turn a choice whose margin is about as small). --card writes the model card,
+MODEL_FOLDER/README.md, with the scores of this run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable, Iterator
+
+import torch
+from tqdm import tqdm
+
+from . import card, data, folder, scores, search
+from .model import Model
+from .search import Hypothesis
+from .tokenizer import EOS, Tokenizer
+
+BATCH = 50  # sentences in a PyTorch batch, texts in a request
+CONNECTIONS = 8
+
+
+@dataclass
+class Output:
+    """One translation: its text, its pieces, and how close the search's closest choice was (infinite where not known)."""
+
+    text: str
+    pieces: list[str]
+    margin: float = math.inf
+
+
+def _chunks(items: list, size: int) -> Iterator[list]:
+    return (items[begin:begin + size] for begin in range(0, len(items), size))
+
+
+class PyTorch:
+    """Translates with the weights of the folder as they are stored, sentences of similar length together."""
+
+    name = "pytorch"
+
+    def __init__(self, model: Model, source: Tokenizer, target: Tokenizer) -> None:
+        self.model, self.source, self.target = model, source, target
+
+    def _search(self, sentences: list[list[int]], strategy: str, beam_size: int) -> list[Hypothesis]:
+        if strategy == "greedy":
+            return search.greedy(self.model, sentences)
+        return [hypotheses[0] for hypotheses in search.beam(self.model, sentences, beam_size)]
+
+    def translate(self, texts: list[str], strategy: str, beam_size: int) -> list[Output]:
+        end = [EOS] if self.model.config["encoder"]["eos"] else []
+        encoded = [self.source.encode(text) + end for text in texts]
+        order = sorted(range(len(texts)), key=lambda i: len(encoded[i]))
+        outputs: dict[int, Output] = {}
+        for chunk in tqdm(list(_chunks(order, BATCH)), desc=f"{self.name} {strategy}", leave=False, disable=None):
+            for i, best in zip(chunk, self._search([encoded[i] for i in chunk], strategy, beam_size)):
+                pieces = [self.target.processor.id_to_piece(token) for token in best.tokens]
+                outputs[i] = Output(self.target.decode(best.tokens), pieces, best.margin)
+        return [outputs[i] for i in range(len(texts))]
+
+
+class Daemon:
+    """Translates over HTTP, several requests at once."""
+
+    name = "daemon"
+
+    def __init__(self, url: str, model: str) -> None:
+        self.url, self.model = url.rstrip("/"), model
+
+    def _request(self, body: dict) -> dict:
+        request = urllib.request.Request(f"{self.url}/translate", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=120) as reply:
+                return json.load(reply)
+        except urllib.error.HTTPError as error:
+            sys.exit(f"{self.url}: {error.code}: {error.read().decode(errors='replace')}")
+
+    def translate(self, texts: list[str], strategy: str, beam_size: int) -> list[Output]:
+        options = {"model": self.model, "strategy": strategy, "split_sentences": False, "include": ["tokens"]}
+        if strategy == "beam":
+            options["beam_size"] = beam_size
+        outputs = []
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
+            for reply in pool.map(lambda chunk: self._request({"text": chunk, **options}), _chunks(texts, BATCH)):
+                outputs += [Output(t["text"], [p for s in t["sentences"] for p in s["tokens"]]) for t in reply["translations"]]
+        return outputs
+
+
+@dataclass
+class Result:
+    """What one engine made of the whole set with one strategy."""
+
+    engine: str
+    strategy: str
+    bleu: float
+    chrf: float
+    seconds: float
+    outputs: list[Output]
+
+
+def run(engine: PyTorch | Daemon, strategy: str, beam_size: int, sources: list[str], references: list[str]) -> Result:
+    begin = time.monotonic()
+    outputs = engine.translate(sources, strategy, beam_size)
+    seconds = time.monotonic() - begin
+    texts = [output.text for output in outputs]
+    return Result(engine.name, strategy, scores.bleu(texts, references), scores.chrf(texts, references), seconds, outputs)
+
+
+def differences(ours: list[Output], theirs: list[Output]) -> list[int]:
+    """The sentences whose pieces differ."""
+    return [i for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a.pieces != b.pieces]
+
+
+def report(results: list[Result], show: Callable[[str], None] = print) -> None:
+    """The scores of one strategy, and where the engines disagree."""
+    for r in results:
+        show(f"{r.engine:8} {r.strategy:7} BLEU {r.bleu:6.2f}  chrF {r.chrf:6.2f}  {r.seconds:7.1f} s")
+    if len(results) < 2:
+        return
+    ours, theirs = results[0].outputs, results[1].outputs
+    different = differences(ours, theirs)
+    show(f"{results[0].strategy}: {len(different)} of {len(ours)} sentences differ token for token")
+    for i in different:
+        show(f"  line {i + 1}: margin {ours[i].margin:.2e}: {ours[i].text!r} / {theirs[i].text!r}")
+
+
+def command_line(arguments: argparse.Namespace, name: str) -> str:
+    """The command that makes these scores again, for the card."""
+    flags = [f"--split {arguments.split}"] if arguments.split != "test" else []
+    flags += [f"--beam-size {arguments.beam_size}"] if arguments.beam_size != 5 else []
+    flags += [flag for flag, given in (("--flip", arguments.flip), ("--pytorch", arguments.pytorch)) if given]
+    flags += [f"--url {arguments.url}"] if arguments.url else []
+    return " ".join([f"python3 -m weights.evaluate weights/{name} --data DATA", *flags])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model", type=Path, help="an exported model folder")
+    parser.add_argument("--data", type=Path, required=True, help="folder with SPLIT.tsv.gz")
+    parser.add_argument("--split", default="test")
+    parser.add_argument("--flip", action="store_true", help="translate the second column into the first")
+    parser.add_argument("--beam-size", type=int, default=5)
+    parser.add_argument("--pytorch", action="store_true", help="translate with PyTorch (the default without --url)")
+    parser.add_argument("--url", help="translate with the daemon there, which must serve this model")
+    parser.add_argument("--card", action="store_true", help="write MODEL/README.md with these scores")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    pairs = data.read_pairs(arguments.data / f"{arguments.split}.tsv.gz", arguments.flip)
+    sources, references = [s for s, _ in pairs], [t for _, t in pairs]
+    model, source, target = folder.read(arguments.model)
+    engines: list[PyTorch | Daemon] = []
+    if arguments.pytorch or not arguments.url:
+        engines.append(PyTorch(model, source, target))
+    if arguments.url:
+        engines.append(Daemon(arguments.url, model.config["name"]))
+    print(f"{model.config['name']}, {arguments.split}: {len(pairs)} sentences, beam size {arguments.beam_size}")
+    found = []
+    for strategy in ("greedy", "beam"):
+        results = [run(engine, strategy, arguments.beam_size, sources, references) for engine in engines]
+        report(results)
+        found += results
+    if arguments.card:
+        table = [(r.engine, f"beam {arguments.beam_size}" if r.strategy == "beam" else r.strategy, r.bleu, r.chrf) for r in found]
+        card.write(arguments.model, table, command_line(arguments, model.config["name"]), arguments.split, len(pairs), arguments.flip)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Export: python3 -m weights.export RUN_FOLDER MODEL_FOLDER [--dtype float16|float32|bfloat16|int8]
+
+Input: a run folder of weights/train.py (best.pt and the two vocabularies). Output: a model folder as the server loads it: config.json,
+model.safetensors, source.spm, target.spm. The model card, README.md, is written by weights/evaluate.py --card.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+
+import torch
+
+from . import folder
+from .model import Model
+from .tokenizer import Tokenizer
+
+
+def metadata(best: dict) -> dict[str, str]:
+    """What the weights came from, for `__metadata__` of the container; best: the content of best.pt."""
+    return {"seed": str(best["training"]["seed"]), "torch": torch.__version__, "epoch": str(best["epoch"]),
+            "valid_bleu": f"{best['valid_bleu']:.2f}"}
+
+
+def export(run: Path, out: Path, storage: str) -> Path:
+    """Writes the model folder `out`; returns the path of its weights."""
+    best = torch.load(run / "best.pt", map_location="cpu")
+    config = best["config"]
+    vocabularies = [Path(config["tokenizer"][side]) for side in ("source", "target")]
+    model = Model(config, *(Tokenizer(run / name).size for name in vocabularies))
+    model.load_state_dict(best["model"])
+    folder.write(out, model, storage, metadata(best))
+    for name in vocabularies:
+        shutil.copyfile(run / name, out / name)
+    return out / "model.safetensors"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("run", type=Path, help="a run folder of weights.train")
+    parser.add_argument("out", type=Path, help="the model folder to write")
+    parser.add_argument("--dtype", choices=list(folder.STORAGES), default="float16", help="storage of the matrices")
+    arguments = parser.parse_args()
+    weights = export(arguments.run, arguments.out, arguments.dtype)
+    print(f"{weights}: {weights.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

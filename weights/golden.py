@@ -1,0 +1,235 @@
+"""Golden values: python3 -m weights.golden tests/golden
+
+Input: the tiny vocabularies in tests/data. Output: one model folder a case (random weights, a few hundred to a few thousand of them) with
+golden.json beside its config.json: what PyTorch computes at every joint for a handful of sentences, each alone. The C tests
+compare against it: floats within a stated tolerance, tokens exactly. To keep the tokens clear of rounding, a case takes the first seed
+whose searches never choose between two candidates closer than MIN_MARGIN.
+
+golden.json: {"sentences": [{
+  "text", "source": ids as the encoder reads them,
+  "annotations" [T][D], "keys" [T][A], "final" [layer][h or h, c][D], "start" [layer][h or h, c][H],
+  "steps": the first three, [{"previous" id, "state" [layer][h or h, c][H], "attention" [T], "readout" [O], "log_probs" [V]}]
+           (log_probs in the first DISTRIBUTIONS sentences),
+  "greedy": {"tokens", "log_probs", "ended", "attention" [n][T]},
+  "beam": [{"beam_size", "length_penalty", "hypotheses": [{"tokens", "log_probs", "ended", "score"}], best first}],
+  "forced": {"tokens", "log_probs", "ended", "attention"}}]}
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import numpy
+import torch
+
+from . import config as configuration
+from . import folder, search
+from .model import DecoderState, Model
+from .search import Hypothesis
+from .tokenizer import BOS, EOS, UNK, Tokenizer
+
+SENTENCES = ("Stop!", "I", "This is mine.", "What did you do?", "He is here.", "Place the ladder here, Tom.")
+TARGET = "C'est le mien."
+BEAMS = ((5, 1.0), (5, 0.6), (2, 1.0))  # beam size, length penalty
+DISTRIBUTIONS = 2
+MIN_MARGIN = 5e-4
+VOCABULARIES = {"source.spm": "tiny.en.spm", "target.spm": "tiny.fr.spm"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One model. Sections of its config.json; the storage of its weights; the seed at which the search for its weights begins."""
+
+    name: str
+    encoder: dict
+    attention: dict
+    decoder: dict
+    tied: bool = False
+    storage: str = "float32"
+    seed: int = 1
+    config: dict = field(init=False)
+
+    def __post_init__(self) -> None:
+        config = {"format": 1, "name": self.name, "source": "en", "target": "fr", "encoder": self.encoder, "attention": self.attention,
+                  "decoder": self.decoder, "output": {"tied": self.tied}, "limits": {"max_source_tokens": 40, "max_target_ratio": 1.5}}
+        object.__setattr__(self, "config", configuration.validate(config))
+
+
+def _encoder(cell: str, layers: int = 1, bidirectional: bool = True, embedding: int = 6, hidden: int = 4, **other) -> dict:
+    return {"cell": cell, "layers": layers, "bidirectional": bidirectional, "embedding": embedding, "hidden": hidden, **other}
+
+
+def _decoder(style: str, cell: str, layers: int = 1, embedding: int = 6, hidden: int = 8, **other) -> dict:
+    return {"style": style, "cell": cell, "layers": layers, "embedding": embedding, "hidden": hidden, **other}
+
+
+GENERAL, DOT, ADDITIVE = {"score": "general"}, {"score": "dot"}, {"score": "additive", "size": 5}
+ATTENTIONAL, TANH, CONCAT = ({"readout": "attentional", "readout_size": 6}, {"readout": "tanh", "readout_size": 6}, {"readout": "concat"})
+ZERO = {"initial_state": "zero"}
+LAST, MEAN = {"initial_state": "last", "initial_projection": False}, {"initial_state": "mean", "initial_projection": False}
+LAST_PROJECTED, MEAN_PROJECTED = ({**kind, "initial_projection": True} for kind in (LAST, MEAN))
+
+CASES = (
+    Case("luong-general-gru", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tied=True),
+    Case("luong-general-lstm", _encoder("lstm", 2), GENERAL, _decoder("luong", "lstm", 2, **MEAN_PROJECTED, **TANH)),
+    Case("luong-dot-lstm", _encoder("lstm", 2), DOT, _decoder("luong", "lstm", 2, **LAST, **ATTENTIONAL)),
+    Case("luong-dot-gru-forward", _encoder("gru", bidirectional=False, hidden=7), DOT, _decoder("luong", "gru", hidden=7, **LAST, **CONCAT)),
+    Case("luong-additive-gru", _encoder("gru", 2, bidirectional=False, hidden=5), ADDITIVE,
+         _decoder("luong", "gru", 2, hidden=7, **LAST_PROJECTED, **TANH, first_input="zero"), tied=True),
+    Case("luong-additive-lstm", _encoder("lstm"), ADDITIVE, _decoder("luong", "lstm", **LAST, **CONCAT)),
+    Case("luong-feeding-gru", _encoder("gru"), GENERAL, _decoder("luong", "gru", 2, **MEAN, **ATTENTIONAL, input_feeding=True)),
+    Case("luong-feeding-lstm", _encoder("lstm", 2, bidirectional=False, hidden=8), DOT,
+         _decoder("luong", "lstm", 2, **LAST, **ATTENTIONAL, input_feeding=True, first_input="zero"), tied=True),
+    Case("luong-no-eos", _encoder("lstm", bidirectional=False, eos=False), GENERAL, _decoder("luong", "gru", **ZERO, **CONCAT)),
+    Case("conditional-additive-gru", _encoder("gru"), ADDITIVE,
+         _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH, first_input="zero")),
+    Case("conditional-additive-lstm", _encoder("lstm", 2), ADDITIVE, _decoder("conditional", "lstm", 2, **LAST, **TANH), tied=True),
+    Case("conditional-additive-deep", _encoder("gru", 2, bidirectional=False), ADDITIVE,
+         _decoder("conditional", "gru", 2, hidden=6, **LAST_PROJECTED, **ATTENTIONAL)),
+    Case("conditional-general-lstm", _encoder("gru"), GENERAL, _decoder("conditional", "lstm", **ZERO, **CONCAT)),
+    Case("conditional-dot-gru", _encoder("lstm"), DOT, _decoder("conditional", "gru", **MEAN, **ATTENTIONAL), tied=True),
+    Case("storage-float16", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tied=True,
+         storage="float16"),
+    Case("storage-bfloat16", _encoder("lstm"), ADDITIVE, _decoder("conditional", "lstm", **MEAN_PROJECTED, **TANH), storage="bfloat16"),
+    Case("storage-int8", _encoder("gru"), ADDITIVE, _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH), storage="int8"),
+)
+
+
+def randomise(model: Model, random: numpy.random.Generator) -> None:
+    """Weights large enough that the gates, the attention and the choices move from step to step; <unk> and <s> are never chosen."""
+    tensors = {}
+    for name, parameter in model.named_tensors().items():
+        shape = tuple(parameter.shape)
+        gain = 2.0 if name.endswith("embedding") else 3.5 / shape[-1] ** 0.5 if len(shape) == 2 else 0.4
+        tensors[name] = (gain * random.standard_normal(shape)).astype(numpy.float32)
+    tensors["output.bias"][[UNK, BOS]] = -8
+    tensors["output.bias"][EOS] = random.uniform(0, 6)
+    folder.load_tensors(model, tensors)
+
+
+def _searches_of(model: Model, source: list[int]) -> tuple[Hypothesis, list[list[Hypothesis]]]:
+    return search.greedy(model, [source])[0], [search.beam(model, [source], *beam)[0] for beam in BEAMS]
+
+
+def _margin(greedy: Hypothesis, beams: list[list[Hypothesis]]) -> float:
+    """The least gap that any choice or ranking hung on."""
+    gaps = [greedy.margin]
+    for (_, penalty), hypotheses in zip(BEAMS, beams):
+        scores = [h.score(penalty) for h in hypotheses]
+        gaps += [hypotheses[0].margin] + [better - worse for better, worse in zip(scores, scores[1:])]
+    return min(gaps)
+
+
+def interesting(model: Model, sources: list[list[int]]) -> bool:
+    """Most sentences end by themselves, after different numbers of tokens, a beam finds something better, and nothing is a near-tie."""
+    greedy = [search.greedy(model, [source])[0] for source in sources]
+    lengths = {len(h.tokens) for h in greedy if h.ended}
+    if len(lengths) < 3 or sum(h.ended for h in greedy) < 4 or sum(len(h.tokens) > 1 for h in greedy) < 5:
+        return False
+    found = [_searches_of(model, source) for source in sources]
+    improved = sum(beams[0][0].tokens != best.tokens for best, beams in found)
+    reordered = sum([h.tokens for h in beams[0]] != [h.tokens for h in beams[1]] for _, beams in found)
+    return improved > 0 and reordered > 0 and all(_margin(*searches) > MIN_MARGIN for searches in found)
+
+
+def rounded(value):
+    """Tensors and floats, nested, as lists of floats with nine significant digits: enough to give every float32 back."""
+    if isinstance(value, torch.Tensor):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [rounded(item) for item in value]
+    return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+def _states(layers: list[tuple[torch.Tensor, ...]]) -> list:
+    return rounded([[part[0] for part in layer] for layer in layers])
+
+
+def _hypothesis(hypothesis: Hypothesis, **other) -> dict:
+    return {"tokens": hypothesis.tokens, "log_probs": rounded(hypothesis.log_probs), "ended": hypothesis.ended, **other}
+
+
+def _steps(model: Model, state: DecoderState, memory, previous: list[int], distributions: bool) -> list[dict]:
+    steps = []
+    for i, token in enumerate(previous):
+        readout, state, attention = model.decoder.step(model.decoder.embed(torch.tensor([token]), i == 0), state, memory)
+        log_probs = torch.log_softmax(model.output(readout), dim=-1)[0]
+        steps.append({"previous": token, "state": _states(state.layers), "attention": rounded(attention[0]),
+                      "readout": rounded(readout[0])} | ({"log_probs": rounded(log_probs)} if distributions else {}))
+    return steps
+
+
+@torch.no_grad()
+def golden_values(model: Model, text: str, source: list[int], target: list[int], distributions: bool) -> dict:
+    """Everything that golden.json says of one sentence."""
+    ids, lengths = search.pad([source])
+    _, finals = model.encoder(ids, lengths)
+    memory, start = model.encode(ids, lengths)
+    greedy, beams = _searches_of(model, source)
+    forced = search.forced(model, source, target)
+    return {
+        "text": text, "source": source, "annotations": rounded(memory.annotations[0]), "keys": rounded(memory.keys[0]),
+        "final": _states(finals), "start": _states(start.layers),
+        "steps": _steps(model, start, memory, [BOS] + target[:2], distributions),
+        "greedy": _hypothesis(greedy, attention=rounded(greedy.attention)),
+        "beam": [{"beam_size": size, "length_penalty": penalty,
+                  "hypotheses": [_hypothesis(h, score=rounded(h.score(penalty))) for h in hypotheses]}
+                 for (size, penalty), hypotheses in zip(BEAMS, beams)],
+        "forced": _hypothesis(forced, attention=rounded(forced.attention)),
+    }
+
+
+def link_vocabularies(case: Path, data: Path) -> None:
+    """Relative links: a clone finds the vocabularies where it is, and they are stored once."""
+    case.mkdir(parents=True, exist_ok=True)
+    for name, vocabulary in VOCABULARIES.items():
+        (case / name).unlink(missing_ok=True)
+        (case / name).symlink_to(os.path.relpath(data / vocabulary, case))
+
+
+def write_model(case: Case, out: Path, sources: list[list[int]], vocabularies: tuple[int, int]) -> tuple[Model, int]:
+    """Writes the model of the first seed that is interesting, as it comes back from its file; -> that model, the seed."""
+    for seed in count(case.seed):
+        model = Model(case.config, *vocabularies)
+        randomise(model, numpy.random.default_rng(seed))
+        folder.write(out, model, case.storage, {"seed": str(seed)})
+        model, _, _ = folder.read(out)
+        if interesting(model, sources):
+            return model, seed
+    raise AssertionError("unreachable: count() does not end")
+
+
+def write_case(case: Case, out: Path, data: Path) -> int:
+    """Writes the model folder with golden.json; -> the seed that was taken."""
+    source, target = (Tokenizer(data / name) for name in VOCABULARIES.values())
+    link_vocabularies(out, data)
+    end = [EOS] if case.config["encoder"]["eos"] else []
+    sources = [source.encode(text) + end for text in SENTENCES]
+    model, seed = write_model(case, out, sources, (source.size, target.size))
+    values = [golden_values(model, text, ids, target.encode(TARGET), i < DISTRIBUTIONS)
+              for i, (text, ids) in enumerate(zip(SENTENCES, sources))]
+    lines = ",\n".join(json.dumps(value, separators=(",", ":"), ensure_ascii=False) for value in values)
+    (out / "golden.json").write_text(f'{{"sentences":[\n{lines}\n]}}\n', encoding="utf-8")
+    return seed
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=Path, help="the folder that gets one folder a case")
+    parser.add_argument("--data", type=Path, default=Path("tests/data"), help="folder of tiny.en.spm and tiny.fr.spm")
+    parser.add_argument("--case", choices=[case.name for case in CASES], action="append", help="only this case (repeatable)")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    for case in CASES:
+        if arguments.case is None or case.name in arguments.case:
+            seed = write_case(case, arguments.out / case.name, arguments.data)
+            print(f"{case.name}: seed {seed}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

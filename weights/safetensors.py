@@ -1,0 +1,101 @@
+"""The Hugging Face safetensors container in NumPy: writing and reading.
+
+Layout: 8 bytes little-endian header length N, N bytes of JSON `name -> {dtype, shape, data_offsets}` with an optional `__metadata__`
+(string -> string), then the tensors end to end. Input and output: C-contiguous arrays by name. NumPy has no bfloat16: an array of uint16
+stands for its bit patterns (`to_bfloat16`, `from_bfloat16`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy
+from numpy import ndarray
+
+DTYPES: dict[str, numpy.dtype] = {
+    "F32": numpy.dtype("<f4"),
+    "F16": numpy.dtype("<f2"),
+    "BF16": numpy.dtype("<u2"),
+    "I8": numpy.dtype("i1"),
+}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+METADATA = "__metadata__"
+MAX_HEADER_BYTES = 100_000_000
+DATA_ALIGNMENT = 64
+
+
+class FormatError(ValueError):
+    """A file that is not a whole and consistent container."""
+
+
+def to_bfloat16(values: ndarray) -> ndarray:
+    """float32 -> uint16 bit patterns, rounded to nearest even. Values are finite."""
+    bits = numpy.ascontiguousarray(values, dtype="<f4").view("<u4")
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype("<u2")
+
+
+def from_bfloat16(patterns: ndarray) -> ndarray:
+    """uint16 bit patterns -> float32, exactly."""
+    return (patterns.astype("<u4") << 16).view("<f4")
+
+
+def write(path: Path, tensors: dict[str, ndarray], metadata: dict[str, str] | None = None) -> None:
+    """Writes the file. Larger elements come first, so that every tensor is aligned to its own element and no gap is needed."""
+    header: dict[str, dict] = {METADATA: metadata} if metadata else {}
+    order = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name))
+    offset = 0
+    for name in order:
+        tensor = tensors[name]
+        header[name] = {"dtype": NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [offset, offset + tensor.nbytes]}
+        offset += tensor.nbytes
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-(8 + len(text)) % DATA_ALIGNMENT)
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for name in order:
+            file.write(numpy.ascontiguousarray(tensors[name]).tobytes())
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict:
+    if len(dict(pairs)) != len(pairs):
+        raise FormatError("duplicate key in the header")
+    return dict(pairs)
+
+
+def _parse_header(content: bytes) -> tuple[dict, int]:
+    """-> header, where the data begins."""
+    if len(content) < 8:
+        raise FormatError("shorter than the header's length")
+    length = int.from_bytes(content[:8], "little")
+    if length > MAX_HEADER_BYTES or 8 + length > len(content):
+        raise FormatError(f"a header of {length} bytes does not fit")
+    try:
+        header = json.loads(content[8:8 + length], object_pairs_hook=_unique)
+    except ValueError as error:
+        raise FormatError(f"header: {error}") from error
+    if not isinstance(header, dict):
+        raise FormatError("header: not an object")
+    return header, 8 + length
+
+
+def read(path: Path) -> tuple[dict[str, ndarray], dict[str, str]]:
+    """-> tensors by name (read-only arrays), metadata. Raises FormatError."""
+    content = path.read_bytes()
+    header, data = _parse_header(content)
+    metadata = header.pop(METADATA, {})
+    tensors, end = {}, 0
+    for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+        if entry["dtype"] not in DTYPES:
+            raise FormatError(f"{name}: unknown dtype {entry['dtype']}")
+        dtype, count = DTYPES[entry["dtype"]], math.prod(entry["shape"])
+        if entry["data_offsets"] != [end, end + count * dtype.itemsize]:
+            raise FormatError(f"{name}: data_offsets {entry['data_offsets']} leave a gap, overlap or do not match the shape")
+        end += count * dtype.itemsize
+        if data + end > len(content):
+            raise FormatError(f"{name}: ends past the end of the file")
+        tensors[name] = numpy.frombuffer(content, dtype, count, data + end - count * dtype.itemsize).reshape(entry["shape"])
+    if data + end != len(content):
+        raise FormatError("bytes after the last tensor")
+    return tensors, metadata

@@ -1,0 +1,81 @@
+"""BLEU and chrF as sacreBLEU computes them.
+
+Input: two lists of strings, detokenised hypotheses and one reference each. Output: percentages. BLEU: 13a tokenisation, cased,
+4-grams, corpus level, exponential smoothing of empty counts (Papineni et al. 2002; Post 2018). chrF: character 6-grams, beta 2, white space
+left out, corpus counts summed (Popovic 2015; chrF2 of sacreBLEU).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+
+_SPLITS = (
+    (re.compile(r"([\{-\~\[-\` -\&\(-\+\:-\@\/])"), r" \1 "),  # every ASCII symbol but , - . '
+    (re.compile(r"([^0-9])([\.,])"), r"\1 \2 "),
+    (re.compile(r"([\.,])([^0-9])"), r" \1 \2"),
+    (re.compile(r"([0-9])(-)"), r"\1 \2 "),
+)
+
+
+def tokenize_13a(line: str) -> list[str]:
+    """The mteval-v13a tokenisation: entities resolved, punctuation split off, digits kept with their marks."""
+    line = line.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
+    for entity, character in (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")):
+        line = line.replace(entity, character)
+    line = f" {line} "
+    for pattern, replacement in _SPLITS:
+        line = pattern.sub(replacement, line)
+    return line.split()
+
+
+def _ngrams(items, n: int) -> Counter:
+    return Counter(tuple(items[i:i + n]) for i in range(len(items) - n + 1))
+
+
+def bleu(hypotheses: list[str], references: list[str]) -> float:
+    """Corpus BLEU, 0..100."""
+    right, total = [0] * 4, [0] * 4
+    hypothesis_length = reference_length = 0
+    for hypothesis, reference in zip(hypotheses, references, strict=True):
+        h, r = tokenize_13a(hypothesis), tokenize_13a(reference)
+        hypothesis_length += len(h)
+        reference_length += len(r)
+        for n in range(1, 5):
+            counts = _ngrams(h, n)
+            right[n - 1] += sum((counts & _ngrams(r, n)).values())
+            total[n - 1] += sum(counts.values())
+    if right[0] == 0:
+        return 0.0
+    smooth, log_sum = 1.0, 0.0
+    for n in range(4):
+        if total[n] == 0:
+            return 0.0
+        if right[n] == 0:
+            smooth *= 2
+            log_sum += math.log(1 / (smooth * total[n]))
+        else:
+            log_sum += math.log(right[n] / total[n])
+    brevity = min(1.0, math.exp(1 - reference_length / hypothesis_length))
+    return 100 * brevity * math.exp(log_sum / 4)
+
+
+def chrf(hypotheses: list[str], references: list[str], order: int = 6, beta: float = 2.0) -> float:
+    """Corpus chrF2, 0..100: precision and recall averaged over the orders that occur, then combined."""
+    right, in_hypothesis, in_reference = [0] * order, [0] * order, [0] * order
+    for hypothesis, reference in zip(hypotheses, references, strict=True):
+        h, r = "".join(hypothesis.split()), "".join(reference.split())
+        for n in range(1, order + 1):
+            counts, wanted = _ngrams(h, n), _ngrams(r, n)
+            right[n - 1] += sum((counts & wanted).values())
+            in_hypothesis[n - 1] += sum(counts.values()) if wanted else 0
+            in_reference[n - 1] += sum(wanted.values())
+    effective = [n for n in range(order) if in_hypothesis[n] and in_reference[n]]
+    if not effective:
+        return 0.0
+    precision = sum(right[n] / in_hypothesis[n] for n in effective) / len(effective)
+    recall = sum(right[n] / in_reference[n] for n in effective) / len(effective)
+    if precision + recall == 0:
+        return 0.0
+    return 100 * (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
