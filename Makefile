@@ -18,6 +18,8 @@ BUILD   ?= build
 
 PACKAGES      := gcc g++ make pkg-config libmicrohttpd-dev libjansson-dev libopenblas-dev libsentencepiece-dev libicu-dev
 TEST_PACKAGES := $(PACKAGES) check libcurl4-openssl-dev
+PYTHON_PACKAGES := python3-torch python3-numpy python3-sentencepiece python3-tqdm python3-pytest
+CI_PACKAGES   := $(TEST_PACKAGES) $(PYTHON_PACKAGES) clang clang-format libclang-rt-dev
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Wcast-qual -Wwrite-strings -Wformat=2 $(if $(WERROR),-Werror)
 C_WARNINGS := $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes
@@ -45,7 +47,8 @@ KERNEL_FLAGS_v4 := -march=x86-64-v4 -mprefer-vector-width=512
 MODEL_OBJECTS += $(KERNELS:%=$(BUILD)/model/kernels-%.o)
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-python asan tsan bench format format-check layers install clean deps deps-test
+.PHONY: all run test check-http check-python warnings-clang asan tsan bench format format-check layers install clean
+.PHONY: deps deps-test deps-python deps-ci
 all: $(BUILD)/alignd
 
 run: deps
@@ -60,8 +63,17 @@ check-http: deps-test
 	@$(MAKE) --no-print-directory $(BUILD)/alignd $(BUILD)/tests/http/run
 	$(BUILD)/tests/http/run $(BUILD)/alignd
 
-check-python:
+check-python: deps-python
 	$(PYTHON) -m pytest -q tests
+
+warnings-clang:
+	@$(MAKE) --no-print-directory BUILD=build/clang CC=clang CXX=clang++ WERROR=1 build/clang/tests/run build/clang/alignd
+	build/clang/tests/run
+
+# Speed: alignd against the machine's ceiling and, where PyTorch is installed, against PyTorch on the same weights.
+bench: deps
+	@$(MAKE) --no-print-directory $(BUILD)/alignd $(BUILD)/tests/bench/bench
+	sh tests/bench/run.sh $(BUILD)
 
 # Sanitizers have build folders of their own and run both the unit and the HTTP tests.
 asan:
@@ -78,6 +90,9 @@ $(BUILD)/tests/run: $(MODEL_OBJECTS) $(filter-out $(BUILD)/server/main.o,$(SERVE
 
 $(BUILD)/tests/http/run: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/http/*.c))
 	$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcurl -ljansson -lcheck_pic -lsubunit -lrt -lpthread -lm
+
+$(BUILD)/tests/bench/bench: $(MODEL_OBJECTS) $(BUILD)/tests/bench/bench.o
+	$(CC) $(LDFLAGS_ALL) -Wl,--wrap=linear_apply -o $@ $^ $(LIBS)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -99,6 +114,11 @@ deps:
 	@$(call INSTALL_MISSING,$(PACKAGES))
 deps-test:
 	@$(call INSTALL_MISSING,$(TEST_PACKAGES))
+
+deps-python:
+	@$(call INSTALL_MISSING,$(PYTHON_PACKAGES))
+deps-ci:
+	@$(call INSTALL_MISSING,$(CI_PACKAGES))
 
 SOURCES := $(wildcard model/*.[ch] model/*.cc server/*.[ch] tests/*.[ch] tests/*/*.[ch])
 format:

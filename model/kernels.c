@@ -75,10 +75,10 @@ INLINE vec exp_vec(vec x) {
     return (vec)((ivec)p + (n << 23));
 }
 
-/* tanh x = 1 - 2 / (exp(2x) + 1); beyond 9 it is 1 in float32. */
+/* tanh x = 1 - 2 / (exp(2x) + 1); beyond 10 it is 1 in float32. */
 INLINE vec tanh_vec(vec x) {
-    x = choose(x < -9.0f, splat(-9.0f), x);
-    x = choose(x > 9.0f, splat(9.0f), x);
+    x = choose(x < -10.0f, splat(-10.0f), x);
+    x = choose(x > 10.0f, splat(10.0f), x);
     return 1.0f - 2.0f / (exp_vec(2.0f * x) + 1.0f);
 }
 

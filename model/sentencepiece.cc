@@ -26,6 +26,9 @@ using Processor = sentencepiece::SentencePieceProcessor;
 
 static const int LOG_FATAL_ONLY = 3;
 
+/* The library joins neighbouring unknown characters in time that grows with the square of their number: it gets long texts in parts. */
+static const size_t PART_BYTES = 4096;
+
 /* Runs a call into the library; whatever it throws becomes an error. */
 template <typename Call> static int guarded(struct error *err, Call call) noexcept {
     try {
@@ -95,37 +98,73 @@ const char *sentencepiece_piece(const void *model, int id) {
     return processor(model)->IdToPiece(id).c_str();
 }
 
-/* The library's pieces as tokens in the arena, the strings end to end in one allocation. */
-static struct token *copy_tokens(const Pieces &pieces, struct arena *arena) {
-    size_t count = pieces.pieces_size(), bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        bytes += pieces.pieces(static_cast<int>(i)).piece().size() + 1;
-    auto tokens = static_cast<struct token *>(arena_alloc(arena, count, sizeof(struct token)));
-    auto strings = static_cast<char *>(arena_alloc(arena, bytes, 1));
-    if (!tokens || !strings)
+/* What the library made of the bytes of a text that begin at offset. */
+struct Part {
+    size_t offset;
+    Pieces pieces;
+};
+
+static size_t piece_count(const std::vector<Part> &parts) {
+    size_t count = 0;
+    for (const Part &part : parts)
+        count += part.pieces.pieces_size();
+    return count;
+}
+
+/* All pieces as tokens in the arena, their strings end to end in one allocation. */
+static struct token *copy_tokens(const std::vector<Part> &parts, struct arena *arena) {
+    std::string strings;
+    for (const Part &part : parts)
+        for (const auto &piece : part.pieces.pieces())
+            strings.append(piece.piece().c_str()).push_back('\0');
+    auto tokens = static_cast<struct token *>(arena_alloc(arena, piece_count(parts), sizeof(struct token)));
+    const char *string = arena_copy(arena, strings.data(), strings.size());
+    if (!tokens || !string)
         return nullptr;
-    for (size_t i = 0; i < count; i++) {
-        const auto piece = pieces.pieces(static_cast<int>(i));
-        const size_t size = piece.piece().size() + 1;
-        std::memcpy(strings, piece.piece().c_str(), size);
-        tokens[i] = {static_cast<int>(piece.id()), strings, piece.begin(), piece.end()};
-        strings += size;
-    }
+    struct token *token = tokens;
+    for (const Part &part : parts)
+        for (const auto &piece : part.pieces.pieces()) {
+            *token++ = {static_cast<int>(piece.id()), string, part.offset + piece.begin(), part.offset + piece.end()};
+            string += std::strlen(string) + 1;
+        }
     return tokens;
+}
+
+/* Where the part that begins at begin ends: before white space, where words of a text do not notice, else between characters. */
+static size_t part_end(std::string_view text, size_t begin) {
+    if (text.size() - begin <= PART_BYTES)
+        return text.size();
+    const size_t limit = begin + PART_BYTES, space = text.find_last_of(" \n\r\t", limit);
+    if (space != std::string_view::npos && space > begin)
+        return space;
+    size_t end = limit;
+    while (end > limit - 3 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
+        end--;
+    return end;
+}
+
+static int encode(const Processor &model, std::string_view text, std::vector<Part> &parts, struct error *err) {
+    for (size_t begin = 0, end; begin < text.size(); begin = end) {
+        end = part_end(text, begin);
+        parts.push_back({begin, Pieces()});
+        const auto status = model.Encode(text.substr(begin, end - begin), parts.back().pieces.mutable_proto());
+        if (!status.ok())
+            return error_set(err, ERROR_INPUT, "SentencePiece: %s", status.error_message());
+    }
+    return 0;
 }
 
 int sentencepiece_encode(const void *model, const char *text, size_t length, struct arena *arena, struct token **tokens,
                          size_t *count, struct error *err) {
     return guarded(err, [&] {
-        Pieces pieces;
-        const auto status = processor(model)->Encode(std::string_view(text, length), pieces.mutable_proto());
-        if (!status.ok())
-            return error_set(err, ERROR_INPUT, "SentencePiece: %s", status.error_message());
-        struct token *copied = copy_tokens(pieces, arena);
+        std::vector<Part> parts;
+        if (encode(*processor(model), std::string_view(text, length), parts, err) != 0)
+            return -1;
+        struct token *copied = copy_tokens(parts, arena);
         if (!copied)
             return error_memory(err);
         *tokens = copied;
-        *count = pieces.pieces_size();
+        *count = piece_count(parts);
         return 0;
     });
 }
@@ -133,11 +172,12 @@ int sentencepiece_encode(const void *model, const char *text, size_t length, str
 int sentencepiece_decode(const void *model, const int *ids, size_t count, struct arena *arena, char **text, struct token **tokens,
                          struct error *err) {
     return guarded(err, [&] {
-        Pieces pieces;
+        std::vector<Part> parts(1);
+        Pieces &pieces = parts[0].pieces;
         const auto status = processor(model)->Decode(std::vector<int>(ids, ids + count), pieces.mutable_proto());
         if (!status.ok())
             return error_set(err, ERROR_INPUT, "SentencePiece: %s", status.error_message());
-        struct token *copied = copy_tokens(pieces, arena);
+        struct token *copied = copy_tokens(parts, arena);
         char *joined = arena_copy(arena, pieces.text().data(), pieces.text().size());
         if (!copied || !joined)
             return error_memory(err);

@@ -72,8 +72,10 @@ struct translator *translator_open(const char *folder, struct error *err) {
     }
     matrix_single_threaded();
     translator->kernels = kernels_choose();
-    if (load(translator, folder, err) == 0)
+    struct error cause = {0};
+    if (load(translator, folder, &cause) == 0)
         return translator;
+    error_set(err, cause.code, "%s: %s", folder, cause.message);
     translator_free(translator);
     return NULL;
 }
@@ -118,7 +120,7 @@ static size_t default_max_length(const struct translator *translator, size_t sou
     return length < TRANSLATOR_MAX_TARGET ? length : TRANSLATOR_MAX_TARGET;
 }
 
-/* Tokens of the sentence's own text, with </s> if the encoder reads one. */
+/* Tokens of the sentence's own text, with </s> if the encoder reads one; none if nothing in it is visible to the tokenizer. */
 static int tokenize(struct sentence *sentence, struct error *err) {
     const struct translator *t = sentence->translator;
     size_t bytes = sentence->source.end - sentence->source.begin, count;
@@ -131,10 +133,8 @@ static int tokenize(struct sentence *sentence, struct error *err) {
     if (count > 0)
         memcpy(with_end, tokens, count * sizeof *tokens);
     int end = tokenizer_end(t->source);
-    if (t->config.encoder.eos)
+    if (t->config.encoder.eos && count > 0)
         with_end[count++] = (struct token){.id = end, .piece = tokenizer_piece(t->source, end), .begin = bytes, .end = bytes};
-    if (count == 0)
-        return error_set(err, ERROR_INPUT, "the tokenizer finds nothing to translate in the text");
     sentence->tokens = with_end;
     sentence->length = count;
     return 0;
@@ -206,14 +206,20 @@ int translator_prepare(const struct translator *translator, const char *text, si
     struct sentence *list = arena_alloc(arena, spans.count, sizeof *list);
     if (!list)
         return error_memory(err);
-    for (size_t i = 0; i < spans.count; i++)
-        if (sentence_init(&list[i], translator, text, spans.items[i], options, err) != 0) {
-            while (i > 0)
-                sentence_done(&list[--i]);
+    size_t n = 0;
+    for (size_t i = 0; i < spans.count; i++) {
+        if (sentence_init(&list[n], translator, text, spans.items[i], options, err) != 0) {
+            while (n > 0)
+                sentence_done(&list[--n]);
             return -1;
         }
+        if (list[n].length > 0)
+            n++;
+        else
+            sentence_done(&list[n]); /* zero-width characters and the like */
+    }
     *sentences = list;
-    *count = spans.count;
+    *count = n;
     return 0;
 }
 

@@ -38,11 +38,6 @@ struct translator *translator_open(const char *folder, struct error *err);
 void translator_free(struct translator *translator);
 struct translator_info translator_info(const struct translator *translator);
 
-/* OpenBLAS picks its kernels from the processor's model number before main() runs, and takes processors newer than itself for very
- * old ones. Returns the OPENBLAS_CORETYPE under which the program should be started anew, or NULL if the choice is good or the
- * user made it. */
-const char *translator_better_kernels(void);
-
 struct sentence {
     /* the question: set by translator_prepare and the caller before batch_admit */
     const struct translator *translator;

@@ -216,7 +216,8 @@ static void write_reasons(FILE *out, const struct metrics *metrics) {
     static const char *const rejected[REJECTED_COUNT] = {"queue_full", "loading", "draining"};
     write_head(out, "cancelled_total", "counter", "Accepted requests that were not decoded to the end.");
     for (size_t i = 0; i < CANCELLED_COUNT; i++)
-        fprintf(out, "alignd_cancelled_total{reason=\"%s\"} %llu\n", cancelled[i], (unsigned long long)load(&metrics->cancelled[i]));
+        fprintf(out, "alignd_cancelled_total{reason=\"%s\"} %llu\n", cancelled[i],
+                (unsigned long long)load(&metrics->cancelled[i]));
     write_head(out, "rejected_total", "counter", "Requests that were not accepted.");
     for (size_t i = 0; i < REJECTED_COUNT; i++)
         fprintf(out, "alignd_rejected_total{reason=\"%s\"} %llu\n", rejected[i], (unsigned long long)load(&metrics->rejected[i]));

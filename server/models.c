@@ -61,7 +61,8 @@ static void write_label(FILE *out, const char *key, const char *value) {
     fputc('"', out);
 }
 
-static int publish(struct metrics *metrics, size_t index, const struct translator_info *info, int64_t duration_us, struct error *err) {
+static int publish(struct metrics *metrics, size_t index, const struct translator_info *info, int64_t duration_us,
+                   struct error *err) {
     char *labels = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&labels, &length);

@@ -8,7 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAME_BYTES = 64, ALL = COMMAND_SERVE | COMMAND_TRANSLATE | COMMAND_ATTENTION, BATCH = COMMAND_TRANSLATE | COMMAND_ATTENTION };
+enum {
+    NAME_BYTES = 64,
+    ALL = COMMAND_SERVE | COMMAND_TRANSLATE | COMMAND_ATTENTION,
+    BATCH = COMMAND_TRANSLATE | COMMAND_ATTENTION
+};
 
 struct option {
     const char *flag; /* without --; the variable is ALIGND_ and the flag in capitals */
@@ -54,7 +58,8 @@ static int set_size(const struct option *option, const char *name, const char *v
     if (!isdigit((unsigned char)value[0]) || *end != '\0')
         return error_set(err, ERROR_INPUT, "%s must be a whole number, got \"%.60s\"", name, value);
     if (errno == ERANGE || (double)number < option->minimum || (double)number > option->maximum)
-        return error_set(err, ERROR_INPUT, "%s must be between %.0f and %.0f, got %.60s", name, option->minimum, option->maximum, value);
+        return error_set(err, ERROR_INPUT, "%s must be between %.0f and %.0f, got %.60s", name, option->minimum, option->maximum,
+                         value);
     *(size_t *)field = (size_t)number;
     return 0;
 }
@@ -65,7 +70,8 @@ static int set_real(const struct option *option, const char *name, const char *v
     if (end == value || *end != '\0' || isnan(number))
         return error_set(err, ERROR_INPUT, "%s must be a number, got \"%.60s\"", name, value);
     if (number < option->minimum || number > option->maximum)
-        return error_set(err, ERROR_INPUT, "%s must be between %g and %g, got %.60s", name, option->minimum, option->maximum, value);
+        return error_set(err, ERROR_INPUT, "%s must be between %g and %g, got %.60s", name, option->minimum, option->maximum,
+                         value);
     *(double *)field = number;
     return 0;
 }
@@ -102,31 +108,36 @@ static int set_folders(const struct option *option, const char *name, const char
 
 #define FIELD(name) offsetof(struct options, name)
 
-/* Numbers of workers default to the cores online: the fallback "cores". */
+/* The fallback "cores" stands for the cores online. */
 static const struct option table[] = {
-    {"model", "DIR", NULL, "model folder; may be given several times, the first is the default of requests that name none",
-     ALL, set_folders, FIELD(models), 0, 0},
+    {"model", "DIR", NULL, "model folder; may be given several times, the first is the default of requests that name none", ALL,
+     set_folders, FIELD(models), 0, 0},
     {"workers", "N", "cores", "decoding threads", ALL, set_size, FIELD(workers), 1, 1024},
     {"rows", "N", "64", "hypotheses that a worker decodes side by side", ALL, set_size, FIELD(rows), 1, 4096},
-    {"log-level", "LEVEL", "info", "error, warn, info or debug", ALL, set_log_level, FIELD(log_level), 0, 0},
+    {"log-level", "LEVEL", "info", "error, warn, info or debug", COMMAND_SERVE, set_log_level, FIELD(log_level), 0, 0},
+    {"log-level", "LEVEL", "warn", "error, warn, info or debug", BATCH, set_log_level, FIELD(log_level), 0, 0},
     {"listen", "HOST:PORT", "127.0.0.1:8080", "address; port 0 takes a free one", COMMAND_SERVE, set_string, FIELD(listen), 0, 0},
     {"queue", "N", "1024", "sentences that may wait; beyond that requests get 429", COMMAND_SERVE, set_size, FIELD(queue), 1, 1e6},
-    {"max-body-bytes", "N", "1048576", "size of a request's body; beyond that 413", COMMAND_SERVE, set_size, FIELD(max_body_bytes), 1, 1e9},
+    {"max-body-bytes", "N", "1048576", "size of a request's body; beyond that 413", COMMAND_SERVE, set_size, FIELD(max_body_bytes),
+     1, 1e9},
     {"max-text-chars", "N", "10000", "characters in all texts of a request; beyond that 413", COMMAND_SERVE, set_size,
      FIELD(max_text_chars), 1, 1e9},
-    {"deadline-ms", "N", "10000", "time that a request may take; beyond that 504 (the header X-Deadline-Ms may ask for less)", COMMAND_SERVE,
-     set_size, FIELD(deadline_ms), 1, 1e9},
-    {"grace-ms", "N", "30000", "time that accepted requests have to finish after SIGTERM", COMMAND_SERVE, set_size, FIELD(grace_ms), 0, 1e9},
+    {"deadline-ms", "N", "10000", "time that a request may take; beyond that 504 (the header X-Deadline-Ms may ask for less)",
+     COMMAND_SERVE, set_size, FIELD(deadline_ms), 1, 1e9},
+    {"grace-ms", "N", "30000", "time that accepted requests have to finish after SIGTERM", COMMAND_SERVE, set_size, FIELD(grace_ms),
+     0, 1e9},
     {"cors", "ORIGIN", "*", "Access-Control-Allow-Origin; empty: no such header", COMMAND_SERVE, set_string, FIELD(cors), 0, 0},
     {"strategy", "NAME", "beam", "greedy or beam", COMMAND_TRANSLATE, set_strategy, FIELD(strategy), 0, 0},
     {"beam-size", "N", "5", "hypotheses in a beam", COMMAND_TRANSLATE, set_size, FIELD(beam_size), 1, 32},
     {"length-penalty", "P", "1", "score = log_prob / length^P", COMMAND_TRANSLATE, set_real, FIELD(length_penalty), 0, 2},
     {"min-length", "N", "0", "target tokens at least", COMMAND_TRANSLATE, set_size, FIELD(min_length), 0, 1000},
-    {"max-length", "N", "0", "target tokens at most; 0: the model's ratio", COMMAND_TRANSLATE, set_size, FIELD(max_length), 0, 1000},
+    {"max-length", "N", "0", "target tokens at most; 0: the model's ratio", COMMAND_TRANSLATE, set_size, FIELD(max_length), 0,
+     1000},
     {"split-sentences", NULL, NULL, "cut each line into sentences (default: a line is one sentence)", COMMAND_TRANSLATE, set_switch,
      FIELD(split_sentences), 0, 0},
     {"target", "FILE", NULL, "the translations to align, one a line", COMMAND_ATTENTION, set_string, FIELD(target), 0, 0},
-    {"stats", NULL, NULL, "print sentences, target tokens, seconds and tokens per second at the end", BATCH, set_switch, FIELD(stats), 0, 0},
+    {"stats", NULL, NULL, "print sentences, target tokens, seconds and tokens per second at the end", BATCH, set_switch,
+     FIELD(stats), 0, 0},
 };
 
 enum { OPTION_COUNT = sizeof table / sizeof table[0] };
@@ -163,9 +174,9 @@ static int set_from_environment(struct options *options, const struct option *op
 
 static int set_defaults(struct options *options, struct error *err) {
     for (size_t i = 0; i < OPTION_COUNT; i++) {
-        if (set_default(options, &table[i], err) != 0)
-            return -1;
-        if ((table[i].commands & (int)options->command) && set_from_environment(options, &table[i], err) != 0)
+        if (!(table[i].commands & (int)options->command))
+            continue;
+        if (set_default(options, &table[i], err) != 0 || set_from_environment(options, &table[i], err) != 0)
             return -1;
     }
     return 0;
@@ -299,13 +310,14 @@ char *options_help(void) {
     FILE *out = open_memstream(&text, &length);
     if (!out)
         return NULL;
-    fputs("alignd: a translation service that shows its attention\n\n"
-          "  alignd --model DIR [--model DIR ...] [options]               serve HTTP\n"
-          "  alignd translate --model DIR [options] < source > target     translate lines\n"
-          "  alignd attention --model DIR --target FILE < source          align the words of line pairs (Pharaoh format)\n\n"
-          "Each option is also an environment variable, in brackets; a flag goes before it. ALIGND_MODEL may hold several folders,\n"
-          "with ':' between them. --help prints this, --version the version.\n",
-          out);
+    fputs(
+        "alignd: a translation service that shows its attention\n\n"
+        "  alignd --model DIR [--model DIR ...] [options]               serve HTTP\n"
+        "  alignd translate --model DIR [options] < source > target     translate lines\n"
+        "  alignd attention --model DIR --target FILE < source          align the words of line pairs (Pharaoh format)\n\n"
+        "Each option is also an environment variable, in brackets; a flag goes before it. ALIGND_MODEL may hold several folders,\n"
+        "with ':' between them. --help prints this, --version the version.\n",
+        out);
     print_options(out, "All modes:", ALL);
     print_options(out, "Serving:", COMMAND_SERVE);
     print_options(out, "Translating and aligning:", BATCH);

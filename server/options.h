@@ -24,11 +24,11 @@ struct options {
     size_t workers, rows;
     char *log_level;
 
-    /* serving */
+    /* serving; unset in other modes */
     char *listen, *cors;
     size_t queue, max_body_bytes, max_text_chars, deadline_ms, grace_ms;
 
-    /* batch modes */
+    /* batch modes; unset when serving */
     char *strategy, *target;
     size_t beam_size, min_length, max_length;
     double length_penalty;

@@ -28,7 +28,8 @@ static int prepare_target(struct text *text, enum request_input *input, struct e
         return 0; /* nothing is said about a blank text */
     if (text->count > 1) {
         *input = REQUEST_SPLIT;
-        return error_set(err, ERROR_INPUT, "split_sentences must be false where target is given: the text has %zu sentences", text->count);
+        return error_set(err, ERROR_INPUT, "split_sentences must be false where target is given: the text has %zu sentences",
+                         text->count);
     }
     *input = REQUEST_TARGET;
     return translator_force(&text->sentences[0], text->target, text->target_length, err);

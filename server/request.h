@@ -52,6 +52,7 @@ struct text {
 
 struct request {
     struct arena arena; /* texts, sentences, jobs: everything with the request's lifetime */
+    const char *id;     /* for log lines and messages; the owner's */
 
     size_t model;
     struct search_options search;
@@ -64,9 +65,9 @@ struct request {
     size_t job_count;
     int64_t deadline_us; /* clock_us; INT64_MAX: none */
 
-    atomic_size_t pending;  /* jobs not ended */
-    atomic_int reason;      /* enum cancel_reason; the first one stays */
-    atomic_bool cancelled;  /* reason is set; the sentences of the request watch it */
+    atomic_size_t pending; /* jobs not ended */
+    atomic_int reason;     /* enum cancel_reason; the first one stays */
+    atomic_bool cancelled; /* reason is set; the sentences of the request watch it */
     void (*finish)(struct request *request);
     void *owner;
 };

@@ -76,7 +76,7 @@ static void admit(struct worker *worker, struct job *jobs) {
         metrics_queued(worker->pool->options.metrics, now_us - job->queued_us);
         add_live(worker, job);
     }
-    for (size_t model = 0; jobs && model < worker->pool->options.models; model++)
+    for (size_t model = 0; jobs && model < worker->pool->options.models->count; model++)
         admit_to(worker, model, jobs);
 }
 
@@ -132,7 +132,7 @@ static void *run(void *argument) {
             break; /* closed and empty */
         admit(worker, jobs);
         expire(worker);
-        for (size_t model = 0; model < worker->pool->options.models; model++)
+        for (size_t model = 0; model < worker->pool->options.models->count; model++)
             step(worker, model);
     }
     pthread_mutex_lock(&worker->pool->lock);
@@ -145,14 +145,14 @@ static void *run(void *argument) {
 static int prepare_worker(struct workers *pool, struct worker *worker, struct error *err) {
     size_t rows = pool->options.rows;
     worker->pool = pool;
-    worker->batches = calloc(pool->options.models, sizeof *worker->batches);
+    worker->batches = calloc(pool->options.models->count, sizeof *worker->batches);
     worker->live = calloc(rows, sizeof *worker->live);
     worker->admitted = calloc(rows, sizeof *worker->admitted);
     worker->done = calloc(rows, sizeof *worker->done);
     if (!worker->batches || !worker->live || !worker->admitted || !worker->done)
         return error_memory(err);
-    for (size_t i = 0; i < pool->options.models; i++) {
-        worker->batches[i] = batch_create(pool->options.translators[i], rows, err);
+    for (size_t i = 0; i < pool->options.models->count; i++) {
+        worker->batches[i] = batch_create(pool->options.models->translators[i], rows, err);
         if (!worker->batches[i])
             return -1;
     }
@@ -160,7 +160,7 @@ static int prepare_worker(struct workers *pool, struct worker *worker, struct er
 }
 
 static void worker_done(struct worker *worker) {
-    for (size_t i = 0; worker->batches && i < worker->pool->options.models; i++)
+    for (size_t i = 0; worker->batches && i < worker->pool->options.models->count; i++)
         batch_free(worker->batches[i]);
     free(worker->batches);
     free(worker->live);
@@ -182,7 +182,7 @@ static int start_threads(struct workers *workers, struct error *err) {
 }
 
 struct workers *workers_start(const struct worker_options *options, struct error *err) {
-    assert(options->workers > 0 && options->rows > 0 && options->models > 0);
+    assert(options->workers > 0 && options->rows > 0 && options->models->count > 0);
     struct workers *workers = calloc(1, sizeof *workers);
     if (!workers) {
         error_memory(err);

@@ -7,14 +7,14 @@
 #define ALIGND_WORKER_H
 
 #include "server/metrics.h"
+#include "server/models.h"
 #include "server/scheduler.h"
 
 struct workers;
 
 struct worker_options {
-    size_t workers, rows; /* threads; rows of each */
-    const struct translator *const *translators; /* [models]: job.model is an index; they outlive the workers */
-    size_t models;
+    size_t workers, rows;        /* threads; rows of each */
+    const struct models *models; /* job.model is an index; they outlive the workers */
     struct scheduler *scheduler;
     struct metrics *metrics;
 };

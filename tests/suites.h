@@ -5,8 +5,17 @@
 #include <check.h>
 
 Suite *arena_suite(void);
+Suite *translator_suite(void);
+Suite *batch_suite(void);
+Suite *golden_suite(void);
 Suite *config_suite(void);
 Suite *safetensors_suite(void);
+Suite *kernels_suite(void);
+Suite *matrix_suite(void);
+Suite *cell_suite(void);
+Suite *attention_suite(void);
+Suite *output_suite(void);
+Suite *search_suite(void);
 Suite *weights_suite(void);
 
 #endif

@@ -52,8 +52,8 @@ The {sentences:,} sentences of {split}.tsv.gz in DATA, single reference; BLEU (1
 ## Data and licence
 
 Sentence pairs of the Tatoeba project in the selection of manythings.org/anki. Attribution: www.manythings.org/anki and tatoeba.org.
-The data is under CC BY 2.0 (https://creativecommons.org/licenses/by/2.0/), and so are these weights and vocabularies: keep that attribution when
-you pass them on.
+The data is under CC BY 2.0 (https://creativecommons.org/licenses/by/2.0/), and so are these weights and vocabularies: keep that
+attribution when you pass them on.
 
 ## Limits
 

@@ -1,9 +1,9 @@
 """Evaluation: python3 -m weights.evaluate MODEL_FOLDER --data DIR [--flip] [--pytorch] [--url http://127.0.0.1:8080] [--card]
 
-Input: an exported model folder and DIR/SPLIT.tsv.gz. Output: BLEU and chrF (weights/scores.py) of greedy and beam search, by PyTorch with the
-stored weights, by the daemon at --url, or by both; where both are asked for, every sentence whose tokens differ, with the margin of the closest
-choice that PyTorch made in it (a rounding error can only turn a choice whose margin is about as small). --card writes the model card,
-MODEL_FOLDER/README.md, with the scores of this run.
+Input: an exported model folder and DIR/SPLIT.tsv.gz. Output: BLEU and chrF (weights/scores.py) of greedy and beam search, by PyTorch with
+the stored weights, by the daemon at --url, or by both. Where both are asked for: also every sentence whose tokens differ, with the margin of
+the closest choice that PyTorch made in it (a rounding error can only turn a choice whose margin is about as small). --card writes the model
+card, MODEL_FOLDER/README.md, with the scores of this run.
 """
 
 from __future__ import annotations

@@ -257,7 +257,7 @@ class Decoder(nn.Module):
                 if kind == "last":
                     summary = finals[-1][0]
                 else:
-                    weights = memory.mask / memory.mask.sum(1, keepdim=True)
+                    weights = (memory.mask / memory.mask.sum(1, keepdim=True)).to(memory.annotations)
                     summary = (weights[:, None] @ memory.annotations)[:, 0]
                 h = torch.tanh(self.initial[i](summary)) if self.initial else summary
                 layer = (h,) + (zero,) * (states - 1)

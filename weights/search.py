@@ -87,38 +87,10 @@ def greedy(model: Model, sentences: list[list[int]], device: torch.device | str 
 
 
 @dataclass
-class _Step:
-    """What one step of a beam kept, N candidates of all sentences, in order of their sentence and then best first."""
-
-    sentence: Tensor   # [N]
-    row: Tensor        # [N] the live row that each continues
-    token: Tensor      # [N]
-    log_prob: Tensor   # [N]
-    done: Tensor       # [N] ended, or as long as the sentence allows
-    attention: Tensor  # [R, T] of the live rows
-
-
-def _choose(log_probs: Tensor, totals: Tensor, sentence: Tensor, places: Tensor, margins: Tensor) -> tuple[Tensor, ...]:
-    """The best `places` [B] continuations of each sentence. log_probs [R, V] and totals [R] of the live rows, which stand in the order
-    of their sentences [R]. -> sentence, row, token, log-probability, total, [N] each; margins [B] are lowered in place."""
-    size = int(places.max())
-    best = log_probs.topk(min(size + 1, log_probs.shape[1]), dim=1)
-    rows = torch.bincount(sentence, minlength=len(places))
-    first = rows.cumsum(0) - rows
-    slot = torch.arange(len(sentence), device=sentence.device) - first[sentence]
-    table = totals.new_full((len(places), int(rows.max()), best.values.shape[1]), -math.inf)
-    table[sentence, slot] = totals[:, None] + best.values
-    ranked = table.flatten(1).topk(min(size + 1, table[0].numel()), dim=1)
-    kept = (torch.arange(ranked.values.shape[1], device=sentence.device) < places[:, None]) & ranked.values.isfinite()
-    cut = (places[:, None] - 1 + torch.arange(2, device=sentence.device)).clamp(0, ranked.values.shape[1] - 1)
-    gap = ranked.values.gather(1, cut)
-    cut_off = (places > 0) & (places < ranked.values.shape[1]) & gap[:, 0].isfinite()
-    margins[cut_off] = torch.minimum(margins, gap[:, 0] - gap[:, 1])[cut_off]
-    owner, rank = kept.nonzero(as_tuple=True)
-    flat = ranked.indices[owner, rank]
-    row = first[owner] + flat // table.shape[2]
-    choice = flat % table.shape[2]
-    return owner, row, best.indices[row, choice], best.values[row, choice], ranked.values[owner, rank]
+class _Open:
+    sentence: int
+    hypothesis: Hypothesis
+    total: float = 0.0
 
 
 @torch.no_grad()
@@ -126,44 +98,49 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
          device: torch.device | str = "cpu") -> list[list[Hypothesis]]:
     """n-best lists, best first. `margin` of the best: the gap to the second, and of every cut between kept and dropped, the least."""
     ids, lengths = pad(sentences)
-    limits = torch.tensor([max_length(model.config, len(s)) for s in sentences], device=device)
+    limits = [max_length(model.config, len(s)) for s in sentences]
     memory, state = model.encode(ids.to(device), lengths)
-    sentence = torch.arange(len(sentences), device=device)  # [R] of each live row
-    totals = torch.zeros(len(sentences), dtype=torch.float64, device=device)
-    places = torch.full((len(sentences),), size, device=device)  # [B] the beam size less the finished ones
-    margins = torch.full((len(sentences),), math.inf, dtype=torch.float64, device=device)
-    tokens = torch.full((len(sentences),), BOS, device=device)
-    steps: list[_Step] = []
-    while len(sentence):
-        log_probs, state, attention = model.step(tokens, not steps, state, memory)
-        owner, row, token, log_prob, total = _choose(log_probs, totals, sentence, places, margins)
-        done = (token == EOS) | (limits[owner] == len(steps) + 1)
-        steps.append(_Step(owner, row, token, log_prob, done, attention))
-        places = places - torch.bincount(owner[done], minlength=len(sentences))
-        selected, tokens, totals = row[~done], token[~done], total[~done]
-        if not torch.equal(owner[~done], sentence):  # rows of one sentence share its memory: copied only when their numbers change
-            memory = memory.select(selected)
-        sentence, state = owner[~done], state.select(selected)
-    return _collect(steps, sentences, margins.tolist(), length_penalty)
-
-
-def _collect(steps: list[_Step], sentences: list[list[int]], margins: list[float], length_penalty: float) -> list[list[Hypothesis]]:
-    """Follows every finished candidate back to its beginning."""
     finished: list[list[Hypothesis]] = [[] for _ in sentences]
-    live: list[Hypothesis] = [Hypothesis([], [], False) for _ in sentences]
-    for step in steps:
-        attention = step.attention.tolist()
-        old, live = live, []
-        columns = (column.tolist() for column in (step.sentence, step.row, step.token, step.log_prob, step.done))
-        for sentence, row, token, log_prob, done in zip(*columns):
-            parent, weights = old[row], attention[row][:len(sentences[sentence])]
-            tokens = parent.tokens if token == EOS else parent.tokens + [token]
-            hypothesis = Hypothesis(tokens, parent.log_probs + [log_prob], token == EOS, parent.attention + [weights])
-            (finished[sentence] if done else live).append(hypothesis)
-    for hypotheses, margin in zip(finished, margins):
+    margins = [math.inf] * len(sentences)
+    rows = [_Open(i, Hypothesis([], [], False)) for i in range(len(sentences))]
+    tokens = torch.full((len(rows),), BOS, device=device)
+    first = True
+    while rows:
+        log_probs, state, weights = model.step(tokens, first, state, memory)
+        first = False
+        attention = weights.tolist()
+        best = log_probs.topk(min(size + 1, log_probs.shape[1]), dim=1)
+        values, indices = best.values.tolist(), best.indices.tolist()
+        by_sentence: dict[int, list[int]] = {}
+        for i, row in enumerate(rows):
+            by_sentence.setdefault(row.sentence, []).append(i)
+        parents, chosen, new_rows = [], [], []
+        for sentence, members in by_sentence.items():
+            k = size - len(finished[sentence])
+            candidates = sorted(((rows[i].total + values[i][j], i, indices[i][j], values[i][j])
+                                 for i in members for j in range(len(values[i]))), key=lambda c: (-c[0], c[1], c[2]))
+            if len(candidates) > k:
+                margins[sentence] = min(margins[sentence], candidates[k - 1][0] - candidates[k][0])
+            for total, i, token, log_prob in candidates[:k]:
+                old = rows[i].hypothesis
+                hypothesis = Hypothesis(old.tokens + ([token] if token != EOS else []), old.log_probs + [log_prob], token == EOS,
+                                        old.attention + [attention[i][:len(sentences[sentence])]])
+                if token == EOS or len(hypothesis.tokens) == limits[sentence]:
+                    finished[sentence].append(hypothesis)
+                    continue
+                parents.append(i)
+                chosen.append(token)
+                new_rows.append(_Open(sentence, hypothesis, total))
+        selected = torch.tensor(parents, dtype=torch.long, device=device)
+        if [row.sentence for row in new_rows] != [row.sentence for row in rows]:  # rows of a sentence share its memory
+            memory = memory.select(selected)
+        state = state.select(selected)
+        tokens = torch.tensor(chosen, dtype=torch.long, device=device)
+        rows = new_rows
+    for sentence, hypotheses in enumerate(finished):
         hypotheses.sort(key=lambda h: -h.score(length_penalty))
         scores = [h.score(length_penalty) for h in hypotheses[:2]]
-        hypotheses[0].margin = min([margin] + ([scores[0] - scores[1]] if len(scores) > 1 else []))
+        hypotheses[0].margin = min([margins[sentence]] + ([scores[0] - scores[1]] if len(scores) > 1 else []))
     return finished
 
 

@@ -1,0 +1,60 @@
+#include "server/api.h"
+#include <string.h>
+
+static const struct route routes[] = {
+    {"/translate", "POST", api_translate_start, api_translate_finish},
+    {"/attention", "POST", api_attention_start, api_attention_finish},
+    {"/models", "GET", api_models, NULL},
+    {"/health", "GET", api_health, NULL},
+    {"/ready", "GET", api_ready, NULL},
+    {"/metrics", "GET", api_metrics, NULL},
+};
+enum { ROUTE_COUNT = sizeof routes / sizeof routes[0] };
+
+/* The labels of metrics and log lines: other paths share one, since clients may send any. */
+static const char *const labels[] = {"/translate", "/attention", "/models", "/health", "/ready", "/metrics", "other"};
+_Static_assert(sizeof labels / sizeof labels[0] == ROUTE_COUNT + 1, "one label per route, and one for the rest");
+
+const struct route *api_find(const char *path, size_t *index) {
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        if (strcmp(routes[i].path, path) == 0) {
+            *index = i;
+            return &routes[i];
+        }
+    }
+    *index = ROUTE_COUNT;
+    return NULL;
+}
+
+const char *const *api_labels(size_t *count) {
+    *count = ROUTE_COUNT + 1;
+    return labels;
+}
+
+void api_fail_unready(enum service_state state, struct reply *reply) {
+    api_fail(reply, STATUS_UNAVAILABLE, NULL,
+             state == SERVICE_LOADING ? "the models are being loaded" : "the server is shutting down");
+    reply->retry_after_s = 1;
+}
+
+void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply) {
+    if (reason == CANCEL_DEADLINE) {
+        metrics_cancelled(service->metrics, CANCELLED_DEADLINE);
+        api_fail(reply, STATUS_DEADLINE, NULL, "the request's deadline passed before it was answered");
+    } else {
+        /* a client that has gone gets no reply: this one is for the log */
+        metrics_cancelled(service->metrics, reason == CANCEL_CLIENT ? CANCELLED_CLIENT : CANCELLED_SHUTDOWN);
+        api_fail_unready(SERVICE_DRAINING, reply);
+    }
+}
+
+void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, struct reply *reply) {
+    if (verdict == SCHEDULER_FULL) {
+        metrics_rejected(service->metrics, REJECTED_QUEUE_FULL);
+        api_fail(reply, STATUS_QUEUE_FULL, NULL, "the queue is full");
+        reply->retry_after_s = 1;
+    } else {
+        metrics_rejected(service->metrics, REJECTED_DRAINING);
+        api_fail_unready(SERVICE_DRAINING, reply);
+    }
+}

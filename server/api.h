@@ -1,0 +1,71 @@
+/* The endpoints: bytes in, a reply out. Each is a row of the routes table (api.c); a family has a file of its own. jansson is used
+ * behind this header only, in api_*.c. */
+#ifndef ALIGND_API_H
+#define ALIGND_API_H
+
+#include "server/service.h"
+
+enum {
+    STATUS_OK = 200,
+    STATUS_NO_CONTENT = 204,
+    STATUS_INVALID = 400,
+    STATUS_NOT_FOUND = 404,
+    STATUS_METHOD = 405,
+    STATUS_TOO_LARGE = 413,
+    STATUS_MEDIA_TYPE = 415,
+    STATUS_QUEUE_FULL = 429,
+    STATUS_INTERNAL = 500,
+    STATUS_UNAVAILABLE = 503,
+    STATUS_DEADLINE = 504,
+};
+
+/* What an endpoint is given. */
+struct call {
+    const char *body; /* [length] bytes, any */
+    size_t length;
+    const char *content_type; /* NULL: none */
+};
+
+struct reply {
+    unsigned status; /* 0: not set yet */
+    const char *content_type;
+    char *body; /* malloc'ed, [length] */
+    size_t length;
+    unsigned retry_after_s; /* 0: no such header */
+};
+
+/* start: either answers at once (sets the reply) or prepares the jobs of the request and leaves the reply alone. finish: sets the
+ * reply once every job has ended undisturbed; runs on a worker thread. */
+struct route {
+    const char *path, *method; /* "GET" (HEAD too) or "POST" */
+    void (*start)(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+    void (*finish)(const struct service *service, struct request *request, struct reply *reply);
+};
+
+/* Before any thread starts. */
+void api_init(void);
+
+/* NULL: no such path. index: the place of its label in api_labels; that of other paths is the last. */
+const struct route *api_find(const char *path, size_t *index);
+const char *const *api_labels(size_t *count);
+
+/* Sets an error reply: {"error": message, "code": ..., "field": field}. field may be NULL. */
+__attribute__((format(printf, 4, 5))) void api_fail(struct reply *reply, unsigned status, const char *field, const char *format,
+                                                    ...);
+/* The reply of what needs SERVICE_READY in any other state. */
+void api_fail_unready(enum service_state state, struct reply *reply);
+/* The reply to a request whose jobs were cancelled, or to one that the scheduler refused. */
+void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply);
+void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, struct reply *reply);
+
+/* The endpoints; their places are in the table. */
+void api_translate_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_translate_finish(const struct service *service, struct request *request, struct reply *reply);
+void api_attention_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_attention_finish(const struct service *service, struct request *request, struct reply *reply);
+void api_models(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_health(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_ready(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+
+#endif

@@ -1,0 +1,10 @@
+/* POST /attention: the alignment of the model's own translation, or of a given target. */
+#include "server/api_json.h"
+
+void api_attention_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    api_decode_start(service, call, API_ATTENTION, request, reply);
+}
+
+void api_attention_finish(const struct service *service, struct request *request, struct reply *reply) {
+    api_decode_finish(service, "results", request, reply);
+}

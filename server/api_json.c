@@ -1,0 +1,67 @@
+#include "server/api_json.h"
+#include "server/utf8.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MESSAGE_BYTES = 400, FIELD_BYTES = 64, REAL_DIGITS = 6 };
+
+static const struct {
+    unsigned status;
+    const char *code;
+} codes[] = {
+    {STATUS_INVALID, "invalid_request"},           {STATUS_NOT_FOUND, "not_found"},
+    {STATUS_METHOD, "method_not_allowed"},         {STATUS_TOO_LARGE, "too_large"},
+    {STATUS_MEDIA_TYPE, "unsupported_media_type"}, {STATUS_QUEUE_FULL, "queue_full"},
+    {STATUS_UNAVAILABLE, "unavailable"},           {STATUS_DEADLINE, "deadline_exceeded"},
+};
+
+static const char *code_of(unsigned status) {
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        if (codes[i].status == status)
+            return codes[i].code;
+    }
+    return "internal_error";
+}
+
+void api_init(void) {
+    json_object_seed(0); /* jansson would do it at the first object, in whatever thread that is */
+}
+
+static void set_body(struct reply *reply, unsigned status, char *body) {
+    free(reply->body);
+    *reply = (struct reply){
+        .status = status, .content_type = "application/json; charset=utf-8", .body = body, .length = body ? strlen(body) : 0};
+}
+
+void api_reply_json(struct reply *reply, unsigned status, json_t *root) {
+    char *body = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS)) : NULL;
+    json_decref(root);
+    if (body)
+        set_body(reply, status, body);
+    else
+        set_body(reply, STATUS_INTERNAL, strdup("{\"error\":\"out of memory\",\"code\":\"internal_error\"}"));
+}
+
+/* A message that quotes a client and was cut within a character could not be written as JSON. */
+static void mend(char *message) {
+    if (utf8_valid(message, strlen(message)))
+        return;
+    for (char *c = message; *c; c++) {
+        if ((unsigned char)*c >= 0x80)
+            *c = '?';
+    }
+}
+
+void api_fail(struct reply *reply, unsigned status, const char *field, const char *format, ...) {
+    char message[MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    mend(message);
+    json_t *root = json_pack("{s:s, s:s}", "error", message, "code", code_of(status));
+    if (field)
+        json_object_set_new(root, "field", json_stringn(field, utf8_clip(field, strlen(field), FIELD_BYTES)));
+    api_reply_json(reply, status, root);
+}

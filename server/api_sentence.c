@@ -1,0 +1,237 @@
+/* The sentence objects of API.md. */
+#include "server/api_json.h"
+#include "server/utf8.h"
+#include <string.h>
+
+/* One hypothesis of one sentence, about to be written. jansson tolerates NULL everywhere, so a failed allocation shows once, at the
+ * end: put and push note it. */
+struct picture {
+    unsigned include;
+    const struct text *text;
+    const struct sentence *sentence;
+    const struct hypothesis *hypothesis;
+    struct rendering rendering;
+    size_t rows; /* target tokens shown: with `eos`, the final </s> too */
+    struct arena *arena;
+    bool failed;
+};
+
+static void put(struct picture *picture, json_t *object, const char *key, json_t *value) {
+    if (json_object_set_new(object, key, value) != 0)
+        picture->failed = true;
+}
+
+static void push(struct picture *picture, json_t *array, json_t *value) {
+    if (json_array_append_new(array, value) != 0)
+        picture->failed = true;
+}
+
+static json_t *reals(struct picture *picture, const float *values, size_t count) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        push(picture, array, json_real((double)values[i]));
+    return array;
+}
+
+static json_t *pair(struct picture *picture, size_t source, size_t target) {
+    json_t *array = json_array();
+    push(picture, array, json_integer((json_int_t)source));
+    push(picture, array, json_integer((json_int_t)target));
+    return array;
+}
+
+static json_t *source_tokens(struct picture *picture) {
+    json_t *array = json_array();
+    for (size_t j = 0; j < picture->sentence->length; j++)
+        push(picture, array, json_string(picture->sentence->tokens[j].piece));
+    return array;
+}
+
+static json_t *target_tokens(struct picture *picture) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < picture->hypothesis->length; i++)
+        push(picture, array, json_string(picture->rendering.tokens[i].piece));
+    if (picture->rows > picture->hypothesis->length)
+        push(picture, array, json_string("</s>"));
+    return array;
+}
+
+static json_t *attention(struct picture *picture) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < picture->rows; i++)
+        push(picture, array, reals(picture, picture->hypothesis->attention[i], picture->sentence->length));
+    return array;
+}
+
+/* </s>, the only token without bytes of its own at the end of the source, is aligned with nothing. */
+static bool is_source_end(const struct sentence *sentence, size_t j) {
+    return j + 1 == sentence->length && translator_info(sentence->translator).source_end;
+}
+
+static json_t *alignment(struct picture *picture) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < picture->hypothesis->length; i++) {
+        size_t j = render_argmax(picture->hypothesis->attention[i], picture->sentence->length);
+        if (!is_source_end(picture->sentence, j))
+            push(picture, array, pair(picture, j, i));
+    }
+    return array;
+}
+
+static json_t *word_texts(struct picture *picture, const char *text, const struct span *words, size_t count) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        push(picture, array, json_stringn(text + words[i].begin, words[i].end - words[i].begin));
+    return array;
+}
+
+static json_t *words(struct picture *picture) {
+    struct word_attention merged;
+    if (render_words(picture->sentence, picture->hypothesis, &picture->rendering, picture->arena, &merged, NULL) != 0) {
+        picture->failed = true;
+        return NULL;
+    }
+    json_t *rows = json_array(), *pairs = json_array(), *object = json_object();
+    for (size_t i = 0; i < merged.target_count; i++) {
+        const float *row = merged.weights + i * merged.source_count;
+        push(picture, rows, reals(picture, row, merged.source_count));
+        if (merged.source_count > 0)
+            push(picture, pairs, pair(picture, render_argmax(row, merged.source_count), i));
+    }
+    put(picture, object, "source", word_texts(picture, sentence_text(picture->sentence), merged.source, merged.source_count));
+    put(picture, object, "target", word_texts(picture, picture->rendering.text, merged.target, merged.target_count));
+    put(picture, object, "attention", rows);
+    put(picture, object, "alignment", pairs);
+    return object;
+}
+
+static json_t *offset(struct picture *picture, struct utf16_cursor *cursor, size_t begin, size_t end) {
+    json_t *object = json_object();
+    put(picture, object, "start", json_integer((json_int_t)begin));
+    put(picture, object, "end", json_integer((json_int_t)end));
+    put(picture, object, "start_utf16", json_integer((json_int_t)utf16_position(cursor, begin)));
+    put(picture, object, "end_utf16", json_integer((json_int_t)utf16_position(cursor, end)));
+    return object;
+}
+
+static json_t *token_offsets(struct picture *picture, const char *text, const struct token *tokens, size_t count, bool end) {
+    struct utf16_cursor cursor = {.text = text};
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        push(picture, array, offset(picture, &cursor, tokens[i].begin, tokens[i].end));
+    if (end)
+        push(picture, array, offset(picture, &cursor, strlen(text), strlen(text)));
+    return array;
+}
+
+/* answer: the whole output and where this sentence begins in it; NULL for a hypothesis that is not part of it. */
+struct answer {
+    const char *text;
+    size_t begin;
+};
+
+static json_t *offsets(struct picture *picture, const struct answer *answer) {
+    const struct sentence *sentence = picture->sentence;
+    json_t *object = json_object();
+    bool end = picture->rows > picture->hypothesis->length;
+    put(picture, object, "source", token_offsets(picture, sentence_text(sentence), sentence->tokens, sentence->length, false));
+    put(picture, object, "target",
+        token_offsets(picture, picture->rendering.text, picture->rendering.tokens, picture->hypothesis->length, end));
+    if (answer) {
+        struct utf16_cursor source = {.text = picture->text->source}, target = {.text = answer->text};
+        json_t *span = json_object();
+        put(picture, span, "source", offset(picture, &source, sentence->source.begin, sentence->source.end));
+        put(picture, span, "target", offset(picture, &target, answer->begin, answer->begin + strlen(picture->rendering.text)));
+        put(picture, object, "span", span);
+    }
+    return object;
+}
+
+static json_t *timing(const struct sentence *sentence) {
+    const struct job *job = sentence_job(sentence);
+    return json_pack("{s:f, s:f, s:I}", "queue_ms", (double)(job->admitted_us - job->queued_us) / 1000, "decode_ms",
+                     (double)(job->done_us - job->admitted_us) / 1000, "steps", (json_int_t)sentence->steps);
+}
+
+static void put_included(struct picture *picture, json_t *object, const struct answer *answer) {
+    const struct hypothesis *hypothesis = picture->hypothesis;
+    if (picture->include & INCLUDE_LOG_PROBS)
+        put(picture, object, "log_probs", reals(picture, hypothesis->log_probs, picture->rows));
+    if (picture->include & INCLUDE_ATTENTION)
+        put(picture, object, "attention", attention(picture));
+    if (picture->include & INCLUDE_ALIGNMENT)
+        put(picture, object, "alignment", alignment(picture));
+    if (picture->include & INCLUDE_WORDS)
+        put(picture, object, "words", words(picture));
+    if (picture->include & INCLUDE_OFFSETS)
+        put(picture, object, "offsets", offsets(picture, answer));
+    if (picture->include & INCLUDE_ENTROPY)
+        put(picture, object, "entropy", reals(picture, hypothesis->entropies, picture->rows));
+    if (picture->include & INCLUDE_TIMING)
+        put(picture, object, "timing", timing(picture->sentence));
+}
+
+static json_t *hypothesis_json(struct picture *picture, const struct answer *answer) {
+    const struct sentence *sentence = picture->sentence;
+    json_t *object = json_object();
+    put(picture, object, "source_text", json_stringn(sentence_text(sentence), sentence_text_length(sentence)));
+    put(picture, object, "text", json_string(picture->rendering.text));
+    if (picture->include & INCLUDE_TOKENS) {
+        put(picture, object, "source_tokens", source_tokens(picture));
+        put(picture, object, "tokens", target_tokens(picture));
+    }
+    put(picture, object, "score", json_real(picture->hypothesis->score));
+    put(picture, object, "log_prob", json_real(picture->hypothesis->log_prob));
+    put(picture, object, "finish_reason", json_string(picture->hypothesis->ended ? "eos" : "length"));
+    put_included(picture, object, answer);
+    return object;
+}
+
+static void choose(struct picture *picture, const struct hypothesis *hypothesis) {
+    picture->hypothesis = hypothesis;
+    picture->rows = hypothesis->length + (hypothesis->ended && (picture->include & INCLUDE_EOS) ? 1 : 0);
+}
+
+/* All hypotheses, best first; the best is the sentence object itself once more. */
+static json_t *hypotheses(struct picture *picture, const struct answer *answer) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < picture->sentence->count; i++) {
+        choose(picture, &picture->sentence->hypotheses[i]);
+        if (translator_render(picture->sentence, picture->hypothesis, picture->arena, &picture->rendering, NULL) != 0)
+            picture->failed = true;
+        else
+            push(picture, array, hypothesis_json(picture, i == 0 ? answer : NULL));
+    }
+    return array;
+}
+
+static json_t *sentence_json(struct picture *picture, const struct rendered *rendered, size_t n_best) {
+    size_t i = (size_t)(picture->sentence - picture->text->sentences);
+    struct answer answer = {rendered->text, rendered->begins[i]};
+    picture->rendering = rendered->sentences[i];
+    choose(picture, &picture->sentence->hypotheses[0]);
+    json_t *object = hypothesis_json(picture, &answer);
+    if (n_best > 1)
+        put(picture, object, "hypotheses", hypotheses(picture, &answer));
+    return object;
+}
+
+json_t *api_render_text(const struct request *request, const struct text *text, struct arena *arena) {
+    struct rendered rendered;
+    if (render_text(text, arena, &rendered, NULL) != 0)
+        return NULL;
+    struct picture picture = {.include = request->include, .text = text, .arena = arena};
+    json_t *sentences = json_array();
+    for (size_t i = 0; i < text->count; i++) {
+        picture.sentence = &text->sentences[i];
+        push(&picture, sentences, sentence_json(&picture, &rendered, request->search.n_best));
+    }
+    json_t *answer = json_object();
+    put(&picture, answer, "text", json_stringn(rendered.text, rendered.length));
+    put(&picture, answer, "sentences", sentences);
+    if (picture.failed) {
+        json_decref(answer);
+        return NULL;
+    }
+    return answer;
+}

@@ -1,0 +1,72 @@
+/* POST /translate, native dialect; and what it shares with POST /attention. */
+#include "server/api_json.h"
+#include "server/log.h"
+
+static void fail_internal(const struct request *request, const struct error *error, struct reply *reply) {
+    log_event(LOG_ERROR, "internal_error", "id=%s message=\"%s\"", request->id, error->message);
+    api_fail(reply, STATUS_INTERNAL, NULL, "internal error, request id %s", request->id);
+}
+
+static void fail_preparation(const struct request *request, enum request_input input, const struct error *error,
+                             struct reply *reply) {
+    static const char *const names[] = {[REQUEST_TEXT] = "text", [REQUEST_TARGET] = "target", [REQUEST_SPLIT] = "split_sentences"};
+    if (error->code != ERROR_INPUT)
+        fail_internal(request, error, reply);
+    else /* a text or target longer than the model takes, or a contradiction between fields */
+        api_fail(reply, input == REQUEST_SPLIT ? STATUS_INVALID : STATUS_TOO_LARGE, names[input], "%s", error->message);
+}
+
+void api_decode_start(const struct service *service, const struct call *call, enum api_kind kind, struct request *request,
+                      struct reply *reply) {
+    enum service_state state = service_state(service);
+    if (state != SERVICE_READY) {
+        metrics_rejected(service->metrics, state == SERVICE_LOADING ? REJECTED_LOADING : REJECTED_DRAINING);
+        api_fail_unready(state, reply);
+        return;
+    }
+    if (api_parse(service, call, kind, request, reply) != 0)
+        return;
+    enum request_input input = REQUEST_TEXT;
+    struct error error = {0};
+    if (request_prepare(request, service->models.translators[request->model], &input, &error) != 0)
+        fail_preparation(request, input, &error, reply);
+    else if (request->job_count > scheduler_capacity(service->scheduler)) /* would never be accepted */
+        api_fail(reply, STATUS_TOO_LARGE, "text", "text must have at most %zu sentences, got %zu",
+                 scheduler_capacity(service->scheduler), request->job_count);
+}
+
+static const struct error *first_error(const struct request *request) {
+    for (size_t i = 0; i < request->job_count; i++) {
+        if (request->jobs[i].sentence->error.code != ERROR_NONE)
+            return &request->jobs[i].sentence->error;
+    }
+    return NULL;
+}
+
+void api_decode_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply) {
+    const struct error *error = first_error(request);
+    if (error) {
+        fail_internal(request, error, reply);
+        return;
+    }
+    json_t *answers = json_array();
+    for (size_t i = 0; i < request->text_count; i++) {
+        if (json_array_append_new(answers, api_render_text(request, &request->texts[i], &request->arena)) != 0) {
+            json_decref(answers);
+            fail_internal(request, &(struct error){ERROR_MEMORY, "out of memory"}, reply);
+            return;
+        }
+    }
+    const struct translator_info *info = &service->models.infos[request->model];
+    api_reply_json(reply, STATUS_OK,
+                   json_pack("{s:s, s:s, s:s, s:o}", "model", info->name, "source", info->source, "target", info->target,
+                             array_name, answers));
+}
+
+void api_translate_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    api_decode_start(service, call, API_TRANSLATE, request, reply);
+}
+
+void api_translate_finish(const struct service *service, struct request *request, struct reply *reply) {
+    api_decode_finish(service, "translations", request, reply);
+}

@@ -1,0 +1,368 @@
+/* Three parties and a ring of lines: this thread reads and prepares, the workers decode, a writer prints in order. A line's place in
+ * the ring is free again once it is written, so memory is bounded however long the input is. */
+#include "server/offline.h"
+#include "server/clock.h"
+#include "server/render.h"
+#include "server/utf8.h"
+#include "server/worker.h"
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WINDOW_FACTOR = 4, MIN_WINDOW = 256, PROGRESS_LINES = 100 };
+
+struct line {
+    struct request request;
+    struct text text; /* source and target: the buffers below */
+    char *source, *target;
+    struct stream *stream;
+    bool ended; /* guarded by the stream's lock */
+};
+
+/* What the two modes do differently. */
+struct mode {
+    /* Sets the options of a line's request. */
+    void (*ask)(const struct options *options, struct request *request);
+    /* Prints the line's answer without the line feed. */
+    int (*print)(struct line *line, FILE *out, struct error *err);
+};
+
+struct stream {
+    const struct options *options;
+    const struct mode *mode;
+    const struct translator *translator;
+    struct scheduler *scheduler;
+    FILE *in, *target, *out; /* target: NULL when translating */
+    struct line *lines;      /* [window] */
+    size_t window;
+
+    pthread_mutex_t lock; /* guards all below, and line.ended */
+    pthread_cond_t room;  /* written grew, or the writer failed */
+    pthread_cond_t ready; /* the next line to be written ended, or the input did */
+    size_t read, written; /* lines; the ring holds those between */
+    bool input_ended;
+    struct error error; /* the first one ends the run */
+
+    size_t sentences, target_tokens; /* the writer's, until it has ended */
+};
+
+static void ask_translation(const struct options *options, struct request *request) {
+    request->split = options->split_sentences;
+    request->search = (struct search_options){
+        .strategy = options->strategy,
+        .beam_size = options->beam_size,
+        .n_best = 1,
+        .length_penalty = options->length_penalty,
+        .min_length = options->min_length,
+        .max_length = options->max_length,
+    };
+}
+
+static void ask_alignment(const struct options *options, struct request *request) {
+    (void)options;
+    request->search = (struct search_options){.strategy = "greedy", .beam_size = 1, .n_best = 1};
+}
+
+static int print_translation(struct line *line, FILE *out, struct error *err) {
+    struct rendered rendered;
+    if (render_text(&line->text, &line->request.arena, &rendered, err) != 0)
+        return -1;
+    fwrite(rendered.text, 1, rendered.length, out);
+    return 0;
+}
+
+/* Pharaoh format: the source word with the most attention of each target word. */
+static int print_alignment(struct line *line, FILE *out, struct error *err) {
+    if (line->text.count == 0)
+        return 0;
+    const struct sentence *sentence = &line->text.sentences[0];
+    struct rendering rendering;
+    struct word_attention words;
+    if (translator_render(sentence, &sentence->hypotheses[0], &line->request.arena, &rendering, err) != 0 ||
+        render_words(sentence, &sentence->hypotheses[0], &rendering, &line->request.arena, &words, err) != 0)
+        return -1;
+    for (size_t i = 0; words.source_count > 0 && i < words.target_count; i++)
+        fprintf(out, "%s%zu-%zu", i == 0 ? "" : " ", render_argmax(words.weights + i * words.source_count, words.source_count), i);
+    return 0;
+}
+
+static const struct mode translate_mode = {ask_translation, print_translation};
+static const struct mode attention_mode = {ask_alignment, print_alignment};
+
+static void fail(struct stream *stream, const struct error *error) {
+    pthread_mutex_lock(&stream->lock);
+    error_set(&stream->error, error->code, "%s", error->message);
+    pthread_cond_broadcast(&stream->room);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+static void end_line(struct line *line) {
+    struct stream *stream = line->stream;
+    pthread_mutex_lock(&stream->lock);
+    line->ended = true;
+    if (line == &stream->lines[stream->written % stream->window])
+        pthread_cond_signal(&stream->ready);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+/* On the worker that decoded the line's last sentence. */
+static void finish(struct request *request) {
+    end_line(request->owner);
+}
+
+/* The place of the next line, or NULL when the run has failed. */
+static struct line *claim_line(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    while (stream->read - stream->written == stream->window && stream->error.code == ERROR_NONE)
+        pthread_cond_wait(&stream->room, &stream->lock);
+    struct line *line = stream->error.code == ERROR_NONE ? &stream->lines[stream->read % stream->window] : NULL;
+    pthread_mutex_unlock(&stream->lock);
+    return line;
+}
+
+/* 1: a line, without its line feed; 0: the end; -1. */
+static int read_text(FILE *file, size_t number, char **text, size_t *length, struct error *err) {
+    size_t capacity = 0;
+    ssize_t bytes = getline(text, &capacity, file);
+    if (bytes < 0)
+        return ferror(file) ? error_set(err, ERROR_FILE, "cannot read line %zu: %s", number, strerror(errno)) : 0;
+    if (bytes > 0 && (*text)[bytes - 1] == '\n')
+        (*text)[--bytes] = '\0';
+    *length = (size_t)bytes;
+    return utf8_valid(*text, *length) ? 1 : error_set(err, ERROR_INPUT, "line %zu is not valid UTF-8", number);
+}
+
+static int read_texts(struct stream *stream, struct line *line, struct error *err) {
+    size_t number = stream->read + 1;
+    int source = read_text(stream->in, number, &line->source, &line->text.source_length, err);
+    if (source < 0 || !stream->target)
+        return source;
+    int target = read_text(stream->target, number, &line->target, &line->text.target_length, err);
+    if (target >= 0 && source != target)
+        return error_set(err, ERROR_INPUT, "%s has %s lines than the source", stream->options->target, source ? "fewer" : "more");
+    return target;
+}
+
+/* A line too long for the model is wrapped rather than refused, unless it has a target. */
+static int prepare(struct stream *stream, struct line *line, struct error *err) {
+    struct request *request = &line->request;
+    enum request_input input;
+    struct error refused = {0};
+    request->texts = &line->text;
+    request->text_count = 1;
+    request->finish = finish;
+    request->owner = line;
+    stream->mode->ask(stream->options, request);
+    if (request_prepare(request, stream->translator, &input, &refused) == 0)
+        return 0;
+    if (refused.code == ERROR_INPUT && !request->split && !line->target) {
+        request->split = true;
+        return request_prepare(request, stream->translator, &input, err);
+    }
+    return error_set(err, refused.code, "line %zu: %s", stream->read + 1, refused.message);
+}
+
+static void release_line(struct line *line) {
+    request_done(&line->request);
+    free(line->source);
+    free(line->target);
+}
+
+/* 1: the line is on its way; 0: the input has ended; -1. */
+static int read_line(struct stream *stream, struct line *line, struct error *err) {
+    memset(line, 0, sizeof *line);
+    request_init(&line->request);
+    line->stream = stream;
+    int result = read_texts(stream, line, err);
+    line->text.source = line->source;
+    line->text.target = line->target;
+    if (result == 1 && prepare(stream, line, err) != 0)
+        result = -1;
+    if (result != 1)
+        release_line(line);
+    return result;
+}
+
+static void hand_over(struct stream *stream, struct line *line) {
+    pthread_mutex_lock(&stream->lock);
+    stream->read++;
+    pthread_mutex_unlock(&stream->lock);
+    if (line->request.job_count == 0) {
+        end_line(line);
+    } else {
+        enum scheduler_verdict verdict = scheduler_submit(stream->scheduler, &line->request);
+        assert(verdict == SCHEDULER_ACCEPTED); /* the ring is the bound, the queue has none */
+        (void)verdict;
+    }
+}
+
+static void read_all(struct stream *stream) {
+    struct error error = {0};
+    int result = 1;
+    struct line *line;
+    while (result == 1 && (line = claim_line(stream)) != NULL) {
+        result = read_line(stream, line, &error);
+        if (result == 1)
+            hand_over(stream, line);
+    }
+    if (result < 0)
+        fail(stream, &error);
+    pthread_mutex_lock(&stream->lock);
+    stream->input_ended = true;
+    pthread_cond_signal(&stream->ready);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+/* Nothing to print yet: the next line is being decoded, or has not come in. The lock is held. */
+static bool must_wait(const struct stream *stream) {
+    if (stream->written == stream->read)
+        return !stream->input_ended;
+    return !stream->lines[stream->written % stream->window].ended;
+}
+
+/* The next line in order once it has ended, or NULL after the last. Before a wait, what was printed is sent on: the reader of a pipe
+ * need not wait for a full buffer. */
+static struct line *next_line(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    if (must_wait(stream)) {
+        pthread_mutex_unlock(&stream->lock);
+        fflush(stream->out);
+        pthread_mutex_lock(&stream->lock);
+    }
+    while (must_wait(stream))
+        pthread_cond_wait(&stream->ready, &stream->lock);
+    struct line *line = stream->written < stream->read ? &stream->lines[stream->written % stream->window] : NULL;
+    pthread_mutex_unlock(&stream->lock);
+    return line;
+}
+
+static int print_line(struct stream *stream, struct line *line, struct error *err) {
+    for (size_t i = 0; i < line->request.job_count; i++) {
+        const struct sentence *sentence = line->request.jobs[i].sentence;
+        if (sentence->error.code != ERROR_NONE)
+            return error_set(err, sentence->error.code, "line %zu: %s", stream->written + 1, sentence->error.message);
+        stream->sentences++;
+        stream->target_tokens += sentence->hypotheses[0].length;
+    }
+    if (stream->mode->print(line, stream->out, err) != 0)
+        return -1;
+    putc('\n', stream->out);
+    return ferror(stream->out) ? error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno)) : 0;
+}
+
+static void show_progress(const struct stream *stream, bool last) {
+    if (last || stream->written % PROGRESS_LINES == 0)
+        fprintf(stderr, "\r%zu lines%s", stream->written, last ? "\n" : "");
+}
+
+/* After an error lines are only released, until all are back from the workers. */
+static void *write_all(void *argument) {
+    struct stream *stream = argument;
+    struct error error = {0};
+    bool terminal = isatty(STDERR_FILENO) != 0;
+    for (struct line *line; (line = next_line(stream)) != NULL;) {
+        if (error.code == ERROR_NONE && print_line(stream, line, &error) != 0)
+            fail(stream, &error);
+        release_line(line);
+        pthread_mutex_lock(&stream->lock);
+        stream->written++;
+        pthread_cond_signal(&stream->room);
+        pthread_mutex_unlock(&stream->lock);
+        if (terminal)
+            show_progress(stream, false);
+    }
+    if (terminal)
+        show_progress(stream, true);
+    if (error.code == ERROR_NONE && fflush(stream->out) != 0) {
+        error_set(&error, ERROR_FILE, "cannot write: %s", strerror(errno));
+        fail(stream, &error);
+    }
+    return NULL;
+}
+
+static void print_stats(const struct stream *stream, int64_t duration_us) {
+    double seconds = (double)duration_us / 1e6;
+    fprintf(stderr, "sentences=%zu target_tokens=%zu seconds=%.3f tokens_per_second=%.1f\n", stream->sentences,
+            stream->target_tokens, seconds, (double)stream->target_tokens / seconds);
+}
+
+static int run_stream(struct stream *stream, struct error *err) {
+    pthread_t writer;
+    int64_t began_us = clock_us();
+    if (pthread_create(&writer, NULL, write_all, stream) != 0)
+        return error_set(err, ERROR_MEMORY, "cannot start the writer thread");
+    read_all(stream);
+    pthread_join(writer, NULL);
+    if (stream->error.code != ERROR_NONE)
+        return error_set(err, stream->error.code, "%s", stream->error.message);
+    if (stream->options->stats)
+        print_stats(stream, clock_us() - began_us);
+    return 0;
+}
+
+static int open_stream(struct stream *stream, struct error *err) {
+    const struct options *options = stream->options;
+    size_t window = WINDOW_FACTOR * options->workers * options->rows;
+    stream->window = window < MIN_WINDOW ? MIN_WINDOW : window;
+    stream->mode = options->command == COMMAND_ATTENTION ? &attention_mode : &translate_mode;
+    stream->in = stdin;
+    stream->out = stdout;
+    if (options->target && !(stream->target = fopen(options->target, "re")))
+        return error_set(err, ERROR_FILE, "cannot open %s: %s", options->target, strerror(errno));
+    stream->lines = calloc(stream->window, sizeof *stream->lines);
+    stream->scheduler = scheduler_create(SIZE_MAX);
+    return stream->lines && stream->scheduler ? 0 : error_memory(err);
+}
+
+static void close_stream(struct stream *stream) {
+    if (stream->target)
+        fclose(stream->target);
+    free(stream->lines);
+    scheduler_free(stream->scheduler);
+    pthread_cond_destroy(&stream->ready);
+    pthread_cond_destroy(&stream->room);
+    pthread_mutex_destroy(&stream->lock);
+}
+
+/* The workers' counters have nowhere to be read here. */
+static int decode_stream(struct stream *stream, const struct models *models, struct error *err) {
+    static const char *const labels[] = {"none"};
+    struct metrics *metrics = metrics_create(labels, 1, models->count, err);
+    if (!metrics)
+        return -1;
+    struct worker_options options = {
+        .workers = stream->options->workers,
+        .rows = stream->options->rows,
+        .models = models,
+        .scheduler = stream->scheduler,
+        .metrics = metrics,
+    };
+    struct workers *workers = workers_start(&options, err);
+    int result = workers ? run_stream(stream, err) : -1;
+    scheduler_close(stream->scheduler);
+    workers_free(workers);
+    metrics_free(metrics);
+    return result;
+}
+
+int offline_run(const struct options *options, struct error *err) {
+    struct stream stream = {.options = options};
+    struct models models = {0};
+    pthread_mutex_init(&stream.lock, NULL);
+    pthread_cond_init(&stream.room, NULL);
+    pthread_cond_init(&stream.ready, NULL);
+    int result = open_stream(&stream, err);
+    if (result == 0)
+        result = models_load(&models, &options->models, NULL, err);
+    if (result == 0) {
+        stream.translator = models.translators[0];
+        result = decode_stream(&stream, &models, err);
+    }
+    models_free(&models);
+    close_stream(&stream);
+    return result;
+}

@@ -1,0 +1,11 @@
+/* The batch modes: lines in, lines out, in order, through the same scheduler and workers as the daemon. */
+#ifndef ALIGND_OFFLINE_H
+#define ALIGND_OFFLINE_H
+
+#include "server/options.h"
+
+/* `alignd translate` and `alignd attention`: stdin to stdout until the end of the input. -1: what went wrong; lines before it may have been
+ * written. */
+int offline_run(const struct options *options, struct error *err);
+
+#endif

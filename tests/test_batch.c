@@ -1,0 +1,215 @@
+/* The continuous batch on a tiny model: sentences come and go, and nobody's answer depends on who else is there. */
+#include "model/translator.h"
+#include "tests/suites.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MODEL "tests/golden/conditional-additive-gru"
+enum { ROWS = 16 };
+
+static const char *const texts[] = {"I",
+                                    "This is mine.",
+                                    "Place the ladder against the wall.",
+                                    "Tom is quite different.",
+                                    "How can I tell if I am really in love with Tom, who is not here?",
+                                    "Do you want another piece of pie?"};
+enum { TEXTS = sizeof texts / sizeof *texts };
+
+static struct translator *translator;
+static struct arena arena;
+
+static void setup(void) {
+    struct error err = {0};
+    translator = translator_open(MODEL, &err);
+    ck_assert_msg(translator != NULL, "%s", err.message);
+    arena_init(&arena, 1 << 16);
+}
+
+static void teardown(void) {
+    arena_done(&arena);
+    translator_free(translator);
+}
+
+static struct sentence *prepare(const char *text, const char *strategy, size_t beam) {
+    struct search_options options = {.strategy = strategy, .beam_size = beam, .n_best = beam, .length_penalty = 1};
+    struct sentence *sentences;
+    size_t count;
+    struct error err = {0};
+    ck_assert_msg(translator_prepare(translator, text, strlen(text), false, &options, &arena, &sentences, &count, &err) == 0, "%s",
+                  err.message);
+    ck_assert_uint_eq(count, 1);
+    return sentences;
+}
+
+/* Decodes until the batch is empty; returns the number of steps. */
+static size_t drain(struct batch *batch) {
+    struct sentence *done[ROWS];
+    size_t steps = 0;
+    for (; batch_sentences(batch) > 0; steps++)
+        batch_step(batch, done);
+    return steps;
+}
+
+static struct sentence *decode_alone(const char *text, const char *strategy, size_t beam) {
+    struct batch *batch = batch_create(translator, ROWS, NULL);
+    struct sentence *sentence = prepare(text, strategy, beam);
+    batch_admit(batch, &sentence, 1);
+    ck_assert_uint_eq(drain(batch), sentence->steps);
+    batch_free(batch);
+    return sentence;
+}
+
+/* Bit for bit. */
+static void check_same(const struct sentence *a, const struct sentence *b) {
+    ck_assert_uint_eq(a->count, b->count);
+    for (size_t h = 0; h < a->count; h++) {
+        const struct hypothesis *x = &a->hypotheses[h], *y = &b->hypotheses[h];
+        ck_assert_uint_eq(x->length, y->length);
+        ck_assert_int_eq(x->ended, y->ended);
+        ck_assert_int_eq(memcmp(x->tokens, y->tokens, x->length * sizeof *x->tokens), 0);
+        ck_assert_int_eq(memcmp(x->log_probs, y->log_probs, (x->length + x->ended) * sizeof(float)), 0);
+        for (size_t i = 0; i < x->length + x->ended; i++)
+            ck_assert_int_eq(memcmp(x->attention[i], y->attention[i], a->length * sizeof(float)), 0);
+        ck_assert(x->score == y->score);
+    }
+}
+
+START_TEST(mixed_equals_alone) {
+    struct batch *batch = batch_create(translator, ROWS, NULL);
+    struct sentence *mixed[2 * TEXTS], *done[ROWS];
+    size_t admitted = 0, reserved = 0, finished = 0;
+    for (size_t i = 0; i < TEXTS; i++) {
+        mixed[2 * i] = prepare(texts[i], "beam", 5);
+        mixed[2 * i + 1] = prepare(texts[i], "greedy", 1);
+    }
+    while (finished < 2 * TEXTS) { /* one admission a step: everybody meets everybody at another step */
+        if (admitted < 2 * TEXTS && reserved + sentence_max_rows(mixed[admitted]) <= ROWS) {
+            reserved += sentence_max_rows(mixed[admitted]);
+            batch_admit(batch, &mixed[admitted++], 1);
+        }
+        size_t left = batch_step(batch, done);
+        finished += left;
+        for (size_t i = 0; i < left; i++)
+            reserved -= sentence_max_rows(done[i]);
+    }
+    for (size_t i = 0; i < TEXTS; i++) {
+        struct sentence *beam = decode_alone(texts[i], "beam", 5), *greedy = decode_alone(texts[i], "greedy", 1);
+        check_same(mixed[2 * i], beam);
+        check_same(mixed[2 * i + 1], greedy);
+        sentence_done(beam);
+        sentence_done(greedy);
+        sentence_done(mixed[2 * i]);
+        sentence_done(mixed[2 * i + 1]);
+    }
+    batch_free(batch);
+}
+END_TEST
+
+START_TEST(a_short_one_overtakes) {
+    struct batch *batch = batch_create(translator, ROWS, NULL);
+    struct sentence *longs[4], *brief = prepare("I", "greedy", 1), *done[ROWS];
+    for (size_t i = 0; i < 4; i++) {
+        longs[i] = prepare(texts[4], "greedy", 1);
+        longs[i]->options.min_length = 40;
+        longs[i]->options.max_length = 40;
+    }
+    brief->options.max_length = 3;
+    batch_admit(batch, longs, 4);
+    ck_assert_uint_eq(batch_step(batch, done), 0);
+    batch_admit(batch, &brief, 1);
+    ck_assert_uint_eq(batch_rows(batch), 5);
+    size_t steps = 0;
+    for (size_t left = 0; left == 0; steps++) {
+        ck_assert_uint_lt(steps, 3);
+        left = batch_step(batch, done);
+    }
+    ck_assert_ptr_eq(done[0], brief);
+    ck_assert_uint_eq(batch_rows(batch), 4);
+    ck_assert_uint_eq(drain(batch), 39 - steps);
+    for (size_t i = 0; i < 4; i++) {
+        ck_assert_uint_eq(longs[i]->hypotheses[0].length, 40);
+        ck_assert(!longs[i]->hypotheses[0].ended);
+        sentence_done(longs[i]);
+    }
+    sentence_done(brief);
+    batch_free(batch);
+}
+END_TEST
+
+START_TEST(cancelled_ones_leave_at_once) {
+    struct batch *batch = batch_create(translator, ROWS, NULL);
+    struct sentence *one = prepare(texts[4], "beam", 5), *other = prepare(texts[2], "beam", 5), *done[ROWS];
+    atomic_bool cancelled = false;
+    one->cancelled = &cancelled;
+    batch_admit(batch, (struct sentence *[]){one, other}, 2);
+    ck_assert_uint_eq(batch_step(batch, done), 0);
+    atomic_store(&cancelled, true);
+    ck_assert_uint_eq(batch_step(batch, done), 1);
+    ck_assert_ptr_eq(done[0], one);
+    ck_assert(one->dropped);
+    ck_assert_ptr_null(one->hypotheses);
+    ck_assert_uint_eq(batch_sentences(batch), 1);
+    drain(batch);
+    struct sentence *alone = decode_alone(texts[2], "beam", 5);
+    check_same(other, alone);
+    sentence_done(alone);
+    sentence_done(one);
+    sentence_done(other);
+    batch_free(batch);
+}
+END_TEST
+
+/* The attention row of each token of a beam's result is the row from forced decoding of that result: backpointers are right. */
+START_TEST(beam_attention_equals_forced) {
+    for (size_t i = 0; i < TEXTS; i++) {
+        struct sentence *beam = decode_alone(texts[i], "beam", 5);
+        for (size_t h = 0; h < beam->count; h++) {
+            const struct hypothesis *want = &beam->hypotheses[h];
+            if (!want->ended)
+                continue;
+            struct sentence *forced = prepare(texts[i], "forced", 1);
+            forced->options.target = want->tokens;
+            forced->options.target_length = want->length;
+            struct batch *batch = batch_create(translator, ROWS, NULL);
+            batch_admit(batch, &forced, 1);
+            drain(batch);
+            const struct hypothesis *got = &forced->hypotheses[0];
+            ck_assert_uint_eq(got->length, want->length);
+            ck_assert(fabs(got->log_prob - want->log_prob) < 1e-5);
+            for (size_t t = 0; t <= want->length; t++)
+                for (size_t j = 0; j < forced->length; j++)
+                    ck_assert(fabsf(got->attention[t][j] - want->attention[t][j]) < 1e-6f);
+            batch_free(batch);
+            sentence_done(forced);
+        }
+        sentence_done(beam);
+    }
+}
+END_TEST
+
+START_TEST(attention_rows_sum_to_one) {
+    struct sentence *sentence = decode_alone(texts[4], "greedy", 1);
+    for (size_t t = 0; t < sentence->hypotheses[0].length; t++) {
+        double sum = 0;
+        for (size_t j = 0; j < sentence->length; j++)
+            sum += (double)sentence->hypotheses[0].attention[t][j];
+        ck_assert(fabs(sum - 1) < 1e-5);
+    }
+    sentence_done(sentence);
+}
+END_TEST
+
+Suite *batch_suite(void) {
+    Suite *suite = suite_create("batch");
+    TCase *tests = tcase_create("continuous");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, mixed_equals_alone);
+    tcase_add_test(tests, a_short_one_overtakes);
+    tcase_add_test(tests, cancelled_ones_leave_at_once);
+    tcase_add_test(tests, beam_attention_equals_forced);
+    tcase_add_test(tests, attention_rows_sum_to_one);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

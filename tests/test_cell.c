@@ -1,0 +1,202 @@
+/* GRU and LSTM steps from parameters in a file, against PyTorch's formulas in double precision. */
+#include "model/cell.h"
+#include "tests/files.h"
+#include "tests/numbers.h"
+#include "tests/suites.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { IN = 7, HIDDEN = 19, ROWS = 5, MAX_GATES = 4 * HIDDEN };
+
+/* One layer's parameters, end to end as in the file. */
+struct parameters {
+    float *values;
+    const float *weight_input, *weight_state, *bias_input, *bias_state;
+    size_t gates; /* G */
+    size_t count;
+    char header[512];
+};
+
+static struct parameters parameters_create(size_t blocks) {
+    size_t gates = blocks * HIDDEN, input = gates * IN, state = gates * HIDDEN;
+    struct parameters p = {.gates = gates, .count = input + state + 2 * gates};
+    p.values = noise(p.count, 0.7f, (uint32_t)blocks);
+    p.weight_input = p.values;
+    p.weight_state = p.weight_input + input;
+    p.bias_input = p.weight_state + state;
+    p.bias_state = p.bias_input + gates;
+    snprintf(p.header, sizeof p.header,
+             "{\"layer.weight_input\":{\"dtype\":\"F32\",\"shape\":[%zu,%d],\"data_offsets\":[0,%zu]},"
+             "\"layer.weight_state\":{\"dtype\":\"F32\",\"shape\":[%zu,%d],\"data_offsets\":[%zu,%zu]},"
+             "\"layer.bias_input\":{\"dtype\":\"F32\",\"shape\":[%zu],\"data_offsets\":[%zu,%zu]},"
+             "\"layer.bias_state\":{\"dtype\":\"F32\",\"shape\":[%zu],\"data_offsets\":[%zu,%zu]}}",
+             gates, IN, 4 * input, gates, HIDDEN, 4 * input, 4 * (input + state), gates, 4 * (input + state),
+             4 * (input + state + gates), gates, 4 * (input + state + gates), 4 * p.count);
+    return p;
+}
+
+static struct weights *open_parameters(const struct parameters *p) {
+    struct error err = {0};
+    char *path = container_write(p->header, p->values, p->count * sizeof *p->values);
+    struct weights *weights = weights_open(path, &err);
+    ck_assert_msg(weights != NULL, "%s", err.message);
+    file_remove(path);
+    return weights;
+}
+
+static double sigmoid(double x) {
+    return 1 / (1 + exp(-x));
+}
+
+/* out [gates] = W x + b. */
+static void product(const float *weight, const float *bias, size_t gates, const float *x, size_t in, double *out) {
+    for (size_t j = 0; j < gates; j++) {
+        out[j] = (double)bias[j];
+        for (size_t k = 0; k < in; k++)
+            out[j] += (double)weight[j * in + k] * (double)x[k];
+    }
+}
+
+/* torch.nn.GRU: r, z, n; the reset gate multiplies W_hn h + b_hn. */
+static void gru(const double *x, const double *u, const float *before, double *after) {
+    for (size_t i = 0; i < HIDDEN; i++) {
+        double r = sigmoid(x[i] + u[i]), z = sigmoid(x[HIDDEN + i] + u[HIDDEN + i]);
+        double n = tanh(x[2 * HIDDEN + i] + r * u[2 * HIDDEN + i]);
+        after[i] = (1 - z) * n + z * (double)before[i];
+    }
+}
+
+/* torch.nn.LSTM: i, f, g, o; the state is [h; c]. */
+static void lstm(const double *x, const double *u, const float *before, double *after) {
+    for (size_t j = 0; j < HIDDEN; j++) {
+        double i = sigmoid(x[j] + u[j]), f = sigmoid(x[HIDDEN + j] + u[HIDDEN + j]);
+        double g = tanh(x[2 * HIDDEN + j] + u[2 * HIDDEN + j]), o = sigmoid(x[3 * HIDDEN + j] + u[3 * HIDDEN + j]);
+        double c = f * (double)before[HIDDEN + j] + i * g;
+        after[HIDDEN + j] = c;
+        after[j] = o * tanh(c);
+    }
+}
+
+typedef void formula(const double *x, const double *u, const float *before, double *after);
+
+/* inputs [ROWS, IN]; row r steps with input x_rows[r] (NULL: r) from before to after, both [ROWS, ld]. */
+static void check_step(const struct parameters *p, const struct cell *cell, formula *expected, const float *inputs,
+                       const size_t *x_rows, const float *before, const float *after, size_t ld) {
+    for (size_t r = 0; r < ROWS; r++) {
+        double x[MAX_GATES], u[MAX_GATES], state[2 * HIDDEN];
+        product(p->weight_input, p->bias_input, p->gates, inputs + (x_rows ? x_rows[r] : r) * IN, IN, x);
+        product(p->weight_state, p->bias_state, p->gates, before + r * ld, HIDDEN, u);
+        expected(x, u, before + r * ld, state);
+        size_t size = cell->kind->states * HIDDEN;
+        double error = distance(after + r * ld, state, size);
+        ck_assert_msg(error < 2e-6, "%s, row %zu: error %g", cell->kind->name, r, error);
+        ck_assert(identical(after + r * ld + size, before + r * ld + size, ld - size)); /* what lies between is not the cell's */
+    }
+}
+
+/* The cell over rows that lie in wider states, as in a decoder with several layers. */
+static void run(const char *name, formula *expected, const size_t *x_rows, const struct kernels *kernels) {
+    struct cell cell;
+    const struct cell_kind *kind = cell_kind_find(name);
+    struct parameters p = parameters_create(kind->gates);
+    struct weights *weights = open_parameters(&p);
+    struct error err = {0};
+    ck_assert_msg(cell_init(&cell, kind, "layer.", IN, HIDDEN, weights, kernels, &err) == 0, "%s", err.message);
+    ck_assert_int_eq(weights_all_used(weights, &err), 0);
+
+    enum { LD = 2 * HIDDEN + 3 };
+    float *inputs = noise(ROWS * IN, 1, 5), *before = noise(ROWS * LD, 1, 6), *after = guarded_copy(before, ROWS * LD);
+    float *gates = guarded(ROWS * p.gates), *scratch = guarded(ROWS * p.gates);
+    linear_apply(&cell.input, inputs, IN, ROWS, gates, p.gates);
+    cell_step(&cell, gates, x_rows, ROWS, after, LD, scratch);
+    check_step(&p, &cell, expected, inputs, x_rows, before, after, LD);
+    ck_assert(guards_intact(after, ROWS * LD) && guards_intact(gates, ROWS * p.gates) && guards_intact(scratch, ROWS * p.gates));
+
+    guarded_free(scratch);
+    guarded_free(gates);
+    guarded_free(after);
+    free(before);
+    free(inputs);
+    cell_done(&cell);
+    weights_free(weights);
+    free(p.values);
+}
+
+START_TEST(gru_is_pytorchs) {
+    run("gru", gru, NULL, kernel_set(_i));
+}
+END_TEST
+
+START_TEST(lstm_is_pytorchs) {
+    run("lstm", lstm, NULL, kernel_set(_i));
+}
+END_TEST
+
+/* As in the encoder, where a row's input is wherever its sentence has come to. */
+START_TEST(inputs_come_from_the_rows_named) {
+    static const size_t x_rows[ROWS] = {4, 0, 2, 2, 1};
+    run("gru", gru, x_rows, kernel_set(_i));
+    run("lstm", lstm, x_rows, kernel_set(_i));
+}
+END_TEST
+
+START_TEST(table_has_what_it_has) {
+    ck_assert_uint_eq(cell_kind_find("gru")->gates, 3);
+    ck_assert_uint_eq(cell_kind_find("gru")->states, 1);
+    ck_assert_uint_eq(cell_kind_find("lstm")->gates, 4);
+    ck_assert_uint_eq(cell_kind_find("lstm")->states, 2);
+    ck_assert_ptr_null(cell_kind_find("LSTM"));
+    ck_assert_ptr_null(cell_kind_find(""));
+}
+END_TEST
+
+static void expect_failure(struct weights *weights, const char *kind, const char *prefix, size_t in, const char *message) {
+    struct cell cell;
+    struct error err = {0};
+    ck_assert_int_eq(cell_init(&cell, cell_kind_find(kind), prefix, in, HIDDEN, weights, kernels_choose(), &err), -1);
+    ck_assert_int_eq(err.code, ERROR_FORMAT);
+    ck_assert_str_eq(err.message, message);
+    ck_assert_ptr_null(cell.input.packed); /* nothing is left to free, and cell_done may be called all the same */
+    ck_assert_ptr_null(cell.state.packed);
+    cell_done(&cell);
+}
+
+START_TEST(wrong_parameters_are_named) {
+    struct parameters p = parameters_create(3);
+    struct weights *weights = open_parameters(&p);
+    expect_failure(weights, "gru", "other.", IN, "tensor other.bias_input: missing");
+    expect_failure(weights, "lstm", "layer.", IN, "tensor layer.bias_input: shape [57], but the model needs [76]");
+    expect_failure(weights, "gru", "layer.", IN + 1, "tensor layer.weight_input: shape [57, 7], but the model needs [57, 8]");
+    weights_free(weights);
+    free(p.values);
+}
+END_TEST
+
+/* The second half is missing: the first, already packed, is freed. */
+START_TEST(half_a_cell_is_none) {
+    static const char header[] = "{\"layer.weight_input\":{\"dtype\":\"F32\",\"shape\":[57,7],\"data_offsets\":[0,1596]},"
+                                 "\"layer.bias_input\":{\"dtype\":\"F32\",\"shape\":[57],\"data_offsets\":[1596,1824]}}";
+    static const float values[57 * 8];
+    char *path = container_write(header, values, sizeof values);
+    struct weights *weights = weights_open(path, NULL);
+    expect_failure(weights, "gru", "layer.", IN, "tensor layer.bias_state: missing");
+    weights_free(weights);
+    file_remove(path);
+}
+END_TEST
+
+Suite *cell_suite(void) {
+    Suite *suite = suite_create("cell");
+    TCase *cases = tcase_create("cell");
+    tcase_add_checked_fixture(cases, matrix_single_threaded, NULL);
+    tcase_add_loop_test(cases, gru_is_pytorchs, 0, kernel_sets());
+    tcase_add_loop_test(cases, lstm_is_pytorchs, 0, kernel_sets());
+    tcase_add_loop_test(cases, inputs_come_from_the_rows_named, 0, kernel_sets());
+    tcase_add_test(cases, table_has_what_it_has);
+    tcase_add_test(cases, wrong_parameters_are_named);
+    tcase_add_test(cases, half_a_cell_is_none);
+    suite_add_tcase(suite, cases);
+    return suite;
+}

@@ -1,0 +1,525 @@
+/* Every instruction set that this processor runs against double precision, at sizes around every vector width. */
+#include "model/kernels.h"
+#include "tests/numbers.h"
+#include "tests/suites.h"
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* for (n = 1; n > 0; n = next_size(n)): 1..70, 127, 1000. */
+static size_t next_size(size_t n) {
+    return n < 70 ? n + 1 : n == 70 ? 127 : n == 127 ? 1000 : 0;
+}
+
+/* Where rounding grows with the terms: a test on sums of up to 1000 of them allows this share of the sum of their magnitudes. */
+static const double SUM_TOLERANCE = 1e-6;
+
+static double sigmoid(double x) {
+    return 1 / (1 + exp(-x));
+}
+
+/* ---- tanh ---- */
+
+/* The same answer in a whole vector and in the part of one at the end. */
+static float tanh_one(const struct kernels *kernels, float x) {
+    enum { COUNT = 33 };
+    float all[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        all[i] = x;
+    kernels->tanh(all, COUNT);
+    for (size_t i = 1; i < COUNT; i++)
+        ck_assert_msg(identical(all, all + i, 1), "tanh(%g)[%zu]", (double)x, i);
+    return all[0];
+}
+
+START_TEST(tanh_of_every_size) {
+    const struct kernels *kernels = kernel_set(_i);
+    for (size_t n = 1; n > 0; n = next_size(n)) {
+        float *x = noise(n, 6, (uint32_t)n), *y = guarded_copy(x, n);
+        kernels->tanh(y, n);
+        double worst = 0;
+        for (size_t i = 0; i < n; i++)
+            worst = worse(worst, fabs(tanh((double)x[i]) - (double)y[i]));
+        ck_assert_msg(worst < 3e-7, "%s, n %zu: error %g", kernels->name, n, worst);
+        ck_assert(guards_intact(y, n));
+        guarded_free(y);
+        free(x);
+    }
+}
+END_TEST
+
+START_TEST(tanh_of_a_fine_sweep) {
+    enum { HALF = 30000 };
+    static float above[HALF], below[HALF];
+    double worst = 0, asymmetry = 0;
+    for (size_t i = 0; i < HALF; i++) {
+        above[i] = (float)i * 4e-4f;
+        below[i] = -above[i];
+    }
+    kernel_set(_i)->tanh(above, HALF);
+    kernel_set(_i)->tanh(below, HALF);
+    for (size_t i = 0; i < HALF; i++) {
+        worst = worse(worst, fabs(tanh((double)((float)i * 4e-4f)) - (double)above[i]));
+        asymmetry = worse(asymmetry, fabs((double)above[i] + (double)below[i]));
+    }
+    ck_assert_msg(worst < 3e-7, "error %g", worst);
+    ck_assert_msg(asymmetry < 3e-7, "tanh(-x) + tanh(x) is %g", asymmetry);
+}
+END_TEST
+
+START_TEST(tanh_at_the_limits) {
+    const struct kernels *kernels = kernel_set(_i);
+    static const float large[] = {10, 11, 44, 45, 88, 89, 100, 1e10f, FLT_MAX, INFINITY};
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        ck_assert_float_eq(tanh_one(kernels, large[i]), 1);
+        ck_assert_float_eq(tanh_one(kernels, -large[i]), -1);
+    }
+    static const float small[] = {0, FLT_MIN, FLT_MIN / 2, FLT_TRUE_MIN, 1e-10f};
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
+        ck_assert_float_eq_tol(tanh_one(kernels, small[i]), 0, 3e-7f);
+        ck_assert_float_eq_tol(tanh_one(kernels, -small[i]), 0, 3e-7f);
+    }
+    ck_assert_float_nan(tanh_one(kernels, NAN));
+    ck_assert_float_nan(tanh_one(kernels, -NAN));
+}
+END_TEST
+
+/* ---- softmax and its statistics ---- */
+
+static const float scales[] = {0.1f, 1, 10, 40}, offsets[] = {0, 1e4f, -1e4f};
+
+/* Calls check for rows of every size, spread and offset. */
+static void for_rows(const struct kernels *kernels, void (*check)(const struct kernels *kernels, const float *x, size_t n)) {
+    for (size_t n = 1; n > 0; n = next_size(n))
+        for (size_t s = 0; s < sizeof scales / sizeof *scales; s++)
+            for (size_t o = 0; o < sizeof offsets / sizeof *offsets; o++) {
+                float *x = noise(n, scales[s], (uint32_t)(n * 16 + s));
+                for (size_t i = 0; i < n; i++)
+                    x[i] += offsets[o];
+                check(kernels, x, n);
+                free(x);
+            }
+}
+
+static double max_of(const float *x, size_t n) {
+    double top = (double)x[0];
+    for (size_t i = 1; i < n; i++)
+        top = fmax(top, (double)x[i]);
+    return top;
+}
+
+static double log_sum_of(const float *x, size_t n) {
+    double top = max_of(x, n), sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += exp((double)x[i] - top);
+    return top + log(sum);
+}
+
+/* A difference d of two logits is rounded to a float32 before exp: so the relative error grows with |d|. */
+static void check_softmax(const struct kernels *kernels, const float *x, size_t n) {
+    double log_sum = log_sum_of(x, n), top = max_of(x, n), worst = 0, sum = 0;
+    float *p = guarded_copy(x, n);
+    kernels->softmax(p, n);
+    for (size_t i = 0; i < n; i++) {
+        double relative = fabs((double)p[i] / exp((double)x[i] - log_sum) - 1);
+        worst = worse(worst, relative / (SUM_TOLERANCE + 6e-8 * (top - (double)x[i])));
+        sum += (double)p[i];
+    }
+    ck_assert_msg(worst < 1, "%s, n %zu: %g of the error allowed", kernels->name, n, worst);
+    ck_assert_double_eq_tol(sum, 1, SUM_TOLERANCE);
+    ck_assert(guards_intact(p, n));
+    guarded_free(p);
+}
+
+START_TEST(softmax_of_every_size) {
+    for_rows(kernel_set(_i), check_softmax);
+}
+END_TEST
+
+START_TEST(softmax_of_nothing) {
+    float *x = guarded(0);
+    kernel_set(_i)->softmax(x, 0);
+    ck_assert(guards_intact(x, 0));
+    guarded_free(x);
+}
+END_TEST
+
+/* softmax([0, x, x, ...]) shows exp(x) itself, but for two roundings of 6e-8 each. */
+START_TEST(exp_within_softmax) {
+    enum { COUNT = 38 };
+    double worst = 0;
+    for (float x = 0; x > -86; x -= 0.0037f) {
+        float row[COUNT] = {0};
+        for (size_t i = 1; i < COUNT; i++)
+            row[i] = x;
+        kernel_set(_i)->softmax(row, COUNT);
+        for (size_t i = 1; i < COUNT; i += COUNT - 2)
+            if (row[i] > FLT_MIN)
+                worst = worse(worst, fabs((double)row[i] / (double)row[0] / exp((double)x) - 1));
+    }
+    ck_assert_msg(worst < 3e-7 + 1.2e-7, "relative error %g", worst);
+}
+END_TEST
+
+/* Far below the greatest there is nothing, and no NaN. */
+START_TEST(softmax_far_apart) {
+    enum { COUNT = 35 };
+    static const float far[] = {-88, -104, -1e4f, -FLT_MAX, -INFINITY};
+    for (size_t f = 0; f < sizeof far / sizeof *far; f++) {
+        float row[COUNT];
+        for (size_t i = 0; i < COUNT; i++)
+            row[i] = i == 7 ? 0 : far[f];
+        kernel_set(_i)->softmax(row, COUNT);
+        for (size_t i = 0; i < COUNT; i++)
+            ck_assert_float_eq_tol(row[i], i == 7 ? 1 : 0, 1e-36f);
+    }
+}
+END_TEST
+
+static void check_sums(const struct kernels *kernels, const float *x, size_t n) {
+    double log_sum = log_sum_of(x, n), entropy = 0;
+    for (size_t i = 0; i < n; i++)
+        entropy -= exp((double)x[i] - log_sum) * ((double)x[i] - log_sum);
+    struct row_sums sums = kernels->sums(x, n);
+    double error = fabs((double)sums.log_sum - log_sum);
+    ck_assert_msg(error <= SUM_TOLERANCE * fmax(1, fabs(log_sum)), "%s, n %zu: log_sum off by %g", kernels->name, n, error);
+    error = fabs((double)sums.entropy - entropy);
+    ck_assert_msg(error <= 3e-6, "%s, n %zu: entropy off by %g", kernels->name, n, error);
+}
+
+START_TEST(sums_of_every_size) {
+    for_rows(kernel_set(_i), check_sums);
+}
+END_TEST
+
+START_TEST(sums_of_one_logit) {
+    static const float logits[] = {0, -0.5f, 1e4f, -1e4f, FLT_MAX, -FLT_MAX};
+    for (size_t i = 0; i < sizeof logits / sizeof *logits; i++) {
+        struct row_sums sums = kernel_set(_i)->sums(logits + i, 1);
+        ck_assert_float_eq(sums.log_sum, logits[i]);
+        ck_assert_float_eq(sums.entropy, 0);
+    }
+}
+END_TEST
+
+START_TEST(sums_of_equal_logits) {
+    static float logits[1000];
+    for (size_t i = 0; i < 1000; i++)
+        logits[i] = -3.25f;
+    for (size_t n = 1; n > 0; n = next_size(n)) {
+        struct row_sums sums = kernel_set(_i)->sums(logits, n);
+        ck_assert_float_eq_tol(sums.entropy, logf((float)n), 1e-6f);
+        ck_assert_float_eq_tol(sums.log_sum, logf((float)n) - 3.25f, 1e-6f);
+    }
+}
+END_TEST
+
+/* ---- gates ---- */
+
+START_TEST(gru_of_every_size) {
+    for (size_t n = 1; n > 0; n = next_size(n)) {
+        float *x = noise(3 * n, 4, 1), *u = noise(3 * n, 4, 2), *before = noise(n, 1, 3), *h = guarded_copy(before, n);
+        kernel_set(_i)->gru(x, u, h, n);
+        double worst = 0;
+        for (size_t i = 0; i < n; i++) {
+            double r = sigmoid((double)x[i] + (double)u[i]), z = sigmoid((double)x[n + i] + (double)u[n + i]);
+            double candidate = tanh((double)x[2 * n + i] + r * (double)u[2 * n + i]);
+            worst = worse(worst, fabs((1 - z) * candidate + z * (double)before[i] - (double)h[i]));
+        }
+        ck_assert_msg(worst < 1e-6, "n %zu: error %g", n, worst);
+        ck_assert(guards_intact(h, n));
+        guarded_free(h);
+        free(before);
+        free(u);
+        free(x);
+    }
+}
+END_TEST
+
+START_TEST(lstm_of_every_size) {
+    for (size_t n = 1; n > 0; n = next_size(n)) {
+        float *x = noise(4 * n, 4, 1), *u = noise(4 * n, 4, 2), *before = noise(n, 3, 3), *c = guarded_copy(before, n),
+              *h = guarded(n);
+        kernel_set(_i)->lstm(x, u, h, c, n);
+        double worst = 0;
+        for (size_t i = 0; i < n; i++) {
+            double gates[4];
+            for (size_t g = 0; g < 4; g++)
+                gates[g] = (double)x[g * n + i] + (double)u[g * n + i];
+            double cell = sigmoid(gates[1]) * (double)before[i] + sigmoid(gates[0]) * tanh(gates[2]);
+            worst = worse(worst, fabs(cell - (double)c[i]));
+            worst = worse(worst, fabs(sigmoid(gates[3]) * tanh(cell) - (double)h[i]));
+        }
+        ck_assert_msg(worst < 2e-6, "n %zu: error %g", n, worst);
+        ck_assert(guards_intact(h, n) && guards_intact(c, n));
+        guarded_free(h);
+        guarded_free(c);
+        free(before);
+        free(u);
+        free(x);
+    }
+}
+END_TEST
+
+/* Gates pushed to either end open and close fully, without a NaN from exp's overflow. */
+START_TEST(saturated_gates) {
+    enum { COUNT = 21 };
+    float x[3 * COUNT], u[3 * COUNT] = {0}, h[COUNT];
+    static const float ends[] = {-INFINITY, -1e6f, -100, 100, 1e6f, INFINITY};
+    for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
+        for (size_t i = 0; i < COUNT; i++) {
+            x[i] = x[COUNT + i] = ends[e];
+            x[2 * COUNT + i] = 100;
+            h[i] = 0.25f;
+        }
+        kernel_set(_i)->gru(x, u, h, COUNT);
+        for (size_t i = 0; i < COUNT; i++)
+            ck_assert_float_eq_tol(h[i], ends[e] < 0 ? 1 : 0.25f, 1e-6f);
+    }
+}
+END_TEST
+
+/* ---- attention ---- */
+
+enum { MAX_COUNT = 5 }; /* keys */
+
+START_TEST(dot_of_every_size) {
+    for (size_t n = 1; n > 0; n = next_size(n)) {
+        float *q = noise(n, 1, 1), *k = noise(n * MAX_COUNT, 1, 2);
+        for (size_t count = 0; count <= MAX_COUNT; count++) {
+            float *e = guarded(count);
+            kernel_set(_i)->dot(q, k, count, n, e);
+            for (size_t t = 0; t < count; t++) {
+                double sum = 0, size = 0;
+                for (size_t i = 0; i < n; i++) {
+                    sum += (double)q[i] * (double)k[t * n + i];
+                    size += fabs((double)q[i] * (double)k[t * n + i]);
+                }
+                ck_assert_double_eq_tol((double)e[t], sum, SUM_TOLERANCE * size + 1e-30);
+            }
+            ck_assert(guards_intact(e, count));
+            guarded_free(e);
+        }
+        free(k);
+        free(q);
+    }
+}
+END_TEST
+
+START_TEST(additive_of_every_size) {
+    for (size_t n = 1; n > 0; n = next_size(n)) {
+        float *v = noise(n, 1, 1), *q = noise(n, 2, 2), *k = noise(n * MAX_COUNT, 2, 3);
+        for (size_t count = 0; count <= MAX_COUNT; count++) {
+            float *e = guarded(count);
+            kernel_set(_i)->additive(v, q, k, count, n, e);
+            for (size_t t = 0; t < count; t++) {
+                double sum = 0;
+                for (size_t i = 0; i < n; i++)
+                    sum += (double)v[i] * tanh((double)q[i] + (double)k[t * n + i]);
+                ck_assert_double_eq_tol((double)e[t], sum, SUM_TOLERANCE * (double)n);
+            }
+            ck_assert(guards_intact(e, count));
+            guarded_free(e);
+        }
+        free(k);
+        free(q);
+        free(v);
+    }
+}
+END_TEST
+
+START_TEST(weighted_sum_of_every_size) {
+    for (size_t n = 1; n > 0; n = next_size(n)) {
+        float *a = noise(MAX_COUNT, 1, 1), *h = noise(n * MAX_COUNT, 1, 2);
+        for (size_t count = 0; count <= MAX_COUNT; count++) {
+            float *out = guarded(n);
+            kernel_set(_i)->weighted_sum(a, h, count, n, out);
+            double worst = 0;
+            for (size_t i = 0; i < n; i++) {
+                double sum = 0;
+                for (size_t t = 0; t < count; t++)
+                    sum += (double)a[t] * (double)h[t * n + i];
+                worst = worse(worst, fabs(sum - (double)out[i]));
+            }
+            ck_assert_msg(worst <= SUM_TOLERANCE, "n %zu, count %zu: error %g", n, count, worst);
+            ck_assert(guards_intact(out, n));
+            guarded_free(out);
+        }
+        free(h);
+        free(a);
+    }
+}
+END_TEST
+
+/* ---- products ---- */
+
+/* x [rows, in], ldx floats from row to row; weight [out, in]; bias [out] or NULL. */
+struct product {
+    size_t rows, out, in, ldx, ldy;
+    float *x, *weight, *bias, *packed;
+};
+
+/* What lies between the rows of x is NaN: to read it would show. */
+static struct product product_create(const struct kernels *kernels, size_t rows, size_t out, size_t in, bool with_bias) {
+    struct product p = {.rows = rows, .out = out, .in = in, .ldx = in + rows % 3, .ldy = out + rows % 5};
+    p.x = noise((rows - 1) * p.ldx + in, 1, (uint32_t)(rows + out));
+    for (size_t i = 0; i < (rows - 1) * p.ldx; i++)
+        if (i % p.ldx >= in)
+            p.x[i] = NAN;
+    p.weight = noise(out * in, 1, (uint32_t)(out * 100 + in));
+    p.bias = with_bias ? noise(out, 1, (uint32_t)in) : NULL;
+    size_t room = kernels->pack_floats(out, in);
+    p.packed = guarded(room);
+    kernels->pack(p.weight, out, in, p.packed);
+    ck_assert(guards_intact(p.packed, room));
+    return p;
+}
+
+static void product_done(struct product *p) {
+    guarded_free(p->packed);
+    free(p->bias);
+    free(p->weight);
+    free(p->x);
+}
+
+/* Share of the allowed error at y[r][j]. */
+static double product_error(const struct product *p, size_t r, size_t j, float y) {
+    double sum = p->bias ? (double)p->bias[j] : 0, size = fabs(sum);
+    for (size_t k = 0; k < p->in; k++) {
+        double term = (double)p->weight[j * p->in + k] * (double)p->x[r * p->ldx + k];
+        sum += term;
+        size += fabs(term);
+    }
+    return fabs((double)y - sum) / (SUM_TOLERANCE * size + 1e-30);
+}
+
+static void check_product(const struct kernels *kernels, size_t rows, size_t out, size_t in, bool with_bias) {
+    struct product p = product_create(kernels, rows, out, in, with_bias);
+    size_t floats = (rows - 1) * p.ldy + out;
+    float *y = guarded(floats);
+    kernels->multiply(p.packed, p.bias, out, in, p.x, p.ldx, rows, y, p.ldy);
+    double worst = 0;
+    bool intact = guards_intact(y, floats);
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t j = 0; j < out; j++)
+            worst = worse(worst, product_error(&p, r, j, y[r * p.ldy + j]));
+        intact = intact && (r + 1 == rows || untouched(y + r * p.ldy + out, p.ldy - out));
+    }
+    ck_assert_msg(worst < 1, "%s, %zu rows, %zu x %zu: %g of the error allowed", kernels->name, rows, out, in, worst);
+    ck_assert_msg(intact, "%s, %zu rows, %zu x %zu: written outside", kernels->name, rows, out, in);
+    guarded_free(y);
+    product_done(&p);
+}
+
+START_TEST(multiply_any_number_of_rows) {
+    for (size_t rows = 1; rows <= 70; rows++) {
+        check_product(kernel_set(_i), rows, 1 + rows * 37 % 100, 1 + rows * 53 % 70, rows % 2 == 0);
+        check_product(kernel_set(_i), rows, 96, 64, true);
+        check_product(kernel_set(_i), rows, 49, 1, false);
+    }
+}
+END_TEST
+
+START_TEST(multiply_any_number_of_columns) {
+    static const size_t rows[] = {1, 2, 3, 4, 5, 7, 8, 9, 13, 17};
+    for (size_t out = 1; out <= 100; out++)
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+            check_product(kernel_set(_i), rows[i], out, 1 + (out * 29 + i) % 70, (out + i) % 2 == 0);
+}
+END_TEST
+
+START_TEST(multiply_any_number_of_inputs) {
+    for (size_t in = 1; in <= 70; in++)
+        for (size_t rows = 1; rows <= 9; rows++)
+            check_product(kernel_set(_i), rows, 1 + in * 31 % 100, in, (in + rows) % 2 == 0);
+}
+END_TEST
+
+START_TEST(multiply_no_rows) {
+    struct product p = product_create(kernel_set(_i), 1, 20, 10, true);
+    float *y = guarded(20);
+    kernel_set(_i)->multiply(p.packed, p.bias, 20, 10, p.x, p.ldx, 0, y, p.ldy);
+    ck_assert(untouched(y, 20) && guards_intact(y, 20));
+    guarded_free(y);
+    product_done(&p);
+}
+END_TEST
+
+/* A row's result has the same bits whatever rows are beside it. */
+START_TEST(multiply_each_row_as_if_alone) {
+    static const size_t outs[] = {1, 7, 16, 48, 97, 100, 200}, ins[] = {1, 3, 16, 70, 33, 64, 47};
+    enum { ROWS = 70 };
+    for (size_t i = 0; i < sizeof outs / sizeof *outs; i++) {
+        const struct kernels *kernels = kernel_set(_i);
+        size_t out = outs[i], in = ins[i];
+        struct product p = product_create(kernels, ROWS, out, in, i % 2 == 0);
+        float *alone = guarded(ROWS * out), *together = guarded(ROWS * out);
+        for (size_t r = 0; r < ROWS; r++)
+            kernels->multiply(p.packed, p.bias, out, in, p.x + r * p.ldx, p.ldx, 1, alone + r * out, out);
+        for (size_t rows = 1; rows <= ROWS; rows++) {
+            size_t first = ROWS - rows;
+            kernels->multiply(p.packed, p.bias, out, in, p.x + first * p.ldx, p.ldx, rows, together, out);
+            ck_assert_msg(identical(together, alone + first * out, rows * out), "%s, %zu rows, %zu x %zu", kernels->name, rows, out,
+                          in);
+        }
+        guarded_free(together);
+        guarded_free(alone);
+        product_done(&p);
+    }
+}
+END_TEST
+
+START_TEST(the_best_set_has_its_name) {
+    static const char *const names[] = {"generic", "v3", "v4"};
+    for (int i = 0; i < kernel_sets(); i++)
+        ck_assert_str_eq(kernel_set(i)->name, names[i]);
+    ck_assert_ptr_eq(kernels_choose(), kernel_set(kernel_sets() - 1));
+}
+END_TEST
+
+static void add_elementwise(TCase *cases, int sets) {
+    tcase_add_loop_test(cases, tanh_of_every_size, 0, sets);
+    tcase_add_loop_test(cases, tanh_of_a_fine_sweep, 0, sets);
+    tcase_add_loop_test(cases, tanh_at_the_limits, 0, sets);
+    tcase_add_loop_test(cases, softmax_of_every_size, 0, sets);
+    tcase_add_loop_test(cases, softmax_of_nothing, 0, sets);
+    tcase_add_loop_test(cases, exp_within_softmax, 0, sets);
+    tcase_add_loop_test(cases, softmax_far_apart, 0, sets);
+    tcase_add_loop_test(cases, sums_of_every_size, 0, sets);
+    tcase_add_loop_test(cases, sums_of_one_logit, 0, sets);
+    tcase_add_loop_test(cases, sums_of_equal_logits, 0, sets);
+    tcase_add_loop_test(cases, gru_of_every_size, 0, sets);
+    tcase_add_loop_test(cases, lstm_of_every_size, 0, sets);
+    tcase_add_loop_test(cases, saturated_gates, 0, sets);
+}
+
+static void add_products(TCase *cases, int sets) {
+    tcase_add_loop_test(cases, dot_of_every_size, 0, sets);
+    tcase_add_loop_test(cases, additive_of_every_size, 0, sets);
+    tcase_add_loop_test(cases, weighted_sum_of_every_size, 0, sets);
+    tcase_add_loop_test(cases, multiply_any_number_of_rows, 0, sets);
+    tcase_add_loop_test(cases, multiply_any_number_of_columns, 0, sets);
+    tcase_add_loop_test(cases, multiply_any_number_of_inputs, 0, sets);
+    tcase_add_loop_test(cases, multiply_no_rows, 0, sets);
+    tcase_add_loop_test(cases, multiply_each_row_as_if_alone, 0, sets);
+}
+
+Suite *kernels_suite(void) {
+    Suite *suite = suite_create("kernels");
+    TCase *cases = tcase_create("choice");
+    kernel_sets_report();
+    tcase_add_test(cases, the_best_set_has_its_name);
+    suite_add_tcase(suite, cases);
+
+    cases = tcase_create("element by element");
+    add_elementwise(cases, kernel_sets());
+    tcase_set_timeout(cases, 60); /* under a sanitizer or valgrind */
+    suite_add_tcase(suite, cases);
+
+    cases = tcase_create("products");
+    add_products(cases, kernel_sets());
+    tcase_set_timeout(cases, 60);
+    suite_add_tcase(suite, cases);
+    return suite;
+}

@@ -1,0 +1,103 @@
+/* One struct linear, two ways to multiply: OpenBLAS on the weights as they are, and the packed kernels. */
+#include "model/matrix.h"
+#include "tests/numbers.h"
+#include "tests/suites.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* The largest difference from double precision, relative to the answer or to 1, whichever is more. */
+static double apply_error(const struct kernels *kernels, size_t rows, size_t out, size_t in, bool with_bias) {
+    struct linear linear = {0};
+    size_t ldx = in + 2, ldy = out + 3, floats = (rows - 1) * ldy + out;
+    float *weight = noise(out * in, 1, 1), *bias = with_bias ? noise(out, 1, 2) : NULL, *x = noise(rows * ldx, 1, 3),
+          *y = guarded(floats);
+    ck_assert_int_eq(linear_init(&linear, weight, bias, out, in, kernels, NULL), 0);
+    linear_apply(&linear, x, ldx, rows, y, ldy);
+    double worst = 0;
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = 0; j < out; j++) {
+            double sum = bias ? (double)bias[j] : 0;
+            for (size_t k = 0; k < in; k++)
+                sum += (double)weight[j * in + k] * (double)x[r * ldx + k];
+            worst = worse(worst, fabs((double)y[r * ldy + j] - sum) / fmax(1, fabs(sum)));
+        }
+    ck_assert(guards_intact(y, floats));
+    for (size_t r = 0; r + 1 < rows; r++)
+        ck_assert(untouched(y + r * ldy + out, ldy - out));
+    linear_done(&linear);
+    guarded_free(y);
+    free(x);
+    free(bias);
+    free(weight);
+    return worst;
+}
+
+START_TEST(apply_gives_the_product) {
+    static const size_t shapes[][3] = {{1, 1, 1},    {1, 100, 70}, {1, 3, 200}, {2, 17, 5},   {3, 48, 33},
+                                       {4, 256, 64}, {7, 33, 1},   {8, 1, 90},  {31, 50, 40}, {65, 97, 70}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int with_bias = 0; with_bias < 2; with_bias++) {
+            size_t rows = shapes[i][0], out = shapes[i][1], in = shapes[i][2];
+            double error = apply_error(kernel_set(_i), rows, out, in, with_bias != 0);
+            ck_assert_msg(error < 1e-5, "%s, %zu rows, %zu x %zu: error %g", kernel_set(_i)->name, rows, out, in, error);
+        }
+}
+END_TEST
+
+START_TEST(only_openblas_leaves_the_weights_unpacked) {
+    static const float weight[] = {1, 2, 3, 4};
+    struct linear linear = {0};
+    ck_assert_int_eq(linear_init(&linear, weight, NULL, 2, 2, kernel_set(_i), NULL), 0);
+    ck_assert_int_eq(linear.packed == NULL, kernel_set(_i) == &kernels_generic);
+    linear_done(&linear);
+}
+END_TEST
+
+START_TEST(no_rows_write_nothing) {
+    static const float weight[] = {1, 2, 3, 4}, bias[] = {5, 6};
+    struct linear linear = {0};
+    float *y = guarded(2);
+    ck_assert_int_eq(linear_init(&linear, weight, bias, 2, 2, kernel_set(_i), NULL), 0);
+    linear_apply(&linear, weight, 2, 0, y, 2);
+    ck_assert(untouched(y, 2) && guards_intact(y, 2));
+    linear_done(&linear);
+    guarded_free(y);
+}
+END_TEST
+
+/* weights_get has said why. */
+START_TEST(missing_weight_fails_without_a_word) {
+    struct linear linear = {0};
+    struct error err = {0};
+    ck_assert_int_eq(linear_init(&linear, NULL, NULL, 2, 3, kernel_set(_i), &err), -1);
+    ck_assert_int_eq(err.code, ERROR_NONE);
+    ck_assert_uint_eq(linear.out, 0);
+    ck_assert_ptr_null(linear.packed);
+    linear_done(&linear);
+}
+END_TEST
+
+START_TEST(done_leaves_zeros) {
+    static const float weight[] = {1, 2, 3, 4};
+    struct linear linear = {0};
+    linear_done(&linear);
+    ck_assert_int_eq(linear_init(&linear, weight, NULL, 2, 2, kernel_set(_i), NULL), 0);
+    linear_done(&linear);
+    ck_assert_uint_eq(linear.out, 0);
+    ck_assert_ptr_null(linear.packed);
+    linear_done(&linear);
+}
+END_TEST
+
+Suite *matrix_suite(void) {
+    Suite *suite = suite_create("matrix");
+    TCase *cases = tcase_create("linear");
+    tcase_add_checked_fixture(cases, matrix_single_threaded, NULL);
+    tcase_add_loop_test(cases, apply_gives_the_product, 0, kernel_sets());
+    tcase_add_loop_test(cases, only_openblas_leaves_the_weights_unpacked, 0, kernel_sets());
+    tcase_add_loop_test(cases, no_rows_write_nothing, 0, kernel_sets());
+    tcase_add_loop_test(cases, missing_weight_fails_without_a_word, 0, kernel_sets());
+    tcase_add_loop_test(cases, done_leaves_zeros, 0, kernel_sets());
+    suite_add_tcase(suite, cases);
+    return suite;
+}

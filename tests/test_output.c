@@ -1,0 +1,124 @@
+/* Readouts to distributions, with a matrix of its own and with the target embedding. */
+#include "model/output.h"
+#include "tests/files.h"
+#include "tests/numbers.h"
+#include "tests/suites.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VOCABULARY = 53, SIZE = 6, ROWS = 5, MATRIX = VOCABULARY * SIZE };
+
+static const char untied_header[] = "{\"output.bias\":{\"dtype\":\"F32\",\"shape\":[53],\"data_offsets\":[0,212]},"
+                                    "\"output.weight\":{\"dtype\":\"F32\",\"shape\":[53,6],\"data_offsets\":[212,1484]}}";
+static const char tied_header[] = "{\"output.bias\":{\"dtype\":\"F32\",\"shape\":[53],\"data_offsets\":[0,212]}}";
+static const char biasless_header[] = "{\"output.weight\":{\"dtype\":\"F32\",\"shape\":[53,6],\"data_offsets\":[0,1272]}}";
+
+static float *parameters; /* the bias, then the matrix */
+
+static void setup(void) {
+    matrix_single_threaded();
+    parameters = noise(VOCABULARY + MATRIX, 2, 11);
+}
+
+static void teardown(void) {
+    free(parameters);
+}
+
+static struct model_config configure(bool tied) {
+    struct model_config config = {.decoder = {.readout = "attentional", .readout_size = SIZE}, .output = {.tied = tied}};
+    return config;
+}
+
+static struct weights *open_values(const char *header, const float *values, size_t count) {
+    char *path = container_write(header, values, count * sizeof *values);
+    struct weights *weights = weights_open(path, NULL);
+    ck_assert_ptr_nonnull(weights);
+    file_remove(path);
+    return weights;
+}
+
+/* One row against double precision; the probabilities sum to 1. */
+static void check_row(const float *readout, const struct distribution *found) {
+    const float *bias = parameters, *weight = parameters + VOCABULARY;
+    double logits[VOCABULARY], z = 0, entropy = 0, sum = 0;
+    for (size_t v = 0; v < VOCABULARY; v++) {
+        logits[v] = (double)bias[v];
+        for (size_t k = 0; k < SIZE; k++)
+            logits[v] += (double)weight[v * SIZE + k] * (double)readout[k];
+        z += exp(logits[v]);
+    }
+    for (size_t v = 0; v < VOCABULARY; v++) {
+        entropy -= exp(logits[v]) / z * (logits[v] - log(z));
+        sum += exp((double)(found->logits[v] - found->log_sum));
+    }
+    ck_assert_uint_eq(found->size, VOCABULARY);
+    ck_assert_double_lt(distance(found->logits, logits, VOCABULARY), 1e-5);
+    ck_assert_double_eq_tol((double)found->log_sum, log(z), 1e-5);
+    ck_assert_double_eq_tol((double)found->entropy, entropy, 1e-5);
+    ck_assert_double_eq_tol(sum, 1, 1e-5);
+}
+
+static void run(bool tied, const struct kernels *kernels) {
+    struct output output;
+    struct error err = {0};
+    struct model_config config = configure(tied);
+    struct weights *weights =
+        tied ? open_values(tied_header, parameters, VOCABULARY) : open_values(untied_header, parameters, VOCABULARY + MATRIX);
+    const float *embedding = tied ? parameters + VOCABULARY : NULL;
+    ck_assert_msg(output_init(&output, &config, VOCABULARY, embedding, weights, kernels, &err) == 0, "%s", err.message);
+    ck_assert_int_eq(weights_all_used(weights, &err), 0);
+
+    float *readouts = noise(ROWS * SIZE, 1, 12), *logits = guarded(ROWS * VOCABULARY);
+    struct distribution distributions[ROWS];
+    output_run(&output, readouts, ROWS, logits, distributions);
+    for (size_t r = 0; r < ROWS; r++) {
+        ck_assert_ptr_eq(distributions[r].logits, logits + r * VOCABULARY);
+        check_row(readouts + r * SIZE, &distributions[r]);
+    }
+    ck_assert(guards_intact(logits, ROWS * VOCABULARY));
+
+    guarded_free(logits);
+    free(readouts);
+    output_done(&output);
+    weights_free(weights);
+}
+
+START_TEST(a_matrix_of_its_own) {
+    run(false, kernel_set(_i));
+}
+END_TEST
+
+START_TEST(tied_to_the_embedding) {
+    run(true, kernel_set(_i));
+}
+END_TEST
+
+static void expect_failure(const char *header, const float *values, size_t count, const char *message) {
+    struct output output;
+    struct error err = {0};
+    struct model_config config = configure(false);
+    struct weights *weights = open_values(header, values, count);
+    ck_assert_int_eq(output_init(&output, &config, VOCABULARY, NULL, weights, kernels_choose(), &err), -1);
+    ck_assert_int_eq(err.code, ERROR_FORMAT);
+    ck_assert_str_eq(err.message, message);
+    output_done(&output);
+    weights_free(weights);
+}
+
+START_TEST(missing_parameters_are_named) {
+    expect_failure(biasless_header, parameters + VOCABULARY, MATRIX, "tensor output.bias: missing");
+    expect_failure(tied_header, parameters, VOCABULARY, "tensor output.weight: missing");
+}
+END_TEST
+
+Suite *output_suite(void) {
+    Suite *suite = suite_create("output");
+    TCase *cases = tcase_create("output");
+    tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_add_loop_test(cases, a_matrix_of_its_own, 0, kernel_sets());
+    tcase_add_loop_test(cases, tied_to_the_embedding, 0, kernel_sets());
+    tcase_add_test(cases, missing_parameters_are_named);
+    suite_add_tcase(suite, cases);
+    return suite;
+}

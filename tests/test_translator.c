@@ -1,0 +1,178 @@
+/* The facade: loading a folder, cutting text into sentences, targets, rendering. */
+#include "model/translator.h"
+#include "tests/suites.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MODEL "tests/golden/luong-general-gru"
+
+static struct translator *translator;
+static struct arena arena;
+static const struct search_options greedy = {.strategy = "greedy", .beam_size = 1, .n_best = 1, .length_penalty = 1};
+
+static void setup(void) {
+    struct error err = {0};
+    translator = translator_open(MODEL, &err);
+    ck_assert_msg(translator != NULL, "%s", err.message);
+    arena_init(&arena, 1 << 16);
+}
+
+static void teardown(void) {
+    arena_done(&arena);
+    translator_free(translator);
+}
+
+static size_t prepare(const char *text, bool split, struct sentence **sentences) {
+    size_t count;
+    struct error err = {0};
+    ck_assert_msg(translator_prepare(translator, text, strlen(text), split, &greedy, &arena, sentences, &count, &err) == 0, "%s",
+                  err.message);
+    return count;
+}
+
+static void end_all(struct sentence *sentences, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        sentence_done(&sentences[i]);
+}
+
+START_TEST(info_tells_the_model) {
+    struct translator_info info = translator_info(translator);
+    ck_assert_str_eq(info.source, "en");
+    ck_assert_str_eq(info.compute, "float32");
+    ck_assert_uint_gt(info.parameters, 1000);
+    ck_assert_uint_eq(info.source_vocabulary, 200);
+    ck_assert(info.source_end);
+    ck_assert_ptr_nonnull(strstr(info.architecture, "luong general attention"));
+}
+END_TEST
+
+START_TEST(text_is_split) {
+    struct sentence *list;
+    size_t count = prepare("  Tom is here. Who is Mary?\n\nStop!  ", true, &list);
+    ck_assert_uint_eq(count, 3);
+    ck_assert_uint_eq(list[1].source.begin, 15);
+    ck_assert_uint_eq(list[1].source.end, 27);
+    for (size_t i = 0; i < count; i++) {
+        const struct token *last = &list[i].tokens[list[i].length - 1];
+        ck_assert_str_eq(last->piece, "</s>");
+        ck_assert_uint_eq(last->begin, last->end);
+        double limit = translator_info(translator).max_target_ratio * (double)list[i].length;
+        ck_assert_uint_eq(list[i].options.max_length, (size_t)floor(limit + 0.5));
+    }
+    end_all(list, count);
+    count = prepare("Tom is here. Who is Mary?", false, &list);
+    ck_assert_uint_eq(count, 1);
+    end_all(list, count);
+}
+END_TEST
+
+START_TEST(blank_text_has_no_sentence) {
+    struct sentence *list;
+    ck_assert_uint_eq(prepare("", true, &list), 0);
+    ck_assert_uint_eq(prepare(" \t\n\u00a0\u3000", true, &list), 0);
+    ck_assert_uint_eq(prepare("   ", false, &list), 0);
+    ck_assert_uint_eq(prepare("\u200b", true, &list), 0); /* visible to nobody, and no token */
+}
+END_TEST
+
+START_TEST(long_text_is_wrapped_or_refused) {
+    char text[8000] = "";
+    for (int i = 0; i < 300; i++)
+        strcat(text, "the ladder, ");
+    struct sentence *list;
+    size_t limit = translator_info(translator).max_source_tokens, count = prepare(text, true, &list), at = 0;
+    ck_assert_uint_gt(count, 1);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_uint_le(list[i].length - 1, limit);
+        ck_assert_uint_eq(text[list[i].source.end - 1], ',');
+        for (; at < list[i].source.begin; at++)
+            ck_assert_int_eq(text[at], ' ');
+        at = list[i].source.end;
+    }
+    end_all(list, count);
+    struct error err = {0};
+    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, &greedy, &arena, &list, &count, &err), -1);
+    ck_assert_int_eq(err.code, ERROR_LENGTH);
+}
+END_TEST
+
+START_TEST(unknown_strategy_is_refused) {
+    struct search_options options = greedy;
+    options.strategy = "guess";
+    struct sentence *list;
+    size_t count;
+    struct error err = {0};
+    ck_assert_int_eq(translator_prepare(translator, "I", 1, true, &options, &arena, &list, &count, &err), -1);
+    ck_assert_int_eq(err.code, ERROR_INPUT);
+    ck_assert_ptr_nonnull(strstr(err.message, "guess"));
+}
+END_TEST
+
+static struct sentence *decode(struct sentence *sentence) {
+    struct batch *batch = batch_create(translator, 4, NULL);
+    struct sentence *done[4] = {NULL};
+    batch_admit(batch, &sentence, 1);
+    while (batch_sentences(batch) > 0)
+        batch_step(batch, done);
+    batch_free(batch);
+    ck_assert_ptr_eq(done[0], sentence);
+    ck_assert_int_eq(sentence->error.code, ERROR_NONE);
+    return sentence;
+}
+
+START_TEST(a_target_is_scored) {
+    static const char target[] = "Tom est ici.";
+    struct sentence *list;
+    ck_assert_uint_eq(prepare("Tom is here.", false, &list), 1);
+    ck_assert_int_eq(translator_force(list, target, strlen(target), NULL), 0);
+    const struct hypothesis *h = decode(list)->hypotheses;
+    struct rendering rendering;
+    ck_assert(h->ended);
+    ck_assert_int_eq(translator_render(list, h, &arena, &rendering, NULL), 0);
+    ck_assert_str_eq(rendering.text, target);
+    ck_assert_uint_eq(rendering.tokens[h->length - 1].end, strlen(target));
+    double sum = 0;
+    for (size_t i = 0; i <= h->length; i++)
+        sum += (double)h->log_probs[i];
+    ck_assert_double_eq_tol(sum, h->log_prob, 1e-9);
+    sentence_done(list);
+}
+END_TEST
+
+START_TEST(an_endless_target_is_refused) {
+    static char target[20000];
+    memset(target, 'x', sizeof target - 1);
+    struct sentence *list;
+    struct error err = {0};
+    ck_assert_uint_eq(prepare("I", false, &list), 1);
+    ck_assert_int_eq(translator_force(list, target, sizeof target - 1, &err), -1);
+    ck_assert_int_eq(err.code, ERROR_LENGTH);
+    sentence_done(list);
+}
+END_TEST
+
+START_TEST(a_missing_folder_is_named) {
+    struct error err = {0};
+    ck_assert_ptr_null(translator_open("/nonexistent/model", &err));
+    ck_assert_int_eq(err.code, ERROR_FILE);
+    ck_assert_ptr_nonnull(strstr(err.message, "/nonexistent/model"));
+}
+END_TEST
+
+Suite *translator_suite(void) {
+    Suite *suite = suite_create("translator");
+    TCase *tests = tcase_create("facade");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, info_tells_the_model);
+    tcase_add_test(tests, text_is_split);
+    tcase_add_test(tests, blank_text_has_no_sentence);
+    tcase_add_test(tests, long_text_is_wrapped_or_refused);
+    tcase_add_test(tests, unknown_strategy_is_refused);
+    tcase_add_test(tests, a_target_is_scored);
+    tcase_add_test(tests, an_endless_target_is_refused);
+    tcase_add_test(tests, a_missing_folder_is_named);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
