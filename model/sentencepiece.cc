@@ -29,16 +29,16 @@ static const int LOG_FATAL_ONLY = 3;
 /* The library joins neighbouring unknown characters in time that grows with the square of their number: it gets long texts in parts. */
 static const size_t PART_BYTES = 4096;
 
-/* Runs a call into the library; whatever it throws becomes an error. */
-template <typename Call> static int guarded(struct error *err, Call call) noexcept {
+/* Runs a call into the library; whatever it throws becomes an error about the subject. */
+template <typename Call> static int guarded(const char *subject, enum error_code code, struct error *err, Call call) noexcept {
     try {
         return call();
     } catch (const std::bad_alloc &) {
         return error_memory(err);
     } catch (const std::exception &exception) {
-        return error_set(err, ERROR_INPUT, "SentencePiece: %s", exception.what());
+        return error_set(err, code, "%s: %s", subject, exception.what());
     } catch (...) {
-        return error_set(err, ERROR_INPUT, "SentencePiece: unknown exception");
+        return error_set(err, code, "%s: unknown exception", subject);
     }
 }
 
@@ -70,7 +70,7 @@ static int load(const char *path, void **model, struct error *err) {
 void *sentencepiece_open(const char *path, struct error *err) {
     void *model = nullptr;
     sentencepiece::logging::SetMinLogLevel(LOG_FATAL_ONLY);
-    guarded(err, [&] { return load(path, &model, err); });
+    guarded(path, ERROR_FORMAT, err, [&] { return load(path, &model, err); });
     return model;
 }
 
@@ -156,7 +156,7 @@ static int encode(const Processor &model, std::string_view text, std::vector<Par
 
 int sentencepiece_encode(const void *model, const char *text, size_t length, struct arena *arena, struct token **tokens,
                          size_t *count, struct error *err) {
-    return guarded(err, [&] {
+    return guarded("SentencePiece", ERROR_INPUT, err, [&] {
         std::vector<Part> parts;
         if (encode(*processor(model), std::string_view(text, length), parts, err) != 0)
             return -1;
@@ -171,7 +171,7 @@ int sentencepiece_encode(const void *model, const char *text, size_t length, str
 
 int sentencepiece_decode(const void *model, const int *ids, size_t count, struct arena *arena, char **text, struct token **tokens,
                          struct error *err) {
-    return guarded(err, [&] {
+    return guarded("SentencePiece", ERROR_INPUT, err, [&] {
         std::vector<Part> parts(1);
         Pieces &pieces = parts[0].pieces;
         const auto status = processor(model)->Decode(std::vector<int>(ids, ids + count), pieces.mutable_proto());

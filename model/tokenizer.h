@@ -11,12 +11,12 @@ struct tokenizer;
 
 struct token {
     int id;
-    const char
-        *piece; /* as the vocabulary writes it; for an unknown piece, the normalised text itself. NUL-terminated, in the arena */
+    const char *piece; /* as the vocabulary writes it; for an unknown piece, the normalised text. NUL-terminated, in the arena */
     size_t begin, end; /* the visible bytes of the text that this token stands for, end exclusive */
 };
 
-/* Offsets: tokens rise, do not overlap, and cover every visible character; white space lies between them, never at their ends.
+/* Offsets: tokens rise, do not overlap, and cover every visible character (but those at the ends of the text that normalisation takes
+ * away, such as U+200B); white space lies between them, never at their ends.
  * A token without a character of its own has begin == end: </s>, at the end of the text; a piece that is only white space; and, where one
  * character became several pieces (an ellipsis that is normalised to three full stops), all of these but the last. Such a
  * token belongs to the next one that is not empty. */

@@ -10,10 +10,12 @@ static void fail_internal(const struct request *request, const struct error *err
 static void fail_preparation(const struct request *request, enum request_input input, const struct error *error,
                              struct reply *reply) {
     static const char *const names[] = {[REQUEST_TEXT] = "text", [REQUEST_TARGET] = "target", [REQUEST_SPLIT] = "split_sentences"};
-    if (error->code != ERROR_INPUT)
+    if (error->code == ERROR_LENGTH)
+        api_fail(reply, STATUS_TOO_LARGE, names[input], "%s", error->message);
+    else if (error->code == ERROR_INPUT)
+        api_fail(reply, STATUS_INVALID, names[input], "%s", error->message);
+    else
         fail_internal(request, error, reply);
-    else /* a text or target longer than the model takes, or a contradiction between fields */
-        api_fail(reply, input == REQUEST_SPLIT ? STATUS_INVALID : STATUS_TOO_LARGE, names[input], "%s", error->message);
 }
 
 void api_decode_start(const struct service *service, const struct call *call, enum api_kind kind, struct request *request,

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* DISCARD_FACTOR: a body over the limit is read and thrown away up to so many times the limit, since a client that is still sending when
@@ -354,10 +355,20 @@ const char *http_address(const struct http *http) {
     return http->address;
 }
 
+/* Connections that the kernel has taken but nobody accepted yet would be reset when the socket closes: they are answered instead. */
+static void adopt_backlog(struct http *http, int fd) {
+    struct sockaddr_storage peer;
+    socklen_t size = sizeof peer;
+    for (int client; (client = accept4(fd, (struct sockaddr *)&peer, &size, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0; size = sizeof peer)
+        MHD_add_connection(http->daemon, client, (struct sockaddr *)&peer, size); /* closes client where it fails */
+}
+
 void http_quiesce(struct http *http) {
     int fd = MHD_quiesce_daemon(http->daemon);
-    if (fd >= 0)
-        close(fd);
+    if (fd < 0)
+        return;
+    adopt_backlog(http, fd);
+    close(fd);
 }
 
 bool http_wait_idle(struct http *http, size_t timeout_ms) {

@@ -2,7 +2,7 @@
 #ifndef ALIGND_LISTEN_H
 #define ALIGND_LISTEN_H
 
-#include "model/error.h"
+#include "model/translator.h"
 #include <stddef.h>
 
 enum { LISTEN_ADDRESS_BYTES = 64 };

@@ -2,7 +2,7 @@
 #ifndef ALIGND_METRICS_H
 #define ALIGND_METRICS_H
 
-#include "model/error.h"
+#include "model/translator.h"
 #include <stddef.h>
 #include <stdint.h>
 

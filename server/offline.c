@@ -159,7 +159,7 @@ static int prepare(struct stream *stream, struct line *line, struct error *err) 
     stream->mode->ask(stream->options, request);
     if (request_prepare(request, stream->translator, &input, &refused) == 0)
         return 0;
-    if (refused.code == ERROR_INPUT && !request->split && !line->target) {
+    if (refused.code == ERROR_LENGTH && !request->split && !line->target) {
         request->split = true;
         return request_prepare(request, stream->translator, &input, err);
     }

@@ -2,7 +2,7 @@
 #ifndef ALIGND_OPTIONS_H
 #define ALIGND_OPTIONS_H
 
-#include "model/error.h"
+#include "model/translator.h"
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -79,7 +79,8 @@ void request_done(struct request *request);
 /* Why request_prepare failed, beside the error: which input it was. */
 enum request_input { REQUEST_TEXT, REQUEST_TARGET, REQUEST_SPLIT };
 
-/* Cuts texts into sentences by the options above, and makes one job of each. -1 with ERROR_MEMORY, or ERROR_INPUT with *input set. */
+/* Cuts texts into sentences by the options above, and makes one job of each. -1 with ERROR_MEMORY, or
+ * with ERROR_INPUT or ERROR_LENGTH and *input set. */
 int request_prepare(struct request *request, const struct translator *translator, enum request_input *input, struct error *err);
 
 /* Asks the sentences to leave at the next step. Thread-safe; only the first reason counts. */

@@ -17,5 +17,14 @@ Suite *attention_suite(void);
 Suite *output_suite(void);
 Suite *search_suite(void);
 Suite *weights_suite(void);
+Suite *options_suite(void);
+Suite *request_suite(void);
+Suite *scheduler_suite(void);
+Suite *metrics_suite(void);
+Suite *tokenizer_suite(void);
+Suite *segmenter_suite(void);
+Suite *text_suite(void);
+/* Part of the kernels' suite: tests/test_kernels_multiply.c. */
+TCase *multiply_cases(void);
 
 #endif

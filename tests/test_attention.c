@@ -156,7 +156,7 @@ static const struct score_case {
 };
 
 /* Everything one run of attention needs: two rows a sentence, in mixed order. */
-enum { ROWS = 2 * SENTENCES, LD = D + 2 };
+enum { ROWS = 2 * SENTENCES, LD = D + 4 };
 
 struct run {
     const struct score_case *score;

@@ -86,7 +86,7 @@ START_TEST(long_text_is_wrapped_or_refused) {
     ck_assert_uint_gt(count, 1);
     for (size_t i = 0; i < count; i++) {
         ck_assert_uint_le(list[i].length - 1, limit);
-        ck_assert_uint_eq(text[list[i].source.end - 1], ',');
+        ck_assert_int_eq(text[list[i].source.end - 1], ',');
         for (; at < list[i].source.begin; at++)
             ck_assert_int_eq(text[at], ' ');
         at = list[i].source.end;

@@ -85,9 +85,9 @@ def _training(recipe: Path) -> str:
     if not recipe.exists():
         return "Trained"
     t = json.loads(recipe.read_text(encoding="utf-8"))["training"]
-    return (f"Adam, learning rate {t['learning_rate']} after {t['warmup']} steps of warm-up and straight down from there,\nbatches of "
-            f"{t['batch_tokens']:,} tokens, dropout {t['dropout']}, label smoothing {t['label_smoothing']}, gradients clipped to {t['clip']}, "
-            f"at most {t['epochs']} epochs")
+    return (f"Adam, learning rate {t['learning_rate']} after {t['warmup']} steps of warm-up and straight down from there, batches of "
+            f"{t['batch_tokens']:,} tokens,\ndropout {t['dropout']}, label smoothing {t['label_smoothing']}, "
+            f"gradients clipped to {t['clip']}, at most {t['epochs']} epochs")
 
 
 def write(folder: Path, scores: list[tuple[str, str, float, float]], command: str, split: str, sentences: int, flip: bool) -> None:

@@ -29,7 +29,7 @@ from .search import Hypothesis
 from .tokenizer import EOS, Tokenizer
 
 BATCH = 50  # sentences in a PyTorch batch, texts in a request
-CONNECTIONS = 8
+CONNECTIONS = 4
 
 
 @dataclass

@@ -1,9 +1,9 @@
 """PyTorch's speed with the same weights: python3 tests/bench/pytorch.py MODEL_FOLDER [--threads N] [--sentences N] < source.txt
 
-Input: a model folder and source sentences, one a line. Output: one JSON line for each of greedy and beam 5 at batch 1 and at batch 32 (sorted by
-length): {"engine": "pytorch", "strategy", "beam_size", "batch", "threads", "sentences", "tokens", "seconds", "tokens_per_second"}. Tokens
-are target tokens of the best hypothesis, </s> counted. Tokenizing and loading are not timed. Each setting is run --repeat times after one
-batch of warm-up, and the fastest run counts: what other programs take is not PyTorch's fault.
+Input: a model folder and source sentences, one a line. Output: one JSON line for each of greedy and beam 5 at batch 1 and at batch 32
+(sorted by length): {"engine": "pytorch", "strategy", "beam_size", "batch", "threads", "sentences", "tokens", "seconds",
+"tokens_per_second"}. Tokens are target tokens of the best hypothesis, </s> counted. Tokenizing and loading are not timed. Each setting is
+run --repeat times after one batch of warm-up, and the fastest run counts: what other programs take is not PyTorch's fault.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def measure(translate: Callable[[list[list[int]]], int], sentences: list[list[in
 
 def main() -> None:
     arguments = parse_arguments()
-    # Before PyTorch is loaded: GEMM's threads are OpenBLAS's. PyTorch's own loops stay on one thread: on two the pools spin against each other.
+    # Before PyTorch is loaded. GEMM's threads are OpenBLAS's; PyTorch's own loops keep to one: two pools spin against each other.
     os.environ["OMP_NUM_THREADS"] = "1"
     os.environ["OPENBLAS_NUM_THREADS"] = str(arguments.threads)
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -66,8 +66,8 @@ def main() -> None:
     for strategy, translate in (("greedy", greedy), ("beam", beam)):
         for batch in BATCHES:
             tokens, seconds = measure(translate, sentences, batch, arguments.repeat)
-            print(json.dumps({"engine": "pytorch", "strategy": strategy, "beam_size": BEAM_SIZE if strategy == "beam" else 1, "batch": batch,
-                              "threads": arguments.threads, "sentences": len(sentences), "tokens": tokens,
+            print(json.dumps({"engine": "pytorch", "strategy": strategy, "beam_size": BEAM_SIZE if strategy == "beam" else 1,
+                              "batch": batch, "threads": arguments.threads, "sentences": len(sentences), "tokens": tokens,
                               "seconds": round(seconds, 4), "tokens_per_second": round(tokens / seconds, 1)}), flush=True)
 
 

@@ -1,0 +1,151 @@
+#include "tests/game.h"
+#include "tests/numbers.h"
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SOURCE = 3 };
+
+/* Letter i of the vocabulary: </s> first or last. */
+static char letter_of(const struct game *game, int token) {
+    return game->search.end == 0 ? ".abc"[token] : "abc."[token];
+}
+
+/* Different for every path, and exact in a float: a number in base 5. */
+static float marker_of(const char *path, size_t length) {
+    unsigned number = 1;
+    for (size_t i = 0; i < length; i++)
+        number = 5 * number + (unsigned)(path[i] - 'a');
+    return (float)number;
+}
+
+/* Probabilities of '.', a, b, c after a path: seeded noise, one of the three letters impossible. */
+static void make_up(const struct game *game, const char *path, size_t length, float odds[VOCABULARY]) {
+    float *x = noise(VOCABULARY + 1, 1, game->seed * 7919 + (uint32_t)marker_of(path, length)), sum = 0;
+    for (size_t i = 0; i < VOCABULARY; i++)
+        odds[i] = 1.05f + x[i];
+    odds[1 + (int)(1.5f * (x[VOCABULARY] + 1)) % 3] = 0;
+    for (size_t i = 0; i < VOCABULARY; i++)
+        sum += odds[i];
+    for (size_t i = 0; i < VOCABULARY; i++)
+        odds[i] /= sum;
+    free(x);
+}
+
+/* Probabilities of '.', a, b, c. */
+static void odds_after(const struct game *game, const char *path, size_t length, float odds[VOCABULARY]) {
+    if (!game->rules) {
+        make_up(game, path, length, odds);
+        return;
+    }
+    const struct rule *rule = game->rules;
+    while (rule->path && !(strlen(rule->path) == length && strncmp(rule->path, path, length) == 0))
+        rule++;
+    const float found[] = {rule->end, rule->a, rule->b, rule->c};
+    memcpy(odds, found, sizeof found);
+    if (found[0] + found[1] + found[2] + found[3] <= 0)
+        odds[0] = 1;
+}
+
+float game_probability(const struct game *game, const char *path, size_t length, char letter) {
+    float odds[VOCABULARY];
+    odds_after(game, path, length, odds);
+    return odds[letter == '.' ? 0 : letter - 'a' + 1];
+}
+
+/* Logits that are off by a constant, as a network's are. */
+static void show(const struct game *game, size_t row, float logits[VOCABULARY], struct distribution *distribution) {
+    const char *path = game->paths[row];
+    float offset = (float)row - 2.5f, marker = marker_of(path, strlen(path));
+    for (int token = 0; token < VOCABULARY; token++)
+        logits[token] = logf(game_probability(game, path, strlen(path), letter_of(game, token))) + offset;
+    *distribution = (struct distribution){.logits = logits, .log_sum = offset, .entropy = marker, .size = VOCABULARY};
+    for (size_t j = 0; j < SOURCE; j++)
+        game->search.attention[row][j] = marker + (float)j;
+}
+
+void game_step(struct game *game) {
+    static float logits[SEARCH_MAX_ROWS][VOCABULARY];
+    struct distribution distributions[SEARCH_MAX_ROWS];
+    char before[SEARCH_MAX_ROWS][MAX_PATH];
+    memcpy(before, game->paths, sizeof before);
+    for (size_t r = 0; r < game->search.rows; r++)
+        show(game, r, logits[r], &distributions[r]);
+    ck_assert_int_eq(search_advance(&game->search, distributions, NULL), 0);
+    for (size_t r = 0; r < game->search.rows; r++)
+        snprintf(game->paths[r], MAX_PATH, "%.*s%c", MAX_PATH - 2, before[game->search.parents[r]],
+                 letter_of(game, game->search.tokens[r]));
+}
+
+void game_start(struct game *game, const struct rule *rules, uint32_t seed, const struct search_options *options, int end,
+                struct arena *arena) {
+    struct error err = {0};
+    *game = (struct game){.rules = rules, .seed = seed};
+    ck_assert_msg(search_init(&game->search, options, end, SOURCE, arena, &err) == 0, "%s", err.message);
+    ck_assert_uint_eq(game->search.rows, 1);
+}
+
+void game_finish(struct game *game) {
+    while (game->search.rows > 0)
+        game_step(game);
+}
+
+void game_expect_rows(const struct game *game, const char *paths) {
+    char found[MAX_TEXTS] = "";
+    for (size_t r = 0; r < game->search.rows; r++) {
+        strcat(found, r ? " " : "");
+        strcat(found, game->paths[r]);
+    }
+    ck_assert_str_eq(found, paths);
+}
+
+/* ---- hypotheses ---- */
+
+static void text_of(const struct game *game, const struct hypothesis *h, char text[MAX_PATH]) {
+    size_t i = 0;
+    for (; i < h->length; i++)
+        text[i] = letter_of(game, h->tokens[i]);
+    if (h->ended)
+        text[i++] = '.';
+    text[i] = '\0';
+}
+
+/* Every number of a hypothesis is of its own path: also what the parents' rows were shown. */
+static void check_numbers(const struct game *game, const struct hypothesis *h) {
+    char text[MAX_PATH];
+    text_of(game, h, text);
+    double sum = 0;
+    for (size_t i = 0; text[i]; i++) {
+        float expected = logf(game_probability(game, text, i, text[i]));
+        ck_assert_float_eq_tol(h->log_probs[i], expected, 1e-5f);
+        ck_assert_float_eq(h->entropies[i], marker_of(text, i));
+        for (size_t j = 0; j < SOURCE; j++)
+            ck_assert_float_eq(h->attention[i][j], marker_of(text, i) + (float)j);
+        sum += (double)expected;
+    }
+    ck_assert_double_eq_tol(h->log_prob, sum, 1e-5);
+    ck_assert_double_eq_tol(h->score, h->log_prob / pow((double)strlen(text), game->search.options.length_penalty), 1e-9);
+}
+
+void game_results(const struct game *game, char texts[MAX_TEXTS]) {
+    struct hypothesis *list;
+    size_t count;
+    char text[MAX_PATH];
+    ck_assert_int_eq(search_results(&game->search, &list, &count, NULL), 0);
+    texts[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        check_numbers(game, &list[i]);
+        ck_assert(i == 0 || list[i - 1].score >= list[i].score);
+        text_of(game, &list[i], text);
+        strcat(texts, i ? " " : "");
+        strcat(texts, text);
+    }
+}
+
+void game_expect_results(const struct game *game, const char *texts) {
+    char found[MAX_TEXTS];
+    game_results(game, found);
+    ck_assert_str_eq(found, texts);
+}

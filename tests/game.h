@@ -1,0 +1,39 @@
+/* A search at play on hand-written probability tables, no network. A path is a word over a, b, c; "ab." has ended, "ab" has not. */
+#ifndef ALIGND_TESTS_GAME_H
+#define ALIGND_TESTS_GAME_H
+
+#include "model/search.h"
+#include <stdint.h>
+
+enum { VOCABULARY = 4, LAST = VOCABULARY - 1, MAX_PATH = 40, MAX_TEXTS = SEARCH_MAX_ROWS * MAX_PATH };
+
+/* What follows a path. The last rule has path NULL and is for all others; all zero there: the end is certain. */
+struct rule {
+    const char *path;
+    float end, a, b, c;
+};
+
+struct game {
+    struct search search;
+    const struct rule *rules; /* NULL: made up from the path and the seed */
+    uint32_t seed;
+    char paths[SEARCH_MAX_ROWS][MAX_PATH]; /* of the live rows */
+};
+
+/* end: the id of </s>, 0 or LAST. */
+void game_start(struct game *game, const struct rule *rules, uint32_t seed, const struct search_options *options, int end,
+                struct arena *arena);
+/* One step: each row is shown the table's probabilities, and an entropy and an attention row that are made of its path. */
+void game_step(struct game *game);
+void game_finish(struct game *game);
+
+/* The table's probability of '.', 'a', 'b' or 'c' after the first length letters of a path. */
+float game_probability(const struct game *game, const char *path, size_t length, char letter);
+
+/* The live rows, best first: "ab ac". */
+void game_expect_rows(const struct game *game, const char *paths);
+/* All hypotheses, best first: "ab. a. b". Fails unless the scores fall and every number is of the hypothesis's own path. */
+void game_results(const struct game *game, char texts[MAX_TEXTS]);
+void game_expect_results(const struct game *game, const char *texts);
+
+#endif

@@ -1,0 +1,294 @@
+#include "tests/http/client.h"
+#include <arpa/inet.h>
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { MOVE_MS = 5, REPLY_S = 55, MAX_FLIGHT = 256 };
+
+/* ---- one request ---- */
+
+static size_t append(char **text, size_t *length, const char *bytes, size_t count) {
+    char *grown = realloc(*text, *length + count + 1);
+    ck_assert_ptr_nonnull(grown);
+    memcpy(grown + *length, bytes, count);
+    *text = grown;
+    *length += count;
+    grown[*length] = '\0';
+    return count;
+}
+
+static size_t take_body(char *bytes, size_t size, size_t count, void *closure) {
+    struct reply *reply = closure;
+    return append(&reply->body, &reply->length, bytes, size * count);
+}
+
+static size_t take_header(char *bytes, size_t size, size_t count, void *closure) {
+    struct reply *reply = closure;
+    size_t length = reply->headers ? strlen(reply->headers) : 0;
+    return append(&reply->headers, &length, bytes, size * count);
+}
+
+/* A request on its way. */
+struct transfer {
+    CURL *easy;
+    struct curl_slist *headers;
+    struct reply *reply;
+    bool own; /* the easy handle ends with the transfer */
+};
+
+static void set_body(CURL *easy, const struct call *call) {
+    if (!call->json && !call->body)
+        return;
+    size_t length = call->json ? strlen(call->json) : call->length ? call->length : strlen(call->body);
+    char *body = malloc(length + 1);
+    ck_assert_ptr_nonnull(body);
+    memcpy(body, call->json ? call->json : call->body, length);
+    for (size_t i = 0; call->json && i < length; i++) {
+        if (body[i] == '\'')
+            body[i] = '"';
+    }
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
+    curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, body);
+    free(body);
+}
+
+static void set_method(CURL *easy, const char *method) {
+    if (method && strcmp(method, "HEAD") == 0)
+        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+    else if (method)
+        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
+}
+
+static void transfer_begin(struct transfer *transfer, const struct daemon *daemon, const struct call *call, struct reply *reply) {
+    char url[256];
+    CURL *easy = call->connection ? call->connection : connection_open();
+    *reply = (struct reply){0};
+    *transfer = (struct transfer){.easy = easy, .reply = reply, .own = !call->connection};
+    curl_easy_reset(easy); /* keeps the connection */
+    ck_assert_int_lt(snprintf(url, sizeof url, "http://%s%s", daemon->address, call->path), (int)sizeof url);
+    transfer->headers = curl_slist_append(NULL, "Expect:");
+    for (size_t i = 0; i < MAX_HEADERS && call->headers[i]; i++)
+        transfer->headers = curl_slist_append(transfer->headers, call->headers[i]);
+    curl_easy_setopt(easy, CURLOPT_URL, url);
+    curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)REPLY_S);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, reply);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, reply);
+    set_body(easy, call);
+    set_method(easy, call->method);
+}
+
+static void transfer_end(struct transfer *transfer, CURLcode code) {
+    struct reply *reply = transfer->reply;
+    char type[HEADER_BYTES];
+    reply->landed = true;
+    if (code == CURLE_OK)
+        curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &reply->status);
+    if (reply->body && reply_header(reply, "Content-Type", type) && strncmp(type, "application/json", 16) == 0)
+        reply->json = json_loadb(reply->body, reply->length, 0, NULL);
+    curl_slist_free_all(transfer->headers);
+    if (transfer->own)
+        curl_easy_cleanup(transfer->easy);
+}
+
+void client_send(const struct daemon *daemon, const struct call *call, struct reply *reply) {
+    struct transfer transfer;
+    transfer_begin(&transfer, daemon, call, reply);
+    transfer_end(&transfer, curl_easy_perform(transfer.easy));
+}
+
+void client_post(const struct daemon *daemon, const char *path, const char *json, long status, struct reply *reply) {
+    client_send(daemon, &(struct call){.path = path, .json = json}, reply);
+    ck_assert_msg(reply->status == status, "%s %s: %ld %s", path, json, reply->status, reply->body ? reply->body : "");
+    ck_assert_ptr_nonnull(reply->json);
+}
+
+void reply_done(struct reply *reply) {
+    free(reply->headers);
+    free(reply->body);
+    json_decref(reply->json);
+    *reply = (struct reply){0};
+}
+
+bool reply_header(const struct reply *reply, const char *name, char value[HEADER_BYTES]) {
+    size_t length = strlen(name);
+    for (const char *line = reply->headers; line && *line;) {
+        if (strncasecmp(line, name, length) == 0 && line[length] == ':') {
+            const char *begin = line + length + 1 + strspn(line + length + 1, " ");
+            snprintf(value, HEADER_BYTES, "%.*s", (int)strcspn(begin, "\r\n"), begin);
+            return true;
+        }
+        line = strchr(line, '\n');
+        line += line ? 1 : 0;
+    }
+    return false;
+}
+
+CURL *connection_open(void) {
+    CURL *easy = curl_easy_init();
+    ck_assert_ptr_nonnull(easy);
+    return easy;
+}
+
+/* ---- many at once ---- */
+
+struct flight {
+    const struct daemon *daemon;
+    CURLM *multi;
+    struct transfer transfers[MAX_FLIGHT];
+    size_t count, landed;
+};
+
+struct flight *flight_open(const struct daemon *daemon) {
+    struct flight *flight = calloc(1, sizeof *flight);
+    ck_assert_ptr_nonnull(flight);
+    flight->daemon = daemon;
+    flight->multi = curl_multi_init();
+    ck_assert_ptr_nonnull(flight->multi);
+    return flight;
+}
+
+void flight_send(struct flight *flight, const struct call *call, struct reply *reply) {
+    ck_assert_uint_lt(flight->count, MAX_FLIGHT);
+    struct transfer *transfer = &flight->transfers[flight->count++];
+    transfer_begin(transfer, flight->daemon, call, reply);
+    curl_easy_setopt(transfer->easy, CURLOPT_PRIVATE, transfer);
+    ck_assert_int_eq(curl_multi_add_handle(flight->multi, transfer->easy), CURLM_OK);
+}
+
+size_t flight_move(struct flight *flight) {
+    int running, queued;
+    ck_assert_int_eq(curl_multi_perform(flight->multi, &running), CURLM_OK);
+    for (CURLMsg *message; (message = curl_multi_info_read(flight->multi, &queued)) != NULL; flight->landed++) {
+        struct transfer *transfer;
+        CURLcode code = message->data.result;
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
+        curl_multi_remove_handle(flight->multi, transfer->easy);
+        transfer_end(transfer, code);
+    }
+    if (flight->landed < flight->count)
+        curl_multi_poll(flight->multi, NULL, 0, MOVE_MS, NULL);
+    return flight->count - flight->landed;
+}
+
+void flight_land(struct flight *flight) {
+    while (flight_move(flight) > 0) { /* bounded by REPLY_S */
+    }
+}
+
+void flight_close(struct flight *flight) {
+    for (size_t i = 0; i < flight->count; i++) {
+        struct transfer *transfer = &flight->transfers[i];
+        if (transfer->reply->landed)
+            continue;
+        curl_multi_remove_handle(flight->multi, transfer->easy);
+        transfer_end(transfer, CURLE_ABORTED_BY_CALLBACK);
+    }
+    curl_multi_cleanup(flight->multi);
+    free(flight);
+}
+
+/* ---- metrics ---- */
+
+static const char *find_line(const char *text, const char *name) {
+    size_t length = strlen(name);
+    for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        if (strncmp(line, name, length) == 0 && line[length] == ' ')
+            return line + length;
+    }
+    return NULL;
+}
+
+double metric(const struct daemon *daemon, const char *name) {
+    struct reply reply;
+    client_send(daemon, &(struct call){.path = "/metrics"}, &reply);
+    ck_assert_int_eq(reply.status, 200);
+    const char *value = find_line(reply.body, name);
+    ck_assert_msg(value != NULL, "no metric %s in\n%s", name, reply.body);
+    double number = strtod(value, NULL);
+    reply_done(&reply);
+    return number;
+}
+
+void metric_await(const struct daemon *daemon, const char *name, double value, struct flight *flight) {
+    for (struct patience patience = {0};;) {
+        if (flight)
+            flight_move(flight);
+        double now = metric(daemon, name);
+        if (now >= value && now <= value)
+            return;
+        patience_wait(&patience, name);
+    }
+}
+
+/* ---- raw bytes ---- */
+
+static int connect_to(const struct daemon *daemon) {
+    const char *colon = strrchr(daemon->address, ':');
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10))};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    struct timeval limit = {.tv_sec = REPLY_S};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit), 0);
+    ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit), 0);
+    ck_assert_int_eq(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    return fd;
+}
+
+char *raw_send(const struct daemon *daemon, const char *bytes, size_t length, bool half_close) {
+    char buffer[4096], *text = NULL;
+    size_t received = 0;
+    int fd = connect_to(daemon);
+    /* the daemon may close the connection before it has read everything: what counts is that it answers or closes */
+    for (size_t sent = 0; sent < length;) {
+        ssize_t count = send(fd, bytes + sent, length - sent, MSG_NOSIGNAL);
+        if (count <= 0)
+            break;
+        sent += (size_t)count;
+    }
+    if (half_close)
+        shutdown(fd, SHUT_WR);
+    append(&text, &received, "", 0);
+    for (ssize_t count; (count = recv(fd, buffer, sizeof buffer, 0)) > 0;)
+        append(&text, &received, buffer, (size_t)count);
+    close(fd);
+    return text;
+}
+
+/* ---- JSON ---- */
+
+json_t *json_at(const json_t *root, const char *path) {
+    json_t *value = NULL;
+    for (const char *at = path; at;) {
+        char key[64];
+        size_t length = strcspn(at, ".");
+        snprintf(key, sizeof key, "%.*s", (int)length, at);
+        value = json_is_array(root) ? json_array_get(root, strtoul(key, NULL, 10)) : json_object_get(root, key);
+        ck_assert_msg(value != NULL, "nothing at \"%s\" (%s)", path, key);
+        root = value;
+        at = at[length] == '.' ? at + length + 1 : NULL;
+    }
+    return value;
+}
+
+const char *text_at(const json_t *root, const char *path) {
+    const json_t *value = json_at(root, path);
+    ck_assert_msg(json_is_string(value), "no string at \"%s\"", path);
+    return json_string_value(value);
+}
+
+double number_at(const json_t *root, const char *path) {
+    const json_t *value = json_at(root, path);
+    ck_assert_msg(json_is_number(value), "no number at \"%s\"", path);
+    return json_number_value(value);
+}

@@ -1,0 +1,188 @@
+#include "tests/http/daemon.h"
+#include "tests/http/client.h"
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_ARGUMENTS = 32, PATIENCE_MS = 50000, POLL_NS = 1000000 };
+
+const char *program;
+
+/* ---- waiting ---- */
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void patience_wait(struct patience *patience, const char *what) {
+    if (patience->until_ms == 0)
+        patience->until_ms = now_ms() + PATIENCE_MS;
+    ck_assert_msg(now_ms() < patience->until_ms, "waited too long for %s", what);
+    nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+}
+
+char *read_from_start(int fd) {
+    size_t length = 0, capacity = 4096;
+    char *text = malloc(capacity);
+    ck_assert_ptr_nonnull(text);
+    for (ssize_t count; (count = pread(fd, text + length, capacity - length - 1, (off_t)length)) > 0;) {
+        length += (size_t)count;
+        if (length + 1 == capacity) {
+            capacity *= 2;
+            text = realloc(text, capacity);
+            ck_assert_ptr_nonnull(text);
+        }
+    }
+    text[length] = '\0';
+    return text;
+}
+
+int memory_file(const char *text) {
+    int fd = memfd_create("test", MFD_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    size_t length = strlen(text);
+    ck_assert_int_eq(write(fd, text, length), (ssize_t)length);
+    ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
+    return fd;
+}
+
+/* ---- any run ---- */
+
+/* In the child. */
+static void become_program(pid_t parent, const char *const *arguments, const int descriptors[3]) {
+    char *copies[MAX_ARGUMENTS + 2] = {strdup(program)};
+    for (size_t i = 0; i < MAX_ARGUMENTS && arguments[i]; i++)
+        copies[i + 1] = strdup(arguments[i]);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(127); /* it was gone before the line above */
+    for (int i = 0; i < 3; i++)
+        dup2(descriptors[i], i);
+    execv(program, copies);
+    perror(program);
+    _exit(127);
+}
+
+pid_t program_start(const char *const *arguments, int in, int out, int err) {
+    pid_t parent = getpid(), pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0)
+        become_program(parent, arguments, (int[]){in, out, err});
+    return pid;
+}
+
+int program_wait(pid_t pid) {
+    int status;
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void program_run(const char *const *arguments, const char *input, struct outcome *outcome) {
+    int in = memory_file(input ? input : ""), out = memory_file(""), err = memory_file("");
+    outcome->status = program_wait(program_start(arguments, in, out, err));
+    outcome->out = read_from_start(out);
+    outcome->err = read_from_start(err);
+    ck_assert_msg(!strstr(outcome->err, "Sanitizer"), "%s", outcome->err);
+    close(in);
+    close(out);
+    close(err);
+}
+
+void outcome_done(struct outcome *outcome) {
+    free(outcome->out);
+    free(outcome->err);
+}
+
+/* ---- the daemon ---- */
+
+bool daemon_logged(const struct daemon *daemon, const char *text) {
+    char *log = read_from_start(daemon->log);
+    bool found = strstr(log, text) != NULL;
+    free(log);
+    return found;
+}
+
+/* Reads the port from the line that tells it, once that line is whole. */
+static bool read_address(struct daemon *daemon) {
+    static const char key[] = "event=listening address=";
+    char *log = read_from_start(daemon->log), *found = strstr(log, key);
+    bool whole = found && strchr(found, '\n');
+    if (whole) {
+        found += sizeof key - 1;
+        snprintf(daemon->address, sizeof daemon->address, "%.*s", (int)strcspn(found, " \n"), found);
+    }
+    free(log);
+    return whole;
+}
+
+/* A daemon that has ended will never be what the test waits for. */
+static void check_alive(const struct daemon *daemon) {
+    int status;
+    if (waitpid(daemon->pid, &status, WNOHANG) == 0)
+        return;
+    char *log = read_from_start(daemon->log);
+    ck_abort_msg("the daemon ended:\n%s", log);
+}
+
+void daemon_launch(struct daemon *daemon, const char *const *arguments) {
+    const char *all[MAX_ARGUMENTS + 1] = {"--listen", "127.0.0.1:0"};
+    for (size_t i = 0; i < MAX_ARGUMENTS - 2 && arguments[i]; i++)
+        all[i + 2] = arguments[i];
+    int nothing = memory_file("");
+    daemon->log = memory_file("");
+    daemon->pid = program_start(all, nothing, nothing, daemon->log);
+    close(nothing);
+    for (struct patience patience = {0}; !read_address(daemon);) {
+        check_alive(daemon);
+        patience_wait(&patience, "the daemon to listen");
+    }
+}
+
+void daemon_await_ready(const struct daemon *daemon) {
+    for (struct patience patience = {0};;) {
+        struct reply reply;
+        client_send(daemon, &(struct call){.path = "/ready"}, &reply);
+        long status = reply.status;
+        reply_done(&reply);
+        if (status == 200)
+            return;
+        check_alive(daemon);
+        patience_wait(&patience, "the daemon to be ready");
+    }
+}
+
+void daemon_start(struct daemon *daemon, const char *const *arguments) {
+    daemon_launch(daemon, arguments);
+    daemon_await_ready(daemon);
+}
+
+int daemon_wait(struct daemon *daemon) {
+    int status = program_wait(daemon->pid);
+    char *log = read_from_start(daemon->log);
+    ck_assert_msg(!strstr(log, "Sanitizer"), "%s", log);
+    free(log);
+    return status;
+}
+
+void daemon_end(struct daemon *daemon) {
+    int status = daemon_wait(daemon);
+    char *log = read_from_start(daemon->log);
+    ck_assert_msg(status == 0, "exit status %d:\n%s", status, log);
+    ck_assert_ptr_nonnull(strstr(log, "event=stopped clean=true\n"));
+    free(log);
+    close(daemon->log);
+}
+
+void daemon_stop(struct daemon *daemon) {
+    ck_assert_int_eq(kill(daemon->pid, SIGTERM), 0);
+    daemon_end(daemon);
+}

@@ -1,0 +1,45 @@
+/* Black-box tests of the program over HTTP. Run from the top folder: build/tests/http/run build/alignd; CK_RUN_SUITE=drain picks one
+ * suite. Each test starts a daemon of its own on a free port of the loopback interface, with the tiny models of tests/golden. */
+#include "tests/http/daemon.h"
+#include "tests/http/suites.h"
+#include <curl/curl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+static Suite *(*const suites[])(void) = {translate_suite, attention_suite, errors_suite,  operations_suite,  hostile_suite,
+                                         load_suite,      drain_suite,     command_suite, batch_mode_suite};
+
+/* What the user has set for a daemon of their own must not reach those under test. */
+static void clear_settings(void) {
+    char name[256];
+    for (char **entry = environ; *entry;) {
+        if (strncmp(*entry, "ALIGND_", 7) == 0) {
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(*entry, "="), *entry);
+            unsetenv(name);
+            entry = environ; /* the list has changed */
+        } else {
+            entry++;
+        }
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s ALIGND\n", argv[0]);
+        return 2;
+    }
+    program = argv[1];
+    clear_settings();
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    SRunner *runner = srunner_create(NULL);
+    for (size_t i = 0; i < sizeof suites / sizeof *suites; i++)
+        srunner_add_suite(runner, suites[i]());
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
+    srunner_free(runner);
+    curl_global_cleanup();
+    return failed == 0 && run > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,19 @@
+/* One suite per file of tests; tests/http/main.c runs them all. */
+#ifndef ALIGND_TESTS_HTTP_SUITES_H
+#define ALIGND_TESTS_HTTP_SUITES_H
+
+#include <check.h>
+
+enum { TEST_TIMEOUT_S = 60 }; /* of one test: far above what any needs, even under ThreadSanitizer */
+
+Suite *translate_suite(void);
+Suite *attention_suite(void);
+Suite *errors_suite(void);
+Suite *operations_suite(void);
+Suite *hostile_suite(void);
+Suite *load_suite(void);
+Suite *drain_suite(void);
+Suite *command_suite(void);
+Suite *batch_mode_suite(void);
+
+#endif

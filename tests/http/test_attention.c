@@ -1,0 +1,457 @@
+/* POST /attention, and what the fields that it shares with /translate mean: matrices, alignments, words, offsets. */
+#include "tests/http/client.h"
+#include "tests/http/suites.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT "Ça va, naïve 😀 friend? No."
+#define ONE_TEXT "Ça va, naïve 😀 friend?"
+
+enum { VOCABULARY = 200 };
+
+static const double tolerance = 1e-4; /* numbers are written with six digits */
+
+static struct daemon served;
+
+static void setup(void) {
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--model", "tests/golden/conditional-additive-gru", "--model",
+                                     "tests/golden/luong-no-eos", "--workers", "2"));
+}
+
+static void teardown(void) {
+    daemon_stop(&served);
+}
+
+static void attend(const char *json, struct reply *reply) {
+    client_post(&served, "/attention", json, 200, reply);
+}
+
+static double item(const json_t *array, size_t i) {
+    return json_number_value(json_array_get(array, i));
+}
+
+static double sum(const json_t *array) {
+    double total = 0;
+    for (size_t i = 0; i < json_array_size(array); i++)
+        total += item(array, i);
+    return total;
+}
+
+static size_t argmax(const json_t *array) {
+    size_t best = 0;
+    for (size_t i = 1; i < json_array_size(array); i++) {
+        if (item(array, i) > item(array, best))
+            best = i;
+    }
+    return best;
+}
+
+static const char *string(const json_t *array, size_t i) {
+    return json_string_value(json_array_get(array, i));
+}
+
+/* Runs a check on each sentence of a text under several models. */
+static void each_sentence(const char *fields, void (*check)(const json_t *sentence, const json_t *answer)) {
+    static const char *const models[] = {"luong-general-gru", "conditional-additive-gru", "luong-no-eos"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char json[512];
+        struct reply reply;
+        snprintf(json, sizeof json, "{'text': '" TEXT "', 'model': '%s'%s}", models[i], fields);
+        attend(json, &reply);
+        const json_t *answer = json_at(reply.json, "results.0"), *sentences = json_at(answer, "sentences");
+        ck_assert_uint_eq(json_array_size(sentences), 2);
+        for (size_t j = 0; j < 2; j++)
+            check(json_array_get(sentences, j), answer);
+        reply_done(&reply);
+    }
+}
+
+START_TEST(shape) {
+    static const char *const keys[] = {"source_text", "text",          "source_tokens", "tokens",    "score",
+                                       "log_prob",    "finish_reason", "attention",     "alignment", "offsets", "entropy"};
+    struct reply reply;
+    attend("{'text': '" TEXT "'}", &reply);
+    ck_assert_uint_eq(json_object_size(reply.json), 4);
+    ck_assert_str_eq(text_at(reply.json, "model"), "luong-general-gru");
+    ck_assert_str_eq(text_at(reply.json, "source"), "en");
+    ck_assert_str_eq(text_at(reply.json, "target"), "fr");
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "results")), 1);
+    ck_assert_uint_eq(json_object_size(json_at(reply.json, "results.0")), 2);
+    const json_t *sentence = json_at(reply.json, "results.0.sentences.0");
+    ck_assert_uint_eq(json_object_size(sentence), sizeof keys / sizeof *keys);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        json_at(sentence, keys[i]);
+    reply_done(&reply);
+}
+END_TEST
+
+/* Row i is target token i, </s> last; column j source token j. */
+static void check_matrix(const json_t *sentence, const json_t *answer) {
+    (void)answer;
+    const json_t *rows = json_at(sentence, "attention"), *tokens = json_at(sentence, "tokens"), *entropy = json_at(sentence, "entropy");
+    size_t count = json_array_size(tokens);
+    ck_assert_uint_eq(json_array_size(rows), count);
+    ck_assert_uint_eq(json_array_size(entropy), count);
+    ck_assert_int_eq(strcmp(string(tokens, count - 1), "</s>") == 0, strcmp(text_at(sentence, "finish_reason"), "eos") == 0);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *row = json_array_get(rows, i);
+        ck_assert_uint_eq(json_array_size(row), json_array_size(json_at(sentence, "source_tokens")));
+        ck_assert_double_eq_tol(sum(row), 1, tolerance);
+        for (size_t j = 0; j < json_array_size(row); j++)
+            ck_assert_double_ge(item(row, j), 0);
+        ck_assert_double_ge(item(entropy, i), 0);
+        ck_assert_double_le(item(entropy, i), log(VOCABULARY) + tolerance);
+    }
+}
+
+START_TEST(matrices) {
+    each_sentence("", check_matrix);
+    each_sentence(", 'strategy': 'greedy'", check_matrix);
+    each_sentence(", 'min_length': 9, 'max_length': 9", check_matrix);
+}
+END_TEST
+
+/* The argmax of each row in Pharaoh order, </s> on either side left out. */
+static void check_alignment(const json_t *sentence, const json_t *answer) {
+    (void)answer;
+    const json_t *pairs = json_at(sentence, "alignment"), *rows = json_at(sentence, "attention"), *tokens = json_at(sentence, "tokens");
+    size_t next = 0;
+    for (size_t i = 0; i < json_array_size(tokens); i++) {
+        size_t j = argmax(json_array_get(rows, i));
+        if (strcmp(string(tokens, i), "</s>") == 0 || strcmp(string(json_at(sentence, "source_tokens"), j), "</s>") == 0)
+            continue;
+        const json_t *pair = json_array_get(pairs, next++);
+        ck_assert_uint_eq(json_array_size(pair), 2);
+        ck_assert_uint_eq((size_t)json_integer_value(json_array_get(pair, 0)), j);
+        ck_assert_uint_eq((size_t)json_integer_value(json_array_get(pair, 1)), i);
+    }
+    ck_assert_uint_eq(json_array_size(pairs), next);
+}
+
+START_TEST(alignments) {
+    each_sentence("", check_alignment);
+    each_sentence(", 'min_length': 20, 'max_length': 20", check_alignment);
+}
+END_TEST
+
+/* ---- offsets ---- */
+
+/* UTF-16 units of the first bytes of a text. */
+static size_t units(const char *text, size_t bytes) {
+    size_t count = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        count += (byte & 0xC0) != 0x80; /* a character begins here */
+        count += byte >= 0xF0;          /* beyond the basic plane: two units */
+    }
+    return count;
+}
+
+struct slice {
+    size_t start, end;
+};
+
+/* Reads one offset object and checks it against the text that it is of. */
+static struct slice read_offset(const json_t *object, const char *text) {
+    struct slice slice = {(size_t)number_at(object, "start"), (size_t)number_at(object, "end")};
+    ck_assert_uint_eq(json_object_size(object), 4);
+    ck_assert_uint_le(slice.start, slice.end);
+    ck_assert_uint_le(slice.end, strlen(text));
+    ck_assert_uint_eq((size_t)number_at(object, "start_utf16"), units(text, slice.start));
+    ck_assert_uint_eq((size_t)number_at(object, "end_utf16"), units(text, slice.end));
+    return slice;
+}
+
+/* The visible bytes of a piece are those of the text at its offset: nothing in these texts is changed by normalisation. */
+static void check_slices(const json_t *offsets, const json_t *tokens, const char *text) {
+    static const char space[] = "▁";
+    size_t last = 0;
+    ck_assert_uint_eq(json_array_size(offsets), json_array_size(tokens));
+    for (size_t i = 0; i < json_array_size(tokens); i++) {
+        struct slice slice = read_offset(json_array_get(offsets, i), text);
+        const char *piece = string(tokens, i);
+        ck_assert_uint_ge(slice.start, last);
+        last = slice.end;
+        if (strcmp(piece, "</s>") == 0 || strcmp(piece, "<unk>") == 0)
+            continue;
+        piece += strncmp(piece, space, strlen(space)) == 0 ? strlen(space) : 0;
+        ck_assert_uint_eq(strlen(piece), slice.end - slice.start);
+        ck_assert_int_eq(strncmp(text + slice.start, piece, slice.end - slice.start), 0);
+    }
+}
+
+static void check_span(const json_t *span, const char *whole, const char *part) {
+    struct slice slice = read_offset(span, whole);
+    ck_assert_uint_eq(slice.end - slice.start, strlen(part));
+    ck_assert_int_eq(strncmp(whole + slice.start, part, strlen(part)), 0);
+}
+
+static void check_offsets(const json_t *sentence, const json_t *answer) {
+    const char *source = text_at(sentence, "source_text"), *target = text_at(sentence, "text");
+    ck_assert_uint_eq(json_object_size(json_at(sentence, "offsets")), 3);
+    check_slices(json_at(sentence, "offsets.source"), json_at(sentence, "source_tokens"), source);
+    check_slices(json_at(sentence, "offsets.target"), json_at(sentence, "tokens"), target);
+    check_span(json_at(sentence, "offsets.span.source"), TEXT, source);
+    check_span(json_at(sentence, "offsets.span.target"), text_at(answer, "text"), target);
+}
+
+START_TEST(offsets) {
+    each_sentence("", check_offsets);
+    each_sentence(", 'include': ['tokens', 'offsets']", check_offsets);
+    each_sentence(", 'min_length': 30, 'max_length': 30", check_offsets);
+}
+END_TEST
+
+/* Normalisation joins the accent with its letter: the token's bytes are still both. */
+START_TEST(offsets_of_decomposed_accents) {
+    struct reply reply;
+    attend("{'text': 'e\xcc\x81t\xc3\xa9', 'include': ['offsets']}", &reply);
+    static const char text[] = "e\xcc\x81t\xc3\xa9";
+    const json_t *list = json_at(reply.json, "results.0.sentences.0.offsets.source");
+    size_t covered = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        struct slice slice = read_offset(json_array_get(list, i), text);
+        covered += slice.end - slice.start;
+    }
+    ck_assert_uint_eq(covered, strlen(text));
+    reply_done(&reply);
+}
+END_TEST
+
+/* ---- words ---- */
+
+/* The words of one side must be what white space separates; returns how many. */
+static size_t check_words_of(const json_t *words, const char *text) {
+    size_t count = 0;
+    for (const char *at = text + strspn(text, " "); *at; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        const char *word = string(words, count++);
+        ck_assert_ptr_nonnull(word);
+        ck_assert_uint_eq(strlen(word), length);
+        ck_assert_int_eq(strncmp(at, word, length), 0);
+        at += length;
+    }
+    ck_assert_uint_eq(json_array_size(words), count);
+    return count;
+}
+
+/* The word in which the token's bytes lie, or that of the next token that has any; the number of words if there is none. */
+static size_t word_of(const json_t *offsets, size_t token, const char *text) {
+    for (; token < json_array_size(offsets); token++) {
+        struct slice slice = read_offset(json_array_get(offsets, token), text);
+        if (slice.start == slice.end)
+            continue;
+        size_t word = 0;
+        for (size_t i = 1; i <= slice.start; i++)
+            word += text[i] != ' ' && text[i - 1] == ' ';
+        return word;
+    }
+    return SIZE_MAX;
+}
+
+/* Weight of a word pair from the matrix of pieces: summed over source pieces, averaged over target pieces. */
+static double merged(const json_t *sentence, size_t target_word, size_t source_word) {
+    const json_t *target = json_at(sentence, "offsets.target"), *source = json_at(sentence, "offsets.source");
+    double total = 0, rows = 0;
+    for (size_t i = 0; i < json_array_size(target); i++) {
+        if (word_of(target, i, text_at(sentence, "text")) != target_word)
+            continue;
+        rows++;
+        for (size_t j = 0; j < json_array_size(source); j++) {
+            if (word_of(source, j, text_at(sentence, "source_text")) == source_word)
+                total += item(json_array_get(json_at(sentence, "attention"), i), j);
+        }
+    }
+    return total / rows;
+}
+
+static void check_words(const json_t *sentence, const json_t *answer) {
+    (void)answer;
+    const json_t *rows = json_at(sentence, "words.attention"), *pairs = json_at(sentence, "words.alignment");
+    ck_assert_uint_eq(json_object_size(json_at(sentence, "words")), 4);
+    size_t m = check_words_of(json_at(sentence, "words.source"), text_at(sentence, "source_text"));
+    size_t n = check_words_of(json_at(sentence, "words.target"), text_at(sentence, "text"));
+    ck_assert_uint_eq(json_array_size(rows), n);
+    ck_assert_uint_eq(json_array_size(pairs), n);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *row = json_array_get(rows, i), *pair = json_array_get(pairs, i);
+        ck_assert_uint_eq(json_array_size(row), m);
+        for (size_t j = 0; j < m; j++)
+            ck_assert_double_eq_tol(item(row, j), merged(sentence, i, j), tolerance);
+        ck_assert_uint_eq((size_t)json_integer_value(json_array_get(pair, 0)), argmax(row));
+        ck_assert_uint_eq((size_t)json_integer_value(json_array_get(pair, 1)), i);
+    }
+}
+
+START_TEST(words) {
+    static const char *const options[] = {"", ", 'strategy': 'greedy', 'min_length': 12, 'max_length': 12"};
+    for (size_t i = 0; i < 2; i++) {
+        char fields[128];
+        snprintf(fields, sizeof fields, "%s, 'include': ['words', 'offsets', 'attention']", options[i]);
+        each_sentence(fields, check_words);
+    }
+}
+END_TEST
+
+/* ---- a given target ---- */
+
+START_TEST(target_is_scored) {
+    struct reply reply;
+    attend("{'text': '" ONE_TEXT "', 'target': 'Où est la gare ?', 'include': ['tokens', 'log_probs', 'attention', 'eos']}", &reply);
+    const json_t *sentence = json_at(reply.json, "results.0.sentences.0");
+    size_t count = json_array_size(json_at(sentence, "tokens"));
+    ck_assert_str_eq(text_at(sentence, "text"), "Où est la gare ?");
+    ck_assert_str_eq(text_at(reply.json, "results.0.text"), "Où est la gare ?");
+    ck_assert_str_eq(text_at(sentence, "finish_reason"), "eos");
+    ck_assert_uint_eq(json_array_size(json_at(sentence, "log_probs")), count);
+    ck_assert_uint_eq(json_array_size(json_at(sentence, "attention")), count);
+    ck_assert_double_eq_tol(sum(json_at(sentence, "log_probs")), number_at(sentence, "log_prob"), 1e-3);
+    ck_assert_double_eq_tol(number_at(sentence, "score"), number_at(sentence, "log_prob") / (double)count, tolerance);
+    reply_done(&reply);
+}
+END_TEST
+
+/* With a target the default is one text, one target, one matrix. */
+START_TEST(target_is_not_split) {
+    struct reply reply;
+    attend("{'text': '" TEXT "', 'target': 'Un. Deux.'}", &reply);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "results.0.sentences")), 1);
+    ck_assert_str_eq(text_at(reply.json, "results.0.sentences.0.source_text"), TEXT);
+    reply_done(&reply);
+    attend("{'text': '" ONE_TEXT "', 'target': 'Un. Deux.', 'split_sentences': true}", &reply);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "results.0.sentences")), 1);
+    reply_done(&reply);
+}
+END_TEST
+
+START_TEST(targets_in_order) {
+    struct reply both, first, second;
+    attend("{'text': ['A boy.', 'The dog runs.'], 'target': ['Un garçon.', 'Le chien court.']}", &both);
+    attend("{'text': 'A boy.', 'target': 'Un garçon.'}", &first);
+    attend("{'text': 'The dog runs.', 'target': 'Le chien court.'}", &second);
+    ck_assert(json_equal(json_at(both.json, "results.0"), json_at(first.json, "results.0")));
+    ck_assert(json_equal(json_at(both.json, "results.1"), json_at(second.json, "results.0")));
+    reply_done(&both);
+    reply_done(&first);
+    reply_done(&second);
+}
+END_TEST
+
+/* An empty target is scored too: only </s>. A blank text has nothing to attend to. */
+START_TEST(blanks) {
+    struct reply reply;
+    attend("{'text': 'A boy.', 'target': ''}", &reply);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "results.0.sentences.0.tokens")), 1);
+    ck_assert_str_eq(text_at(reply.json, "results.0.sentences.0.tokens.0"), "</s>");
+    reply_done(&reply);
+    attend("{'text': ['', 'A boy.'], 'target': ['Un garçon.', 'Un garçon.']}", &reply);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "results.0.sentences")), 0);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "results.1.sentences")), 1);
+    reply_done(&reply);
+}
+END_TEST
+
+static void check_same_numbers(const json_t *a, const json_t *b) {
+    ck_assert_uint_eq(json_array_size(a), json_array_size(b));
+    for (size_t i = 0; i < json_array_size(a); i++) {
+        if (json_is_array(json_array_get(a, i)))
+            check_same_numbers(json_array_get(a, i), json_array_get(b, i));
+        else
+            ck_assert_double_eq_tol(item(a, i), item(b, i), 1e-3);
+    }
+}
+
+/* Scores the translation as a target. False where it is tokenized differently from how it was made. */
+static bool check_round_trip(const json_t *sentence, const char *model) {
+    json_t *question = json_pack("{s:s, s:s, s:s, s:[s, s, s, s, s]}", "model", model, "text", text_at(sentence, "source_text"), "target",
+                                 text_at(sentence, "text"), "include", "tokens", "log_probs", "attention", "entropy", "eos");
+    char *body = json_dumps(question, 0);
+    struct reply reply;
+    client_send(&served, &(struct call){.path = "/attention", .body = body}, &reply);
+    ck_assert_msg(reply.status == 200, "%s: %s", body, reply.body);
+    const json_t *scored = json_at(reply.json, "results.0.sentences.0");
+    bool same = json_equal(json_at(scored, "tokens"), json_at(sentence, "tokens"));
+    if (same) {
+        ck_assert_double_eq_tol(number_at(scored, "log_prob"), number_at(sentence, "log_prob"), 1e-3);
+        check_same_numbers(json_at(scored, "attention"), json_at(sentence, "attention"));
+        check_same_numbers(json_at(scored, "log_probs"), json_at(sentence, "log_probs"));
+        check_same_numbers(json_at(scored, "entropy"), json_at(sentence, "entropy"));
+    }
+    reply_done(&reply);
+    free(body);
+    json_decref(question);
+    return same;
+}
+
+/* The attention of the model's own translation is that of the same text given as the target. */
+START_TEST(own_translation_as_target) {
+    static const char *const models[] = {"luong-general-gru", "conditional-additive-gru", "luong-no-eos"};
+    static const char *const texts[] = {"A boy plays in the snow.", "The dog runs.", "Where is it?", "Yes.", "x", "Two men eat here", "We see"};
+    size_t same = 0;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        for (size_t j = 0; j < sizeof texts / sizeof *texts; j++) {
+            char json[256];
+            struct reply reply;
+            snprintf(json, sizeof json,
+                     "{'model': '%s', 'text': '%s', 'n_best': 5, 'include': ['tokens', 'log_probs', 'attention', 'entropy', 'eos']}",
+                     models[i], texts[j]);
+            attend(json, &reply);
+            const json_t *list = json_at(reply.json, "results.0.sentences.0.hypotheses");
+            for (size_t k = 0; k < json_array_size(list); k++) {
+                if (strcmp(text_at(json_array_get(list, k), "finish_reason"), "eos") == 0)
+                    same += check_round_trip(json_array_get(list, k), models[i]);
+            }
+            reply_done(&reply);
+        }
+    }
+    ck_assert_uint_gt(same, 0);
+}
+END_TEST
+
+START_TEST(equals_translate) {
+    struct reply attention, translation;
+    attend("{'text': '" TEXT "'}", &attention);
+    client_post(&served, "/translate",
+                "{'text': '" TEXT "', 'include': ['tokens', 'attention', 'alignment', 'offsets', 'entropy', 'eos']}", 200, &translation);
+    ck_assert(json_equal(json_at(attention.json, "results"), json_at(translation.json, "translations")));
+    reply_done(&attention);
+    reply_done(&translation);
+}
+END_TEST
+
+START_TEST(encoder_without_end) {
+    struct reply reply;
+    attend("{'text': 'A boy.', 'model': 'luong-no-eos'}", &reply);
+    const json_t *tokens = json_at(reply.json, "results.0.sentences.0.source_tokens");
+    ck_assert_str_ne(string(tokens, json_array_size(tokens) - 1), "</s>");
+    reply_done(&reply);
+    attend("{'text': 'A boy.'}", &reply);
+    tokens = json_at(reply.json, "results.0.sentences.0.source_tokens");
+    ck_assert_str_eq(string(tokens, json_array_size(tokens) - 1), "</s>");
+    reply_done(&reply);
+}
+END_TEST
+
+Suite *attention_suite(void) {
+    Suite *suite = suite_create("attention");
+    TCase *tcase = tcase_create("attention");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, TEST_TIMEOUT_S);
+    tcase_add_test(tcase, shape);
+    tcase_add_test(tcase, matrices);
+    tcase_add_test(tcase, alignments);
+    tcase_add_test(tcase, offsets);
+    tcase_add_test(tcase, offsets_of_decomposed_accents);
+    tcase_add_test(tcase, words);
+    tcase_add_test(tcase, target_is_scored);
+    tcase_add_test(tcase, target_is_not_split);
+    tcase_add_test(tcase, targets_in_order);
+    tcase_add_test(tcase, blanks);
+    tcase_add_test(tcase, own_translation_as_target);
+    tcase_add_test(tcase, equals_translate);
+    tcase_add_test(tcase, encoder_without_end);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -1,0 +1,159 @@
+/* server/metrics: what is counted is what is written, in Prometheus's text format. */
+#include "server/metrics.h"
+#include "tests/suites.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const endpoints[] = {"/a", "other"};
+static struct metrics *metrics;
+static char *text;
+
+static void setup(void) {
+    metrics = metrics_create(endpoints, 2, 2, NULL);
+}
+
+static void teardown(void) {
+    metrics_free(metrics);
+    free(text);
+    text = NULL;
+}
+
+static void write_text(void) {
+    size_t length;
+    free(text);
+    ck_assert_int_eq(metrics_write(metrics, 3, &text, &length, NULL), 0);
+    ck_assert_uint_eq(length, strlen(text));
+}
+
+/* A whole line of the output. */
+static void assert_line(const char *line) {
+    const char *at = strstr(text, line);
+    while (at && !((at == text || at[-1] == '\n') && at[strlen(line)] == '\n'))
+        at = strstr(at + 1, line);
+    ck_assert_msg(at != NULL, "missing: %s", line);
+}
+
+START_TEST(requests) {
+    metrics_request_began(metrics);
+    metrics_request_began(metrics);
+    metrics_request_began(metrics);
+    metrics_request_ended(metrics, 0, 200, 3000);
+    metrics_request_ended(metrics, 1, 0, 60000000);
+    write_text();
+    assert_line("alignd_requests_total{endpoint=\"/a\",code=\"200\"} 1");
+    assert_line("alignd_requests_total{endpoint=\"other\",code=\"499\"} 1");
+    assert_line("alignd_requests_in_flight 1");
+    assert_line("alignd_request_duration_seconds_bucket{endpoint=\"/a\",le=\"0.0025\"} 0");
+    assert_line("alignd_request_duration_seconds_bucket{endpoint=\"/a\",le=\"0.005\"} 1");
+    assert_line("alignd_request_duration_seconds_bucket{endpoint=\"/a\",le=\"+Inf\"} 1");
+    assert_line("alignd_request_duration_seconds_sum{endpoint=\"/a\"} 0.003000");
+    assert_line("alignd_request_duration_seconds_bucket{endpoint=\"other\",le=\"30\"} 0");
+    assert_line("alignd_request_duration_seconds_bucket{endpoint=\"other\",le=\"+Inf\"} 1");
+    assert_line("alignd_request_duration_seconds_count{endpoint=\"other\"} 1");
+}
+END_TEST
+
+START_TEST(decoding) {
+    metrics_queued(metrics, 1000);
+    metrics_step(metrics, 4, 700);
+    metrics_step(metrics, 5, 700);
+    metrics_rows_changed(metrics, 9);
+    metrics_rows_changed(metrics, -4);
+    write_text();
+    assert_line("alignd_queue_duration_seconds_bucket{le=\"0.001\"} 1"); /* bounds are inclusive */
+    assert_line("alignd_step_duration_seconds_sum 0.001400");
+    assert_line("alignd_step_rows_bucket{le=\"4\"} 1");
+    assert_line("alignd_step_rows_bucket{le=\"8\"} 2");
+    assert_line("alignd_step_rows_count 2");
+    assert_line("alignd_rows_live 5");
+    assert_line("alignd_queue_depth 3");
+}
+END_TEST
+
+START_TEST(reasons) {
+    metrics_cancelled(metrics, CANCELLED_DEADLINE);
+    metrics_rejected(metrics, REJECTED_QUEUE_FULL);
+    metrics_rejected(metrics, REJECTED_QUEUE_FULL);
+    write_text();
+    assert_line("alignd_cancelled_total{reason=\"client\"} 0");
+    assert_line("alignd_cancelled_total{reason=\"deadline\"} 1");
+    assert_line("alignd_rejected_total{reason=\"queue_full\"} 2");
+}
+END_TEST
+
+START_TEST(models_show_once_loaded) {
+    write_text();
+    ck_assert_ptr_null(strstr(text, "alignd_model_info{"));
+    ck_assert_int_eq(metrics_model_loaded(metrics, 1, "en-fr", "model=\"en-fr\",source=\"en\"", 250000, NULL), 0);
+    metrics_tokens(metrics, 1, 7, 9);
+    metrics_tokens(metrics, 1, 1, 1);
+    write_text();
+    assert_line("alignd_model_info{model=\"en-fr\",source=\"en\"} 1");
+    assert_line("alignd_model_load_duration_seconds{model=\"en-fr\"} 0.250000");
+    assert_line("alignd_source_tokens_total{model=\"en-fr\"} 8");
+    assert_line("alignd_target_tokens_total{model=\"en-fr\"} 10");
+}
+END_TEST
+
+START_TEST(build_and_process) {
+    write_text();
+    assert_line("alignd_build_info{version=\"" ALIGND_VERSION "\"} 1");
+    ck_assert_ptr_nonnull(strstr(text, "\nprocess_cpu_seconds_total "));
+    ck_assert_ptr_nonnull(strstr(text, "\nprocess_resident_memory_bytes "));
+    ck_assert_ptr_nonnull(strstr(text, "\nprocess_open_fds "));
+    ck_assert_ptr_nonnull(strstr(text, "\nprocess_start_time_seconds "));
+}
+END_TEST
+
+/* Every sample belongs to the family whose TYPE was announced last, and every family is announced once. */
+START_TEST(families_are_announced) {
+    char family[128] = "";
+    metrics_request_began(metrics);
+    metrics_request_ended(metrics, 0, 200, 1);
+    write_text();
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        if (strncmp(line, "# TYPE ", 7) == 0)
+            sscanf(line, "# TYPE %127s", family);
+        else if (line[0] != '#')
+            ck_assert_msg(strncmp(line, family, strlen(family)) == 0, "%s is not of %s", line, family);
+    }
+}
+END_TEST
+
+enum { THREADS = 4, ROUNDS = 10000 };
+
+static void *count(void *argument) {
+    (void)argument;
+    for (size_t i = 0; i < ROUNDS; i++)
+        metrics_step(metrics, 1, 1);
+    return NULL;
+}
+
+START_TEST(threads_lose_no_count) {
+    pthread_t threads[THREADS];
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, count, NULL);
+    write_text(); /* meanwhile */
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    write_text();
+    assert_line("alignd_step_rows_count 40000");
+}
+END_TEST
+
+Suite *metrics_suite(void) {
+    Suite *suite = suite_create("metrics");
+    TCase *tcase = tcase_create("metrics");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, requests);
+    tcase_add_test(tcase, decoding);
+    tcase_add_test(tcase, reasons);
+    tcase_add_test(tcase, models_show_once_loaded);
+    tcase_add_test(tcase, build_and_process);
+    tcase_add_test(tcase, families_are_announced);
+    tcase_add_test(tcase, threads_lose_no_count);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -1,0 +1,188 @@
+/* server/options: precedence, ranges, and the messages for what is wrong. */
+#include "server/options.h"
+#include "tests/suites.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ARGUMENTS = 16 };
+
+static struct options options;
+static struct error err;
+
+/* words: the command line after the program's name, with single spaces. */
+static int parse(const char *words) {
+    static char line[512], program[] = "alignd";
+    char *arguments[MAX_ARGUMENTS] = {program};
+    int count = 1;
+    strcpy(line, words);
+    for (char *word = strtok(line, " "); word; word = strtok(NULL, " "))
+        arguments[count++] = word;
+    err = (struct error){0};
+    return options_parse(&options, count, arguments, &err);
+}
+
+static void teardown(void) {
+    options_done(&options);
+    options = (struct options){0};
+}
+
+START_TEST(defaults) {
+    ck_assert_int_eq(parse("--model a"), 0);
+    ck_assert_int_eq(options.command, COMMAND_SERVE);
+    ck_assert_str_eq(options.listen, "127.0.0.1:8080");
+    ck_assert_str_eq(options.cors, "*");
+    ck_assert_uint_ge(options.workers, 1);
+    ck_assert_uint_eq(options.rows, 64);
+    ck_assert_uint_eq(options.queue, 1024);
+    ck_assert_uint_eq(options.max_body_bytes, 1048576);
+    ck_assert_uint_eq(options.max_text_chars, 10000);
+    ck_assert_uint_eq(options.deadline_ms, 10000);
+    ck_assert_uint_eq(options.grace_ms, 30000);
+}
+END_TEST
+
+START_TEST(batch_defaults) {
+    ck_assert_int_eq(parse("translate --model a"), 0);
+    ck_assert_int_eq(options.command, COMMAND_TRANSLATE);
+    ck_assert_str_eq(options.strategy, "beam");
+    ck_assert_uint_eq(options.beam_size, 5);
+    ck_assert_double_eq(options.length_penalty, 1);
+    ck_assert(!options.stats && !options.split_sentences);
+}
+END_TEST
+
+START_TEST(flag_before_environment_before_default) {
+    setenv("ALIGND_QUEUE", "7", 1);
+    setenv("ALIGND_MAX_BODY_BYTES", "9", 1);
+    ck_assert_int_eq(parse("--model a --queue 8"), 0);
+    ck_assert_uint_eq(options.queue, 8);
+    ck_assert_uint_eq(options.max_body_bytes, 9);
+}
+END_TEST
+
+START_TEST(value_after_equals) {
+    ck_assert_int_eq(parse("--model=a --queue=8"), 0);
+    ck_assert_uint_eq(options.queue, 8);
+    ck_assert_str_eq(options.models.names[0], "a");
+}
+END_TEST
+
+START_TEST(models_add_up) {
+    ck_assert_int_eq(parse("--model a --model b"), 0);
+    ck_assert_uint_eq(options.models.count, 2);
+    ck_assert_str_eq(options.models.names[0], "a");
+    ck_assert_str_eq(options.models.names[1], "b");
+}
+END_TEST
+
+START_TEST(models_of_the_environment) {
+    setenv("ALIGND_MODEL", "a:b:c", 1);
+    ck_assert_int_eq(parse(""), 0);
+    ck_assert_uint_eq(options.models.count, 3);
+    ck_assert_str_eq(options.models.names[2], "c");
+}
+END_TEST
+
+START_TEST(model_flag_takes_the_place_of_the_environment) {
+    setenv("ALIGND_MODEL", "a:b:c", 1);
+    ck_assert_int_eq(parse("--model d --model e"), 0);
+    ck_assert_uint_eq(options.models.count, 2);
+    ck_assert_str_eq(options.models.names[0], "d");
+}
+END_TEST
+
+START_TEST(empty_variable_counts_as_unset) {
+    setenv("ALIGND_QUEUE", "", 1);
+    setenv("ALIGND_CORS", "", 1); /* but no origin at all can be wanted */
+    ck_assert_int_eq(parse("--model a"), 0);
+    ck_assert_uint_eq(options.queue, 1024);
+    ck_assert_str_eq(options.cors, "");
+}
+END_TEST
+
+START_TEST(switches) {
+    setenv("ALIGND_SPLIT_SENTENCES", "true", 1);
+    ck_assert_int_eq(parse("translate --model a --stats"), 0);
+    ck_assert(options.stats && options.split_sentences);
+}
+END_TEST
+
+START_TEST(help_and_version_need_no_model) {
+    ck_assert_int_eq(parse("--help"), 0);
+    ck_assert(options.help);
+    teardown();
+    ck_assert_int_eq(parse("--version"), 0);
+    ck_assert(options.version);
+}
+END_TEST
+
+START_TEST(help_names_every_option_and_variable) {
+    char *help = options_help();
+    ck_assert_ptr_nonnull(help);
+    ck_assert_ptr_nonnull(strstr(help, "--max-body-bytes N"));
+    ck_assert_ptr_nonnull(strstr(help, "[ALIGND_MAX_BODY_BYTES; default 1048576]"));
+    ck_assert_ptr_nonnull(strstr(help, "--length-penalty P"));
+    free(help);
+}
+END_TEST
+
+static const struct {
+    const char *words, *message;
+} wrong[] = {
+    {"", "--model DIR is missing"},
+    {"--model", "--model needs a value"},
+    {"--model a:", "--model needs the name of a model folder"},
+    {"--model a --qeue 3", "unknown argument \"--qeue\""},
+    {"--model a --que 3", "unknown argument \"--que\""},
+    {"--model a b", "unknown argument \"b\""},
+    {"--model a --beam-size 3", "unknown argument \"--beam-size\""},
+    {"--model a --queue x", "--queue must be a whole number, got \"x\""},
+    {"--model a --queue -1", "--queue must be a whole number, got \"-1\""},
+    {"--model a --queue=", "--queue must be a whole number, got \"\""},
+    {"--model a --queue 0", "--queue must be between 1 and 1000000, got 0"},
+    {"--model a --queue 99999999999999999999", "--queue must be between 1 and 1000000, got 99999999999999999999"},
+    {"--model a --log-level loud", "--log-level must be error, warn, info or debug, got \"loud\""},
+    {"translate --model a --model b", "--model may be given only once in this mode"},
+    {"translate --model a --strategy best", "--strategy must be greedy or beam, got \"best\""},
+    {"translate --model a --length-penalty 3", "--length-penalty must be between 0 and 2, got 3"},
+    {"translate --model a --length-penalty nan", "--length-penalty must be a number, got \"nan\""},
+    {"translate --model a --stats=maybe", "--stats must be true or false, got \"maybe\""},
+    {"translate --model a --rows 4", "--beam-size must be at most --rows (4), got 5"},
+    {"translate --model a --min-length 5 --max-length 4", "--min-length must be at most --max-length (4), got 5"},
+    {"attention --model a", "--target FILE is missing"},
+};
+
+START_TEST(wrong_command_line) {
+    ck_assert_int_eq(parse(wrong[_i].words), -1);
+    ck_assert_int_eq(err.code, ERROR_INPUT);
+    ck_assert_str_eq(err.message, wrong[_i].message);
+}
+END_TEST
+
+START_TEST(wrong_variable_is_named) {
+    setenv("ALIGND_MAX_TEXT_CHARS", "many", 1);
+    ck_assert_int_eq(parse("--model a"), -1);
+    ck_assert_str_eq(err.message, "ALIGND_MAX_TEXT_CHARS must be a whole number, got \"many\"");
+}
+END_TEST
+
+Suite *options_suite(void) {
+    Suite *suite = suite_create("options");
+    TCase *tcase = tcase_create("options");
+    tcase_add_checked_fixture(tcase, NULL, teardown);
+    tcase_add_test(tcase, defaults);
+    tcase_add_test(tcase, batch_defaults);
+    tcase_add_test(tcase, flag_before_environment_before_default);
+    tcase_add_test(tcase, value_after_equals);
+    tcase_add_test(tcase, models_add_up);
+    tcase_add_test(tcase, models_of_the_environment);
+    tcase_add_test(tcase, model_flag_takes_the_place_of_the_environment);
+    tcase_add_test(tcase, empty_variable_counts_as_unset);
+    tcase_add_test(tcase, switches);
+    tcase_add_test(tcase, help_and_version_need_no_model);
+    tcase_add_test(tcase, help_names_every_option_and_variable);
+    tcase_add_loop_test(tcase, wrong_command_line, 0, sizeof wrong / sizeof wrong[0]);
+    tcase_add_test(tcase, wrong_variable_is_named);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -1,0 +1,273 @@
+/* server/scheduler and the countdown of server/request: no HTTP, no model, fake jobs. Meant to run under ThreadSanitizer too. */
+#include "server/clock.h"
+#include "server/scheduler.h"
+#include "tests/suites.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { CAPACITY = 8, MAX_JOBS = 8 };
+
+/* A request with jobs that name no sentence. Static in the tests: teardown ends what is still queued. */
+struct fake {
+    struct request request;
+    struct job jobs[MAX_JOBS];
+    atomic_size_t finished;
+};
+
+static void fake_finish(struct request *request) {
+    struct fake *fake = request->owner;
+    atomic_fetch_add(&fake->finished, 1);
+}
+
+static void fake_init(struct fake *fake, size_t jobs, size_t rows) {
+    request_init(&fake->request);
+    atomic_init(&fake->finished, 0);
+    for (size_t i = 0; i < jobs; i++)
+        fake->jobs[i] = (struct job){.request = &fake->request, .rows = rows};
+    fake->request.jobs = fake->jobs;
+    fake->request.job_count = jobs;
+    fake->request.finish = fake_finish;
+    fake->request.owner = fake;
+}
+
+static size_t end_jobs(struct job *jobs) {
+    size_t count = 0;
+    while (jobs) {
+        struct job *next = jobs->next;
+        job_end(jobs);
+        jobs = next;
+        count++;
+    }
+    return count;
+}
+
+static struct scheduler *scheduler;
+
+static void setup(void) {
+    scheduler = scheduler_create(CAPACITY);
+}
+
+static void teardown(void) {
+    end_jobs(scheduler_take(scheduler, SIZE_MAX, false));
+    scheduler_free(scheduler);
+}
+
+START_TEST(takes_in_order) {
+    static struct fake a, b;
+    fake_init(&a, 2, 1);
+    fake_init(&b, 1, 1);
+    ck_assert_int_eq(scheduler_submit(scheduler, &a.request), SCHEDULER_ACCEPTED);
+    ck_assert_int_eq(scheduler_submit(scheduler, &b.request), SCHEDULER_ACCEPTED);
+    ck_assert_uint_eq(scheduler_depth(scheduler), 3);
+    struct job *jobs = scheduler_take(scheduler, 64, false);
+    ck_assert_ptr_eq(jobs, &a.jobs[0]);
+    ck_assert_ptr_eq(jobs->next, &a.jobs[1]);
+    ck_assert_ptr_eq(jobs->next->next, &b.jobs[0]);
+    ck_assert_ptr_null(jobs->next->next->next);
+    ck_assert_uint_eq(scheduler_depth(scheduler), 0);
+    end_jobs(jobs);
+}
+END_TEST
+
+START_TEST(last_job_finishes_the_request_once) {
+    static struct fake a;
+    fake_init(&a, 3, 1);
+    scheduler_submit(scheduler, &a.request);
+    struct job *jobs = scheduler_take(scheduler, 2, false);
+    ck_assert_uint_eq(end_jobs(jobs), 2);
+    ck_assert_uint_eq(atomic_load(&a.finished), 0);
+    ck_assert_uint_eq(end_jobs(scheduler_take(scheduler, 2, false)), 1);
+    ck_assert_uint_eq(atomic_load(&a.finished), 1);
+}
+END_TEST
+
+START_TEST(head_is_never_overtaken) {
+    static struct fake wide, narrow;
+    fake_init(&wide, 1, 5);
+    fake_init(&narrow, 1, 1);
+    scheduler_submit(scheduler, &wide.request);
+    scheduler_submit(scheduler, &narrow.request);
+    ck_assert_ptr_null(scheduler_take(scheduler, 4, false)); /* the narrow one would fit */
+    struct job *jobs = scheduler_take(scheduler, 5, false);
+    ck_assert_ptr_eq(jobs, &wide.jobs[0]);
+    ck_assert_ptr_null(jobs->next);
+    end_jobs(jobs);
+}
+END_TEST
+
+START_TEST(all_jobs_of_a_request_or_none) {
+    static struct fake a, b, c;
+    fake_init(&a, CAPACITY - 1, 1);
+    fake_init(&b, 2, 1);
+    fake_init(&c, 1, 1);
+    ck_assert_int_eq(scheduler_submit(scheduler, &a.request), SCHEDULER_ACCEPTED);
+    ck_assert_int_eq(scheduler_submit(scheduler, &b.request), SCHEDULER_FULL);
+    ck_assert_uint_eq(scheduler_depth(scheduler), CAPACITY - 1);
+    ck_assert_int_eq(scheduler_submit(scheduler, &c.request), SCHEDULER_ACCEPTED);
+    ck_assert_uint_eq(atomic_load(&b.finished), 0);
+}
+END_TEST
+
+START_TEST(closed_accepts_nothing_but_hands_out_the_rest) {
+    static struct fake a, b;
+    fake_init(&a, 1, 1);
+    fake_init(&b, 1, 1);
+    scheduler_submit(scheduler, &a.request);
+    scheduler_close(scheduler);
+    ck_assert_int_eq(scheduler_submit(scheduler, &b.request), SCHEDULER_CLOSED);
+    ck_assert_uint_eq(end_jobs(scheduler_take(scheduler, 64, true)), 1);
+    ck_assert_ptr_null(scheduler_take(scheduler, 64, true)); /* does not block */
+}
+END_TEST
+
+START_TEST(cancelled_job_leaves_from_the_middle) {
+    static struct fake wide, gone, narrow;
+    fake_init(&wide, 1, 9);
+    fake_init(&gone, 2, 9);
+    fake_init(&narrow, 1, 1);
+    scheduler_submit(scheduler, &wide.request);
+    scheduler_submit(scheduler, &gone.request);
+    scheduler_submit(scheduler, &narrow.request);
+    request_cancel(&gone.request, CANCEL_CLIENT);
+    struct job *jobs = scheduler_take(scheduler, 1, false); /* no room for any of the wide ones */
+    ck_assert_ptr_eq(jobs, &gone.jobs[0]);
+    ck_assert_uint_eq(end_jobs(jobs), 2);
+    ck_assert_uint_eq(atomic_load(&gone.finished), 1);
+    ck_assert_uint_eq(scheduler_depth(scheduler), 2);
+    jobs = scheduler_take(scheduler, 10, false);
+    ck_assert_ptr_eq(jobs, &wide.jobs[0]);
+    ck_assert_ptr_eq(jobs->next, &narrow.jobs[0]); /* the links around the gap hold */
+    end_jobs(jobs);
+}
+END_TEST
+
+START_TEST(overdue_job_leaves_with_its_reason) {
+    static struct fake late;
+    fake_init(&late, 1, 9);
+    late.request.deadline_us = clock_us() - 1;
+    scheduler_submit(scheduler, &late.request);
+    ck_assert_uint_eq(end_jobs(scheduler_take(scheduler, 1, false)), 1);
+    ck_assert_int_eq(request_reason(&late.request), CANCEL_DEADLINE);
+    request_cancel(&late.request, CANCEL_CLIENT); /* only the first reason counts */
+    ck_assert_int_eq(request_reason(&late.request), CANCEL_DEADLINE);
+}
+END_TEST
+
+static void *take_when_there_is_one(void *argument) {
+    (void)argument;
+    size_t *count = malloc(sizeof *count);
+    *count = end_jobs(scheduler_take(scheduler, 64, true));
+    return count;
+}
+
+static size_t joined(pthread_t thread) {
+    void *result;
+    pthread_join(thread, &result);
+    size_t count = *(size_t *)result;
+    free(result);
+    return count;
+}
+
+START_TEST(burst_is_spread_over_idle_workers) {
+    static struct fake a;
+    pthread_t threads[2];
+    fake_init(&a, 8, 1);
+    for (size_t i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, take_when_there_is_one, NULL);
+    usleep(50000); /* both wait */
+    scheduler_submit(scheduler, &a.request);
+    ck_assert_uint_eq(joined(threads[0]), 4);
+    ck_assert_uint_eq(joined(threads[1]), 4);
+    ck_assert_uint_eq(atomic_load(&a.finished), 1);
+}
+END_TEST
+
+START_TEST(busy_worker_leaves_a_single_job_to_an_idle_one) {
+    static struct fake a;
+    pthread_t idle;
+    fake_init(&a, 1, 1);
+    pthread_create(&idle, NULL, take_when_there_is_one, NULL);
+    usleep(50000);
+    scheduler_submit(scheduler, &a.request);
+    end_jobs(scheduler_take(scheduler, 64, false)); /* gets it only if the idle one was there first and it is gone */
+    ck_assert_uint_eq(joined(idle), 1);
+}
+END_TEST
+
+START_TEST(closing_wakes_who_waits) {
+    pthread_t idle;
+    pthread_create(&idle, NULL, take_when_there_is_one, NULL);
+    usleep(20000);
+    scheduler_close(scheduler);
+    ck_assert_uint_eq(joined(idle), 0);
+}
+END_TEST
+
+/* Producers, workers and a canceller at once: every accepted request is finished exactly once, no other is touched. */
+
+enum { PRODUCERS = 3, WORKERS = 3, REQUESTS = 400 };
+
+static struct fake crowd[PRODUCERS][REQUESTS];
+static atomic_size_t accepted, ended;
+
+static void *produce(void *argument) {
+    struct fake *fakes = argument;
+    for (size_t i = 0; i < REQUESTS; i++) {
+        fake_init(&fakes[i], 1 + i % 4, 1 + i % 3);
+        while (scheduler_submit(scheduler, &fakes[i].request) != SCHEDULER_ACCEPTED)
+            sched_yield();
+        atomic_fetch_add(&accepted, 1 + i % 4);
+        if (i % 5 == 0)
+            request_cancel(&fakes[i].request, CANCEL_CLIENT);
+    }
+    return NULL;
+}
+
+static void *work(void *argument) {
+    (void)argument;
+    for (struct job *jobs; (jobs = scheduler_take(scheduler, 4, true)) != NULL;)
+        atomic_fetch_add(&ended, end_jobs(jobs));
+    return NULL;
+}
+
+START_TEST(crowd_loses_nothing) {
+    pthread_t producers[PRODUCERS], workers[WORKERS];
+    for (size_t i = 0; i < WORKERS; i++)
+        pthread_create(&workers[i], NULL, work, NULL);
+    for (size_t i = 0; i < PRODUCERS; i++)
+        pthread_create(&producers[i], NULL, produce, crowd[i]);
+    for (size_t i = 0; i < PRODUCERS; i++)
+        pthread_join(producers[i], NULL);
+    scheduler_close(scheduler);
+    for (size_t i = 0; i < WORKERS; i++)
+        pthread_join(workers[i], NULL);
+    ck_assert_uint_eq(atomic_load(&ended), atomic_load(&accepted));
+    for (size_t i = 0; i < PRODUCERS; i++) {
+        for (size_t j = 0; j < REQUESTS; j++) {
+            ck_assert_uint_eq(atomic_load(&crowd[i][j].finished), 1);
+            request_done(&crowd[i][j].request);
+        }
+    }
+}
+END_TEST
+
+Suite *scheduler_suite(void) {
+    Suite *suite = suite_create("scheduler");
+    TCase *tcase = tcase_create("scheduler");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, takes_in_order);
+    tcase_add_test(tcase, last_job_finishes_the_request_once);
+    tcase_add_test(tcase, head_is_never_overtaken);
+    tcase_add_test(tcase, all_jobs_of_a_request_or_none);
+    tcase_add_test(tcase, closed_accepts_nothing_but_hands_out_the_rest);
+    tcase_add_test(tcase, cancelled_job_leaves_from_the_middle);
+    tcase_add_test(tcase, overdue_job_leaves_with_its_reason);
+    tcase_add_test(tcase, burst_is_spread_over_idle_workers);
+    tcase_add_test(tcase, busy_worker_leaves_a_single_job_to_an_idle_one);
+    tcase_add_test(tcase, closing_wakes_who_waits);
+    tcase_add_test(tcase, crowd_loses_nothing);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

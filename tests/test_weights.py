@@ -1,0 +1,444 @@
+"""Tests of weights/: configuration, container, scores, batches, training, export, search. Run: /usr/bin/python3 -m pytest -q tests"""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import itertools
+import json
+import random
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import numpy
+import pytest
+
+TESTS = Path(__file__).parent
+sys.path.insert(0, str(TESTS.parent))
+
+from weights import card, config, data, evaluate, export, folder, safetensors, scores, search, train  # noqa: E402
+from weights.model import Model  # noqa: E402
+from weights.tokenizer import EOS  # noqa: E402
+
+import torch  # noqa: E402 (after weights, which sets its threads)
+
+WRONG = json.loads((TESTS / "data" / "wrong_configs.json").read_text(encoding="utf-8"))
+GOLDEN = sorted(path.parent for path in (TESTS / "golden").glob("*/golden.json"))
+
+
+# ---- configuration: the list that tests/test_config.c reads too ----
+
+def _edited(case: dict) -> dict:
+    edited = copy.deepcopy(WRONG["base"])
+    for path, value in case.get("set", {}).items():
+        *sections, key = path.split(".")
+        section = edited
+        for name in sections:
+            section = section[name]
+        section[key] = value
+    if "remove" in case:
+        *sections, key = case["remove"].split(".")
+        section = edited
+        for name in sections:
+            section = section[name]
+        del section[key]
+    return edited
+
+
+def test_config_base_is_valid_and_untouched():
+    base = copy.deepcopy(WRONG["base"])
+    filled = config.validate(base)
+    assert base == WRONG["base"]
+    assert filled["limits"] == {"max_source_tokens": 100, "max_target_ratio": 3.0}
+    assert config.validate(filled) == filled
+
+
+@pytest.mark.parametrize("case", WRONG["wrong"], ids=lambda case: case["message"][:60])
+def test_config_wrong(case):
+    with pytest.raises(config.ConfigError) as error:
+        config.validate(_edited(case))
+    assert str(error.value).startswith(case["message"])
+
+
+# ---- the container ----
+
+def _tensors() -> dict[str, numpy.ndarray]:
+    values = numpy.random.default_rng(1)
+    return {"bytes": values.integers(-127, 128, (3, 5)).astype(numpy.int8), "halves": values.standard_normal((7,)).astype(numpy.float16),
+            "floats": values.standard_normal((2, 3)).astype(numpy.float32), "scalar": numpy.float32(2.5).reshape(()),
+            "empty": numpy.zeros((0, 4), numpy.float32),
+            "brain": safetensors.to_bfloat16(values.standard_normal((3, 2)).astype(numpy.float32))}
+
+
+def test_safetensors_round_trip(tmp_path):
+    path = tmp_path / "t.safetensors"
+    safetensors.write(path, _tensors(), {"seed": "1"})
+    tensors, metadata = safetensors.read(path)
+    assert metadata == {"seed": "1"}
+    assert tensors.keys() == _tensors().keys()
+    for name, tensor in _tensors().items():
+        assert tensors[name].dtype == tensor.dtype and tensors[name].shape == tensor.shape
+        assert numpy.array_equal(tensors[name], tensor)
+
+
+def test_safetensors_layout(tmp_path):
+    path = tmp_path / "t.safetensors"
+    safetensors.write(path, _tensors())
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:8 + length])
+    assert (8 + length) % 64 == 0
+    end = 0
+    for entry in sorted(header.values(), key=lambda e: e["data_offsets"]):
+        assert entry["data_offsets"][0] == end
+        assert end % safetensors.DTYPES[entry["dtype"]].itemsize == 0
+        end = entry["data_offsets"][1]
+    assert 8 + length + end == len(content)
+
+
+@pytest.mark.parametrize("spoil, message", [
+    (lambda c: c[:5], "shorter"),
+    (lambda c: (1 << 40).to_bytes(8, "little") + c[8:], "does not fit"),
+    (lambda c: c[:8] + b"[" + c[9:], "header"),
+    (lambda c: c[:-1], "past the end"),
+    (lambda c: c + b"x", "after the last"),
+    (lambda c: c.replace(b'"F32"', b'"F99"'), "unknown dtype"),
+    (lambda c: c.replace(b'"shape":[2,3]', b'"shape":[2,4]'), "floats"),
+    (lambda c: c.replace(b'"halves"', b'"floats"'), "duplicate"),
+])
+def test_safetensors_corrupt(tmp_path, spoil, message):
+    path = tmp_path / "t.safetensors"
+    safetensors.write(path, _tensors())
+    spoiled = spoil(path.read_bytes())
+    assert spoiled != path.read_bytes()
+    path.write_bytes(spoiled)
+    with pytest.raises(safetensors.FormatError, match=message):
+        safetensors.read(path)
+
+
+def test_bfloat16_rounds_as_pytorch():
+    values = numpy.random.default_rng(2).standard_normal(10000).astype(numpy.float32)
+    values[:4] = [0.0, -0.0, 1.00390625, 1.01171875]  # the last two lie halfway: to even
+    wanted = torch.from_numpy(values).bfloat16().float().numpy()
+    assert numpy.array_equal(safetensors.from_bfloat16(safetensors.to_bfloat16(values)), wanted)
+
+
+def test_int8_is_within_half_a_step():
+    matrix = numpy.random.default_rng(3).standard_normal((4, 9)).astype(numpy.float32)
+    matrix[2] = 0
+    stored = folder.store({"m": matrix, "v": matrix[0]}, "int8")
+    assert stored["m"].dtype == numpy.int8 and stored["m.scale"].shape == (4,) and stored["v"].dtype == numpy.float32
+    assert numpy.all(numpy.abs(folder.expand(stored)["m"] - matrix) <= stored["m.scale"][:, None] * 0.5001)
+    assert numpy.all(numpy.abs(stored["m"]).max(axis=1) == [127, 127, 0, 127])
+
+
+# ---- scores: figures of sacreBLEU's own tests ----
+
+REFERENCE = "producţia de zahăr brut se exprimă în zahăr alb;"
+HYPOTHESIS = "Producția de zahăr primă va fi exprimată în ceea ce privește zahărul alb;"
+RISK = (" risk assessment must be made of those who are qualified and expertise in the sector - these are the scientists .",
+        "risk assessment has to be undertaken by those who are qualified and expert in that area - that is the scientists .")
+RELATION = (" Die    Beziehung zwischen  Obama und Netanjahu ist nicht gerade  freundlich. ",
+            "Das Verhältnis zwischen Obama und Netanyahu ist nicht gerade freundschaftlich.")
+
+
+@pytest.mark.parametrize("hypotheses, references, wanted", [
+    ([HYPOTHESIS], [REFERENCE], 8.493),
+    (["this is a test"], ["this is a test"], 100.0),
+    (["this is a cat"], ["okay thanks"], 0.0),
+    (["", "", ""], ["a", "b", "c"], 0.0),
+    # 4/5, 3/4, 2/3, 1/2 and no brevity penalty: (4/5 3/4 2/3 1/2)^(1/4)
+    (["a b c d x"], ["a b c d e"], 100 * 0.2 ** 0.25),
+    # exponential smoothing: 4/4, 1/(2 3), 1/(4 2), 1/(8 1)
+    (["this is a fest"], ["this a is fest"], 100 * (1 / 6 / 8 / 8) ** 0.25),
+    # brevity penalty exp(1 - 6/4)
+    (["a b c d"], ["a b c d e f"], 100 * 2.718281828459045 ** -0.5),
+])
+def test_bleu(hypotheses, references, wanted):
+    assert scores.bleu(hypotheses, references) == pytest.approx(wanted, abs=1e-3)
+
+
+@pytest.mark.parametrize("line, tokens", [
+    ("Hello, world!", "Hello , world !"),
+    ("1,000.5 and 3.", "1,000.5 and 3 ."),
+    ("It's (a) 5-6 well-known \"case\".", "It's ( a ) 5 - 6 well-known \" case \" ."),
+    ("L&apos;a &quot;b&quot; &amp; &lt;c&gt;", "L & apos ; a \" b \" & < c >"),
+])
+def test_tokenize_13a(line, tokens):
+    assert scores.tokenize_13a(line) == tokens.split(" ")
+
+
+@pytest.mark.parametrize("hypotheses, references, wanted", [
+    (["a"], ["a"], 100.0), ([""], ["reference"], 0.0), (["a b c"], ["a b c"], 100.0), (["a b c"], ["abc"], 100.0), ([""], ["c"], 0.0),
+    (["a", "b"], ["a", "c"], 50.0), (["aa"], ["ab"], 25.0), ([RISK[0]], [RISK[1]], 63.361730), ([RELATION[0]], [RELATION[1]], 64.1302698),
+])
+def test_chrf_beta_3(hypotheses, references, wanted):
+    assert scores.chrf(hypotheses, references, beta=3) == pytest.approx(wanted, abs=1e-4)
+
+
+def test_chrf_counts_only_orders_that_the_reference_has():
+    # "ab" has no trigram, so that of "abc" is not counted against the precision of the corpus (as in sacreBLEU 2)
+    assert scores.chrf(["abc", "wxyz"], ["ab", "wxyz"]) == pytest.approx(100 * 5 * (p := (6 / 7 + 4 / 5 + 1 + 1) / 4) / (4 * p + 1))
+
+
+# ---- data ----
+
+def test_batches_cover_all_pairs_once():
+    values = random.Random(1)
+    lengths = [(values.randint(1, 40), values.randint(2, 40)) for _ in range(5000)] + [(300, 2)]
+    batches = data.make_batches(lengths, 200, 1, 0)
+    assert sorted(itertools.chain(*batches)) == list(range(5001))
+    assert all(len(batch) == 1 or max(max(lengths[i]) for i in batch) * len(batch) <= 200 for batch in batches)
+    assert batches == data.make_batches(lengths, 200, 1, 0)
+    assert batches != data.make_batches(lengths, 200, 1, 1)
+
+
+def test_read_pairs(tmp_path):
+    path = tmp_path / "p.tsv.gz"
+    path.write_bytes(gzip.compress("a\tb\tc\nd e\tf\u2028g\n".encode()))
+    assert data.read_pairs(path) == [("a", "b"), ("d e", "f\u2028g")]
+    assert data.read_pairs(path, flip=True) == [("b", "a"), ("f\u2028g", "d e")]
+    path.write_bytes(gzip.compress(b"a\tb\nc\n"))
+    with pytest.raises(ValueError, match=":2: no TAB"):
+        data.read_pairs(path)
+
+
+# ---- training, export, evaluation ----
+
+WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "five": "cinq", "red": "rouge", "black": "noir", "dog": "chien"}
+RECIPE = {
+    "format": 1, "name": "en-fr", "source": "en", "target": "fr", "encoder": {"cell": "gru", "embedding": 8, "hidden": 6},
+    "attention": {"score": "general"},
+    "decoder": {"style": "luong", "cell": "gru", "embedding": 8, "hidden": 12, "initial_projection": True, "readout_size": 8},
+    "output": {"tied": True},
+    "training": {"seed": 3, "vocabulary": 24, "epochs": 2, "patience": 2, "batch_tokens": 300, "learning_rate": 0.01, "warmup": 5,
+                 "dropout": 0.2, "label_smoothing": 0.1, "clip": 1.0},
+}
+
+
+class Stopped(Exception):
+    """The run was killed."""
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Path:
+    """300 pairs to train on, 20 to validate with, word for word translations; and the recipe."""
+    out, values = tmp_path_factory.mktemp("corpus"), random.Random(2)
+    for name, count in (("train", 300), ("valid", 20), ("test", 20)):
+        lines = [[values.choice(list(WORDS)) for _ in range(values.randint(1, 6))] for _ in range(count)]
+        text = "".join(f"{' '.join(line)}\t{' '.join(WORDS[word] for word in line)}\n" for line in lines)
+        (out / f"{name}.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    (out / "recipe.json").write_text(json.dumps(RECIPE), encoding="utf-8")
+    return out
+
+
+def _losses(corpus: Path, out: Path, monkeypatch, stop_after: int | None = None) -> list[float]:
+    """Trains (or goes on training) in `out`, saving after every batch; the losses of its steps."""
+    trainer = train.Trainer(corpus / "recipe.json", corpus, out, False)
+    losses: list[float] = []
+    update = trainer.update
+
+    def recorded(batch, total):
+        if len(losses) == stop_after:
+            raise Stopped
+        loss = update(batch, total)
+        losses.append(loss[0])
+        return loss
+
+    monkeypatch.setattr(trainer, "update", recorded)
+    trainer.resume()
+    try:
+        trainer.run(save_every=0)
+    except Stopped:
+        pass
+    return losses
+
+
+@pytest.fixture(scope="module")
+def run_folder(corpus, tmp_path_factory) -> tuple[Path, list[float]]:
+    """A run that nothing stopped, and its losses."""
+    out = tmp_path_factory.mktemp("run")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        return out, _losses(corpus, out, monkeypatch)
+
+
+def test_training_learns(run_folder):
+    losses = run_folder[1]
+    assert sum(losses[-3:]) < 0.9 * sum(losses[:3])
+    log = [json.loads(line) for line in (run_folder[0] / "log.jsonl").read_text().splitlines()]
+    assert [line["epoch"] for line in log] == [1, 2]
+
+
+@pytest.mark.parametrize("stops", [(5,), (1, 4), (13, 1)])
+def test_resumed_training_is_the_same(corpus, run_folder, tmp_path, monkeypatch, stops):
+    assert len(run_folder[1]) > sum(stops)
+    losses = []
+    for stop in (*stops, None):
+        losses += _losses(corpus, tmp_path, monkeypatch, stop)
+    assert losses == run_folder[1]
+
+
+def test_resume_refuses_another_configuration(corpus, run_folder, tmp_path):
+    recipe = copy.deepcopy(RECIPE)
+    recipe["decoder"]["hidden"] = 14
+    path = tmp_path / "recipe.json"
+    path.write_text(json.dumps(recipe), encoding="utf-8")
+    trainer = train.Trainer(path, corpus, run_folder[0], False)
+    with pytest.raises(SystemExit, match="another configuration"):
+        trainer.resume()
+
+
+def _log_probs(model: Model) -> torch.Tensor:
+    with torch.no_grad():
+        readouts, _ = model.readouts(torch.tensor([[5, 6, 7, EOS]]), torch.tensor([4]), torch.tensor([[1, 8, 9, 10]]))
+        return torch.log_softmax(model.output(readouts), dim=-1)
+
+
+@pytest.mark.parametrize("storage, tolerance", [("float32", 0), ("float16", 3e-3), ("bfloat16", 3e-2), ("int8", 3e-2)])
+def test_export_parity(run_folder, tmp_path, storage, tolerance):
+    export.export(run_folder[0], tmp_path, storage)
+    best = torch.load(run_folder[0] / "best.pt")
+    trained = Model(best["config"], 24, 24).eval()
+    trained.load_state_dict(best["model"])
+    loaded, source, _ = folder.read(tmp_path)
+    assert source.encode("one dog")
+    difference = (_log_probs(loaded) - _log_probs(trained)).abs().max().item()
+    assert difference <= tolerance and (difference > 0) == (storage != "float32")
+    assert safetensors.read(tmp_path / "model.safetensors")[1].keys() == {"seed", "torch", "epoch", "valid_bleu"}
+
+
+def test_load_refuses_strange_tensors(run_folder, tmp_path):
+    export.export(run_folder[0], tmp_path, "float32")
+    path = tmp_path / "model.safetensors"
+    tensors, _ = safetensors.read(path)
+    safetensors.write(path, tensors | {"strange": numpy.zeros(1, numpy.float32)})
+    with pytest.raises(safetensors.FormatError, match="strange"):
+        folder.read(tmp_path)
+    safetensors.write(path, tensors | {"output.bias": numpy.zeros(3, numpy.float32)})
+    with pytest.raises(safetensors.FormatError, match="output.bias: shape"):
+        folder.read(tmp_path)
+
+
+class _Backwards(BaseHTTPRequestHandler):
+    """A daemon that turns every text around; requests are kept."""
+
+    requests: list[dict] = []
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.requests.append(body)
+        reply = json.dumps({"translations": [{"text": text[::-1], "sentences": [{"tokens": list(text[::-1])}] if text else []}
+                                             for text in body["text"]]}).encode()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(reply)
+
+    def log_message(self, *arguments):
+        pass
+
+
+def test_evaluate_daemon():
+    server = HTTPServer(("127.0.0.1", 0), _Backwards)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    texts = [f"text {i}" for i in range(130)] + [""]
+    outputs = evaluate.Daemon(f"http://127.0.0.1:{server.server_port}/", "en-fr").translate(texts, "beam", 3)
+    server.shutdown()
+    server.server_close()
+    assert [output.text for output in outputs] == [text[::-1] for text in texts]
+    assert outputs[0].pieces == list("0 txet") and outputs[-1].pieces == []
+    assert all({**request, "text": 0} == {"text": 0, "model": "en-fr", "strategy": "beam", "beam_size": 3, "split_sentences": False,
+                                          "include": ["tokens"]} for request in _Backwards.requests)
+    assert sorted(len(request["text"]) for request in _Backwards.requests) == [31, 50, 50]
+
+
+def test_evaluate_reports_differences():
+    same, ours, theirs = (evaluate.Output(text, [text], 0.25) for text in ("same", "ours", "theirs"))
+    lines: list[str] = []
+    evaluate.report([evaluate.Result("pytorch", "greedy", 1, 2, 3, [same, ours]),
+                     evaluate.Result("daemon", "greedy", 1, 2, 3, [same, theirs])], lines.append)
+    assert lines[2:] == ["greedy: 1 of 2 sentences differ token for token", "  line 2: margin 2.50e-01: 'ours' / 'theirs'"]
+
+
+def test_evaluate_writes_the_card(corpus, run_folder, tmp_path, monkeypatch):
+    export.export(run_folder[0], tmp_path, "float16")
+    monkeypatch.setattr(sys, "argv", ["evaluate", str(tmp_path), "--data", str(corpus), "--card", "--beam-size", "2"])
+    evaluate.main()
+    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "English to French" in text and "float16" in text and "www.manythings.org/anki and tatoeba.org" in text
+    assert "| beam 2 | pytorch |" in text and "weights.evaluate weights/en-fr --data DATA --beam-size 2" in text
+    assert "{" not in text and str(tmp_path) not in text and card.SCALE not in text
+
+
+# ---- search ----
+
+def _tiny_model(ratio: float = 1.0) -> Model:
+    recipe = {key: value for key, value in RECIPE.items() if key != "training"} | {"limits": {"max_target_ratio": ratio}}
+    torch.manual_seed(5)
+    model = Model(config.validate(recipe), 7, 4).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(0, 1)
+    return model
+
+
+def _every_hypothesis(model: Model, source: list[int], limit: int) -> dict[tuple[int, ...], float]:
+    """All hypotheses with at most `limit` tokens, scored one by one: those of full length as they stand, the others with </s>."""
+    found = {}
+    for length in range(limit + 1):
+        for tokens in itertools.product((0, 1, 3), repeat=length):
+            log_probs = search.forced(model, source, list(tokens)).log_probs
+            found[tokens] = sum(log_probs[:-1]) / length if length == limit else sum(log_probs) / (length + 1)
+    return found
+
+
+def test_beam_wide_enough_is_exhaustive():
+    model, source = _tiny_model(), [4, 5, EOS]
+    wanted = sorted(_every_hypothesis(model, source, 3).items(), key=lambda item: -item[1])
+    n_best = search.beam(model, [source], 64)[0]
+    assert [tuple(h.tokens) for h in n_best] == [tokens for tokens, _ in wanted]
+    assert [h.score(1.0) for h in n_best] == pytest.approx([score for _, score in wanted], abs=1e-5)
+
+
+def test_beam_by_hand():
+    """A plain beam over one sentence, with nothing shared and nothing batched, agrees with the batched one."""
+    model, sources, size = _tiny_model(2.0), [[4, EOS], [5, 6, 3, EOS], [6, EOS]], 3
+    for source, n_best in zip(sources, search.beam(model, sources, size)):
+        live, finished = [([], 0.0)], []
+        for step in range(search.max_length(model.config, len(source))):
+            grown = [(tokens + [token], total + log_prob) for tokens, total in live
+                     for token, log_prob in enumerate(_next(model, source, tokens))]
+            kept = sorted(grown, key=lambda item: -item[1])[:size - len(finished)]
+            finished += [item for item in kept if item[0][-1] == EOS]
+            live = [item for item in kept if item[0][-1] != EOS]
+        wanted = sorted(finished + live, key=lambda item: -item[1] / len(item[0]))
+        assert [h.tokens + [EOS] * h.ended for h in n_best] == [tokens for tokens, _ in wanted]
+        assert [h.log_prob for h in n_best] == pytest.approx([total for _, total in wanted], abs=1e-4)
+
+
+@torch.no_grad()
+def _next(model: Model, source: list[int], tokens: list[int]) -> list[float]:
+    ids, lengths = search.pad([source])
+    readouts, _ = model.readouts(ids, lengths, torch.tensor([[1] + tokens]))
+    return torch.log_softmax(model.output(readouts[0, -1]), dim=-1).tolist()
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
+def test_golden_values_are_current(case):
+    """Sentences together in one batch give what golden.json says of each alone."""
+    model, _, _ = folder.read(case)
+    sentences = json.loads((case / "golden.json").read_text(encoding="utf-8"))["sentences"]
+    sources = [sentence["source"] for sentence in sentences]
+    for sentence, found in zip(sentences, search.greedy(model, sources), strict=True):
+        assert found.tokens == sentence["greedy"]["tokens"] and found.ended == sentence["greedy"]["ended"]
+        assert found.log_probs == pytest.approx(sentence["greedy"]["log_probs"], rel=1e-4, abs=1e-4)
+        assert all(sum(row) == pytest.approx(1, abs=1e-5) for row in found.attention)
+    for sentence, n_best in zip(sentences, search.beam(model, sources, 5), strict=True):
+        assert [h.tokens for h in n_best] == [h["tokens"] for h in sentence["beam"][0]["hypotheses"]]
+
+
+def test_beam_of_one_is_greedy():
+    model, sources = _tiny_model(3.0), [[4, EOS], [5, 6, 3, EOS]]
+    for greedy, n_best in zip(search.greedy(model, sources), search.beam(model, sources, 1)):
+        assert greedy.tokens == n_best[0].tokens and greedy.attention == n_best[0].attention
