@@ -72,7 +72,7 @@ warnings-clang:
 
 # Speed: alignd against the machine's ceiling and, where PyTorch is installed, against PyTorch on the same weights.
 bench: deps
-	@$(MAKE) --no-print-directory $(BUILD)/alignd $(BUILD)/tests/bench/bench
+	@$(MAKE) --no-print-directory $(BUILD)/alignd $(BUILD)/tests/bench/bench $(BUILD)/tests/bench/clients
 	sh tests/bench/run.sh $(BUILD)
 
 # Sanitizers have build folders of their own and run both the unit and the HTTP tests.
@@ -93,6 +93,9 @@ $(BUILD)/tests/http/run: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/http/*.c))
 
 $(BUILD)/tests/bench/bench: $(MODEL_OBJECTS) $(BUILD)/tests/bench/bench.o
 	$(CC) $(LDFLAGS_ALL) -Wl,--wrap=linear_apply -o $@ $^ $(LIBS)
+
+$(BUILD)/tests/bench/clients: $(BUILD)/tests/bench/clients.o
+	$(CC) $(LDFLAGS_ALL) -o $@ $^
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads the character at text[*next], *next < length, and moves *next behind it. Ill-formed bytes (a stray or missing continuation, an
- * overlong form, a surrogate, anything past U+10FFFF): -1, and *next is behind at least one of them. */
+/* Reads the character at text[*next], *next < length, and moves *next behind it. Ill-formed bytes (a stray or missing
+ * continuation, an overlong form, a surrogate, anything past U+10FFFF): -1, and *next is behind at least one of them. */
 int32_t character_next(const char *text, size_t length, size_t *next);
 /* The same backwards: reads the character that ends at *end, *end > 0, and moves *end to its begin. */
 int32_t character_previous(const char *text, size_t *end);

@@ -79,13 +79,14 @@ static size_t visit(UBreakIterator *iterator, const char *text, struct span *spa
 int segmenter_split(const struct segmenter *segmenter, const char *text, size_t length, struct arena *arena, struct span **spans,
                     size_t *count, struct error *err) {
     if (length > INT_MAX)
-        return error_set(err, ERROR_INPUT, "a text of %zu bytes is too long", length);
+        return error_set(err, ERROR_LENGTH, "a text of %zu bytes is too long", length);
     int result = -1;
     UErrorCode status = U_ZERO_ERROR;
     UText input = UTEXT_INITIALIZER;
     UBreakIterator *iterator = ubrk_clone(segmenter->iterator, &status);
     utext_openUTF8(&input, text, (int64_t)length, &status);
-    ubrk_setUText(iterator, &input, &status);
+    if (U_SUCCESS(status)) /* otherwise there may be no iterator */
+        ubrk_setUText(iterator, &input, &status);
     if (U_FAILURE(status)) { /* a clone and a view of bytes in memory: there is nothing else that can fail */
         error_memory(err);
         goto done;

@@ -17,12 +17,13 @@ struct span {
 struct segmenter *segmenter_open(const char *language, struct error *err);
 void segmenter_free(struct segmenter *segmenter);
 
-/* text: valid UTF-8, length bytes. Spans in order, without the white space around them; blank ones are left out. The end of a line is the
- * end of a sentence. -1 with ERROR_INPUT (over INT_MAX bytes) or ERROR_MEMORY. */
+/* text: valid UTF-8, length bytes. Spans in order, without the white space around them; blank ones are left out. The end of a
+ * line is the end of a sentence. -1 with ERROR_LENGTH (over INT_MAX bytes) or ERROR_MEMORY. */
 int segmenter_split(const struct segmenter *segmenter, const char *text, size_t length, struct arena *arena, struct span **spans,
                     size_t *count, struct error *err);
 
-/* The whole text as one span without the white space around it; blank text: begin == end == length. White space: Unicode's White_Space. */
+/* The whole text as one span without the white space around it; blank text: begin == end == length. White space: Unicode's
+ * White_Space. */
 struct span segmenter_trim(const char *text, size_t length);
 
 #endif

@@ -26,7 +26,7 @@ using Processor = sentencepiece::SentencePieceProcessor;
 
 static const int LOG_FATAL_ONLY = 3;
 
-/* The library joins neighbouring unknown characters in time that grows with the square of their number: it gets long texts in parts. */
+/* The library joins neighbouring unknown characters in time that grows with the square of their number: long texts go in parts. */
 static const size_t PART_BYTES = 4096;
 
 /* Runs a call into the library; whatever it throws becomes an error about the subject. */
@@ -134,11 +134,11 @@ static struct token *copy_tokens(const std::vector<Part> &parts, struct arena *a
 static size_t part_end(std::string_view text, size_t begin) {
     if (text.size() - begin <= PART_BYTES)
         return text.size();
-    const size_t limit = begin + PART_BYTES, space = text.find_last_of(" \n\r\t", limit);
-    if (space != std::string_view::npos && space > begin)
-        return space;
-    size_t end = limit;
-    while (end > limit - 3 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
+    const size_t space = text.substr(begin, PART_BYTES + 1).find_last_of(" \n\r\t");
+    if (space != std::string_view::npos && space > 0)
+        return begin + space;
+    size_t end = begin + PART_BYTES;
+    while (end > begin + PART_BYTES - 3 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
         end--;
     return end;
 }

@@ -1,5 +1,5 @@
-/* SentencePiece behind C functions: the row "sentencepiece" of the table in tokenizer.c. Implemented in sentencepiece.cc, the only C++
- * of this program; no exception leaves it. A model is immutable after opening: thread-safe. */
+/* SentencePiece behind C functions: the row "sentencepiece" of the table in tokenizer.c. Implemented in sentencepiece.cc, the
+ * only C++ of this program; no exception leaves it. A model is immutable after opening: thread-safe. */
 #ifndef ALIGND_SENTENCEPIECE_H
 #define ALIGND_SENTENCEPIECE_H
 
@@ -18,7 +18,8 @@ int sentencepiece_begin(const void *model);
 int sentencepiece_end(const void *model);
 const char *sentencepiece_piece(const void *model, int id); /* id: 0..size-1 */
 
-/* As in tokenizer.h, but the offsets are the library's: a token has the white space before it as well. length: at most INT_MAX. */
+/* As in tokenizer.h, but the offsets are the library's: a token has the white space before it as well. length: at most INT_MAX.
+ * A word of over 4 KiB may come as several words. */
 int sentencepiece_encode(const void *model, const char *text, size_t length, struct arena *arena, struct token **tokens,
                          size_t *count, struct error *err);
 int sentencepiece_decode(const void *model, const int *ids, size_t count, struct arena *arena, char **text, struct token **tokens,

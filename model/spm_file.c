@@ -4,8 +4,9 @@
  *   NormalizerSpec  1 name, 2 precompiled_charsmap, ...
  *   charsmap        uint32 n, n bytes of trie (a Darts double array of uint32 units), replacement strings, each ended by a NUL
  *
- * The library walks the trie and the strings without bounds: a damaged file would make it read wild memory, perhaps only when a certain
- * character comes. It also takes a file that was cut between two fields, with other normalisation; normalizer_spec comes last. */
+ * The library walks the trie and the strings without bounds: a damaged file would make it read wild memory, perhaps only when a
+ * certain character comes. It also takes a file that was cut between two fields, with other normalisation; normalizer_spec comes
+ * last. */
 #include "spm_file.h"
 #include <errno.h>
 #include <stdbool.h>

@@ -1,4 +1,5 @@
-/* Between text and tokens: what neither the tokenizer nor the segmenter knows alone. translator_words (translator.h) is here as well. */
+/* Between text and tokens: what neither the tokenizer nor the segmenter knows alone. translator_words (translator.h) is here as
+ * well. */
 #ifndef ALIGND_TEXT_H
 #define ALIGND_TEXT_H
 
@@ -12,11 +13,11 @@
 /* Well-formed UTF-8: no overlong forms, no surrogates, nothing past U+10FFFF. */
 bool text_valid_utf8(const char *text, size_t length);
 
-/* Cuts text[sentence] into pieces of at most max_tokens (>= 1) tokens each, counted as each piece is tokenized on its own. A piece
- * ends, by preference, after the last clause mark that fits, at the last white space that fits, or between any two tokens. Spans are within
- * text, in order, without the white space around them; no visible character is lost. A sentence that fits is one piece, blank text
- * none. Only a piece of one token, which cannot be cut, may be longer (one character can stand for many, such as U+FDFA).
- * Time: proportional to the length. -1 with ERROR_INPUT or ERROR_MEMORY. */
+/* Cuts text[sentence] into pieces of at most max_tokens (>= 1) tokens each, counted as each piece is tokenized on its own. A
+ * piece ends, by preference, after the last clause mark that fits, at the last white space that fits, or between any two tokens.
+ * Spans are within text, in order, without the white space around them; no visible character is lost. A sentence that fits is one
+ * piece, blank text none. Only a piece of one token, which cannot be cut, may be longer (one character can stand for many, such
+ * as U+FDFA). Time: proportional to the length. -1 with ERROR_LENGTH, ERROR_INPUT or ERROR_MEMORY. */
 int text_wrap(const struct tokenizer *tokenizer, const char *text, struct span sentence, size_t max_tokens, struct arena *arena,
               struct span **spans, size_t *count, struct error *err);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* To add a kind of tokenizer: these functions, and a row in the table. encode and decode may leave white space at a token's ends. */
+/* To add a kind of tokenizer: these functions, and a row in the table. encode and decode may leave white space at tokens' ends. */
 struct tokenizer_kind {
     const char *name;
     void *(*open)(const char *path, struct error *err);
@@ -110,7 +110,7 @@ static void trim_tokens(const char *text, struct token *tokens, size_t count) {
 int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, struct arena *arena, struct token **tokens,
                      size_t *count, struct error *err) {
     if (length > INT_MAX)
-        return error_set(err, ERROR_INPUT, "a text of %zu bytes is too long", length);
+        return error_set(err, ERROR_LENGTH, "a text of %zu bytes is too long", length);
     if (tokenizer->kind->encode(tokenizer->model, text, length, arena, tokens, count, err) != 0)
         return -1;
     trim_tokens(text, *tokens, *count);

@@ -15,11 +15,11 @@ struct token {
     size_t begin, end; /* the visible bytes of the text that this token stands for, end exclusive */
 };
 
-/* Offsets: tokens rise, do not overlap, and cover every visible character (but those at the ends of the text that normalisation takes
- * away, such as U+200B); white space lies between them, never at their ends.
- * A token without a character of its own has begin == end: </s>, at the end of the text; a piece that is only white space; and, where one
- * character became several pieces (an ellipsis that is normalised to three full stops), all of these but the last. Such a
- * token belongs to the next one that is not empty. */
+/* Offsets: tokens rise, do not overlap, and cover every visible character (but those at the ends of the text that normalisation
+ * takes away, such as U+200B); white space lies between them, never at their ends. A token without a character of its own has
+ * begin == end: </s>, at the end of the text; a piece that is only white space; and, where one character became several pieces
+ * (an ellipsis that is normalised to three full stops), all of these but the last. Such a token belongs to the next one that is
+ * not empty. */
 
 /* kind: config's tokenizer.type. NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; the message names the file. */
 struct tokenizer *tokenizer_open(const char *kind, const char *path, struct error *err);
@@ -33,13 +33,14 @@ int tokenizer_end(const struct tokenizer *tokenizer);   /* </s> */
 /* The piece of an id 0..V-1; owned by the tokenizer. */
 const char *tokenizer_piece(const struct tokenizer *tokenizer, int id);
 
-/* text: valid UTF-8, length bytes. Tokens (no </s>) go to the arena; offsets lie on character boundaries. Blank text gives none, and
- * neither do characters that normalisation takes away (U+200B). Returns 0, or -1 with ERROR_INPUT (over INT_MAX bytes) or ERROR_MEMORY. */
+/* text: valid UTF-8, length bytes. Tokens (no </s>) go to the arena; offsets lie on character boundaries. Blank text gives none,
+ * and neither do characters that normalisation takes away (U+200B). Returns 0, or -1 with ERROR_LENGTH (over INT_MAX bytes),
+ * ERROR_INPUT or ERROR_MEMORY. */
 int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, struct arena *arena, struct token **tokens,
                      size_t *count, struct error *err);
 
-/* ids [count], 0..V-1, without </s> -> text (NUL-terminated, in the arena) and one token each with its bytes within that text. An unknown piece
- * becomes U+2047 between spaces. Returns 0, or -1 with ERROR_MEMORY or ERROR_INPUT. */
+/* ids [count], 0..V-1, without </s> -> text (NUL-terminated, in the arena) and one token each with its bytes within that text. An
+ * unknown piece becomes U+2047 between spaces. Returns 0, or -1 with ERROR_MEMORY or ERROR_INPUT. */
 int tokenizer_decode(const struct tokenizer *tokenizer, const int *ids, size_t count, struct arena *arena, char **text,
                      struct token **tokens, struct error *err);
 

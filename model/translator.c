@@ -132,6 +132,8 @@ static int tokenize(struct sentence *sentence, struct error *err) {
         return error_memory(err);
     if (count > 0)
         memcpy(with_end, tokens, count * sizeof *tokens);
+    for (size_t i = 0; i < count; i++)
+        sentence->unknown += tokens[i].id == tokenizer_unknown(t->source);
     int end = tokenizer_end(t->source);
     if (t->config.encoder.eos && count > 0)
         with_end[count++] = (struct token){.id = end, .piece = tokenizer_piece(t->source, end), .begin = bytes, .end = bytes};

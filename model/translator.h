@@ -45,6 +45,7 @@ struct sentence {
     struct span source;   /* this sentence's bytes within it */
     struct token *tokens; /* [length]; the last is </s> if the encoder reads it; offsets are within the sentence */
     size_t length;        /* T, 1.. */
+    size_t unknown;       /* tokens that the vocabulary does not have */
     struct search_options options;
     const atomic_bool *cancelled; /* NULL, or: stop decoding when it turns true */
     void *owner;                  /* the caller's */

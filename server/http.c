@@ -16,8 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* DISCARD_FACTOR: a body over the limit is read and thrown away up to so many times the limit, since a client that is still sending when
- * the connection closes may never see the reply. */
+/* DISCARD_FACTOR: a body over the limit is read and thrown away up to so many times the limit, since a client that is still
+ * sending when the connection closes may never see the reply. */
 enum { ID_BYTES = 129, FIRST_BODY_BYTES = 4096, DISCARD_FACTOR = 16, IDLE_CONNECTION_S = 60 };
 
 struct http {
@@ -143,8 +143,8 @@ static void finish(struct request *request) {
     MHD_resume_connection(exchange->connection);
 }
 
-/* Suspended first and watched first: from the moment the scheduler accepts it, the request may be finished by a worker. A refusal takes
- * the same way back. */
+/* Suspended first and watched first: from the moment the scheduler accepts it, the request may be finished by a worker. A
+ * refusal takes the same way back. */
 static void submit(struct exchange *exchange) {
     struct http *http = exchange->http;
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -183,7 +183,7 @@ static int set_deadline(struct exchange *exchange) {
 
 static void call_route(struct exchange *exchange) {
     struct call call = {exchange->body, exchange->length, header(exchange->connection, "Content-Type")};
-    if (set_deadline(exchange) != 0)
+    if (exchange->route->finish && set_deadline(exchange) != 0)
         return;
     const struct service *service = exchange->http->service;
     exchange->route->start(service, &call, &exchange->request, &exchange->reply);
@@ -355,7 +355,8 @@ const char *http_address(const struct http *http) {
     return http->address;
 }
 
-/* Connections that the kernel has taken but nobody accepted yet would be reset when the socket closes: they are answered instead. */
+/* Connections that the kernel has taken but nobody accepted yet would be reset when the socket closes: they are answered
+ * instead. */
 static void adopt_backlog(struct http *http, int fd) {
     struct sockaddr_storage peer;
     socklen_t size = sizeof peer;

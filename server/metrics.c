@@ -38,7 +38,7 @@ struct model_metrics {
     atomic_bool loaded; /* set last: the three fields below are constant then */
     char *name, *labels;
     int64_t load_us;
-    atomic_uint_fast64_t source_tokens, target_tokens;
+    atomic_uint_fast64_t source_tokens, target_tokens, unknown_tokens;
 };
 
 struct metrics {
@@ -136,9 +136,10 @@ void metrics_rows_changed(struct metrics *metrics, int64_t difference) {
     atomic_fetch_add_explicit(&metrics->rows_live, difference, memory_order_relaxed);
 }
 
-void metrics_tokens(struct metrics *metrics, size_t model, size_t source, size_t target) {
+void metrics_tokens(struct metrics *metrics, size_t model, size_t source, size_t target, size_t unknown) {
     add(&metrics->models[model].source_tokens, source);
     add(&metrics->models[model].target_tokens, target);
+    add(&metrics->models[model].unknown_tokens, unknown);
 }
 
 int metrics_model_loaded(struct metrics *metrics, size_t model, const char *name, const char *labels, int64_t duration_us,
@@ -241,6 +242,8 @@ static void write_tokens(FILE *out, const struct metrics *metrics, const char *n
 static void write_models(FILE *out, const struct metrics *metrics) {
     write_tokens(out, metrics, "source_tokens_total", "Source tokens decoded.", offsetof(struct model_metrics, source_tokens));
     write_tokens(out, metrics, "target_tokens_total", "Target tokens given out.", offsetof(struct model_metrics, target_tokens));
+    write_tokens(out, metrics, "unknown_tokens_total", "Source tokens outside the vocabulary.",
+                 offsetof(struct model_metrics, unknown_tokens));
     write_head(out, "model_load_duration_seconds", "gauge", "Time it took to load a model and warm it up.");
     for (size_t i = 0; i < metrics->model_count; i++) {
         if (loaded(&metrics->models[i]))

@@ -1,4 +1,5 @@
-/* Counters, gauges and histograms, written as Prometheus text. Counting is a few relaxed atomic additions: thread-safe and cheap. */
+/* Counters, gauges and histograms, written as Prometheus text. Counting is a few relaxed atomic additions: thread-safe and
+ * cheap. */
 #ifndef ALIGND_METRICS_H
 #define ALIGND_METRICS_H
 
@@ -25,7 +26,7 @@ void metrics_rejected(struct metrics *metrics, enum metrics_rejected reason);
 void metrics_queued(struct metrics *metrics, int64_t duration_us); /* from submitted to admitted, one sentence */
 void metrics_step(struct metrics *metrics, size_t rows, int64_t duration_us);
 void metrics_rows_changed(struct metrics *metrics, int64_t difference);
-void metrics_tokens(struct metrics *metrics, size_t model, size_t source, size_t target);
+void metrics_tokens(struct metrics *metrics, size_t model, size_t source, size_t target, size_t unknown);
 
 /* A model is loaded. labels: `name="...",source="..."`, already escaped, and the name alone; both are copied. Once per index. */
 int metrics_model_loaded(struct metrics *metrics, size_t model, const char *name, const char *labels, int64_t duration_us,

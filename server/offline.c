@@ -1,5 +1,5 @@
-/* Three parties and a ring of lines: this thread reads and prepares, the workers decode, a writer prints in order. A line's place in
- * the ring is free again once it is written, so memory is bounded however long the input is. */
+/* Three parties and a ring of lines: this thread reads and prepares, the workers decode, a writer prints in order. A line's
+ * place in the ring is free again once it is written, so memory is bounded however long the input is. */
 #include "server/offline.h"
 #include "server/clock.h"
 #include "server/render.h"
@@ -224,8 +224,8 @@ static bool must_wait(const struct stream *stream) {
     return !stream->lines[stream->written % stream->window].ended;
 }
 
-/* The next line in order once it has ended, or NULL after the last. Before a wait, what was printed is sent on: the reader of a pipe
- * need not wait for a full buffer. */
+/* The next line in order once it has ended, or NULL after the last. Before a wait, what was printed is sent on: the reader of a
+ * pipe need not wait for a full buffer. */
 static struct line *next_line(struct stream *stream) {
     pthread_mutex_lock(&stream->lock);
     if (must_wait(stream)) {

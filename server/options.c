@@ -113,7 +113,7 @@ static const struct option table[] = {
     {"model", "DIR", NULL, "model folder; may be given several times, the first is the default of requests that name none", ALL,
      set_folders, FIELD(models), 0, 0},
     {"workers", "N", "cores", "decoding threads", ALL, set_size, FIELD(workers), 1, 1024},
-    {"rows", "N", "64", "hypotheses that a worker decodes side by side", ALL, set_size, FIELD(rows), 1, 4096},
+    {"rows", "N", "256", "hypotheses that a worker decodes side by side", ALL, set_size, FIELD(rows), 1, 4096},
     {"log-level", "LEVEL", "info", "error, warn, info or debug", COMMAND_SERVE, set_log_level, FIELD(log_level), 0, 0},
     {"log-level", "LEVEL", "warn", "error, warn, info or debug", BATCH, set_log_level, FIELD(log_level), 0, 0},
     {"listen", "HOST:PORT", "127.0.0.1:8080", "address; port 0 takes a free one", COMMAND_SERVE, set_string, FIELD(listen), 0, 0},

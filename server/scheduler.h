@@ -13,13 +13,14 @@ struct scheduler *scheduler_create(size_t capacity);
 /* The queue must be empty and no worker inside. NULL allowed. */
 void scheduler_free(struct scheduler *scheduler);
 
-/* Queues all jobs of a request, or none. Once accepted, the request belongs to the workers: it may be finished before this returns. */
+/* Queues all jobs of a request, or none. Once accepted, the request belongs to the workers: it may be finished before this
+ * returns. */
 enum scheduler_verdict scheduler_submit(struct scheduler *scheduler, struct request *request);
 
-/* Takes the oldest jobs whose rows fit together into `rows`, as a list in order. While other workers stand idle it takes no more than
- * its share, so that a burst is spread over all of them. Every few milliseconds it also takes, whatever their place and rows, the
- * jobs whose request is cancelled or past its deadline: these come first and must be ended, not admitted (request_reason tells).
- * wait: blocks until there is a job. NULL: nothing fits; with wait: the queue is closed and empty. */
+/* Takes the oldest jobs whose rows fit together into `rows`, as a list in order. While other workers stand idle it takes no
+ * more than its share, so that a burst is spread over all of them. Every few milliseconds it also takes, whatever their place
+ * and rows, the jobs whose request is cancelled or past its deadline: these come first and must be ended, not admitted
+ * (request_reason tells). wait: blocks until there is a job. NULL: nothing fits; with wait: the queue is closed and empty. */
 struct job *scheduler_take(struct scheduler *scheduler, size_t rows, bool wait);
 
 /* From now on nothing is accepted; what waits is still handed out. */

@@ -1,5 +1,5 @@
-/* Notices that a waiting client has gone: a thread that polls the sockets of the requests registered with it, and cancels the request
- * (CANCEL_CLIENT) whose peer hung up. */
+/* Notices that a waiting client has gone: a thread that polls the sockets of the requests registered with it, and cancels the
+ * request (CANCEL_CLIENT) whose peer hung up. */
 #ifndef ALIGND_WATCH_H
 #define ALIGND_WATCH_H
 

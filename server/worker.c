@@ -84,7 +84,7 @@ static void finish(struct worker *worker, size_t model, struct sentence *sentenc
     struct job *job = sentence->owner;
     remove_live(worker, job);
     size_t tokens = sentence->hypotheses ? sentence->hypotheses[0].length : 0;
-    metrics_tokens(worker->pool->options.metrics, model, sentence->length, tokens);
+    metrics_tokens(worker->pool->options.metrics, model, sentence->length, tokens, sentence->unknown);
     end_job(job);
 }
 

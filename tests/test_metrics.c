@@ -87,13 +87,14 @@ START_TEST(models_show_once_loaded) {
     write_text();
     ck_assert_ptr_null(strstr(text, "alignd_model_info{"));
     ck_assert_int_eq(metrics_model_loaded(metrics, 1, "en-fr", "model=\"en-fr\",source=\"en\"", 250000, NULL), 0);
-    metrics_tokens(metrics, 1, 7, 9);
-    metrics_tokens(metrics, 1, 1, 1);
+    metrics_tokens(metrics, 1, 7, 9, 2);
+    metrics_tokens(metrics, 1, 1, 1, 0);
     write_text();
     assert_line("alignd_model_info{model=\"en-fr\",source=\"en\"} 1");
     assert_line("alignd_model_load_duration_seconds{model=\"en-fr\"} 0.250000");
     assert_line("alignd_source_tokens_total{model=\"en-fr\"} 8");
     assert_line("alignd_target_tokens_total{model=\"en-fr\"} 10");
+    assert_line("alignd_unknown_tokens_total{model=\"en-fr\"} 2");
 }
 END_TEST
 

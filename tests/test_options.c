@@ -32,7 +32,7 @@ START_TEST(defaults) {
     ck_assert_str_eq(options.listen, "127.0.0.1:8080");
     ck_assert_str_eq(options.cors, "*");
     ck_assert_uint_ge(options.workers, 1);
-    ck_assert_uint_eq(options.rows, 64);
+    ck_assert_uint_eq(options.rows, 256);
     ck_assert_uint_eq(options.queue, 1024);
     ck_assert_uint_eq(options.max_body_bytes, 1048576);
     ck_assert_uint_eq(options.max_text_chars, 10000);

@@ -187,7 +187,7 @@ START_TEST(a_text_too_long_is_refused) {
     struct span *spans = NULL;
     size_t count = 7;
     ck_assert_int_eq(segmenter_split(segmenter, "", (size_t)1 << 31, &arena, &spans, &count, &err), -1);
-    ck_assert_int_eq(err.code, ERROR_INPUT);
+    ck_assert_int_eq(err.code, ERROR_LENGTH);
     ck_assert(spans == NULL && count == 7);
     segmenter_free(segmenter);
 }

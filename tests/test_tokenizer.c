@@ -275,7 +275,7 @@ START_TEST(a_text_too_long_is_refused) {
     struct token *tokens = NULL;
     size_t count = 7;
     ck_assert_int_eq(tokenizer_encode(english, "", (size_t)1 << 31, &arena, &tokens, &count, &err), -1);
-    ck_assert_int_eq(err.code, ERROR_INPUT);
+    ck_assert_int_eq(err.code, ERROR_LENGTH);
     ck_assert_str_eq(err.message, "a text of 2147483648 bytes is too long");
     ck_assert(tokens == NULL && count == 7);
 }

@@ -1,0 +1,382 @@
+/* What operators and browsers see: health, readiness, models, metrics, request ids, CORS, HEAD and OPTIONS. */
+#include "tests/http/client.h"
+#include "tests/http/suites.h"
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct daemon served;
+
+static void setup(void) {
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--model", "tests/golden/storage-int8", "--workers", "1"));
+}
+
+static void teardown(void) {
+    daemon_stop(&served);
+}
+
+static void get(const char *path, struct reply *reply) {
+    client_send(&served, &(struct call){.path = path}, reply);
+    ck_assert_int_eq(reply->status, 200);
+}
+
+static void check_header(const struct reply *reply, const char *name, const char *expected) {
+    char value[HEADER_BYTES];
+    ck_assert_msg(reply_header(reply, name, value), "no header %s in\n%s", name, reply->headers);
+    ck_assert_str_eq(value, expected);
+}
+
+START_TEST(health_and_ready) {
+    struct reply reply;
+    get("/health", &reply);
+    ck_assert_str_eq(reply.body, "{\"status\":\"ok\"}");
+    reply_done(&reply);
+    get("/health?probe=1", &reply);
+    reply_done(&reply);
+    get("/ready", &reply);
+    ck_assert_str_eq(text_at(reply.json, "status"), "ready");
+    reply_done(&reply);
+}
+END_TEST
+
+START_TEST(models) {
+    struct reply reply;
+    get("/models", &reply);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "models")), 2);
+    const json_t *model = json_at(reply.json, "models.0");
+    ck_assert_str_eq(text_at(model, "name"), "luong-general-gru");
+    ck_assert_str_eq(text_at(model, "source"), "en");
+    ck_assert_str_eq(text_at(model, "target"), "fr");
+    ck_assert_str_eq(text_at(model, "task"), "translation");
+    ck_assert_uint_gt(strlen(text_at(model, "architecture")), 0);
+    ck_assert_double_gt(number_at(model, "parameters"), 0);
+    ck_assert_str_eq(text_at(model, "storage"), "float32");
+    ck_assert_double_eq(number_at(model, "limits.max_source_tokens"), 40);
+    ck_assert_double_eq(number_at(model, "limits.max_target_ratio"), 1.5);
+    ck_assert_str_eq(text_at(reply.json, "models.1.name"), "storage-int8");
+    ck_assert_str_eq(text_at(reply.json, "models.1.storage"), "int8");
+    reply_done(&reply);
+}
+END_TEST
+
+/* ---- metrics ---- */
+
+START_TEST(metrics_count) {
+    struct reply reply;
+    client_post(&served, "/translate", "{'text': 'A boy plays. The dog runs.'}", 200, &reply);
+    size_t source = 0, target = 0;
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *sentence = json_array_get(json_at(reply.json, "translations.0.sentences"), i);
+        source += json_array_size(json_at(sentence, "source_tokens"));
+        target += json_array_size(json_at(sentence, "tokens"));
+    }
+    reply_done(&reply);
+    client_post(&served, "/attention", "{}", 400, &reply);
+    reply_done(&reply);
+    client_send(&served, &(struct call){.path = "/a/path/of/no/interest"}, &reply);
+    reply_done(&reply);
+    metric_await(&served, "alignd_requests_total{endpoint=\"/translate\",code=\"200\"}", 1, NULL);
+    metric_await(&served, "alignd_requests_total{endpoint=\"/attention\",code=\"400\"}", 1, NULL);
+    metric_await(&served, "alignd_requests_total{endpoint=\"other\",code=\"404\"}", 1, NULL);
+    metric_await(&served, "alignd_source_tokens_total{model=\"luong-general-gru\"}", (double)source, NULL);
+    metric_await(&served, "alignd_target_tokens_total{model=\"luong-general-gru\"}", (double)target, NULL);
+    metric_await(&served, "alignd_source_tokens_total{model=\"storage-int8\"}", 0, NULL);
+    metric_await(&served, "alignd_queue_duration_seconds_count", 2, NULL);
+    metric_await(&served, "alignd_request_duration_seconds_count{endpoint=\"/translate\"}", 1, NULL);
+    metric_await(&served, "alignd_rows_live", 0, NULL);
+    metric_await(&served, "alignd_queue_depth", 0, NULL);
+    metric_await(&served, "alignd_requests_in_flight", 1, NULL); /* the one that asks */
+}
+END_TEST
+
+/* Every sample follows its # TYPE line; histograms rise and end with +Inf equal to the count. */
+START_TEST(metrics_are_well_formed) {
+    struct reply reply;
+    get("/metrics", &reply);
+    char type[HEADER_BYTES], family[128] = "";
+    ck_assert(reply_header(&reply, "Content-Type", type));
+    ck_assert_str_eq(type, "text/plain; version=0.0.4; charset=utf-8");
+    ck_assert_int_eq(reply.body[reply.length - 1], '\n');
+    double last = 0;
+    for (char *line = strtok(reply.body, "\n"); line; line = strtok(NULL, "\n")) {
+        if (line[0] == '#') {
+            if (sscanf(line, "# TYPE %127s", family) == 1)
+                last = 0;
+            continue;
+        }
+        ck_assert_msg(strncmp(line, family, strlen(family)) == 0, "%s outside of its family %s", line, family);
+        const char *value = strrchr(line, ' ');
+        char *end;
+        ck_assert_ptr_nonnull(value);
+        double number = strtod(value, &end);
+        ck_assert_msg(*end == '\0', "%s", line);
+        bool bucket = strstr(line, "_bucket{") != NULL;
+        ck_assert_msg(!bucket || number >= last, "%s falls", line);
+        last = bucket && !strstr(line, "+Inf") ? number : 0;
+    }
+    reply_done(&reply);
+    static const char *const names[] = {"alignd_process_start_time_seconds", "process_start_time_seconds"};
+    (void)names;
+}
+END_TEST
+
+START_TEST(metrics_of_models_and_build) {
+    struct reply reply;
+    get("/metrics", &reply);
+    ck_assert_ptr_nonnull(strstr(reply.body, "\nalignd_model_info{model=\"luong-general-gru\",source=\"en\",target=\"fr\","));
+    ck_assert_ptr_nonnull(strstr(reply.body, "\nalignd_model_load_duration_seconds{model=\"storage-int8\"} "));
+    ck_assert_ptr_nonnull(strstr(reply.body, "\nalignd_build_info{version=\""));
+    ck_assert_ptr_nonnull(strstr(reply.body, "process_resident_memory_bytes "));
+    ck_assert_ptr_nonnull(strstr(reply.body, "process_open_fds "));
+    reply_done(&reply);
+}
+END_TEST
+
+/* ---- headers ---- */
+
+START_TEST(request_ids) {
+    struct reply first, second;
+    char a[HEADER_BYTES], b[HEADER_BYTES];
+    get("/health", &first);
+    get("/health", &second);
+    ck_assert(reply_header(&first, "X-Request-Id", a) && reply_header(&second, "X-Request-Id", b));
+    ck_assert_uint_gt(strlen(a), 0);
+    ck_assert_str_ne(a, b);
+    reply_done(&first);
+    reply_done(&second);
+    client_send(&served, &(struct call){.path = "/translate", .json = "{'text': 'x'}", .headers = {"X-Request-Id: my-id.42"}}, &first);
+    check_header(&first, "X-Request-Id", "my-id.42");
+    reply_done(&first);
+    client_send(&served, &(struct call){.path = "/nothing", .headers = {"X-Request-Id: lost"}}, &first);
+    check_header(&first, "X-Request-Id", "lost");
+    reply_done(&first);
+    for (struct patience patience = {0}; !daemon_logged(&served, "id=my-id.42 method=POST endpoint=/translate status=200");)
+        patience_wait(&patience, "the request's log line");
+}
+END_TEST
+
+/* An id that would spoil a log line or a reply is replaced. */
+START_TEST(unusable_request_ids) {
+    char header[512] = "X-Request-Id: ";
+    memset(header + strlen(header), 'x', 300);
+    const char *const headers[] = {"X-Request-Id: a b", "X-Request-Id: \xc3\xa9", header};
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        struct reply reply;
+        char id[HEADER_BYTES];
+        client_send(&served, &(struct call){.path = "/health", .headers = {headers[i]}}, &reply);
+        ck_assert_int_eq(reply.status, 200);
+        ck_assert(reply_header(&reply, "X-Request-Id", id));
+        ck_assert_uint_eq(strlen(id), 16);
+        for (const char *c = id; *c; c++)
+            ck_assert(isxdigit((unsigned char)*c));
+        reply_done(&reply);
+    }
+}
+END_TEST
+
+START_TEST(head) {
+    static const char *const paths[] = {"/health", "/ready", "/models"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        struct reply whole, head;
+        char length[32];
+        get(paths[i], &whole);
+        client_send(&served, &(struct call){.method = "HEAD", .path = paths[i]}, &head);
+        ck_assert_int_eq(head.status, 200);
+        ck_assert_uint_eq(head.length, 0);
+        snprintf(length, sizeof length, "%zu", whole.length);
+        check_header(&head, "Content-Length", length);
+        check_header(&head, "Content-Type", "application/json; charset=utf-8");
+        reply_done(&whole);
+        reply_done(&head);
+    }
+    struct reply reply;
+    client_send(&served, &(struct call){.method = "HEAD", .path = "/metrics"}, &reply);
+    ck_assert_int_eq(reply.status, 200);
+    reply_done(&reply);
+    client_send(&served, &(struct call){.method = "HEAD", .path = "/translate"}, &reply);
+    ck_assert_int_eq(reply.status, 405);
+    check_header(&reply, "Allow", "POST, OPTIONS");
+    reply_done(&reply);
+}
+END_TEST
+
+START_TEST(preflight) {
+    struct reply reply;
+    client_send(&served,
+                &(struct call){.method = "OPTIONS",
+                               .path = "/translate",
+                               .headers = {"Origin: https://example.org", "Access-Control-Request-Method: POST",
+                                           "Access-Control-Request-Headers: content-type"}},
+                &reply);
+    ck_assert_int_eq(reply.status, 204);
+    ck_assert_uint_eq(reply.length, 0);
+    check_header(&reply, "Access-Control-Allow-Origin", "*");
+    check_header(&reply, "Access-Control-Allow-Methods", "POST, OPTIONS");
+    check_header(&reply, "Access-Control-Allow-Headers", "Content-Type, X-Request-Id, X-Deadline-Ms");
+    check_header(&reply, "Access-Control-Max-Age", "86400");
+    check_header(&reply, "Allow", "POST, OPTIONS");
+    reply_done(&reply);
+    client_send(&served, &(struct call){.method = "OPTIONS", .path = "/models"}, &reply);
+    ck_assert_int_eq(reply.status, 204);
+    check_header(&reply, "Access-Control-Allow-Methods", "GET, HEAD, OPTIONS");
+    reply_done(&reply);
+}
+END_TEST
+
+/* Errors carry it too: a page could not read them otherwise. */
+START_TEST(allowed_origin) {
+    struct reply reply;
+    client_post(&served, "/translate", "{}", 400, &reply);
+    check_header(&reply, "Access-Control-Allow-Origin", "*");
+    check_header(&reply, "Access-Control-Expose-Headers", "X-Request-Id, Retry-After");
+    reply_done(&reply);
+}
+END_TEST
+
+START_TEST(kept_connection) {
+    CURL *connection = connection_open();
+    for (int i = 0; i < 20; i++) {
+        struct reply reply;
+        client_send(&served, &(struct call){.path = "/translate", .json = i % 2 ? "{'text': 'x'}" : "{", .connection = connection}, &reply);
+        ck_assert_int_eq(reply.status, i % 2 ? 200 : 400);
+        reply_done(&reply);
+        long opened;
+        curl_easy_getinfo(connection, CURLINFO_NUM_CONNECTS, &opened);
+        ck_assert_int_eq(opened, i == 0);
+    }
+    curl_easy_cleanup(connection);
+}
+END_TEST
+
+/* ---- with other options ---- */
+
+START_TEST(cors_option) {
+    struct daemon daemon;
+    struct reply reply;
+    char value[HEADER_BYTES];
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--cors", "https://example.org"));
+    client_send(&daemon, &(struct call){.path = "/health"}, &reply);
+    check_header(&reply, "Access-Control-Allow-Origin", "https://example.org");
+    reply_done(&reply);
+    daemon_stop(&daemon);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--cors", ""));
+    client_send(&daemon, &(struct call){.path = "/health"}, &reply);
+    ck_assert(!reply_header(&reply, "Access-Control-Allow-Origin", value));
+    reply_done(&reply);
+    daemon_stop(&daemon);
+}
+END_TEST
+
+START_TEST(log_never_holds_text) {
+    struct daemon daemon;
+    struct reply reply;
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--log-level", "debug"));
+    client_post(&daemon, "/translate", "{'text': 'Zanzibar secrets'}", 200, &reply);
+    reply_done(&reply);
+    client_post(&daemon, "/translate", "{'text': 'Zanzibar secrets', 'beam_size': 'x'}", 400, &reply);
+    reply_done(&reply);
+    for (struct patience patience = {0}; !daemon_logged(&daemon, "status=400");)
+        patience_wait(&patience, "the request's log line");
+    ck_assert(!daemon_logged(&daemon, "Zanzibar"));
+    daemon_stop(&daemon);
+}
+END_TEST
+
+/* ---- while loading: the model's config.json is a pipe, into which nothing has been written yet ---- */
+
+static void write_waiting_model(char *folder, char *pipe_path, size_t bytes) {
+    static const char *const files[] = {"model.safetensors", "source.spm", "target.spm"};
+    char path[128], target[512], here[256];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_ptr_nonnull(getcwd(here, sizeof here));
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        snprintf(target, sizeof target, "%s/" MODEL "/%s", here, files[i]);
+        ck_assert_int_eq(symlink(target, path), 0);
+    }
+    snprintf(pipe_path, bytes, "%s/config.json", folder);
+    ck_assert_int_eq(mkfifo(pipe_path, 0600), 0);
+}
+
+static void remove_waiting_model(const char *folder) {
+    static const char *const files[] = {"model.safetensors", "source.spm", "target.spm", "config.json"};
+    char path[128];
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+static void let_load(const char *pipe_path) {
+    FILE *in = fopen(MODEL "/config.json", "r"), *out = fopen(pipe_path, "w");
+    ck_assert(in && out);
+    for (int c; (c = getc(in)) != EOF;)
+        putc(c, out);
+    fclose(in);
+    fclose(out);
+}
+
+static void check_loading(const struct daemon *daemon, const struct call *call) {
+    struct reply reply;
+    char seconds[HEADER_BYTES];
+    client_send(daemon, call, &reply);
+    ck_assert_int_eq(reply.status, 503);
+    ck_assert_str_eq(text_at(reply.json, "error"), "the models are being loaded");
+    ck_assert_str_eq(text_at(reply.json, "code"), "unavailable");
+    ck_assert(reply_header(&reply, "Retry-After", seconds));
+    ck_assert_int_ge(atoi(seconds), 1);
+    reply_done(&reply);
+}
+
+START_TEST(loading) {
+    char folder[] = "/tmp/alignd-http-XXXXXX", pipe_path[64];
+    struct daemon daemon;
+    struct reply reply;
+    write_waiting_model(folder, pipe_path, sizeof pipe_path);
+    daemon_launch(&daemon, ARGUMENTS("--model", folder));
+    client_send(&daemon, &(struct call){.path = "/health"}, &reply);
+    ck_assert_int_eq(reply.status, 200);
+    reply_done(&reply);
+    check_loading(&daemon, &(struct call){.path = "/ready"});
+    check_loading(&daemon, &(struct call){.path = "/translate", .json = "{'text': 'x'}"});
+    check_loading(&daemon, &(struct call){.path = "/attention", .json = "{'text': 'x'}"});
+    check_loading(&daemon, &(struct call){.path = "/models"});
+    ck_assert_double_eq(metric(&daemon, "alignd_rejected_total{reason=\"loading\"}"), 2);
+    let_load(pipe_path);
+    daemon_await_ready(&daemon);
+    client_post(&daemon, "/translate", "{'text': 'x'}", 200, &reply);
+    reply_done(&reply);
+    daemon_stop(&daemon);
+    remove_waiting_model(folder);
+}
+END_TEST
+
+Suite *operations_suite(void) {
+    Suite *suite = suite_create("operations");
+    TCase *plain = tcase_create("plain"), *options = tcase_create("options");
+    tcase_add_checked_fixture(plain, setup, teardown);
+    tcase_set_timeout(plain, TEST_TIMEOUT_S);
+    tcase_add_test(plain, health_and_ready);
+    tcase_add_test(plain, models);
+    tcase_add_test(plain, metrics_count);
+    tcase_add_test(plain, metrics_are_well_formed);
+    tcase_add_test(plain, metrics_of_models_and_build);
+    tcase_add_test(plain, request_ids);
+    tcase_add_test(plain, unusable_request_ids);
+    tcase_add_test(plain, head);
+    tcase_add_test(plain, preflight);
+    tcase_add_test(plain, allowed_origin);
+    tcase_add_test(plain, kept_connection);
+    suite_add_tcase(suite, plain);
+    tcase_set_timeout(options, TEST_TIMEOUT_S);
+    tcase_add_test(options, cors_option);
+    tcase_add_test(options, log_never_holds_text);
+    tcase_add_test(options, loading);
+    suite_add_tcase(suite, options);
+    return suite;
+}
