@@ -72,10 +72,8 @@ struct translator *translator_open(const char *folder, struct error *err) {
     }
     matrix_single_threaded();
     translator->kernels = kernels_choose();
-    struct error cause = {0};
-    if (load(translator, folder, &cause) == 0)
+    if (load(translator, folder, err) == 0)
         return translator;
-    error_set(err, cause.code, "%s: %s", folder, cause.message);
     translator_free(translator);
     return NULL;
 }

@@ -13,6 +13,7 @@
 #include "error.h"
 #include "search.h"
 #include "segmenter.h"
+#include "text.h"
 #include "tokenizer.h"
 #include <stdatomic.h>
 #include <stdbool.h>

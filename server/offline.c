@@ -3,7 +3,6 @@
 #include "server/offline.h"
 #include "server/clock.h"
 #include "server/render.h"
-#include "server/utf8.h"
 #include "server/worker.h"
 #include <assert.h>
 #include <errno.h>
@@ -133,7 +132,7 @@ static int read_text(FILE *file, size_t number, char **text, size_t *length, str
     if (bytes > 0 && (*text)[bytes - 1] == '\n')
         (*text)[--bytes] = '\0';
     *length = (size_t)bytes;
-    return utf8_valid(*text, *length) ? 1 : error_set(err, ERROR_INPUT, "line %zu is not valid UTF-8", number);
+    return text_valid_utf8(*text, *length) ? 1 : error_set(err, ERROR_INPUT, "line %zu is not valid UTF-8", number);
 }
 
 static int read_texts(struct stream *stream, struct line *line, struct error *err) {
@@ -246,7 +245,7 @@ static int print_line(struct stream *stream, struct line *line, struct error *er
         if (sentence->error.code != ERROR_NONE)
             return error_set(err, sentence->error.code, "line %zu: %s", stream->written + 1, sentence->error.message);
         stream->sentences++;
-        stream->target_tokens += sentence->hypotheses[0].length;
+        stream->target_tokens += sentence->hypotheses[0].length + sentence->hypotheses[0].ended;
     }
     if (stream->mode->print(line, stream->out, err) != 0)
         return -1;

@@ -1,33 +1,5 @@
 #include "server/utf8.h"
-
-/* Bytes of the character that starts here, or 0 if it is not well-formed. The ranges are Table 3-7 of the Unicode Standard. */
-static size_t character_bytes(const unsigned char *text, size_t length) {
-    unsigned char lead = text[0];
-    if (lead < 0x80)
-        return 1;
-    size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-    if (lead < 0xC2 || lead > 0xF4 || bytes > length)
-        return 0;
-    unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-    unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-    if (text[1] < low || text[1] > high)
-        return 0;
-    for (size_t i = 2; i < bytes; i++) {
-        if ((text[i] & 0xC0) != 0x80)
-            return 0;
-    }
-    return bytes;
-}
-
-bool utf8_valid(const char *text, size_t length) {
-    for (size_t i = 0; i < length;) {
-        size_t bytes = character_bytes((const unsigned char *)text + i, length - i);
-        if (bytes == 0)
-            return false;
-        i += bytes;
-    }
-    return true;
-}
+#include <stdbool.h>
 
 static bool continues(char byte) {
     return ((unsigned char)byte & 0xC0) == 0x80;

@@ -1,12 +1,9 @@
-/* What the server needs to know about UTF-8. */
+/* Counting and cutting UTF-8 that is known to be valid (text_valid_utf8). */
 #ifndef ALIGND_UTF8_H
 #define ALIGND_UTF8_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
-/* True if the bytes are well-formed UTF-8 (no surrogates, no overlong forms, nothing past U+10FFFF). */
-bool utf8_valid(const char *text, size_t length);
 /* Characters (code points) of valid UTF-8. */
 size_t utf8_count(const char *text, size_t length);
 /* The longest prefix of at most max_bytes that ends on a character boundary. */

@@ -1,13 +1,11 @@
 /* What operators and browsers see: health, readiness, models, metrics, request ids, CORS, HEAD and OPTIONS. */
 #include "tests/http/client.h"
+#include "tests/http/folder.h"
 #include "tests/http/suites.h"
 #include <ctype.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static struct daemon served;
 
@@ -119,8 +117,6 @@ START_TEST(metrics_are_well_formed) {
         last = bucket && !strstr(line, "+Inf") ? number : 0;
     }
     reply_done(&reply);
-    static const char *const names[] = {"alignd_process_start_time_seconds", "process_start_time_seconds"};
-    (void)names;
 }
 END_TEST
 
@@ -286,40 +282,7 @@ START_TEST(log_never_holds_text) {
 }
 END_TEST
 
-/* ---- while loading: the model's config.json is a pipe, into which nothing has been written yet ---- */
-
-static void write_waiting_model(char *folder, char *pipe_path, size_t bytes) {
-    static const char *const files[] = {"model.safetensors", "source.spm", "target.spm"};
-    char path[128], target[512], here[256];
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    ck_assert_ptr_nonnull(getcwd(here, sizeof here));
-    for (size_t i = 0; i < 3; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
-        snprintf(target, sizeof target, "%s/" MODEL "/%s", here, files[i]);
-        ck_assert_int_eq(symlink(target, path), 0);
-    }
-    snprintf(pipe_path, bytes, "%s/config.json", folder);
-    ck_assert_int_eq(mkfifo(pipe_path, 0600), 0);
-}
-
-static void remove_waiting_model(const char *folder) {
-    static const char *const files[] = {"model.safetensors", "source.spm", "target.spm", "config.json"};
-    char path[128];
-    for (size_t i = 0; i < 4; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
-        unlink(path);
-    }
-    rmdir(folder);
-}
-
-static void let_load(const char *pipe_path) {
-    FILE *in = fopen(MODEL "/config.json", "r"), *out = fopen(pipe_path, "w");
-    ck_assert(in && out);
-    for (int c; (c = getc(in)) != EOF;)
-        putc(c, out);
-    fclose(in);
-    fclose(out);
-}
+/* ---- while loading ---- */
 
 static void check_loading(const struct daemon *daemon, const struct call *call) {
     struct reply reply;
@@ -334,10 +297,10 @@ static void check_loading(const struct daemon *daemon, const struct call *call) 
 }
 
 START_TEST(loading) {
-    char folder[] = "/tmp/alignd-http-XXXXXX", pipe_path[64];
+    char folder[] = FOLDER_TEMPLATE;
     struct daemon daemon;
     struct reply reply;
-    write_waiting_model(folder, pipe_path, sizeof pipe_path);
+    folder_make_waiting(folder);
     daemon_launch(&daemon, ARGUMENTS("--model", folder));
     client_send(&daemon, &(struct call){.path = "/health"}, &reply);
     ck_assert_int_eq(reply.status, 200);
@@ -347,12 +310,12 @@ START_TEST(loading) {
     check_loading(&daemon, &(struct call){.path = "/attention", .json = "{'text': 'x'}"});
     check_loading(&daemon, &(struct call){.path = "/models"});
     ck_assert_double_eq(metric(&daemon, "alignd_rejected_total{reason=\"loading\"}"), 2);
-    let_load(pipe_path);
+    folder_release(folder);
     daemon_await_ready(&daemon);
     client_post(&daemon, "/translate", "{'text': 'x'}", 200, &reply);
     reply_done(&reply);
     daemon_stop(&daemon);
-    remove_waiting_model(folder);
+    folder_remove(folder);
 }
 END_TEST
 

@@ -1,14 +1,13 @@
 /* POST /translate: the shape of the answer, and what each option does to it. */
 #include "tests/http/client.h"
+#include "tests/http/folder.h"
 #include "tests/http/suites.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define TEXT "A boy plays in the snow."
-#define BOTH_WAYS "/tmp/alignd-http-XXXXXX"
 
 static const double tolerance = 1e-4; /* numbers are written with six digits */
 
@@ -366,37 +365,6 @@ END_TEST
 
 /* ---- several models ---- */
 
-/* A copy of the model folder for the other direction: the weights do not care. */
-static void write_reverse_model(char *folder) {
-    char path[128], target[512], here[256];
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    ck_assert_ptr_nonnull(getcwd(here, sizeof here));
-    static const char *const files[] = {"model.safetensors", "source.spm", "target.spm"};
-    for (size_t i = 0; i < 3; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
-        snprintf(target, sizeof target, "%s/" MODEL "/%s", here, files[i]);
-        ck_assert_int_eq(symlink(target, path), 0);
-    }
-    json_t *config = json_load_file(MODEL "/config.json", 0, NULL);
-    ck_assert_ptr_nonnull(config);
-    json_object_set_new(config, "name", json_string("reverse"));
-    json_object_set_new(config, "source", json_string("fr"));
-    json_object_set_new(config, "target", json_string("en"));
-    snprintf(path, sizeof path, "%s/config.json", folder);
-    ck_assert_int_eq(json_dump_file(config, path, 0), 0);
-    json_decref(config);
-}
-
-static void remove_model(const char *folder) {
-    static const char *const files[] = {"model.safetensors", "source.spm", "target.spm", "config.json"};
-    char path[128];
-    for (size_t i = 0; i < 4; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
-        unlink(path);
-    }
-    rmdir(folder);
-}
-
 /* Which model answers, by name and by languages. */
 START_TEST(models_are_chosen) {
     static const struct {
@@ -411,9 +379,9 @@ START_TEST(models_are_chosen) {
         {", 'source': 'en', 'target': 'fr'", "luong-general-gru"}, /* the first of two */
         {", 'model': 'conditional-additive-lstm', 'source': 'en'", "conditional-additive-lstm"},
     };
-    char folder[] = BOTH_WAYS, json[128];
+    char folder[] = FOLDER_TEMPLATE, json[128];
     struct daemon daemon;
-    write_reverse_model(folder);
+    folder_make(folder, "reverse", "fr", "en");
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--model", folder, "--model", "tests/golden/conditional-additive-lstm"));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct reply reply;
@@ -424,7 +392,7 @@ START_TEST(models_are_chosen) {
         reply_done(&reply);
     }
     daemon_stop(&daemon);
-    remove_model(folder);
+    folder_remove(folder);
 }
 END_TEST
 

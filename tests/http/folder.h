@@ -1,0 +1,14 @@
+/* Model folders made for one test: links to the files of MODEL, with a config.json of their own. */
+#ifndef ALIGND_TESTS_HTTP_FOLDER_H
+#define ALIGND_TESTS_HTTP_FOLDER_H
+
+#define FOLDER_TEMPLATE "/tmp/alignd-http-XXXXXX"
+
+/* folder: FOLDER_TEMPLATE in, the path out. The model has another name and other languages: the weights do not care. */
+void folder_make(char *folder, const char *name, const char *source, const char *target);
+/* The model's config.json is a pipe: who loads it waits until folder_release has written to it. */
+void folder_make_waiting(char *folder);
+void folder_release(const char *folder);
+void folder_remove(const char *folder);
+
+#endif

@@ -1,0 +1,190 @@
+/* SIGTERM: what was accepted is answered, what comes after is refused, and the exit status tells whether that worked. */
+#include "tests/http/client.h"
+#include "tests/http/folder.h"
+#include "tests/http/suites.h"
+#include "tests/http/work.h"
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void await_log(const struct daemon *daemon, const char *text) {
+    for (struct patience patience = {0}; !daemon_logged(daemon, text);)
+        patience_wait(&patience, text);
+}
+
+/* A load that is still there when the signal comes. */
+static void signal_under_load(int signal_number) {
+    enum { CLIENTS = 40, TEXTS = 4 };
+    struct daemon daemon;
+    struct reply replies[CLIENTS];
+    char *body = work_body(TEXTS, 8, 200);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "2", "--deadline-ms", "60000", "--grace-ms", "60000"));
+    struct flight *flight = flight_open(&daemon);
+    for (size_t i = 0; i < CLIENTS; i++)
+        flight_send(flight, &(struct call){.path = "/translate", .json = body}, &replies[i]);
+    metric_await(&daemon, "alignd_requests_in_flight", CLIENTS + 1, flight);
+    ck_assert_int_eq(kill(daemon.pid, signal_number), 0);
+    flight_land(flight);
+    for (size_t i = 0; i < CLIENTS; i++) {
+        char *closing = strstr(replies[i].headers ? replies[i].headers : "", "Connection: close");
+        ck_assert_int_eq(replies[i].status, 200);
+        ck_assert_uint_eq(json_array_size(json_at(replies[i].json, "translations")), TEXTS);
+        ck_assert(closing || !daemon_logged(&daemon, "event=stopped"));
+        reply_done(&replies[i]);
+    }
+    flight_close(flight);
+    free(body);
+    daemon_end(&daemon);
+}
+
+START_TEST(terminated_under_load) {
+    signal_under_load(SIGTERM);
+}
+END_TEST
+
+START_TEST(interrupted_under_load) {
+    signal_under_load(SIGINT);
+}
+END_TEST
+
+START_TEST(terminated_when_idle) {
+    struct daemon daemon;
+    struct reply reply;
+    CURL *connection = connection_open(); /* open, with nothing on its way */
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL));
+    client_send(&daemon, &(struct call){.path = "/health", .connection = connection}, &reply);
+    ck_assert_int_eq(reply.status, 200);
+    reply_done(&reply);
+    daemon_stop(&daemon);
+    client_send(&daemon, &(struct call){.path = "/health"}, &reply);
+    ck_assert_int_eq(reply.status, 0);
+    reply_done(&reply);
+    curl_easy_cleanup(connection);
+}
+END_TEST
+
+/* Connections that are open stay so while draining: each is told once more, and then closed. */
+START_TEST(refused_while_draining) {
+    static const struct call calls[] = {{.path = "/ready"},
+                                        {.path = "/translate", .json = "{'text': 'x'}"},
+                                        {.path = "/attention", .json = "{'text': 'x'}"},
+                                        {.path = "/health"}};
+    enum { CALLS = sizeof calls / sizeof *calls };
+    CURL *connections[CALLS];
+    struct daemon daemon;
+    struct reply slow, reply;
+    char *body = work_body(64, 32, 1000);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--deadline-ms", "60000", "--grace-ms", "60000"));
+    struct flight *flight = flight_open(&daemon);
+    flight_send(flight, &(struct call){.path = "/translate", .json = body}, &slow);
+    metric_await(&daemon, "alignd_rows_live", 64, flight);
+    for (size_t i = 0; i < CALLS; i++) {
+        connections[i] = connection_open();
+        client_send(&daemon, &(struct call){.path = "/ready", .connection = connections[i]}, &reply);
+        ck_assert_int_eq(reply.status, 200);
+        reply_done(&reply);
+    }
+    ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
+    /* the listening socket closes after the state has changed */
+    for (struct patience patience = {0};;) {
+        client_send(&daemon, &(struct call){.path = "/ready"}, &reply);
+        long status = reply.status;
+        reply_done(&reply);
+        if (status == 0)
+            break;
+        patience_wait(&patience, "connections to be refused");
+    }
+    for (size_t i = 0; i < CALLS; i++) {
+        char value[HEADER_BYTES];
+        struct call call = calls[i];
+        bool health = strcmp(call.path, "/health") == 0;
+        call.connection = connections[i];
+        client_send(&daemon, &call, &reply);
+        ck_assert_int_eq(reply.status, health ? 200 : 503);
+        ck_assert(reply_header(&reply, "Connection", value));
+        ck_assert_str_eq(value, "close");
+        if (!health) {
+            ck_assert_str_eq(text_at(reply.json, "error"), "the server is shutting down");
+            ck_assert_str_eq(text_at(reply.json, "code"), "unavailable");
+            ck_assert(reply_header(&reply, "Retry-After", value));
+            ck_assert_int_ge(atoi(value), 1);
+        }
+        reply_done(&reply);
+        curl_easy_cleanup(connections[i]);
+    }
+    flight_close(flight); /* the client of the slow one leaves, so that nothing is left to be done */
+    reply_done(&slow);
+    free(body);
+    daemon_end(&daemon);
+}
+END_TEST
+
+START_TEST(second_signal_quits_at_once) {
+    struct daemon daemon;
+    struct reply reply;
+    char *body = work_body(64, 32, 1000);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--deadline-ms", "60000", "--grace-ms", "60000"));
+    struct flight *flight = flight_open(&daemon);
+    flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
+    metric_await(&daemon, "alignd_rows_live", 64, flight);
+    ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
+    await_log(&daemon, "event=draining");
+    ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
+    ck_assert_int_eq(daemon_wait(&daemon), 1);
+    ck_assert(!daemon_logged(&daemon, "event=stopped"));
+    flight_land(flight);
+    ck_assert_int_eq(reply.status, 0); /* cut off: nobody waited for it */
+    flight_close(flight);
+    reply_done(&reply);
+    free(body);
+}
+END_TEST
+
+/* What takes longer than the grace time is refused, not cut off; the exit status tells. */
+START_TEST(grace_time_ends) {
+    struct daemon daemon;
+    struct reply reply;
+    char *body = work_body(64, 32, 1000);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--deadline-ms", "60000", "--grace-ms", "50"));
+    struct flight *flight = flight_open(&daemon);
+    flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
+    metric_await(&daemon, "alignd_rows_live", 64, flight);
+    ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
+    flight_land(flight);
+    ck_assert_int_eq(reply.status, 503);
+    ck_assert_str_eq(text_at(reply.json, "code"), "unavailable");
+    ck_assert_int_eq(daemon_wait(&daemon), 1);
+    ck_assert(daemon_logged(&daemon, "event=stopped clean=false"));
+    flight_close(flight);
+    reply_done(&reply);
+    free(body);
+}
+END_TEST
+
+/* The signal is not lost while the models are being loaded. */
+START_TEST(terminated_while_loading) {
+    char folder[] = FOLDER_TEMPLATE;
+    struct daemon daemon;
+    folder_make_waiting(folder);
+    daemon_launch(&daemon, ARGUMENTS("--model", folder));
+    ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
+    folder_release(folder);
+    daemon_end(&daemon);
+    folder_remove(folder);
+}
+END_TEST
+
+Suite *drain_suite(void) {
+    Suite *suite = suite_create("drain");
+    TCase *tcase = tcase_create("drain");
+    tcase_set_timeout(tcase, TEST_TIMEOUT_S);
+    tcase_add_test(tcase, terminated_under_load);
+    tcase_add_test(tcase, interrupted_under_load);
+    tcase_add_test(tcase, terminated_when_idle);
+    tcase_add_test(tcase, refused_while_draining);
+    tcase_add_test(tcase, second_signal_quits_at_once);
+    tcase_add_test(tcase, grace_time_ends);
+    tcase_add_test(tcase, terminated_while_loading);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -1,0 +1,226 @@
+/* What no decent client sends: the daemon refuses it or closes the connection, and goes on serving. */
+#include "tests/http/client.h"
+#include "tests/http/suites.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct daemon served;
+
+static void setup(void) {
+    daemon_start(&served, ARGUMENTS("--model", MODEL));
+}
+
+static void check_serving(void) {
+    struct reply reply;
+    client_post(&served, "/translate", "{'text': 'A boy plays.'}", 200, &reply);
+    reply_done(&reply);
+}
+
+static void teardown(void) {
+    check_serving();
+    daemon_stop(&served);
+}
+
+/* The status of a raw reply; 0: nothing came, or not HTTP. */
+static int raw_status(const char *bytes, size_t length, bool half_close) {
+    char *text = raw_send(&served, bytes, length, half_close);
+    int status = 0;
+    if (sscanf(text, "HTTP/1.%*d %d", &status) != 1)
+        status = 0;
+    free(text);
+    return status;
+}
+
+/* A small generator: the same bytes in every run. */
+static unsigned next_random(unsigned *state) {
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+START_TEST(truncated_bodies) {
+    static const char whole[] = "POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 21\r\n\r\n{\"text\": \"A boy plays.\"";
+    for (size_t length = 0; length < sizeof whole - 2; length++) {
+        int status = raw_status(whole, length, true);
+        ck_assert_msg(status == 0 || (status >= 400 && status < 500), "%zu bytes: %d", length, status);
+    }
+    metric_await(&served, "alignd_requests_in_flight", 1, NULL); /* nothing is left behind */
+}
+END_TEST
+
+START_TEST(chunks_cut_short) {
+    static const char *const requests[] = {
+        "POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n15\r\n{\"text\":",
+        "POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n",
+        "POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n{}\r\n",
+    };
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        int status = raw_status(requests[i], strlen(requests[i]), true);
+        ck_assert_msg(status == 0 || (status >= 400 && status < 500), "%s: %d", requests[i], status);
+    }
+    metric_await(&served, "alignd_requests_in_flight", 1, NULL);
+}
+END_TEST
+
+START_TEST(malformed_requests) {
+    static const char *const requests[] = {
+        "\r\n\r\n\r\n",
+        "GET\r\n\r\n",
+        "GET /health\r\n\r\n",
+        "GET /health HTTP/9.9\r\nConnection: close\r\n\r\n",
+        "GET /health HTTP/1.1\r\nConnection: close\r\n\r\n",
+        "POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\nConnection: close\r\n\r\n",
+        "POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\nConnection: close\r\n\r\n",
+        "POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\nConnection: close\r\n\r\n",
+        "GET /hea\x01lth HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        "GET http://[ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        "GET /health HTTP/1.1\r\nno colon\r\nConnection: close\r\n\r\n",
+        "\x16\x03\x01\x02\x01\x01\xfc\x03\x03", /* how TLS begins */
+    };
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        raw_status(requests[i], strlen(requests[i]), true); /* any answer will do, and none */
+        check_serving();
+    }
+}
+END_TEST
+
+START_TEST(random_bytes) {
+    unsigned state = 1;
+    char bytes[2048];
+    for (int i = 0; i < 100; i++) {
+        size_t length = next_random(&state) % sizeof bytes;
+        for (size_t j = 0; j < length; j++)
+            bytes[j] = (char)next_random(&state);
+        raw_status(bytes, length, true);
+    }
+}
+END_TEST
+
+/* A valid body with bytes changed, dropped or doubled: an answer every time, and never 500. */
+START_TEST(changed_bodies) {
+    static const char valid[] = "{\"text\": [\"A boy plays. \\u00e9\\ud83d\\ude00\", \"naïve\"], \"beam_size\": 3, \"n_best\": 2, \"include\": "
+                                "[\"tokens\", \"attention\", \"words\", \"offsets\"], \"max_length\": 20}";
+    unsigned state = 2;
+    CURL *connection = connection_open();
+    for (int i = 0; i < 500; i++) {
+        char body[sizeof valid + 1];
+        size_t at = next_random(&state) % (sizeof valid - 1), length = sizeof valid - 1;
+        memcpy(body, valid, sizeof valid);
+        if (i % 3 == 0) {
+            body[at] = (char)next_random(&state);
+        } else if (i % 3 == 1) {
+            memmove(body + at, body + at + 1, length - at);
+            length--;
+        } else {
+            memmove(body + at + 1, body + at, length - at);
+            length++;
+        }
+        struct reply reply;
+        client_send(&served, &(struct call){.path = "/translate", .body = body, .length = length, .connection = connection}, &reply);
+        ck_assert_msg(reply.status == 200 || reply.status == 400 || reply.status == 415, "%ld for %.*s", reply.status, (int)length, body);
+        ck_assert_ptr_nonnull(reply.json);
+        reply_done(&reply);
+    }
+    curl_easy_cleanup(connection);
+}
+END_TEST
+
+/* So many of the byte, between a beginning and an end. */
+static void send_bomb(const char *head, char byte, size_t count, const char *tail) {
+    size_t head_length = strlen(head), tail_length = strlen(tail), length = head_length + count + tail_length;
+    char *body = malloc(length);
+    ck_assert_ptr_nonnull(body);
+    memcpy(body, head, head_length);
+    memset(body + head_length, byte, count);
+    memcpy(body + head_length + count, tail, tail_length);
+    struct reply reply;
+    client_send(&served, &(struct call){.path = "/translate", .body = body, .length = length}, &reply);
+    ck_assert_int_eq(reply.status, 400);
+    ck_assert_str_eq(text_at(reply.json, "code"), "invalid_request");
+    reply_done(&reply);
+    free(body);
+}
+
+START_TEST(deep_json) {
+    static const size_t depths[] = {100, 2000, 2100, 1000000};
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++)
+        send_bomb("{\"text\": ", '[', depths[i], "");
+    send_bomb("{\"text\": 1", '1', 1000000, "}");
+    send_bomb("{\"", 'x', 1000000, "\": 1}"); /* the name of an unknown field is quoted in the message, within reason */
+    send_bomb("{\"text\": \"x\", \"model\": \"", 'm', 1000000, "\"}");
+    char *body = malloc(1000000), *end = body + sprintf(body, "{\"text\": \"x\"");
+    for (int i = 0; i < 70000; i++)
+        end += sprintf(end, ",\"k%d\":1", i);
+    strcpy(end, "}");
+    struct reply reply;
+    client_send(&served, &(struct call){.path = "/translate", .body = body}, &reply);
+    ck_assert_int_eq(reply.status, 400);
+    reply_done(&reply);
+    free(body);
+}
+END_TEST
+
+/* A message that quotes a client is cut between characters. */
+START_TEST(quoted_in_part) {
+    for (size_t shift = 0; shift < 4; shift++) {
+        char body[512];
+        char *end = body + sprintf(body, "{\"text\": \"x\", \"model\": \"%.*s", (int)shift, "xxxx");
+        for (int i = 0; i < 40; i++)
+            end += sprintf(end, "😀");
+        strcpy(end, "\"}");
+        struct reply reply;
+        client_send(&served, &(struct call){.path = "/translate", .body = body}, &reply);
+        ck_assert_int_eq(reply.status, 400);
+        ck_assert_str_eq(text_at(reply.json, "field"), "model");
+        reply_done(&reply);
+    }
+}
+END_TEST
+
+START_TEST(huge_headers) {
+    static const size_t sizes[] = {5000, 40000, 1000000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char *request = malloc(sizes[i] + 256);
+        ck_assert_ptr_nonnull(request);
+        size_t length = (size_t)sprintf(request, "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Filler: ");
+        memset(request + length, 'x', sizes[i]);
+        length += sizes[i];
+        length += (size_t)sprintf(request + length, "\r\n\r\n");
+        int status = raw_status(request, length, false);
+        ck_assert_msg(status == 0 || status == 200 || (status >= 400 && status < 500), "%zu: %d", sizes[i], status);
+        free(request);
+        check_serving();
+    }
+}
+END_TEST
+
+/* Two requests in one packet are answered in order. */
+START_TEST(pipelined) {
+    static const char two[] = "POST /translate HTTP/1.1\r\nHost: x\r\nX-Request-Id: one\r\nContent-Length: 12\r\n\r\n{\"text\":\"x\"}"
+                              "GET /health HTTP/1.1\r\nHost: x\r\nX-Request-Id: two\r\nConnection: close\r\n\r\n";
+    char *text = raw_send(&served, two, sizeof two - 1, false);
+    const char *one = strstr(text, "X-Request-Id: one"), *other = strstr(text, "X-Request-Id: two");
+    ck_assert_ptr_nonnull(one);
+    ck_assert_ptr_nonnull(other);
+    ck_assert(one < other);
+    free(text);
+}
+END_TEST
+
+Suite *hostile_suite(void) {
+    Suite *suite = suite_create("hostile");
+    TCase *tcase = tcase_create("hostile");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, TEST_TIMEOUT_S);
+    tcase_add_test(tcase, truncated_bodies);
+    tcase_add_test(tcase, chunks_cut_short);
+    tcase_add_test(tcase, malformed_requests);
+    tcase_add_test(tcase, random_bytes);
+    tcase_add_test(tcase, changed_bodies);
+    tcase_add_test(tcase, deep_json);
+    tcase_add_test(tcase, quoted_in_part);
+    tcase_add_test(tcase, huge_headers);
+    tcase_add_test(tcase, pipelined);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
