@@ -1,4 +1,4 @@
-#include "arena.h"
+#include "model/arena.h"
 #include <assert.h>
 #include <stdalign.h>
 #include <stdint.h>

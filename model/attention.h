@@ -3,9 +3,9 @@
 #ifndef ALIGND_ATTENTION_H
 #define ALIGND_ATTENTION_H
 
-#include "config.h"
-#include "matrix.h"
-#include "weights.h"
+#include "model/config.h"
+#include "model/matrix.h"
+#include "model/weights.h"
 
 /* What a decoder looks at, made once per sentence: annotations h [T, D] and keys [T, A]. Owned by the sentence's arena. */
 struct memory {

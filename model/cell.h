@@ -2,8 +2,8 @@
 #ifndef ALIGND_CELL_H
 #define ALIGND_CELL_H
 
-#include "matrix.h"
-#include "weights.h"
+#include "model/matrix.h"
+#include "model/weights.h"
 
 /* gates: blocks of H in the products with the input and the state. states: vectors of H kept from step to step, h first.
  * step: one row: x, u [gates * H] hold W x + b and U h + b; state [states * H] is updated. */

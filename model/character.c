@@ -1,4 +1,4 @@
-#include "character.h"
+#include "model/character.h"
 #include <unicode/uchar.h>
 
 static bool is_continuation(char byte) {
@@ -46,4 +46,11 @@ int32_t character_previous(const char *text, size_t *end) {
 
 bool character_is_space(int32_t character) {
     return character >= 0 && u_isUWhiteSpace(character);
+}
+
+bool characters_valid(const char *text, size_t length) {
+    for (size_t next = 0; next < length;)
+        if (character_next(text, length, &next) < 0)
+            return false;
+    return true;
 }

@@ -15,4 +15,7 @@ int32_t character_previous(const char *text, size_t *end);
 /* Unicode's White_Space; false for -1. */
 bool character_is_space(int32_t character);
 
+/* Well-formed UTF-8: no overlong forms, no surrogates, nothing past U+10FFFF. */
+bool characters_valid(const char *text, size_t length);
+
 #endif

@@ -3,7 +3,7 @@
 #ifndef ALIGND_CONFIG_H
 #define ALIGND_CONFIG_H
 
-#include "error.h"
+#include "model/error.h"
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -3,11 +3,11 @@
 #ifndef ALIGND_DECODER_H
 #define ALIGND_DECODER_H
 
-#include "arena.h"
-#include "attention.h"
-#include "cell.h"
-#include "config.h"
-#include "encoder.h"
+#include "model/arena.h"
+#include "model/attention.h"
+#include "model/cell.h"
+#include "model/config.h"
+#include "model/encoder.h"
 
 enum { DECODER_FIRST = -1 }; /* the token before the first */
 

@@ -2,9 +2,9 @@
 #ifndef ALIGND_ENCODER_H
 #define ALIGND_ENCODER_H
 
-#include "arena.h"
-#include "cell.h"
-#include "config.h"
+#include "model/arena.h"
+#include "model/cell.h"
+#include "model/config.h"
 
 struct encoder {
     size_t vocabulary, embedding_size, hidden, layers, directions;

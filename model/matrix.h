@@ -5,8 +5,8 @@
 #ifndef ALIGND_MATRIX_H
 #define ALIGND_MATRIX_H
 
-#include "error.h"
-#include "kernels.h"
+#include "model/error.h"
+#include "model/kernels.h"
 #include <stddef.h>
 
 /* y = W x + b. Immutable after linear_init: thread-safe. */

@@ -2,13 +2,13 @@
 #ifndef ALIGND_MODEL_H
 #define ALIGND_MODEL_H
 
-#include "config.h"
-#include "decoder.h"
-#include "encoder.h"
-#include "output.h"
-#include "segmenter.h"
-#include "tokenizer.h"
-#include "weights.h"
+#include "model/config.h"
+#include "model/decoder.h"
+#include "model/encoder.h"
+#include "model/output.h"
+#include "model/segmenter.h"
+#include "model/tokenizer.h"
+#include "model/weights.h"
 
 struct translator {
     struct model_config config;

@@ -2,10 +2,10 @@
 #ifndef ALIGND_OUTPUT_H
 #define ALIGND_OUTPUT_H
 
-#include "config.h"
-#include "matrix.h"
-#include "search.h"
-#include "weights.h"
+#include "model/config.h"
+#include "model/matrix.h"
+#include "model/search.h"
+#include "model/weights.h"
 
 struct output {
     struct linear linear; /* [V, O]; tied: the weight is the target embedding */

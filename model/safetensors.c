@@ -1,5 +1,5 @@
-#include "safetensors.h"
-#include "arena.h"
+#include "model/safetensors.h"
+#include "model/arena.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>

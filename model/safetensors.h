@@ -6,7 +6,7 @@
 #ifndef ALIGND_SAFETENSORS_H
 #define ALIGND_SAFETENSORS_H
 
-#include "error.h"
+#include "model/error.h"
 #include <stddef.h>
 
 enum dtype { DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_I8 };
@@ -16,9 +16,9 @@ enum { TENSOR_MAX_DIMS = 8 };
 struct tensor {
     const char *name; /* owned by the container */
     enum dtype dtype;
-    size_t dims;                  /* 0 for a scalar */
+    size_t dims; /* 0 for a scalar */
     size_t shape[TENSOR_MAX_DIMS];
-    const unsigned char *data;    /* may be misaligned */
+    const unsigned char *data; /* may be misaligned */
     size_t bytes;
 };
 

@@ -6,8 +6,8 @@
 #ifndef ALIGND_SEARCH_H
 #define ALIGND_SEARCH_H
 
-#include "arena.h"
-#include "error.h"
+#include "model/arena.h"
+#include "model/error.h"
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
-#include "segmenter.h"
-#include "character.h"
+#include "model/segmenter.h"
+#include "model/character.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef ALIGND_SEGMENTER_H
 #define ALIGND_SEGMENTER_H
 
-#include "arena.h"
-#include "error.h"
+#include "model/arena.h"
+#include "model/error.h"
 #include <stddef.h>
 
 struct segmenter;

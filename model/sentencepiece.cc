@@ -1,8 +1,8 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow" /* arena_mark is a struct and a function: C keeps their names apart */
 extern "C" {
-#include "sentencepiece.h"
-#include "spm_file.h"
+#include "model/sentencepiece.h"
+#include "model/spm_file.h"
 }
 #pragma GCC diagnostic pop
 #include <cmath>

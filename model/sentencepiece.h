@@ -3,9 +3,9 @@
 #ifndef ALIGND_SENTENCEPIECE_H
 #define ALIGND_SENTENCEPIECE_H
 
-#include "arena.h"
-#include "error.h"
-#include "tokenizer.h"
+#include "model/arena.h"
+#include "model/error.h"
+#include "model/tokenizer.h"
 #include <stddef.h>
 
 /* Reads and checks the file. NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */

@@ -7,7 +7,7 @@
  * The library walks the trie and the strings without bounds: a damaged file would make it read wild memory, perhaps only when a
  * certain character comes. It also takes a file that was cut between two fields, with other normalisation; normalizer_spec comes
  * last. */
-#include "spm_file.h"
+#include "model/spm_file.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #ifndef ALIGND_SPM_FILE_H
 #define ALIGND_SPM_FILE_H
 
-#include "error.h"
+#include "model/error.h"
 #include <stddef.h>
 
 /* Reads the whole file into malloc'd bytes, owned by the caller. -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */

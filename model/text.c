@@ -1,19 +1,12 @@
-#include "text.h"
-#include "character.h"
-#include "translator.h"
+#include "model/text.h"
+#include "model/character.h"
+#include "model/translator.h"
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
 #include <unicode/uchar.h>
 
 enum { SCRATCH_BLOCK_BYTES = 1 << 16 };
-
-bool text_valid_utf8(const char *text, size_t length) {
-    for (size_t next = 0; next < length;)
-        if (character_next(text, length, &next) < 0)
-            return false;
-    return true;
-}
 
 static bool has_space(const char *text, size_t begin, size_t end) {
     while (begin < end)

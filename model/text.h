@@ -3,15 +3,11 @@
 #ifndef ALIGND_TEXT_H
 #define ALIGND_TEXT_H
 
-#include "arena.h"
-#include "error.h"
-#include "segmenter.h"
-#include "tokenizer.h"
-#include <stdbool.h>
+#include "model/arena.h"
+#include "model/error.h"
+#include "model/segmenter.h"
+#include "model/tokenizer.h"
 #include <stddef.h>
-
-/* Well-formed UTF-8: no overlong forms, no surrogates, nothing past U+10FFFF. */
-bool text_valid_utf8(const char *text, size_t length);
 
 /* Cuts text[sentence] into pieces of at most max_tokens (>= 1) tokens each, counted as each piece is tokenized on its own. A
  * piece ends, by preference, after the last clause mark that fits, at the last white space that fits, or between any two tokens.

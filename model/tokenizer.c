@@ -1,7 +1,7 @@
-#include "tokenizer.h"
-#include "segmenter.h"
-#include "sentencepiece.h"
-#include "text.h"
+#include "model/tokenizer.h"
+#include "model/character.h"
+#include "model/segmenter.h"
+#include "model/sentencepiece.h"
 #include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static int check_pieces(const struct tokenizer *tokenizer, const char *path, str
     size_t size = tokenizer_size(tokenizer);
     for (size_t id = 0; id < size; id++) {
         const char *piece = tokenizer_piece(tokenizer, (int)id);
-        if (!text_valid_utf8(piece, strlen(piece)))
+        if (!characters_valid(piece, strlen(piece)))
             return error_set(err, ERROR_FORMAT, "%s: piece %zu is not valid UTF-8", path, id);
     }
     return 0;

@@ -3,8 +3,8 @@
 #ifndef ALIGND_TOKENIZER_H
 #define ALIGND_TOKENIZER_H
 
-#include "arena.h"
-#include "error.h"
+#include "model/arena.h"
+#include "model/error.h"
 #include <stddef.h>
 
 struct tokenizer;

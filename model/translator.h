@@ -9,12 +9,12 @@
 #ifndef ALIGND_TRANSLATOR_H
 #define ALIGND_TRANSLATOR_H
 
-#include "arena.h"
-#include "error.h"
-#include "search.h"
-#include "segmenter.h"
-#include "text.h"
-#include "tokenizer.h"
+#include "model/arena.h"
+#include "model/character.h"
+#include "model/error.h"
+#include "model/search.h"
+#include "model/segmenter.h"
+#include "model/tokenizer.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-#include "weights.h"
-#include "arena.h"
-#include "safetensors.h"
+#include "model/weights.h"
+#include "model/arena.h"
+#include "model/safetensors.h"
 #include <math.h>
 #include <stdalign.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #ifndef ALIGND_WEIGHTS_H
 #define ALIGND_WEIGHTS_H
 
-#include "error.h"
+#include "model/error.h"
 #include <stddef.h>
 
 struct weights;

@@ -45,7 +45,7 @@ void api_reply_json(struct reply *reply, unsigned status, json_t *root) {
 
 /* A message that quotes a client and was cut within a character could not be written as JSON. */
 static void mend(char *message) {
-    if (text_valid_utf8(message, strlen(message)))
+    if (characters_valid(message, strlen(message)))
         return;
     for (char *c = message; *c; c++) {
         if ((unsigned char)*c >= 0x80)

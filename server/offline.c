@@ -132,7 +132,7 @@ static int read_text(FILE *file, size_t number, char **text, size_t *length, str
     if (bytes > 0 && (*text)[bytes - 1] == '\n')
         (*text)[--bytes] = '\0';
     *length = (size_t)bytes;
-    return text_valid_utf8(*text, *length) ? 1 : error_set(err, ERROR_INPUT, "line %zu is not valid UTF-8", number);
+    return characters_valid(*text, *length) ? 1 : error_set(err, ERROR_INPUT, "line %zu is not valid UTF-8", number);
 }
 
 static int read_texts(struct stream *stream, struct line *line, struct error *err) {

@@ -1,4 +1,4 @@
-/* Counting and cutting UTF-8 that is known to be valid (text_valid_utf8). */
+/* Counting and cutting UTF-8 that is known to be valid (characters_valid). */
 #ifndef ALIGND_UTF8_H
 #define ALIGND_UTF8_H
 

@@ -13,8 +13,8 @@ enum { MAX_HEADERS = 4, HEADER_BYTES = 256 };
 struct call {
     const char *method; /* NULL: POST if there is a body, GET otherwise */
     const char *path;
-    const char *json;                 /* the body, with ' in place of " */
-    const char *body;                 /* or the body as it is, [length] bytes; length 0: NUL-terminated */
+    const char *json; /* the body, with ' in place of " */
+    const char *body; /* or the body as it is, [length] bytes; length 0: NUL-terminated */
     size_t length;
     const char *headers[MAX_HEADERS]; /* "Name: value", up to the first NULL. Without one, a body is sent as curl -d would */
     CURL *connection;                 /* from connection_open; NULL: a connection of its own */

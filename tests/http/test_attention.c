@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT "Ça va, naïve 😀 friend? No."
+#define TEXT     "Ça va, naïve 😀 friend? No."
 #define ONE_TEXT "Ça va, naïve 😀 friend?"
 
 enum { VOCABULARY = 200 };
@@ -17,7 +17,7 @@ static struct daemon served;
 
 static void setup(void) {
     daemon_start(&served, ARGUMENTS("--model", MODEL, "--model", "tests/golden/conditional-additive-gru", "--model",
-                                     "tests/golden/luong-no-eos", "--workers", "2"));
+                                    "tests/golden/luong-no-eos", "--workers", "2"));
 }
 
 static void teardown(void) {
@@ -69,8 +69,8 @@ static void each_sentence(const char *fields, void (*check)(const json_t *senten
 }
 
 START_TEST(shape) {
-    static const char *const keys[] = {"source_text", "text",          "source_tokens", "tokens",    "score",
-                                       "log_prob",    "finish_reason", "attention",     "alignment", "offsets", "entropy"};
+    static const char *const keys[] = {"source_text",   "text",      "source_tokens", "tokens",  "score",  "log_prob",
+                                       "finish_reason", "attention", "alignment",     "offsets", "entropy"};
     struct reply reply;
     attend("{'text': '" TEXT "'}", &reply);
     ck_assert_uint_eq(json_object_size(reply.json), 4);
@@ -90,7 +90,8 @@ END_TEST
 /* Row i is target token i, </s> last; column j source token j. */
 static void check_matrix(const json_t *sentence, const json_t *answer) {
     (void)answer;
-    const json_t *rows = json_at(sentence, "attention"), *tokens = json_at(sentence, "tokens"), *entropy = json_at(sentence, "entropy");
+    const json_t *rows = json_at(sentence, "attention"), *tokens = json_at(sentence, "tokens"),
+                 *entropy = json_at(sentence, "entropy");
     size_t count = json_array_size(tokens);
     ck_assert_uint_eq(json_array_size(rows), count);
     ck_assert_uint_eq(json_array_size(entropy), count);
@@ -116,7 +117,8 @@ END_TEST
 /* The argmax of each row in Pharaoh order, </s> on either side left out. */
 static void check_alignment(const json_t *sentence, const json_t *answer) {
     (void)answer;
-    const json_t *pairs = json_at(sentence, "alignment"), *rows = json_at(sentence, "attention"), *tokens = json_at(sentence, "tokens");
+    const json_t *pairs = json_at(sentence, "alignment"), *rows = json_at(sentence, "attention"),
+                 *tokens = json_at(sentence, "tokens");
     size_t next = 0;
     for (size_t i = 0; i < json_array_size(tokens); i++) {
         size_t j = argmax(json_array_get(rows, i));
@@ -299,7 +301,8 @@ END_TEST
 
 START_TEST(target_is_scored) {
     struct reply reply;
-    attend("{'text': '" ONE_TEXT "', 'target': 'Où est la gare ?', 'include': ['tokens', 'log_probs', 'attention', 'eos']}", &reply);
+    attend("{'text': '" ONE_TEXT "', 'target': 'Où est la gare ?', 'include': ['tokens', 'log_probs', 'attention', 'eos']}",
+           &reply);
     const json_t *sentence = json_at(reply.json, "results.0.sentences.0");
     size_t count = json_array_size(json_at(sentence, "tokens"));
     ck_assert_str_eq(text_at(sentence, "text"), "Où est la gare ?");
@@ -365,8 +368,9 @@ static void check_same_numbers(const json_t *a, const json_t *b) {
 
 /* Scores the translation as a target. False where it is tokenized differently from how it was made. */
 static bool check_round_trip(const json_t *sentence, const char *model) {
-    json_t *question = json_pack("{s:s, s:s, s:s, s:[s, s, s, s, s]}", "model", model, "text", text_at(sentence, "source_text"), "target",
-                                 text_at(sentence, "text"), "include", "tokens", "log_probs", "attention", "entropy", "eos");
+    json_t *question =
+        json_pack("{s:s, s:s, s:s, s:[s, s, s, s, s]}", "model", model, "text", text_at(sentence, "source_text"), "target",
+                  text_at(sentence, "text"), "include", "tokens", "log_probs", "attention", "entropy", "eos");
     char *body = json_dumps(question, 0);
     struct reply reply;
     client_send(&served, &(struct call){.path = "/attention", .body = body}, &reply);
@@ -388,15 +392,17 @@ static bool check_round_trip(const json_t *sentence, const char *model) {
 /* The attention of the model's own translation is that of the same text given as the target. */
 START_TEST(own_translation_as_target) {
     static const char *const models[] = {"luong-general-gru", "conditional-additive-gru", "luong-no-eos"};
-    static const char *const texts[] = {"A boy plays in the snow.", "The dog runs.", "Where is it?", "Yes.", "x", "Two men eat here", "We see"};
+    static const char *const texts[] = {"A boy plays in the snow.", "The dog runs.", "Where is it?", "Yes.", "x",
+                                        "Two men eat here",         "We see"};
     size_t same = 0;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         for (size_t j = 0; j < sizeof texts / sizeof *texts; j++) {
             char json[256];
             struct reply reply;
-            snprintf(json, sizeof json,
-                     "{'model': '%s', 'text': '%s', 'n_best': 5, 'include': ['tokens', 'log_probs', 'attention', 'entropy', 'eos']}",
-                     models[i], texts[j]);
+            snprintf(
+                json, sizeof json,
+                "{'model': '%s', 'text': '%s', 'n_best': 5, 'include': ['tokens', 'log_probs', 'attention', 'entropy', 'eos']}",
+                models[i], texts[j]);
             attend(json, &reply);
             const json_t *list = json_at(reply.json, "results.0.sentences.0.hypotheses");
             for (size_t k = 0; k < json_array_size(list); k++) {
@@ -414,7 +420,8 @@ START_TEST(equals_translate) {
     struct reply attention, translation;
     attend("{'text': '" TEXT "'}", &attention);
     client_post(&served, "/translate",
-                "{'text': '" TEXT "', 'include': ['tokens', 'attention', 'alignment', 'offsets', 'entropy', 'eos']}", 200, &translation);
+                "{'text': '" TEXT "', 'include': ['tokens', 'attention', 'alignment', 'offsets', 'entropy', 'eos']}", 200,
+                &translation);
     ck_assert(json_equal(json_at(attention.json, "results"), json_at(translation.json, "translations")));
     reply_done(&attention);
     reply_done(&translation);

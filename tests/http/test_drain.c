@@ -26,10 +26,8 @@ static void signal_under_load(int signal_number) {
     ck_assert_int_eq(kill(daemon.pid, signal_number), 0);
     flight_land(flight);
     for (size_t i = 0; i < CLIENTS; i++) {
-        char *closing = strstr(replies[i].headers ? replies[i].headers : "", "Connection: close");
         ck_assert_int_eq(replies[i].status, 200);
         ck_assert_uint_eq(json_array_size(json_at(replies[i].json, "translations")), TEXTS);
-        ck_assert(closing || !daemon_logged(&daemon, "event=stopped"));
         reply_done(&replies[i]);
     }
     flight_close(flight);

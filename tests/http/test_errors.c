@@ -91,7 +91,8 @@ START_TEST(not_an_object) {
     for (size_t i = 0; i < COUNT(refusals); i++) {
         struct reply reply;
         client_send(&served,
-                    &(struct call){.path = "/translate", .json = refusals[i].json, .headers = {"Content-Type: application/json"}}, &reply);
+                    &(struct call){.path = "/translate", .json = refusals[i].json, .headers = {"Content-Type: application/json"}},
+                    &reply);
         check_error(&reply, 400, "invalid_request", NULL, refusals[i].message);
         reply_done(&reply);
     }
@@ -133,7 +134,8 @@ START_TEST(numbers) {
         {"{'text': 'x', 'beam_size': 33}", "beam_size", "beam_size must be between 1 and 32, got 33"},
         {"{'text': 'x', 'beam_size': 99}", "beam_size", "beam_size must be between 1 and 32, got 99"},
         {"{'text': 'x', 'beam_size': -1}", "beam_size", "beam_size must be between 1 and 32, got -1"},
-        {"{'text': 'x', 'beam_size': 9223372036854775807}", "beam_size", "beam_size must be between 1 and 32, got 9223372036854775807"},
+        {"{'text': 'x', 'beam_size': 9223372036854775807}", "beam_size",
+         "beam_size must be between 1 and 32, got 9223372036854775807"},
         {"{'text': 'x', 'beam_size': 2.0}", "beam_size", "beam_size must be an integer, got a number"},
         {"{'text': 'x', 'beam_size': '2'}", "beam_size", "beam_size must be an integer, got a string"},
         {"{'text': 'x', 'beam_size': null}", "beam_size", "beam_size must be an integer, got null"},
@@ -204,7 +206,8 @@ START_TEST(targets) {
         {"{'text': 'x', 'target': null}", "target", "target must be a string or an array of strings, got null"},
         {"{'text': 'x', 'target': ['y']}", "target", "target must be a string if text is one*"},
         {"{'text': ['x'], 'target': 'y'}", "target", "target must be a string if text is one*"},
-        {"{'text': ['x', 'y'], 'target': ['z']}", "target", "target must be a string if text is one, or an array as long as text (2), got 1"},
+        {"{'text': ['x', 'y'], 'target': ['z']}", "target",
+         "target must be a string if text is one, or an array as long as text (2), got 1"},
         {"{'text': ['x'], 'target': [null]}", "target", "target must be a string or an array of strings, got null at index 0"},
         {"{'text': ['x'], 'target': []}", "target", "target must hold between 1 and 64 strings, got 0"},
         {"{'text': 'x', 'target': 'y', 'n_best': 2}", "n_best", "n_best must be 1 where target is given, got 2"},
@@ -216,12 +219,13 @@ START_TEST(targets) {
 END_TEST
 
 START_TEST(deadlines) {
-    static const char *const values[] = {"X-Deadline-Ms: 0", "X-Deadline-Ms: -1", "X-Deadline-Ms: x", "X-Deadline-Ms: 1.5",
-                                         "X-Deadline-Ms: 10 ms", "X-Deadline-Ms;"};
+    static const char *const values[] = {"X-Deadline-Ms: 0",   "X-Deadline-Ms: -1",    "X-Deadline-Ms: x",
+                                         "X-Deadline-Ms: 1.5", "X-Deadline-Ms: 10 ms", "X-Deadline-Ms;"};
     for (size_t i = 0; i < COUNT(values); i++) {
         struct reply reply;
         client_send(&served, &(struct call){.path = "/translate", .json = "{'text': 'x'}", .headers = {values[i]}}, &reply);
-        check_error(&reply, 400, "invalid_request", "X-Deadline-Ms", "X-Deadline-Ms must be a whole number of milliseconds, at least 1");
+        check_error(&reply, 400, "invalid_request", "X-Deadline-Ms",
+                    "X-Deadline-Ms must be a whole number of milliseconds, at least 1");
         reply_done(&reply);
     }
 }
@@ -230,7 +234,8 @@ END_TEST
 /* ---- not about fields ---- */
 
 START_TEST(unknown_paths) {
-    static const char *const paths[] = {"/nothing", "/translate/", "/Translate", "//translate", "/health/x", "/%00", "/translate%2f"};
+    static const char *const paths[] = {"/nothing",  "/translate/", "/Translate",   "//translate",
+                                        "/health/x", "/%00",        "/translate%2f"};
     for (size_t i = 0; i < COUNT(paths); i++) {
         struct reply reply;
         client_send(&served, &(struct call){.path = paths[i], .json = "{'text': 'x'}"}, &reply);
@@ -247,11 +252,11 @@ START_TEST(wrong_methods) {
     static const struct {
         const char *method, *path, *allow;
     } rows[] = {
-        {"GET", "/translate", "POST, OPTIONS"},        {"PUT", "/translate", "POST, OPTIONS"},
-        {"DELETE", "/attention", "POST, OPTIONS"},     {"PATCH", "/attention", "POST, OPTIONS"},
-        {"OPTIONSX", "/attention", "POST, OPTIONS"},   {"post", "/translate", "POST, OPTIONS"},
-        {"POST", "/health", "GET, HEAD, OPTIONS"},     {"PUT", "/ready", "GET, HEAD, OPTIONS"},
-        {"POST", "/models", "GET, HEAD, OPTIONS"},     {"DELETE", "/metrics", "GET, HEAD, OPTIONS"},
+        {"GET", "/translate", "POST, OPTIONS"},         {"PUT", "/translate", "POST, OPTIONS"},
+        {"DELETE", "/attention", "POST, OPTIONS"},      {"PATCH", "/attention", "POST, OPTIONS"},
+        {"OPTIONSX", "/attention", "POST, OPTIONS"},    {"post", "/translate", "POST, OPTIONS"},
+        {"POST", "/health", "GET, HEAD, OPTIONS"},      {"PUT", "/ready", "GET, HEAD, OPTIONS"},
+        {"POST", "/models", "GET, HEAD, OPTIONS"},      {"DELETE", "/metrics", "GET, HEAD, OPTIONS"},
         {"PROPFIND", "/metrics", "GET, HEAD, OPTIONS"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -296,8 +301,10 @@ START_TEST(long_bodies) {
         char *body = long_body(sizes[i]);
         for (int chunked = 0; chunked < 2; chunked++) {
             struct reply reply;
-            client_send(&served,
-                        &(struct call){.path = "/translate", .body = body, .headers = {chunked ? "Transfer-Encoding: chunked" : NULL}}, &reply);
+            client_send(
+                &served,
+                &(struct call){.path = "/translate", .body = body, .headers = {chunked ? "Transfer-Encoding: chunked" : NULL}},
+                &reply);
             check_error(&reply, 413, "too_large", NULL, "the body must have at most 20000 bytes");
             reply_done(&reply);
         }
@@ -331,12 +338,14 @@ START_TEST(long_texts) {
 }
 END_TEST
 
-#define LONG_SENTENCE                                                                                                                \
-    "a boy and a dog play in the snow, while the old man sleeps near the fire; nobody sees that the night has come and that the wind"
+#define LONG_SENTENCE                                                                                                              \
+    "a boy and a dog play in the snow, while the old man sleeps near the fire; nobody sees that the night has come and that the "  \
+    "wind"
 
 START_TEST(texts_longer_than_the_model_takes) {
     struct reply reply;
-    client_send(&served, &(struct call){.path = "/translate", .json = "{'text': '" LONG_SENTENCE "', 'split_sentences': false}"}, &reply);
+    client_send(&served, &(struct call){.path = "/translate", .json = "{'text': '" LONG_SENTENCE "', 'split_sentences': false}"},
+                &reply);
     check_error(&reply, 413, "too_large", "text", "the text has more than the 40 tokens that the model takes at once");
     reply_done(&reply);
     client_send(&served, &(struct call){.path = "/attention", .json = "{'text': '" LONG_SENTENCE "', 'target': 'x'}"}, &reply);

@@ -98,8 +98,9 @@ END_TEST
 
 /* A valid body with bytes changed, dropped or doubled: an answer every time, and never 500. */
 START_TEST(changed_bodies) {
-    static const char valid[] = "{\"text\": [\"A boy plays. \\u00e9\\ud83d\\ude00\", \"naïve\"], \"beam_size\": 3, \"n_best\": 2, \"include\": "
-                                "[\"tokens\", \"attention\", \"words\", \"offsets\"], \"max_length\": 20}";
+    static const char valid[] =
+        "{\"text\": [\"A boy plays. \\u00e9\\ud83d\\ude00\", \"naïve\"], \"beam_size\": 3, \"n_best\": 2, \"include\": "
+        "[\"tokens\", \"attention\", \"words\", \"offsets\"], \"max_length\": 20}";
     unsigned state = 2;
     CURL *connection = connection_open();
     for (int i = 0; i < 500; i++) {
@@ -116,8 +117,10 @@ START_TEST(changed_bodies) {
             length++;
         }
         struct reply reply;
-        client_send(&served, &(struct call){.path = "/translate", .body = body, .length = length, .connection = connection}, &reply);
-        ck_assert_msg(reply.status == 200 || reply.status == 400 || reply.status == 415, "%ld for %.*s", reply.status, (int)length, body);
+        client_send(&served, &(struct call){.path = "/translate", .body = body, .length = length, .connection = connection},
+                    &reply);
+        ck_assert_msg(reply.status == 200 || reply.status == 400 || reply.status == 415, "%ld for %.*s", reply.status, (int)length,
+                      body);
         ck_assert_ptr_nonnull(reply.json);
         reply_done(&reply);
     }
@@ -196,8 +199,9 @@ END_TEST
 
 /* Two requests in one packet are answered in order. */
 START_TEST(pipelined) {
-    static const char two[] = "POST /translate HTTP/1.1\r\nHost: x\r\nX-Request-Id: one\r\nContent-Length: 12\r\n\r\n{\"text\":\"x\"}"
-                              "GET /health HTTP/1.1\r\nHost: x\r\nX-Request-Id: two\r\nConnection: close\r\n\r\n";
+    static const char two[] =
+        "POST /translate HTTP/1.1\r\nHost: x\r\nX-Request-Id: one\r\nContent-Length: 12\r\n\r\n{\"text\":\"x\"}"
+        "GET /health HTTP/1.1\r\nHost: x\r\nX-Request-Id: two\r\nConnection: close\r\n\r\n";
     char *text = raw_send(&served, two, sizeof two - 1, false);
     const char *one = strstr(text, "X-Request-Id: one"), *other = strstr(text, "X-Request-Id: two");
     ck_assert_ptr_nonnull(one);

@@ -24,11 +24,10 @@ enum { MIXED = 64 };
 /* Requests of all kinds: models, texts and options change with different periods. The caller frees the body. */
 static char *mixed_body(size_t i) {
     static const char *const models[] = {"luong-general-gru", "conditional-additive-lstm", "luong-feeding-lstm"};
-    static const char *const texts[] = {"'Yes.'",
-                                        "'A boy plays in the snow. Two dogs run after him, and nobody sees where they go.'",
-                                        "['Ça va, naïve 😀 friend?', '', 'The train is late.']",
-                                        "'Where is the train station? I do not know.'",
-                                        "['x', 'y', 'z', 'An old man sleeps near the fire while his wife reads the news.']"};
+    static const char *const texts[] = {
+        "'Yes.'", "'A boy plays in the snow. Two dogs run after him, and nobody sees where they go.'",
+        "['Ça va, naïve 😀 friend?', '', 'The train is late.']", "'Where is the train station? I do not know.'",
+        "['x', 'y', 'z', 'An old man sleeps near the fire while his wife reads the news.']"};
     static const char *const options[] = {"",
                                           ", 'strategy': 'greedy'",
                                           ", 'beam_size': 12, 'n_best': 3",
@@ -219,8 +218,10 @@ START_TEST(deadline_of_a_request) {
     reply_done(&reply);
     metric_await(&daemon, "alignd_rows_live", 0, NULL);
     ck_assert_double_eq(metric(&daemon, "alignd_cancelled_total{reason=\"deadline\"}"), 1);
-    client_send(&daemon,
-                &(struct call){.path = "/translate", .json = "{'text': 'x'}", .headers = {"X-Deadline-Ms: 99999999999999999999999"}}, &reply);
+    client_send(
+        &daemon,
+        &(struct call){.path = "/translate", .json = "{'text': 'x'}", .headers = {"X-Deadline-Ms: 99999999999999999999999"}},
+        &reply);
     ck_assert_int_eq(reply.status, 200); /* more than the daemon allows counts as what it allows */
     reply_done(&reply);
     free(body);

@@ -144,7 +144,8 @@ START_TEST(request_ids) {
     ck_assert_str_ne(a, b);
     reply_done(&first);
     reply_done(&second);
-    client_send(&served, &(struct call){.path = "/translate", .json = "{'text': 'x'}", .headers = {"X-Request-Id: my-id.42"}}, &first);
+    client_send(&served, &(struct call){.path = "/translate", .json = "{'text': 'x'}", .headers = {"X-Request-Id: my-id.42"}},
+                &first);
     check_header(&first, "X-Request-Id", "my-id.42");
     reply_done(&first);
     client_send(&served, &(struct call){.path = "/nothing", .headers = {"X-Request-Id: lost"}}, &first);
@@ -237,7 +238,8 @@ START_TEST(kept_connection) {
     CURL *connection = connection_open();
     for (int i = 0; i < 20; i++) {
         struct reply reply;
-        client_send(&served, &(struct call){.path = "/translate", .json = i % 2 ? "{'text': 'x'}" : "{", .connection = connection}, &reply);
+        client_send(&served, &(struct call){.path = "/translate", .json = i % 2 ? "{'text': 'x'}" : "{", .connection = connection},
+                    &reply);
         ck_assert_int_eq(reply.status, i % 2 ? 200 : 400);
         reply_done(&reply);
         long opened;

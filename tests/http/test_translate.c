@@ -126,7 +126,8 @@ START_TEST(white_space_between_sentences) {
     ck_assert_uint_eq(json_array_size(json_at(answer, "sentences")), 2);
     ck_assert_str_eq(text_at(answer, "sentences.0.source_text"), "A boy plays.");
     ck_assert_str_eq(text_at(answer, "sentences.1.source_text"), "The dog runs.");
-    snprintf(expected, sizeof expected, "  %s\n\n  %s \t", text_at(answer, "sentences.0.text"), text_at(answer, "sentences.1.text"));
+    snprintf(expected, sizeof expected, "  %s\n\n  %s \t", text_at(answer, "sentences.0.text"),
+             text_at(answer, "sentences.1.text"));
     ck_assert_str_eq(text_at(answer, "text"), expected);
     reply_done(&reply);
 }
@@ -134,8 +135,9 @@ END_TEST
 
 /* Forty tokens is what the tiny models take at once. */
 START_TEST(long_sentences_are_wrapped) {
-    static const char text[] = "a boy and a dog play in the snow, while the old man sleeps near the fire; nobody sees that the night "
-                               "has come and that the wind has turned to the north";
+    static const char text[] =
+        "a boy and a dog play in the snow, while the old man sleeps near the fire; nobody sees that the night "
+        "has come and that the wind has turned to the north";
     char json[512];
     struct reply reply;
     snprintf(json, sizeof json, "{'text': '%s'}", text);
@@ -174,8 +176,14 @@ START_TEST(includes) {
     static const struct {
         const char *name, *keys[2];
     } rows[] = {
-        {"tokens", {"source_tokens", "tokens"}}, {"log_probs", {"log_probs"}}, {"attention", {"attention"}}, {"alignment", {"alignment"}},
-        {"words", {"words"}},                    {"offsets", {"offsets"}},     {"entropy", {"entropy"}},     {"timing", {"timing"}},
+        {"tokens", {"source_tokens", "tokens"}},
+        {"log_probs", {"log_probs"}},
+        {"attention", {"attention"}},
+        {"alignment", {"alignment"}},
+        {"words", {"words"}},
+        {"offsets", {"offsets"}},
+        {"entropy", {"entropy"}},
+        {"timing", {"timing"}},
         {"eos", {NULL}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -195,14 +203,15 @@ END_TEST
 START_TEST(include_nothing_or_all) {
     struct reply reply;
     translate("{'text': '" TEXT "', 'include': []}", &reply);
-    check_keys(json_at(reply.json, "translations.0.sentences.0"), KEYS("source_text", "text", "score", "log_prob", "finish_reason"));
+    check_keys(json_at(reply.json, "translations.0.sentences.0"),
+               KEYS("source_text", "text", "score", "log_prob", "finish_reason"));
     reply_done(&reply);
     translate("{'text': '" TEXT "', 'include': ['tokens', 'log_probs', 'attention', 'alignment', 'words', 'offsets', 'entropy', "
               "'timing', 'eos']}",
               &reply);
     check_keys(json_at(reply.json, "translations.0.sentences.0"),
-               KEYS("source_text", "text", "score", "log_prob", "finish_reason", "source_tokens", "tokens", "log_probs", "attention",
-                    "alignment", "words", "offsets", "entropy", "timing"));
+               KEYS("source_text", "text", "score", "log_prob", "finish_reason", "source_tokens", "tokens", "log_probs",
+                    "attention", "alignment", "words", "offsets", "entropy", "timing"));
     reply_done(&reply);
 }
 END_TEST
@@ -220,7 +229,8 @@ START_TEST(eos_adds_one_row) {
     struct reply with, without;
     translate("{'text': '" TEXT "', 'include': ['tokens', 'log_probs', 'attention', 'entropy', 'offsets']}", &without);
     translate("{'text': '" TEXT "', 'include': ['tokens', 'log_probs', 'attention', 'entropy', 'offsets', 'eos']}", &with);
-    const json_t *longer = json_at(with.json, "translations.0.sentences.0"), *shorter = json_at(without.json, "translations.0.sentences.0");
+    const json_t *longer = json_at(with.json, "translations.0.sentences.0"),
+                 *shorter = json_at(without.json, "translations.0.sentences.0");
     size_t count = json_array_size(json_at(shorter, "tokens"));
     ck_assert_uint_gt(count, 0);
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
@@ -258,7 +268,8 @@ START_TEST(n_best) {
         const json_t *hypothesis = json_array_get(list, i);
         ck_assert_double_ge(number_at(json_array_get(list, i - 1), "score"), number_at(hypothesis, "score"));
         ck_assert(!json_equal(json_at(json_array_get(list, i - 1), "tokens"), json_at(hypothesis, "tokens")));
-        check_keys(hypothesis, KEYS("source_text", "text", "source_tokens", "tokens", "score", "log_prob", "finish_reason", "offsets"));
+        check_keys(hypothesis,
+                   KEYS("source_text", "text", "source_tokens", "tokens", "score", "log_prob", "finish_reason", "offsets"));
     }
     json_t *best = json_copy(json_at(reply.json, "translations.0.sentences.0"));
     json_object_del(best, "hypotheses");
@@ -316,9 +327,12 @@ END_TEST
 /* The ends of every range are in it. */
 START_TEST(ranges_include_their_ends) {
     static const char *const fields[] = {
-        "'beam_size': 1",       "'beam_size': 32",     "'n_best': 1",        "'beam_size': 32, 'n_best': 32",
-        "'length_penalty': 0",  "'length_penalty': 2", "'min_length': 0",    "'min_length': 1000, 'max_length': 1000, 'strategy': 'greedy'",
-        "'max_length': 1",      "'max_length': 1000",  "'length_penalty': 2.0",
+        "'beam_size': 1",        "'beam_size': 32",
+        "'n_best': 1",           "'beam_size': 32, 'n_best': 32",
+        "'length_penalty': 0",   "'length_penalty': 2",
+        "'min_length': 0",       "'min_length': 1000, 'max_length': 1000, 'strategy': 'greedy'",
+        "'max_length': 1",       "'max_length': 1000",
+        "'length_penalty': 2.0",
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         struct reply reply;
@@ -343,7 +357,8 @@ END_TEST
 
 START_TEST(content_types) {
     static const char *const types[] = {"Content-Type: application/json", "Content-Type: application/json; charset=utf-8",
-                                        "Content-Type: text/plain", "Content-Type: application/x-www-form-urlencoded", "Content-Type:"};
+                                        "Content-Type: text/plain", "Content-Type: application/x-www-form-urlencoded",
+                                        "Content-Type:"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         struct reply reply;
         client_send(&served, &(struct call){.path = "/translate", .json = " \r\n\t{'text': 'x'} ", .headers = {types[i]}}, &reply);

@@ -1,0 +1,310 @@
+/* `alignd translate` and `alignd attention`: lines in, lines out. */
+#include "tests/http/client.h"
+#include "tests/http/suites.h"
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LONG_LINE                                                                                                                  \
+    "a boy and a dog play in the snow, while the old man sleeps near the fire; nobody sees that the night has come and that the "  \
+    "wind"
+
+static const char *const lines[] = {
+    "A boy plays in the snow.",   "", "Ça va, naïve 😀 friend?", "   ", "One. Two.  Three.", "  The dog runs. ", "x", LONG_LINE, "",
+    "Where is the train station?"};
+enum { LINES = sizeof lines / sizeof *lines, REPEATS = 30 };
+
+/* All lines, end to end, so many times. The caller frees it. */
+static char *input_text(size_t repeats) {
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    ck_assert_ptr_nonnull(out);
+    for (size_t i = 0; i < repeats * LINES; i++)
+        fprintf(out, "%s\n", lines[i % LINES]);
+    ck_assert_int_eq(fclose(out), 0);
+    return text;
+}
+
+/* The same lines through the daemon. split: -1 leaves it to the daemon where the line is too long for one sentence. */
+static char *daemon_translation(const struct daemon *daemon, const char *line, bool split) {
+    json_t *question = json_pack("{s:s, s:b, s:[]}", "text", line, "split_sentences", (int)split, "include");
+    char *body = json_dumps(question, 0);
+    struct reply reply;
+    client_send(daemon, &(struct call){.path = "/translate", .body = body}, &reply);
+    ck_assert_msg(reply.status == 200, "%s: %s", body, reply.body);
+    char *text = strdup(text_at(reply.json, "translations.0.text"));
+    reply_done(&reply);
+    free(body);
+    json_decref(question);
+    return text;
+}
+
+/* Each line of the output must be the daemon's answer to the line of the input. A line that the model cannot take at once is wrapped. */
+static void check_translations(char *out, bool split) {
+    struct daemon daemon;
+    char *expected[LINES], *line = out;
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL));
+    for (size_t i = 0; i < LINES; i++)
+        expected[i] = daemon_translation(&daemon, lines[i], split || strcmp(lines[i], LONG_LINE) == 0);
+    for (size_t i = 0; i < REPEATS * LINES; i++) {
+        char *end = strchr(line, '\n');
+        ck_assert_msg(end != NULL, "the output ends after %zu lines", i);
+        *end = '\0';
+        ck_assert_str_eq(line, expected[i % LINES]);
+        line = end + 1;
+    }
+    ck_assert_str_eq(line, "");
+    for (size_t i = 0; i < LINES; i++)
+        free(expected[i]);
+    daemon_stop(&daemon);
+}
+
+START_TEST(translate_keeps_count_and_order) {
+    char *input = input_text(REPEATS);
+    struct outcome outcome;
+    program_run(ARGUMENTS("translate", "--model", MODEL, "--workers", "2", "--rows", "10"), input, &outcome);
+    ck_assert_msg(outcome.status == 0, "%s", outcome.err);
+    ck_assert_str_eq(outcome.err, "");
+    check_translations(outcome.out, false);
+    outcome_done(&outcome);
+    free(input);
+}
+END_TEST
+
+START_TEST(translate_splits_sentences) {
+    char *input = input_text(REPEATS);
+    struct outcome outcome;
+    program_run(ARGUMENTS("translate", "--model", MODEL, "--split-sentences", "--workers", "1"), input, &outcome);
+    ck_assert_msg(outcome.status == 0, "%s", outcome.err);
+    check_translations(outcome.out, true);
+    outcome_done(&outcome);
+    free(input);
+}
+END_TEST
+
+/* However many workers, the output is the same. */
+START_TEST(translate_options) {
+    static const char *const greedy[] = {"translate", "--model", MODEL, "--strategy", "greedy", "--workers", "1", NULL};
+    static const char *const beam[] = {"translate", "--model", MODEL, "--beam-size", "1", "--workers", "2", "--stats", NULL};
+    char *input = input_text(2);
+    struct outcome first, second;
+    program_run(greedy, input, &first);
+    program_run(beam, input, &second);
+    ck_assert_int_eq(first.status, 0);
+    ck_assert_int_eq(second.status, 0);
+    ck_assert_str_eq(first.out, second.out);
+    ck_assert_str_eq(first.err, "");
+    ck_assert_int_eq(strncmp(second.err, "sentences=", 10), 0);
+    ck_assert_ptr_nonnull(strstr(second.err, " tokens_per_second="));
+    outcome_done(&first);
+    outcome_done(&second);
+    free(input);
+}
+END_TEST
+
+START_TEST(translate_edges) {
+    struct outcome outcome;
+    program_run(ARGUMENTS("translate", "--model", MODEL), "", &outcome);
+    ck_assert_int_eq(outcome.status, 0);
+    ck_assert_str_eq(outcome.out, "");
+    outcome_done(&outcome);
+    program_run(ARGUMENTS("translate", "--model", MODEL), "\n\n", &outcome);
+    ck_assert_int_eq(outcome.status, 0);
+    ck_assert_str_eq(outcome.out, "\n\n");
+    outcome_done(&outcome);
+    struct outcome with, without; /* a last line without its line feed counts */
+    program_run(ARGUMENTS("translate", "--model", MODEL), "x\nA boy.\n", &with);
+    program_run(ARGUMENTS("translate", "--model", MODEL), "x\nA boy.", &without);
+    ck_assert_str_eq(with.out, without.out);
+    outcome_done(&with);
+    outcome_done(&without);
+}
+END_TEST
+
+START_TEST(translate_refuses_other_encodings) {
+    struct outcome outcome;
+    program_run(ARGUMENTS("translate", "--model", MODEL), "x\ncaf\xe9\nx\n", &outcome);
+    ck_assert_int_eq(outcome.status, 1);
+    ck_assert_str_eq(outcome.err, "alignd: line 2 is not valid UTF-8\n");
+    outcome_done(&outcome);
+}
+END_TEST
+
+/* ---- where the output goes ---- */
+
+/* Runs `alignd translate` with this as its stdout. Returns the exit status and what is on stderr, which the caller frees. */
+static int translate_to(int out, char **err) {
+    char *input = input_text(REPEATS);
+    int in = memory_file(input), log = memory_file("");
+    int status = program_wait(program_start(ARGUMENTS("translate", "--model", MODEL), in, out, log));
+    *err = read_from_start(log);
+    close(in);
+    close(log);
+    free(input);
+    return status;
+}
+
+START_TEST(broken_pipe) {
+    int ends[2];
+    char *err;
+    ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+    close(ends[0]);
+    ck_assert_int_eq(translate_to(ends[1], &err), 1);
+    ck_assert_str_eq(err, "alignd: cannot write: Broken pipe\n");
+    close(ends[1]);
+    free(err);
+}
+END_TEST
+
+START_TEST(full_disk) {
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    char *err;
+    ck_assert_int_ge(full, 0);
+    ck_assert_int_eq(translate_to(full, &err), 1);
+    ck_assert_str_eq(err, "alignd: cannot write: No space left on device\n");
+    close(full);
+    free(err);
+}
+END_TEST
+
+/* A line is answered before the next one has come: a program at the other end may wait for it. */
+START_TEST(lines_are_not_held_back) {
+    int in[2], out[2], log = memory_file("");
+    char answer[4096];
+    ck_assert_int_eq(pipe2(in, O_CLOEXEC), 0);
+    ck_assert_int_eq(pipe2(out, O_CLOEXEC), 0);
+    pid_t pid = program_start(ARGUMENTS("translate", "--model", MODEL), in[0], out[1], log);
+    close(in[0]);
+    close(out[1]);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(write(in[1], "A boy.\n", 7), 7);
+        ssize_t count = read(out[0], answer, sizeof answer);
+        ck_assert_int_gt(count, 0);
+        ck_assert_int_eq(answer[count - 1], '\n');
+    }
+    close(in[1]);
+    ck_assert_int_eq(program_wait(pid), 0);
+    close(out[0]);
+    close(log);
+}
+END_TEST
+
+/* ---- attention ---- */
+
+/* Runs `alignd attention` with this file of targets. */
+static void align(const char *source, const char *target, struct outcome *outcome) {
+    char path[64];
+    int file = memory_file(target);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), file);
+    program_run(ARGUMENTS("attention", "--model", MODEL, "--target", path), source, outcome);
+    close(file);
+}
+
+static size_t count_words(const char *line, size_t length) {
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++)
+        count += line[i] != ' ' && (i == 0 || line[i - 1] == ' ');
+    return count;
+}
+
+/* "j-i" for each target word i in order, j a source word. */
+static void check_pharaoh(const char *line, size_t length, size_t sources, size_t targets) {
+    const char *end = line + length;
+    for (size_t i = 0; i < targets; i++) {
+        size_t source, target;
+        int used;
+        ck_assert_int_eq(sscanf(line, "%zu-%zu%n", &source, &target, &used), 2);
+        ck_assert_uint_lt(source, sources);
+        ck_assert_uint_eq(target, i);
+        line += used;
+        line += i + 1 < targets && *line == ' ';
+    }
+    ck_assert_ptr_eq(line, end);
+}
+
+START_TEST(attention_lines) {
+    static const char source[] = "A boy plays in the snow.\n\nThe dog runs. It barks.\nx\n";
+    static const char target[] = "Un garçon joue dans la neige .\n\nLe chien court. Il aboie.\nUn mot de trop\n";
+    struct outcome outcome;
+    align(source, target, &outcome);
+    ck_assert_msg(outcome.status == 0, "%s", outcome.err);
+    const char *s = source, *t = target, *out = outcome.out;
+    for (int i = 0; i < 4; i++) {
+        size_t s_length = strcspn(s, "\n"), t_length = strcspn(t, "\n"), length = strcspn(out, "\n");
+        check_pharaoh(out, length, count_words(s, s_length), count_words(t, t_length));
+        s += s_length + 1;
+        t += t_length + 1;
+        out += length + 1;
+    }
+    ck_assert_str_eq(out, "");
+    outcome_done(&outcome);
+}
+END_TEST
+
+/* The lines agree with the word alignment of POST /attention. */
+START_TEST(attention_equals_the_daemon) {
+    struct daemon daemon;
+    struct reply reply;
+    struct outcome outcome;
+    char expected[256] = "", *end = expected;
+    align("A boy plays in the snow.\n", "Un garçon joue.\n", &outcome);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL));
+    client_post(&daemon, "/attention", "{'text': 'A boy plays in the snow.', 'target': 'Un garçon joue.', 'include': ['words']}",
+                200, &reply);
+    const json_t *pairs = json_at(reply.json, "results.0.sentences.0.words.alignment");
+    for (size_t i = 0; i < json_array_size(pairs); i++) {
+        const json_t *pair = json_array_get(pairs, i);
+        end += sprintf(end, "%s%lld-%lld", i == 0 ? "" : " ", (long long)json_integer_value(json_array_get(pair, 0)),
+                       (long long)json_integer_value(json_array_get(pair, 1)));
+    }
+    strcpy(end, "\n");
+    ck_assert_str_eq(outcome.out, expected);
+    reply_done(&reply);
+    outcome_done(&outcome);
+    daemon_stop(&daemon);
+}
+END_TEST
+
+START_TEST(attention_needs_as_many_lines) {
+    struct outcome outcome;
+    align("x\ny\n", "x\n", &outcome);
+    ck_assert_int_eq(outcome.status, 1);
+    ck_assert_ptr_nonnull(strstr(outcome.err, " has fewer lines than the source\n"));
+    outcome_done(&outcome);
+    align("x\n", "x\ny\n", &outcome);
+    ck_assert_int_eq(outcome.status, 1);
+    ck_assert_ptr_nonnull(strstr(outcome.err, " has more lines than the source\n"));
+    outcome_done(&outcome);
+    program_run(ARGUMENTS("attention", "--model", MODEL, "--target", "/nonexistent"), "x\n", &outcome);
+    ck_assert_int_eq(outcome.status, 1);
+    ck_assert_str_eq(outcome.err, "alignd: cannot open /nonexistent: No such file or directory\n");
+    outcome_done(&outcome);
+    align("x\n" LONG_LINE "\n", "x\ny\n", &outcome);
+    ck_assert_int_eq(outcome.status, 1);
+    ck_assert_str_eq(outcome.err, "alignd: line 2: the text has more than the 40 tokens that the model takes at once\n");
+    outcome_done(&outcome);
+}
+END_TEST
+
+Suite *batch_mode_suite(void) {
+    Suite *suite = suite_create("batch_mode");
+    TCase *tcase = tcase_create("batch_mode");
+    tcase_set_timeout(tcase, TEST_TIMEOUT_S);
+    tcase_add_test(tcase, translate_keeps_count_and_order);
+    tcase_add_test(tcase, translate_splits_sentences);
+    tcase_add_test(tcase, translate_options);
+    tcase_add_test(tcase, translate_edges);
+    tcase_add_test(tcase, translate_refuses_other_encodings);
+    tcase_add_test(tcase, broken_pipe);
+    tcase_add_test(tcase, full_disk);
+    tcase_add_test(tcase, lines_are_not_held_back);
+    tcase_add_test(tcase, attention_lines);
+    tcase_add_test(tcase, attention_equals_the_daemon);
+    tcase_add_test(tcase, attention_needs_as_many_lines);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
