@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ENCODE_TOKENS = 1024 }; /* encoded together at most: bounds scratch, and how long an admission holds up the other rows */
+/* ENCODE_TOKENS are encoded together at most: this bounds scratch, and how long an admission holds up the other rows. A step of many rows is
+ * done in groups of GROUP_ROWS at most: enough for the products' full speed, few enough that their logits stay in the cache until the
+ * searches have read them. */
+enum { ENCODE_TOKENS = 512, GROUP_ROWS = 64 };
+static_assert((int)SEARCH_MAX_ROWS <= (int)GROUP_ROWS, "a sentence must fit into a group");
 
 struct batch {
     const struct translator *translator;
@@ -16,22 +20,39 @@ struct batch {
     size_t live_count;
     struct sentence **failed; /* [max_rows] admissions to hand back */
     size_t failed_count;
-    float *states, *next;     /* [max_rows, S] */
-    float *readouts, *logits; /* [max_rows, O], [max_rows, V] */
-    int *tokens;              /* [max_rows]; these three and distributions are filled anew each step */
-    const struct memory **memories;
-    float **attention;
-    struct distribution *distributions;
+    float *states, *next; /* [max_rows, S] */
+    struct {              /* of one group in one step, [GROUP_ROWS] each */
+        int *tokens;
+        const struct memory **memories;
+        float **attention;
+        float *readouts, *logits; /* x O, x V */
+        struct distribution *distributions;
+    } group;
     struct arena arena; /* holds all of the above */
     struct arena scratch;
 };
 
-static void *allocate(struct batch *batch, size_t size) {
-    return arena_alloc(&batch->arena, batch->max_rows, size);
+static int allocate(struct batch *batch) {
+    const struct decoder *decoder = &batch->translator->decoder;
+    struct arena *arena = &batch->arena;
+    size_t rows = batch->max_rows;
+    batch->live = arena_alloc(arena, rows, sizeof(struct sentence *));
+    batch->failed = arena_alloc(arena, rows, sizeof(struct sentence *));
+    batch->states = arena_alloc(arena, rows, decoder->state_size * sizeof(float));
+    batch->next = arena_alloc(arena, rows, decoder->state_size * sizeof(float));
+    batch->group.tokens = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.tokens);
+    batch->group.memories = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.memories);
+    batch->group.attention = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.attention);
+    batch->group.readouts = arena_alloc(arena, GROUP_ROWS, decoder->readout_size * sizeof(float));
+    batch->group.logits = arena_alloc(arena, GROUP_ROWS, decoder->vocabulary * sizeof(float));
+    batch->group.distributions = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.distributions);
+    return batch->live && batch->failed && batch->states && batch->next && batch->group.tokens && batch->group.memories &&
+                   batch->group.attention && batch->group.readouts && batch->group.logits && batch->group.distributions
+               ? 0
+               : -1;
 }
 
 struct batch *batch_create(const struct translator *translator, size_t max_rows, struct error *err) {
-    const struct decoder *decoder = &translator->decoder;
     struct batch *batch = calloc(1, sizeof *batch);
     if (!batch) {
         error_memory(err);
@@ -41,18 +62,7 @@ struct batch *batch_create(const struct translator *translator, size_t max_rows,
     batch->max_rows = max_rows;
     arena_init(&batch->arena, 64 * 1024);
     arena_init(&batch->scratch, 1024 * 1024);
-    batch->live = allocate(batch, sizeof(struct sentence *));
-    batch->failed = allocate(batch, sizeof(struct sentence *));
-    batch->states = allocate(batch, decoder->state_size * sizeof(float));
-    batch->next = allocate(batch, decoder->state_size * sizeof(float));
-    batch->readouts = allocate(batch, decoder->readout_size * sizeof(float));
-    batch->logits = allocate(batch, decoder->vocabulary * sizeof(float));
-    batch->tokens = allocate(batch, sizeof *batch->tokens);
-    batch->memories = allocate(batch, sizeof *batch->memories);
-    batch->attention = allocate(batch, sizeof *batch->attention);
-    batch->distributions = allocate(batch, sizeof *batch->distributions);
-    if (batch->live && batch->failed && batch->states && batch->next && batch->readouts && batch->logits && batch->tokens &&
-        batch->memories && batch->attention && batch->distributions)
+    if (allocate(batch) == 0)
         return batch;
     error_memory(err);
     batch_free(batch);
@@ -159,36 +169,50 @@ void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t 
 
 /* ---- one step ---- */
 
-static int compute(struct batch *batch, struct error *err) {
-    for (size_t i = 0; i < batch->live_count; i++) {
+/* Sentences live [first, end) and their rows. */
+struct group {
+    size_t first, end, first_row, rows;
+};
+
+/* The group that begins at this sentence. */
+static struct group next_group(const struct batch *batch, size_t first) {
+    struct group group = {.first = first, .end = first, .first_row = batch->live[first]->first_row};
+    do
+        group.rows += batch->live[group.end++]->search.rows;
+    while (group.end < batch->live_count && group.rows + batch->live[group.end]->search.rows <= GROUP_ROWS);
+    return group;
+}
+
+static int compute(struct batch *batch, const struct group *group, struct error *err) {
+    const struct translator *t = batch->translator;
+    for (size_t i = group->first, row = 0; i < group->end; i++) {
         const struct sentence *sentence = batch->live[i];
-        for (size_t r = 0; r < sentence->search.rows; r++) {
-            size_t row = sentence->first_row + r;
-            batch->tokens[row] = sentence->search.step == 0 ? DECODER_FIRST : sentence->search.tokens[r];
-            batch->memories[row] = sentence->memory;
-            batch->attention[row] = sentence->search.attention[r];
+        for (size_t r = 0; r < sentence->search.rows; r++, row++) {
+            batch->group.tokens[row] = sentence->search.step == 0 ? DECODER_FIRST : sentence->search.tokens[r];
+            batch->group.memories[row] = sentence->memory;
+            batch->group.attention[row] = sentence->search.attention[r];
         }
     }
-    struct decoder_rows rows = {.rows = batch->rows,
-                                .tokens = batch->tokens,
-                                .memories = batch->memories,
-                                .states = batch->states,
-                                .attention = batch->attention,
-                                .readouts = batch->readouts};
-    if (decoder_step(&batch->translator->decoder, &rows, &batch->scratch, err) != 0)
+    struct decoder_rows rows = {.rows = group->rows,
+                                .tokens = batch->group.tokens,
+                                .memories = batch->group.memories,
+                                .states = batch->states + group->first_row * t->decoder.state_size,
+                                .attention = batch->group.attention,
+                                .readouts = batch->group.readouts};
+    if (decoder_step(&t->decoder, &rows, &batch->scratch, err) != 0)
         return -1;
-    output_run(&batch->translator->output, batch->readouts, batch->rows, batch->logits, batch->distributions);
+    output_run(&t->output, batch->group.readouts, group->rows, batch->group.logits, batch->group.distributions);
     return 0;
 }
 
-/* Advances one sentence; false: it leaves the batch. */
+/* Advances one sentence by its rows' distributions; false: it leaves the batch. */
 static bool advance(struct sentence *sentence, const struct distribution *distributions) {
     if (sentence->cancelled && atomic_load_explicit(sentence->cancelled, memory_order_relaxed)) {
         sentence->dropped = true;
         return false;
     }
     sentence->steps++;
-    if (search_advance(&sentence->search, distributions + sentence->first_row, &sentence->error) != 0)
+    if (search_advance(&sentence->search, distributions, &sentence->error) != 0)
         return false;
     if (sentence->search.rows > 0)
         return true;
@@ -206,6 +230,10 @@ static void gather(struct batch *batch, struct sentence *sentence, size_t at) {
     sentence->first_row = at;
 }
 
+struct survivors {
+    size_t sentences, rows;
+};
+
 static size_t hand_back_failed(struct batch *batch, struct sentence **done) {
     size_t count = batch->failed_count;
     memcpy(done, batch->failed, count * sizeof(struct sentence *));
@@ -213,27 +241,36 @@ static size_t hand_back_failed(struct batch *batch, struct sentence **done) {
     return count;
 }
 
-size_t batch_step(struct batch *batch, struct sentence **done) {
-    size_t done_count = hand_back_failed(batch, done), rows = 0, kept = 0;
-    if (batch->live_count == 0)
-        return done_count;
+/* One step of one group; its survivors follow the kept sentences and rows. */
+static void step_group(struct batch *batch, const struct group *group, struct survivors *kept, struct sentence **done,
+                       size_t *done_count) {
     struct error err = {0};
-    bool computed = compute(batch, &err) == 0;
-    for (size_t i = 0; i < batch->live_count; i++) {
+    bool computed = compute(batch, group, &err) == 0;
+    for (size_t i = group->first; i < group->end; i++) {
         struct sentence *sentence = batch->live[i];
         if (!computed)
             sentence->error = err;
-        if (computed && advance(sentence, batch->distributions)) {
-            gather(batch, sentence, rows);
-            rows += sentence->search.rows;
-            batch->live[kept++] = sentence;
+        if (computed && advance(sentence, batch->group.distributions + (sentence->first_row - group->first_row))) {
+            gather(batch, sentence, kept->rows);
+            kept->rows += sentence->search.rows;
+            batch->live[kept->sentences++] = sentence;
         } else {
             batch->reserved -= sentence_max_rows(sentence);
-            done[done_count++] = sentence;
+            done[(*done_count)++] = sentence;
         }
     }
-    batch->live_count = kept;
-    batch->rows = rows;
+}
+
+size_t batch_step(struct batch *batch, struct sentence **done) {
+    size_t done_count = hand_back_failed(batch, done);
+    struct survivors kept = {0};
+    for (size_t first = 0; first < batch->live_count;) {
+        struct group group = next_group(batch, first);
+        step_group(batch, &group, &kept, done, &done_count);
+        first = group.end;
+    }
+    batch->live_count = kept.sentences;
+    batch->rows = kept.rows;
     float *states = batch->states;
     batch->states = batch->next;
     batch->next = states;

@@ -241,6 +241,10 @@ void safetensors_free(struct safetensors *file) {
     free(file);
 }
 
+void safetensors_rest(const struct safetensors *file) {
+    madvise(file->map, file->map_bytes, MADV_DONTNEED); /* advice: nothing depends on its success */
+}
+
 size_t safetensors_count(const struct safetensors *file) {
     return file->count;
 }

@@ -28,6 +28,9 @@ struct safetensors;
 struct safetensors *safetensors_open(const char *path, struct error *err);
 void safetensors_free(struct safetensors *file);
 
+/* Gives the pages read so far back to the kernel. The data stays valid: what is touched again is read again. */
+void safetensors_rest(const struct safetensors *file);
+
 size_t safetensors_count(const struct safetensors *file);
 /* index 0..count-1, sorted by data offset. */
 const struct tensor *safetensors_at(const struct safetensors *file, size_t index);

@@ -38,7 +38,10 @@ static int load_network(struct translator *t, struct error *err) {
         decoder_init(&t->decoder, &t->config, target, tokenizer_begin(t->target), t->weights, t->kernels, err) != 0 ||
         output_init(&t->output, &t->config, target, t->decoder.embedding, t->weights, t->kernels, err) != 0)
         return -1;
-    return weights_all_used(t->weights, err);
+    if (weights_all_used(t->weights, err) != 0)
+        return -1;
+    weights_rest(t->weights);
+    return 0;
 }
 
 static void describe(struct translator *t) {

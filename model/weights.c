@@ -247,6 +247,10 @@ int weights_all_used(const struct weights *weights, struct error *err) {
     return 0;
 }
 
+void weights_rest(const struct weights *weights) {
+    safetensors_rest(weights->file);
+}
+
 size_t weights_parameters(const struct weights *weights) {
     size_t count = 0;
     for (size_t i = 0; i < safetensors_count(weights->file); i++) {

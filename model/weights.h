@@ -21,6 +21,9 @@ const float *weights_get(struct weights *weights, const char *name, size_t rows,
 /* Fails (-1, ERROR_FORMAT) naming a tensor that weights_get was never asked for: a file with strange parameters is not this model. */
 int weights_all_used(const struct weights *weights, struct error *err);
 
+/* The model is loaded: pages of the file that were read only to be expanded or packed need not stay in memory. */
+void weights_rest(const struct weights *weights);
+
 /* Parameters in the file, scales not counted. */
 size_t weights_parameters(const struct weights *weights);
 /* "float32", "float16", "bfloat16" or "int8": the storage of the largest tensor. */
