@@ -151,8 +151,10 @@ static int sentence_init(struct sentence *sentence, const struct translator *tra
         sentence_done(sentence);
         return -1;
     }
-    if (sentence->options.max_length == 0)
-        sentence->options.max_length = default_max_length(translator, sentence->length);
+    if (sentence->options.max_length == 0) {
+        size_t usual = default_max_length(translator, sentence->length);
+        sentence->options.max_length = usual > options->min_length ? usual : options->min_length;
+    }
     return 0;
 }
 

@@ -29,7 +29,7 @@ struct http {
 
     pthread_mutex_t lock; /* guards in_flight */
     pthread_cond_t idle;  /* in_flight became 0 */
-    size_t in_flight;     /* exchanges */
+    size_t in_flight;     /* exchanges whose request has come in whole: they are owed a reply */
 };
 
 /* RECEIVING -> ANSWERED, or RECEIVING -> DECODING (suspended) -> ANSWERED. */
@@ -41,9 +41,10 @@ struct exchange {
     struct http *http;
     struct MHD_Connection *connection;
     enum stage stage;
-    const struct route *route; /* NULL: no such path */
-    size_t endpoint;           /* index of its label */
-    char method[8], id[ID_BYTES];
+    const struct route *route;     /* NULL: no such path */
+    size_t endpoint;               /* index of its label */
+    char method[16], id[ID_BYTES]; /* a longer method is cut, and is none that is known */
+    bool whole;                    /* the request has come in whole: counted in http->in_flight */
     int64_t began_us;
     char *body; /* [length] */
     size_t length, capacity, discarded;
@@ -89,21 +90,26 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     exchange->route = api_find(path, &exchange->endpoint);
     snprintf(exchange->method, sizeof exchange->method, "%s", method);
     set_id(exchange);
-    pthread_mutex_lock(&http->lock);
-    http->in_flight++;
-    pthread_mutex_unlock(&http->lock);
     metrics_request_began(http->service->metrics);
     return exchange;
 }
 
+static void exchange_count(struct exchange *exchange) {
+    pthread_mutex_lock(&exchange->http->lock);
+    exchange->http->in_flight++;
+    pthread_mutex_unlock(&exchange->http->lock);
+    exchange->whole = true;
+}
+
 static void exchange_free(struct exchange *exchange) {
     struct http *http = exchange->http;
+    bool counted = exchange->whole;
     request_done(&exchange->request);
     free(exchange->body);
     free(exchange->reply.body);
     free(exchange);
     pthread_mutex_lock(&http->lock);
-    if (--http->in_flight == 0)
+    if (counted && --http->in_flight == 0)
         pthread_cond_broadcast(&http->idle);
     pthread_mutex_unlock(&http->lock);
 }
@@ -285,6 +291,7 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
         return received == 0 ? MHD_YES : MHD_NO;
     }
     if (exchange->stage == STAGE_RECEIVING) {
+        exchange_count(exchange);
         dispatch(exchange);
         if (exchange->stage == STAGE_DECODING)
             return MHD_YES; /* called again once resumed */
@@ -333,7 +340,8 @@ static int start(struct http *http, struct error *err) {
     int fd = http->watch ? listen_open(http->service->options->listen, http->address, err) : -1;
     if (fd < 0)
         return -1;
-    http->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, http,
+    /* poll, not epoll: libmicrohttpd 0.9.75 waits for edges there, and misses a hang-up that comes together with data */
+    http->daemon = MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, http,
                                     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, completed, http,
                                     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_CONNECTION_S, MHD_OPTION_END);
     if (http->daemon)

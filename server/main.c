@@ -5,8 +5,9 @@
 #include "server/offline.h"
 #include "server/worker.h"
 #include <errno.h>
-#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,36 +15,29 @@
 
 enum { EXIT_USAGE = 2, LAST_REPLIES_MS = 5000 };
 
-static void quit_at_once(int signal) {
-    (void)signal;
-    _exit(EXIT_FAILURE);
+static atomic_int stop_signal; /* the first SIGTERM or SIGINT */
+static sem_t stop_asked;
+
+/* The second one quits at once. */
+static void note_stop(int number) {
+    int none = 0;
+    if (!atomic_compare_exchange_strong(&stop_signal, &none, number))
+        _exit(EXIT_FAILURE);
+    sem_post(&stop_asked);
 }
 
-static void stop_signals(sigset_t *signals) {
-    sigemptyset(signals);
-    sigaddset(signals, SIGTERM);
-    sigaddset(signals, SIGINT);
-}
-
-/* Blocked before there are threads, so that they inherit it and only wait_for_stop sees the signals. */
-static void block_stop_signals(void) {
-    sigset_t signals;
-    stop_signals(&signals);
-    pthread_sigmask(SIG_BLOCK, &signals, NULL);
-}
-
-/* Returns at the first SIGTERM or SIGINT; a second one quits at once. */
-static void wait_for_stop(void) {
-    sigset_t signals;
-    int received;
-    stop_signals(&signals);
-    while (sigwait(&signals, &received) != 0) {
-    }
-    log_event(LOG_INFO, "draining", "signal=%s", received == SIGTERM ? "SIGTERM" : "SIGINT");
-    struct sigaction action = {.sa_handler = quit_at_once};
+/* Handled rather than blocked and waited for: OpenBLAS has threads of its own since before main, where a blocked signal would still kill. */
+static void catch_stop_signals(void) {
+    struct sigaction action = {.sa_handler = note_stop, .sa_flags = SA_RESTART};
+    sem_init(&stop_asked, 0, 0);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
-    pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+}
+
+static void wait_for_stop(void) {
+    while (sem_wait(&stop_asked) != 0) { /* interrupted */
+    }
+    log_event(LOG_INFO, "draining", "signal=%s", atomic_load(&stop_signal) == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 
 /* Nothing accepted is lost, unless it takes longer than the grace time. True: clean. */
@@ -97,7 +91,7 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
     struct service service = {.options = options};
     int result = -1;
     api_init();
-    block_stop_signals();
+    catch_stop_signals();
     service.metrics = metrics_create(labels, label_count, options->models.count, err);
     service.scheduler = scheduler_create(options->queue);
     if (service.metrics && service.scheduler)

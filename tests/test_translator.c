@@ -98,6 +98,18 @@ START_TEST(long_text_is_wrapped_or_refused) {
 }
 END_TEST
 
+START_TEST(min_length_lifts_the_default_limit) {
+    struct search_options options = greedy;
+    struct sentence *list;
+    size_t count;
+    options.min_length = 100;
+    ck_assert_int_eq(translator_prepare(translator, "I", 1, true, &options, &arena, &list, &count, NULL), 0);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_uint_eq(list->options.max_length, 100);
+    end_all(list, count);
+}
+END_TEST
+
 START_TEST(unknown_strategy_is_refused) {
     struct search_options options = greedy;
     options.strategy = "guess";
@@ -169,6 +181,7 @@ Suite *translator_suite(void) {
     tcase_add_test(tests, text_is_split);
     tcase_add_test(tests, blank_text_has_no_sentence);
     tcase_add_test(tests, long_text_is_wrapped_or_refused);
+    tcase_add_test(tests, min_length_lifts_the_default_limit);
     tcase_add_test(tests, unknown_strategy_is_refused);
     tcase_add_test(tests, a_target_is_scored);
     tcase_add_test(tests, an_endless_target_is_refused);

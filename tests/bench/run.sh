@@ -53,7 +53,7 @@ done
 grep -E 'VmRSS' "/proc/$daemon/status"
 
 echo; echo '# a short sentence sent while 64 long ones are being decoded'
-for _ in $(seq 64); do head -12 tests/bench/sentences.txt | tr '\n' ' '; echo; done >"$work/long"
+for _ in $(seq 64); do head -7 tests/bench/sentences.txt | tr '\n' ' '; echo; done >"$work/long"
 "$build/tests/bench/clients" "$port" 64 beam <"$work/long" &
 clients=$!
 sleep 0.3

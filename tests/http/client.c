@@ -38,7 +38,8 @@ struct transfer {
     CURL *easy;
     struct curl_slist *headers;
     struct reply *reply;
-    bool own; /* the easy handle ends with the transfer */
+    bool own;    /* the easy handle ends with the transfer */
+    bool landed; /* of a flight: the reply is complete, one way or the other */
 };
 
 static void set_body(CURL *easy, const struct call *call) {
@@ -90,7 +91,7 @@ static void transfer_begin(struct transfer *transfer, const struct daemon *daemo
 static void transfer_end(struct transfer *transfer, CURLcode code) {
     struct reply *reply = transfer->reply;
     char type[HEADER_BYTES];
-    reply->landed = true;
+    transfer->landed = true;
     if (code == CURLE_OK)
         curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &reply->status);
     if (reply->body && reply_header(reply, "Content-Type", type) && strncmp(type, "application/json", 16) == 0)
@@ -188,7 +189,7 @@ void flight_land(struct flight *flight) {
 void flight_close(struct flight *flight) {
     for (size_t i = 0; i < flight->count; i++) {
         struct transfer *transfer = &flight->transfers[i];
-        if (transfer->reply->landed)
+        if (transfer->landed)
             continue;
         curl_multi_remove_handle(flight->multi, transfer->easy);
         transfer_end(transfer, CURLE_ABORTED_BY_CALLBACK);
@@ -232,7 +233,7 @@ void metric_await(const struct daemon *daemon, const char *name, double value, s
 
 /* ---- raw bytes ---- */
 
-static int connect_to(const struct daemon *daemon) {
+int raw_open(const struct daemon *daemon) {
     const char *colon = strrchr(daemon->address, ':');
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10))};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -245,17 +246,20 @@ static int connect_to(const struct daemon *daemon) {
     return fd;
 }
 
+void raw_write(int connection, const char *bytes, size_t length) {
+    for (size_t sent = 0; sent < length;) {
+        ssize_t count = send(connection, bytes + sent, length - sent, MSG_NOSIGNAL);
+        if (count <= 0)
+            return;
+        sent += (size_t)count;
+    }
+}
+
 char *raw_send(const struct daemon *daemon, const char *bytes, size_t length, bool half_close) {
     char buffer[4096], *text = NULL;
     size_t received = 0;
-    int fd = connect_to(daemon);
-    /* the daemon may close the connection before it has read everything: what counts is that it answers or closes */
-    for (size_t sent = 0; sent < length;) {
-        ssize_t count = send(fd, bytes + sent, length - sent, MSG_NOSIGNAL);
-        if (count <= 0)
-            break;
-        sent += (size_t)count;
-    }
+    int fd = raw_open(daemon);
+    raw_write(fd, bytes, length);
     if (half_close)
         shutdown(fd, SHUT_WR);
     append(&text, &received, "", 0);

@@ -26,7 +26,6 @@ struct reply {
     char *body;    /* [length], NUL-terminated */
     size_t length;
     json_t *json; /* the body, if the content type says JSON and it is JSON; else NULL */
-    bool landed;  /* of a flight: complete, one way or the other */
 };
 
 /* End every reply with reply_done. */
@@ -60,6 +59,9 @@ double metric(const struct daemon *daemon, const char *name);
 /* Polls until the metric has this value. flight: NULL, or moved on meanwhile. */
 void metric_await(const struct daemon *daemon, const char *name, double value, struct flight *flight);
 
+/* A connection for bytes that no HTTP library would send; the caller closes it. Writing stops where the daemon has closed it. */
+int raw_open(const struct daemon *daemon);
+void raw_write(int connection, const char *bytes, size_t length);
 /* Sends bytes over a connection of its own; half_close: then tells that nothing more comes. Returns all that comes back until the
  * connection is closed, NUL-terminated; the caller frees it. */
 char *raw_send(const struct daemon *daemon, const char *bytes, size_t length, bool half_close);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT     "Ça va, naïve 😀 friend? No."
-#define ONE_TEXT "Ça va, naïve 😀 friend?"
+#define TEXT     "Ça va, naïve € 😀 friend? No."
+#define ONE_TEXT "Ça va, naïve € 😀 friend?"
 
 enum { VOCABULARY = 200 };
 
@@ -199,7 +199,7 @@ static void check_offsets(const json_t *sentence, const json_t *answer) {
     check_span(json_at(sentence, "offsets.span.target"), text_at(answer, "text"), target);
 }
 
-START_TEST(offsets) {
+START_TEST(slices) {
     each_sentence("", check_offsets);
     each_sentence(", 'include': ['tokens', 'offsets']", check_offsets);
     each_sentence(", 'min_length': 30, 'max_length': 30", check_offsets);
@@ -449,7 +449,7 @@ Suite *attention_suite(void) {
     tcase_add_test(tcase, shape);
     tcase_add_test(tcase, matrices);
     tcase_add_test(tcase, alignments);
-    tcase_add_test(tcase, offsets);
+    tcase_add_test(tcase, slices);
     tcase_add_test(tcase, offsets_of_decomposed_accents);
     tcase_add_test(tcase, words);
     tcase_add_test(tcase, target_is_scored);

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void await_log(const struct daemon *daemon, const char *text) {
     for (struct patience patience = {0}; !daemon_logged(daemon, text);)
@@ -72,7 +73,8 @@ START_TEST(refused_while_draining) {
     struct daemon daemon;
     struct reply slow, reply;
     char *body = work_body(64, 32, 1000);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--deadline-ms", "60000", "--grace-ms", "60000"));
+    daemon_start(&daemon,
+                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--deadline-ms", "60000", "--grace-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &slow);
     metric_await(&daemon, "alignd_rows_live", 64, flight);
@@ -121,7 +123,8 @@ START_TEST(second_signal_quits_at_once) {
     struct daemon daemon;
     struct reply reply;
     char *body = work_body(64, 32, 1000);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--deadline-ms", "60000", "--grace-ms", "60000"));
+    daemon_start(&daemon,
+                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--deadline-ms", "60000", "--grace-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
     metric_await(&daemon, "alignd_rows_live", 64, flight);
@@ -143,7 +146,8 @@ START_TEST(grace_time_ends) {
     struct daemon daemon;
     struct reply reply;
     char *body = work_body(64, 32, 1000);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--deadline-ms", "60000", "--grace-ms", "50"));
+    daemon_start(&daemon,
+                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--deadline-ms", "60000", "--grace-ms", "50"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
     metric_await(&daemon, "alignd_rows_live", 64, flight);
@@ -156,6 +160,19 @@ START_TEST(grace_time_ends) {
     flight_close(flight);
     reply_done(&reply);
     free(body);
+}
+END_TEST
+
+/* A request that never came in whole is owed nothing, and holds nothing up. */
+START_TEST(half_a_request) {
+    static const char half[] = "POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"text\":";
+    struct daemon daemon;
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL));
+    int connection = raw_open(&daemon);
+    raw_write(connection, half, sizeof half - 1);
+    metric_await(&daemon, "alignd_requests_in_flight", 2, NULL);
+    daemon_stop(&daemon);
+    close(connection);
 }
 END_TEST
 
@@ -182,6 +199,7 @@ Suite *drain_suite(void) {
     tcase_add_test(tcase, refused_while_draining);
     tcase_add_test(tcase, second_signal_quits_at_once);
     tcase_add_test(tcase, grace_time_ends);
+    tcase_add_test(tcase, half_a_request);
     tcase_add_test(tcase, terminated_while_loading);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -115,7 +115,7 @@ START_TEST(departed_client_frees_its_rows) {
     struct daemon daemon;
     struct reply reply;
     char *body = endless();
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--deadline-ms", "60000"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
     metric_await(&daemon, "alignd_rows_live", 64, flight); /* two sentences; the others wait */
@@ -154,6 +154,8 @@ START_TEST(departure_harms_nobody_else) {
     for (size_t i = 0; i < CLIENTS; i++) {
         ck_assert_int_eq(staying[i].status, 200);
         ck_assert_str_eq(staying[i].body, staying[0].body);
+    }
+    for (size_t i = 0; i < CLIENTS; i++) {
         reply_done(&staying[i]);
         reply_done(&leaving[i]);
     }
@@ -171,7 +173,7 @@ START_TEST(full_queue) {
     struct daemon daemon;
     struct reply first, second;
     char seconds[HEADER_BYTES], *body = endless();
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--queue", "64", "--deadline-ms", "60000"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--queue", "64", "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &first);
     metric_await(&daemon, "alignd_rows_live", 64, flight);
@@ -212,7 +214,7 @@ START_TEST(deadline_of_a_request) {
     struct daemon daemon;
     struct reply reply;
     char *body = endless();
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--deadline-ms", "60000"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--deadline-ms", "60000"));
     client_send(&daemon, &(struct call){.path = "/translate", .json = body, .headers = {"X-Deadline-Ms: 1"}}, &reply);
     check_error(&reply, 504, "deadline_exceeded", PASSED);
     reply_done(&reply);
@@ -233,7 +235,7 @@ START_TEST(deadline_of_the_daemon) {
     struct daemon daemon;
     struct reply reply;
     char *body = endless();
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--deadline-ms", "50"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--deadline-ms", "50"));
     client_send(&daemon, &(struct call){.path = "/translate", .json = body, .headers = {"X-Deadline-Ms: 60000"}}, &reply);
     check_error(&reply, 504, "deadline_exceeded", PASSED);
     reply_done(&reply);
@@ -247,7 +249,7 @@ START_TEST(deadline_in_the_queue) {
     struct daemon daemon;
     struct reply first, second;
     char *body = endless();
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--deadline-ms", "60000"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &first);
     metric_await(&daemon, "alignd_rows_live", 64, flight);

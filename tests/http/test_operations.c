@@ -175,7 +175,7 @@ START_TEST(unusable_request_ids) {
 }
 END_TEST
 
-START_TEST(head) {
+START_TEST(head_requests) {
     static const char *const paths[] = {"/health", "/ready", "/models"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         struct reply whole, head;
@@ -333,7 +333,7 @@ Suite *operations_suite(void) {
     tcase_add_test(plain, metrics_of_models_and_build);
     tcase_add_test(plain, request_ids);
     tcase_add_test(plain, unusable_request_ids);
-    tcase_add_test(plain, head);
+    tcase_add_test(plain, head_requests);
     tcase_add_test(plain, preflight);
     tcase_add_test(plain, allowed_origin);
     tcase_add_test(plain, kept_connection);
