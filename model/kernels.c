@@ -122,96 +122,116 @@ INLINE void store_panel(const vec *sums, const float *bias, size_t columns, floa
             y[j] += bias[j];
 }
 
-/* rows x panels at a time, both compile-time constants after inlining: few rows take several panels, to keep the multipliers busy. */
-INLINE void multiply_block(const float *packed, const float *bias, size_t out, size_t in, const float *x, size_t ldx, size_t rows,
-                           size_t panels, float *y, size_t ldy) {
+/* One product; x, y: its first row. */
+struct product {
+    const float *packed, *bias; /* bias: NULL for none */
+    size_t out, in;
+    const float *x;
+    size_t ldx;
+    float *y;
+    size_t ldy;
+};
+
+/* `rows` rows from `row` on, against `panels` panels from `panel` on; both counts are compile-time constants after inlining. ahead: where
+ * each k finds the line to fetch for what comes next (in x WIDTH floats apart by k). */
+INLINE void multiply_block(const struct product *q, size_t row, size_t rows, size_t panel, size_t panels, const float *ahead) {
+    const float *packed = q->packed + panel * WIDTH * q->in, *x = q->x + row * q->ldx;
+    size_t in = q->in, ldx = q->ldx;
     vec sums[BLOCK][4][PANEL];
     for (size_t r = 0; r < rows; r++)
         for (size_t p = 0; p < panels; p++)
             for (size_t v = 0; v < PANEL; v++)
                 sums[r][p][v] = splat(0);
-    for (size_t k = 0; k < in; k++)
+    for (size_t k = 0; k < in; k++) {
+        __builtin_prefetch(ahead + k * WIDTH, 0, 2);
         for (size_t p = 0; p < panels; p++)
             for (size_t v = 0; v < PANEL; v++) {
                 vec w = load(packed + (p * in + k) * WIDTH + v * VL);
                 for (size_t r = 0; r < rows; r++)
                     sums[r][p][v] += w * x[r * ldx + k];
             }
+    }
     for (size_t r = 0; r < rows; r++)
-        for (size_t p = 0; p < panels; p++)
-            store_panel(sums[r][p], bias ? bias + p * WIDTH : NULL, out - p * WIDTH, y + r * ldy + p * WIDTH);
+        for (size_t p = 0; p < panels; p++) {
+            size_t column = (panel + p) * WIDTH;
+            store_panel(sums[r][p], q->bias ? q->bias + column : NULL, q->out - column, q->y + (row + r) * q->ldy + column);
+        }
 }
 
-/* A few rows against all panels, `together` at a time. */
-INLINE void multiply_few(const float *packed, const float *bias, size_t out, size_t in, const float *x, size_t ldx, size_t rows,
-                         size_t together, float *y, size_t ldy) {
-    size_t total = panels_of(out), p = 0;
-    for (; p + together <= total; p += together)
-        multiply_block(packed + p * WIDTH * in, bias ? bias + p * WIDTH : NULL, out - p * WIDTH, in, x, ldx, rows, together,
-                       y + p * WIDTH, ldy);
-    for (; p < total; p++)
-        multiply_block(packed + p * WIDTH * in, bias ? bias + p * WIDTH : NULL, out - p * WIDTH, in, x, ldx, rows, 1, y + p * WIDTH,
-                       ldy);
+/* A few rows: several panels together keep the multipliers busy, and the weights stream past. */
+INLINE void multiply_few(const struct product *q, size_t rows, size_t together) {
+    size_t total = panels_of(q->out), panel = 0;
+    for (; panel + together <= total; panel += together)
+        multiply_block(q, 0, rows, panel, together,
+                       q->packed + (panel + together < total ? panel + together : panel) * WIDTH * q->in);
+    for (; panel < total; panel++)
+        multiply_block(q, 0, rows, panel, 1, q->packed + panel * WIDTH * q->in);
 }
 
-/* One panel against one block of rows. */
-static void multiply_panel(const float *packed, const float *bias, size_t columns, size_t in, const float *x, size_t ldx,
-                           size_t rows, float *y, size_t ldy) {
+/* One panel against one block of 1 to BLOCK rows. */
+static void multiply_panel(const struct product *q, size_t row, size_t rows, size_t panel, const float *ahead) {
     switch (rows) {
     case 1:
-        multiply_block(packed, bias, columns, in, x, ldx, 1, 1, y, ldy);
+        multiply_block(q, row, 1, panel, 1, ahead);
         break;
     case 2:
-        multiply_block(packed, bias, columns, in, x, ldx, 2, 1, y, ldy);
+        multiply_block(q, row, 2, panel, 1, ahead);
         break;
     case 3:
-        multiply_block(packed, bias, columns, in, x, ldx, 3, 1, y, ldy);
+        multiply_block(q, row, 3, panel, 1, ahead);
         break;
     case 4:
-        multiply_block(packed, bias, columns, in, x, ldx, 4, 1, y, ldy);
+        multiply_block(q, row, 4, panel, 1, ahead);
         break;
 #if defined(__AVX2__)
     case 5:
-        multiply_block(packed, bias, columns, in, x, ldx, 5, 1, y, ldy);
+        multiply_block(q, row, 5, panel, 1, ahead);
         break;
     case 6:
-        multiply_block(packed, bias, columns, in, x, ldx, 6, 1, y, ldy);
+        multiply_block(q, row, 6, panel, 1, ahead);
         break;
 #endif
 #if defined(__AVX512F__)
     case 7:
-        multiply_block(packed, bias, columns, in, x, ldx, 7, 1, y, ldy);
+        multiply_block(q, row, 7, panel, 1, ahead);
         break;
     case 8:
-        multiply_block(packed, bias, columns, in, x, ldx, 8, 1, y, ldy);
+        multiply_block(q, row, 8, panel, 1, ahead);
         break;
 #endif
+    }
+}
+
+/* Each panel meets all rows while it is in the cache, in blocks of about equal height: a last one of one row would idle the multipliers. The
+ * first blocks fetch the next panel meanwhile, one line of each k apiece. */
+static void multiply_many(const struct product *q, size_t rows) {
+    size_t blocks = (rows + BLOCK - 1) / BLOCK, total = panels_of(q->out);
+    for (size_t panel = 0; panel < total; panel++) {
+        const float *next = q->packed + (panel + 1 < total ? panel + 1 : panel) * WIDTH * q->in;
+        for (size_t b = 0; b < blocks; b++) {
+            size_t begin = b * rows / blocks, end = (b + 1) * rows / blocks;
+            multiply_panel(q, begin, end - begin, panel, next + (b < PANEL ? b * VL : 0));
+        }
     }
 }
 
 static void multiply(const float *packed, const float *bias, size_t out, size_t in, const float *x, size_t ldx, size_t rows,
                      float *y, size_t ldy) {
+    struct product product = {.packed = packed, .bias = bias, .out = out, .in = in, .x = x, .ldx = ldx, .y = y, .ldy = ldy};
     switch (rows) {
     case 0:
-        return;
+        break;
     case 1:
-        multiply_few(packed, bias, out, in, x, ldx, 1, 4, y, ldy);
-        return;
+        multiply_few(&product, 1, 4);
+        break;
     case 2:
-        multiply_few(packed, bias, out, in, x, ldx, 2, 2, y, ldy);
-        return;
+        multiply_few(&product, 2, 2);
+        break;
     case 3:
-        multiply_few(packed, bias, out, in, x, ldx, 3, 2, y, ldy);
-        return;
-    }
-    size_t blocks = (rows + BLOCK - 1) / BLOCK;
-    for (size_t p = 0; p < panels_of(out); p++) {
-        const float *panel = packed + p * WIDTH * in, *panel_bias = bias ? bias + p * WIDTH : NULL;
-        for (size_t b = 0; b < blocks; b++) { /* blocks of about equal height: a last one of one row would idle the multipliers */
-            size_t begin = b * rows / blocks, end = (b + 1) * rows / blocks;
-            multiply_panel(panel, panel_bias, out - p * WIDTH, in, x + begin * ldx, ldx, end - begin, y + begin * ldy + p * WIDTH,
-                           ldy);
-        }
+        multiply_few(&product, 3, 2);
+        break;
+    default:
+        multiply_many(&product, rows);
     }
 }
 
