@@ -1,20 +1,21 @@
 # alignd: `make run` builds and serves the shipped models, `make test` builds and tests. Both install missing packages first.
-# Variables: CC, CXX, BUILD (build folder), WERROR=1, SANITIZE=address,undefined or thread, MODELS, LISTEN, PREFIX, DESTDIR.
+# Variables: CC, CXX, BUILD (build folder), JOBS, WERROR=1, SANITIZE=address,undefined or thread, MODELS, LISTEN, PREFIX, DESTDIR.
 
 VERSION := 0.1.0
-CC      ?= gcc
-CXX     ?= g++
 ifeq ($(origin CC),default)
-CC := gcc
+CC      := gcc
 endif
 ifeq ($(origin CXX),default)
-CXX := g++
+CXX     := g++
 endif
 PYTHON  ?= /usr/bin/python3
 PREFIX  ?= /usr/local
 LISTEN  ?= 127.0.0.1:8080
-MODELS  ?= $(patsubst %/config.json,%,$(wildcard weights/*/config.json))
+# the first is the default of requests that name none
+MODELS  ?= weights/en-fr $(filter-out weights/en-fr,$(patsubst %/config.json,%,$(wildcard weights/*/config.json)))
 BUILD   ?= build
+JOBS    ?= $(shell nproc)
+SUBMAKE  = $(MAKE) --no-print-directory -j$(JOBS)
 
 PACKAGES      := gcc g++ make pkg-config libmicrohttpd-dev libjansson-dev libopenblas-dev libsentencepiece-dev libicu-dev
 TEST_PACKAGES := $(PACKAGES) check libcurl4-openssl-dev
@@ -39,7 +40,7 @@ TEST_OBJECTS   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 
 # model/kernels.c is compiled once per instruction set; the processor chooses at run time. Products and sums may fuse there.
 KERNELS := generic
-ifneq (,$(findstring x86_64,$(shell $(CC) -dumpmachine)))
+ifneq (,$(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)))
 KERNELS += v3 v4
 endif
 KERNEL_FLAGS_v3 := -march=x86-64-v3
@@ -52,27 +53,27 @@ MAKEFLAGS += --no-builtin-rules
 all: $(BUILD)/alignd
 
 run: deps
-	@$(MAKE) --no-print-directory all
+	@$(SUBMAKE) all
 	$(BUILD)/alignd $(foreach model,$(MODELS),--model $(model)) --listen $(LISTEN)
 
 test: deps-test
-	@$(MAKE) --no-print-directory $(BUILD)/tests/run $(BUILD)/alignd
+	@$(SUBMAKE) $(BUILD)/tests/run $(BUILD)/alignd
 	$(BUILD)/tests/run
 
 check-http: deps-test
-	@$(MAKE) --no-print-directory $(BUILD)/alignd $(BUILD)/tests/http/run
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run
 	$(BUILD)/tests/http/run $(BUILD)/alignd
 
 check-python: deps-python
 	$(PYTHON) -m pytest -q tests
 
 warnings-clang:
-	@$(MAKE) --no-print-directory BUILD=build/clang CC=clang CXX=clang++ WERROR=1 build/clang/tests/run build/clang/alignd
+	@$(SUBMAKE) BUILD=build/clang CC=clang CXX=clang++ WERROR=1 build/clang/tests/run build/clang/alignd
 	build/clang/tests/run
 
 # Speed: alignd against the machine's ceiling and, where PyTorch is installed, against PyTorch on the same weights.
 bench: deps
-	@$(MAKE) --no-print-directory $(BUILD)/alignd $(BUILD)/tests/bench/bench $(BUILD)/tests/bench/clients
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/bench/bench $(BUILD)/tests/bench/clients
 	sh tests/bench/run.sh $(BUILD)
 
 # Sanitizers have build folders of their own and run both the unit and the HTTP tests.
