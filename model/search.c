@@ -44,6 +44,23 @@ static bool allowed(const struct search *search, size_t token) {
     return (int)token != search->end || search->step >= search->options.min_length;
 }
 
+/* The next index from i on whose logit is above the threshold, or size. Most of a vocabulary is passed over sixteen at a time: a loop of
+ * fixed length without a branch inside, which compilers turn into a few vector instructions. */
+static size_t next_above(const struct distribution *row, size_t i, float threshold) {
+    enum { STRIDE = 16 };
+    const float *logits = row->logits;
+    for (; i + STRIDE <= row->size; i += STRIDE) {
+        int any = 0;
+        for (size_t lane = 0; lane < STRIDE; lane++)
+            any |= logits[i + lane] > threshold;
+        if (any)
+            break;
+    }
+    while (i < row->size && !(logits[i] > threshold))
+        i++;
+    return i;
+}
+
 /* ---- the strategies ---- */
 
 static size_t one_row(const struct search_options *options) {
@@ -54,8 +71,8 @@ static size_t one_row(const struct search_options *options) {
 static size_t choose_greedy(const struct search *search, const struct distribution *rows, struct candidate *chosen) {
     const float *logits = rows[0].logits;
     size_t best = allowed(search, 0) ? 0 : 1;
-    for (size_t i = best + 1; i < rows[0].size; i++)
-        if (logits[i] > logits[best] && allowed(search, i))
+    for (size_t i = next_above(rows, best + 1, logits[best]); i < rows[0].size; i = next_above(rows, i + 1, logits[best]))
+        if (allowed(search, i))
             best = i;
     chosen[0] = candidate_of(search, rows, 0, (int)best);
     return 1;
@@ -85,8 +102,8 @@ static size_t choose_beam(const struct search *search, const struct distribution
     for (size_t r = 0; r < search->rows; r++) {
         const float *logits = rows[r].logits;
         float above = -INFINITY; /* a logit that cannot enter the list is passed over without computing its candidate */
-        for (size_t i = 0; i < rows[r].size; i++) {
-            if (!(logits[i] > above) || !allowed(search, i))
+        for (size_t i = next_above(&rows[r], 0, above); i < rows[r].size; i = next_above(&rows[r], i + 1, above)) {
+            if (!allowed(search, i))
                 continue;
             struct candidate c = candidate_of(search, rows, r, (int)i);
             if (count < k || c.total > chosen[k - 1].total)

@@ -52,8 +52,8 @@ for strategy in greedy beam; do
 done
 grep -E 'VmRSS' "/proc/$daemon/status"
 
-echo; echo '# a short sentence sent while 64 long ones are being decoded'
-for _ in $(seq 64); do head -7 tests/bench/sentences.txt | tr '\n' ' '; echo; done >"$work/long"
+echo; echo '# a short sentence, greedy, sent while 64 long ones (70 words, beam 5) are being decoded'
+for _ in $(seq 768); do head -7 tests/bench/sentences.txt | tr '\n' ' '; echo; done >"$work/long"
 "$build/tests/bench/clients" "$port" 64 beam <"$work/long" &
 clients=$!
 sleep 0.3
