@@ -1,5 +1,5 @@
 # alignd: `make run` builds and serves the shipped models, `make test` builds and tests. Both install missing packages first.
-# Variables: CC, CXX, BUILD (build folder), JOBS, WERROR=1, SANITIZE=address,undefined or thread, MODELS, LISTEN, PREFIX, DESTDIR.
+# Variables: CC, CXX, BUILD (build folder), JOBS, V=1, WERROR=1, SANITIZE=address,undefined or thread, MODELS, LISTEN, PREFIX, DESTDIR.
 
 VERSION := 0.1.0
 ifeq ($(origin CC),default)
@@ -47,6 +47,10 @@ KERNEL_FLAGS_v3 := -march=x86-64-v3
 KERNEL_FLAGS_v4 := -march=x86-64-v4 -mprefer-vector-width=512
 MODEL_OBJECTS += $(KERNELS:%=$(BUILD)/model/kernels-%.o)
 
+# V=1 shows the commands
+Q   := $(if $(V),,@)
+SAY  = $(if $(V),,@echo "  $(1)  $(2)")
+
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all run test check-http check-python warnings-clang asan tsan bench format format-check layers install clean
 .PHONY: deps deps-test deps-python deps-ci
@@ -83,32 +87,40 @@ tsan:
 	TSAN_OPTIONS=halt_on_error=1 $(MAKE) BUILD=build/tsan SANITIZE=thread OPTIMIZE=-O1 test check-http
 
 $(BUILD)/alignd: $(MODEL_OBJECTS) $(SERVER_OBJECTS)
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+	$(call SAY,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
 # main.o holds the daemon's main(): everything else of the server is under test.
 $(BUILD)/tests/run: $(MODEL_OBJECTS) $(filter-out $(BUILD)/server/main.o,$(SERVER_OBJECTS)) $(TEST_OBJECTS)
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcheck_pic -lsubunit -lrt
+	$(call SAY,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcheck_pic -lsubunit -lrt
 
 $(BUILD)/tests/http/run: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/http/*.c))
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcurl -ljansson -lcheck_pic -lsubunit -lrt -lpthread -lm
+	$(call SAY,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcurl -ljansson -lcheck_pic -lsubunit -lrt -lpthread -lm
 
 $(BUILD)/tests/bench/bench: $(MODEL_OBJECTS) $(BUILD)/tests/bench/bench.o
-	$(CC) $(LDFLAGS_ALL) -Wl,--wrap=linear_apply -o $@ $^ $(LIBS)
+	$(call SAY,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,--wrap=linear_apply -o $@ $^ $(LIBS)
 
 $(BUILD)/tests/bench/clients: $(BUILD)/tests/bench/clients.o
-	$(CC) $(LDFLAGS_ALL) -o $@ $^
+	$(call SAY,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -c -o $@ $<
+	$(call SAY,CC,$<)
+	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
 
 $(BUILD)/%.o: %.cc
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS_ALL) -c -o $@ $<
+	$(call SAY,CXX,$<)
+	$(Q)$(CXX) $(CXXFLAGS_ALL) -c -o $@ $<
 
 $(BUILD)/model/kernels-%.o: model/kernels.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -O3 -ffp-contract=fast $(KERNEL_FLAGS_$*) -DKERNELS=$* -c -o $@ $<
+	$(call SAY,CC,$< ($*))
+	$(Q)$(CC) $(CFLAGS_ALL) -O3 -ffp-contract=fast $(KERNEL_FLAGS_$*) -DKERNELS=$* -c -o $@ $<
 
 # Installs with apt what is not there yet; needs root or sudo only then.
 INSTALL_MISSING = missing=$$(for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' || echo $$p; done); \
