@@ -22,7 +22,8 @@ void arena_init(struct arena *arena, size_t block_bytes);
 /* Frees every block; the arena is empty and usable again. NULL allowed. */
 void arena_done(struct arena *arena);
 
-/* count x size bytes, aligned to 64, not cleared. NULL when memory is out or the product overflows. count or size 0: a valid, unusable pointer. */
+/* count x size bytes, aligned to 64, not cleared. NULL when memory is out or the product overflows. count or size 0: a valid,
+ * unusable pointer. */
 void *arena_alloc(struct arena *arena, size_t count, size_t size);
 /* The same, cleared. */
 void *arena_zalloc(struct arena *arena, size_t count, size_t size);

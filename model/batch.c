@@ -1,5 +1,6 @@
 /* The live rows of one worker. Rows of one sentence stand side by side, sentences in the order of their admission; each step the
- * surviving rows are gathered once into the other half of a pair of state matrices, which closes the gaps that finished sentences leave. */
+ * surviving rows are gathered once into the other half of a pair of state matrices, which closes the gaps that finished sentences
+ * leave. */
 #include "model/model.h"
 #include "model/translator.h"
 
@@ -7,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ENCODE_TOKENS are encoded together at most: this bounds scratch, and how long an admission holds up the other rows. A step of many rows is
- * done in groups of GROUP_ROWS at most: enough for the products' full speed, few enough that their logits stay in the cache until the
- * searches have read them. */
+/* ENCODE_TOKENS are encoded together at most: this bounds scratch, and how long an admission holds up the other rows. A step of
+ * many rows is done in groups of GROUP_ROWS at most: enough for the products' full speed, few enough that their logits stay in the
+ * cache until the searches have read them. */
 enum { ENCODE_TOKENS = 512, GROUP_ROWS = 64 };
 static_assert((int)SEARCH_MAX_ROWS <= (int)GROUP_ROWS, "a sentence must fit into a group");
 

@@ -28,8 +28,8 @@ int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefi
               struct weights *weights, const struct kernels *kernels, struct error *err);
 void cell_done(struct cell *cell);
 
-/* rows steps at once. gates_x: for each row r the product of cell->input with its input, at gates_x + x_rows[r] * G (x_rows NULL: row r),
- * G = gates * H. states: row r's state at states + r * ld, h first. scratch [rows, G]. */
+/* rows steps at once. gates_x: for each row r the product of cell->input with its input, at gates_x + x_rows[r] * G (x_rows NULL:
+ * row r), G = gates * H. states: row r's state at states + r * ld, h first. scratch [rows, G]. */
 void cell_step(const struct cell *cell, const float *gates_x, const size_t *x_rows, size_t rows, float *states, size_t ld,
                float *scratch);
 

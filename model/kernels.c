@@ -87,8 +87,9 @@ INLINE vec sigmoid_vec(vec x) {
 }
 
 /* ---- products against packed weights ----
- * Panel p holds output columns p * WIDTH .. + WIDTH - 1, for each k the WIDTH weights side by side; missing columns are zero. A block of
- * rows walks k once with one sum per row and column, always in rising k, so a row's sums are the same whatever block it is in. */
+ * Panel p holds output columns p * WIDTH .. + WIDTH - 1, for each k the WIDTH weights side by side; missing columns are zero. A
+ * block of rows walks k once with one sum per row and column, always in rising k, so a row's sums are the same whatever block it is
+ * in. */
 
 static size_t panels_of(size_t out) {
     return (out + WIDTH - 1) / WIDTH;
@@ -132,8 +133,8 @@ struct product {
     size_t ldy;
 };
 
-/* `rows` rows from `row` on, against `panels` panels from `panel` on; both counts are compile-time constants after inlining. ahead: where
- * each k finds the line to fetch for what comes next (in x WIDTH floats apart by k). */
+/* `rows` rows from `row` on, against `panels` panels from `panel` on; both counts are compile-time constants after inlining. ahead:
+ * where each k finds the line to fetch for what comes next (in x WIDTH floats apart by k). */
 INLINE void multiply_block(const struct product *q, size_t row, size_t rows, size_t panel, size_t panels, const float *ahead) {
     const float *packed = q->packed + panel * WIDTH * q->in, *x = q->x + row * q->ldx;
     size_t in = q->in, ldx = q->ldx;
@@ -202,8 +203,8 @@ static void multiply_panel(const struct product *q, size_t row, size_t rows, siz
     }
 }
 
-/* Each panel meets all rows while it is in the cache, in blocks of about equal height: a last one of one row would idle the multipliers. The
- * first blocks fetch the next panel meanwhile, one line of each k apiece. */
+/* Each panel meets all rows while it is in the cache, in blocks of about equal height: a last one of one row would idle the
+ * multipliers. The first blocks fetch the next panel meanwhile, one line of each k apiece. */
 static void multiply_many(const struct product *q, size_t rows) {
     size_t blocks = (rows + BLOCK - 1) / BLOCK, total = panels_of(q->out);
     for (size_t panel = 0; panel < total; panel++) {

@@ -1,7 +1,7 @@
 /* Products with fixed weights, and the element-wise operations around them, for rows that lie `ld` floats apart.
  * Every product of a model with its parameters goes through a struct linear: how the weights are stored and multiplied is decided
- * here and nowhere else. On processors with AVX2 or AVX-512 they are packed once, at load (model/kernels.c; measured against OpenBLAS in
- * tests/bench); everywhere else OpenBLAS multiplies them as they are. The only includer of cblas.h. */
+ * here and nowhere else. On processors with AVX2 or AVX-512 they are packed once, at load (model/kernels.c; measured against
+ * OpenBLAS in tests/bench); everywhere else OpenBLAS multiplies them as they are. The only includer of cblas.h. */
 #ifndef ALIGND_MATRIX_H
 #define ALIGND_MATRIX_H
 

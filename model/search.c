@@ -44,8 +44,8 @@ static bool allowed(const struct search *search, size_t token) {
     return (int)token != search->end || search->step >= search->options.min_length;
 }
 
-/* The next index from i on whose logit is above the threshold, or size. Most of a vocabulary is passed over sixteen at a time: a loop of
- * fixed length without a branch inside, which compilers turn into a few vector instructions. */
+/* The next index from i on whose logit is above the threshold, or size. Most of a vocabulary is passed over sixteen at a time: a
+ * loop of fixed length without a branch inside, which compilers turn into a few vector instructions. */
 static size_t next_above(const struct distribution *row, size_t i, float threshold) {
     enum { STRIDE = 16 };
     const float *logits = row->logits;

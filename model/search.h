@@ -1,8 +1,8 @@
 /* Search over log-probabilities: one small state machine per sentence, one table of strategies. Knows no network: it sees one
  * distribution per live row and answers which rows go on, from which parent, with which token.
  *
- * Rows of one search stand side by side in the batch. Per step: the batch computes a distribution and an attention row for each live row;
- * search_advance reads them and writes the next rows. */
+ * Rows of one search stand side by side in the batch. Per step: the batch computes a distribution and an attention row for each
+ * live row; search_advance reads them and writes the next rows. */
 #ifndef ALIGND_SEARCH_H
 #define ALIGND_SEARCH_H
 
@@ -71,7 +71,8 @@ size_t search_max_rows(const struct search_options *options);
 int search_init(struct search *search, const struct search_options *options, int end, size_t source_length, struct arena *arena,
                 struct error *err);
 
-/* rows: one distribution per live row. Sets rows, tokens, parents and attention for the next step. -1 with ERROR_MEMORY: the search is over. */
+/* rows: one distribution per live row. Sets rows, tokens, parents and attention for the next step. -1 with ERROR_MEMORY: the search
+ * is over. */
 int search_advance(struct search *search, const struct distribution *rows, struct error *err);
 
 /* After the end: the best n_best hypotheses, best first, in the arena. */

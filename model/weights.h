@@ -18,7 +18,8 @@ void weights_free(struct weights *weights);
  * err may already hold an error: then nothing is looked up and NULL comes back, so that a whole model is asked for in one go. */
 const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err);
 
-/* Fails (-1, ERROR_FORMAT) naming a tensor that weights_get was never asked for: a file with strange parameters is not this model. */
+/* Fails (-1, ERROR_FORMAT) naming a tensor that weights_get was never asked for: a file with strange parameters is not this model.
+ */
 int weights_all_used(const struct weights *weights, struct error *err);
 
 /* The model is loaded: pages of the file that were read only to be expanded or packed need not stay in memory. */

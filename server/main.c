@@ -26,7 +26,8 @@ static void note_stop(int number) {
     sem_post(&stop_asked);
 }
 
-/* Handled rather than blocked and waited for: OpenBLAS has threads of its own since before main, where a blocked signal would still kill. */
+/* Handled rather than blocked and waited for: OpenBLAS has threads of its own since before main, where a blocked signal would still
+ * kill. */
 static void catch_stop_signals(void) {
     struct sigaction action = {.sa_handler = note_stop, .sa_flags = SA_RESTART};
     sem_init(&stop_asked, 0, 0);

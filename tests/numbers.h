@@ -7,13 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The instruction sets that are compiled in and that this processor runs, generic first. A test of all: a loop test from 0 to kernel_sets(). */
+/* The instruction sets that are compiled in and that this processor runs, generic first. A test of all: a loop test from 0 to
+ * kernel_sets(). */
 int kernel_sets(void);
 const struct kernels *kernel_set(int index);
 /* Says on stderr which ones are compiled in but not tested here. */
 void kernel_sets_report(void);
 
-/* n floats, uniform in (-scale, scale), the same for the same seed. Exactly n, so that a sanitizer sees a read past either end. free() ends it. */
+/* n floats, uniform in (-scale, scale), the same for the same seed. Exactly n, so that a sanitizer sees a read past either end.
+ * free() ends it. */
 float *noise(size_t n, float scale, uint32_t seed);
 
 /* n floats, 64-byte-aligned, between guard zones; all of it holds one NaN that no arithmetic makes. */

@@ -49,8 +49,8 @@ static void attend(const struct kernels *kernels, size_t size, const float *quer
     attention_done(&attention);
 }
 
-/* Hagan's lecture. The scores are exact; weights and context are printed there to three digits. The first weight is .4195 (.419497),
- * printed as .420: rounded twice, so half a unit of the last digit is not quite enough. */
+/* Hagan's lecture. The scores are exact; weights and context are printed there to three digits. The first weight is .4195
+ * (.419497), printed as .420: rounded twice, so half a unit of the last digit is not quite enough. */
 START_TEST(hagan_attention) {
     static const float states[4][3] = {{0.7f, 0.3f, -0.6f}, {-0.6f, 0.5f, 0.1f}, {0.2f, -0.7f, 0.6f}, {-0.8f, -0.5f, 0.4f}};
     static const float query[] = {0.4f, 0.1f, -0.3f};
@@ -82,8 +82,8 @@ static void transform(const float *matrix, size_t rows, const float *p, float *o
         out[j] = matrix[3 * j] * p[0] + matrix[3 * j + 1] * p[1] + matrix[3 * j + 2] * p[2];
 }
 
-/* Hagan's self-attention. The columns of P are the tokens. One printed digit is off: the second output is [1.94, .12] there, computed
- * from the weight .06 as printed; the weight is .0558 and the output [1.9442, .1116]. */
+/* Hagan's self-attention. The columns of P are the tokens. One printed digit is off: the second output is [1.94, .12] there,
+ * computed from the weight .06 as printed; the weight is .0558 and the output [1.9442, .1116]. */
 START_TEST(hagan_self_attention) {
     static const float tokens[2][3] = {{1, 0, 1}, {0, 2, 0}};
     static const float query_matrix[] = {1, 1, 0, 0, 0, 1}, key_matrix[] = {0, 1, 0, 1, 0, 1}, value_matrix[] = {0, 1, 1, 1, 0, 1};

@@ -1,5 +1,5 @@
-/* Values that PyTorch computed (weights/golden.py) for tiny random models, one folder of tests/golden each: every cell, score, decoder
- * style, readout, initial state and storage, at every joint from the annotations to the n-best list. */
+/* Values that PyTorch computed (weights/golden.py) for tiny random models, one folder of tests/golden each: every cell, score,
+ * decoder style, readout, initial state and storage, at every joint from the annotations to the n-best list. */
 #include "model/model.h"
 #include "model/translator.h"
 #include "tests/suites.h"
@@ -15,8 +15,8 @@
 enum { MAX_CASES = 64 };
 static char cases[MAX_CASES][64];
 
-/* Relative, or absolute below 1. A joint is a few operations deep; a path is up to thirty steps, each feeding its rounding to the next:
- * there PyTorch's own float32 and float64 differ by up to 5e-5 on these models. */
+/* Relative, or absolute below 1. A joint is a few operations deep; a path is up to thirty steps, each feeding its rounding to the
+ * next: there PyTorch's own float32 and float64 differ by up to 5e-5 on these models. */
 static const double JOINT = 1e-5, PATH = 1e-4;
 static double tolerance;
 

@@ -78,7 +78,8 @@ START_TEST(beam_finds_what_greedy_misses) {
 }
 END_TEST
 
-/* The end has the best sum in the first step. It takes one of two places: b, the third, does not go on, although it fits the beam. */
+/* The end has the best sum in the first step. It takes one of two places: b, the third, does not go on, although it fits the beam.
+ */
 START_TEST(the_ended_give_up_their_place) {
     static const struct rule rules[] = {{"", .5f, .3f, .2f, 0}, {"a", .1f, .5f, .4f, 0}, {"aa", .6f, .4f, 0, 0}, {0}};
     struct search_options options = beam(2, 10);

@@ -1,9 +1,9 @@
 /* Where the time goes: build/tests/bench/bench MODEL_FOLDER < source.txt
  *
- * Prints, from one run on one core: the machine's ceiling (OpenBLAS, a large product), the products of this model's shapes at 1, 8, 32 and 64 rows
- * by alignd and by OpenBLAS, and for greedy and beam 5 at 64 rows the target tokens a second, the share of time inside products with
- * weights, and the share of the ceiling that those products reach. linear_apply is wrapped by the linker (--wrap), so what is measured is
- * the shipped code. */
+ * Prints, from one run on one core: the machine's ceiling (OpenBLAS, a large product), the products of this model's shapes at 1, 8,
+ * 32 and 64 rows by alignd and by OpenBLAS, and for greedy and beam 5 at 64 rows the target tokens a second, the share of time
+ * inside products with weights, and the share of the ceiling that those products reach. linear_apply is wrapped by the linker
+ * (--wrap), so what is measured is the shipped code. */
 #include "model/matrix.h"
 #include "model/translator.h"
 

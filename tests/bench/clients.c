@@ -1,7 +1,8 @@
 /* Load over HTTP: build/tests/bench/clients PORT CONNECTIONS STRATEGY < source.txt
  *
- * Sends each line once as a POST /translate of its own over CONNECTIONS keep-alive connections to 127.0.0.1, each connection with one request under
- * way, and prints one line: requests, those not answered 200, seconds, requests a second, and percentiles of the time to the answer. */
+ * Sends each line once as a POST /translate of its own over CONNECTIONS keep-alive connections to 127.0.0.1, each connection with
+ * one request under way, and prints one line: requests, those not answered 200, seconds, requests a second, and percentiles of the
+ * time to the answer. */
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <stdbool.h>

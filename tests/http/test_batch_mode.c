@@ -43,7 +43,8 @@ static char *daemon_translation(const struct daemon *daemon, const char *line, b
     return text;
 }
 
-/* Each line of the output must be the daemon's answer to the line of the input. A line that the model cannot take at once is wrapped. */
+/* Each line of the output must be the daemon's answer to the line of the input. A line that the model cannot take at once is
+ * wrapped. */
 static void check_translations(char *out, bool split) {
     struct daemon daemon;
     char *expected[LINES], *line = out;
