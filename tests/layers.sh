@@ -5,7 +5,7 @@ status=0
 
 # refuse RULE FILES PATTERN ALLOWED: includes in FILES that match PATTERN, but for lines (file:number:include) that match ALLOWED
 refuse() {
-    # shellcheck disable=SC2086 -- FILES is a list
+    # shellcheck disable=SC2086
     found=$(grep -nHE "^#include [<\"]($3)" $2 | grep -vE "$4")
     [ -z "$found" ] && return
     printf '%s:\n%s\n' "$1" "$found"
