@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-static int load_key(struct attention *a, const float *bias, size_t size, struct weights *weights, struct error *err) {
+static int load_key(struct attention *a, const char *bias, size_t size, struct weights *weights, struct error *err) {
     a->size = size;
-    return linear_init(&a->key, weights_get(weights, "attention.key.weight", size, a->annotation, err), bias, size, a->annotation,
-                       a->kernels, err);
+    return weights_linear(weights, &(struct linear_names){"attention.key.weight", bias}, size, a->annotation, a->kernels, &a->key,
+                          err);
 }
 
 /* Luong et al. 2015: e = s . h. The keys are the annotations. */
@@ -26,12 +26,11 @@ static int init_general(struct attention *a, const struct model_config *config, 
 /* Bahdanau et al. 2015, A.1.2: e = v . tanh(W s + U h + b). The keys hold U h + b. */
 static int init_additive(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
     size_t size = config->attention.size, hidden = config->decoder.hidden;
-    const float *bias = weights_get(weights, "attention.key.bias", size, 1, err);
-    a->energy = weights_get(weights, "attention.energy", size, 1, err);
-    const float *query = weights_get(weights, "attention.query.weight", size, hidden, err);
-    if (load_key(a, bias, size, weights, err) != 0)
+    if (load_key(a, "attention.key.bias", size, weights, err) != 0)
         return -1;
-    return linear_init(&a->query, query, NULL, size, hidden, a->kernels, err);
+    a->energy = weights_get(weights, "attention.energy", size, 1, err);
+    return weights_linear(weights, &(struct linear_names){"attention.query.weight", NULL}, size, hidden, a->kernels, &a->query,
+                          err);
 }
 
 static void score_dot(const struct attention *a, const float *q, const struct memory *memory, float *e) {

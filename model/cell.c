@@ -25,12 +25,10 @@ const struct cell_kind *cell_kind_find(const char *name) {
 
 static int load_half(struct linear *linear, const char *prefix, const char *half, size_t out, size_t in, struct weights *weights,
                      const struct kernels *kernels, struct error *err) {
-    char name[128];
-    snprintf(name, sizeof name, "%sbias_%s", prefix, half);
-    const float *bias = weights_get(weights, name, out, 1, err);
-    snprintf(name, sizeof name, "%sweight_%s", prefix, half);
-    const float *weight = weights_get(weights, name, out, in, err);
-    return bias ? linear_init(linear, weight, bias, out, in, kernels, err) : -1;
+    char weight[128], bias[128];
+    snprintf(weight, sizeof weight, "%sweight_%s", prefix, half);
+    snprintf(bias, sizeof bias, "%sbias_%s", prefix, half);
+    return weights_linear(weights, &(struct linear_names){weight, bias}, out, in, kernels, linear, err);
 }
 
 int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefix, size_t in, size_t hidden,

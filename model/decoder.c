@@ -231,24 +231,18 @@ static int find_rows(struct decoder *d, const struct decoder_config *c, bool *la
     return d->reads ? 0 : error_set(err, ERROR_FORMAT, "decoder.readout: %s is not known", c->readout);
 }
 
-static int load_linear(struct linear *linear, const char *name, size_t out, size_t in, struct weights *weights,
-                       const struct kernels *kernels, struct error *err) {
-    char full[64];
-    snprintf(full, sizeof full, "%s.bias", name);
-    const float *bias = weights_get(weights, full, out, 1, err);
-    snprintf(full, sizeof full, "%s.weight", name);
-    const float *weight = weights_get(weights, full, out, in, err);
-    return bias ? linear_init(linear, weight, bias, out, in, kernels, err) : -1;
-}
-
 static int load_layer(struct decoder *d, const struct cell_kind *cell, size_t l, struct weights *weights, struct error *err) {
     char name[64];
     snprintf(name, sizeof name, "decoder.layers.%zu.", l);
     if (cell_init(&d->cells[l], cell, name, l == 0 ? d->embedding_size + d->feed : d->hidden, d->hidden, weights, d->kernels,
                   err) != 0)
         return -1;
-    snprintf(name, sizeof name, "decoder.initial.%zu", l);
-    return d->projected ? load_linear(&d->initial[l], name, d->hidden, d->annotation, weights, d->kernels, err) : 0;
+    if (!d->projected)
+        return 0;
+    char bias[64];
+    snprintf(name, sizeof name, "decoder.initial.%zu.weight", l);
+    snprintf(bias, sizeof bias, "decoder.initial.%zu.bias", l);
+    return weights_linear(weights, &(struct linear_names){name, bias}, d->hidden, d->annotation, d->kernels, &d->initial[l], err);
 }
 
 static int load(struct decoder *d, const struct model_config *config, const struct cell_kind *cell, bool layer,
@@ -260,7 +254,8 @@ static int load(struct decoder *d, const struct model_config *config, const stru
     if (d->kind->conditional &&
         cell_init(&d->conditional, cell, "decoder.conditional.", d->annotation, d->hidden, weights, d->kernels, err) != 0)
         return -1;
-    if (layer && load_linear(&d->readout, "readout", d->readout_size, parts_size(d), weights, d->kernels, err) != 0)
+    if (layer && weights_linear(weights, &(struct linear_names){"readout.weight", "readout.bias"}, d->readout_size, parts_size(d),
+                                d->kernels, &d->readout, err) != 0)
         return -1;
     return attention_init(&d->attention, config, weights, d->kernels, err);
 }

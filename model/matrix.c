@@ -22,7 +22,8 @@ int linear_init(struct linear *linear, const float *weight, const float *bias, s
             return error_memory(err);
         kernels->pack(weight, out, in, packed);
     }
-    *linear = (struct linear){.out = out, .in = in, .weight = weight, .bias = bias, .packed = packed, .kernels = kernels};
+    *linear =
+        (struct linear){.out = out, .in = in, .weight = packed ? NULL : weight, .bias = bias, .packed = packed, .kernels = kernels};
     return 0;
 }
 

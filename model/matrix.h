@@ -12,14 +12,14 @@
 /* y = W x + b. Immutable after linear_init: thread-safe. */
 struct linear {
     size_t out, in;
-    const float *weight; /* [out, in] as loaded; owned by the caller; used by OpenBLAS only */
+    const float *weight; /* [out, in] as loaded, for OpenBLAS; owned by the caller; NULL once packed */
     const float *bias;   /* [out] or NULL; owned by the caller */
     float *packed;       /* owned; NULL with OpenBLAS */
     const struct kernels *kernels;
 };
 
-/* weight [out, in] and bias [out] must outlive the linear. kernels: from kernels_choose. weight NULL (a failed weights_get): does
- * nothing but return -1. Returns 0, or -1 with ERROR_MEMORY. */
+/* bias [out] must outlive the linear, weight [out, in] too unless linear->packed is set afterwards. kernels: from kernels_choose.
+ * weight NULL (a failed weights_get): does nothing but return -1. Returns 0, or -1 with ERROR_MEMORY. */
 int linear_init(struct linear *linear, const float *weight, const float *bias, size_t out, size_t in, const struct kernels *kernels,
                 struct error *err);
 /* A zeroed linear is allowed. */

@@ -4,9 +4,11 @@ int output_init(struct output *output, const struct model_config *config, size_t
                 struct weights *weights, const struct kernels *kernels, struct error *err) {
     size_t size = config_readout_size(config);
     *output = (struct output){0};
+    if (!config->output.tied)
+        return weights_linear(weights, &(struct linear_names){"output.weight", "output.bias"}, vocabulary, size, kernels,
+                              &output->linear, err);
     const float *bias = weights_get(weights, "output.bias", vocabulary, 1, err);
-    const float *weight = config->output.tied ? embedding : weights_get(weights, "output.weight", vocabulary, size, err);
-    return bias ? linear_init(&output->linear, weight, bias, vocabulary, size, kernels, err) : -1;
+    return bias ? linear_init(&output->linear, embedding, bias, vocabulary, size, kernels, err) : -1;
 }
 
 void output_done(struct output *output) {

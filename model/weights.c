@@ -17,7 +17,8 @@ static const char SCALE_SUFFIX[] = ".scale";
 struct parameter {
     const struct tensor *tensor;
     const struct tensor *scale; /* int8 only: float32 [rows] */
-    const float *values;        /* NULL until asked for */
+    const float *values;        /* NULL until asked for, and again once packed */
+    bool used;
 };
 
 struct weights {
@@ -220,6 +221,7 @@ static int load(struct weights *weights, struct parameter *parameter, size_t row
     if (check_finite(parameter->tensor, values, err) != 0)
         return -1;
     parameter->values = values;
+    parameter->used = true;
     return 0;
 }
 
@@ -238,10 +240,26 @@ const float *weights_get(struct weights *weights, const char *name, size_t rows,
     return parameter->values;
 }
 
+int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, const struct kernels *kernels,
+                   struct linear *linear, struct error *err) {
+    const float *bias = names->bias != NULL ? weights_get(weights, names->bias, out, 1, err) : NULL;
+    struct parameter *parameter = find_parameter(weights, names->weight);
+    bool expanded_before = parameter != NULL && parameter->values != NULL;
+    struct arena_mark mark = arena_mark(&weights->arena);
+    const float *weight = weights_get(weights, names->weight, out, in, err);
+    if (weight == NULL || (names->bias != NULL && bias == NULL) || linear_init(linear, weight, bias, out, in, kernels, err) != 0)
+        return -1;
+    if (linear->packed != NULL && !expanded_before) {
+        parameter->values = NULL;
+        arena_release(&weights->arena, mark);
+    }
+    return 0;
+}
+
 int weights_all_used(const struct weights *weights, struct error *err) {
     for (size_t i = 0; i < safetensors_count(weights->file); i++) {
         const struct parameter *parameter = &weights->parameters[i];
-        if (parameter->values == NULL && !is_scale(parameter->tensor))
+        if (!parameter->used && !is_scale(parameter->tensor))
             return error_set(err, ERROR_FORMAT, "tensor %s: the model has no such parameter", parameter->tensor->name);
     }
     return 0;

@@ -5,6 +5,7 @@
 #define ALIGND_WEIGHTS_H
 
 #include "model/error.h"
+#include "model/matrix.h"
 #include <stddef.h>
 
 struct weights;
@@ -17,6 +18,17 @@ void weights_free(struct weights *weights);
  * On a missing name, a wrong shape or a value that is not finite: NULL, and the first such error stays in err (ERROR_FORMAT).
  * err may already hold an error: then nothing is looked up and NULL comes back, so that a whole model is asked for in one go. */
 const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err);
+
+/* What a linear layer is made of. */
+struct linear_names {
+    const char *weight; /* [out, in] */
+    const char *bias;   /* [out]; NULL: none */
+};
+
+/* Makes the linear of these parameters, to be ended with linear_done before the weights. A matrix that was expanded only to be
+ * packed does not stay in memory. Errors as weights_get's and linear_init's. */
+int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, const struct kernels *kernels,
+                   struct linear *linear, struct error *err);
 
 /* Fails (-1, ERROR_FORMAT) naming a tensor that weights_get was never asked for: a file with strange parameters is not this model.
  */

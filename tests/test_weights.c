@@ -125,6 +125,27 @@ START_TEST(bfloat16_is_the_upper_half) {
 }
 END_TEST
 
+/* The matrix is expanded, packed and let go; asked for again, it is expanded again. */
+START_TEST(a_linear_is_made_of_stored_matrices) {
+    static const uint16_t values[] = {0x3c00, 0xc000, 0x4200, 0x0000, 0x3800, 0x3c00}; /* 1 -2 3; 0 0.5 1 */
+    static const float x[] = {1, 2, 4}, expected[] = {1 - 4 + 12, 1 + 4}, second_row[] = {0, 0.5f, 1};
+    struct weights *weights = open_container("{" ENTRY("w", "F16", "[2,3]", "[0,12]") "}", values, sizeof values);
+    struct linear linear;
+    float y[2];
+    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){"w", NULL}, 2, 3, kernels_choose(), &linear, &err), 0);
+    ck_assert_int_eq(weights_all_used(weights, &err), 0);
+    linear_apply(&linear, x, 3, 1, y, 2);
+    ck_assert_mem_eq(y, expected, sizeof y);
+    ck_assert_mem_eq(weights_get(weights, "w", 2, 3, &err) + 3, second_row, sizeof second_row);
+    linear_apply(&linear, x, 3, 1, y, 2);
+    ck_assert_mem_eq(y, expected, sizeof y);
+    linear_done(&linear);
+    /* a missing bias is an error also where nobody asks which */
+    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){"w", "b"}, 2, 3, kernels_choose(), &linear, NULL), -1);
+    weights_free(weights);
+}
+END_TEST
+
 START_TEST(int8_takes_the_scale_of_its_row) {
     static const float expected[] = {63.5f, -63.5f, 0, 2, -256, -2};
     struct weights *weights = open_quantized(0.5f);
@@ -305,6 +326,7 @@ Suite *weights_suite(void) {
     tcase_add_test(cases, int8_takes_the_scale_of_its_row);
     tcase_add_test(cases, int8_round_trip);
     tcase_add_test(cases, storage_is_that_of_the_largest);
+    tcase_add_test(cases, a_linear_is_made_of_stored_matrices);
     suite_add_tcase(suite, cases);
 
     cases = tcase_create("refused");
