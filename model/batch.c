@@ -217,8 +217,10 @@ static bool advance(struct sentence *sentence, const struct distribution *distri
         return false;
     if (sentence->search.rows > 0)
         return true;
-    if (search_results(&sentence->search, &sentence->hypotheses, &sentence->count, &sentence->error) == 0 && sentence->count == 0)
+    if (search_results(&sentence->search, &sentence->hypotheses, &sentence->count, &sentence->error) == 0 && sentence->count == 0) {
+        sentence->hypotheses = NULL;
         error_set(&sentence->error, ERROR_FORMAT, "the model's scores are not numbers");
+    }
     return false;
 }
 

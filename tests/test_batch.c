@@ -1,4 +1,5 @@
 /* The continuous batch on a tiny model: sentences come and go, and nobody's answer depends on who else is there. */
+#include "model/model.h"
 #include "model/translator.h"
 #include "tests/suites.h"
 
@@ -189,6 +190,21 @@ START_TEST(beam_attention_equals_forced) {
 }
 END_TEST
 
+/* Finite weights can still overflow: a beam that finds no number to compare has no hypothesis, and says so. */
+START_TEST(scores_that_are_no_numbers_are_an_error) {
+    size_t vocabulary = translator_info(translator).target_vocabulary;
+    float *bias = arena_alloc(&arena, vocabulary, sizeof *bias);
+    for (size_t i = 0; i < vocabulary; i++)
+        bias[i] = NAN;
+    translator->output.linear.bias = bias;
+    struct sentence *sentence = decode_alone(texts[0], "beam", 5);
+    ck_assert_int_eq(sentence->error.code, ERROR_FORMAT);
+    ck_assert_ptr_null(sentence->hypotheses);
+    ck_assert_uint_eq(sentence->count, 0);
+    sentence_done(sentence);
+}
+END_TEST
+
 START_TEST(attention_rows_sum_to_one) {
     struct sentence *sentence = decode_alone(texts[4], "greedy", 1);
     for (size_t t = 0; t < sentence->hypotheses[0].length; t++) {
@@ -209,6 +225,7 @@ Suite *batch_suite(void) {
     tcase_add_test(tests, a_short_one_overtakes);
     tcase_add_test(tests, cancelled_ones_leave_at_once);
     tcase_add_test(tests, beam_attention_equals_forced);
+    tcase_add_test(tests, scores_that_are_no_numbers_are_an_error);
     tcase_add_test(tests, attention_rows_sum_to_one);
     suite_add_tcase(suite, tests);
     return suite;
