@@ -1,6 +1,6 @@
 /* Each score against its formula, the worked examples of the lectures, and rows that look at memories of different lengths. */
 #include "model/attention.h"
-#include "tests/files.h"
+#include "tests/models.h"
 #include "tests/numbers.h"
 #include "tests/suites.h"
 #include <math.h>
@@ -25,14 +25,6 @@ static struct model_config configure(const char *score, size_t annotation, size_
     struct model_config config = {.encoder = {.hidden = annotation}, .decoder = {.hidden = hidden}, .attention = {.size = size}};
     snprintf(config.attention.score, sizeof config.attention.score, "%s", score);
     return config;
-}
-
-static struct weights *open_values(const char *header, const float *values, size_t count) {
-    char *path = container_write(header, values, count * sizeof *values);
-    struct weights *weights = weights_open(path, NULL);
-    ck_assert_ptr_nonnull(weights);
-    file_remove(path);
-    return weights;
 }
 
 /* ---- the worked examples ---- */
@@ -172,7 +164,7 @@ static void run_open(struct run *run, const struct score_case *score, const stru
     struct error err = {0};
     struct model_config config = configure(score->name, D, score->hidden, A);
     *run = (struct run){.score = score, .parameters = noise(score->parameters, 1, 21)};
-    run->file = open_values(score->header, run->parameters, score->parameters);
+    run->file = parameters_open(score->header, run->parameters, score->parameters);
     ck_assert_msg(attention_init(&run->attention, &config, run->file, kernels, &err) == 0, "%s", err.message);
     ck_assert_int_eq(weights_all_used(run->file, &err), 0);
     ck_assert_uint_eq(run->attention.size, score->size);
@@ -273,7 +265,7 @@ END_TEST
 static void expect_failure(const struct model_config *config, const char *header, const char *message) {
     struct attention attention;
     struct error err = {0};
-    struct weights *weights = open_values(header, NULL, 0);
+    struct weights *weights = parameters_open(header, NULL, 0);
     ck_assert_int_eq(attention_init(&attention, config, weights, kernels_choose(), &err), -1);
     ck_assert_int_eq(err.code, ERROR_FORMAT);
     ck_assert_str_eq(err.message, message);

@@ -1,6 +1,7 @@
 /* The continuous batch on a tiny model: sentences come and go, and nobody's answer depends on who else is there. */
 #include "model/model.h"
 #include "model/translator.h"
+#include "tests/models.h"
 #include "tests/suites.h"
 
 #include <math.h>
@@ -22,9 +23,7 @@ static struct translator *translator;
 static struct arena arena;
 
 static void setup(void) {
-    struct error err = {0};
-    translator = translator_open(MODEL, &err);
-    ck_assert_msg(translator != NULL, "%s", err.message);
+    translator = model_open(MODEL);
     arena_init(&arena, 1 << 16);
 }
 

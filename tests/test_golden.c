@@ -2,6 +2,7 @@
  * decoder style, readout, initial state and storage, at every joint from the annotations to the n-best list. */
 #include "model/model.h"
 #include "model/translator.h"
+#include "tests/models.h"
 #include "tests/suites.h"
 
 #include <dirent.h>
@@ -40,11 +41,8 @@ static void check_matrix(const float *got, size_t ld, const json_t *want, const 
 
 static struct translator *open_case(const char *name) {
     char path[128];
-    struct error err = {0};
     snprintf(path, sizeof path, FOLDER "/%s", name);
-    struct translator *translator = translator_open(path, &err);
-    ck_assert_msg(translator != NULL, "%s: %s", path, err.message);
-    return translator;
+    return model_open(path);
 }
 
 static json_t *load_case(const char *name) {

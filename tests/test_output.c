@@ -1,6 +1,6 @@
 /* Readouts to distributions, with a matrix of its own and with the target embedding. */
 #include "model/output.h"
-#include "tests/files.h"
+#include "tests/models.h"
 #include "tests/numbers.h"
 #include "tests/suites.h"
 #include <math.h>
@@ -30,14 +30,6 @@ static struct model_config configure(bool tied) {
     return config;
 }
 
-static struct weights *open_values(const char *header, const float *values, size_t count) {
-    char *path = container_write(header, values, count * sizeof *values);
-    struct weights *weights = weights_open(path, NULL);
-    ck_assert_ptr_nonnull(weights);
-    file_remove(path);
-    return weights;
-}
-
 /* One row against double precision; the probabilities sum to 1. */
 static void check_row(const float *readout, const struct distribution *found) {
     const float *bias = parameters, *weight = parameters + VOCABULARY;
@@ -63,8 +55,8 @@ static void run(bool tied, const struct kernels *kernels) {
     struct output output;
     struct error err = {0};
     struct model_config config = configure(tied);
-    struct weights *weights =
-        tied ? open_values(tied_header, parameters, VOCABULARY) : open_values(untied_header, parameters, VOCABULARY + MATRIX);
+    struct weights *weights = tied ? parameters_open(tied_header, parameters, VOCABULARY)
+                                   : parameters_open(untied_header, parameters, VOCABULARY + MATRIX);
     const float *embedding = tied ? parameters + VOCABULARY : NULL;
     ck_assert_msg(output_init(&output, &config, VOCABULARY, embedding, weights, kernels, &err) == 0, "%s", err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
@@ -98,7 +90,7 @@ static void expect_failure(const char *header, const float *values, size_t count
     struct output output;
     struct error err = {0};
     struct model_config config = configure(false);
-    struct weights *weights = open_values(header, values, count);
+    struct weights *weights = parameters_open(header, values, count);
     ck_assert_int_eq(output_init(&output, &config, VOCABULARY, NULL, weights, kernels_choose(), &err), -1);
     ck_assert_int_eq(err.code, ERROR_FORMAT);
     ck_assert_str_eq(err.message, message);

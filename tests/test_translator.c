@@ -1,5 +1,6 @@
 /* The facade: loading a folder, cutting text into sentences, targets, rendering. */
 #include "model/translator.h"
+#include "tests/models.h"
 #include "tests/suites.h"
 
 #include <math.h>
@@ -13,9 +14,7 @@ static struct arena arena;
 static const struct search_options greedy = {.strategy = "greedy", .beam_size = 1, .n_best = 1, .length_penalty = 1};
 
 static void setup(void) {
-    struct error err = {0};
-    translator = translator_open(MODEL, &err);
-    ck_assert_msg(translator != NULL, "%s", err.message);
+    translator = model_open(MODEL);
     arena_init(&arena, 1 << 16);
 }
 

@@ -1,0 +1,12 @@
+/* Models and parameters for tests; a test that cannot open what it needs fails with the message. */
+#ifndef ALIGND_TESTS_MODELS_H
+#define ALIGND_TESTS_MODELS_H
+
+#include "model/translator.h"
+#include "model/weights.h"
+
+struct translator *model_open(const char *folder);
+/* Parameters from the header of a container and the float32 values [count] behind it. */
+struct weights *parameters_open(const char *header, const float *values, size_t count);
+
+#endif
