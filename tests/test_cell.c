@@ -1,6 +1,7 @@
 /* GRU and LSTM steps from parameters in a file, against PyTorch's formulas in double precision. */
 #include "model/cell.h"
 #include "tests/files.h"
+#include "tests/models.h"
 #include "tests/numbers.h"
 #include "tests/suites.h"
 #include <math.h>
@@ -35,15 +36,6 @@ static struct parameters parameters_create(size_t blocks) {
              gates, IN, 4 * input, gates, HIDDEN, 4 * input, 4 * (input + state), gates, 4 * (input + state),
              4 * (input + state + gates), gates, 4 * (input + state + gates), 4 * p.count);
     return p;
-}
-
-static struct weights *open_parameters(const struct parameters *p) {
-    struct error err = {0};
-    char *path = container_write(p->header, p->values, p->count * sizeof *p->values);
-    struct weights *weights = weights_open(path, &err);
-    ck_assert_msg(weights != NULL, "%s", err.message);
-    file_remove(path);
-    return weights;
 }
 
 static double sigmoid(double x) {
@@ -101,7 +93,7 @@ static void run(const char *name, formula *expected, const size_t *x_rows, const
     struct cell cell;
     const struct cell_kind *kind = cell_kind_find(name);
     struct parameters p = parameters_create(kind->gates);
-    struct weights *weights = open_parameters(&p);
+    struct weights *weights = parameters_open(p.header, p.values, p.count);
     struct error err = {0};
     ck_assert_msg(cell_init(&cell, kind, "layer.", IN, HIDDEN, weights, kernels, &err) == 0, "%s", err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
@@ -165,7 +157,7 @@ static void expect_failure(struct weights *weights, const char *kind, const char
 
 START_TEST(wrong_parameters_are_named) {
     struct parameters p = parameters_create(3);
-    struct weights *weights = open_parameters(&p);
+    struct weights *weights = parameters_open(p.header, p.values, p.count);
     expect_failure(weights, "gru", "other.", IN, "tensor other.bias_input: missing");
     expect_failure(weights, "lstm", "layer.", IN, "tensor layer.bias_input: shape [57], but the model needs [76]");
     expect_failure(weights, "gru", "layer.", IN + 1, "tensor layer.weight_input: shape [57, 7], but the model needs [57, 8]");
