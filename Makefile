@@ -34,18 +34,19 @@ CXXFLAGS_ALL = -std=c++17 $(COMMON) $(WARNINGS) $(CXXFLAGS)
 LDFLAGS_ALL  = -pie -Wl,-z,relro,-z,now $(SANITIZER) $(LDFLAGS)
 LIBS = -lmicrohttpd -ljansson -lopenblas -lsentencepiece -licuuc -lstdc++ -lpthread -lm
 
-MODEL_OBJECTS  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out model/kernels.c,$(wildcard model/*.c))) $(BUILD)/model/sentencepiece.o
+KERNEL_SOURCES := model/kernels.c model/products.c
+MODEL_OBJECTS  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(KERNEL_SOURCES),$(wildcard model/*.c))) $(BUILD)/model/sentencepiece.o
 SERVER_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c))
 TEST_OBJECTS   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 
-# model/kernels.c is compiled once per instruction set; the processor chooses at run time. Products and sums may fuse there.
+# These are compiled once per instruction set; the processor chooses at run time. Products and sums may fuse there.
 KERNELS := generic
 ifneq (,$(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)))
 KERNELS += v3 v4
 endif
 KERNEL_FLAGS_v3 := -march=x86-64-v3
 KERNEL_FLAGS_v4 := -march=x86-64-v4 -mprefer-vector-width=512
-MODEL_OBJECTS += $(KERNELS:%=$(BUILD)/model/kernels-%.o)
+MODEL_OBJECTS += $(foreach source,$(KERNEL_SOURCES:.c=),$(KERNELS:%=$(BUILD)/$(source)-%.o))
 
 # V=1 shows the commands
 Q   := $(if $(V),,@)
@@ -117,10 +118,13 @@ $(BUILD)/%.o: %.cc
 	$(call SAY,CXX,$<)
 	$(Q)$(CXX) $(CXXFLAGS_ALL) -c -o $@ $<
 
-$(BUILD)/model/kernels-%.o: model/kernels.c
-	@mkdir -p $(@D)
-	$(call SAY,CC,$< ($*))
-	$(Q)$(CC) $(CFLAGS_ALL) -O3 -ffp-contract=fast $(KERNEL_FLAGS_$*) -DKERNELS=$* -c -o $@ $<
+define KERNEL_RULE
+$(BUILD)/$(1)-%.o: $(1).c
+	@mkdir -p $$(@D)
+	$$(call SAY,CC,$$< ($$*))
+	$$(Q)$$(CC) $$(CFLAGS_ALL) -O3 -ffp-contract=fast $$(KERNEL_FLAGS_$$*) -DKERNELS=$$* -c -o $$@ $$<
+endef
+$(foreach source,$(KERNEL_SOURCES:.c=),$(eval $(call KERNEL_RULE,$(source))))
 
 # Installs with apt what is not there yet; needs root or sudo only then.
 INSTALL_MISSING = missing=$$(for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' || echo $$p; done); \

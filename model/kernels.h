@@ -4,6 +4,7 @@
 #ifndef ALIGND_KERNELS_H
 #define ALIGND_KERNELS_H
 
+#include "model/products.h"
 #include <stddef.h>
 
 /* The softmax statistics of one row of logits. */
@@ -15,12 +16,7 @@ struct row_sums {
 struct kernels {
     const char *name; /* "generic", "v3" (AVX2, FMA), "v4" (AVX-512) */
 
-    /* Packed products. pack_floats: room that a [out, in] matrix takes packed; pack: writes it (64-byte-aligned).
-     * multiply: y [rows, out] = x [rows, in] W^T + bias (NULL: none); ldx, ldy: floats from row to row. */
-    size_t (*pack_floats)(size_t out, size_t in);
-    void (*pack)(const float *weight, size_t out, size_t in, float *packed);
-    void (*multiply)(const float *packed, const float *bias, size_t out, size_t in, const float *x, size_t ldx, size_t rows,
-                     float *y, size_t ldy);
+    const struct packings *packings; /* products with weights */
 
     void (*tanh)(float *x, size_t n);
     /* x [n] -> softmax(x) in place. */

@@ -15,12 +15,13 @@ int linear_init(struct linear *linear, const float *weight, const float *bias, s
                 struct error *err) {
     if (!weight)
         return -1;
-    float *packed = NULL;
+    void *packed = NULL;
     if (kernels != &kernels_generic) {
-        packed = aligned_alloc(64, round_up(kernels->pack_floats(out, in) * sizeof *packed));
+        const struct packing *packing = &kernels->packings->float32;
+        packed = aligned_alloc(64, round_up(packing->bytes(out, in)));
         if (!packed)
             return error_memory(err);
-        kernels->pack(weight, out, in, packed);
+        packing->pack(weight, out, in, packed);
     }
     *linear =
         (struct linear){.out = out, .in = in, .weight = packed ? NULL : weight, .bias = bias, .packed = packed, .kernels = kernels};
@@ -48,7 +49,15 @@ void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_
     if (rows == 0)
         return;
     if (linear->packed)
-        linear->kernels->multiply(linear->packed, linear->bias, linear->out, linear->in, x, ldx, rows, y, ldy);
+        linear->kernels->packings->float32.multiply(&(struct product){.packed = linear->packed,
+                                                                      .bias = linear->bias,
+                                                                      .out = linear->out,
+                                                                      .in = linear->in,
+                                                                      .x = x,
+                                                                      .ldx = ldx,
+                                                                      .rows = rows,
+                                                                      .y = y,
+                                                                      .ldy = ldy});
     else
         apply_blas(linear, x, ldx, rows, y, ldy);
 }

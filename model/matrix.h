@@ -14,7 +14,7 @@ struct linear {
     size_t out, in;
     const float *weight; /* [out, in] as loaded, for OpenBLAS; owned by the caller; NULL once packed */
     const float *bias;   /* [out] or NULL; owned by the caller */
-    float *packed;       /* owned; NULL with OpenBLAS */
+    void *packed;        /* owned; NULL with OpenBLAS */
     const struct kernels *kernels;
 };
 

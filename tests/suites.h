@@ -24,7 +24,7 @@ Suite *metrics_suite(void);
 Suite *tokenizer_suite(void);
 Suite *segmenter_suite(void);
 Suite *text_suite(void);
-/* Part of the kernels' suite: tests/test_kernels_multiply.c. */
-TCase *multiply_cases(void);
+/* Part of the kernels' suite: tests/test_products.c. */
+TCase *products_cases(void);
 
 #endif

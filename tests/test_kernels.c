@@ -398,6 +398,6 @@ Suite *kernels_suite(void) {
     add_attention(cases, kernel_sets());
     tcase_set_timeout(cases, 60);
     suite_add_tcase(suite, cases);
-    suite_add_tcase(suite, multiply_cases());
+    suite_add_tcase(suite, products_cases());
     return suite;
 }

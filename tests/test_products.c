@@ -6,28 +6,28 @@
 #include <stdlib.h>
 
 /* x [rows, in], ldx floats from row to row; weight [out, in]; bias [out] or NULL. */
-struct product {
+struct example {
     size_t rows, out, in, ldx, ldy;
     float *x, *weight, *bias, *packed;
 };
 
 /* What lies between the rows of x is NaN: to read it would show. */
-static struct product product_create(const struct kernels *kernels, size_t rows, size_t out, size_t in, bool with_bias) {
-    struct product p = {.rows = rows, .out = out, .in = in, .ldx = in + rows % 3, .ldy = out + rows % 5};
+static struct example example_create(const struct kernels *kernels, size_t rows, size_t out, size_t in, bool with_bias) {
+    struct example p = {.rows = rows, .out = out, .in = in, .ldx = in + rows % 3, .ldy = out + rows % 5};
     p.x = noise((rows - 1) * p.ldx + in, 1, (uint32_t)(rows + out));
     for (size_t i = 0; i < (rows - 1) * p.ldx; i++)
         if (i % p.ldx >= in)
             p.x[i] = NAN;
     p.weight = noise(out * in, 1, (uint32_t)(out * 100 + in));
     p.bias = with_bias ? noise(out, 1, (uint32_t)in) : NULL;
-    size_t room = kernels->pack_floats(out, in);
+    size_t room = kernels->packings->float32.bytes(out, in) / sizeof(float);
     p.packed = guarded(room);
-    kernels->pack(p.weight, out, in, p.packed);
+    kernels->packings->float32.pack(p.weight, out, in, p.packed);
     ck_assert(guards_intact(p.packed, room));
     return p;
 }
 
-static void product_done(struct product *p) {
+static void example_done(struct example *p) {
     guarded_free(p->packed);
     free(p->bias);
     free(p->weight);
@@ -35,7 +35,7 @@ static void product_done(struct product *p) {
 }
 
 /* Rounding grows with the terms: the share, at y[r][j], of an error of 1e-6 of the sum of their magnitudes. */
-static double product_error(const struct product *p, size_t r, size_t j, float y) {
+static double product_error(const struct example *p, size_t r, size_t j, float y) {
     double sum = p->bias ? (double)p->bias[j] : 0, size = fabs(sum);
     for (size_t k = 0; k < p->in; k++) {
         double term = (double)p->weight[j * p->in + k] * (double)p->x[r * p->ldx + k];
@@ -45,11 +45,24 @@ static double product_error(const struct product *p, size_t r, size_t j, float y
     return fabs((double)y - sum) / (1e-6 * size + 1e-30);
 }
 
+/* Rows `first` .. first + rows - 1. */
+static void multiply(const struct kernels *kernels, const struct example *p, size_t first, size_t rows, float *y, size_t ldy) {
+    kernels->packings->float32.multiply(&(struct product){.packed = p->packed,
+                                                          .bias = p->bias,
+                                                          .out = p->out,
+                                                          .in = p->in,
+                                                          .x = p->x + first * p->ldx,
+                                                          .ldx = p->ldx,
+                                                          .rows = rows,
+                                                          .y = y,
+                                                          .ldy = ldy});
+}
+
 static void check_product(const struct kernels *kernels, size_t rows, size_t out, size_t in, bool with_bias) {
-    struct product p = product_create(kernels, rows, out, in, with_bias);
+    struct example p = example_create(kernels, rows, out, in, with_bias);
     size_t floats = (rows - 1) * p.ldy + out;
     float *y = guarded(floats);
-    kernels->multiply(p.packed, p.bias, out, in, p.x, p.ldx, rows, y, p.ldy);
+    multiply(kernels, &p, 0, rows, y, p.ldy);
     double worst = 0;
     bool intact = guards_intact(y, floats);
     for (size_t r = 0; r < rows; r++) {
@@ -60,7 +73,7 @@ static void check_product(const struct kernels *kernels, size_t rows, size_t out
     ck_assert_msg(worst < 1, "%s, %zu rows, %zu x %zu: %g of the error allowed", kernels->name, rows, out, in, worst);
     ck_assert_msg(intact, "%s, %zu rows, %zu x %zu: written outside", kernels->name, rows, out, in);
     guarded_free(y);
-    product_done(&p);
+    example_done(&p);
 }
 
 START_TEST(any_number_of_rows) {
@@ -88,12 +101,12 @@ START_TEST(any_number_of_inputs) {
 END_TEST
 
 START_TEST(no_rows) {
-    struct product p = product_create(kernel_set(_i), 1, 20, 10, true);
+    struct example p = example_create(kernel_set(_i), 1, 20, 10, true);
     float *y = guarded(20);
-    kernel_set(_i)->multiply(p.packed, p.bias, 20, 10, p.x, p.ldx, 0, y, p.ldy);
+    multiply(kernel_set(_i), &p, 0, 0, y, p.ldy);
     ck_assert(untouched(y, 20) && guards_intact(y, 20));
     guarded_free(y);
-    product_done(&p);
+    example_done(&p);
 }
 END_TEST
 
@@ -104,25 +117,25 @@ START_TEST(each_row_as_if_alone) {
     for (size_t i = 0; i < sizeof outs / sizeof *outs; i++) {
         const struct kernels *kernels = kernel_set(_i);
         size_t out = outs[i], in = ins[i];
-        struct product p = product_create(kernels, ROWS, out, in, i % 2 == 0);
+        struct example p = example_create(kernels, ROWS, out, in, i % 2 == 0);
         float *alone = guarded(ROWS * out), *together = guarded(ROWS * out);
         for (size_t r = 0; r < ROWS; r++)
-            kernels->multiply(p.packed, p.bias, out, in, p.x + r * p.ldx, p.ldx, 1, alone + r * out, out);
+            multiply(kernels, &p, r, 1, alone + r * out, out);
         for (size_t rows = 1; rows <= ROWS; rows++) {
             size_t first = ROWS - rows;
-            kernels->multiply(p.packed, p.bias, out, in, p.x + first * p.ldx, p.ldx, rows, together, out);
+            multiply(kernels, &p, first, rows, together, out);
             ck_assert_msg(identical(together, alone + first * out, rows * out), "%s, %zu rows, %zu x %zu", kernels->name, rows, out,
                           in);
         }
         guarded_free(together);
         guarded_free(alone);
-        product_done(&p);
+        example_done(&p);
     }
 }
 END_TEST
 
-TCase *multiply_cases(void) {
-    TCase *cases = tcase_create("multiply");
+TCase *products_cases(void) {
+    TCase *cases = tcase_create("products");
     int sets = kernel_sets();
     tcase_add_loop_test(cases, any_number_of_rows, 0, sets);
     tcase_add_loop_test(cases, any_number_of_columns, 0, sets);
