@@ -34,7 +34,7 @@ CXXFLAGS_ALL = -std=c++17 $(COMMON) $(WARNINGS) $(CXXFLAGS)
 LDFLAGS_ALL  = -pie -Wl,-z,relro,-z,now $(SANITIZER) $(LDFLAGS)
 LIBS = -lmicrohttpd -ljansson -lopenblas -lsentencepiece -licuuc -lstdc++ -lpthread -lm
 
-KERNEL_SOURCES := model/kernels.c model/products.c
+KERNEL_SOURCES := model/kernels.c model/products.c model/products_int8.c
 MODEL_OBJECTS  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(KERNEL_SOURCES),$(wildcard model/*.c))) $(BUILD)/model/sentencepiece.o
 SERVER_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c))
 TEST_OBJECTS   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
@@ -42,10 +42,11 @@ TEST_OBJECTS   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 # These are compiled once per instruction set; the processor chooses at run time. Products and sums may fuse there.
 KERNELS := generic
 ifneq (,$(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)))
-KERNELS += v3 v4
+KERNELS += v3 v4 vnni
 endif
 KERNEL_FLAGS_v3 := -march=x86-64-v3
 KERNEL_FLAGS_v4 := -march=x86-64-v4 -mprefer-vector-width=512
+KERNEL_FLAGS_vnni := $(KERNEL_FLAGS_v4) -mavx512vnni
 MODEL_OBJECTS += $(foreach source,$(KERNEL_SOURCES:.c=),$(KERNELS:%=$(BUILD)/$(source)-%.o))
 
 # V=1 shows the commands
@@ -122,7 +123,7 @@ define KERNEL_RULE
 $(BUILD)/$(1)-%.o: $(1).c
 	@mkdir -p $$(@D)
 	$$(call SAY,CC,$$< ($$*))
-	$$(Q)$$(CC) $$(CFLAGS_ALL) -O3 -ffp-contract=fast $$(KERNEL_FLAGS_$$*) -DKERNELS=$$* -c -o $$@ $$<
+	$$(Q)$$(CC) $$(CFLAGS_ALL) $(if $(findstring kernels,$(1)),-O3) -ffp-contract=fast $$(KERNEL_FLAGS_$$*) -DKERNELS=$$* -c -o $$@ $$<
 endef
 $(foreach source,$(KERNEL_SOURCES:.c=),$(eval $(call KERNEL_RULE,$(source))))
 

@@ -24,18 +24,18 @@ const struct cell_kind *cell_kind_find(const char *name) {
 }
 
 static int load_half(struct linear *linear, const char *prefix, const char *half, size_t out, size_t in, struct weights *weights,
-                     const struct kernels *kernels, struct error *err) {
+                     struct error *err) {
     char weight[128], bias[128];
     snprintf(weight, sizeof weight, "%sweight_%s", prefix, half);
     snprintf(bias, sizeof bias, "%sbias_%s", prefix, half);
-    return weights_linear(weights, &(struct linear_names){weight, bias}, out, in, kernels, linear, err);
+    return weights_linear(weights, &(struct linear_names){weight, bias}, out, in, linear, err);
 }
 
 int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefix, size_t in, size_t hidden,
               struct weights *weights, const struct kernels *kernels, struct error *err) {
-    *cell = (struct cell){.kind = kind, .hidden = hidden};
-    if (load_half(&cell->input, prefix, "input", kind->gates * hidden, in, weights, kernels, err) == 0 &&
-        load_half(&cell->state, prefix, "state", kind->gates * hidden, hidden, weights, kernels, err) == 0)
+    *cell = (struct cell){.kind = kind, .kernels = kernels, .hidden = hidden};
+    if (load_half(&cell->input, prefix, "input", kind->gates * hidden, in, weights, err) == 0 &&
+        load_half(&cell->state, prefix, "state", kind->gates * hidden, hidden, weights, err) == 0)
         return 0;
     cell_done(cell);
     return -1;
@@ -51,6 +51,6 @@ void cell_step(const struct cell *cell, const float *gates_x, const size_t *x_ro
     size_t gates = cell->input.out;
     linear_apply(&cell->state, states, ld, rows, scratch, gates);
     for (size_t r = 0; r < rows; r++)
-        cell->kind->step(cell->state.kernels, gates_x + (x_rows ? x_rows[r] : r) * gates, scratch + r * gates, states + r * ld,
+        cell->kind->step(cell->kernels, gates_x + (x_rows ? x_rows[r] : r) * gates, scratch + r * gates, states + r * ld,
                          cell->hidden);
 }

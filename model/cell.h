@@ -19,6 +19,7 @@ const struct cell_kind *cell_kind_find(const char *name);
 /* One layer, one direction. */
 struct cell {
     const struct cell_kind *kind;
+    const struct kernels *kernels;
     size_t hidden;
     struct linear input, state; /* [gates * H, in], [gates * H, H], each with its bias (PyTorch's two) */
 };

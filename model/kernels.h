@@ -14,7 +14,7 @@ struct row_sums {
 };
 
 struct kernels {
-    const char *name; /* "generic", "v3" (AVX2, FMA), "v4" (AVX-512) */
+    const char *name; /* "generic", "v3" (AVX2, FMA), "v4" (AVX-512), "vnni" (and its int8 products) */
 
     const struct packings *packings; /* products with weights */
 
@@ -39,7 +39,7 @@ struct kernels {
 
 extern const struct kernels kernels_generic;
 #if defined(__x86_64__)
-extern const struct kernels kernels_v3, kernels_v4;
+extern const struct kernels kernels_v3, kernels_v4, kernels_vnni;
 #endif
 
 /* The best for this processor. */

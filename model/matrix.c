@@ -3,28 +3,47 @@
 #include <assert.h>
 #include <cblas.h>
 #include <limits.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+const char *compute_name(enum compute compute) {
+    static const char *const names[COMPUTE_TYPES] = {"float32", "bfloat16", "int8"};
+    return names[compute];
+}
+
+/* NULL: OpenBLAS. */
+static const struct packing *choose_packing(const struct backend *backend, enum stored stored, size_t in) {
+    const struct packings *packings = backend->kernels->packings;
+    if (backend->compute == COMPUTE_INT8 && in <= packings->int8->max_in)
+        return packings->int8;
+    if (backend->compute == COMPUTE_BFLOAT16)
+        return packings->bfloat16;
+    if (backend->kernels == &kernels_generic)
+        return NULL;
+    return stored == STORED_FLOAT16 ? packings->float16 : stored == STORED_BFLOAT16 ? packings->bfloat16 : packings->float32;
+}
 
 static size_t round_up(size_t bytes) {
     return (bytes + 63) / 64 * 64;
 }
 
-int linear_init(struct linear *linear, const float *weight, const float *bias, size_t out, size_t in, const struct kernels *kernels,
-                struct error *err) {
-    if (!weight)
+int linear_init(struct linear *linear, const struct linear_source *source, const struct backend *backend, struct error *err) {
+    if (!source->weight)
         return -1;
-    void *packed = NULL;
-    if (kernels != &kernels_generic) {
-        const struct packing *packing = &kernels->packings->float32;
-        packed = aligned_alloc(64, round_up(packing->bytes(out, in)));
-        if (!packed)
+    const struct packing *packing = choose_packing(backend, source->stored, source->in);
+    struct linear made = {.out = source->out, .in = source->in, .bias = source->bias, .packing = packing};
+    if (packing) {
+        made.packed = aligned_alloc(64, round_up(packing->bytes(made.out, made.in)));
+        if (!made.packed)
             return error_memory(err);
-        packing->pack(weight, out, in, packed);
+        packing->pack(source->weight, made.out, made.in, made.packed);
+    } else {
+        made.weight = source->weight;
     }
-    *linear =
-        (struct linear){.out = out, .in = in, .weight = packed ? NULL : weight, .bias = bias, .packed = packed, .kernels = kernels};
+    *linear = made;
     return 0;
 }
 
@@ -48,20 +67,81 @@ static void apply_blas(const struct linear *l, const float *x, size_t ldx, size_
 void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
     if (rows == 0)
         return;
-    if (linear->packed)
-        linear->kernels->packings->float32.multiply(&(struct product){.packed = linear->packed,
-                                                                      .bias = linear->bias,
-                                                                      .out = linear->out,
-                                                                      .in = linear->in,
-                                                                      .x = x,
-                                                                      .ldx = ldx,
-                                                                      .rows = rows,
-                                                                      .y = y,
-                                                                      .ldy = ldy});
-    else
+    if (!linear->packed) {
         apply_blas(linear, x, ldx, rows, y, ldy);
+        return;
+    }
+    struct product product = {.packed = linear->packed,
+                              .bias = linear->bias,
+                              .out = linear->out,
+                              .in = linear->in,
+                              .x = x,
+                              .ldx = ldx,
+                              .rows = rows,
+                              .y = y,
+                              .ldy = ldy};
+    linear->packing->multiply(&product);
 }
 
 void matrix_single_threaded(void) {
     openblas_set_num_threads(1);
+}
+
+/* ---- which is fastest ---- */
+
+enum { TRIAL_ROWS = 32, TRIALS = 3 };
+
+/* The calling thread's seconds: other programs do not count. */
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Seconds for a product of one row and one of TRIAL_ROWS, the best of some trials; x [TRIAL_ROWS, in], y [TRIAL_ROWS, out]. A row
+ * alone counts as much as TRIAL_ROWS together: both loads are common. */
+static double trial(const struct linear *linear, const float *x, float *y) {
+    static const size_t rows[] = {1, TRIAL_ROWS};
+    double sum = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double best = HUGE_VAL;
+        for (int run = 0; run < TRIALS; run++) {
+            double began = now();
+            linear_apply(linear, x, linear->in, rows[i], y, linear->out);
+            best = fmin(best, now() - began);
+        }
+        sum += best;
+    }
+    return sum;
+}
+
+static int measure(const struct linear_source *source, const struct backend *backend, const float *x, float *y, double *seconds,
+                   struct error *err) {
+    struct linear linear;
+    if (linear_init(&linear, source, backend, err) != 0)
+        return -1;
+    *seconds = trial(&linear, x, y);
+    linear_done(&linear);
+    return 0;
+}
+
+int compute_fastest(const struct kernels *kernels, const struct linear_source *shape, enum compute *fastest, struct error *err) {
+    size_t out = shape->out, in = shape->in;
+    float *weight = calloc(out * in, sizeof *weight), *x = calloc(TRIAL_ROWS * in, sizeof *x),
+          *y = calloc(TRIAL_ROWS * out, sizeof *y);
+    struct linear_source source = {.weight = weight, .out = out, .in = in, .stored = shape->stored};
+    double least = HUGE_VAL;
+    int result = weight && x && y ? 0 : error_memory(err);
+    for (enum compute compute = 0; result == 0 && compute < COMPUTE_TYPES; compute++) {
+        double seconds;
+        result = measure(&source, &(struct backend){kernels, compute}, x, y, &seconds, err);
+        if (result == 0 && seconds < least) {
+            least = seconds;
+            *fastest = compute;
+        }
+    }
+    free(weight);
+    free(x);
+    free(y);
+    return result;
 }

@@ -1,7 +1,7 @@
-/* Products with fixed weights, and the element-wise operations around them, for rows that lie `ld` floats apart.
- * Every product of a model with its parameters goes through a struct linear: how the weights are stored and multiplied is decided
- * here and nowhere else. On processors with AVX2 or AVX-512 they are packed once, at load (model/kernels.c; measured against
- * OpenBLAS in tests/bench); everywhere else OpenBLAS multiplies them as they are. The only includer of cblas.h. */
+/* Products with fixed weights for rows that lie `ld` floats apart.
+ * Every product of a model with its parameters goes through a struct linear: how the weights are kept and multiplied is decided
+ * here and nowhere else. On processors with AVX2 or AVX-512 they are packed once, at load (model/products.h); elsewhere OpenBLAS
+ * multiplies them as they are, but for the compute types that it does not have. The only includer of cblas.h. */
 #ifndef ALIGND_MATRIX_H
 #define ALIGND_MATRIX_H
 
@@ -9,21 +9,47 @@
 #include "model/kernels.h"
 #include <stddef.h>
 
+/* How products with weights are computed: in float32 throughout; with weights rounded to bfloat16, values and sums in float32; or
+ * with weights and values rounded to int8, sums exact. Everything else is float32 always. */
+enum compute { COMPUTE_FLOAT32, COMPUTE_BFLOAT16, COMPUTE_INT8, COMPUTE_TYPES };
+
+/* What the weights were before they were expanded to float32: packed as that again, they lose nothing. */
+enum stored { STORED_FLOAT32, STORED_FLOAT16, STORED_BFLOAT16, STORED_INT8 };
+
+/* What a model computes with, chosen once, when it is loaded. */
+struct backend {
+    const struct kernels *kernels;
+    enum compute compute;
+};
+
 /* y = W x + b. Immutable after linear_init: thread-safe. */
 struct linear {
     size_t out, in;
     const float *weight; /* [out, in] as loaded, for OpenBLAS; owned by the caller; NULL once packed */
     const float *bias;   /* [out] or NULL; owned by the caller */
     void *packed;        /* owned; NULL with OpenBLAS */
-    const struct kernels *kernels;
+    const struct packing *packing;
 };
 
-/* bias [out] must outlive the linear, weight [out, in] too unless linear->packed is set afterwards. kernels: from kernels_choose.
+/* "float32", "bfloat16", "int8". */
+const char *compute_name(enum compute compute);
+
+/* What a linear is made of: weight [out, in], bias [out] or NULL. */
+struct linear_source {
+    const float *weight, *bias;
+    size_t out, in;
+    enum stored stored;
+};
+
+/* The bias must outlive the linear, the weight too unless linear->packed is set afterwards.
  * weight NULL (a failed weights_get): does nothing but return -1. Returns 0, or -1 with ERROR_MEMORY. */
-int linear_init(struct linear *linear, const float *weight, const float *bias, size_t out, size_t in, const struct kernels *kernels,
-                struct error *err);
+int linear_init(struct linear *linear, const struct linear_source *source, const struct backend *backend, struct error *err);
 /* A zeroed linear is allowed. */
 void linear_done(struct linear *linear);
+
+/* The compute type that takes the least time for a product of one row and one of 32 rows with a matrix of this shape and storage
+ * (weight, bias: not read), measured now: some milliseconds. Returns 0, or -1 with ERROR_MEMORY. */
+int compute_fastest(const struct kernels *kernels, const struct linear_source *shape, enum compute *fastest, struct error *err);
 
 /* y [rows, out] = x [rows, in] W^T + b. ldx, ldy: floats from row to row. */
 void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy);

@@ -15,7 +15,7 @@ struct translator {
     struct weights *weights;
     struct tokenizer *source, *target;
     struct segmenter *segmenter;
-    const struct kernels *kernels;
+    struct backend backend;
     struct encoder encoder;
     struct decoder decoder;
     struct output output;

@@ -1,14 +1,11 @@
 #include "model/output.h"
 
-int output_init(struct output *output, const struct model_config *config, size_t vocabulary, const float *embedding,
-                struct weights *weights, const struct kernels *kernels, struct error *err) {
+int output_init(struct output *output, const struct model_config *config, size_t vocabulary, struct weights *weights,
+                const struct kernels *kernels, struct error *err) {
     size_t size = config_readout_size(config);
-    *output = (struct output){0};
-    if (!config->output.tied)
-        return weights_linear(weights, &(struct linear_names){"output.weight", "output.bias"}, vocabulary, size, kernels,
-                              &output->linear, err);
-    const float *bias = weights_get(weights, "output.bias", vocabulary, 1, err);
-    return bias ? linear_init(&output->linear, embedding, bias, vocabulary, size, kernels, err) : -1;
+    const char *weight = config->output.tied ? "decoder.embedding" : "output.weight";
+    *output = (struct output){.kernels = kernels};
+    return weights_linear(weights, &(struct linear_names){weight, "output.bias"}, vocabulary, size, &output->linear, err);
 }
 
 void output_done(struct output *output) {
@@ -20,7 +17,7 @@ void output_run(const struct output *output, const float *readouts, size_t rows,
     size_t vocabulary = output->linear.out;
     linear_apply(&output->linear, readouts, output->linear.in, rows, logits, vocabulary);
     for (size_t r = 0; r < rows; r++) {
-        struct row_sums sums = output->linear.kernels->sums(logits + r * vocabulary, vocabulary);
+        struct row_sums sums = output->kernels->sums(logits + r * vocabulary, vocabulary);
         distributions[r] = (struct distribution){
             .logits = logits + r * vocabulary, .log_sum = sums.log_sum, .entropy = sums.entropy, .size = vocabulary};
     }

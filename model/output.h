@@ -8,12 +8,12 @@
 #include "model/weights.h"
 
 struct output {
+    const struct kernels *kernels;
     struct linear linear; /* [V, O]; tied: the weight is the target embedding */
 };
 
-/* embedding [V, O]: the decoder's, used if config says tied. */
-int output_init(struct output *output, const struct model_config *config, size_t vocabulary, const float *embedding,
-                struct weights *weights, const struct kernels *kernels, struct error *err);
+int output_init(struct output *output, const struct model_config *config, size_t vocabulary, struct weights *weights,
+                const struct kernels *kernels, struct error *err);
 void output_done(struct output *output);
 
 /* readouts [rows, O] -> logits [rows, V] and a distribution for each row, which points into them. */

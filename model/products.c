@@ -6,6 +6,8 @@
 #include "model/products.h"
 #include "model/vector.h"
 
+#include <math.h>
+#include <stdalign.h>
 #include <stdbool.h>
 
 #if defined(__AVX512F__)
@@ -15,34 +17,122 @@ enum { PANEL = 2, BLOCK = 6 }; /* 12 of 16 */
 #else
 enum { PANEL = 2, BLOCK = 4 };
 #endif
-enum { WIDTH = VL * PANEL }; /* output columns of one packed panel */
+enum { WIDTH = VL * PANEL, LINE_BYTES = 64 };
+
+/* PIECE: where more than one block of rows meets a panel of 16-bit weights, so many k are expanded at a time: they stay in the
+ * first cache. */
+enum { PIECE = 128 };
 
 static size_t panels_of(size_t out) {
     return (out + WIDTH - 1) / WIDTH;
 }
 
-static size_t float_bytes(size_t out, size_t in) {
-    return panels_of(out) * WIDTH * in * sizeof(float);
+/* ---- how weights are kept ---- */
+
+enum storage { FLOAT32, FLOAT16, BFLOAT16 };
+
+/* VL unsigned 16-bit integers. */
+INLINE ivec widen(const char *p) {
+#if defined(__AVX512F__)
+    return (ivec)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif defined(__AVX2__)
+    return (ivec)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
+    typedef uint16_t halves __attribute__((vector_size(VL * 2)));
+    halves h;
+    memcpy(&h, p, sizeof h);
+    return __builtin_convertvector(h, ivec);
+#endif
 }
 
-static void pack_floats(const float *weight, size_t out, size_t in, void *panels) {
-    float *packed = panels;
+/* IEEE binary16, finite. */
+INLINE vec load_half(const char *p) {
+#if defined(__AVX512F__)
+    return (vec)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif defined(__F16C__)
+    return (vec)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
+    ivec h = widen(p);
+    vec magnitude = (vec)((h & 0x7fff) << 13) * 0x1p112f; /* the exponent's bias differs by 112; subnormals come out right, too */
+    return (vec)((ivec)magnitude | (h & 0x8000) << 16);
+#endif
+}
+
+INLINE size_t storage_bytes(enum storage storage) {
+    return storage == FLOAT32 ? 4 : 2;
+}
+
+/* VL weights as they are kept -> float32. */
+INLINE vec load_weights(enum storage storage, const char *p) {
+    if (storage == FLOAT32) {
+        vec v;
+        memcpy(&v, p, sizeof v);
+        return v;
+    }
+    return storage == FLOAT16 ? load_half(p) : (vec)(widen(p) << 16); /* bfloat16: the upper half of a float32 */
+}
+
+static uint32_t bits_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* The upper bits from `shift` on, rounded to nearest, ties to even. */
+static uint16_t upper_bits(uint32_t bits, int shift) {
+    return (uint16_t)((bits + (1U << (shift - 1)) - 1 + (bits >> shift & 1)) >> shift);
+}
+
+static uint16_t half_of(float x) {
+    uint32_t sign = bits_of(x) >> 16 & 0x8000;
+    /* float32 with its exponent's bias lowered to binary16's: subnormal where the half is */
+    return (uint16_t)(sign | upper_bits(bits_of(fminf(fabsf(x), 65504.0f) * 0x1p-112f), 13));
+}
+
+static void keep(enum storage storage, float weight, char *p) {
+    uint16_t half = storage == FLOAT16 ? half_of(weight) : upper_bits(bits_of(weight), 16);
+    memcpy(p, storage == FLOAT32 ? (const void *)&weight : &half, storage_bytes(storage));
+}
+
+INLINE size_t packed_bytes(enum storage storage, size_t out, size_t in) {
+    return panels_of(out) * WIDTH * in * storage_bytes(storage);
+}
+
+INLINE void pack(enum storage storage, const float *weight, size_t out, size_t in, char *packed) {
     for (size_t p = 0; p < panels_of(out); p++)
         for (size_t k = 0; k < in; k++)
             for (size_t j = 0; j < WIDTH; j++) {
                 size_t column = p * WIDTH + j;
-                *packed++ = column < out ? weight[column * in + k] : 0.0f;
+                keep(storage, column < out ? weight[column * in + k] : 0.0f, packed);
+                packed += storage_bytes(storage);
             }
 }
 
-/* Writes one panel's sums of one row; the last panel may be narrower. */
+/* ---- blocks ---- */
+
+/* `count` k from `k` on. */
+struct range {
+    size_t k, count;
+};
+
+/* What a block of rows meets: columns `column`.. of the product, over a range of k. weights: their first panel there, and `next`
+ * bytes further the one after it. ahead: where each k finds a line to fetch for what comes next, `stride` bytes apart. */
+struct tile {
+    size_t column;
+    struct range range;
+    const char *weights;
+    size_t next;
+    const char *ahead;
+    size_t stride;
+};
+
+/* Sums of one panel and one row -> y; the last panel may be narrower. */
 INLINE void store_panel(const vec *sums, const float *bias, size_t columns, float *y) {
     float wide[WIDTH];
     bool whole = columns >= WIDTH;
     float *to = whole ? y : wide;
-    for (size_t v = 0; v < PANEL; v++) {
+    for (size_t v = 0; v < PANEL; v++)
         store(to + v * VL, sums[v]);
-    }
     if (!whole)
         memcpy(y, wide, columns * sizeof *y);
     if (bias)
@@ -50,107 +140,199 @@ INLINE void store_panel(const vec *sums, const float *bias, size_t columns, floa
             y[j] += bias[j];
 }
 
-/* `rows` rows from `row` on, against `panels` panels from `panel` on; both counts are compile-time constants after inlining. ahead:
- * where each k finds the line to fetch for what comes next (in x WIDTH floats apart by k). */
-INLINE void multiply_block(const struct product *q, size_t row, size_t rows, size_t panel, size_t panels, const float *ahead) {
-    const float *packed = (const float *)q->packed + panel * WIDTH * q->in, *x = q->x + row * q->ldx;
-    size_t in = q->in, ldx = q->ldx;
-    vec sums[BLOCK][4][PANEL];
-    for (size_t r = 0; r < rows; r++)
-        for (size_t p = 0; p < panels; p++)
-            for (size_t v = 0; v < PANEL; v++)
-                sums[r][p][v] = splat(0);
-    for (size_t k = 0; k < in; k++) {
-        __builtin_prefetch(ahead + k * WIDTH, 0, 2);
-        for (size_t p = 0; p < panels; p++)
-            for (size_t v = 0; v < PANEL; v++) {
-                vec w = load(packed + (p * in + k) * WIDTH + v * VL);
-                for (size_t r = 0; r < rows; r++)
-                    sums[r][p][v] += w * x[r * ldx + k];
-            }
-    }
-    for (size_t r = 0; r < rows; r++)
-        for (size_t p = 0; p < panels; p++) {
-            size_t column = (panel + p) * WIDTH;
-            store_panel(sums[r][p], q->bias ? q->bias + column : NULL, q->out - column, q->y + (row + r) * q->ldy + column);
+INLINE vec load_sums(const struct product *q, const float *y, size_t column) {
+    return column + VL <= q->out ? load(y) : column < q->out ? load_part(y, q->out - column, 0) : splat(0);
+}
+
+/* rows rows from `row` on against `panels` panels; both counts, and storage, are compile-time constants after inlining. The sums of
+ * a range that does not begin at 0 go on from what the range before it left in y. */
+INLINE void multiply_tile(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows,
+                          size_t panels) {
+    size_t ldx = q->ldx, bytes = WIDTH * storage_bytes(storage), end = tile->range.k + tile->range.count;
+    const float *x = q->x + row * ldx;
+    float *y = q->y + row * q->ldy + tile->column;
+    vec sums[BLOCK][PANEL];
+    UNROLL
+    for (size_t i = 0; i < rows * panels; i++) {
+        size_t r = i / panels, p = i % panels;
+        UNROLL
+        for (size_t v = 0; v < PANEL; v++) {
+            size_t column = p * WIDTH + v * VL;
+            sums[i][v] = tile->range.k == 0 ? splat(0) : load_sums(q, y + r * q->ldy + column, tile->column + column);
         }
+    }
+    const char *weights = tile->weights, *ahead = tile->ahead;
+    for (size_t k = tile->range.k; k < end; k++, weights += bytes, ahead += tile->stride) {
+        __builtin_prefetch(ahead, 0, 2);
+        UNROLL
+        for (size_t p = 0; p < panels; p++) {
+            vec w[PANEL];
+            UNROLL
+            for (size_t v = 0; v < PANEL; v++)
+                w[v] = load_weights(storage, weights + p * tile->next + v * VL * storage_bytes(storage));
+            UNROLL
+            for (size_t r = 0; r < rows; r++) {
+                UNROLL
+                for (size_t v = 0; v < PANEL; v++)
+                    sums[r * panels + p][v] += w[v] * x[r * ldx + k];
+            }
+        }
+    }
+    UNROLL
+    for (size_t i = 0; i < rows * panels; i++) {
+        size_t r = i / panels, p = i % panels, column = tile->column + p * WIDTH;
+        store_panel(sums[i], q->bias && end == q->in ? q->bias + column : NULL, q->out - column, y + r * q->ldy + p * WIDTH);
+    }
 }
 
-/* A few rows: several panels together keep the multipliers busy, and the weights stream past. */
-INLINE void multiply_few(const struct product *q, size_t rows, size_t together) {
-    size_t total = panels_of(q->out), panel = 0;
-    for (; panel + together <= total; panel += together)
-        multiply_block(q, 0, rows, panel, together,
-                       (const float *)q->packed + (panel + together < total ? panel + together : panel) * WIDTH * q->in);
-    for (; panel < total; panel++)
-        multiply_block(q, 0, rows, panel, 1, (const float *)q->packed + panel * WIDTH * q->in);
-}
-
-/* One panel against one block of 1 to BLOCK rows. */
-static void multiply_panel(const struct product *q, size_t row, size_t rows, size_t panel, const float *ahead) {
+/* 1 to BLOCK rows, one panel. */
+INLINE void multiply_height(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows) {
     switch (rows) {
     case 1:
-        multiply_block(q, row, 1, panel, 1, ahead);
+        multiply_tile(storage, q, tile, row, 1, 1);
         break;
     case 2:
-        multiply_block(q, row, 2, panel, 1, ahead);
+        multiply_tile(storage, q, tile, row, 2, 1);
         break;
     case 3:
-        multiply_block(q, row, 3, panel, 1, ahead);
+        multiply_tile(storage, q, tile, row, 3, 1);
         break;
     case 4:
-        multiply_block(q, row, 4, panel, 1, ahead);
+        multiply_tile(storage, q, tile, row, 4, 1);
         break;
 #if defined(__AVX2__)
     case 5:
-        multiply_block(q, row, 5, panel, 1, ahead);
+        multiply_tile(storage, q, tile, row, 5, 1);
         break;
     case 6:
-        multiply_block(q, row, 6, panel, 1, ahead);
+        multiply_tile(storage, q, tile, row, 6, 1);
         break;
 #endif
 #if defined(__AVX512F__)
     case 7:
-        multiply_block(q, row, 7, panel, 1, ahead);
+        multiply_tile(storage, q, tile, row, 7, 1);
         break;
     case 8:
-        multiply_block(q, row, 8, panel, 1, ahead);
+        multiply_tile(storage, q, tile, row, 8, 1);
         break;
 #endif
     }
 }
 
-/* Each panel meets all rows while it is in the cache, in blocks of about equal height: a last one of one row would idle the
- * multipliers. The first blocks fetch the next panel meanwhile, one line of each k apiece. */
-static void multiply_many(const struct product *q) {
-    size_t rows = q->rows, blocks = (rows + BLOCK - 1) / BLOCK, total = panels_of(q->out);
-    for (size_t panel = 0; panel < total; panel++) {
-        const float *next = (const float *)q->packed + (panel + 1 < total ? panel + 1 : panel) * WIDTH * q->in;
-        for (size_t b = 0; b < blocks; b++) {
-            size_t begin = b * rows / blocks, end = (b + 1) * rows / blocks;
-            multiply_panel(q, begin, end - begin, panel, next + (b < PANEL ? b * VL : 0));
-        }
+/* Out of line, so that the compiler has all registers for it. */
+static void multiply_block(enum storage storage, const struct product *q, const struct tile *tile, size_t row, size_t rows) {
+    switch (storage) {
+    case FLOAT32:
+        multiply_height(FLOAT32, q, tile, row, rows);
+        break;
+    case FLOAT16:
+        multiply_height(FLOAT16, q, tile, row, rows);
+        break;
+    case BFLOAT16:
+        multiply_height(BFLOAT16, q, tile, row, rows);
+        break;
     }
 }
 
-static void multiply_floats(const struct product *q) {
+/* ---- whole products ---- */
+
+/* Panel `panel` over the whole of k; `together` panels further comes what to fetch meanwhile. */
+INLINE struct tile tile_at(enum storage storage, const struct product *q, size_t panel, size_t together) {
+    size_t bytes = WIDTH * q->in * storage_bytes(storage);
+    const char *weights = (const char *)q->packed + panel * bytes;
+    return (struct tile){.column = panel * WIDTH,
+                         .range = {0, q->in},
+                         .weights = weights,
+                         .next = bytes,
+                         .ahead = panel + together < panels_of(q->out) ? weights + together * bytes : weights,
+                         .stride = WIDTH * storage_bytes(storage)};
+}
+
+/* A few rows: several panels together keep the multipliers busy, and the weights stream past. */
+INLINE void multiply_few(enum storage storage, const struct product *q, size_t rows, size_t together) {
+    size_t total = panels_of(q->out), panel = 0;
+    for (; panel + together <= total; panel += together) {
+        struct tile tile = tile_at(storage, q, panel, together);
+        multiply_tile(storage, q, &tile, 0, rows, together);
+    }
+    for (; panel < total; panel++) {
+        struct tile tile = tile_at(storage, q, panel, 1);
+        multiply_tile(storage, q, &tile, 0, rows, 1);
+    }
+}
+
+/* All rows, in blocks of about equal height: a last one of one row would idle the multipliers. The first blocks fetch the next
+ * panel meanwhile, one line of each k apiece. */
+INLINE void multiply_blocks(enum storage storage, const struct product *q, struct tile tile) {
+    size_t blocks = (q->rows + BLOCK - 1) / BLOCK;
+    const char *ahead = tile.ahead;
+    for (size_t b = 0; b < blocks; b++) {
+        size_t begin = b * q->rows / blocks, end = (b + 1) * q->rows / blocks;
+        tile.ahead = ahead + (b * LINE_BYTES < tile.stride ? b * LINE_BYTES : 0);
+        multiply_block(storage, q, &tile, begin, end - begin);
+    }
+}
+
+/* A panel of 16-bit weights and many blocks: expanded once for all of them, piece by piece. */
+INLINE void multiply_expanded(enum storage storage, const struct product *q, const struct tile *panel) {
+    alignas(LINE_BYTES) float expanded[PIECE * WIDTH];
+    for (size_t k = 0; k < q->in; k += PIECE) {
+        size_t count = q->in - k < PIECE ? q->in - k : PIECE;
+        for (size_t i = 0; i < count * WIDTH; i += VL)
+            store(expanded + i, load_weights(storage, panel->weights + (k * WIDTH + i) * storage_bytes(storage)));
+        struct tile tile = *panel;
+        tile.range = (struct range){k, count};
+        tile.weights = (const char *)expanded;
+        tile.ahead += k * tile.stride;
+        multiply_blocks(FLOAT32, q, tile);
+    }
+}
+
+/* Each panel meets all rows while it is in the cache. */
+INLINE void multiply_many(enum storage storage, const struct product *q) {
+    for (size_t panel = 0; panel < panels_of(q->out); panel++) {
+        struct tile tile = tile_at(storage, q, panel, 1);
+        if (storage == FLOAT32 || q->rows <= BLOCK)
+            multiply_blocks(storage, q, tile);
+        else
+            multiply_expanded(storage, q, &tile);
+    }
+}
+
+INLINE void multiply(enum storage storage, const struct product *q) {
     switch (q->rows) {
     case 0:
         break;
     case 1:
-        multiply_few(q, 1, 4);
+        multiply_few(storage, q, 1, 4);
         break;
     case 2:
-        multiply_few(q, 2, 2);
+        multiply_few(storage, q, 2, 2);
         break;
     case 3:
-        multiply_few(q, 3, 2);
+        multiply_few(storage, q, 3, BLOCK / 3);
         break;
     default:
-        multiply_many(q);
+        multiply_many(storage, q);
     }
 }
 
-const struct packings JOIN(packings, KERNELS) = {
-    .float32 = {"float32", float_bytes, pack_floats, multiply_floats},
-};
+/* ---- the table ---- */
+
+#define PACKING(function, label, storage)                                                                                          \
+    static size_t bytes_##function(size_t out, size_t in) {                                                                        \
+        return packed_bytes(storage, out, in);                                                                                     \
+    }                                                                                                                              \
+    static void pack_##function(const float *weight, size_t out, size_t in, void *packed) {                                        \
+        pack(storage, weight, out, in, packed);                                                                                    \
+    }                                                                                                                              \
+    static void multiply_##function(const struct product *product) {                                                               \
+        multiply(storage, product);                                                                                                \
+    }                                                                                                                              \
+    static const struct packing function = {label, SIZE_MAX, bytes_##function, pack_##function, multiply_##function}
+
+PACKING(float32, "float32", FLOAT32);
+PACKING(float16, "float16", FLOAT16);
+PACKING(bfloat16, "bfloat16", BFLOAT16);
+
+const struct packings JOIN(packings, KERNELS) = {&float32, &float16, &bfloat16, &JOIN(packing_int8, KERNELS)};

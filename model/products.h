@@ -1,6 +1,6 @@
 /* Ways to keep a matrix of weights for products of a few rows, and to multiply with it: packed once, at load, into panels that the
- * processor reads front to back. Compiled once per instruction set (model/products.c, model/products_int8.c); all rows of a product
- * are treated alike, each in one fixed order of operations, so a row's result does not depend on the rows beside it. */
+ * processor reads front to back. Compiled once per instruction set. Each row of a product goes through one fixed order of
+ * operations, so its result does not depend on the rows beside it. */
 #ifndef ALIGND_PRODUCTS_H
 #define ALIGND_PRODUCTS_H
 
@@ -17,25 +17,30 @@ struct product {
     size_t ldy;
 };
 
-/* How weights are kept. float16 and bfloat16 are expanded as they are read, and multiplied and summed in float32: half the bytes to
- * read, which is what bounds products of one to eight rows; a result differs from float32's only where a weight was rounded.
- * int8: one scale per output channel; each row of x is rounded to int8 with a scale of its own; sums are exact, in int32. */
 struct packing {
     const char *name;
-    /* Room that a [out, in] matrix takes packed, 64-byte-aligned. */
+    size_t max_in;
+    /* Room that a [out, in] matrix takes packed; 64-byte-aligned memory. */
     size_t (*bytes)(size_t out, size_t in);
+    /* Weights are finite. */
     void (*pack)(const float *weight, size_t out, size_t in, void *packed);
     void (*multiply)(const struct product *product);
 };
 
-/* Of one instruction set. */
+/* Those of one instruction set.
+ * float16 and bfloat16 weights are expanded as they are read, multiplied and summed in float32: half the bytes to read, which is
+ * what bounds products of one to eight rows. The result is that of float32 with the weights rounded. int8: weights with one scale
+ * per output channel, max |w| / 127; each row of x is rounded with a scale of its own, max |x| / 127. Sums are exact, in int32. A
+ * row of x that holds anything not finite gives NaN. */
 struct packings {
-    struct packing float32;
+    const struct packing *float32, *float16, *bfloat16, *int8;
 };
 
 extern const struct packings packings_generic;
+extern const struct packing packing_int8_generic;
 #if defined(__x86_64__)
-extern const struct packings packings_v3, packings_v4;
+extern const struct packings packings_v3, packings_v4, packings_vnni;
+extern const struct packing packing_int8_v3, packing_int8_v4, packing_int8_vnni;
 #endif
 
 #endif

@@ -34,9 +34,10 @@ static int check_vocabularies(const struct translator *t, struct error *err) {
 
 static int load_network(struct translator *t, struct error *err) {
     size_t source = tokenizer_size(t->source), target = tokenizer_size(t->target);
-    if (encoder_init(&t->encoder, &t->config, source, t->weights, t->kernels, err) != 0 ||
-        decoder_init(&t->decoder, &t->config, target, tokenizer_begin(t->target), t->weights, t->kernels, err) != 0 ||
-        output_init(&t->output, &t->config, target, t->decoder.embedding, t->weights, t->kernels, err) != 0)
+    const struct kernels *kernels = t->backend.kernels;
+    if (encoder_init(&t->encoder, &t->config, source, t->weights, kernels, err) != 0 ||
+        decoder_init(&t->decoder, &t->config, target, tokenizer_begin(t->target), t->weights, kernels, err) != 0 ||
+        output_init(&t->output, &t->config, target, t->weights, kernels, err) != 0)
         return -1;
     if (weights_all_used(t->weights, err) != 0)
         return -1;
@@ -52,7 +53,21 @@ static void describe(struct translator *t) {
              c->decoder.input_feeding ? " input feeding" : "");
 }
 
-static int load(struct translator *t, const char *folder, struct error *err) {
+/* "auto": measured with a matrix as large as the decoder's recurrent one. */
+static int choose_compute(struct translator *t, const char *name, struct error *err) {
+    for (enum compute compute = 0; compute < COMPUTE_TYPES; compute++)
+        if (strcmp(compute_name(compute), name) == 0) {
+            t->backend.compute = compute;
+            return 0;
+        }
+    if (strcmp(name, "auto") != 0)
+        return error_set(err, ERROR_INPUT, "compute type %s is not known", name);
+    struct linear_source shape = {
+        .out = 3 * t->config.decoder.hidden, .in = t->config.decoder.hidden, .stored = weights_stored(t->weights)};
+    return compute_fastest(t->backend.kernels, &shape, &t->backend.compute, err);
+}
+
+static int load(struct translator *t, const char *folder, const char *compute, struct error *err) {
     char path[4096];
     if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &t->config, err) != 0 ||
         path_in(folder, "model.safetensors", path, sizeof path, err) != 0)
@@ -61,21 +76,24 @@ static int load(struct translator *t, const char *folder, struct error *err) {
     t->target = t->source ? open_tokenizer(folder, t->config.tokenizer.type, t->config.tokenizer.target, err) : NULL;
     t->segmenter = t->target ? segmenter_open(t->config.source, err) : NULL;
     t->weights = t->segmenter ? weights_open(path, err) : NULL;
-    if (!t->weights || check_vocabularies(t, err) != 0 || load_network(t, err) != 0)
+    if (!t->weights || check_vocabularies(t, err) != 0 || choose_compute(t, compute, err) != 0)
+        return -1;
+    weights_use(t->weights, &t->backend);
+    if (load_network(t, err) != 0)
         return -1;
     describe(t);
     return 0;
 }
 
-struct translator *translator_open(const char *folder, struct error *err) {
+struct translator *translator_open(const char *folder, const struct translator_options *options, struct error *err) {
     struct translator *translator = calloc(1, sizeof *translator);
     if (!translator) {
         error_memory(err);
         return NULL;
     }
     matrix_single_threaded();
-    translator->kernels = kernels_choose();
-    if (load(translator, folder, err) == 0)
+    translator->backend.kernels = kernels_choose();
+    if (load(translator, folder, options && options->compute ? options->compute : "float32", err) == 0)
         return translator;
     translator_free(translator);
     return NULL;
@@ -101,7 +119,7 @@ struct translator_info translator_info(const struct translator *translator) {
                                     .target = c->target,
                                     .task = c->task,
                                     .architecture = translator->architecture,
-                                    .compute = "float32",
+                                    .compute = compute_name(translator->backend.compute),
                                     .storage = weights_storage(translator->weights),
                                     .parameters = weights_parameters(translator->weights),
                                     .source_vocabulary = tokenizer_size(translator->source),

@@ -26,7 +26,7 @@ struct batch;
 struct translator_info {
     const char *name, *source, *target, *task; /* source, target: BCP-47 */
     const char *architecture;      /* one line, e.g. "gru encoder 1x256 bidirectional, luong general, gru decoder 1x512" */
-    const char *compute, *storage; /* "float32"; "float16" */
+    const char *compute, *storage; /* "int8"; "float16" */
     size_t parameters;
     size_t source_vocabulary, target_vocabulary;
     size_t max_source_tokens; /* </s> not counted */
@@ -34,8 +34,15 @@ struct translator_info {
     bool source_end; /* the encoder reads </s>, so attention has a last column for it */
 };
 
-/* Loads a model folder (config.json, model.safetensors, tokenizer files). NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
-struct translator *translator_open(const char *folder, struct error *err);
+struct translator_options {
+    /* How products with weights are computed (model/matrix.h): "float32", "bfloat16", "int8", or "auto": the fastest here, measured
+     * while loading. NULL: "float32". */
+    const char *compute;
+};
+
+/* Loads a model folder (config.json, model.safetensors, tokenizer files). options: NULL for the defaults. NULL with ERROR_INPUT (an
+ * unknown compute type), ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
+struct translator *translator_open(const char *folder, const struct translator_options *options, struct error *err);
 void translator_free(struct translator *translator);
 struct translator_info translator_info(const struct translator *translator);
 

@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 #if defined(__AVX512F__)
 enum { VL = 16 };
@@ -17,6 +20,13 @@ enum { VL = 4 };
 
 typedef float vec __attribute__((vector_size(VL * 4)));
 typedef int32_t ivec __attribute__((vector_size(VL * 4)));
+
+/* Before a loop whose count is known after inlining: the registers that hold its sums are then known, too. */
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 32")
+#endif
 
 #define INLINE static inline __attribute__((always_inline))
 

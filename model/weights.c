@@ -22,6 +22,7 @@ struct parameter {
 };
 
 struct weights {
+    struct backend backend; /* of the linears */
     struct safetensors *file;
     struct arena arena;           /* parameters, and the values that had to be expanded */
     struct parameter *parameters; /* [safetensors_count], scales included */
@@ -71,12 +72,13 @@ static void expand_i8(const unsigned char *data, size_t count, float *values) {
 
 static const struct {
     const char *name;
+    enum stored stored;
     void (*expand)(const unsigned char *data, size_t count, float *values);
 } storages[] = {
-    [DTYPE_F32] = {"float32", expand_f32},
-    [DTYPE_F16] = {"float16", expand_f16},
-    [DTYPE_BF16] = {"bfloat16", expand_bf16},
-    [DTYPE_I8] = {"int8", expand_i8},
+    [DTYPE_F32] = {"float32", STORED_FLOAT32, expand_f32},
+    [DTYPE_F16] = {"float16", STORED_FLOAT16, expand_f16},
+    [DTYPE_BF16] = {"bfloat16", STORED_BFLOAT16, expand_bf16},
+    [DTYPE_I8] = {"int8", STORED_INT8, expand_i8},
 };
 
 /* The product of the shape; safetensors has checked that it does not overflow. */
@@ -140,6 +142,7 @@ struct weights *weights_open(const char *path, struct error *err) {
         error_memory(err);
         return NULL;
     }
+    weights->backend = (struct backend){kernels_choose(), COMPUTE_FLOAT32};
     arena_init(&weights->arena, 64 * 1024);
     weights->file = safetensors_open(path, err);
     if (weights->file == NULL || read_parameters(weights, err) != 0) {
@@ -147,6 +150,10 @@ struct weights *weights_open(const char *path, struct error *err) {
         return NULL;
     }
     return weights;
+}
+
+void weights_use(struct weights *weights, const struct backend *backend) {
+    weights->backend = *backend;
 }
 
 void weights_free(struct weights *weights) {
@@ -240,14 +247,18 @@ const float *weights_get(struct weights *weights, const char *name, size_t rows,
     return parameter->values;
 }
 
-int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, const struct kernels *kernels,
-                   struct linear *linear, struct error *err) {
+int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
+                   struct error *err) {
     const float *bias = names->bias != NULL ? weights_get(weights, names->bias, out, 1, err) : NULL;
     struct parameter *parameter = find_parameter(weights, names->weight);
     bool expanded_before = parameter != NULL && parameter->values != NULL;
     struct arena_mark mark = arena_mark(&weights->arena);
     const float *weight = weights_get(weights, names->weight, out, in, err);
-    if (weight == NULL || (names->bias != NULL && bias == NULL) || linear_init(linear, weight, bias, out, in, kernels, err) != 0)
+    if (weight == NULL || (names->bias != NULL && bias == NULL))
+        return -1;
+    struct linear_source source = {
+        .weight = weight, .bias = bias, .out = out, .in = in, .stored = storages[parameter->tensor->dtype].stored};
+    if (linear_init(linear, &source, &weights->backend, err) != 0)
         return -1;
     if (linear->packed != NULL && !expanded_before) {
         parameter->values = NULL;
@@ -278,7 +289,7 @@ size_t weights_parameters(const struct weights *weights) {
     return count;
 }
 
-const char *weights_storage(const struct weights *weights) {
+static enum dtype largest_dtype(const struct weights *weights) {
     size_t most = 0;
     enum dtype dtype = DTYPE_F32;
     for (size_t i = 0; i < safetensors_count(weights->file); i++) {
@@ -288,5 +299,13 @@ const char *weights_storage(const struct weights *weights) {
             dtype = tensor->dtype;
         }
     }
-    return storages[dtype].name;
+    return dtype;
+}
+
+enum stored weights_stored(const struct weights *weights) {
+    return storages[largest_dtype(weights)].stored;
+}
+
+const char *weights_storage(const struct weights *weights) {
+    return storages[largest_dtype(weights)].name;
 }

@@ -14,6 +14,9 @@ struct weights;
 struct weights *weights_open(const char *path, struct error *err);
 void weights_free(struct weights *weights);
 
+/* What the linear layers made from now on compute with; before the first call float32 on the best kernels. Copied. */
+void weights_use(struct weights *weights, const struct backend *backend);
+
 /* The parameter of this name as [rows, cols] row-major (cols 1: a vector [rows]). The shape must match exactly.
  * On a missing name, a wrong shape or a value that is not finite: NULL, and the first such error stays in err (ERROR_FORMAT).
  * err may already hold an error: then nothing is looked up and NULL comes back, so that a whole model is asked for in one go. */
@@ -27,8 +30,8 @@ struct linear_names {
 
 /* Makes the linear of these parameters, to be ended with linear_done before the weights. A matrix that was expanded only to be
  * packed does not stay in memory. Errors as weights_get's and linear_init's. */
-int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, const struct kernels *kernels,
-                   struct linear *linear, struct error *err);
+int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
+                   struct error *err);
 
 /* Fails (-1, ERROR_FORMAT) naming a tensor that weights_get was never asked for: a file with strange parameters is not this model.
  */
@@ -39,7 +42,8 @@ void weights_rest(const struct weights *weights);
 
 /* Parameters in the file, scales not counted. */
 size_t weights_parameters(const struct weights *weights);
-/* "float32", "float16", "bfloat16" or "int8": the storage of the largest tensor. */
+/* The storage of the largest tensor; its name: "float32", "float16", "bfloat16" or "int8". */
+enum stored weights_stored(const struct weights *weights);
 const char *weights_storage(const struct weights *weights);
 
 #endif

@@ -81,7 +81,7 @@ static int publish(struct metrics *metrics, size_t index, const struct translato
 
 static int load(struct models *models, const char *folder, struct metrics *metrics, struct error *err) {
     int64_t began_us = clock_us();
-    struct translator *translator = translator_open(folder, err);
+    struct translator *translator = translator_open(folder, NULL, err);
     if (!translator)
         return -1;
     struct translator_info info = translator_info(translator);

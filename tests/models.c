@@ -4,7 +4,7 @@
 
 struct translator *model_open(const char *folder) {
     struct error err = {0};
-    struct translator *translator = translator_open(folder, &err);
+    struct translator *translator = translator_open(folder, NULL, &err);
     ck_assert_msg(translator != NULL, "%s", err.message);
     return translator;
 }

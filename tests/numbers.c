@@ -10,6 +10,7 @@ static const struct kernels *const sets[] = {
 #if defined(__x86_64__)
     &kernels_v3,
     &kernels_v4,
+    &kernels_vnni,
 #endif
 };
 

@@ -165,6 +165,7 @@ static void run_open(struct run *run, const struct score_case *score, const stru
     struct model_config config = configure(score->name, D, score->hidden, A);
     *run = (struct run){.score = score, .parameters = noise(score->parameters, 1, 21)};
     run->file = parameters_open(score->header, run->parameters, score->parameters);
+    weights_use(run->file, &(struct backend){kernels, COMPUTE_FLOAT32});
     ck_assert_msg(attention_init(&run->attention, &config, run->file, kernels, &err) == 0, "%s", err.message);
     ck_assert_int_eq(weights_all_used(run->file, &err), 0);
     ck_assert_uint_eq(run->attention.size, score->size);

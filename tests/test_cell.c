@@ -95,6 +95,7 @@ static void run(const char *name, formula *expected, const size_t *x_rows, const
     struct parameters p = parameters_create(kind->gates);
     struct weights *weights = parameters_open(p.header, p.values, p.count);
     struct error err = {0};
+    weights_use(weights, &(struct backend){kernels, COMPUTE_FLOAT32});
     ck_assert_msg(cell_init(&cell, kind, "layer.", IN, HIDDEN, weights, kernels, &err) == 0, "%s", err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
 

@@ -5,13 +5,19 @@
 #include <math.h>
 #include <stdlib.h>
 
+static int make(struct linear *linear, const float *weight, const float *bias, size_t out, size_t in,
+                const struct kernels *kernels) {
+    struct linear_source source = {.weight = weight, .bias = bias, .out = out, .in = in};
+    return linear_init(linear, &source, &(struct backend){kernels, COMPUTE_FLOAT32}, NULL);
+}
+
 /* The largest difference from double precision, relative to the answer or to 1, whichever is more. */
 static double apply_error(const struct kernels *kernels, size_t rows, size_t out, size_t in, bool with_bias) {
     struct linear linear = {0};
     size_t ldx = in + 2, ldy = out + 3, floats = (rows - 1) * ldy + out;
     float *weight = noise(out * in, 1, 1), *bias = with_bias ? noise(out, 1, 2) : NULL, *x = noise(rows * ldx, 1, 3),
           *y = guarded(floats);
-    ck_assert_int_eq(linear_init(&linear, weight, bias, out, in, kernels, NULL), 0);
+    ck_assert_int_eq(make(&linear, weight, bias, out, in, kernels), 0);
     linear_apply(&linear, x, ldx, rows, y, ldy);
     double worst = 0;
     for (size_t r = 0; r < rows; r++)
@@ -47,7 +53,7 @@ END_TEST
 START_TEST(only_openblas_leaves_the_weights_unpacked) {
     static const float weight[] = {1, 2, 3, 4};
     struct linear linear = {0};
-    ck_assert_int_eq(linear_init(&linear, weight, NULL, 2, 2, kernel_set(_i), NULL), 0);
+    ck_assert_int_eq(make(&linear, weight, NULL, 2, 2, kernel_set(_i)), 0);
     ck_assert_int_eq(linear.packed == NULL, kernel_set(_i) == &kernels_generic);
     linear_done(&linear);
 }
@@ -57,7 +63,7 @@ START_TEST(no_rows_write_nothing) {
     static const float weight[] = {1, 2, 3, 4}, bias[] = {5, 6};
     struct linear linear = {0};
     float *y = guarded(2);
-    ck_assert_int_eq(linear_init(&linear, weight, bias, 2, 2, kernel_set(_i), NULL), 0);
+    ck_assert_int_eq(make(&linear, weight, bias, 2, 2, kernel_set(_i)), 0);
     linear_apply(&linear, weight, 2, 0, y, 2);
     ck_assert(untouched(y, 2) && guards_intact(y, 2));
     linear_done(&linear);
@@ -69,7 +75,9 @@ END_TEST
 START_TEST(missing_weight_fails_without_a_word) {
     struct linear linear = {0};
     struct error err = {0};
-    ck_assert_int_eq(linear_init(&linear, NULL, NULL, 2, 3, kernel_set(_i), &err), -1);
+    ck_assert_int_eq(
+        linear_init(&linear, &(struct linear_source){.out = 2, .in = 3}, &(struct backend){kernel_set(_i), COMPUTE_FLOAT32}, &err),
+        -1);
     ck_assert_int_eq(err.code, ERROR_NONE);
     ck_assert_uint_eq(linear.out, 0);
     ck_assert_ptr_null(linear.packed);
@@ -81,7 +89,7 @@ START_TEST(done_leaves_zeros) {
     static const float weight[] = {1, 2, 3, 4};
     struct linear linear = {0};
     linear_done(&linear);
-    ck_assert_int_eq(linear_init(&linear, weight, NULL, 2, 2, kernel_set(_i), NULL), 0);
+    ck_assert_int_eq(make(&linear, weight, NULL, 2, 2, kernel_set(_i)), 0);
     linear_done(&linear);
     ck_assert_uint_eq(linear.out, 0);
     ck_assert_ptr_null(linear.packed);

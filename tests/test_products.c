@@ -1,28 +1,60 @@
-/* The packed products of every instruction set that this processor runs. Part of the kernels' suite. */
+/* The packed products of every instruction set that this processor runs, for every way to keep the weights. Part of the kernels'
+ * suite. */
 #include "model/kernels.h"
 #include "tests/numbers.h"
 #include "tests/suites.h"
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { PACKINGS = 4 };
+
+/* For a loop test from 0 to products(): all packings of the first set, then those of the next... */
+static int products(void) {
+    return kernel_sets() * PACKINGS;
+}
+
+static const struct packing *packing_at(int index) {
+    const struct packings *all = kernel_set(index / PACKINGS)->packings;
+    const struct packing *const each[PACKINGS] = {all->float32, all->float16, all->bfloat16, all->int8};
+    return each[index % PACKINGS];
+}
+
+static const char *set_of(int index) {
+    return kernel_set(index / PACKINGS)->name;
+}
 
 /* x [rows, in], ldx floats from row to row; weight [out, in]; bias [out] or NULL. */
 struct example {
     size_t rows, out, in, ldx, ldy;
     float *x, *weight, *bias, *packed;
+    const struct packing *packing;
 };
 
+/* Values that each packing keeps exactly: k / 127 times a power of two, k whole and somewhere 127 or -127. */
+static void make_exact(float *row, size_t n, float scale) {
+    for (size_t i = 0; i < n; i++)
+        row[i] = rintf(row[i] * 127) * scale;
+    row[n / 2] = row[n / 2] < 0 ? -127 * scale : 127 * scale;
+}
+
 /* What lies between the rows of x is NaN: to read it would show. */
-static struct example example_create(const struct kernels *kernels, size_t rows, size_t out, size_t in, bool with_bias) {
-    struct example p = {.rows = rows, .out = out, .in = in, .ldx = in + rows % 3, .ldy = out + rows % 5};
+static struct example example_create(const struct packing *packing, size_t rows, size_t out, size_t in, bool with_bias) {
+    struct example p = {.rows = rows, .out = out, .in = in, .ldx = in + rows % 3, .ldy = out + rows % 5, .packing = packing};
     p.x = noise((rows - 1) * p.ldx + in, 1, (uint32_t)(rows + out));
+    for (size_t r = 0; r < rows; r++)
+        make_exact(p.x + r * p.ldx, in, r % 2 == 0 ? 0x1p-7f : 0x1p-3f);
     for (size_t i = 0; i < (rows - 1) * p.ldx; i++)
         if (i % p.ldx >= in)
             p.x[i] = NAN;
     p.weight = noise(out * in, 1, (uint32_t)(out * 100 + in));
+    for (size_t j = 0; j < out; j++)
+        make_exact(p.weight + j * in, in, j % 3 == 0 ? 0x1p-8f : 0x1p-5f);
     p.bias = with_bias ? noise(out, 1, (uint32_t)in) : NULL;
-    size_t room = kernels->packings->float32.bytes(out, in) / sizeof(float);
+    size_t room = (packing->bytes(out, in) + sizeof(float) - 1) / sizeof(float);
     p.packed = guarded(room);
-    kernels->packings->float32.pack(p.weight, out, in, p.packed);
+    packing->pack(p.weight, out, in, p.packed);
     ck_assert(guards_intact(p.packed, room));
     return p;
 }
@@ -46,23 +78,23 @@ static double product_error(const struct example *p, size_t r, size_t j, float y
 }
 
 /* Rows `first` .. first + rows - 1. */
-static void multiply(const struct kernels *kernels, const struct example *p, size_t first, size_t rows, float *y, size_t ldy) {
-    kernels->packings->float32.multiply(&(struct product){.packed = p->packed,
-                                                          .bias = p->bias,
-                                                          .out = p->out,
-                                                          .in = p->in,
-                                                          .x = p->x + first * p->ldx,
-                                                          .ldx = p->ldx,
-                                                          .rows = rows,
-                                                          .y = y,
-                                                          .ldy = ldy});
+static void multiply(const struct example *p, size_t first, size_t rows, float *y, size_t ldy) {
+    p->packing->multiply(&(struct product){.packed = p->packed,
+                                           .bias = p->bias,
+                                           .out = p->out,
+                                           .in = p->in,
+                                           .x = p->x + first * p->ldx,
+                                           .ldx = p->ldx,
+                                           .rows = rows,
+                                           .y = y,
+                                           .ldy = ldy});
 }
 
-static void check_product(const struct kernels *kernels, size_t rows, size_t out, size_t in, bool with_bias) {
-    struct example p = example_create(kernels, rows, out, in, with_bias);
+static void check_product(int index, size_t rows, size_t out, size_t in, bool with_bias) {
+    struct example p = example_create(packing_at(index), rows, out, in, with_bias);
     size_t floats = (rows - 1) * p.ldy + out;
     float *y = guarded(floats);
-    multiply(kernels, &p, 0, rows, y, p.ldy);
+    multiply(&p, 0, rows, y, p.ldy);
     double worst = 0;
     bool intact = guards_intact(y, floats);
     for (size_t r = 0; r < rows; r++) {
@@ -70,17 +102,18 @@ static void check_product(const struct kernels *kernels, size_t rows, size_t out
             worst = worse(worst, product_error(&p, r, j, y[r * p.ldy + j]));
         intact = intact && (r + 1 == rows || untouched(y + r * p.ldy + out, p.ldy - out));
     }
-    ck_assert_msg(worst < 1, "%s, %zu rows, %zu x %zu: %g of the error allowed", kernels->name, rows, out, in, worst);
-    ck_assert_msg(intact, "%s, %zu rows, %zu x %zu: written outside", kernels->name, rows, out, in);
+    ck_assert_msg(worst < 1, "%s %s, %zu rows, %zu x %zu: %g of the error allowed", set_of(index), p.packing->name, rows, out, in,
+                  worst);
+    ck_assert_msg(intact, "%s %s, %zu rows, %zu x %zu: written outside", set_of(index), p.packing->name, rows, out, in);
     guarded_free(y);
     example_done(&p);
 }
 
 START_TEST(any_number_of_rows) {
     for (size_t rows = 1; rows <= 70; rows++) {
-        check_product(kernel_set(_i), rows, 1 + rows * 37 % 100, 1 + rows * 53 % 70, rows % 2 == 0);
-        check_product(kernel_set(_i), rows, 96, 64, true);
-        check_product(kernel_set(_i), rows, 49, 1, false);
+        check_product(_i, rows, 1 + rows * 37 % 100, 1 + rows * 53 % 70, rows % 2 == 0);
+        check_product(_i, rows, 96, 64, true);
+        check_product(_i, rows, 49, 1, false);
     }
 }
 END_TEST
@@ -89,21 +122,31 @@ START_TEST(any_number_of_columns) {
     static const size_t rows[] = {1, 2, 3, 4, 5, 7, 8, 9, 13, 17};
     for (size_t out = 1; out <= 100; out++)
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-            check_product(kernel_set(_i), rows[i], out, 1 + (out * 29 + i) % 70, (out + i) % 2 == 0);
+            check_product(_i, rows[i], out, 1 + (out * 29 + i) % 70, (out + i) % 2 == 0);
+}
+END_TEST
+
+/* More inputs than are expanded at a time, more rounded rows than are kept at a time. */
+START_TEST(large_products) {
+    check_product(_i, 3, 50, 700, true);
+    check_product(_i, 40, 50, 300, true);
+    check_product(_i, 19, 50, 1100, false);
+    check_product(_i, 300, 20, 9, true);
+    check_product(_i, 24, 5, 12000, true);
 }
 END_TEST
 
 START_TEST(any_number_of_inputs) {
     for (size_t in = 1; in <= 70; in++)
         for (size_t rows = 1; rows <= 9; rows++)
-            check_product(kernel_set(_i), rows, 1 + in * 31 % 100, in, (in + rows) % 2 == 0);
+            check_product(_i, rows, 1 + in * 31 % 100, in, (in + rows) % 2 == 0);
 }
 END_TEST
 
 START_TEST(no_rows) {
-    struct example p = example_create(kernel_set(_i), 1, 20, 10, true);
+    struct example p = example_create(packing_at(_i), 1, 20, 10, true);
     float *y = guarded(20);
-    multiply(kernel_set(_i), &p, 0, 0, y, p.ldy);
+    multiply(&p, 0, 0, y, p.ldy);
     ck_assert(untouched(y, 20) && guards_intact(y, 20));
     guarded_free(y);
     example_done(&p);
@@ -115,17 +158,16 @@ START_TEST(each_row_as_if_alone) {
     static const size_t outs[] = {1, 7, 16, 48, 97, 100, 200}, ins[] = {1, 3, 16, 70, 33, 64, 47};
     enum { ROWS = 70 };
     for (size_t i = 0; i < sizeof outs / sizeof *outs; i++) {
-        const struct kernels *kernels = kernel_set(_i);
         size_t out = outs[i], in = ins[i];
-        struct example p = example_create(kernels, ROWS, out, in, i % 2 == 0);
+        struct example p = example_create(packing_at(_i), ROWS, out, in, i % 2 == 0);
         float *alone = guarded(ROWS * out), *together = guarded(ROWS * out);
         for (size_t r = 0; r < ROWS; r++)
-            multiply(kernels, &p, r, 1, alone + r * out, out);
+            multiply(&p, r, 1, alone + r * out, out);
         for (size_t rows = 1; rows <= ROWS; rows++) {
             size_t first = ROWS - rows;
-            multiply(kernels, &p, first, rows, together, out);
-            ck_assert_msg(identical(together, alone + first * out, rows * out), "%s, %zu rows, %zu x %zu", kernels->name, rows, out,
-                          in);
+            multiply(&p, first, rows, together, out);
+            ck_assert_msg(identical(together, alone + first * out, rows * out), "%s %s, %zu rows, %zu x %zu", set_of(_i),
+                          p.packing->name, rows, out, in);
         }
         guarded_free(together);
         guarded_free(alone);
@@ -134,14 +176,111 @@ START_TEST(each_row_as_if_alone) {
 }
 END_TEST
 
+/* One product of one row with one column. */
+static float one_product(const struct packing *packing, const float *x, const float *weight, size_t in) {
+    size_t room = (packing->bytes(1, in) + sizeof(float) - 1) / sizeof(float);
+    float *packed = guarded(room), y = 0;
+    packing->pack(weight, 1, in, packed);
+    packing->multiply(&(struct product){.packed = packed, .out = 1, .in = in, .x = x, .ldx = in, .rows = 1, .y = &y, .ldy = 1});
+    guarded_free(packed);
+    return y;
+}
+
+/* 16-bit weights are rounded to nearest, ties to even; binary16 has subnormals and an end. */
+START_TEST(weights_are_rounded) {
+    static const struct {
+        float weight, half, bfloat;
+    } cases[] = {
+        {1, 1, 1},
+        {1 + 0x1p-11f, 1, 1},
+        {1 + 0x1.8p-10f, 1 + 0x1p-9f, 1},
+        {1 + 0x1.1p-11f, 1 + 0x1p-10f, 1},
+        {-1 - 0x1p-8f, -1 - 0x1p-8f, -1},
+        {1 + 0x1.8p-7f, 1 + 0x1.8p-7f, 1 + 0x1p-6f},
+        {1 + 0x1.01p-8f, 1 + 0x1p-8f, 1 + 0x1p-7f},
+        {0x1p-24f, 0x1p-24f, 0x1p-24f},
+        {-0x1.8p-24f, -0x1p-23f, -0x1.8p-24f},
+        {0x1p-25f, 0, 0x1p-25f},
+        {65504, 65504, 65536},
+        {1e6f, 65504, 999424},
+        {-0.0f, -0.0f, -0.0f},
+    };
+    static const float one = 1;
+    const struct packings *packings = kernel_set(_i)->packings;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert_float_eq(one_product(packings->float16, &one, &cases[i].weight, 1), cases[i].half);
+        ck_assert_float_eq(one_product(packings->bfloat16, &one, &cases[i].weight, 1), cases[i].bfloat);
+    }
+}
+END_TEST
+
+/* Half a step of each side is the most that rounding to nearest can lose. */
+START_TEST(int8_rounds_to_nearest) {
+    enum { IN = 301 };
+    const struct packing *packing = kernel_set(_i)->packings->int8;
+    for (uint32_t seed = 1; seed < 50; seed++) {
+        float *x = noise(IN, 3, seed), *weight = noise(IN, 0.2f, seed + 100);
+        double exact = 0, most_x = 0, most_weight = 0, bound = 1e-5;
+        for (size_t k = 0; k < IN; k++) {
+            exact += (double)x[k] * (double)weight[k];
+            most_x = fmax(most_x, fabs((double)x[k]));
+            most_weight = fmax(most_weight, fabs((double)weight[k]));
+        }
+        double step_x = most_x / 127, step_weight = most_weight / 127, error;
+        for (size_t k = 0; k < IN; k++)
+            bound += (fabs((double)x[k]) * step_weight + fabs((double)weight[k]) * step_x) / 2 + step_x * step_weight / 4;
+        error = fabs((double)one_product(packing, x, weight, IN) - exact);
+        ck_assert_msg(error < bound / 4, "error %g of at most %g", error, bound); /* errors of both signs: far below the bound */
+        free(x);
+        free(weight);
+    }
+}
+END_TEST
+
+START_TEST(int8_at_the_limits) {
+    static const float weight[] = {1, -2, 0.5f}, nothing[3] = {0, 0, 0};
+    static const float strange[][3] = {{NAN, 1, 1}, {1, 1, -NAN}, {INFINITY, 0, 1}, {1, -INFINITY, 0}};
+    static const float tiny[] = {FLT_TRUE_MIN, FLT_MIN / 64, 0}, huge[] = {FLT_MAX, FLT_MAX / 2, 0};
+    const struct packing *packing = kernel_set(_i)->packings->int8;
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++)
+        ck_assert_float_nan(one_product(packing, strange[i], weight, 3));
+    ck_assert_float_eq(one_product(packing, nothing, weight, 3), 0);
+    ck_assert_float_eq(one_product(packing, weight, nothing, 3), 0);
+    ck_assert_float_eq_tol(one_product(packing, tiny, weight, 3), 0, FLT_MIN);
+    ck_assert_float_eq_tol(one_product(packing, huge, weight + 2, 1), FLT_MAX / 2, FLT_MAX * 1e-6f);
+}
+END_TEST
+
+/* Nothing overflows on the way: not pairs in 16 bits, not sums in 32. */
+START_TEST(int8_of_the_largest_values) {
+    const struct packing *packing = kernel_set(_i)->packings->int8;
+    size_t in = packing->max_in;
+    float *x = noise(in, 1, 1), *weight = noise(in, 1, 2);
+    for (int sign = -1; sign <= 1; sign += 2) {
+        for (size_t k = 0; k < in; k++) {
+            x[k] = 1;
+            weight[k] = (float)sign;
+        }
+        ck_assert_float_eq_tol(one_product(packing, x, weight, in), (float)sign * (float)in, (float)in * 1e-5f);
+        ck_assert_float_eq_tol(one_product(packing, weight, weight, in), (float)in, (float)in * 1e-5f);
+    }
+    free(x);
+    free(weight);
+}
+END_TEST
+
 TCase *products_cases(void) {
     TCase *cases = tcase_create("products");
-    int sets = kernel_sets();
-    tcase_add_loop_test(cases, any_number_of_rows, 0, sets);
-    tcase_add_loop_test(cases, any_number_of_columns, 0, sets);
-    tcase_add_loop_test(cases, any_number_of_inputs, 0, sets);
-    tcase_add_loop_test(cases, no_rows, 0, sets);
-    tcase_add_loop_test(cases, each_row_as_if_alone, 0, sets);
+    tcase_add_loop_test(cases, any_number_of_rows, 0, products());
+    tcase_add_loop_test(cases, any_number_of_columns, 0, products());
+    tcase_add_loop_test(cases, any_number_of_inputs, 0, products());
+    tcase_add_loop_test(cases, large_products, 0, products());
+    tcase_add_loop_test(cases, no_rows, 0, products());
+    tcase_add_loop_test(cases, each_row_as_if_alone, 0, products());
+    tcase_add_loop_test(cases, weights_are_rounded, 0, kernel_sets());
+    tcase_add_loop_test(cases, int8_rounds_to_nearest, 0, kernel_sets());
+    tcase_add_loop_test(cases, int8_at_the_limits, 0, kernel_sets());
+    tcase_add_loop_test(cases, int8_of_the_largest_values, 0, kernel_sets());
     tcase_set_timeout(cases, 60); /* under a sanitizer or valgrind */
     return cases;
 }

@@ -166,7 +166,7 @@ END_TEST
 
 START_TEST(a_missing_folder_is_named) {
     struct error err = {0};
-    ck_assert_ptr_null(translator_open("/nonexistent/model", &err));
+    ck_assert_ptr_null(translator_open("/nonexistent/model", NULL, &err));
     ck_assert_int_eq(err.code, ERROR_FILE);
     ck_assert_ptr_nonnull(strstr(err.message, "/nonexistent/model"));
 }

@@ -83,7 +83,8 @@ static double print_machine(void) {
            openblas_get_corename(), ceiling);
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         struct linear linear;
-        if (linear_init(&linear, w, NULL, shapes[s][0], shapes[s][1], kernels, NULL) != 0)
+        struct linear_source source = {.weight = w, .out = shapes[s][0], .in = shapes[s][1]};
+        if (linear_init(&linear, &source, &(struct backend){kernels, COMPUTE_FLOAT32}, NULL) != 0)
             abort();
         for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
             double own = measure(&linear, NULL, linear.out, linear.in, x, rows[r], y);
@@ -187,7 +188,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: bench MODEL_FOLDER < source.txt\n");
         return 2;
     }
-    struct translator *translator = translator_open(argv[1], &err);
+    struct translator *translator = translator_open(argv[1], NULL, &err);
     if (!translator) {
         fprintf(stderr, "bench: %s\n", err.message);
         return 1;
