@@ -77,10 +77,12 @@ warnings-clang:
 	@$(SUBMAKE) BUILD=build/clang CC=clang CXX=clang++ WERROR=1 build/clang/tests/run build/clang/alignd
 	build/clang/tests/run
 
-# Speed: alignd against the machine's ceiling and, where PyTorch is installed, against PyTorch on the same weights.
+# Speed: this machine's ceilings; alignd on the shipped model and on random ones; oneDNN (dnnl.h) and PyTorch where they are installed.
+# Variables: see tests/bench/run.sh.
 bench: deps
-	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/bench/bench $(BUILD)/tests/bench/clients
-	sh tests/bench/run.sh $(BUILD)
+	@$(SUBMAKE) $(BUILD)/alignd $(BENCH_TOOLS:%=$(BUILD)/tests/bench/%)
+	@sh tests/bench/run.sh $(BUILD)
+BENCH_TOOLS = bench clients random_model $(if $(shell $(CC) -E -include dnnl.h -x c /dev/null >/dev/null 2>&1 && echo yes),onednn)
 
 # Sanitizers have build folders of their own and run both the unit and the HTTP tests.
 asan:
@@ -101,13 +103,19 @@ $(BUILD)/tests/http/run: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/http/*.c))
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcurl -ljansson -lcheck_pic -lsubunit -lrt -lpthread -lm
 
-$(BUILD)/tests/bench/bench: $(MODEL_OBJECTS) $(BUILD)/tests/bench/bench.o
+# The linker sends calls of the wrapped functions through tests/bench/parts.c, which takes their time.
+BENCH_OBJECTS := bench ceilings compute decode measure parts $(filter-out reading-vnni,$(KERNELS:%=reading-%))
+BENCH_WRAPPED := linear_apply encoder_run decoder_start attention_keys decoder_step attention_run output_run search_advance
+$(BUILD)/tests/bench/bench: $(MODEL_OBJECTS) $(BENCH_OBJECTS:%=$(BUILD)/tests/bench/%.o)
 	$(call SAY,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,--wrap=linear_apply -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) $(BENCH_WRAPPED:%=-Wl,--wrap=%) -o $@ $^ $(LIBS)
 
-$(BUILD)/tests/bench/clients: $(BUILD)/tests/bench/clients.o
+$(BUILD)/tests/bench/onednn: BENCH_LIBS = -ldnnl
+$(BUILD)/tests/bench/random_model: BENCH_LIBS = -lm
+$(BUILD)/tests/bench/clients $(BUILD)/tests/bench/onednn: $(BUILD)/tests/bench/measure.o
+$(addprefix $(BUILD)/tests/bench/,clients random_model onednn): %: %.o
 	$(call SAY,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(BENCH_LIBS)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -125,7 +133,7 @@ $(BUILD)/$(1)-%.o: $(1).c
 	$$(call SAY,CC,$$< ($$*))
 	$$(Q)$$(CC) $$(CFLAGS_ALL) $(if $(findstring kernels,$(1)),-O3) -ffp-contract=fast $$(KERNEL_FLAGS_$$*) -DKERNELS=$$* -c -o $$@ $$<
 endef
-$(foreach source,$(KERNEL_SOURCES:.c=),$(eval $(call KERNEL_RULE,$(source))))
+$(foreach source,$(KERNEL_SOURCES:.c=) tests/bench/reading,$(eval $(call KERNEL_RULE,$(source))))
 
 # Installs with apt what is not there yet; needs root or sudo only then.
 INSTALL_MISSING = missing=$$(for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' || echo $$p; done); \

@@ -1,209 +1,262 @@
-/* Where the time goes: build/tests/bench/bench MODEL_FOLDER < source.txt
- *
- * Prints, from one run on one core: the machine's ceiling (OpenBLAS, a large product), the products of this model's shapes at 1, 8,
- * 32 and 64 rows by alignd and by OpenBLAS, and for greedy and beam 5 at 64 rows the target tokens a second, the share of time
- * inside products with weights, and the share of the ceiling that those products reach. linear_apply is wrapped by the linker
- * (--wrap), so what is measured is the shipped code. */
-#include "model/matrix.h"
-#include "model/translator.h"
+/* How fast, and where the time goes; see usage_text. Everything is measured in one run, so that ratios hold whatever the machine.
+ */
+#include "model/model.h"
+#include "tests/bench/ceilings.h"
+#include "tests/bench/compute.h"
+#include "tests/bench/decode.h"
+#include "tests/bench/measure.h"
 
-#include <cblas.h>
-#include <stdint.h>
-#include <stdio.h>
+#include <errno.h>
+#include <getopt.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+static const char usage_text[] =
+    "usage: bench [options] MODEL_FOLDER < source.txt\n"
+    "\n"
+    "Prints what this machine can do at best, then for each compute type the speed of decoding, the share of each part in the "
+    "time,\n"
+    "how near the whole decode comes to the ceiling, and memory. Sentences are lines.\n"
+    "\n"
+    "  --compute LIST     compute types, with commas between (default: all)\n"
+    "  --sentences N      the first N lines (default: all); a fifth of them where fewer than 32 rows are decoded side by side\n"
+    "  --quick            1 and 32 rows, one run each, 100 sentences at most\n";
 
-/* ---- products with weights, counted ---- */
+enum { BEAM_SIZE = 5, MAX_REPEATS = 3, QUICK_SENTENCES = 100, FEW_ROWS = 32, MAX_SETTINGS = 8 };
 
-static double product_seconds, product_flops;
-
-void __real_linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy);
-void __wrap_linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy);
-
-void __wrap_linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
-    double begin = now();
-    __real_linear_apply(linear, x, ldx, rows, y, ldy);
-    product_seconds += now() - begin;
-    product_flops += 2.0 * (double)rows * (double)linear->out * (double)linear->in;
-}
-
-/* ---- the machine ---- */
-
-static float *random_floats(size_t count) {
-    float *x = aligned_alloc(64, (count * sizeof *x + 63) / 64 * 64);
-    uint32_t state = 1;
-    if (!x)
-        abort();
-    for (size_t i = 0; i < count; i++) {
-        state = state * 1664525U + 1013904223U;
-        x[i] = (float)(state >> 8) / 16777216.0f - 0.5f;
-    }
-    return x;
-}
-
-static void blas(const float *w, size_t out, size_t in, const float *x, size_t rows, float *y) {
-    if (rows == 1)
-        cblas_sgemv(CblasRowMajor, CblasNoTrans, (int)out, (int)in, 1, w, (int)in, x, 1, 0, y, 1);
-    else
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)out, (int)in, 1, x, (int)in, w, (int)in, 0, y,
-                    (int)out);
-}
-
-/* Best of 5 of about 50 ms each, GFLOP/s. linear NULL: OpenBLAS. */
-static double measure(const struct linear *linear, const float *w, size_t out, size_t in, const float *x, size_t rows, float *y) {
-    double flops = 2.0 * (double)rows * (double)out * (double)in, best = 0;
-    int repeats = (int)(2.5e9 / flops) + 1;
-    for (int run = 0; run < 5; run++) {
-        double begin = now();
-        for (int i = 0; i < repeats; i++) {
-            if (linear)
-                __real_linear_apply(linear, x, in, rows, y, out);
-            else
-                blas(w, out, in, x, rows, y);
-        }
-        double rate = flops * repeats / (now() - begin) / 1e9;
-        best = rate > best ? rate : best;
-    }
-    return best;
-}
-
-static double print_machine(void) {
-    static const size_t shapes[][2] = {{1536, 512}, {5000, 256}, {4096, 1024}}, rows[] = {1, 8, 32, 64};
-    const struct kernels *kernels = kernels_choose();
-    float *w = random_floats(4096 * 1024), *x = random_floats(2048 * 1024), *y = random_floats(2048 * 5000);
-    double ceiling = measure(NULL, w, 2048, 1024, x, 2048, y);
-    printf("kernels %s, OpenBLAS core %s, ceiling (OpenBLAS sgemm 2048 x 2048 x 1024) %.1f GFLOP/s\n", kernels->name,
-           openblas_get_corename(), ceiling);
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-        struct linear linear;
-        struct linear_source source = {.weight = w, .out = shapes[s][0], .in = shapes[s][1]};
-        if (linear_init(&linear, &source, &(struct backend){kernels, COMPUTE_FLOAT32}, NULL) != 0)
-            abort();
-        for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-            double own = measure(&linear, NULL, linear.out, linear.in, x, rows[r], y);
-            double other = measure(NULL, w, linear.out, linear.in, x, rows[r], y);
-            printf("product %4zu x %4zu, %2zu rows: alignd %6.1f, OpenBLAS %6.1f GFLOP/s, ratio %.2f\n", linear.out, linear.in,
-                   rows[r], own, other, own / other);
-        }
-        linear_done(&linear);
-    }
-    free(w);
-    free(x);
-    free(y);
-    return ceiling;
-}
-
-/* ---- the model ---- */
-
-struct lines {
-    char **text;
-    size_t count;
+struct arguments {
+    const char *computes[MAX_COMPUTE_TYPES + 1]; /* NULL last */
+    size_t sentences;                            /* 0: all */
+    bool quick;
+    const char *model;
 };
 
-static struct lines read_lines(FILE *file) {
-    struct lines lines = {0};
-    char *line = NULL;
-    size_t room = 0;
-    for (ssize_t length; (length = getline(&line, &room, file)) > 0;) {
-        line[length - (line[length - 1] == '\n')] = '\0';
-        lines.text = realloc(lines.text, (lines.count + 1) * sizeof *lines.text);
-        if (!lines.text || !(lines.text[lines.count++] = strdup(line)))
-            abort();
-    }
-    free(line);
-    return lines;
+/* ---- memory ---- */
+
+/* A line of /proc/self/status, such as VmRSS, in MB; 0 if there is none. */
+static double status_mb(const char *name) {
+    char line[256];
+    double kb = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, name, strlen(name)) == 0)
+            kb = strtod(line + strlen(name) + 1, NULL);
+    if (file)
+        fclose(file);
+    return kb / 1024;
 }
 
-/* Target tokens, </s> counted; ends the sentence. */
-static size_t finish(struct sentence *sentence) {
-    size_t tokens = sentence->count > 0 ? sentence->hypotheses[0].length + sentence->hypotheses[0].ended : 0;
-    if (sentence->error.code != ERROR_NONE) {
-        fprintf(stderr, "bench: %s\n", sentence->error.message);
-        exit(1);
-    }
-    sentence_done(sentence);
-    return tokens;
+/* Gives freed memory back and makes VmHWM start from what is in use now (proc(5), clear_refs). */
+static void forget_peak(void) {
+    malloc_trim(0);
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+    if (!file)
+        return;
+    fputs("5", file);
+    fclose(file);
 }
 
-static size_t decode(const struct translator *translator, struct sentence **sentences, size_t count, size_t max_rows) {
-    struct batch *batch = batch_create(translator, max_rows, NULL);
-    struct sentence *done[1024];
-    size_t next = 0, finished = 0, tokens = 0, free_rows = max_rows;
-    while (batch && finished < count) {
-        size_t from = next;
-        while (next < count && sentence_max_rows(sentences[next]) <= free_rows)
-            free_rows -= sentence_max_rows(sentences[next++]);
-        batch_admit(batch, sentences + from, next - from);
-        size_t left = batch_step(batch, done);
-        finished += left;
-        for (size_t i = 0; i < left; i++) {
-            free_rows += sentence_max_rows(done[i]);
-            tokens += finish(done[i]);
-        }
-    }
-    batch_free(batch);
-    return tokens;
+/* ---- one setting ---- */
+
+struct spread {
+    double least, median, most;
+};
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
 }
 
-static void print_decoding(const struct translator *translator, const struct lines *lines, const char *strategy, size_t beam,
-                           size_t rows, double ceiling) {
-    struct search_options options = {.strategy = strategy, .beam_size = beam, .n_best = 1, .length_penalty = 1};
-    struct arena arena;
-    arena_init(&arena, 1 << 20);
-    struct sentence **all = arena_alloc(&arena, lines->count, sizeof *all);
+static struct spread spread_of(double *values, size_t count) {
+    qsort(values, count, sizeof *values, by_value);
+    return (struct spread){values[0], values[count / 2], values[count - 1]};
+}
+
+/* Prints a line of the table; returns the median of the seconds. */
+static double print_speed(const struct translator *translator, const struct lines *lines, const struct decoding *d,
+                          size_t repeats) {
+    double seconds[MAX_REPEATS], rates[MAX_REPEATS], waited[MAX_REPEATS];
+    for (size_t i = 0; i < repeats; i++) {
+        struct decoded decoded = decode(translator, lines, d, NULL);
+        seconds[i] = decoded.seconds;
+        rates[i] = (double)decoded.tokens / decoded.seconds;
+        waited[i] = 1e3 * decoded.waited;
+    }
+    struct spread rate = spread_of(rates, repeats), wait = spread_of(waited, repeats);
+    printf("%-8s %5zu %8zu %10.0f %8.0f %8.0f %14.2f %8.2f %8.2f\n", d->strategy, d->rows, d->workers, rate.median, rate.least,
+           rate.most, wait.median, wait.least, wait.most);
+    fflush(stdout);
+    return spread_of(seconds, repeats).median;
+}
+
+/* seconds: what the same took when it was not measured part by part. */
+static void print_parts(const struct translator *translator, const struct lines *lines, const struct decoding *d,
+                        const struct ceiling *ceiling, double seconds) {
+    struct parts parts = {0};
+    struct decoded decoded = decode(translator, lines, d, &parts);
+    const double *s = parts.seconds, whole = decoded.seconds, rate = 2 * parts.multiply_adds / seconds;
+    double known = s[PART_ENCODE] + s[PART_STEP] + s[PART_OUTPUT] + s[PART_SEARCH];
+    double shares[] = {
+        s[PART_ENCODE],  s[PART_STEP] - s[PART_ATTENTION], s[PART_ATTENTION], s[PART_OUTPUT], s[PART_SEARCH], whole - known,
+        s[PART_PRODUCTS]};
+    printf("%-8s %5zu", d->strategy, d->rows);
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
+        printf(" %9.1f", 100 * shares[i] / whole);
+    printf(" %13.2f %9.1f %9.1f %9.1f\n", parts.multiply_adds / (double)decoded.tokens / 1e6, rate / 1e9,
+           100 * rate / ceiling_at(ceiling, d->rows), 100 * rate / ceiling_at(ceiling, SIZE_MAX));
+    fflush(stdout);
+}
+
+/* ---- one compute type ---- */
+
+/* The settings of a table, [MAX_SETTINGS], one worker each. A beam of 5 in 8 rows is one sentence at a time, as in 5 rows. */
+static size_t list_settings(const struct arguments *arguments, const struct lines *lines, struct decoding *list) {
+    static const struct decoding all[] = {
+        {.strategy = "greedy", .beam_size = 1, .rows = 1},  {.strategy = "greedy", .beam_size = 1, .rows = 8},
+        {.strategy = "greedy", .beam_size = 1, .rows = 32}, {.strategy = "greedy", .beam_size = 1, .rows = 64},
+        {.strategy = "beam", .beam_size = 5, .rows = 5},    {.strategy = "beam", .beam_size = 5, .rows = 32},
+        {.strategy = "beam", .beam_size = 5, .rows = 64},
+    };
+    size_t count = 0, sentences = lines->count;
+    if (arguments->sentences > 0 && arguments->sentences < sentences)
+        sentences = arguments->sentences;
+    if (arguments->quick && sentences > QUICK_SENTENCES)
+        sentences = QUICK_SENTENCES;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (arguments->quick && all[i].rows != all[i].beam_size && all[i].rows != FEW_ROWS)
+            continue;
+        list[count] = all[i];
+        list[count].workers = 1;
+        list[count++].sentences = all[i].rows < FEW_ROWS ? (sentences + 4) / 5 : sentences;
+    }
+    return count;
+}
+
+/* seconds [count]: the medians with one worker, written. */
+static void print_speeds(const struct translator *translator, const struct lines *lines, const struct decoding *settings,
+                         size_t count, size_t repeats, double *seconds) {
+    printf("%-8s %5s %8s %10s %8s %8s %14s %8s %8s\n", "strategy", "rows", "workers", "tokens/s", "least", "most", "ms a sentence",
+           "least", "most");
+    for (size_t i = 0; i < count; i++) {
+        struct decoding two = settings[i];
+        two.workers = 2;
+        seconds[i] = print_speed(translator, lines, &settings[i], repeats);
+        print_speed(translator, lines, &two, repeats);
+    }
+}
+
+static void print_shares(const struct translator *translator, const struct lines *lines, const struct decoding *settings,
+                         size_t count, const struct ceiling *ceiling, const double *seconds) {
+    printf("\none worker     share of the time, %%, in a run of its own %42s %9s %19s\n", "M mult-adds", "whole",
+           "% of the ceiling at");
+    printf("%-8s %5s %9s %9s %9s %9s %9s %9s %9s %13s %9s %9s %9s\n", "strategy", "rows", "encode", "cells*", "attention", "output",
+           "search", "other", "products", "a token", "Gop/s", "its rows", "64 rows");
+    for (size_t i = 0; i < count; i++)
+        print_parts(translator, lines, &settings[i], ceiling, seconds[i]);
+    puts(
+        "* with the readout. Products lie within the other parts. The encoder's have more rows than the decoder's, so that at few\n"
+        "  rows the whole may pass their ceiling.");
+}
+
+static struct translator *open_model(const char *compute, const char *folder) {
+    struct error err = {0};
+    struct translator *translator = compute_open(compute, folder, &err);
+    if (translator)
+        return translator;
+    fprintf(stderr, "bench: %s\n", err.message);
+    exit(1);
+}
+
+static void print_compute(const struct arguments *arguments, const char *compute, const struct lines *lines,
+                          const struct ceiling *ceiling) {
+    struct decoding settings[MAX_SETTINGS];
+    double seconds[MAX_SETTINGS];
+    size_t count = list_settings(arguments, lines, settings);
+    forget_peak();
+    double before = status_mb("VmRSS"), began = now();
+    struct translator *translator = open_model(compute, arguments->model);
+    double opened = now() - began;
+    malloc_trim(0);
+    double own = status_mb("VmRSS") - before;
+    printf("\n# %s: %s\n", compute, translator_info(translator).architecture);
+    print_speeds(translator, lines, settings, count, arguments->quick ? 1 : MAX_REPEATS, seconds);
+    print_shares(translator, lines, settings, count, ceiling, seconds);
+    printf("\nopened in %.0f ms; memory: translator %.1f MB, peak of the whole process %.1f MB\n", 1e3 * opened, own,
+           status_mb("VmHWM"));
+    translator_free(translator);
+}
+
+/* ---- the arguments ---- */
+
+static void usage(FILE *out, int status) {
+    fputs(usage_text, out);
+    exit(status);
+}
+
+/* Cuts list at its commas. */
+static void choose_computes(struct arguments *arguments, char *list) {
     size_t count = 0;
-    for (size_t i = 0; all && i < lines->count; i++) {
-        struct sentence *list;
-        size_t n;
-        struct error err = {0};
-        if (translator_prepare(translator, lines->text[i], strlen(lines->text[i]), false, &options, &arena, &list, &n, &err) != 0) {
-            fprintf(stderr, "bench: line %zu: %s\n", i + 1, err.message);
-            exit(1);
-        }
-        if (n == 1)
-            all[count++] = list;
+    for (char *save, *name = strtok_r(list, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
+        if (count == MAX_COMPUTE_TYPES)
+            usage(stderr, 2);
+        arguments->computes[count++] = name;
     }
-    product_seconds = product_flops = 0;
-    double begin = now();
-    size_t tokens = decode(translator, all, count, rows);
-    double seconds = now() - begin, rate = product_flops / product_seconds / 1e9;
-    printf("%s %zu, %zu rows: %zu sentences, %zu target tokens, %.0f tokens/s, %.0f%% of the time in products, at %.1f GFLOP/s: "
-           "%.0f%% of "
-           "the ceiling\n",
-           strategy, beam, rows, count, tokens, (double)tokens / seconds, 100 * product_seconds / seconds, rate,
-           100 * rate / ceiling);
-    arena_done(&arena);
+    if (count == 0)
+        usage(stderr, 2);
+    arguments->computes[count] = NULL;
+}
+
+static size_t count_of(const char *text) {
+    char *end;
+    errno = 0;
+    unsigned long count = strtoul(text, &end, 10);
+    if (*text < '1' || *text > '9' || *end != '\0' || errno != 0) {
+        fprintf(stderr, "bench: --sentences must be a number from 1, got %s\n", text);
+        exit(2);
+    }
+    return count;
+}
+
+static struct arguments parse(int argc, char **argv) {
+    static const struct option options[] = {{"compute", required_argument, NULL, 'c'},
+                                            {"sentences", required_argument, NULL, 'n'},
+                                            {"quick", no_argument, NULL, 'q'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    struct arguments arguments = {0};
+    for (size_t i = 0; i < MAX_COMPUTE_TYPES && compute_types[i]; i++)
+        arguments.computes[i] = compute_types[i];
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (option == 'c')
+            choose_computes(&arguments, optarg);
+        else if (option == 'n')
+            arguments.sentences = count_of(optarg);
+        else if (option == 'q')
+            arguments.quick = true;
+        else
+            usage(option == 'h' ? stdout : stderr, option == 'h' ? 0 : 2);
+    }
+    if (argc - optind != 1)
+        usage(stderr, 2);
+    arguments.model = argv[optind];
+    return arguments;
 }
 
 int main(int argc, char **argv) {
-    struct error err = {0};
-    if (argc != 2) {
-        fprintf(stderr, "usage: bench MODEL_FOLDER < source.txt\n");
-        return 2;
-    }
-    struct translator *translator = translator_open(argv[1], NULL, &err);
-    if (!translator) {
-        fprintf(stderr, "bench: %s\n", err.message);
+    struct arguments arguments = parse(argc, argv);
+    struct ceiling ceilings[MAX_COMPUTE_TYPES];
+    struct lines lines = lines_read(stdin);
+    if (lines.count == 0) {
+        fputs("bench: no sentences on standard input\n", stderr);
         return 1;
     }
-    struct lines lines = read_lines(stdin);
-    double ceiling = print_machine();
-    static const size_t rows[] = {1, 8, 32, 64};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        print_decoding(translator, &lines, "greedy", 1, rows[i], ceiling);
-    print_decoding(translator, &lines, "beam", 5, 5, ceiling);
-    print_decoding(translator, &lines, "beam", 5, 64, ceiling);
-    print_decoding(translator, &lines, "beam", 5, 160, ceiling);
-    for (size_t i = 0; i < lines.count; i++)
-        free(lines.text[i]);
-    free(lines.text);
+    struct translator *translator = open_model(arguments.computes[0], arguments.model);
+    size_t output = translator->output.linear.out, readout = translator->output.linear.in;
     translator_free(translator);
+    ceilings_print(arguments.computes, output, readout, arguments.quick ? 3 : 5, ceilings);
+    for (size_t i = 0; arguments.computes[i]; i++)
+        print_compute(&arguments, arguments.computes[i], &lines, &ceilings[i]);
+    lines_free(&lines);
     return 0;
 }

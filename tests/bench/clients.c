@@ -1,8 +1,11 @@
-/* Load over HTTP: build/tests/bench/clients PORT CONNECTIONS STRATEGY < source.txt
+/* Load over HTTP: build/tests/bench/clients PORT CONNECTIONS FIELDS < source.txt
  *
  * Sends each line once as a POST /translate of its own over CONNECTIONS keep-alive connections to 127.0.0.1, each connection with
- * one request under way, and prints one line: requests, those not answered 200, seconds, requests a second, and percentiles of the
- * time to the answer. */
+ * one request under way. FIELDS: what a request asks besides its text, as in JSON: '"strategy":"greedy","include":["attention"]'.
+ * Prints one line: requests, those not answered 200, seconds, requests a second, and percentiles of the time to the answer. The
+ * first answer that is not a 200 goes to standard error. */
+#include "tests/bench/measure.h"
+
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <stdbool.h>
@@ -11,7 +14,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ANSWER_BYTES = 1 << 20, MAX_CONNECTIONS = 1024 };
@@ -26,25 +28,13 @@ struct connection {
 struct load {
     char **lines;
     size_t count, next, done, failed;
-    const char *strategy;
+    const char *fields;
     double *times; /* [count] seconds */
 };
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void die(const char *what) {
     perror(what);
     exit(1);
-}
-
-static void *must(void *memory) {
-    if (!memory)
-        die("memory");
-    return memory;
 }
 
 /* The line as a JSON string's inside. */
@@ -87,8 +77,8 @@ static bool send_next(struct load *load, struct connection *c) {
     char body[17000], message[18000];
     if (load->next == load->count)
         return false;
-    int length = snprintf(body, sizeof body, "{\"text\":\"%s\",\"strategy\":\"%s\",\"split_sentences\":false}",
-                          load->lines[load->next++], load->strategy);
+    int length =
+        snprintf(body, sizeof body, "{\"text\":\"%s\",%s,\"split_sentences\":false}", load->lines[load->next++], load->fields);
     int total = snprintf(message, sizeof message, "POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s",
                          length, body);
     c->began = now();
@@ -138,7 +128,8 @@ static void run(struct load *load, struct connection *connections, size_t count)
             struct connection *c = events[i].data.ptr;
             if (!receive(c))
                 continue;
-            load->failed += strncmp(c->answer, "HTTP/1.1 200", 12) != 0;
+            if (strncmp(c->answer, "HTTP/1.1 200", 12) != 0 && load->failed++ == 0)
+                fprintf(stderr, "%s\n", c->answer);
             load->times[load->done++] = now() - c->began;
             open -= !send_next(load, c);
         }
@@ -148,10 +139,10 @@ static void run(struct load *load, struct connection *connections, size_t count)
 
 int main(int argc, char **argv) {
     if (argc != 4 || atoi(argv[2]) < 1 || atoi(argv[2]) > MAX_CONNECTIONS) {
-        fprintf(stderr, "usage: clients PORT CONNECTIONS STRATEGY < source.txt\n");
+        fprintf(stderr, "usage: clients PORT CONNECTIONS FIELDS < source.txt\n");
         return 2;
     }
-    struct load load = {.strategy = argv[3]};
+    struct load load = {.fields = argv[3]};
     read_lines(&load);
     size_t count = (size_t)atoi(argv[2]);
     struct connection *connections = must(calloc(count, sizeof *connections));
@@ -161,10 +152,9 @@ int main(int argc, char **argv) {
     run(&load, connections, count);
     double seconds = now() - begin;
     qsort(load.times, load.done, sizeof *load.times, by_value);
-    printf("connections=%zu strategy=%s requests=%zu failed=%zu seconds=%.3f requests_per_second=%.1f p50_ms=%.2f p99_ms=%.2f "
-           "max_ms=%.2f\n",
-           count, load.strategy, load.done, load.failed, seconds, (double)load.done / seconds, 1e3 * load.times[load.done / 2],
-           1e3 * load.times[load.done * 99 / 100], 1e3 * load.times[load.done ? load.done - 1 : 0]);
+    printf("connections=%zu requests=%zu failed=%zu seconds=%.3f requests_per_second=%.1f p50_ms=%.2f p99_ms=%.2f max_ms=%.2f %s\n",
+           count, load.done, load.failed, seconds, (double)load.done / seconds, 1e3 * load.times[load.done / 2],
+           1e3 * load.times[load.done * 99 / 100], 1e3 * load.times[load.done ? load.done - 1 : 0], load.fields);
     for (size_t i = 0; i < count; i++) {
         close(connections[i].fd);
         free(connections[i].answer);

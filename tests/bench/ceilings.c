@@ -1,0 +1,125 @@
+#include "tests/bench/ceilings.h"
+#include "tests/bench/compute.h"
+#include "tests/bench/measure.h"
+#include "tests/bench/reading.h"
+
+#include <cblas.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const size_t row_counts[CEILING_ROWS] = {1, 8, 32, 64};
+
+enum { LARGE_OUT = 4096, LARGE_IN = 1024, MOST_ROWS = 64 };
+
+struct operands {
+    const char *compute; /* NULL: OpenBLAS, float32 */
+    struct linear linear;
+    size_t out, in, rows;
+    float *w, *x, *y;
+};
+
+static void multiply(void *what) {
+    const struct operands *o = what;
+    linear_apply(&o->linear, o->x, o->in, o->rows, o->y, o->out);
+}
+
+static void multiply_blas(void *what) {
+    const struct operands *o = what;
+    int rows = (int)o->rows, out = (int)o->out, in = (int)o->in;
+    if (rows == 1)
+        cblas_sgemv(CblasRowMajor, CblasNoTrans, out, in, 1, o->w, in, o->x, 1, 0, o->y, 1);
+    else
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, out, in, 1, o->x, in, o->w, in, 0, o->y, out);
+}
+
+/* One line of the table. */
+static struct ceiling measure(struct operands *o, int runs) {
+    struct ceiling ceiling;
+    struct error err = {0};
+    if (o->compute && compute_linear(o->compute, o->w, o->out, o->in, &o->linear, &err) != 0) {
+        fprintf(stderr, "bench: %s\n", err.message);
+        exit(1);
+    }
+    printf("%5zu x %-5zu  %-10s", o->out, o->in, o->compute ? o->compute : "OpenBLAS");
+    for (size_t i = 0; i < CEILING_ROWS; i++) {
+        o->rows = row_counts[i];
+        double operations = 2.0 * (double)o->out * (double)o->in * (double)o->rows;
+        ceiling.rates[i] = best_rate(o->compute ? multiply : multiply_blas, o, operations, runs);
+        printf("%9.1f", ceiling.rates[i] / 1e9);
+    }
+    putchar('\n');
+    linear_done(&o->linear);
+    return ceiling;
+}
+
+static void print_products(const char *const *computes, size_t output, size_t readout, int runs, struct ceiling *ceilings) {
+    const size_t shapes[][2] = {{1536, 512}, {output, readout}, {LARGE_OUT, LARGE_IN}};
+    printf("GFLOP/s (int8: GOP/s)%14s%9s%9s%9s\n", "1 row", "8 rows", "32 rows", "64 rows");
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        size_t out = shapes[s][0], in = shapes[s][1];
+        struct operands o = {.out = out,
+                             .in = in,
+                             .w = random_floats(out * in),
+                             .x = random_floats(MOST_ROWS * in),
+                             .y = random_floats(MOST_ROWS * out)};
+        measure(&o, runs);
+        for (size_t i = 0; computes[i]; i++) {
+            o.compute = computes[i];
+            ceilings[i] = measure(&o, runs); /* the large product comes last and stays */
+        }
+        free(o.w);
+        free(o.x);
+        free(o.y);
+    }
+}
+
+/* ---- reading ---- */
+
+struct reading {
+    float (*read)(const float *memory, size_t count);
+    const float *memory;
+    size_t count;
+    float sum;
+};
+
+static void read_all(void *what) {
+    struct reading *reading = what;
+    reading->sum = reading->read(reading->memory, reading->count);
+}
+
+/* By the instruction set that the kernels use. */
+static float (*choose_reader(void))(const float *memory, size_t count) {
+#if defined(__x86_64__)
+    if (kernels_choose() == &kernels_v4)
+        return read_v4;
+    if (kernels_choose() == &kernels_v3)
+        return read_v3;
+#endif
+    return read_generic;
+}
+
+static void print_reading(int runs) {
+    static const size_t megabytes[] = {1, 4, 16, 64};
+    printf("\nread by one core:");
+    for (size_t i = 0; i < sizeof megabytes / sizeof *megabytes; i++) {
+        size_t bytes = megabytes[i] << 20, count = bytes / sizeof(float);
+        float *memory = random_floats(count);
+        struct reading reading = {.read = choose_reader(), .memory = memory, .count = count};
+        printf("%s %zu MB %.0f GB/s", i == 0 ? "" : ",", megabytes[i], best_rate(read_all, &reading, (double)bytes, runs) / 1e9);
+        free(memory);
+    }
+    putchar('\n');
+}
+
+void ceilings_print(const char *const *computes, size_t output, size_t readout, int runs, struct ceiling *ceilings) {
+    printf("kernels %s, OpenBLAS core %s\n", kernels_choose()->name, openblas_get_corename());
+    print_products(computes, output, readout, runs, ceilings);
+    print_reading(runs);
+}
+
+double ceiling_at(const struct ceiling *ceiling, size_t rows) {
+    size_t i = 0;
+    while (i + 1 < CEILING_ROWS && row_counts[i] < rows)
+        i++;
+    return ceiling->rates[i];
+}

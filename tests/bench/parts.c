@@ -1,0 +1,111 @@
+#include "tests/bench/parts.h"
+#include "model/decoder.h"
+#include "model/encoder.h"
+#include "model/output.h"
+#include "model/search.h"
+#include "tests/bench/measure.h"
+
+#include <stddef.h>
+
+static _Thread_local struct parts *parts; /* NULL: not measuring */
+
+void parts_begin(struct parts *into) {
+    parts = into;
+}
+
+void parts_end(void) {
+    parts = NULL;
+}
+
+static double begin(void) {
+    return parts ? now() : 0;
+}
+
+static void end(enum part part, double began) {
+    if (parts)
+        parts->seconds[part] += now() - began;
+}
+
+/* __real_NAME is the function itself; calls of NAME come to __wrap_NAME. */
+
+void __real_linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy);
+void __wrap_linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy);
+void __wrap_linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
+    double began = begin();
+    __real_linear_apply(linear, x, ldx, rows, y, ldy);
+    end(PART_PRODUCTS, began);
+    if (parts)
+        parts->multiply_adds += (double)rows * (double)linear->out * (double)linear->in;
+}
+
+int __real_encoder_run(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
+                       struct encoded *out, struct error *err);
+int __wrap_encoder_run(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
+                       struct encoded *out, struct error *err);
+int __wrap_encoder_run(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
+                       struct encoded *out, struct error *err) {
+    double began = begin();
+    int result = __real_encoder_run(encoder, ids, lengths, n, arena, out, err);
+    end(PART_ENCODE, began);
+    return result;
+}
+
+int __real_decoder_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+                         struct arena *arena, float *states, struct error *err);
+int __wrap_decoder_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+                         struct arena *arena, float *states, struct error *err);
+int __wrap_decoder_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+                         struct arena *arena, float *states, struct error *err) {
+    double began = begin();
+    int result = __real_decoder_start(decoder, encoded, lengths, n, arena, states, err);
+    end(PART_ENCODE, began);
+    return result;
+}
+
+void __real_attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys);
+void __wrap_attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys);
+void __wrap_attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys) {
+    double began = begin();
+    __real_attention_keys(attention, annotations, tokens, keys);
+    end(PART_ENCODE, began);
+}
+
+int __real_decoder_step(const struct decoder *decoder, const struct decoder_rows *rows, struct arena *arena, struct error *err);
+int __wrap_decoder_step(const struct decoder *decoder, const struct decoder_rows *rows, struct arena *arena, struct error *err);
+int __wrap_decoder_step(const struct decoder *decoder, const struct decoder_rows *rows, struct arena *arena, struct error *err) {
+    double began = begin();
+    int result = __real_decoder_step(decoder, rows, arena, err);
+    end(PART_STEP, began);
+    return result;
+}
+
+void __real_attention_run(const struct attention *attention, const float *queries, size_t ld, size_t rows,
+                          const struct memory *const *memories, float *const *weights, float *contexts, float *scratch);
+void __wrap_attention_run(const struct attention *attention, const float *queries, size_t ld, size_t rows,
+                          const struct memory *const *memories, float *const *weights, float *contexts, float *scratch);
+void __wrap_attention_run(const struct attention *attention, const float *queries, size_t ld, size_t rows,
+                          const struct memory *const *memories, float *const *weights, float *contexts, float *scratch) {
+    double began = begin();
+    __real_attention_run(attention, queries, ld, rows, memories, weights, contexts, scratch);
+    end(PART_ATTENTION, began);
+}
+
+void __real_output_run(const struct output *output, const float *readouts, size_t rows, float *logits,
+                       struct distribution *distributions);
+void __wrap_output_run(const struct output *output, const float *readouts, size_t rows, float *logits,
+                       struct distribution *distributions);
+void __wrap_output_run(const struct output *output, const float *readouts, size_t rows, float *logits,
+                       struct distribution *distributions) {
+    double began = begin();
+    __real_output_run(output, readouts, rows, logits, distributions);
+    end(PART_OUTPUT, began);
+}
+
+int __real_search_advance(struct search *search, const struct distribution *rows, struct error *err);
+int __wrap_search_advance(struct search *search, const struct distribution *rows, struct error *err);
+int __wrap_search_advance(struct search *search, const struct distribution *rows, struct error *err) {
+    double began = begin();
+    int result = __real_search_advance(search, rows, err);
+    end(PART_SEARCH, began);
+    return result;
+}

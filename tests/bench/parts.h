@@ -1,0 +1,25 @@
+/* Where the time of a decode goes. The linker wraps functions that one object file calls in another (--wrap, see the Makefile), so
+ * what is measured is the shipped code. Outside parts_begin...parts_end the wrapped functions are only passed on. */
+#ifndef ALIGND_BENCH_PARTS_H
+#define ALIGND_BENCH_PARTS_H
+
+enum part {
+    PART_ENCODE,    /* encoder_run, decoder_start, attention_keys */
+    PART_STEP,      /* decoder_step: cells, readout and attention */
+    PART_ATTENTION, /* attention_run: query, scores, softmax, context */
+    PART_OUTPUT,    /* output_run */
+    PART_SEARCH,    /* search_advance */
+    PART_PRODUCTS,  /* linear_apply: within all of the above */
+    PART_COUNT
+};
+
+struct parts {
+    double seconds[PART_COUNT];
+    double multiply_adds; /* of all products */
+};
+
+/* Adds what this thread does from now on. */
+void parts_begin(struct parts *parts);
+void parts_end(void);
+
+#endif

@@ -1,0 +1,393 @@
+/* A model folder with random weights of a given shape, and sentences for it: all that measuring speed needs.
+ *
+ * The architecture is that of the reference shapes: bidirectional GRU encoder, additive attention, conditional GRU decoder that
+ * starts from the mean annotation, tanh readout. Weights are uniform with variance 1 / fan-in, so that states neither die out nor
+ * saturate. The model never ends a sentence by itself (the bias of </s> is far below all others) and its length limit is the
+ * source's: the target is as long as the source, </s> counted there, in every program that runs the model and without asking.
+ * A word of the vocabulary is one token. The same arguments make the same bytes. */
+#include <assert.h>
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char usage_text[] =
+    "usage: random_model [options] FOLDER\n"
+    "\n"
+    "Writes FOLDER/config.json, model.safetensors, source.spm, target.spm: a model with random weights; and FOLDER/source.txt:\n"
+    "sentences of 5 to 25 of its words, 13 on average.\n"
+    "\n"
+    "  --shape NAME       S or L (default S); options after it change single sizes:\n"
+    "                       S  embedding 256, hidden  512, attention 1024, readout 256, vocabulary  8000\n"
+    "                       L  embedding 512, hidden 1024, attention 2048, readout 512, vocabulary 32000\n"
+    "  --embedding N, --hidden N, --attention N, --readout N, --vocabulary N\n"
+    "  --storage NAME     float32 or float16 (default float32)\n"
+    "  --sentences N      lines of source.txt (default 500)\n";
+
+enum { MAX_SIZE = 65536, MAX_SENTENCES = 1000000, MAX_TENSORS = 32, NAME_BYTES = 64, PATH_BYTES = 4096 };
+enum { UNKNOWN, BEGIN, END, WORDS }; /* ids: <unk>, <s>, </s>, the first word */
+
+static _Noreturn __attribute__((format(printf, 1, 2))) void die(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("random_model: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    exit(1);
+}
+
+/* ---- the arguments ---- */
+
+struct shape {
+    const char *name;
+    size_t embedding, hidden, attention, readout, vocabulary; /* E, H, A, O, V */
+};
+
+static const struct shape shapes[] = {
+    {"S", 256, 512, 1024, 256, 8000},
+    {"L", 512, 1024, 2048, 512, 32000},
+};
+
+struct arguments {
+    struct shape shape;
+    bool half; /* float16 */
+    size_t sentences;
+    const char *folder;
+};
+
+static size_t number(const char *option, const char *text, size_t least, size_t most) {
+    char *end;
+    errno = 0;
+    unsigned long value = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || value < least || value > most)
+        die("--%s must be a number from %zu to %zu, got %s", option, least, most, text);
+    return value;
+}
+
+static struct shape find_shape(const char *name) {
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (strcmp(shapes[i].name, name) == 0)
+            return shapes[i];
+    die("--shape must be S or L, got %s", name);
+}
+
+static bool is_half(const char *storage) {
+    bool half = strcmp(storage, "float16") == 0;
+    if (!half && strcmp(storage, "float32") != 0)
+        die("--storage must be float32 or float16, got %s", storage);
+    return half;
+}
+
+static const struct option options[] = {
+    {"help", no_argument, NULL, 'h'},
+    {"shape", required_argument, NULL, 's'},
+    {"embedding", required_argument, NULL, 'E'},
+    {"hidden", required_argument, NULL, 'H'},
+    {"attention", required_argument, NULL, 'A'},
+    {"readout", required_argument, NULL, 'O'},
+    {"vocabulary", required_argument, NULL, 'V'},
+    {"storage", required_argument, NULL, 't'},
+    {"sentences", required_argument, NULL, 'n'},
+    {NULL, 0, NULL, 0},
+};
+
+static void usage(FILE *out, int status) {
+    fputs(usage_text, out);
+    exit(status);
+}
+
+static void apply(struct arguments *a, const struct option *option, const char *text) {
+    switch (option->val) {
+    case 'h':
+        usage(stdout, 0);
+        break;
+    case 's':
+        a->shape = find_shape(text);
+        break;
+    case 'E':
+        a->shape.embedding = number(option->name, text, 1, MAX_SIZE);
+        break;
+    case 'H':
+        a->shape.hidden = number(option->name, text, 1, MAX_SIZE);
+        break;
+    case 'A':
+        a->shape.attention = number(option->name, text, 1, MAX_SIZE);
+        break;
+    case 'O':
+        a->shape.readout = number(option->name, text, 1, MAX_SIZE);
+        break;
+    case 'V':
+        a->shape.vocabulary = number(option->name, text, WORDS + 1, MAX_SIZE);
+        break;
+    case 't':
+        a->half = is_half(text);
+        break;
+    default:
+        a->sentences = number(option->name, text, 1, MAX_SENTENCES);
+    }
+}
+
+static struct arguments parse(int argc, char **argv) {
+    struct arguments a = {.shape = shapes[0], .sentences = 500};
+    for (int option, index = 0; (option = getopt_long(argc, argv, "", options, &index)) != -1;) {
+        if (option == '?') /* getopt has said what is wrong */
+            usage(stderr, 2);
+        apply(&a, &options[index], optarg);
+    }
+    if (argc - optind != 1)
+        usage(stderr, 2);
+    a.folder = argv[optind];
+    return a;
+}
+
+/* ---- files ---- */
+
+static FILE *create(const char *folder, const char *name) {
+    char path[PATH_BYTES];
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path)
+        die("%s: the path is too long", folder);
+    FILE *file = fopen(path, "wb");
+    if (!file)
+        die("%s: %s", path, strerror(errno));
+    return file;
+}
+
+static void finish(FILE *file, const char *folder, const char *name) {
+    bool failed = ferror(file) != 0;
+    if (fclose(file) != 0 || failed)
+        die("%s/%s: cannot be written", folder, name);
+}
+
+/* ---- chance ---- */
+
+/* xorshift64 (Marsaglia 2003): 0 <= u < 1. */
+static double uniform(uint64_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return (double)(*state >> 11) * 0x1p-53;
+}
+
+/* ---- the weights ---- */
+
+struct tensor {
+    char name[NAME_BYTES];
+    size_t rows, cols; /* cols 0: a vector */
+    double spread;     /* values lie in -spread..spread */
+};
+
+struct tensors {
+    struct tensor items[MAX_TENSORS];
+    size_t count;
+};
+
+static const double BIAS_SPREAD = 0.1;
+static const float END_BIAS = -100; /* no other logit comes near */
+
+__attribute__((format(printf, 5, 6))) static void add(struct tensors *tensors, size_t rows, size_t cols, double spread,
+                                                      const char *format, ...) {
+    struct tensor *tensor = &tensors->items[tensors->count++];
+    va_list arguments;
+    assert(tensors->count <= MAX_TENSORS);
+    *tensor = (struct tensor){.rows = rows, .cols = cols, .spread = spread};
+    va_start(arguments, format);
+    vsnprintf(tensor->name, sizeof tensor->name, format, arguments);
+    va_end(arguments);
+}
+
+/* sqrt(3 / n): the spread of variance 1 / n. */
+static double of_fan_in(size_t n) {
+    return sqrt(3 / (double)n);
+}
+
+static void add_linear(struct tensors *tensors, const char *prefix, size_t out, size_t in, bool bias) {
+    add(tensors, out, in, of_fan_in(in), "%s.weight", prefix);
+    if (bias)
+        add(tensors, out, 0, BIAS_SPREAD, "%s.bias", prefix);
+}
+
+/* A GRU: three gates. */
+static void add_cell(struct tensors *tensors, const char *prefix, size_t in, size_t hidden) {
+    add(tensors, 3 * hidden, in, of_fan_in(in), "%s.weight_input", prefix);
+    add(tensors, 3 * hidden, hidden, of_fan_in(hidden), "%s.weight_state", prefix);
+    add(tensors, 3 * hidden, 0, BIAS_SPREAD, "%s.bias_input", prefix);
+    add(tensors, 3 * hidden, 0, BIAS_SPREAD, "%s.bias_state", prefix);
+}
+
+static struct tensors list_tensors(const struct shape *s) {
+    struct tensors list = {0};
+    size_t annotation = 2 * s->hidden;
+    add(&list, s->vocabulary, s->embedding, of_fan_in(1), "encoder.embedding");
+    add_cell(&list, "encoder.layers.0.forward", s->embedding, s->hidden);
+    add_cell(&list, "encoder.layers.0.backward", s->embedding, s->hidden);
+    add_linear(&list, "attention.key", s->attention, annotation, true);
+    add_linear(&list, "attention.query", s->attention, s->hidden, false);
+    add(&list, s->attention, 0, of_fan_in(s->attention), "attention.energy");
+    add(&list, s->vocabulary, s->embedding, of_fan_in(1), "decoder.embedding");
+    add_linear(&list, "decoder.initial.0", s->hidden, annotation, true);
+    add_cell(&list, "decoder.layers.0", s->embedding, s->hidden);
+    add_cell(&list, "decoder.conditional", annotation, s->hidden);
+    add_linear(&list, "readout", s->readout, s->embedding + s->hidden + annotation, true);
+    add_linear(&list, "output", s->vocabulary, s->readout, true);
+    return list;
+}
+
+static size_t value_count(const struct tensor *tensor) {
+    return tensor->rows * (tensor->cols ? tensor->cols : 1);
+}
+
+/* Vectors stay float32, as in the shipped models: they are few. */
+static bool stored_half(const struct tensor *tensor, bool half) {
+    return half && tensor->cols > 0;
+}
+
+/* The safetensors header: 8 bytes of length, then JSON padded so that the data lies aligned. */
+static void write_header(FILE *file, const struct tensors *list, bool half) {
+    char *json = NULL;
+    size_t length = 0, begin = 0;
+    FILE *text = open_memstream(&json, &length);
+    if (!text)
+        die("%s", strerror(errno));
+    for (size_t i = 0; i < list->count; i++) {
+        const struct tensor *t = &list->items[i];
+        size_t end = begin + value_count(t) * (stored_half(t, half) ? 2 : 4);
+        fprintf(text, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%zu", i == 0 ? "{" : ",", t->name,
+                stored_half(t, half) ? "F16" : "F32", t->rows);
+        if (t->cols > 0)
+            fprintf(text, ",%zu", t->cols);
+        fprintf(text, "],\"data_offsets\":[%zu,%zu]}", begin, end);
+        begin = end;
+    }
+    fputc('}', text);
+    for (long at = ftell(text); (at + 8) % 64 != 0; at++)
+        fputc(' ', text);
+    finish(text, "memory", "header");
+    uint64_t size = length;
+    for (int shift = 0; shift < 64; shift += 8)
+        fputc((int)(size >> shift & 0xff), file);
+    fwrite(json, 1, length, file);
+    free(json);
+}
+
+/* float32 -> float16, towards zero, the smallest to zero: these values are random anyway. */
+static uint16_t to_half(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    uint32_t sign = bits >> 16 & 0x8000, exponent = bits >> 23 & 0xff, fraction = bits >> 13 & 0x3ff;
+    return (uint16_t)(exponent < 127 - 14 ? sign : sign | (exponent - 127 + 15) << 10 | fraction);
+}
+
+static void write_value(FILE *file, float value, bool half) {
+    uint16_t small = to_half(value);
+    if (half)
+        fwrite(&small, sizeof small, 1, file);
+    else
+        fwrite(&value, sizeof value, 1, file);
+}
+
+static void write_weights(const struct arguments *a) {
+    struct tensors list = list_tensors(&a->shape);
+    uint64_t state = 1;
+    FILE *file = create(a->folder, "model.safetensors");
+    write_header(file, &list, a->half);
+    for (size_t i = 0; i < list.count; i++) {
+        const struct tensor *t = &list.items[i];
+        bool output_bias = strcmp(t->name, "output.bias") == 0;
+        for (size_t j = 0; j < value_count(t); j++) {
+            float value = (float)((2 * uniform(&state) - 1) * t->spread);
+            write_value(file, output_bias && j == END ? END_BIAS : value, stored_half(t, a->half));
+        }
+    }
+    finish(file, a->folder, "model.safetensors");
+}
+
+/* ---- the other files ---- */
+
+static void write_config(const struct arguments *a) {
+    const struct shape *s = &a->shape;
+    FILE *file = create(a->folder, "config.json");
+    fprintf(
+        file,
+        "{\n"
+        "  \"format\": 1, \"name\": \"random\", \"source\": \"en\", \"target\": \"fr\", \"task\": \"translation\",\n"
+        "  \"tokenizer\": {\"type\": \"sentencepiece\", \"source\": \"source.spm\", \"target\": \"target.spm\"},\n"
+        "  \"encoder\": {\"type\": \"recurrent\", \"cell\": \"gru\", \"layers\": 1, \"bidirectional\": true, \"embedding\": %zu, "
+        "\"hidden\": %zu, \"eos\": true},\n"
+        "  \"attention\": {\"score\": \"additive\", \"size\": %zu},\n"
+        "  \"decoder\": {\"style\": \"conditional\", \"cell\": \"gru\", \"layers\": 1, \"embedding\": %zu, \"hidden\": %zu, "
+        "\"input_feeding\": false,\n"
+        "    \"initial_state\": \"mean\", \"initial_projection\": true, \"readout\": \"tanh\", \"readout_size\": %zu, "
+        "\"first_input\": \"zero\"},\n"
+        "  \"output\": {\"type\": \"vocabulary\", \"tied\": false},\n"
+        "  \"limits\": {\"max_source_tokens\": 100, \"max_target_ratio\": 1.0}\n"
+        "}\n",
+        s->embedding, s->hidden, s->attention, s->embedding, s->hidden, s->readout);
+    finish(file, a->folder, "config.json");
+}
+
+/* A piece of a SentencePiece model: 1 piece, 2 score, 3 type (1 normal, 2 unknown, 3 control). Field tags are number << 3 | wire
+ * type: 0 varint, 2 bytes, 5 fixed 32 bits. All lengths here are below 128: a varint of one byte. */
+static void write_piece(FILE *file, const char *piece, float score, int type) {
+    int length = (int)strlen(piece);
+    fprintf(file, "%c%c%c%c%s%c", 1 << 3 | 2, 2 + length + 5 + 2, 1 << 3 | 2, length, piece, 2 << 3 | 5);
+    fwrite(&score, sizeof score, 1, file);
+    fprintf(file, "%c%c", 3 << 3, type);
+}
+
+/* A ModelProto: 1 pieces, 2 trainer_spec (3 model_type: 1 unigram), 3 normalizer_spec (1 name; no replacements). All words score
+ * alike; they are found as they stand between white space. */
+static void write_vocabulary(const struct arguments *a, const char *name) {
+    FILE *file = create(a->folder, name);
+    char word[32];
+    write_piece(file, "<unk>", 0, 2);
+    write_piece(file, "<s>", 0, 3);
+    write_piece(file, "</s>", 0, 3);
+    for (size_t id = WORDS; id < a->shape.vocabulary; id++) {
+        snprintf(word, sizeof word, "\u2581w%05zu", id);
+        write_piece(file, word, -10, 1);
+    }
+    fprintf(file, "%c%c%c%c", 2 << 3 | 2, 2, 3 << 3, 1);
+    fprintf(file, "%c%c%c%c%s", 3 << 3 | 2, 10, 1 << 3 | 2, 8, "identity");
+    finish(file, a->folder, name);
+}
+
+/* Words of a sentence: triangular between 5 and 25, most often 9, so 13 on average, with the long tail that text has. */
+static size_t sentence_words(uint64_t *state) {
+    const double least = 5, usual = 9, most = 25, u = uniform(state);
+    double words = u < (usual - least) / (most - least) ? least + sqrt(u * (most - least) * (usual - least))
+                                                        : most - sqrt((1 - u) * (most - least) * (most - usual));
+    return (size_t)lround(words);
+}
+
+static void write_source(const struct arguments *a) {
+    uint64_t state = 2;
+    FILE *file = create(a->folder, "source.txt");
+    for (size_t i = 0; i < a->sentences; i++) {
+        size_t words = sentence_words(&state);
+        for (size_t j = 0; j < words; j++) {
+            size_t id = WORDS + (size_t)(uniform(&state) * (double)(a->shape.vocabulary - WORDS));
+            fprintf(file, "%sw%05zu", j == 0 ? "" : " ", id);
+        }
+        fputc('\n', file);
+    }
+    finish(file, a->folder, "source.txt");
+}
+
+int main(int argc, char **argv) {
+    struct arguments arguments = parse(argc, argv);
+    if (mkdir(arguments.folder, 0777) != 0 && errno != EEXIST)
+        die("%s: %s", arguments.folder, strerror(errno));
+    write_config(&arguments);
+    write_weights(&arguments);
+    write_vocabulary(&arguments, "source.spm");
+    write_vocabulary(&arguments, "target.spm");
+    write_source(&arguments);
+    return 0;
+}
