@@ -17,10 +17,8 @@ static const struct {
     const char *name;
     size_t size;
 } dtypes[] = {
-    [DTYPE_F32] = {"F32", 4},
-    [DTYPE_F16] = {"F16", 2},
-    [DTYPE_BF16] = {"BF16", 2},
-    [DTYPE_I8] = {"I8", 1},
+    [DTYPE_F32] = {"F32", 4}, [DTYPE_F16] = {"F16", 2}, [DTYPE_BF16] = {"BF16", 2},
+    [DTYPE_I8] = {"I8", 1},   [DTYPE_I32] = {"I32", 4},
 };
 
 struct safetensors {

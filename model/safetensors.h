@@ -9,7 +9,7 @@
 #include "model/error.h"
 #include <stddef.h>
 
-enum dtype { DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_I8 };
+enum dtype { DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_I8, DTYPE_I32 };
 
 enum { TENSOR_MAX_DIMS = 8 };
 

@@ -23,6 +23,7 @@ Suite *scheduler_suite(void);
 Suite *metrics_suite(void);
 Suite *tokenizer_suite(void);
 Suite *segmenter_suite(void);
+Suite *shortlist_suite(void);
 Suite *text_suite(void);
 /* Part of the kernels' suite: tests/test_products.c. */
 TCase *products_cases(void);

@@ -19,6 +19,7 @@ DTYPES: dict[str, numpy.dtype] = {
     "F16": numpy.dtype("<f2"),
     "BF16": numpy.dtype("<u2"),
     "I8": numpy.dtype("i1"),
+    "I32": numpy.dtype("<i4"),
 }
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
 METADATA = "__metadata__"
