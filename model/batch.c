@@ -12,6 +12,10 @@
  * many rows is done in groups of GROUP_ROWS at most: enough for the products' full speed, few enough that their logits stay in the
  * cache until the searches have read them. */
 enum { ENCODE_TOKENS = 512, GROUP_ROWS = 64 };
+
+/* Sentences are cheaper encoded together, since each time the encoder's weights are read anew for every token of the longest: while
+ * GATHER_ROWS or more are live, new ones wait up to GATHER_STEPS steps for each other. */
+enum { GATHER_ROWS = 16, GATHER_STEPS = 4 };
 static_assert((int)SEARCH_MAX_ROWS <= (int)GROUP_ROWS, "a sentence must fit into a group");
 
 struct batch {
@@ -21,6 +25,7 @@ struct batch {
     size_t live_count;
     struct sentence **failed; /* [max_rows] admissions to hand back */
     size_t failed_count;
+    size_t steps_since_admission;
     float *states, *next; /* [max_rows, S] */
     struct {              /* of one group in one step, [GROUP_ROWS] each */
         int *tokens;
@@ -156,6 +161,10 @@ static void admit_group(struct batch *batch, struct sentence *const *sentences, 
     arena_reset(&batch->scratch);
 }
 
+bool batch_wants(const struct batch *batch) {
+    return batch->rows < GATHER_ROWS || batch->steps_since_admission >= GATHER_STEPS;
+}
+
 void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t count) {
     for (size_t begin = 0, end = 0; begin < count; begin = end) {
         size_t tokens = 0;
@@ -165,6 +174,7 @@ void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t 
         } while (end < count && tokens + sentences[end]->length <= ENCODE_TOKENS);
         admit_group(batch, sentences + begin, end - begin, tokens);
     }
+    batch->steps_since_admission = 0;
     assert(batch->reserved <= batch->max_rows && batch_sentences(batch) <= batch->max_rows);
 }
 
@@ -272,6 +282,7 @@ size_t batch_step(struct batch *batch, struct sentence **done) {
         step_group(batch, &group, &kept, done, &done_count);
         first = group.end;
     }
+    batch->steps_since_admission++;
     batch->live_count = kept.sentences;
     batch->rows = kept.rows;
     float *states = batch->states;

@@ -113,6 +113,9 @@ size_t batch_sentences(const struct batch *batch); /* live now */
 /* Rows that a sentence takes at most: what must be free before it is admitted. */
 size_t sentence_max_rows(const struct sentence *sentence);
 
+/* False while new sentences had better wait for others to be admitted with: for a few steps, and only while many rows are live. */
+bool batch_wants(const struct batch *batch);
+
 /* Encodes these sentences together and adds a row for each. The sum of sentence_max_rows over all live and new sentences must not
  * exceed max_rows. A sentence whose admission fails (memory) comes back from the next batch_step with its error set. */
 void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t count);

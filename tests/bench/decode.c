@@ -76,7 +76,8 @@ static void *work(void *argument) {
     if (worker->parts)
         parts_begin(worker->parts);
     for (size_t next = 0, ended = 0; ended < worker->count;) {
-        next = admit(worker, next, &free_rows);
+        if (batch_wants(worker->batch))
+            next = admit(worker, next, &free_rows);
         size_t count = batch_step(worker->batch, done);
         ended += count;
         for (size_t i = 0; i < count; i++) {
