@@ -24,7 +24,8 @@ Suite *metrics_suite(void);
 Suite *tokenizer_suite(void);
 Suite *segmenter_suite(void);
 Suite *text_suite(void);
-/* Part of the kernels' suite: tests/test_products.c. */
+/* Parts of the kernels' suite: tests/test_products.c, tests/test_softmax.c. */
 TCase *products_cases(void);
+TCase *softmax_cases(void);
 
 #endif
