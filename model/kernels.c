@@ -50,6 +50,17 @@ static void tanh_floats(float *x, size_t n) {
     }
 }
 
+/* exp(2x): see `additive`. */
+static void exp_twice(float *x, size_t n) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        store(x + i, exp_within(clamp(2.0f * load(x + i), 87)));
+    if (i < n) {
+        vec last = exp_within(clamp(2.0f * load_part(x + i, n - i, 0), 87));
+        memcpy(x + i, &last, (n - i) * sizeof *x);
+    }
+}
+
 /* ---- softmax, and what a search needs of it ---- */
 
 /* Not counting NaN; at least -FLT_MAX. */
@@ -240,16 +251,38 @@ static void dot(const float *q, const float *k, size_t count, size_t n, float *e
         dot_some(q, k + t * n, 1, n, e + t);
 }
 
-static void additive(const float *v, const float *q, const float *k, size_t count, size_t n, float *e) {
-    for (size_t t = 0; t < count; t++, k += n) {
-        vec total = splat(0);
-        size_t i = 0;
-        for (; i + VL <= n; i += VL)
-            total += load(v + i) * tanh_vec(load(q + i) + load(k + i));
-        if (i < n)
-            total += load_part(v + i, n - i, 0) * tanh_vec(load_part(q + i, n - i, 0) + load_part(k + i, n - i, 0));
-        e[t] = sum_lanes(total);
+/* 1 / (exp(2q) exp(2k) + 1). The bound keeps an infinite product from reciprocal; the result is nothing from 1e8 on. */
+INLINE vec falloff(vec q, vec k) {
+    return reciprocal(smaller(splat(1e30f), q * k + 1.0f));
+}
+
+INLINE void additive_some(const float *v, const float *q, const float *k, size_t keys, size_t n, float *e) {
+    vec sums[KEYS], sum_v = splat(0);
+    for (size_t t = 0; t < keys; t++)
+        sums[t] = splat(0);
+    size_t i = 0;
+    for (; i + VL <= n; i += VL) {
+        sum_v += load(v + i);
+        for (size_t t = 0; t < keys; t++)
+            sums[t] += load(v + i) * falloff(load(q + i), load(k + t * n + i));
     }
+    if (i < n) {
+        vec last = load_part(v + i, n - i, 0);
+        sum_v += last;
+        for (size_t t = 0; t < keys; t++)
+            sums[t] += last * falloff(load_part(q + i, n - i, 0), load_part(k + t * n + i, n - i, 0));
+    }
+    for (size_t t = 0; t < keys; t++)
+        e[t] = sum_lanes(sum_v - 2.0f * sums[t]);
+}
+
+/* tanh(q + k) = 1 - 2 / (exp(2q) exp(2k) + 1): no exponential is left to compute here. */
+static void additive(const float *v, const float *q, const float *k, size_t count, size_t n, float *e) {
+    size_t t = 0;
+    for (; t + KEYS <= count; t += KEYS)
+        additive_some(v, q, k + t * n, KEYS, n, e + t);
+    for (; t < count; t++)
+        additive_some(v, q, k + t * n, 1, n, e + t);
 }
 
 static void weighted_sum(const float *a, const float *h, size_t count, size_t n, float *out) {
@@ -275,6 +308,7 @@ const struct kernels JOIN(kernels, KERNELS) = {
     .packings = &JOIN(packings, KERNELS),
     .tanh = tanh_floats,
     .softmax = softmax,
+    .exp_twice = exp_twice,
     .summarize = summarize,
     .gru = gru,
     .lstm = lstm,

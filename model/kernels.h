@@ -35,7 +35,10 @@ struct kernels {
 
     /* e[t] = q . k[t], k [count, n]. */
     void (*dot)(const float *q, const float *k, size_t count, size_t n, float *e);
-    /* e[t] = v . tanh(q + k[t]). */
+    /* x -> exp(2x) in place, x taken to be within -43.5 to 43.5. */
+    void (*exp_twice)(float *x, size_t n);
+    /* e[t] = v . tanh(q + k[t]), where q and k hold exp(2q) and exp(2k): one exponential for each query and key, none for each
+     * pair. Exact as long as one of q and k is within -33 to 33, or both within 43.5. */
     void (*additive)(const float *v, const float *q, const float *k, size_t count, size_t n, float *e);
     /* out [n] = sum_t a[t] h[t], h [count, n]. */
     void (*weighted_sum)(const float *a, const float *h, size_t count, size_t n, float *out);

@@ -170,25 +170,79 @@ START_TEST(dot_of_every_size) {
 }
 END_TEST
 
+/* e^2x, to a few roundings more at the ends of its range. */
+START_TEST(exp_twice_of_every_size) {
+    for (size_t n = 1; n > 0; n = next_size(n)) {
+        float *x = noise(n, 43, (uint32_t)n), *y = guarded_copy(x, n);
+        kernel_set(_i)->exp_twice(y, n);
+        double worst = 0;
+        for (size_t i = 0; i < n; i++)
+            worst = worse(worst, fabs((double)y[i] / exp(2 * (double)x[i]) - 1));
+        ck_assert_msg(worst < 3e-7, "n %zu: relative error %g", n, worst);
+        ck_assert(guards_intact(y, n));
+        guarded_free(y);
+        free(x);
+    }
+}
+END_TEST
+
+/* v . tanh(q + k) as attention computes it. */
+static void check_additive(const struct kernels *kernels, const float *v, const float *q, const float *k, size_t count, size_t n) {
+    float *e = guarded(count), *query = guarded_copy(q, n), *keys = guarded_copy(k, count * n);
+    kernels->exp_twice(query, n);
+    kernels->exp_twice(keys, count * n);
+    kernels->additive(v, query, keys, count, n, e);
+    for (size_t t = 0; t < count; t++) {
+        double sum = 0;
+        for (size_t i = 0; i < n; i++)
+            sum += (double)v[i] * tanh((double)q[i] + (double)k[t * n + i]);
+        ck_assert_double_eq_tol((double)e[t], sum, SUM_TOLERANCE * (double)n);
+    }
+    ck_assert(guards_intact(e, count));
+    guarded_free(keys);
+    guarded_free(query);
+    guarded_free(e);
+}
+
 START_TEST(additive_of_every_size) {
     for (size_t n = 1; n > 0; n = next_size(n)) {
         float *v = noise(n, 1, 1), *q = noise(n, 2, 2), *k = noise(n * MAX_COUNT, 2, 3);
-        for (size_t count = 0; count <= MAX_COUNT; count++) {
-            float *e = guarded(count);
-            kernel_set(_i)->additive(v, q, k, count, n, e);
-            for (size_t t = 0; t < count; t++) {
-                double sum = 0;
-                for (size_t i = 0; i < n; i++)
-                    sum += (double)v[i] * tanh((double)q[i] + (double)k[t * n + i]);
-                ck_assert_double_eq_tol((double)e[t], sum, SUM_TOLERANCE * (double)n);
-            }
-            ck_assert(guards_intact(e, count));
-            guarded_free(e);
-        }
+        for (size_t count = 0; count <= MAX_COUNT; count++)
+            check_additive(kernel_set(_i), v, q, k, count, n);
         free(k);
         free(q);
         free(v);
     }
+}
+END_TEST
+
+/* One pair (q, k) in all places. */
+static float additive_one(const struct kernels *kernels, float q, float k) {
+    enum { COUNT = 21 };
+    float v[COUNT] = {[3] = 1, [20] = 1}, queries[COUNT], keys[COUNT], e;
+    for (size_t i = 0; i < COUNT; i++) {
+        queries[i] = q;
+        keys[i] = k;
+    }
+    kernels->exp_twice(queries, COUNT);
+    kernels->exp_twice(keys, COUNT);
+    kernels->additive(v, queries, keys, 1, COUNT, &e);
+    return e / 2;
+}
+
+/* Exponentials are bounded, so a sum of two large numbers need not be right; up to these limits it is. */
+START_TEST(additive_at_the_limits) {
+    static const float pairs[][2] = {
+        {0, 0},     {33, -33},   {33, -32},   {43, -43},     {43, -42.5f},   {20, -20.25f},      {43, 43},
+        {-43, -43}, {33, -1e4f}, {-33, 1e4f}, {0, INFINITY}, {0, -INFINITY}, {FLT_MAX, FLT_MAX}, {-INFINITY, -INFINITY}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        float q = pairs[i][0], k = pairs[i][1];
+        double exact = tanh((double)q + (double)k);
+        ck_assert_double_eq_tol((double)additive_one(kernel_set(_i), q, k), exact, 3e-7);
+        ck_assert_double_eq_tol((double)additive_one(kernel_set(_i), k, q), exact, 3e-7);
+    }
+    ck_assert_float_nan(additive_one(kernel_set(_i), NAN, 1));
+    ck_assert_float_nan(additive_one(kernel_set(_i), 1, NAN));
 }
 END_TEST
 
@@ -234,7 +288,9 @@ static void add_elementwise(TCase *cases, int sets) {
 
 static void add_attention(TCase *cases, int sets) {
     tcase_add_loop_test(cases, dot_of_every_size, 0, sets);
+    tcase_add_loop_test(cases, exp_twice_of_every_size, 0, sets);
     tcase_add_loop_test(cases, additive_of_every_size, 0, sets);
+    tcase_add_loop_test(cases, additive_at_the_limits, 0, sets);
     tcase_add_loop_test(cases, weighted_sum_of_every_size, 0, sets);
 }
 
