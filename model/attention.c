@@ -35,14 +35,19 @@ static void score_dot(const struct attention *a, const float *q, const struct me
     a->kernels->dot(q, memory->keys, memory->length, a->size, e);
 }
 
+/* Keys and queries hold exp(2x): kernels' additive. */
+static void prepare_additive(const struct attention *a, float *x, size_t n) {
+    a->kernels->exp_twice(x, n);
+}
+
 static void score_additive(const struct attention *a, const float *q, const struct memory *memory, float *e) {
     a->kernels->additive(a->energy, q, memory->keys, memory->length, a->size, e);
 }
 
 static const struct attention_kind kinds[] = {
-    {"dot", init_dot, score_dot},
-    {"general", init_general, score_dot},
-    {"additive", init_additive, score_additive},
+    {"dot", init_dot, NULL, score_dot},
+    {"general", init_general, NULL, score_dot},
+    {"additive", init_additive, prepare_additive, score_additive},
 };
 
 int attention_init(struct attention *attention, const struct model_config *config, struct weights *weights,
@@ -69,12 +74,16 @@ void attention_keys(const struct attention *attention, const float *annotations,
         linear_apply(&attention->key, annotations, attention->annotation, tokens, keys, attention->size);
     else
         memcpy(keys, annotations, tokens * attention->size * sizeof *keys);
+    if (attention->kind->prepare)
+        attention->kind->prepare(attention, keys, tokens * attention->size);
 }
 
 void attention_run(const struct attention *attention, const float *queries, size_t ld, size_t rows,
                    const struct memory *const *memories, float *const *weights, float *contexts, float *scratch) {
     if (attention->query.out) {
         linear_apply(&attention->query, queries, ld, rows, scratch, attention->size);
+        if (attention->kind->prepare)
+            attention->kind->prepare(attention, scratch, rows * attention->size);
         queries = scratch;
         ld = attention->size;
     }

@@ -7,7 +7,8 @@
 #include "model/matrix.h"
 #include "model/weights.h"
 
-/* What a decoder looks at, made once per sentence: annotations h [T, D] and keys [T, A]. Owned by the sentence's arena. */
+/* What a decoder looks at, made once per sentence: annotations h [T, D] and keys [T, A], as the score reads them. Owned by the
+ * sentence's arena. */
 struct memory {
     size_t length; /* T */
     const float *annotations, *keys;
@@ -15,10 +16,13 @@ struct memory {
 
 struct attention;
 
-/* init loads the score's parameters and sets size. score writes e [T]: q [A] is the projected query, or the state itself. */
+/* init loads the score's parameters and sets size. prepare (NULL: nothing to do) turns projected keys and queries x [n] into what
+ * score reads, once for each instead of once for each pair. score writes e [T]: q [A] is the projected query, or the state itself.
+ */
 struct attention_kind {
     const char *name;
     int (*init)(struct attention *attention, const struct model_config *config, struct weights *weights, struct error *err);
+    void (*prepare)(const struct attention *attention, float *x, size_t n);
     void (*score)(const struct attention *attention, const float *q, const struct memory *memory, float *e);
 };
 

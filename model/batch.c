@@ -32,6 +32,8 @@ struct batch {
         const struct memory **memories;
         float **attention;
         float *readouts, *logits; /* x O, x V */
+        size_t *wanted;
+        struct ranked *top; /* x SEARCH_MAX_WANTED */
         struct distribution *distributions;
     } group;
     struct arena arena; /* holds all of the above */
@@ -51,9 +53,12 @@ static int allocate(struct batch *batch) {
     batch->group.attention = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.attention);
     batch->group.readouts = arena_alloc(arena, GROUP_ROWS, decoder->readout_size * sizeof(float));
     batch->group.logits = arena_alloc(arena, GROUP_ROWS, decoder->vocabulary * sizeof(float));
+    batch->group.wanted = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.wanted);
+    batch->group.top = arena_alloc(arena, GROUP_ROWS, SEARCH_MAX_WANTED * sizeof *batch->group.top);
     batch->group.distributions = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.distributions);
     return batch->live && batch->failed && batch->states && batch->next && batch->group.tokens && batch->group.memories &&
-                   batch->group.attention && batch->group.readouts && batch->group.logits && batch->group.distributions
+                   batch->group.attention && batch->group.readouts && batch->group.logits && batch->group.wanted &&
+                   batch->group.top && batch->group.distributions
                ? 0
                : -1;
 }
@@ -202,6 +207,7 @@ static int compute(struct batch *batch, const struct group *group, struct error 
             batch->group.tokens[row] = sentence->search.step == 0 ? DECODER_FIRST : sentence->search.tokens[r];
             batch->group.memories[row] = sentence->memory;
             batch->group.attention[row] = sentence->search.attention[r];
+            batch->group.wanted[row] = search_wanted(&sentence->search);
         }
     }
     struct decoder_rows rows = {.rows = group->rows,
@@ -212,7 +218,12 @@ static int compute(struct batch *batch, const struct group *group, struct error 
                                 .readouts = batch->group.readouts};
     if (decoder_step(&t->decoder, &rows, &batch->scratch, err) != 0)
         return -1;
-    output_run(&t->output, batch->group.readouts, group->rows, batch->group.logits, batch->group.distributions);
+    output_run(&t->output, &(struct output_rows){.rows = group->rows,
+                                                 .readouts = batch->group.readouts,
+                                                 .wanted = batch->group.wanted,
+                                                 .logits = batch->group.logits,
+                                                 .top = batch->group.top,
+                                                 .distributions = batch->group.distributions});
     return 0;
 }
 

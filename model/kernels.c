@@ -6,36 +6,36 @@
 #include <float.h>
 #include <math.h>
 
-/* exp, by x = n ln2 + r, |r| <= ln2 / 2, and the Taylor polynomial of degree 7 in r (remainder below 6e-9 of the result). */
-INLINE vec exp_vec(vec x) {
-    x = choose(x < -87.0f, splat(-87.0f), x);
-    x = choose(x > 88.0f, splat(88.0f), x);
+/* exp for |x| <= 87: x = n ln2 + r, |r| <= ln2 / 2, and a polynomial of degree 6 in r. Its coefficients from r^2 on minimise the
+ * greatest relative error over that range (Remez's exchange; 1 and r are kept so that exp(0) is 1): 4e-9 once they are rounded. */
+INLINE vec exp_within(vec x) {
     const float magic = 12582912.0f; /* 1.5 x 2^23: adding it rounds to an integer, kept in the low bits */
     vec shifted = x * 1.44269504f + magic;
-    ivec n = (ivec)shifted - (ivec)splat(magic);
     vec whole = shifted - magic;
     vec r = x - whole * 0.693359375f; /* ln2 in two parts, the first exact in few bits */
     r = r - whole * -2.12194440e-4f;
-    vec p = splat(1.98412698e-4f);
-    p = p * r + 1.38888889e-3f;
-    p = p * r + 8.33333333e-3f;
-    p = p * r + 4.16666667e-2f;
-    p = p * r + 1.66666667e-1f;
-    p = p * r + 0.5f;
+    vec p = splat(1.38146128e-3f);
+    p = p * r + 8.36871006e-3f;
+    p = p * r + 4.16683890e-2f;
+    p = p * r + 1.66665211e-1f;
+    p = p * r + 0.49999994f;
     p = p * r + 1.0f;
     p = p * r + 1.0f;
-    return (vec)((ivec)p + (n << 23));
+    return (vec)((ivec)p + ((ivec)shifted << 23)); /* what stands above n in `shifted` falls off */
+}
+
+/* x, but not outside -limit to limit; NaN stays. */
+INLINE vec clamp(vec x, float limit) {
+    return smaller(splat(limit), larger(splat(-limit), x));
 }
 
 /* tanh x = 1 - 2 / (exp(2x) + 1); beyond 10 it is 1 in float32. */
 INLINE vec tanh_vec(vec x) {
-    x = choose(x < -10.0f, splat(-10.0f), x);
-    x = choose(x > 10.0f, splat(10.0f), x);
-    return 1.0f - 2.0f / (exp_vec(2.0f * x) + 1.0f);
+    return 1.0f - 2.0f * reciprocal(exp_within(2.0f * clamp(x, 10)) + 1.0f);
 }
 
 INLINE vec sigmoid_vec(vec x) {
-    return 1.0f / (1.0f + exp_vec(-x));
+    return reciprocal(1.0f + exp_within(-clamp(x, 87)));
 }
 
 /* ---- element by element ---- */
@@ -50,21 +50,37 @@ static void tanh_floats(float *x, size_t n) {
     }
 }
 
-INLINE float max_of(const float *x, size_t n) {
-    vec best = splat(-FLT_MAX);
+/* exp(2x): see `additive`. */
+static void exp_twice(float *x, size_t n) {
     size_t i = 0;
-    for (; i + VL <= n; i += VL) {
-        vec v = load(x + i);
-        best = choose(v > best, v, best);
-    }
+    for (; i + VL <= n; i += VL)
+        store(x + i, exp_within(clamp(2.0f * load(x + i), 87)));
     if (i < n) {
-        vec v = load_part(x + i, n - i, -FLT_MAX);
-        best = choose(v > best, v, best);
+        vec last = exp_within(clamp(2.0f * load_part(x + i, n - i, 0), 87));
+        memcpy(x + i, &last, (n - i) * sizeof *x);
     }
-    float top = best[0];
-    for (int lane = 1; lane < VL; lane++)
-        top = best[lane] > top ? best[lane] : top;
-    return top;
+}
+
+/* ---- softmax, and what a search needs of it ---- */
+
+/* Not counting NaN; at least -FLT_MAX. */
+INLINE float max_of(const float *x, size_t n) {
+    vec even = splat(-FLT_MAX), odd = even;
+    size_t i = 0;
+    for (; i + 2 * VL <= n; i += 2 * VL) {
+        even = larger(load(x + i), even);
+        odd = larger(load(x + i + VL), odd);
+    }
+    for (; i + VL <= n; i += VL)
+        even = larger(load(x + i), even);
+    if (i < n)
+        odd = larger(load_part(x + i, n - i, -FLT_MAX), odd);
+    return max_lanes(larger(even, odd));
+}
+
+/* x - top for x <= top, not below exp's range: what far lower terms add is below every rounding. */
+INLINE vec below(vec x, float top) {
+    return larger(splat(-87), x - top);
 }
 
 static void softmax(float *x, size_t n) {
@@ -74,42 +90,92 @@ static void softmax(float *x, size_t n) {
     vec total = splat(0);
     size_t i = 0;
     for (; i + VL <= n; i += VL) {
-        vec e = exp_vec(load(x + i) - top);
+        vec e = exp_within(below(load(x + i), top));
         store(x + i, e);
         total += e;
     }
-    float sum = 0;
     if (i < n) {
-        vec e = exp_vec(load_part(x + i, n - i, 0) - top);
+        vec e = exp_within(below(load_part(x + i, n - i, top), top));
         memcpy(x + i, &e, (n - i) * sizeof *x);
-        for (size_t lane = 0; lane < n - i; lane++)
-            sum += e[lane];
+        total += first_lanes(e, n - i);
     }
-    float scale = 1.0f / (sum + sum_lanes(total));
+    float scale = 1.0f / sum_lanes(total);
     for (i = 0; i < n; i++)
         x[i] *= scale;
 }
 
-/* With d = x - max and Z = sum exp(d): log sum exp = max + log Z, entropy = log Z - sum(d exp(d)) / Z. */
-static struct row_sums sums(const float *logits, size_t n) {
-    float top = max_of(logits, n);
-    vec total = splat(0), weighted = splat(0);
+/* Sums over the logits so far, with d = x - top. */
+struct sums {
+    float top;
+    vec total, weighted; /* exp(d), d exp(d) */
+};
+
+/* top rises by -d: exp(x - top) shrinks by exp(d), and each d exp(d) moves with it. */
+INLINE void raise(struct sums *sums, float top) {
+    vec d = below(splat(sums->top), top), scale = exp_within(d);
+    sums->weighted = scale * (sums->weighted + d * sums->total);
+    sums->total = scale * sums->total;
+    sums->top = top;
+}
+
+INLINE void add_piece(struct sums *sums, const float *x, size_t n) {
     size_t i = 0;
     for (; i + VL <= n; i += VL) {
-        vec d = load(logits + i) - top, e = exp_vec(d);
-        total += e;
-        weighted += e * d;
+        vec d = below(load(x + i), sums->top), e = exp_within(d);
+        sums->total += e;
+        sums->weighted += e * d;
     }
-    float z = sum_lanes(total), w = sum_lanes(weighted);
     if (i < n) {
-        vec d = load_part(logits + i, n - i, top) - top, e = exp_vec(d);
-        for (size_t lane = 0; lane < n - i; lane++) {
-            z += e[lane];
-            w += e[lane] * d[lane];
+        vec d = below(load_part(x + i, n - i, sums->top), sums->top), e = first_lanes(exp_within(d), n - i);
+        sums->total += e;
+        sums->weighted += e * d;
+    }
+}
+
+/* The best k so far, best first, of equals the earlier first. */
+struct list {
+    struct ranked *best;
+    size_t k, count;
+    float least; /* a logit enters that is above */
+};
+
+static void insert(struct list *list, int token, float logit) {
+    size_t place = list->count < list->k ? list->count++ : list->k - 1;
+    for (; place > 0 && list->best[place - 1].logit < logit; place--)
+        list->best[place] = list->best[place - 1];
+    list->best[place] = (struct ranked){.token = token, .logit = logit};
+    if (list->count == list->k)
+        list->least = list->best[list->k - 1].logit;
+}
+
+static void insert_piece(struct list *list, const float *logits, size_t from, size_t to) {
+    for (size_t i = from; i < to; i += VL) {
+        vec v = to - i < VL ? load_part(logits + i, to - i, -INFINITY) : load(logits + i);
+        for (unsigned above = lanes_above(v, list->least); above; above &= above - 1) {
+            size_t token = i + (size_t)__builtin_ctz(above);
+            if (logits[token] > list->least) /* still: the least rises with every one that enters */
+                insert(list, (int)token, logits[token]);
         }
     }
-    float log_z = logf(z);
-    return (struct row_sums){.log_sum = top + log_z, .entropy = log_z - w / z};
+}
+
+/* In pieces that stay in the nearest cache: one walk for the greatest logit, one for the sums, and, where the greatest is among the
+ * best k so far, one for these. With Z = sum exp(d): log sum exp = top + log Z, entropy = log Z - sum(d exp(d)) / Z. */
+static struct row_summary summarize(const float *logits, size_t n, size_t k, struct ranked *best) {
+    enum { PIECE = 256 };
+    struct sums sums = {-FLT_MAX, splat(0), splat(0)};
+    struct list list = {.best = best, .k = k, .least = k > 0 ? -INFINITY : INFINITY};
+    for (size_t i = 0; i < n; i += PIECE) {
+        size_t end = n - i < PIECE ? n : i + PIECE;
+        float top = max_of(logits + i, end - i);
+        if (top > sums.top)
+            raise(&sums, top);
+        add_piece(&sums, logits + i, end - i);
+        if (top > list.least)
+            insert_piece(&list, logits, i, end);
+    }
+    float z = sum_lanes(sums.total), log_z = logf(z);
+    return (struct row_summary){.log_sum = sums.top + log_z, .entropy = log_z - sum_lanes(sums.weighted) / z, .count = list.count};
 }
 
 /* ---- gates ---- */
@@ -159,31 +225,64 @@ static void lstm(const float *x, const float *u, float *h, float *c, size_t n) {
 
 /* ---- attention ---- */
 
-static void dot(const float *q, const float *k, size_t count, size_t n, float *e) {
-    for (size_t t = 0; t < count; t++, k += n) {
-        vec even = splat(0), odd = splat(0);
-        size_t i = 0;
-        for (; i + 2 * VL <= n; i += 2 * VL) {
-            even += load(q + i) * load(k + i);
-            odd += load(q + i + VL) * load(k + i + VL);
-        }
-        float s = sum_lanes(even + odd);
-        for (; i < n; i++)
-            s += q[i] * k[i];
-        e[t] = s;
-    }
+enum { KEYS = 4 }; /* scored together */
+
+/* `keys` of them together (a compile-time constant after inlining): q is read once, and no sum waits for another. */
+INLINE void dot_some(const float *q, const float *k, size_t keys, size_t n, float *e) {
+    vec sums[KEYS];
+    for (size_t t = 0; t < keys; t++)
+        sums[t] = splat(0);
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        for (size_t t = 0; t < keys; t++)
+            sums[t] += load(q + i) * load(k + t * n + i);
+    if (i < n)
+        for (size_t t = 0; t < keys; t++)
+            sums[t] += load_part(q + i, n - i, 0) * load_part(k + t * n + i, n - i, 0);
+    for (size_t t = 0; t < keys; t++)
+        e[t] = sum_lanes(sums[t]);
 }
 
-static void additive(const float *v, const float *q, const float *k, size_t count, size_t n, float *e) {
-    for (size_t t = 0; t < count; t++, k += n) {
-        vec total = splat(0);
-        size_t i = 0;
-        for (; i + VL <= n; i += VL)
-            total += load(v + i) * tanh_vec(load(q + i) + load(k + i));
-        if (i < n)
-            total += load_part(v + i, n - i, 0) * tanh_vec(load_part(q + i, n - i, 0) + load_part(k + i, n - i, 0));
-        e[t] = sum_lanes(total);
+static void dot(const float *q, const float *k, size_t count, size_t n, float *e) {
+    size_t t = 0;
+    for (; t + KEYS <= count; t += KEYS)
+        dot_some(q, k + t * n, KEYS, n, e + t);
+    for (; t < count; t++)
+        dot_some(q, k + t * n, 1, n, e + t);
+}
+
+/* 1 / (exp(2q) exp(2k) + 1). The bound keeps an infinite product from reciprocal; the result is nothing from 1e8 on. */
+INLINE vec falloff(vec q, vec k) {
+    return reciprocal(smaller(splat(1e30f), q * k + 1.0f));
+}
+
+INLINE void additive_some(const float *v, const float *q, const float *k, size_t keys, size_t n, float *e) {
+    vec sums[KEYS], sum_v = splat(0);
+    for (size_t t = 0; t < keys; t++)
+        sums[t] = splat(0);
+    size_t i = 0;
+    for (; i + VL <= n; i += VL) {
+        sum_v += load(v + i);
+        for (size_t t = 0; t < keys; t++)
+            sums[t] += load(v + i) * falloff(load(q + i), load(k + t * n + i));
     }
+    if (i < n) {
+        vec last = load_part(v + i, n - i, 0);
+        sum_v += last;
+        for (size_t t = 0; t < keys; t++)
+            sums[t] += last * falloff(load_part(q + i, n - i, 0), load_part(k + t * n + i, n - i, 0));
+    }
+    for (size_t t = 0; t < keys; t++)
+        e[t] = sum_lanes(sum_v - 2.0f * sums[t]);
+}
+
+/* tanh(q + k) = 1 - 2 / (exp(2q) exp(2k) + 1): no exponential is left to compute here. */
+static void additive(const float *v, const float *q, const float *k, size_t count, size_t n, float *e) {
+    size_t t = 0;
+    for (; t + KEYS <= count; t += KEYS)
+        additive_some(v, q, k + t * n, KEYS, n, e + t);
+    for (; t < count; t++)
+        additive_some(v, q, k + t * n, 1, n, e + t);
 }
 
 static void weighted_sum(const float *a, const float *h, size_t count, size_t n, float *out) {
@@ -209,7 +308,8 @@ const struct kernels JOIN(kernels, KERNELS) = {
     .packings = &JOIN(packings, KERNELS),
     .tanh = tanh_floats,
     .softmax = softmax,
-    .sums = sums,
+    .exp_twice = exp_twice,
+    .summarize = summarize,
     .gru = gru,
     .lstm = lstm,
     .dot = dot,

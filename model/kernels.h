@@ -5,12 +5,14 @@
 #define ALIGND_KERNELS_H
 
 #include "model/products.h"
+#include "model/ranked.h"
 #include <stddef.h>
 
-/* The softmax statistics of one row of logits. */
-struct row_sums {
+/* Of one row of logits. */
+struct row_summary {
     float log_sum; /* log sum exp */
     float entropy; /* nats */
+    size_t count;  /* of the best that were found */
 };
 
 struct kernels {
@@ -21,7 +23,9 @@ struct kernels {
     void (*tanh)(float *x, size_t n);
     /* x [n] -> softmax(x) in place. */
     void (*softmax)(float *x, size_t n);
-    struct row_sums (*sums)(const float *logits, size_t n);
+    /* Softmax statistics and the best k tokens, at most n, best first, of equals the lower one first; no token at -infinity or NaN
+     * is among them. */
+    struct row_summary (*summarize)(const float *logits, size_t n, size_t k, struct ranked *best);
 
     /* GRU gates of one row, in PyTorch's order r, z, n: x, u [3n] hold W x + b and U h + b; h [n] is updated.
      * r = s(x_r + u_r), z = s(x_z + u_z), n = tanh(x_n + r * u_n), h' = (1 - z) n + z h. */
@@ -31,7 +35,10 @@ struct kernels {
 
     /* e[t] = q . k[t], k [count, n]. */
     void (*dot)(const float *q, const float *k, size_t count, size_t n, float *e);
-    /* e[t] = v . tanh(q + k[t]). */
+    /* x -> exp(2x) in place, x taken to be within -43.5 to 43.5. */
+    void (*exp_twice)(float *x, size_t n);
+    /* e[t] = v . tanh(q + k[t]), where q and k hold exp(2q) and exp(2k): one exponential for each query and key, none for each
+     * pair. Exact as long as one of q and k is within -33 to 33, or both within 43.5. */
     void (*additive)(const float *v, const float *q, const float *k, size_t count, size_t n, float *e);
     /* out [n] = sum_t a[t] h[t], h [count, n]. */
     void (*weighted_sum)(const float *a, const float *h, size_t count, size_t n, float *out);

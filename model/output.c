@@ -12,13 +12,18 @@ void output_done(struct output *output) {
     linear_done(&output->linear);
 }
 
-void output_run(const struct output *output, const float *readouts, size_t rows, float *logits,
-                struct distribution *distributions) {
+void output_run(const struct output *output, const struct output_rows *rows) {
     size_t vocabulary = output->linear.out;
-    linear_apply(&output->linear, readouts, output->linear.in, rows, logits, vocabulary);
-    for (size_t r = 0; r < rows; r++) {
-        struct row_sums sums = output->kernels->sums(logits + r * vocabulary, vocabulary);
-        distributions[r] = (struct distribution){
-            .logits = logits + r * vocabulary, .log_sum = sums.log_sum, .entropy = sums.entropy, .size = vocabulary};
+    linear_apply(&output->linear, rows->readouts, output->linear.in, rows->rows, rows->logits, vocabulary);
+    for (size_t r = 0; r < rows->rows; r++) {
+        const float *logits = rows->logits + r * vocabulary;
+        struct ranked *top = rows->top + r * SEARCH_MAX_WANTED;
+        struct row_summary summary = output->kernels->summarize(logits, vocabulary, rows->wanted[r], top);
+        rows->distributions[r] = (struct distribution){.logits = logits,
+                                                       .log_sum = summary.log_sum,
+                                                       .entropy = summary.entropy,
+                                                       .size = vocabulary,
+                                                       .top = top,
+                                                       .top_count = summary.count};
     }
 }

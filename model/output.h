@@ -16,7 +16,16 @@ int output_init(struct output *output, const struct model_config *config, size_t
                 const struct kernels *kernels, struct error *err);
 void output_done(struct output *output);
 
-/* readouts [rows, O] -> logits [rows, V] and a distribution for each row, which points into them. */
-void output_run(const struct output *output, const float *readouts, size_t rows, float *logits, struct distribution *distributions);
+/* R rows side by side. */
+struct output_rows {
+    size_t rows;
+    const float *readouts;              /* [R, O] */
+    const size_t *wanted;               /* [R] how many of the best tokens, at most SEARCH_MAX_WANTED */
+    float *logits;                      /* [R, V], written */
+    struct ranked *top;                 /* [R, SEARCH_MAX_WANTED], written */
+    struct distribution *distributions; /* [R], written: they point into logits and top */
+};
+
+void output_run(const struct output *output, const struct output_rows *rows);
 
 #endif

@@ -26,6 +26,8 @@ struct candidate {
 struct search_kind {
     const char *name;
     size_t (*max_rows)(const struct search_options *options);
+    /* How many of a row's best tokens choose may have to look at, were all of them allowed. */
+    size_t (*wanted)(const struct search *search);
     /* Writes the wanted continuations, best first, at most SEARCH_MAX_ROWS; returns how many. */
     size_t (*choose)(const struct search *search, const struct distribution *rows, struct candidate *chosen);
 };
@@ -34,31 +36,16 @@ static double total_of(const struct search *search, size_t row) {
     return search->leaves[row] ? search->leaves[row]->total : 0.0;
 }
 
-static struct candidate candidate_of(const struct search *search, const struct distribution *rows, size_t row, int token) {
-    float log_prob = rows[row].logits[token] - rows[row].log_sum;
-    return (struct candidate){.row = row, .token = token, .log_prob = log_prob, .total = total_of(search, row) + (double)log_prob};
+static struct candidate candidate_of(const struct search *search, const struct distribution *rows, size_t row,
+                                     struct ranked token) {
+    float log_prob = token.logit - rows[row].log_sum;
+    return (struct candidate){
+        .row = row, .token = token.token, .log_prob = log_prob, .total = total_of(search, row) + (double)log_prob};
 }
 
 /* </s> may not come before min_length tokens are there. */
-static bool allowed(const struct search *search, size_t token) {
-    return (int)token != search->end || search->step >= search->options.min_length;
-}
-
-/* The next index from i on whose logit is above the threshold, or size. Most of a vocabulary is passed over sixteen at a time: a
- * loop of fixed length without a branch inside, which compilers turn into a few vector instructions. */
-static size_t next_above(const struct distribution *row, size_t i, float threshold) {
-    enum { STRIDE = 16 };
-    const float *logits = row->logits;
-    for (; i + STRIDE <= row->size; i += STRIDE) {
-        int any = 0;
-        for (size_t lane = 0; lane < STRIDE; lane++)
-            any |= logits[i + lane] > threshold;
-        if (any)
-            break;
-    }
-    while (i < row->size && !(logits[i] > threshold))
-        i++;
-    return i;
+static bool allowed(const struct search *search, int token) {
+    return token != search->end || search->step >= search->options.min_length;
 }
 
 /* ---- the strategies ---- */
@@ -68,19 +55,30 @@ static size_t one_row(const struct search_options *options) {
     return 1;
 }
 
-static size_t choose_greedy(const struct search *search, const struct distribution *rows, struct candidate *chosen) {
-    const float *logits = rows[0].logits;
-    size_t best = allowed(search, 0) ? 0 : 1;
-    for (size_t i = next_above(rows, best + 1, logits[best]); i < rows[0].size; i = next_above(rows, i + 1, logits[best]))
-        if (allowed(search, i))
-            best = i;
-    chosen[0] = candidate_of(search, rows, 0, (int)best);
+static size_t want_one(const struct search *search) {
+    (void)search;
     return 1;
+}
+
+static size_t choose_greedy(const struct search *search, const struct distribution *rows, struct candidate *chosen) {
+    size_t i = 0;
+    while (i < rows[0].top_count && !allowed(search, rows[0].top[i].token))
+        i++;
+    if (i == rows[0].top_count)
+        return 0;
+    chosen[0] = candidate_of(search, rows, 0, rows[0].top[i]);
+    return 1;
+}
+
+static size_t want_none(const struct search *search) {
+    (void)search;
+    return 0;
 }
 
 static size_t choose_forced(const struct search *search, const struct distribution *rows, struct candidate *chosen) {
     size_t i = search->step;
-    chosen[0] = candidate_of(search, rows, 0, i < search->options.target_length ? search->options.target[i] : search->end);
+    int token = i < search->options.target_length ? search->options.target[i] : search->end;
+    chosen[0] = candidate_of(search, rows, 0, (struct ranked){.token = token, .logit = rows[0].logits[token]});
     return 1;
 }
 
@@ -96,29 +94,30 @@ static void insert(struct candidate *chosen, size_t *count, size_t k, struct can
     chosen[place] = c;
 }
 
+/* Places in the beam that no finished hypothesis holds. */
+static size_t places(const struct search *search) {
+    return search->options.beam_size - search->ended_count;
+}
+
 /* Marian's rule: the best k continuations of all rows on unnormalised sums, k = beam size - finished. */
 static size_t choose_beam(const struct search *search, const struct distribution *rows, struct candidate *chosen) {
-    size_t k = search->options.beam_size - search->ended_count, count = 0;
-    for (size_t r = 0; r < search->rows; r++) {
-        const float *logits = rows[r].logits;
-        float above = -INFINITY; /* a logit that cannot enter the list is passed over without computing its candidate */
-        for (size_t i = next_above(&rows[r], 0, above); i < rows[r].size; i = next_above(&rows[r], i + 1, above)) {
-            if (!allowed(search, i))
+    size_t k = places(search), count = 0;
+    for (size_t r = 0; r < search->rows; r++)
+        for (size_t i = 0; i < rows[r].top_count; i++) {
+            struct candidate c = candidate_of(search, rows, r, rows[r].top[i]);
+            if (!allowed(search, c.token))
                 continue;
-            struct candidate c = candidate_of(search, rows, r, (int)i);
-            if (count < k || c.total > chosen[k - 1].total)
-                insert(chosen, &count, k, c);
-            else
-                above = logits[i];
+            if (count == k && !(c.total > chosen[k - 1].total))
+                break; /* nor will the row's later ones */
+            insert(chosen, &count, k, c);
         }
-    }
     return count;
 }
 
 static const struct search_kind kinds[] = {
-    {"greedy", one_row, choose_greedy},
-    {"beam", beam_rows, choose_beam},
-    {"forced", one_row, choose_forced},
+    {"greedy", one_row, want_one, choose_greedy},
+    {"beam", beam_rows, places, choose_beam},
+    {"forced", one_row, want_none, choose_forced},
 };
 
 static const struct search_kind *find(const char *strategy) {
@@ -189,6 +188,12 @@ static struct search_node *extend(const struct search *search, const struct dist
 static bool is_over(const struct search *search, const struct search_node *node) {
     size_t limit = search->options.target ? search->options.target_length + 1 : search->options.max_length;
     return node->token == search->end || node->depth >= limit;
+}
+
+/* One more while </s> may be among them that is not allowed. */
+size_t search_wanted(const struct search *search) {
+    size_t wanted = search->kind->wanted(search);
+    return wanted > 0 && !allowed(search, search->end) ? wanted + 1 : wanted;
 }
 
 int search_advance(struct search *search, const struct distribution *rows, struct error *err) {

@@ -8,17 +8,20 @@
 
 #include "model/arena.h"
 #include "model/error.h"
+#include "model/ranked.h"
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SEARCH_MAX_ROWS = 32 };
+enum { SEARCH_MAX_ROWS = 32, SEARCH_MAX_WANTED = SEARCH_MAX_ROWS + 1 };
 
 /* log p(token) = logits[token] - log_sum. */
 struct distribution {
-    const float *logits; /* [size] */
-    float log_sum;       /* log of the sum of exp(logits) */
-    float entropy;       /* of the whole distribution, nats */
-    size_t size;         /* V */
+    const float *logits;      /* [size] */
+    float log_sum;            /* log of the sum of exp(logits) */
+    float entropy;            /* of the whole distribution, nats */
+    size_t size;              /* V */
+    const struct ranked *top; /* [top_count] the best tokens, best first, of equals the lower one first */
+    size_t top_count;         /* as many as were wanted; fewer: all others are impossible, or no numbers */
 };
 
 struct search_options {
@@ -71,8 +74,11 @@ size_t search_max_rows(const struct search_options *options);
 int search_init(struct search *search, const struct search_options *options, int end, size_t source_length, struct arena *arena,
                 struct error *err);
 
-/* rows: one distribution per live row. Sets rows, tokens, parents and attention for the next step. -1 with ERROR_MEMORY: the search
- * is over. */
+/* How many of its best tokens the search needs of each live row for the next advance, at most SEARCH_MAX_WANTED. */
+size_t search_wanted(const struct search *search);
+
+/* rows: one distribution per live row, with its search_wanted best tokens. Sets rows, tokens, parents and attention for the next
+ * step. -1 with ERROR_MEMORY: the search is over. */
 int search_advance(struct search *search, const struct distribution *rows, struct error *err);
 
 /* After the end: the best n_best hypotheses, best first, in the arena. */

@@ -55,24 +55,45 @@ float game_probability(const struct game *game, const char *path, size_t length,
     return odds[letter == '.' ? 0 : letter - 'a' + 1];
 }
 
+/* The wanted best of the logits: no more are handed over, so that a search which looks further fails. */
+static size_t rank(const struct game *game, const float logits[VOCABULARY], struct ranked top[VOCABULARY]) {
+    size_t count = 0, wanted = search_wanted(&game->search);
+    for (int token = 0; token < VOCABULARY; token++) {
+        if (!(logits[token] > -INFINITY))
+            continue;
+        size_t place = count++;
+        for (; place > 0 && top[place - 1].logit < logits[token]; place--)
+            top[place] = top[place - 1];
+        top[place] = (struct ranked){.token = token, .logit = logits[token]};
+    }
+    return count < wanted ? count : wanted;
+}
+
 /* Logits that are off by a constant, as a network's are. */
-static void show(const struct game *game, size_t row, float logits[VOCABULARY], struct distribution *distribution) {
+static void show(const struct game *game, size_t row, float logits[VOCABULARY], struct ranked top[VOCABULARY],
+                 struct distribution *distribution) {
     const char *path = game->paths[row];
     float offset = (float)row - 2.5f, marker = marker_of(path, strlen(path));
     for (int token = 0; token < VOCABULARY; token++)
         logits[token] = logf(game_probability(game, path, strlen(path), letter_of(game, token))) + offset;
-    *distribution = (struct distribution){.logits = logits, .log_sum = offset, .entropy = marker, .size = VOCABULARY};
+    *distribution = (struct distribution){.logits = logits,
+                                          .log_sum = offset,
+                                          .entropy = marker,
+                                          .size = VOCABULARY,
+                                          .top = top,
+                                          .top_count = rank(game, logits, top)};
     for (size_t j = 0; j < SOURCE; j++)
         game->search.attention[row][j] = marker + (float)j;
 }
 
 void game_step(struct game *game) {
     static float logits[SEARCH_MAX_ROWS][VOCABULARY];
+    static struct ranked top[SEARCH_MAX_ROWS][VOCABULARY];
     struct distribution distributions[SEARCH_MAX_ROWS];
     char before[SEARCH_MAX_ROWS][MAX_PATH];
     memcpy(before, game->paths, sizeof before);
     for (size_t r = 0; r < game->search.rows; r++)
-        show(game, r, logits[r], &distributions[r]);
+        show(game, r, logits[r], top[r], &distributions[r]);
     ck_assert_int_eq(search_advance(&game->search, distributions, NULL), 0);
     for (size_t r = 0; r < game->search.rows; r++)
         snprintf(game->paths[r], MAX_PATH, "%.*s%c", MAX_PATH - 2, before[game->search.parents[r]],

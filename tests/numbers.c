@@ -78,7 +78,13 @@ bool guards_intact(const float *x, size_t n) {
     return untouched(x - GUARD, GUARD) && untouched(x + n, GUARD);
 }
 
-/* ---- distances ---- */
+/* ---- sizes and distances ---- */
+
+const double SUM_TOLERANCE = 1e-6;
+
+size_t next_size(size_t n) {
+    return n < 70 ? n + 1 : n == 70 ? 127 : n == 127 ? 1000 : 0;
+}
 
 double worse(double worst, double error) {
     if (isnan(error))

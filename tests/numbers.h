@@ -28,6 +28,11 @@ bool guards_intact(const float *x, size_t n);
 /* So are all of these. */
 bool untouched(const float *x, size_t n);
 
+/* for (n = 1; n > 0; n = next_size(n)): 1..70, 127, 1000: around every vector width. */
+size_t next_size(size_t n);
+/* Where rounding grows with the terms: a test on sums of up to 1000 of them allows this share of the sum of their magnitudes. */
+extern const double SUM_TOLERANCE;
+
 /* The larger one; infinite if the new one is not a number. */
 double worse(double worst, double error);
 /* max |x - y|. */

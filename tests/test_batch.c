@@ -189,18 +189,20 @@ START_TEST(beam_attention_equals_forced) {
 }
 END_TEST
 
-/* Finite weights can still overflow: a beam that finds no number to compare has no hypothesis, and says so. */
+/* Finite weights can still overflow: a search that finds no number to compare has no hypothesis, and says so. */
 START_TEST(scores_that_are_no_numbers_are_an_error) {
     size_t vocabulary = translator_info(translator).target_vocabulary;
     float *bias = arena_alloc(&arena, vocabulary, sizeof *bias);
     for (size_t i = 0; i < vocabulary; i++)
         bias[i] = NAN;
     translator->output.linear.bias = bias;
-    struct sentence *sentence = decode_alone(texts[0], "beam", 5);
-    ck_assert_int_eq(sentence->error.code, ERROR_FORMAT);
-    ck_assert_ptr_null(sentence->hypotheses);
-    ck_assert_uint_eq(sentence->count, 0);
-    sentence_done(sentence);
+    for (size_t greedy = 0; greedy < 2; greedy++) {
+        struct sentence *sentence = decode_alone(texts[0], greedy ? "greedy" : "beam", greedy ? 1 : 5);
+        ck_assert_int_eq(sentence->error.code, ERROR_FORMAT);
+        ck_assert_ptr_null(sentence->hypotheses);
+        ck_assert_uint_eq(sentence->count, 0);
+        sentence_done(sentence);
+    }
 }
 END_TEST
 

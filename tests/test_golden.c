@@ -93,12 +93,23 @@ static void check_steps(const struct decoder *decoder, const struct output *outp
         check_vector(attention, json_object_get(step, "attention"), "attention");
         check_vector(readout, json_object_get(step, "readout"), "readout");
         struct distribution distribution;
-        output_run(output, readout, 1, logits, &distribution);
+        output_run(output,
+                   &(struct output_rows){
+                       .rows = 1, .readouts = readout, .wanted = &(size_t){0}, .logits = logits, .distributions = &distribution});
         for (size_t t = 0; t < decoder->vocabulary; t++)
             logits[t] -= distribution.log_sum;
         if (json_object_get(step, "log_probs")) /* only the first sentences have them, for the size of the file */
             check_vector(logits, json_object_get(step, "log_probs"), "log_probs");
     }
+}
+
+/* The additive score's keys hold exp(2x). */
+static void check_keys(const struct attention *attention, const float *keys, size_t length, const json_t *want) {
+    float *plain = malloc(length * attention->size * sizeof *plain);
+    for (size_t i = 0; i < length * attention->size; i++)
+        plain[i] = attention->kind->prepare ? logf(keys[i]) / 2 : keys[i];
+    check_matrix(plain, attention->size, want, "keys");
+    free(plain);
 }
 
 static void check_joints(const struct translator *t, const json_t *sentence) {
@@ -111,7 +122,7 @@ static void check_joints(const struct translator *t, const json_t *sentence) {
     check_matrix(encoded.annotations, t->encoder.annotation, json_object_get(sentence, "annotations"), "annotations");
     float *keys = arena_alloc(&arena, length * t->decoder.attention.size, sizeof *keys);
     attention_keys(&t->decoder.attention, encoded.annotations, length, keys);
-    check_matrix(keys, t->decoder.attention.size, json_object_get(sentence, "keys"), "keys");
+    check_keys(&t->decoder.attention, keys, length, json_object_get(sentence, "keys"));
     float *state = arena_alloc(&arena, t->decoder.state_size, sizeof *state);
     ck_assert_int_eq(decoder_start(&t->decoder, &encoded, &length, 1, &arena, state, NULL), 0);
     check_state(&t->decoder, state, json_object_get(sentence, "start"), "start");

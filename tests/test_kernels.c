@@ -4,16 +4,9 @@
 #include "tests/suites.h"
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* for (n = 1; n > 0; n = next_size(n)): 1..70, 127, 1000. */
-static size_t next_size(size_t n) {
-    return n < 70 ? n + 1 : n == 70 ? 127 : n == 127 ? 1000 : 0;
-}
-
-/* Where rounding grows with the terms: a test on sums of up to 1000 of them allows this share of the sum of their magnitudes. */
-static const double SUM_TOLERANCE = 1e-6;
 
 static double sigmoid(double x) {
     return 1 / (1 + exp(-x));
@@ -85,136 +78,6 @@ START_TEST(tanh_at_the_limits) {
 }
 END_TEST
 
-/* ---- softmax and its statistics ---- */
-
-static const float scales[] = {0.1f, 1, 10, 40}, offsets[] = {0, 1e4f, -1e4f};
-
-/* Calls check for rows of every size, spread and offset. */
-static void for_rows(const struct kernels *kernels, void (*check)(const struct kernels *kernels, const float *x, size_t n)) {
-    for (size_t n = 1; n > 0; n = next_size(n))
-        for (size_t s = 0; s < sizeof scales / sizeof *scales; s++)
-            for (size_t o = 0; o < sizeof offsets / sizeof *offsets; o++) {
-                float *x = noise(n, scales[s], (uint32_t)(n * 16 + s));
-                for (size_t i = 0; i < n; i++)
-                    x[i] += offsets[o];
-                check(kernels, x, n);
-                free(x);
-            }
-}
-
-static double max_of(const float *x, size_t n) {
-    double top = (double)x[0];
-    for (size_t i = 1; i < n; i++)
-        top = fmax(top, (double)x[i]);
-    return top;
-}
-
-static double log_sum_of(const float *x, size_t n) {
-    double top = max_of(x, n), sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += exp((double)x[i] - top);
-    return top + log(sum);
-}
-
-/* A difference d of two logits is rounded to a float32 before exp: so the relative error grows with |d|. */
-static void check_softmax(const struct kernels *kernels, const float *x, size_t n) {
-    double log_sum = log_sum_of(x, n), top = max_of(x, n), worst = 0, sum = 0;
-    float *p = guarded_copy(x, n);
-    kernels->softmax(p, n);
-    for (size_t i = 0; i < n; i++) {
-        double relative = fabs((double)p[i] / exp((double)x[i] - log_sum) - 1);
-        worst = worse(worst, relative / (SUM_TOLERANCE + 6e-8 * (top - (double)x[i])));
-        sum += (double)p[i];
-    }
-    ck_assert_msg(worst < 1, "%s, n %zu: %g of the error allowed", kernels->name, n, worst);
-    ck_assert_double_eq_tol(sum, 1, SUM_TOLERANCE);
-    ck_assert(guards_intact(p, n));
-    guarded_free(p);
-}
-
-START_TEST(softmax_of_every_size) {
-    for_rows(kernel_set(_i), check_softmax);
-}
-END_TEST
-
-START_TEST(softmax_of_nothing) {
-    float *x = guarded(0);
-    kernel_set(_i)->softmax(x, 0);
-    ck_assert(guards_intact(x, 0));
-    guarded_free(x);
-}
-END_TEST
-
-/* softmax([0, x, x, ...]) shows exp(x) itself, but for two roundings of 6e-8 each. */
-START_TEST(exp_within_softmax) {
-    enum { COUNT = 38 };
-    double worst = 0;
-    for (float x = 0; x > -86; x -= 0.0037f) {
-        float row[COUNT] = {0};
-        for (size_t i = 1; i < COUNT; i++)
-            row[i] = x;
-        kernel_set(_i)->softmax(row, COUNT);
-        for (size_t i = 1; i < COUNT; i += COUNT - 2)
-            if (row[i] > FLT_MIN)
-                worst = worse(worst, fabs((double)row[i] / (double)row[0] / exp((double)x) - 1));
-    }
-    ck_assert_msg(worst < 3e-7 + 1.2e-7, "relative error %g", worst);
-}
-END_TEST
-
-/* Far below the greatest there is nothing, and no NaN. */
-START_TEST(softmax_far_apart) {
-    enum { COUNT = 35 };
-    static const float far[] = {-88, -104, -1e4f, -FLT_MAX, -INFINITY};
-    for (size_t f = 0; f < sizeof far / sizeof *far; f++) {
-        float row[COUNT];
-        for (size_t i = 0; i < COUNT; i++)
-            row[i] = i == 7 ? 0 : far[f];
-        kernel_set(_i)->softmax(row, COUNT);
-        for (size_t i = 0; i < COUNT; i++)
-            ck_assert_float_eq_tol(row[i], i == 7 ? 1 : 0, 1e-36f);
-    }
-}
-END_TEST
-
-static void check_sums(const struct kernels *kernels, const float *x, size_t n) {
-    double log_sum = log_sum_of(x, n), entropy = 0;
-    for (size_t i = 0; i < n; i++)
-        entropy -= exp((double)x[i] - log_sum) * ((double)x[i] - log_sum);
-    struct row_sums sums = kernels->sums(x, n);
-    double error = fabs((double)sums.log_sum - log_sum);
-    ck_assert_msg(error <= SUM_TOLERANCE * fmax(1, fabs(log_sum)), "%s, n %zu: log_sum off by %g", kernels->name, n, error);
-    error = fabs((double)sums.entropy - entropy);
-    ck_assert_msg(error <= 3e-6, "%s, n %zu: entropy off by %g", kernels->name, n, error);
-}
-
-START_TEST(sums_of_every_size) {
-    for_rows(kernel_set(_i), check_sums);
-}
-END_TEST
-
-START_TEST(sums_of_one_logit) {
-    static const float logits[] = {0, -0.5f, 1e4f, -1e4f, FLT_MAX, -FLT_MAX};
-    for (size_t i = 0; i < sizeof logits / sizeof *logits; i++) {
-        struct row_sums sums = kernel_set(_i)->sums(logits + i, 1);
-        ck_assert_float_eq(sums.log_sum, logits[i]);
-        ck_assert_float_eq(sums.entropy, 0);
-    }
-}
-END_TEST
-
-START_TEST(sums_of_equal_logits) {
-    static float logits[1000];
-    for (size_t i = 0; i < 1000; i++)
-        logits[i] = -3.25f;
-    for (size_t n = 1; n > 0; n = next_size(n)) {
-        struct row_sums sums = kernel_set(_i)->sums(logits, n);
-        ck_assert_float_eq_tol(sums.entropy, logf((float)n), 1e-6f);
-        ck_assert_float_eq_tol(sums.log_sum, logf((float)n) - 3.25f, 1e-6f);
-    }
-}
-END_TEST
-
 /* ---- gates ---- */
 
 START_TEST(gru_of_every_size) {
@@ -282,7 +145,7 @@ END_TEST
 
 /* ---- attention ---- */
 
-enum { MAX_COUNT = 5 }; /* keys */
+enum { MAX_COUNT = 9 }; /* keys: as many as are scored together, twice, and one */
 
 START_TEST(dot_of_every_size) {
     for (size_t n = 1; n > 0; n = next_size(n)) {
@@ -307,25 +170,79 @@ START_TEST(dot_of_every_size) {
 }
 END_TEST
 
+/* e^2x, to a few roundings more at the ends of its range. */
+START_TEST(exp_twice_of_every_size) {
+    for (size_t n = 1; n > 0; n = next_size(n)) {
+        float *x = noise(n, 43, (uint32_t)n), *y = guarded_copy(x, n);
+        kernel_set(_i)->exp_twice(y, n);
+        double worst = 0;
+        for (size_t i = 0; i < n; i++)
+            worst = worse(worst, fabs((double)y[i] / exp(2 * (double)x[i]) - 1));
+        ck_assert_msg(worst < 3e-7, "n %zu: relative error %g", n, worst);
+        ck_assert(guards_intact(y, n));
+        guarded_free(y);
+        free(x);
+    }
+}
+END_TEST
+
+/* v . tanh(q + k) as attention computes it. */
+static void check_additive(const struct kernels *kernels, const float *v, const float *q, const float *k, size_t count, size_t n) {
+    float *e = guarded(count), *query = guarded_copy(q, n), *keys = guarded_copy(k, count * n);
+    kernels->exp_twice(query, n);
+    kernels->exp_twice(keys, count * n);
+    kernels->additive(v, query, keys, count, n, e);
+    for (size_t t = 0; t < count; t++) {
+        double sum = 0;
+        for (size_t i = 0; i < n; i++)
+            sum += (double)v[i] * tanh((double)q[i] + (double)k[t * n + i]);
+        ck_assert_double_eq_tol((double)e[t], sum, SUM_TOLERANCE * (double)n);
+    }
+    ck_assert(guards_intact(e, count));
+    guarded_free(keys);
+    guarded_free(query);
+    guarded_free(e);
+}
+
 START_TEST(additive_of_every_size) {
     for (size_t n = 1; n > 0; n = next_size(n)) {
         float *v = noise(n, 1, 1), *q = noise(n, 2, 2), *k = noise(n * MAX_COUNT, 2, 3);
-        for (size_t count = 0; count <= MAX_COUNT; count++) {
-            float *e = guarded(count);
-            kernel_set(_i)->additive(v, q, k, count, n, e);
-            for (size_t t = 0; t < count; t++) {
-                double sum = 0;
-                for (size_t i = 0; i < n; i++)
-                    sum += (double)v[i] * tanh((double)q[i] + (double)k[t * n + i]);
-                ck_assert_double_eq_tol((double)e[t], sum, SUM_TOLERANCE * (double)n);
-            }
-            ck_assert(guards_intact(e, count));
-            guarded_free(e);
-        }
+        for (size_t count = 0; count <= MAX_COUNT; count++)
+            check_additive(kernel_set(_i), v, q, k, count, n);
         free(k);
         free(q);
         free(v);
     }
+}
+END_TEST
+
+/* One pair (q, k) in all places. */
+static float additive_one(const struct kernels *kernels, float q, float k) {
+    enum { COUNT = 21 };
+    float v[COUNT] = {[3] = 1, [20] = 1}, queries[COUNT], keys[COUNT], e;
+    for (size_t i = 0; i < COUNT; i++) {
+        queries[i] = q;
+        keys[i] = k;
+    }
+    kernels->exp_twice(queries, COUNT);
+    kernels->exp_twice(keys, COUNT);
+    kernels->additive(v, queries, keys, 1, COUNT, &e);
+    return e / 2;
+}
+
+/* Exponentials are bounded, so a sum of two large numbers need not be right; up to these limits it is. */
+START_TEST(additive_at_the_limits) {
+    static const float pairs[][2] = {
+        {0, 0},     {33, -33},   {33, -32},   {43, -43},     {43, -42.5f},   {20, -20.25f},      {43, 43},
+        {-43, -43}, {33, -1e4f}, {-33, 1e4f}, {0, INFINITY}, {0, -INFINITY}, {FLT_MAX, FLT_MAX}, {-INFINITY, -INFINITY}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        float q = pairs[i][0], k = pairs[i][1];
+        double exact = tanh((double)q + (double)k);
+        ck_assert_double_eq_tol((double)additive_one(kernel_set(_i), q, k), exact, 3e-7);
+        ck_assert_double_eq_tol((double)additive_one(kernel_set(_i), k, q), exact, 3e-7);
+    }
+    ck_assert_float_nan(additive_one(kernel_set(_i), NAN, 1));
+    ck_assert_float_nan(additive_one(kernel_set(_i), 1, NAN));
 }
 END_TEST
 
@@ -364,13 +281,6 @@ static void add_elementwise(TCase *cases, int sets) {
     tcase_add_loop_test(cases, tanh_of_every_size, 0, sets);
     tcase_add_loop_test(cases, tanh_of_a_fine_sweep, 0, sets);
     tcase_add_loop_test(cases, tanh_at_the_limits, 0, sets);
-    tcase_add_loop_test(cases, softmax_of_every_size, 0, sets);
-    tcase_add_loop_test(cases, softmax_of_nothing, 0, sets);
-    tcase_add_loop_test(cases, exp_within_softmax, 0, sets);
-    tcase_add_loop_test(cases, softmax_far_apart, 0, sets);
-    tcase_add_loop_test(cases, sums_of_every_size, 0, sets);
-    tcase_add_loop_test(cases, sums_of_one_logit, 0, sets);
-    tcase_add_loop_test(cases, sums_of_equal_logits, 0, sets);
     tcase_add_loop_test(cases, gru_of_every_size, 0, sets);
     tcase_add_loop_test(cases, lstm_of_every_size, 0, sets);
     tcase_add_loop_test(cases, saturated_gates, 0, sets);
@@ -378,7 +288,9 @@ static void add_elementwise(TCase *cases, int sets) {
 
 static void add_attention(TCase *cases, int sets) {
     tcase_add_loop_test(cases, dot_of_every_size, 0, sets);
+    tcase_add_loop_test(cases, exp_twice_of_every_size, 0, sets);
     tcase_add_loop_test(cases, additive_of_every_size, 0, sets);
+    tcase_add_loop_test(cases, additive_at_the_limits, 0, sets);
     tcase_add_loop_test(cases, weighted_sum_of_every_size, 0, sets);
 }
 
@@ -399,5 +311,6 @@ Suite *kernels_suite(void) {
     tcase_set_timeout(cases, 60);
     suite_add_tcase(suite, cases);
     suite_add_tcase(suite, products_cases());
+    suite_add_tcase(suite, softmax_cases());
     return suite;
 }

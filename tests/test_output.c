@@ -53,6 +53,18 @@ static void check_row(const float *readout, const struct distribution *found) {
     ck_assert_double_eq_tol(sum, 1, 1e-5);
 }
 
+/* No token outside the list is above one in it. */
+static void check_top(const struct distribution *found, size_t wanted) {
+    ck_assert_uint_eq(found->top_count, wanted);
+    for (size_t i = 0; i < wanted; i++) {
+        size_t above = 0;
+        for (size_t v = 0; v < VOCABULARY; v++)
+            above += found->logits[v] > found->top[i].logit;
+        ck_assert_uint_eq(above, i);
+        ck_assert_float_eq(found->logits[found->top[i].token], found->top[i].logit);
+    }
+}
+
 static void run(bool tied, const struct kernels *kernels) {
     struct output output;
     struct error err = {0};
@@ -63,11 +75,17 @@ static void run(bool tied, const struct kernels *kernels) {
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
 
     float *readouts = noise(ROWS * SIZE, 1, 12), *logits = guarded(ROWS * VOCABULARY);
+    static const size_t wanted[ROWS] = {0, 1, 5, SEARCH_MAX_WANTED, 2};
+    struct ranked top[ROWS * SEARCH_MAX_WANTED];
     struct distribution distributions[ROWS];
-    output_run(&output, readouts, ROWS, logits, distributions);
+    output_run(
+        &output,
+        &(struct output_rows){
+            .rows = ROWS, .readouts = readouts, .wanted = wanted, .logits = logits, .top = top, .distributions = distributions});
     for (size_t r = 0; r < ROWS; r++) {
         ck_assert_ptr_eq(distributions[r].logits, logits + r * VOCABULARY);
         check_row(readouts + r * SIZE, &distributions[r]);
+        check_top(&distributions[r], wanted[r]);
     }
     ck_assert(guards_intact(logits, ROWS * VOCABULARY));
 

@@ -347,6 +347,35 @@ START_TEST(strategies_have_names) {
 }
 END_TEST
 
+/* Greedy one, a beam as many as it has places left, one more while the end is not allowed, forced none. */
+START_TEST(strategies_say_how_many_they_want) {
+    static const struct rule rules[] = {{"", .5f, .3f, .2f, 0}, {NULL, .1f, .5f, .4f, 0}};
+    struct search_options options = greedy(10);
+    options.min_length = 1;
+    game_start(&game, rules, 0, &options, LAST, &arena);
+    ck_assert_uint_eq(search_wanted(&game.search), 2);
+    game_step(&game);
+    ck_assert_uint_eq(search_wanted(&game.search), 1);
+
+    options = beam(3, 10);
+    game_start(&game, rules, 0, &options, LAST, &arena);
+    ck_assert_uint_eq(search_wanted(&game.search), 3);
+    game_step(&game);
+    ck_assert_uint_eq(game.search.ended_count, 1);
+    ck_assert_uint_eq(search_wanted(&game.search), 2);
+
+    options = beam(SEARCH_MAX_ROWS, 10);
+    options.min_length = 1;
+    game_start(&game, rules, 0, &options, LAST, &arena);
+    ck_assert_uint_eq(search_wanted(&game.search), SEARCH_MAX_WANTED);
+
+    options = forced(NULL, 0);
+    options.min_length = 1;
+    game_start(&game, rules, 0, &options, LAST, &arena);
+    ck_assert_uint_eq(search_wanted(&game.search), 0);
+}
+END_TEST
+
 START_TEST(unknown_strategy_is_refused) {
     struct search search;
     struct error err = {0};
@@ -396,6 +425,7 @@ Suite *search_suite(void) {
     tcase_add_test(cases, forced_with_an_empty_target);
     tcase_add_test(cases, forced_ends_at_the_first_end);
     tcase_add_test(cases, strategies_have_names);
+    tcase_add_test(cases, strategies_say_how_many_they_want);
     tcase_add_test(cases, unknown_strategy_is_refused);
     suite_add_tcase(suite, cases);
     return suite;
