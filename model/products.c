@@ -126,18 +126,11 @@ struct tile {
     size_t stride;
 };
 
-/* Sums of one panel and one row -> y; the last panel may be narrower. */
-INLINE void store_panel(const vec *sums, const float *bias, size_t columns, float *y) {
-    float wide[WIDTH];
-    bool whole = columns >= WIDTH;
-    float *to = whole ? y : wide;
+/* Sums of one panel and one row, with the bias if there is one, -> y; the last panel may be narrower. Out of line: the loops before
+ * it need all registers. */
+static __attribute__((noinline)) void store_panel(float *y, const float *bias, size_t columns, const vec *sums) {
     for (size_t v = 0; v < PANEL; v++)
-        store(to + v * VL, sums[v]);
-    if (!whole)
-        memcpy(y, wide, columns * sizeof *y);
-    if (bias)
-        for (size_t j = 0; j < (whole ? WIDTH : columns); j++)
-            y[j] += bias[j];
+        store_columns(y, bias, v * VL, columns, sums[v]);
 }
 
 INLINE vec load_sums(const struct product *q, const float *y, size_t column) {
@@ -178,10 +171,10 @@ INLINE void multiply_tile(enum storage storage, const struct product *q, const s
             }
         }
     }
-    UNROLL
     for (size_t i = 0; i < rows * panels; i++) {
         size_t r = i / panels, p = i % panels, column = tile->column + p * WIDTH;
-        store_panel(sums[i], q->bias && end == q->in ? q->bias + column : NULL, q->out - column, y + r * q->ldy + p * WIDTH);
+        const float *bias = q->bias && end == q->in ? q->bias + column : NULL;
+        store_panel(y + r * q->ldy + p * WIDTH, bias, q->out - column, sums[i]);
     }
 }
 

@@ -182,22 +182,17 @@ static float round_row(const float *x, size_t n, char *q, size_t ld, int32_t *of
 
 /* ---- blocks ---- */
 
-/* One row's sums against one panel -> y; the last panel may be narrower. */
-INLINE void store_panel(const ivec *sums, const struct rounded *x, const struct product *product, size_t row, size_t panel) {
-    size_t column = panel * WIDTH, columns = product->out - column;
+/* One row's sums against one panel -> y. Out of line: the loops before it need all registers. */
+static __attribute__((noinline)) void store_panel(const ivec *sums, const struct rounded *x, const struct product *product,
+                                                  size_t row, size_t panel) {
+    size_t column = panel * WIDTH;
     const float *scales = (const float *)product->packed + column, *bias = product->bias ? product->bias + column : NULL;
-    float wide[WIDTH], *y = product->y + row * product->ldy + column;
-    bool whole = columns >= WIDTH;
-    float *to = whole ? y : wide;
+    float *y = product->y + row * product->ldy + column;
+    UNROLL
     for (size_t v = 0; v < PANEL; v++) {
         vec exact = __builtin_convertvector(sums[v] - x->offsets[row], vec);
-        store(to + v * VL, exact * (x->scales[row] * load(scales + v * VL)));
+        store_columns(y, bias, v * VL, product->out - column, exact * (x->scales[row] * load(scales + v * VL)));
     }
-    if (!whole)
-        memcpy(y, wide, columns * sizeof *y);
-    if (bias)
-        for (size_t j = 0; j < (whole ? WIDTH : columns); j++)
-            y[j] += bias[j];
 }
 
 INLINE ivec load_group(const char *p) {
@@ -236,7 +231,6 @@ INLINE void multiply_tile(const struct product *product, const struct rounded *x
             }
         }
     }
-    UNROLL
     for (size_t i = 0; i < rows * panels; i++)
         store_panel(sums[i], x, product, row + i / panels, panel + i % panels);
 }

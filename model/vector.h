@@ -136,6 +136,16 @@ INLINE vec reciprocal(vec x) {
 #endif
 }
 
+/* value + bias -> y [at .. at + VL), as far as there are columns; bias NULL: none. */
+INLINE void store_columns(float *y, const float *bias, size_t at, size_t columns, vec value) {
+    if (at + VL <= columns) {
+        store(y + at, bias ? value + load(bias + at) : value);
+    } else if (at < columns) {
+        value = bias ? value + load_part(bias + at, columns - at, 0) : value;
+        memcpy(y + at, &value, (columns - at) * sizeof *y);
+    }
+}
+
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b)  JOIN_(a, b)
 #define TEXT_(a)    #a
