@@ -55,11 +55,12 @@ static bool drain(struct service *service, struct http *http, struct workers *wo
 }
 
 static int start_decoding(struct service *service, struct workers **workers, struct error *err) {
-    if (models_load(&service->models, &service->options->models, service->metrics, err) != 0)
+    if (models_load(&service->models, service->options, service->metrics, err) != 0)
         return -1;
     struct worker_options options = {
         .workers = service->options->workers,
         .rows = service->options->rows,
+        .step_us = (int64_t)service->options->step_ms * 1000,
         .models = &service->models,
         .scheduler = service->scheduler,
         .metrics = service->metrics,

@@ -79,9 +79,14 @@ static int publish(struct metrics *metrics, size_t index, const struct translato
     return result;
 }
 
-static int load(struct models *models, const char *folder, struct metrics *metrics, struct error *err) {
+static struct translator *open_translator(const char *folder, const struct options *options, struct error *err) {
+    return translator_open(folder, &(struct translator_options){.compute = options->compute}, err);
+}
+
+static int load(struct models *models, const char *folder, const struct options *options, struct metrics *metrics,
+                struct error *err) {
     int64_t began_us = clock_us();
-    struct translator *translator = translator_open(folder, NULL, err);
+    struct translator *translator = open_translator(folder, options, err);
     if (!translator)
         return -1;
     struct translator_info info = translator_info(translator);
@@ -93,16 +98,17 @@ static int load(struct models *models, const char *folder, struct metrics *metri
     size_t index = models->count++;
     models->translators[index] = translator;
     models->infos[index] = info;
-    log_event(LOG_INFO, "model_loaded", "model=%s folder=%s parameters=%zu duration_ms=%lld", info.name, folder, info.parameters,
-              (long long)(duration_us / 1000));
+    log_event(LOG_INFO, "model_loaded", "model=%s folder=%s parameters=%zu compute=%s duration_ms=%lld", info.name, folder,
+              info.parameters, info.compute, (long long)(duration_us / 1000));
     return metrics ? publish(metrics, index, &info, duration_us, err) : 0;
 }
 
-int models_load(struct models *models, const struct folder_list *folders, struct metrics *metrics, struct error *err) {
-    for (size_t i = 0; i < folders->count; i++) {
+int models_load(struct models *models, const struct options *options, struct metrics *metrics, struct error *err) {
+    for (size_t i = 0; i < options->models.count; i++) {
+        const char *folder = options->models.names[i];
         struct error inner = {0};
-        if (load(models, folders->names[i], metrics, &inner) != 0)
-            return error_set(err, inner.code, "cannot load %s: %s", folders->names[i], inner.message);
+        if (load(models, folder, options, metrics, &inner) != 0)
+            return error_set(err, inner.code, "cannot load %s: %s", folder, inner.message);
     }
     return 0;
 }

@@ -12,9 +12,9 @@ struct models {
     struct translator_info infos[OPTIONS_MAX_MODELS];
 };
 
-/* Loads every folder and decodes a few words with each, so that the first request finds it warm. metrics may be NULL. -1: the
- * message names the folder; models holds what was loaded. */
-int models_load(struct models *models, const struct folder_list *folders, struct metrics *metrics, struct error *err);
+/* Loads every folder of the options and decodes a few words with each, so that the first request finds it warm. metrics may be
+ * NULL. -1: the message names the folder; models holds what was loaded. */
+int models_load(struct models *models, const struct options *options, struct metrics *metrics, struct error *err);
 void models_free(struct models *models);
 
 #endif

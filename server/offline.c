@@ -327,7 +327,7 @@ static void close_stream(struct stream *stream) {
     pthread_mutex_destroy(&stream->lock);
 }
 
-/* The workers' counters have nowhere to be read here. */
+/* The workers' counters have nowhere to be read here, and nobody waits for a single token: no step is too long. */
 static int decode_stream(struct stream *stream, const struct models *models, struct error *err) {
     static const char *const labels[] = {"none"};
     struct metrics *metrics = metrics_create(labels, 1, models->count, err);
@@ -356,7 +356,7 @@ int offline_run(const struct options *options, struct error *err) {
     pthread_cond_init(&stream.ready, NULL);
     int result = open_stream(&stream, err);
     if (result == 0)
-        result = models_load(&models, &options->models, NULL, err);
+        result = models_load(&models, options, NULL, err);
     if (result == 0) {
         stream.translator = models.translators[0];
         result = decode_stream(&stream, &models, err);

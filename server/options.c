@@ -43,6 +43,15 @@ static int set_strategy(const struct option *option, const char *name, const cha
     return set_string(option, name, value, field, err);
 }
 
+static int set_compute(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    static const char *const known[] = {"float32", "bfloat16", "int8", "auto"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(value, known[i]) == 0)
+            return set_string(option, name, value, field, err);
+    }
+    return error_set(err, ERROR_INPUT, "%s must be float32, bfloat16, int8 or auto, got \"%.60s\"", name, value);
+}
+
 static int set_log_level(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     enum log_level level;
     if (log_parse_level(value, &level) != 0)
@@ -114,10 +123,16 @@ static const struct option table[] = {
      set_folders, FIELD(models), 0, 0},
     {"workers", "N", "cores", "decoding threads", ALL, set_size, FIELD(workers), 1, 1024},
     {"rows", "N", "256", "hypotheses that a worker decodes side by side", ALL, set_size, FIELD(rows), 1, 4096},
+    {"compute", "TYPE", "float32", "of the products with weights: float32, bfloat16, int8, or auto: the fastest here", ALL,
+     set_compute, FIELD(compute), 0, 0},
+    {"shortlist", NULL, NULL, "choose target words from the model's shortlist for the sentence", ALL, set_switch, FIELD(shortlist),
+     0, 0},
     {"log-level", "LEVEL", "info", "error, warn, info or debug", COMMAND_SERVE, set_log_level, FIELD(log_level), 0, 0},
     {"log-level", "LEVEL", "warn", "error, warn, info or debug", BATCH, set_log_level, FIELD(log_level), 0, 0},
     {"listen", "HOST:PORT", "127.0.0.1:8080", "address; port 0 takes a free one", COMMAND_SERVE, set_string, FIELD(listen), 0, 0},
     {"queue", "N", "1024", "sentences that may wait; beyond that requests get 429", COMMAND_SERVE, set_size, FIELD(queue), 1, 1e6},
+    {"step-ms", "N", "40", "time that a worker may take for the next token of all its sentences, as predicted; 0: any",
+     COMMAND_SERVE, set_size, FIELD(step_ms), 0, 1e6},
     {"max-body-bytes", "N", "1048576", "size of a request's body; beyond that 413", COMMAND_SERVE, set_size, FIELD(max_body_bytes),
      1, 1e9},
     {"max-text-chars", "N", "10000", "characters in all texts of a request; beyond that 413", COMMAND_SERVE, set_size,
@@ -285,6 +300,7 @@ failed:
 void options_done(struct options *options) {
     clear_folders(&options->models);
     free(options->log_level);
+    free(options->compute);
     free(options->listen);
     free(options->cors);
     free(options->strategy);

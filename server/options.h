@@ -22,11 +22,12 @@ struct options {
 
     struct folder_list models;
     size_t workers, rows;
-    char *log_level;
+    char *log_level, *compute;
+    bool shortlist;
 
     /* serving; unset in other modes */
     char *listen, *cors;
-    size_t queue, max_body_bytes, max_text_chars, deadline_ms, grace_ms;
+    size_t queue, step_ms, max_body_bytes, max_text_chars, deadline_ms, grace_ms;
 
     /* batch modes; unset when serving */
     char *strategy, *target;

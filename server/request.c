@@ -48,8 +48,11 @@ static int prepare_jobs(struct request *request, struct error *err) {
             struct sentence *sentence = &request->texts[i].sentences[j];
             sentence->cancelled = &request->cancelled;
             sentence->owner = job;
-            *job = (struct job){
-                .request = request, .sentence = sentence, .model = request->model, .rows = sentence_max_rows(sentence)};
+            *job = (struct job){.request = request,
+                                .sentence = sentence,
+                                .model = request->model,
+                                .rows = sentence_max_rows(sentence),
+                                .tokens = sentence->length};
         }
     }
     request->jobs = jobs;

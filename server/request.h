@@ -34,8 +34,9 @@ enum include {
 struct job {
     struct request *request;
     struct sentence *sentence;
-    size_t model; /* index of the loaded model */
-    size_t rows;  /* that must be free before it is admitted */
+    size_t model;  /* index of the loaded model */
+    size_t rows;   /* that must be free before it is admitted */
+    size_t tokens; /* to be encoded */
     int64_t queued_us, admitted_us, done_us;
     struct job *next;  /* in the scheduler's queue, or in a list just taken from it */
     size_t live_index; /* place in its worker's list of live jobs */

@@ -110,14 +110,12 @@ static size_t fair_share(const struct scheduler *scheduler, bool idle) {
     return (scheduler->depth + (idle ? workers - 1 : 0)) / workers;
 }
 
-static void take_oldest(struct scheduler *scheduler, size_t rows, size_t most, struct job ***end) {
-    for (; most > 0 && scheduler->head && scheduler->head->rows <= rows; most--) {
-        rows -= scheduler->head->rows;
+static void take_oldest(struct scheduler *scheduler, const struct scheduler_room *room, size_t most, struct job ***end) {
+    for (; most > 0 && scheduler->head && room->claim(room->owner, scheduler->head); most--)
         move_job(scheduler, &scheduler->head, end);
-    }
 }
 
-struct job *scheduler_take(struct scheduler *scheduler, size_t rows, bool wait) {
+struct job *scheduler_take(struct scheduler *scheduler, const struct scheduler_room *room, bool wait) {
     struct job *taken = NULL, **end = &taken;
     pthread_mutex_lock(&scheduler->lock);
     while (wait && !scheduler->head && !scheduler->closed) {
@@ -126,7 +124,7 @@ struct job *scheduler_take(struct scheduler *scheduler, size_t rows, bool wait) 
         scheduler->waiting--;
     }
     take_expired(scheduler, &end);
-    take_oldest(scheduler, rows, fair_share(scheduler, wait), &end);
+    take_oldest(scheduler, room, fair_share(scheduler, wait), &end);
     assert(!wait || taken || !scheduler->head); /* an idle worker has room for any job */
     bool pass_on = scheduler->head && scheduler->waiting > 0;
     pthread_mutex_unlock(&scheduler->lock);

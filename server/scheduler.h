@@ -17,11 +17,18 @@ void scheduler_free(struct scheduler *scheduler);
  * returns. */
 enum scheduler_verdict scheduler_submit(struct scheduler *scheduler, struct request *request);
 
-/* Takes the oldest jobs whose rows fit together into `rows`, as a list in order. While other workers stand idle it takes no
+/* Room for jobs, as a worker has it. claim counts a job in, or says that it does not fit; called with the queue locked, it must be
+ * quick. */
+struct scheduler_room {
+    bool (*claim)(void *owner, const struct job *job);
+    void *owner;
+};
+
+/* Takes the oldest jobs for which there is room, as a list in order. While other workers stand idle it takes no
  * more than its share, so that a burst is spread over all of them. Every few milliseconds it also takes, whatever their place
- * and rows, the jobs whose request is cancelled or past its deadline: these come first and must be ended, not admitted
+ * and the room, the jobs whose request is cancelled or past its deadline: these come first and must be ended, not admitted
  * (request_reason tells). wait: blocks until there is a job. NULL: nothing fits; with wait: the queue is closed and empty. */
-struct job *scheduler_take(struct scheduler *scheduler, size_t rows, bool wait);
+struct job *scheduler_take(struct scheduler *scheduler, const struct scheduler_room *room, bool wait);
 
 /* From now on nothing is accepted; what waits is still handed out. */
 void scheduler_close(struct scheduler *scheduler);

@@ -1,5 +1,6 @@
 #include "server/worker.h"
 #include "server/clock.h"
+#include "server/pace.h"
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -7,8 +8,8 @@
 struct worker {
     struct workers *pool;
     struct batch **batches; /* [models] */
-    size_t rows_reserved;   /* the sum of job.rows over live jobs; at most the pool's rows */
-    struct job **live;      /* [live_count] */
+    struct pace *pace;
+    struct job **live; /* [live_count] */
     size_t live_count;
     struct sentence **admitted, **done; /* [rows] scratch */
 };
@@ -33,8 +34,7 @@ static void end_job(struct job *job) {
 static void add_live(struct worker *worker, struct job *job) {
     job->live_index = worker->live_count;
     worker->live[worker->live_count++] = job;
-    worker->rows_reserved += job->rows;
-    assert(worker->rows_reserved <= worker->pool->options.rows);
+    pace_enter(worker->pace, job->model, job->rows);
     metrics_rows_changed(worker->pool->options.metrics, (int64_t)job->rows);
 }
 
@@ -42,19 +42,24 @@ static void remove_live(struct worker *worker, struct job *job) {
     struct job *last = worker->live[--worker->live_count];
     last->live_index = job->live_index;
     worker->live[last->live_index] = last;
-    worker->rows_reserved -= job->rows;
+    pace_leave(worker->pace, job->model, job->rows);
     metrics_rows_changed(worker->pool->options.metrics, -(int64_t)job->rows);
 }
 
 /* The sentences for one model among the jobs taken join its batch together. */
 static void admit_to(struct worker *worker, size_t model, struct job *jobs) {
-    size_t count = 0;
+    size_t count = 0, tokens = 0;
     for (struct job *job = jobs; job; job = job->next) {
-        if (job->model == model)
+        if (job->model == model) {
             worker->admitted[count++] = job->sentence;
+            tokens += job->tokens;
+        }
     }
-    if (count > 0)
-        batch_admit(worker->batches[model], worker->admitted, count);
+    if (count == 0)
+        return;
+    int64_t began_us = clock_us();
+    batch_admit(worker->batches[model], worker->admitted, count);
+    pace_encoded(worker->pace, model, tokens, clock_us() - began_us);
 }
 
 /* Jobs of cancelled requests are ended; they come first, so what is left is the rest of the list. */
@@ -95,7 +100,9 @@ static void step(struct worker *worker, size_t model) {
     size_t rows = batch_rows(batch);
     int64_t began_us = clock_us();
     size_t count = batch_step(batch, worker->done);
-    metrics_step(worker->pool->options.metrics, rows, clock_us() - began_us);
+    int64_t duration_us = clock_us() - began_us;
+    metrics_step(worker->pool->options.metrics, rows, duration_us);
+    pace_stepped(worker->pace, model, rows, duration_us);
     for (size_t i = 0; i < count; i++)
         finish(worker, model, worker->done[i]);
 }
@@ -113,10 +120,16 @@ static void expire(struct worker *worker) {
     }
 }
 
+static bool claim(void *owner, const struct job *job) {
+    struct worker *worker = owner;
+    return pace_claim(worker->pace, job->model, job->rows, job->tokens);
+}
+
 /* What is still queued when the pool is abandoned must be cancelled before it is admitted. */
 static struct job *take(struct worker *worker) {
     const struct worker_options *options = &worker->pool->options;
-    struct job *jobs = scheduler_take(options->scheduler, options->rows - worker->rows_reserved, worker->live_count == 0);
+    pace_round(worker->pace);
+    struct job *jobs = scheduler_take(options->scheduler, &(struct scheduler_room){claim, worker}, worker->live_count == 0);
     if (atomic_load(&worker->pool->abandoned)) {
         for (struct job *job = jobs; job; job = job->next)
             request_cancel(job->request, CANCEL_SHUTDOWN);
@@ -146,10 +159,11 @@ static int prepare_worker(struct workers *pool, struct worker *worker, struct er
     size_t rows = pool->options.rows;
     worker->pool = pool;
     worker->batches = calloc(pool->options.models->count, sizeof *worker->batches);
+    worker->pace = pace_create(pool->options.models->count, rows, pool->options.step_us);
     worker->live = calloc(rows, sizeof *worker->live);
     worker->admitted = calloc(rows, sizeof *worker->admitted);
     worker->done = calloc(rows, sizeof *worker->done);
-    if (!worker->batches || !worker->live || !worker->admitted || !worker->done)
+    if (!worker->batches || !worker->pace || !worker->live || !worker->admitted || !worker->done)
         return error_memory(err);
     for (size_t i = 0; i < pool->options.models->count; i++) {
         worker->batches[i] = batch_create(pool->options.models->translators[i], rows, err);
@@ -163,6 +177,7 @@ static void worker_done(struct worker *worker) {
     for (size_t i = 0; worker->batches && i < worker->pool->options.models->count; i++)
         batch_free(worker->batches[i]);
     free(worker->batches);
+    pace_free(worker->pace);
     free(worker->live);
     free(worker->admitted);
     free(worker->done);

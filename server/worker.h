@@ -2,7 +2,7 @@
  *
  *   admit -> step -> finish -> drop
  *
- * blocking only when nothing is live. */
+ * blocking only when nothing is live. A pace decides how much is admitted. */
 #ifndef ALIGND_WORKER_H
 #define ALIGND_WORKER_H
 
@@ -14,6 +14,7 @@ struct workers;
 
 struct worker_options {
     size_t workers, rows;        /* threads; rows of each */
+    int64_t step_us;             /* target of a round (pace.h); 0: none */
     const struct models *models; /* job.model is an index; they outlive the workers */
     struct scheduler *scheduler;
     struct metrics *metrics;

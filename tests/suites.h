@@ -20,6 +20,7 @@ Suite *weights_suite(void);
 Suite *options_suite(void);
 Suite *request_suite(void);
 Suite *scheduler_suite(void);
+Suite *pace_suite(void);
 Suite *metrics_suite(void);
 Suite *tokenizer_suite(void);
 Suite *segmenter_suite(void);

@@ -33,6 +33,9 @@ START_TEST(defaults) {
     ck_assert_str_eq(options.cors, "*");
     ck_assert_uint_ge(options.workers, 1);
     ck_assert_uint_eq(options.rows, 256);
+    ck_assert_str_eq(options.compute, "float32");
+    ck_assert(!options.shortlist);
+    ck_assert_uint_eq(options.step_ms, 40);
     ck_assert_uint_eq(options.queue, 1024);
     ck_assert_uint_eq(options.max_body_bytes, 1048576);
     ck_assert_uint_eq(options.max_text_chars, 10000);
@@ -47,7 +50,8 @@ START_TEST(batch_defaults) {
     ck_assert_str_eq(options.strategy, "beam");
     ck_assert_uint_eq(options.beam_size, 5);
     ck_assert_double_eq(options.length_penalty, 1);
-    ck_assert(!options.stats && !options.split_sentences);
+    ck_assert_str_eq(options.compute, "float32");
+    ck_assert(!options.stats && !options.split_sentences && !options.shortlist);
 }
 END_TEST
 
@@ -107,6 +111,22 @@ START_TEST(switches) {
 }
 END_TEST
 
+START_TEST(compute_and_shortlist) {
+    setenv("ALIGND_COMPUTE", "bfloat16", 1);
+    setenv("ALIGND_SHORTLIST", "true", 1);
+    ck_assert_int_eq(parse("attention --model a --target b"), 0);
+    ck_assert_str_eq(options.compute, "bfloat16");
+    ck_assert(options.shortlist);
+    teardown();
+    ck_assert_int_eq(parse("--model a --compute int8 --shortlist=false"), 0);
+    ck_assert_str_eq(options.compute, "int8");
+    ck_assert(!options.shortlist);
+    teardown();
+    ck_assert_int_eq(parse("translate --model a --compute auto"), 0);
+    ck_assert_str_eq(options.compute, "auto");
+}
+END_TEST
+
 START_TEST(help_and_version_need_no_model) {
     ck_assert_int_eq(parse("--help"), 0);
     ck_assert(options.help);
@@ -142,6 +162,11 @@ static const struct {
     {"--model a --queue 0", "--queue must be between 1 and 1000000, got 0"},
     {"--model a --queue 99999999999999999999", "--queue must be between 1 and 1000000, got 99999999999999999999"},
     {"--model a --log-level loud", "--log-level must be error, warn, info or debug, got \"loud\""},
+    {"--model a --compute int4", "--compute must be float32, bfloat16, int8 or auto, got \"int4\""},
+    {"translate --model a --compute=", "--compute must be float32, bfloat16, int8 or auto, got \"\""},
+    {"translate --model a --shortlist=some", "--shortlist must be true or false, got \"some\""},
+    {"--model a --step-ms 1000001", "--step-ms must be between 0 and 1000000, got 1000001"},
+    {"translate --model a --step-ms 5", "unknown argument \"--step-ms\""},
     {"translate --model a --model b", "--model may be given only once in this mode"},
     {"translate --model a --strategy best", "--strategy must be greedy or beam, got \"best\""},
     {"translate --model a --length-penalty 3", "--length-penalty must be between 0 and 2, got 3"},
@@ -179,6 +204,7 @@ Suite *options_suite(void) {
     tcase_add_test(tcase, model_flag_takes_the_place_of_the_environment);
     tcase_add_test(tcase, empty_variable_counts_as_unset);
     tcase_add_test(tcase, switches);
+    tcase_add_test(tcase, compute_and_shortlist);
     tcase_add_test(tcase, help_and_version_need_no_model);
     tcase_add_test(tcase, help_names_every_option_and_variable);
     tcase_add_loop_test(tcase, wrong_command_line, 0, sizeof wrong / sizeof wrong[0]);

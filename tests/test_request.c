@@ -20,14 +20,14 @@ static const struct call no_call;
 
 static void setup(void) {
     static const char *const labels[] = {"other"};
-    struct folder_list folders = {.names = {strdup(folder)}, .count = 1};
+    struct options loading = {.models = {.names = {strdup(folder)}, .count = 1}, .compute = strdup("float32")};
     log_set_level(LOG_ERROR);
     service = (struct service){.options = &options};
     service.metrics = metrics_create(labels, 1, 1, NULL);
     service.scheduler = scheduler_create(4);
-    ck_assert_int_eq(models_load(&service.models, &folders, NULL, NULL), 0);
+    ck_assert_int_eq(models_load(&service.models, &loading, NULL, NULL), 0);
     atomic_store(&service.state, SERVICE_READY);
-    free(folders.names[0]);
+    options_done(&loading);
     request_init(&request);
     request.id = "id";
     reply = (struct reply){0};

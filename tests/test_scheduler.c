@@ -44,12 +44,25 @@ static size_t end_jobs(struct job *jobs) {
 
 static struct scheduler *scheduler;
 
+static bool claim(void *owner, const struct job *job) {
+    size_t *rows = owner;
+    if (job->rows > *rows)
+        return false;
+    *rows -= job->rows;
+    return true;
+}
+
+/* scheduler_take with room for so many rows. */
+static struct job *take(size_t rows, bool wait) {
+    return scheduler_take(scheduler, &(struct scheduler_room){claim, &rows}, wait);
+}
+
 static void setup(void) {
     scheduler = scheduler_create(CAPACITY);
 }
 
 static void teardown(void) {
-    end_jobs(scheduler_take(scheduler, SIZE_MAX, false));
+    end_jobs(take(SIZE_MAX, false));
     scheduler_free(scheduler);
 }
 
@@ -60,7 +73,7 @@ START_TEST(takes_in_order) {
     ck_assert_int_eq(scheduler_submit(scheduler, &a.request), SCHEDULER_ACCEPTED);
     ck_assert_int_eq(scheduler_submit(scheduler, &b.request), SCHEDULER_ACCEPTED);
     ck_assert_uint_eq(scheduler_depth(scheduler), 3);
-    struct job *jobs = scheduler_take(scheduler, 64, false);
+    struct job *jobs = take(64, false);
     ck_assert_ptr_eq(jobs, &a.jobs[0]);
     ck_assert_ptr_eq(jobs->next, &a.jobs[1]);
     ck_assert_ptr_eq(jobs->next->next, &b.jobs[0]);
@@ -74,10 +87,10 @@ START_TEST(last_job_finishes_the_request_once) {
     static struct fake a;
     fake_init(&a, 3, 1);
     scheduler_submit(scheduler, &a.request);
-    struct job *jobs = scheduler_take(scheduler, 2, false);
+    struct job *jobs = take(2, false);
     ck_assert_uint_eq(end_jobs(jobs), 2);
     ck_assert_uint_eq(atomic_load(&a.finished), 0);
-    ck_assert_uint_eq(end_jobs(scheduler_take(scheduler, 2, false)), 1);
+    ck_assert_uint_eq(end_jobs(take(2, false)), 1);
     ck_assert_uint_eq(atomic_load(&a.finished), 1);
 }
 END_TEST
@@ -88,8 +101,8 @@ START_TEST(head_is_never_overtaken) {
     fake_init(&narrow, 1, 1);
     scheduler_submit(scheduler, &wide.request);
     scheduler_submit(scheduler, &narrow.request);
-    ck_assert_ptr_null(scheduler_take(scheduler, 4, false)); /* the narrow one would fit */
-    struct job *jobs = scheduler_take(scheduler, 5, false);
+    ck_assert_ptr_null(take(4, false)); /* the narrow one would fit */
+    struct job *jobs = take(5, false);
     ck_assert_ptr_eq(jobs, &wide.jobs[0]);
     ck_assert_ptr_null(jobs->next);
     end_jobs(jobs);
@@ -116,8 +129,8 @@ START_TEST(closed_accepts_nothing_but_hands_out_the_rest) {
     scheduler_submit(scheduler, &a.request);
     scheduler_close(scheduler);
     ck_assert_int_eq(scheduler_submit(scheduler, &b.request), SCHEDULER_CLOSED);
-    ck_assert_uint_eq(end_jobs(scheduler_take(scheduler, 64, true)), 1);
-    ck_assert_ptr_null(scheduler_take(scheduler, 64, true)); /* does not block */
+    ck_assert_uint_eq(end_jobs(take(64, true)), 1);
+    ck_assert_ptr_null(take(64, true)); /* does not block */
 }
 END_TEST
 
@@ -130,12 +143,12 @@ START_TEST(cancelled_job_leaves_from_the_middle) {
     scheduler_submit(scheduler, &gone.request);
     scheduler_submit(scheduler, &narrow.request);
     request_cancel(&gone.request, CANCEL_CLIENT);
-    struct job *jobs = scheduler_take(scheduler, 1, false); /* no room for any of the wide ones */
+    struct job *jobs = take(1, false); /* no room for any of the wide ones */
     ck_assert_ptr_eq(jobs, &gone.jobs[0]);
     ck_assert_uint_eq(end_jobs(jobs), 2);
     ck_assert_uint_eq(atomic_load(&gone.finished), 1);
     ck_assert_uint_eq(scheduler_depth(scheduler), 2);
-    jobs = scheduler_take(scheduler, 10, false);
+    jobs = take(10, false);
     ck_assert_ptr_eq(jobs, &wide.jobs[0]);
     ck_assert_ptr_eq(jobs->next, &narrow.jobs[0]); /* the links around the gap hold */
     end_jobs(jobs);
@@ -147,7 +160,7 @@ START_TEST(overdue_job_leaves_with_its_reason) {
     fake_init(&late, 1, 9);
     late.request.deadline_us = clock_us() - 1;
     scheduler_submit(scheduler, &late.request);
-    ck_assert_uint_eq(end_jobs(scheduler_take(scheduler, 1, false)), 1);
+    ck_assert_uint_eq(end_jobs(take(1, false)), 1);
     ck_assert_int_eq(request_reason(&late.request), CANCEL_DEADLINE);
     request_cancel(&late.request, CANCEL_CLIENT); /* only the first reason counts */
     ck_assert_int_eq(request_reason(&late.request), CANCEL_DEADLINE);
@@ -157,7 +170,7 @@ END_TEST
 static void *take_when_there_is_one(void *argument) {
     (void)argument;
     size_t *count = malloc(sizeof *count);
-    *count = end_jobs(scheduler_take(scheduler, 64, true));
+    *count = end_jobs(take(64, true));
     return count;
 }
 
@@ -190,7 +203,7 @@ START_TEST(busy_worker_leaves_a_single_job_to_an_idle_one) {
     pthread_create(&idle, NULL, take_when_there_is_one, NULL);
     usleep(50000);
     scheduler_submit(scheduler, &a.request);
-    end_jobs(scheduler_take(scheduler, 64, false)); /* gets it only if the idle one was there first and it is gone */
+    end_jobs(take(64, false)); /* gets it only if the idle one was there first and it is gone */
     ck_assert_uint_eq(joined(idle), 1);
 }
 END_TEST
@@ -226,7 +239,7 @@ static void *produce(void *argument) {
 
 static void *work(void *argument) {
     (void)argument;
-    for (struct job *jobs; (jobs = scheduler_take(scheduler, 4, true)) != NULL;)
+    for (struct job *jobs; (jobs = take(4, true)) != NULL;)
         atomic_fetch_add(&ended, end_jobs(jobs));
     return NULL;
 }

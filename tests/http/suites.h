@@ -12,6 +12,7 @@ Suite *errors_suite(void);
 Suite *operations_suite(void);
 Suite *hostile_suite(void);
 Suite *load_suite(void);
+Suite *steady_suite(void);
 Suite *drain_suite(void);
 Suite *command_suite(void);
 Suite *batch_mode_suite(void);

@@ -73,8 +73,8 @@ START_TEST(refused_while_draining) {
     struct daemon daemon;
     struct reply slow, reply;
     char *body = work_body(64, 32, 1000);
-    daemon_start(&daemon,
-                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--deadline-ms", "60000", "--grace-ms", "60000"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", "--deadline-ms", "60000",
+                                    "--grace-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &slow);
     metric_await(&daemon, "alignd_rows_live", 64, flight);
@@ -123,8 +123,8 @@ START_TEST(second_signal_quits_at_once) {
     struct daemon daemon;
     struct reply reply;
     char *body = work_body(64, 32, 1000);
-    daemon_start(&daemon,
-                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--deadline-ms", "60000", "--grace-ms", "60000"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", "--deadline-ms", "60000",
+                                    "--grace-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
     metric_await(&daemon, "alignd_rows_live", 64, flight);
@@ -146,8 +146,8 @@ START_TEST(grace_time_ends) {
     struct daemon daemon;
     struct reply reply;
     char *body = work_body(64, 32, 1000);
-    daemon_start(&daemon,
-                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--deadline-ms", "60000", "--grace-ms", "50"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", "--deadline-ms", "60000",
+                                    "--grace-ms", "50"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
     metric_await(&daemon, "alignd_rows_live", 64, flight);

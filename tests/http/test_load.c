@@ -92,7 +92,8 @@ START_TEST(short_request_overtakes_long_ones) {
     struct daemon daemon;
     struct reply replies[LONG], reply;
     char *body = work_body(1, 8, 1000);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "1024", "--deadline-ms", "60000"));
+    daemon_start(&daemon,
+                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "1024", "--step-ms", "0", "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     for (size_t i = 0; i < LONG; i++)
         flight_send(flight, &(struct call){.path = "/translate", .json = body}, &replies[i]);
@@ -109,13 +110,39 @@ START_TEST(short_request_overtakes_long_ones) {
 }
 END_TEST
 
+/* Rows are free for all at once, but a step with them would take far longer than the target. */
+START_TEST(step_target_bounds_the_rows) {
+    enum { TEXTS = 64, BEAM = 8 };
+    struct daemon daemon;
+    struct reply reply;
+    char *body = work_body(TEXTS, BEAM, 20);
+    double most = 0;
+    daemon_start(&daemon, ARGUMENTS("--model", "weights/en-fr", "--workers", "1", "--rows", "1024", "--step-ms", "1",
+                                    "--deadline-ms", "60000"));
+    struct flight *flight = flight_open(&daemon);
+    flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
+    while (flight_move(flight) > 0) {
+        double rows = metric(&daemon, "alignd_rows_live");
+        most = rows > most ? rows : most;
+    }
+    ck_assert_int_eq(reply.status, 200);
+    ck_assert_double_ge(most, BEAM);
+    ck_assert_double_lt(most, TEXTS * BEAM);
+    flight_close(flight);
+    reply_done(&reply);
+    free(body);
+    daemon_stop(&daemon);
+}
+END_TEST
+
 /* ---- clients that leave ---- */
 
 START_TEST(departed_client_frees_its_rows) {
     struct daemon daemon;
     struct reply reply;
     char *body = endless();
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--deadline-ms", "60000"));
+    daemon_start(&daemon,
+                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
     metric_await(&daemon, "alignd_rows_live", 64, flight); /* two sentences; the others wait */
@@ -173,7 +200,8 @@ START_TEST(full_queue) {
     struct daemon daemon;
     struct reply first, second;
     char seconds[HEADER_BYTES], *body = endless();
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--queue", "64", "--deadline-ms", "60000"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", "--queue", "64",
+                                    "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &first);
     metric_await(&daemon, "alignd_rows_live", 64, flight);
@@ -214,7 +242,8 @@ START_TEST(deadline_of_a_request) {
     struct daemon daemon;
     struct reply reply;
     char *body = endless();
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--deadline-ms", "60000"));
+    daemon_start(&daemon,
+                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", "--deadline-ms", "60000"));
     client_send(&daemon, &(struct call){.path = "/translate", .json = body, .headers = {"X-Deadline-Ms: 1"}}, &reply);
     check_error(&reply, 504, "deadline_exceeded", PASSED);
     reply_done(&reply);
@@ -235,7 +264,7 @@ START_TEST(deadline_of_the_daemon) {
     struct daemon daemon;
     struct reply reply;
     char *body = endless();
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--deadline-ms", "50"));
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", "--deadline-ms", "50"));
     client_send(&daemon, &(struct call){.path = "/translate", .json = body, .headers = {"X-Deadline-Ms: 60000"}}, &reply);
     check_error(&reply, 504, "deadline_exceeded", PASSED);
     reply_done(&reply);
@@ -249,7 +278,8 @@ START_TEST(deadline_in_the_queue) {
     struct daemon daemon;
     struct reply first, second;
     char *body = endless();
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--deadline-ms", "60000"));
+    daemon_start(&daemon,
+                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &first);
     metric_await(&daemon, "alignd_rows_live", 64, flight);
@@ -270,6 +300,7 @@ Suite *load_suite(void) {
     tcase_set_timeout(tcase, TEST_TIMEOUT_S);
     tcase_add_test(tcase, concurrent_answers_equal_lone_ones);
     tcase_add_test(tcase, short_request_overtakes_long_ones);
+    tcase_add_test(tcase, step_target_bounds_the_rows);
     tcase_add_test(tcase, departed_client_frees_its_rows);
     tcase_add_test(tcase, departure_harms_nobody_else);
     tcase_add_test(tcase, full_queue);

@@ -1,0 +1,41 @@
+/* How much a worker takes on at once. What it does between two tokens of a sentence is a round: it encodes the sentences just
+ * admitted, then steps the batch of every model. A job is admitted if its rows are free and the round is still predicted to end
+ * within the target; failing that, it waits for a round with less to do. Never does it wait for ever: an idle worker takes any job,
+ * and one sentence too long to be encoded within the target still goes in as a round's only one. A target that a single row nearly
+ * uses up is exceeded.
+ *
+ * Each worker has a pace of its own, since what it measures is its own thread's time. Not thread-safe. */
+#ifndef ALIGND_PACE_H
+#define ALIGND_PACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A duration that grows with an amount along a line, of which the last few dozen observations count. */
+struct pace_cost {
+    double weight, x, us, xx, xus; /* sums over observations, the older the less */
+};
+void pace_observe(struct pace_cost *cost, size_t amount, int64_t duration_us);
+/* 0 where the amount is 0 or nothing has been observed. */
+double pace_predict(const struct pace_cost *cost, size_t amount);
+
+struct pace;
+
+/* target_us 0: rows are the only limit. NULL when memory is out. */
+struct pace *pace_create(size_t models, size_t max_rows, int64_t target_us);
+void pace_free(struct pace *pace); /* NULL allowed */
+
+/* Begins a round: what is claimed from now on adds to the rows that are live. */
+void pace_round(struct pace *pace);
+/* Counts in one more sentence, or says false. Until a model has been measured, only one sentence of it. */
+bool pace_claim(struct pace *pace, size_t model, size_t rows, size_t tokens);
+
+/* A sentence that was admitted, or that left. */
+void pace_enter(struct pace *pace, size_t model, size_t rows);
+void pace_leave(struct pace *pace, size_t model, size_t rows);
+
+void pace_encoded(struct pace *pace, size_t model, size_t tokens, int64_t duration_us);
+void pace_stepped(struct pace *pace, size_t model, size_t rows, int64_t duration_us);
+
+#endif
