@@ -122,7 +122,7 @@ static void expire(struct worker *worker) {
 
 static bool claim(void *owner, const struct job *job) {
     struct worker *worker = owner;
-    return pace_claim(worker->pace, job->model, job->rows, job->tokens);
+    return batch_wants(worker->batches[job->model]) && pace_claim(worker->pace, job->model, job->rows, job->tokens);
 }
 
 /* What is still queued when the pool is abandoned must be cancelled before it is admitted. */
