@@ -182,16 +182,39 @@ static float round_row(const float *x, size_t n, char *q, size_t ld, int32_t *of
 
 /* ---- blocks ---- */
 
-/* One row's sums against one panel -> y. Out of line: the loops before it need all registers. */
-static __attribute__((noinline)) void store_panel(const ivec *sums, const struct rounded *x, const struct product *product,
-                                                  size_t row, size_t panel) {
-    size_t column = panel * WIDTH;
-    const float *scales = (const float *)product->packed + column, *bias = product->bias ? product->bias + column : NULL;
-    float *y = product->y + row * product->ldy + column;
+/* Sums of one row against one panel -> float32, with scales and bias. */
+INLINE vec finish(ivec sums, int32_t offset, float scale, const float *scales, const float *bias) {
+    return __builtin_convertvector(sums - offset, vec) * (scale * load(scales)) + load(bias);
+}
+
+static const float no_bias[WIDTH];
+
+/* `rows` rows' sums against `panels` whole panels -> y. */
+INLINE void store_tile(ivec sums[][PANEL], const struct rounded *x, const struct product *product, size_t row, size_t rows,
+                       size_t panel, size_t panels) {
     UNROLL
-    for (size_t v = 0; v < PANEL; v++) {
-        vec exact = __builtin_convertvector(sums[v] - x->offsets[row], vec);
-        store_columns(y, bias, v * VL, product->out - column, exact * (x->scales[row] * load(scales + v * VL)));
+    for (size_t i = 0; i < rows * panels; i++) {
+        size_t r = row + i / panels, column = (panel + i % panels) * WIDTH;
+        const float *scales = (const float *)product->packed + column, *bias = product->bias ? product->bias + column : no_bias;
+        float *y = product->y + r * product->ldy + column;
+        UNROLL
+        for (size_t v = 0; v < PANEL; v++)
+            store(y + v * VL, finish(sums[i][v], x->offsets[r], x->scales[r], scales + v * VL, bias + v * VL));
+    }
+}
+
+/* The last panel, of which only some columns are there. */
+static __attribute__((noinline)) void store_rest(ivec sums[][PANEL], const struct rounded *x, const struct product *product,
+                                                 size_t row, size_t rows, size_t panel) {
+    size_t column = panel * WIDTH, columns = product->out - column;
+    const float *scales = (const float *)product->packed + column;
+    float bias[WIDTH] = {0}, wide[WIDTH];
+    if (product->bias)
+        memcpy(bias, product->bias + column, columns * sizeof *bias);
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t v = 0; v < PANEL; v++)
+            store(wide + v * VL, finish(sums[r][v], x->offsets[row + r], x->scales[row + r], scales + v * VL, bias + v * VL));
+        memcpy(product->y + (row + r) * product->ldy + column, wide, columns * sizeof *wide);
     }
 }
 
@@ -231,8 +254,10 @@ INLINE void multiply_tile(const struct product *product, const struct rounded *x
             }
         }
     }
-    for (size_t i = 0; i < rows * panels; i++)
-        store_panel(sums[i], x, product, row + i / panels, panel + i % panels);
+    if ((panel + panels) * WIDTH <= product->out)
+        store_tile(sums, x, product, row, rows, panel, panels);
+    else
+        store_rest(sums, x, product, row, rows, panel);
 }
 
 /* Panel `panel` against 1 to BLOCK rows. */
@@ -277,8 +302,8 @@ static const char *panel_at(const struct product *product, size_t panel) {
 
 /* A few rows: several panels together keep the multipliers busy, and the weights stream past. */
 INLINE void multiply_few(const struct product *product, const struct rounded *x, size_t rows, size_t together) {
-    size_t total = panels_of(product->out), panel = 0;
-    for (; panel + together <= total; panel += together)
+    size_t total = panels_of(product->out), whole = product->out / WIDTH, panel = 0;
+    for (; panel + together <= whole; panel += together)
         multiply_tile(product, x, 0, rows, panel, together, panel_at(product, panel + together));
     for (; panel < total; panel++)
         multiply_tile(product, x, 0, rows, panel, 1, panel_at(product, panel + 1));

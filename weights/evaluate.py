@@ -41,7 +41,7 @@ class Output:
     margin: float = math.inf
 
 
-def _chunks(items: list, size: int) -> Iterator[list]:
+def chunks(items: list, size: int) -> Iterator[list]:
     return (items[begin:begin + size] for begin in range(0, len(items), size))
 
 
@@ -63,7 +63,7 @@ class PyTorch:
         encoded = [self.source.encode(text) + end for text in texts]
         order = sorted(range(len(texts)), key=lambda i: len(encoded[i]))
         outputs: dict[int, Output] = {}
-        for chunk in tqdm(list(_chunks(order, BATCH)), desc=f"{self.name} {strategy}", leave=False, disable=None):
+        for chunk in tqdm(list(chunks(order, BATCH)), desc=f"{self.name} {strategy}", leave=False, disable=None):
             for i, best in zip(chunk, self._search([encoded[i] for i in chunk], strategy, beam_size)):
                 pieces = [self.target.processor.id_to_piece(token) for token in best.tokens]
                 outputs[i] = Output(self.target.decode(best.tokens), pieces, best.margin)
@@ -78,8 +78,8 @@ class Daemon:
     def __init__(self, url: str, model: str) -> None:
         self.url, self.model = url.rstrip("/"), model
 
-    def _request(self, body: dict) -> dict:
-        request = urllib.request.Request(f"{self.url}/translate", json.dumps(body).encode(), {"Content-Type": "application/json"})
+    def request(self, path: str, body: dict) -> dict:
+        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
         try:
             with urllib.request.urlopen(request, timeout=120) as reply:
                 return json.load(reply)
@@ -92,7 +92,7 @@ class Daemon:
             options["beam_size"] = beam_size
         outputs = []
         with ThreadPoolExecutor(CONNECTIONS) as pool:
-            for reply in pool.map(lambda chunk: self._request({"text": chunk, **options}), _chunks(texts, BATCH)):
+            for reply in pool.map(lambda chunk: self.request("/translate", {"text": chunk, **options}), chunks(texts, BATCH)):
                 outputs += [Output(t["text"], [p for s in t["sentences"] for p in s["tokens"]]) for t in reply["translations"]]
         return outputs
 

@@ -1,0 +1,121 @@
+"""What faster arithmetic costs: python3 -m weights.compute MODEL_FOLDER --data DIR [--flip] [--alignd build/alignd]
+
+Input: an exported model folder, DIR/SPLIT.tsv.gz, and the program. Starts a daemon for each way to compute (--compute float32, bfloat16, int8;
+with the shortlist too, where the folder has one) and prints for greedy and beam search BLEU and chrF, the share of sentences whose tokens
+differ from float32's, and how far the attention is from float32's: the mean and the largest absolute difference over all weights, both
+aligning float32's greedy translation, so that the matrices have the same shape.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterator
+
+import numpy as np
+
+from . import data
+from .evaluate import BATCH, Daemon, Result, chunks, differences, run
+
+PATIENCE_S = 30
+
+
+@dataclass
+class Variant:
+    name: str
+    flags: list[str]
+
+
+def variants(folder: Path) -> list[Variant]:
+    """float32 first: the others are compared with it."""
+    found = [Variant(compute, ["--compute", compute]) for compute in ("float32", "bfloat16", "int8")]
+    if (folder / "shortlist.safetensors").exists():
+        found += [Variant(f"{v.name}, shortlist", [*v.flags, "--shortlist"]) for v in (found[0], found[2])]
+    return found
+
+
+def await_ready(process: subprocess.Popen, log: Path, variant: Variant) -> str:
+    """The address that the daemon listens on, once it is ready."""
+    begin = time.monotonic()
+    while "event=ready" not in (text := log.read_text()):
+        if process.poll() is not None or time.monotonic() - begin > PATIENCE_S:
+            raise RuntimeError(f"{variant.name}: the daemon is not ready:\n{text}")
+        time.sleep(0.05)
+    return re.search(r"event=listening address=(\S+)", text).group(1)
+
+
+@contextmanager
+def daemon(alignd: Path, folder: Path, variant: Variant) -> Iterator[str]:
+    """A daemon that serves the model; gives its URL."""
+    command = [str(alignd), "--model", str(folder), "--listen", "127.0.0.1:0", "--deadline-ms", "600000", *variant.flags]
+    with tempfile.TemporaryDirectory() as work:
+        log = Path(work) / "log"
+        with log.open("w") as stderr:
+            process = subprocess.Popen(command, stderr=stderr)
+        try:
+            yield f"http://{await_ready(process, log, variant)}"
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def attention(url: str, model: str, sources: list[str], targets: list[str]) -> list[np.ndarray]:
+    """One matrix [target tokens, source tokens] a pair."""
+    matrices = []
+    client = Daemon(url, model)
+    for texts, wanted in zip(chunks(sources, BATCH), chunks(targets, BATCH), strict=True):
+        body = {"model": model, "text": texts, "target": wanted, "include": ["attention", "eos"]}
+        reply = client.request("/attention", body)
+        matrices += [np.array(s["attention"]) for result in reply["results"] for s in result["sentences"]]
+    return matrices
+
+
+def distance(ours: list[np.ndarray], theirs: list[np.ndarray]) -> tuple[float, float]:
+    """Mean and largest absolute difference over all weights."""
+    differences = np.concatenate([np.abs(a - b).ravel() for a, b in zip(ours, theirs, strict=True)])
+    return float(differences.mean()), float(differences.max())
+
+
+def row(variant: Variant, results: list[Result], first: list[Result], far: tuple[float, float]) -> str:
+    cells = [variant.name]
+    for ours, theirs in zip(results, first, strict=True):
+        count = len(differences(ours.outputs, theirs.outputs))
+        cells += [f"{ours.bleu:.2f}", f"{ours.chrf:.2f}", f"{count / len(ours.outputs):.1%}"]
+    return "| " + " | ".join([*cells, f"{far[0]:.5f}", f"{far[1]:.3f}"]) + " |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model", type=Path, help="an exported model folder")
+    parser.add_argument("--data", type=Path, required=True, help="folder with SPLIT.tsv.gz")
+    parser.add_argument("--split", default="test")
+    parser.add_argument("--flip", action="store_true", help="translate the second column into the first")
+    parser.add_argument("--beam-size", type=int, default=5)
+    parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
+    arguments = parser.parse_args()
+    pairs = data.read_pairs(arguments.data / f"{arguments.split}.tsv.gz", arguments.flip)
+    sources, references = [s for s, _ in pairs], [t for _, t in pairs]
+    name = json.loads((arguments.model / "config.json").read_text())["name"]
+    print(f"{name}, {arguments.split}: {len(pairs)} sentences; beam size {arguments.beam_size}\n")
+    print("| compute | greedy BLEU | chrF | differ | beam BLEU | chrF | differ | attention, mean | largest |")
+    print("|" + "---|" * 9, flush=True)
+    first: tuple[list[Result], list[np.ndarray]] | None = None
+    for variant in variants(arguments.model):
+        with daemon(arguments.alignd, arguments.model, variant) as url:
+            engine = Daemon(url, name)
+            results = [run(engine, strategy, arguments.beam_size, sources, references) for strategy in ("greedy", "beam")]
+            targets = [output.text for output in (first[0] if first else results)[0].outputs]
+            matrices = attention(url, name, sources, targets)
+        first = first or (results, matrices)
+        print(row(variant, results, first[0], distance(matrices, first[1])), flush=True)
+
+
+if __name__ == "__main__":
+    main()
