@@ -76,7 +76,12 @@ static void check_same(const struct sentence *a, const struct sentence *b) {
     }
 }
 
+/* With every compute type, to the last bit. */
 START_TEST(mixed_equals_alone) {
+    static const char *const computes[] = {"float32", "bfloat16", "int8"};
+    translator_free(translator);
+    translator = translator_open(MODEL, &(struct translator_options){.compute = computes[_i]}, NULL);
+    ck_assert_ptr_nonnull(translator);
     struct batch *batch = batch_create(translator, ROWS, NULL);
     struct sentence *mixed[2 * TEXTS], *done[ROWS];
     size_t admitted = 0, reserved = 0, finished = 0;
@@ -103,6 +108,29 @@ START_TEST(mixed_equals_alone) {
         sentence_done(mixed[2 * i]);
         sentence_done(mixed[2 * i + 1]);
     }
+    batch_free(batch);
+}
+END_TEST
+
+/* While many are live, new ones had better come together; but nobody waits for long. */
+START_TEST(company_is_worth_a_few_steps) {
+    struct batch *batch = batch_create(translator, 2 * ROWS, NULL);
+    struct sentence *first[ROWS], *done[2 * ROWS];
+    ck_assert(batch_wants(batch));
+    for (size_t i = 0; i < ROWS; i++)
+        first[i] = prepare(texts[4], "greedy", 1);
+    batch_admit(batch, first, ROWS);
+    ck_assert_uint_eq(batch_rows(batch), ROWS);
+    for (size_t step = 0; step < 4; step++) {
+        ck_assert(!batch_wants(batch));
+        ck_assert_uint_eq(batch_step(batch, done), 0);
+    }
+    ck_assert(batch_wants(batch));
+    while (batch_sentences(batch) > 0)
+        batch_step(batch, done);
+    ck_assert(batch_wants(batch));
+    for (size_t i = 0; i < ROWS; i++)
+        sentence_done(first[i]);
     batch_free(batch);
 }
 END_TEST
@@ -222,7 +250,8 @@ Suite *batch_suite(void) {
     Suite *suite = suite_create("batch");
     TCase *tests = tcase_create("continuous");
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, mixed_equals_alone);
+    tcase_add_loop_test(tests, mixed_equals_alone, 0, 3);
+    tcase_add_test(tests, company_is_worth_a_few_steps);
     tcase_add_test(tests, a_short_one_overtakes);
     tcase_add_test(tests, cancelled_ones_leave_at_once);
     tcase_add_test(tests, beam_attention_equals_forced);

@@ -172,6 +172,54 @@ START_TEST(a_missing_folder_is_named) {
 }
 END_TEST
 
+static struct translator *open_with(const char *compute) {
+    struct error err = {0};
+    struct translator *found = translator_open("weights/en-fr", &(struct translator_options){.compute = compute}, &err);
+    ck_assert_msg(found != NULL, "%s: %s", compute, err.message);
+    return found;
+}
+
+/* The log-probability of a translation by the shipped model. */
+static double score_with(const char *compute) {
+    static const char source[] = "Where is the train station?", target[] = "Où se trouve la gare ?";
+    struct sentence *list;
+    translator_free(translator);
+    translator = open_with(compute);
+    ck_assert_str_eq(translator_info(translator).compute, compute);
+    ck_assert_uint_eq(prepare(source, false, &list), 1);
+    ck_assert_int_eq(translator_force(list, target, strlen(target), NULL), 0);
+    double log_prob = decode(list)->hypotheses->log_prob;
+    sentence_done(list);
+    return log_prob;
+}
+
+/* Rounded weights give another number, but nearly the same. */
+START_TEST(compute_types_agree) {
+    double exact = score_with("float32"), bfloat = score_with("bfloat16"), quantized = score_with("int8");
+    ck_assert_double_lt(exact, -0.1);
+    ck_assert_double_ne(bfloat, exact);
+    ck_assert_double_ne(quantized, exact);
+    ck_assert_double_eq_tol(bfloat, exact, 0.05);
+    ck_assert_double_eq_tol(quantized, exact, 0.3);
+}
+END_TEST
+
+START_TEST(auto_says_what_it_chose) {
+    struct translator *chosen = open_with("auto");
+    const char *compute = translator_info(chosen).compute;
+    ck_assert(strcmp(compute, "float32") == 0 || strcmp(compute, "bfloat16") == 0 || strcmp(compute, "int8") == 0);
+    translator_free(chosen);
+}
+END_TEST
+
+START_TEST(an_unknown_compute_type_is_refused) {
+    struct error err = {0};
+    ck_assert_ptr_null(translator_open(MODEL, &(struct translator_options){.compute = "int7"}, &err));
+    ck_assert_int_eq(err.code, ERROR_INPUT);
+    ck_assert_ptr_nonnull(strstr(err.message, "int7"));
+}
+END_TEST
+
 Suite *translator_suite(void) {
     Suite *suite = suite_create("translator");
     TCase *tests = tcase_create("facade");
@@ -185,6 +233,9 @@ Suite *translator_suite(void) {
     tcase_add_test(tests, a_target_is_scored);
     tcase_add_test(tests, an_endless_target_is_refused);
     tcase_add_test(tests, a_missing_folder_is_named);
+    tcase_add_test(tests, compute_types_agree);
+    tcase_add_test(tests, auto_says_what_it_chose);
+    tcase_add_test(tests, an_unknown_compute_type_is_refused);
     suite_add_tcase(suite, tests);
     return suite;
 }
