@@ -157,12 +157,18 @@ int decoder_step(const struct decoder *decoder, const struct decoder_rows *rows,
 
 /* ---- the first state ---- */
 
-/* mean [D] of annotations [T, D]. */
-static void mean_of(const float *annotations, size_t length, size_t size, float *mean) {
-    memset(mean, 0, size * sizeof *mean);
+static size_t longest(const size_t *lengths, size_t n) {
+    size_t most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = lengths[i] > most ? lengths[i] : most;
+    return most;
+}
+
+/* mean [D] of annotations [T, D]: a context of equal weights, of which `equal` has room for T. */
+static void mean_of(const struct decoder *d, const float *annotations, size_t length, float *equal, float *mean) {
     for (size_t t = 0; t < length; t++)
-        for (size_t i = 0; i < size; i++)
-            mean[i] += annotations[t * size + i] / (float)length;
+        equal[t] = 1.0f / (float)length;
+    d->kernels->weighted_sum(equal, annotations, length, d->annotation, mean);
 }
 
 /* h of layer l for each sentence: summary [n, D] (distance ld), projected or copied. LSTM's c stays zero. */
@@ -199,12 +205,13 @@ int decoder_start(const struct decoder *decoder, const struct encoded *encoded, 
     /* one summary a sentence: the top layer's final h, or the mean annotation */
     struct arena_mark mark = arena_mark(arena);
     float *summary = arena_alloc(arena, n * d->annotation, sizeof *summary);
-    if (!summary)
+    float *equal = arena_alloc(arena, longest(lengths, n), sizeof *equal);
+    if (!summary || !equal)
         return error_memory(err);
     const float *annotations = encoded->annotations;
     for (size_t i = 0; i < n; i++) {
         if (d->initial_state == INITIAL_MEAN)
-            mean_of(annotations, lengths[i], d->annotation, summary + i * d->annotation);
+            mean_of(d, annotations, lengths[i], equal, summary + i * d->annotation);
         else
             memcpy(summary + i * d->annotation, encoded->top + i * encoded->top_ld, d->annotation * sizeof *summary);
         annotations += lengths[i] * d->annotation;
