@@ -4,7 +4,8 @@
 
 static int load_key(struct attention *a, const char *bias, size_t size, struct weights *weights, struct error *err) {
     a->size = size;
-    return weights_linear(weights, &(struct linear_names){"attention.key.weight", bias}, size, a->annotation, &a->key, err);
+    return weights_linear(weights, &(struct linear_names){.weight = "attention.key.weight", .bias = bias}, size, a->annotation,
+                          &a->key, err);
 }
 
 /* Luong et al. 2015: e = s . h. The keys are the annotations. */
@@ -28,7 +29,8 @@ static int init_additive(struct attention *a, const struct model_config *config,
     if (load_key(a, "attention.key.bias", size, weights, err) != 0)
         return -1;
     a->energy = weights_get(weights, "attention.energy", size, 1, err);
-    return weights_linear(weights, &(struct linear_names){"attention.query.weight", NULL}, size, hidden, &a->query, err);
+    return weights_linear(weights, &(struct linear_names){.weight = "attention.query.weight", .bias = NULL}, size, hidden,
+                          &a->query, err);
 }
 
 static void score_dot(const struct attention *a, const float *q, const struct memory *memory, float *e) {
@@ -53,6 +55,7 @@ static const struct attention_kind kinds[] = {
 int attention_init(struct attention *attention, const struct model_config *config, struct weights *weights,
                    const struct kernels *kernels, struct error *err) {
     *attention = (struct attention){.kernels = kernels, .annotation = config_annotation_size(config)};
+    attention->value = attention->annotation;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].name, config->attention.score) == 0)
             attention->kind = &kinds[i];
@@ -91,7 +94,7 @@ void attention_run(const struct attention *attention, const float *queries, size
         const struct memory *memory = memories[r];
         attention->kind->score(attention, queries + r * ld, memory, weights[r]);
         attention->kernels->softmax(weights[r], memory->length);
-        attention->kernels->weighted_sum(weights[r], memory->annotations, memory->length, attention->annotation,
-                                         contexts + r * attention->annotation);
+        attention->kernels->weighted_sum(weights[r], memory->values, memory->length, attention->value,
+                                         contexts + r * attention->value);
     }
 }

@@ -7,11 +7,11 @@
 #include "model/matrix.h"
 #include "model/weights.h"
 
-/* What a decoder looks at, made once per sentence: annotations h [T, D] and keys [T, A], as the score reads them. Owned by the
- * sentence's arena. */
+/* What a decoder looks at, made once per sentence: keys [T, A], as the score reads them, and values [T, P], of which a context is
+ * the weighted sum (model/decoder.h). Owned by the sentence's arena. */
 struct memory {
     size_t length; /* T */
-    const float *annotations, *keys;
+    const float *keys, *values;
 };
 
 struct attention;
@@ -31,6 +31,7 @@ struct attention {
     const struct kernels *kernels;
     size_t annotation;   /* D */
     size_t size;         /* A: of a key and of a projected query */
+    size_t value;        /* P: of a value and of a context; the annotations' D until the decoder says otherwise */
     struct linear key;   /* out 0: the annotations are the keys */
     struct linear query; /* out 0: the state is the query */
     const float *energy; /* v [A], additive */
@@ -43,7 +44,7 @@ void attention_done(struct attention *attention);
 /* keys [tokens, A] of annotations [tokens, D], sentences end to end. */
 void attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys);
 
-/* Row r: query state at queries + r * ld; weights[r] [T_r] and contexts + r * D are written. scratch [rows, A]. */
+/* Row r: query state at queries + r * ld; weights[r] [T_r] and contexts + r * P are written. scratch [rows, A]. */
 void attention_run(const struct attention *attention, const float *queries, size_t ld, size_t rows,
                    const struct memory *const *memories, float *const *weights, float *contexts, float *scratch);
 

@@ -103,60 +103,67 @@ size_t sentence_max_rows(const struct sentence *sentence) {
 
 /* ---- admission ---- */
 
-/* Copies one sentence's part of what was encoded into its own arena, and starts its search. */
-static int settle(const struct batch *batch, struct sentence *sentence, const float *annotations, const float *keys) {
+/* What encoding a group of sentences gives: keys [tokens, A], values [tokens, P], states [sentences, S]. */
+struct encoding {
+    float *keys, *values, *states;
+};
+
+/* Copies one sentence's memory into its own arena, and starts its search. keys, values: of its first token. */
+static int settle(const struct batch *batch, struct sentence *sentence, const float *keys, const float *values) {
     const struct attention *attention = &batch->translator->decoder.attention;
     size_t length = sentence->length;
     struct memory *memory = arena_alloc(&sentence->arena, 1, sizeof *memory);
-    float *own_annotations = arena_alloc(&sentence->arena, length * attention->annotation, sizeof(float));
     float *own_keys = arena_alloc(&sentence->arena, length * attention->size, sizeof(float));
-    if (!memory || !own_annotations || !own_keys)
+    float *own_values = arena_alloc(&sentence->arena, length * attention->value, sizeof(float));
+    if (!memory || !own_keys || !own_values)
         return error_memory(&sentence->error);
-    memcpy(own_annotations, annotations, length * attention->annotation * sizeof(float));
     memcpy(own_keys, keys, length * attention->size * sizeof(float));
-    *memory = (struct memory){.length = length, .annotations = own_annotations, .keys = own_keys};
+    memcpy(own_values, values, length * attention->value * sizeof(float));
+    *memory = (struct memory){.length = length, .keys = own_keys, .values = own_values};
     sentence->memory = memory;
     return search_init(&sentence->search, &sentence->options, tokenizer_end(batch->translator->target), length, &sentence->arena,
                        &sentence->error);
 }
 
-/* Encodes n sentences of so many tokens in all; states [n, S]. */
-static int encode(struct batch *batch, struct sentence *const *sentences, size_t n, size_t tokens, struct encoded *encoded,
-                  float **keys, float **states, struct error *err) {
+/* Encodes n sentences of so many tokens in all. */
+static int encode(struct batch *batch, struct sentence *const *sentences, size_t n, size_t tokens, struct encoding *out,
+                  struct error *err) {
     const struct translator *t = batch->translator;
+    struct encoded encoded;
     int *ids = arena_alloc(&batch->scratch, tokens, sizeof *ids);
     size_t *lengths = arena_alloc(&batch->scratch, n, sizeof *lengths);
-    *keys = arena_alloc(&batch->scratch, tokens * t->decoder.attention.size, sizeof(float));
-    *states = arena_alloc(&batch->scratch, n * t->decoder.state_size, sizeof(float));
-    if (!ids || !lengths || !*keys || !*states)
+    out->keys = arena_alloc(&batch->scratch, tokens * t->decoder.attention.size, sizeof(float));
+    out->values = arena_alloc(&batch->scratch, tokens * t->decoder.attention.value, sizeof(float));
+    out->states = arena_alloc(&batch->scratch, n * t->decoder.state_size, sizeof(float));
+    if (!ids || !lengths || !out->keys || !out->values || !out->states)
         return error_memory(err);
     for (size_t i = 0, at = 0; i < n; i++) {
         lengths[i] = sentences[i]->length;
         for (size_t j = 0; j < lengths[i]; j++)
             ids[at++] = sentences[i]->tokens[j].id;
     }
-    if (encoder_run(&t->encoder, ids, lengths, n, &batch->scratch, encoded, err) != 0 ||
-        decoder_start(&t->decoder, encoded, lengths, n, &batch->scratch, *states, err) != 0)
+    if (encoder_run(&t->encoder, ids, lengths, n, &batch->scratch, &encoded, err) != 0 ||
+        decoder_start(&t->decoder, &encoded, lengths, n, &batch->scratch, out->states, err) != 0)
         return -1;
-    attention_keys(&t->decoder.attention, encoded->annotations, tokens, *keys);
+    attention_keys(&t->decoder.attention, encoded.annotations, tokens, out->keys);
+    decoder_values(&t->decoder, encoded.annotations, tokens, out->values);
     return 0;
 }
 
 static void admit_group(struct batch *batch, struct sentence *const *sentences, size_t n, size_t tokens) {
     const struct decoder *decoder = &batch->translator->decoder;
-    struct encoded encoded;
+    struct encoding encoding;
     struct error err = {0};
-    float *keys, *states;
-    int failed = encode(batch, sentences, n, tokens, &encoded, &keys, &states, &err);
+    int failed = encode(batch, sentences, n, tokens, &encoding, &err);
     for (size_t i = 0, at = 0; i < n; at += sentences[i]->length, i++) {
         struct sentence *sentence = sentences[i];
         if (failed)
             sentence->error = err;
-        else if (settle(batch, sentence, encoded.annotations + at * decoder->annotation, keys + at * decoder->attention.size) ==
-                 0) {
+        else if (settle(batch, sentence, encoding.keys + at * decoder->attention.size,
+                        encoding.values + at * decoder->attention.value) == 0) {
             sentence->first_row = batch->rows;
-            memcpy(batch->states + batch->rows++ * decoder->state_size, states + i * decoder->state_size,
-                   decoder->state_size * sizeof *states);
+            memcpy(batch->states + batch->rows++ * decoder->state_size, encoding.states + i * decoder->state_size,
+                   decoder->state_size * sizeof *encoding.states);
             batch->live[batch->live_count++] = sentence;
             batch->reserved += sentence_max_rows(sentence);
             continue;

@@ -28,7 +28,7 @@ static int load_half(struct linear *linear, const char *prefix, const char *half
     char weight[128], bias[128];
     snprintf(weight, sizeof weight, "%sweight_%s", prefix, half);
     snprintf(bias, sizeof bias, "%sbias_%s", prefix, half);
-    return weights_linear(weights, &(struct linear_names){weight, bias}, out, in, linear, err);
+    return weights_linear(weights, &(struct linear_names){.weight = weight, .bias = bias}, out, in, linear, err);
 }
 
 int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefix, size_t in, size_t hidden,
@@ -46,11 +46,10 @@ void cell_done(struct cell *cell) {
     linear_done(&cell->state);
 }
 
-void cell_step(const struct cell *cell, const float *gates_x, const size_t *x_rows, size_t rows, float *states, size_t ld,
-               float *scratch) {
-    size_t gates = cell->input.out;
+void cell_step(const struct cell *cell, const struct cell_inputs *inputs, size_t rows, float *states, size_t ld, float *scratch) {
+    size_t gates = cell->state.out;
     linear_apply(&cell->state, states, ld, rows, scratch, gates);
     for (size_t r = 0; r < rows; r++)
-        cell->kind->step(cell->kernels, gates_x + (x_rows ? x_rows[r] : r) * gates, scratch + r * gates, states + r * ld,
-                         cell->hidden);
+        cell->kind->step(cell->kernels, inputs->products + (inputs->rows ? inputs->rows[r] : r) * inputs->ld, scratch + r * gates,
+                         states + r * ld, cell->hidden);
 }

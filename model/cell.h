@@ -29,9 +29,14 @@ int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefi
               struct weights *weights, const struct kernels *kernels, struct error *err);
 void cell_done(struct cell *cell);
 
-/* rows steps at once. gates_x: for each row r the product of cell->input with its input, at gates_x + x_rows[r] * G (x_rows NULL:
- * row r), G = gates * H. states: row r's state at states + r * ld, h first. scratch [rows, G]. */
-void cell_step(const struct cell *cell, const float *gates_x, const size_t *x_rows, size_t rows, float *states, size_t ld,
-               float *scratch);
+/* The products W x + b of a cell's rows with their inputs [gates * H]: row r's at products + rows[r] * ld (rows NULL: + r * ld). */
+struct cell_inputs {
+    const float *products;
+    size_t ld;
+    const size_t *rows;
+};
+
+/* rows steps at once. states: row r's state at states + r * ld, h first. scratch [rows, gates * H]. */
+void cell_step(const struct cell *cell, const struct cell_inputs *inputs, size_t rows, float *states, size_t ld, float *scratch);
 
 #endif

@@ -9,10 +9,10 @@ struct step {
     const struct decoder *decoder;
     const struct decoder_rows *rows;
     float *input;             /* [R, E + feed]: y, and h~ of the step before with input feeding */
-    float *contexts;          /* [R, D] */
+    float *contexts;          /* [R, P]: sums of values */
     float *gates_x, *gates_u; /* [R, G] */
     float *query;             /* [R, A] */
-    float *parts;             /* [R, what the readout reads] */
+    float *parts;             /* [R, what the readout reads side by side] */
 };
 
 struct decoder_kind {
@@ -27,10 +27,16 @@ static float *layer_states(const struct step *step, size_t layer) {
     return step->rows->states + layer * step->decoder->layer_size;
 }
 
-/* One cell over all rows; x [R, in] at distance ld. */
+/* One cell over all rows; products [R, gates * H] with its input, at distance ld. */
+static void step_cell(const struct step *step, const struct cell *cell, const float *products, size_t ld, size_t layer) {
+    cell_step(cell, &(struct cell_inputs){products, ld, NULL}, step->rows->rows, layer_states(step, layer),
+              step->decoder->state_size, step->gates_u);
+}
+
+/* The same from the input itself, x [R, in] at distance ld. */
 static void run_cell(const struct step *step, const struct cell *cell, const float *x, size_t ld, size_t layer) {
     linear_apply(&cell->input, x, ld, step->rows->rows, step->gates_x, cell->input.out);
-    cell_step(cell, step->gates_x, NULL, step->rows->rows, layer_states(step, layer), step->decoder->state_size, step->gates_u);
+    step_cell(step, cell, step->gates_x, cell->input.out, layer);
 }
 
 /* Layers first.. stacked, each reading the h of the one below (layer 0: the input). */
@@ -57,7 +63,7 @@ static void run_luong(const struct step *step) {
 static void run_conditional(const struct step *step) {
     run_cell(step, &step->decoder->cells[0], step->input, step->decoder->embedding_size, 0);
     attend(step, 0);
-    run_cell(step, &step->decoder->conditional, step->contexts, step->decoder->annotation, 0);
+    step_cell(step, &step->decoder->conditional, step->contexts, step->decoder->attention.value, 0);
     run_layers(step, 1);
 }
 
@@ -68,10 +74,12 @@ static const struct decoder_kind kinds[] = {
 
 /* ---- the readouts ---- */
 
-static const struct readout_kind {
-    const char *name, *reads;
-    bool layer; /* tanh(W x + b) of what it reads; otherwise x itself */
-} readouts[] = {
+struct readout_kind {
+    const char *name, *reads; /* in order: y embedding, s state, c context */
+    bool layer;               /* tanh(W x + b) of what it reads; otherwise x itself */
+};
+
+static const struct readout_kind readouts[] = {
     {"attentional", "cs", true}, /* h~ = tanh(W [c; s] + b), Luong et al. 2015 */
     {"tanh", "ysc", true},       /* tanh(W [y; s; c] + b), Nematus and Marian */
     {"concat", "cs", false},     /* [c; s] */
@@ -81,11 +89,21 @@ static size_t part_size(const struct decoder *d, char part) {
     return part == 'y' ? d->embedding_size : part == 's' ? d->hidden : d->annotation;
 }
 
+/* A readout with a layer reads the context through the values. */
+static bool side_by_side(const struct decoder *d, char part) {
+    return part != 'c' || !d->reads->layer;
+}
+
 static size_t parts_size(const struct decoder *d) {
     size_t size = 0;
-    for (const char *part = d->reads; *part; part++)
-        size += part_size(d, *part);
+    for (const char *part = d->reads->reads; *part; part++)
+        size += side_by_side(d, *part) ? part_size(d, *part) : 0;
     return size;
+}
+
+/* Where in the values the readout finds what it reads of the context. */
+static size_t context_offset(const struct decoder *d) {
+    return d->kind->conditional ? d->conditional.input.out : 0;
 }
 
 /* Row r's vector of one part. */
@@ -93,27 +111,49 @@ static const float *part_of(const struct step *step, char part, size_t r) {
     const struct decoder *d = step->decoder;
     if (part == 'y')
         return step->input + r * (d->embedding_size + d->feed);
-    return part == 's' ? layer_states(step, d->layers - 1) + r * d->state_size : step->contexts + r * d->annotation;
+    return part == 's' ? layer_states(step, d->layers - 1) + r * d->state_size
+                       : step->contexts + r * d->attention.value + context_offset(d);
+}
+
+/* The parts of all rows, row r's at x + r * size. */
+static void put_side_by_side(const struct step *step, float *x, size_t size) {
+    const struct decoder *d = step->decoder;
+    for (size_t r = 0; r < step->rows->rows; r++) {
+        float *to = x + r * size;
+        for (const char *part = d->reads->reads; *part; part++) {
+            if (!side_by_side(d, *part))
+                continue;
+            memcpy(to, part_of(step, *part, r), part_size(d, *part) * sizeof *to);
+            to += part_size(d, *part);
+        }
+    }
 }
 
 static void read_out(const struct step *step) {
     const struct decoder *d = step->decoder;
     const struct decoder_rows *rows = step->rows;
     size_t size = parts_size(d);
-    float *x = d->readout.out ? step->parts : rows->readouts;
-    for (size_t r = 0; r < rows->rows; r++) {
-        float *to = x + r * size;
-        for (const char *part = d->reads; *part; part++) {
-            memcpy(to, part_of(step, *part, r), part_size(d, *part) * sizeof *to);
-            to += part_size(d, *part);
-        }
-    }
-    if (d->readout.out) {
-        linear_apply(&d->readout, x, size, rows->rows, rows->readouts, d->readout_size);
+    put_side_by_side(step, d->reads->layer ? step->parts : rows->readouts, size);
+    if (d->reads->layer) {
+        linear_apply(&d->readout, step->parts, size, rows->rows, rows->readouts, d->readout_size);
+        for (size_t r = 0; r < rows->rows; r++)
+            d->kernels->add(part_of(step, 'c', r), d->readout_size, rows->readouts + r * d->readout_size);
         d->kernels->tanh(rows->readouts, rows->rows * d->readout_size);
     }
     for (size_t r = 0; d->feed && r < rows->rows; r++)
-        memcpy(rows->states + (r + 1) * d->state_size - d->feed, rows->readouts + r * d->readout_size, d->feed * sizeof *x);
+        memcpy(rows->states + (r + 1) * d->state_size - d->feed, rows->readouts + r * d->readout_size,
+               d->feed * sizeof *rows->states);
+}
+
+void decoder_values(const struct decoder *decoder, const float *annotations, size_t tokens, float *values) {
+    const struct decoder *d = decoder;
+    size_t ld = d->attention.value, offset = context_offset(d);
+    if (d->kind->conditional)
+        linear_apply(&d->conditional.input, annotations, d->annotation, tokens, values, ld);
+    if (d->reads->layer)
+        linear_apply(&d->readout_context, annotations, d->annotation, tokens, values + offset, ld);
+    for (size_t t = 0; !d->reads->layer && t < tokens; t++)
+        memcpy(values + t * ld + offset, annotations + t * d->annotation, d->annotation * sizeof *values);
 }
 
 /* ---- one step ---- */
@@ -140,7 +180,7 @@ int decoder_step(const struct decoder *decoder, const struct decoder_rows *rows,
     struct step step = {.decoder = decoder,
                         .rows = rows,
                         .input = arena_alloc(arena, r * (decoder->embedding_size + decoder->feed), sizeof(float)),
-                        .contexts = arena_alloc(arena, r * decoder->annotation, sizeof(float)),
+                        .contexts = arena_alloc(arena, r * decoder->attention.value, sizeof(float)),
                         .gates_x = arena_alloc(arena, r * gates, sizeof(float)),
                         .gates_u = arena_alloc(arena, r * gates, sizeof(float)),
                         .query = arena_alloc(arena, r * decoder->attention.size, sizeof(float)),
@@ -224,17 +264,15 @@ int decoder_start(const struct decoder *decoder, const struct encoded *encoded, 
 
 /* ---- loading ---- */
 
-static int find_rows(struct decoder *d, const struct decoder_config *c, bool *layer, struct error *err) {
+static int find_rows(struct decoder *d, const struct decoder_config *c, struct error *err) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].name, c->style) == 0)
             d->kind = &kinds[i];
     if (!d->kind)
         return error_set(err, ERROR_FORMAT, "decoder.style: %s is not known", c->style);
     for (size_t i = 0; i < sizeof readouts / sizeof *readouts; i++)
-        if (strcmp(readouts[i].name, c->readout) == 0) {
-            d->reads = readouts[i].reads;
-            *layer = readouts[i].layer;
-        }
+        if (strcmp(readouts[i].name, c->readout) == 0)
+            d->reads = &readouts[i];
     return d->reads ? 0 : error_set(err, ERROR_FORMAT, "decoder.readout: %s is not known", c->readout);
 }
 
@@ -249,11 +287,24 @@ static int load_layer(struct decoder *d, const struct cell_kind *cell, size_t l,
     char bias[64];
     snprintf(name, sizeof name, "decoder.initial.%zu.weight", l);
     snprintf(bias, sizeof bias, "decoder.initial.%zu.bias", l);
-    return weights_linear(weights, &(struct linear_names){name, bias}, d->hidden, d->annotation, &d->initial[l], err);
+    return weights_linear(weights, &(struct linear_names){.weight = name, .bias = bias}, d->hidden, d->annotation, &d->initial[l],
+                          err);
 }
 
-static int load(struct decoder *d, const struct model_config *config, const struct cell_kind *cell, bool layer,
-                struct weights *weights, struct error *err) {
+/* The readout's matrix in two: the context comes first or last in what it reads. */
+static int load_readout(struct decoder *d, struct weights *weights, struct error *err) {
+    size_t rest = parts_size(d), columns = rest + d->annotation, context_first = d->reads->reads[0] == 'c';
+    struct linear_names names = {.weight = "readout.weight", .first = context_first ? d->annotation : 0, .columns = columns};
+    struct linear_names context = {
+        .weight = "readout.weight", .bias = "readout.bias", .first = context_first ? 0 : rest, .columns = columns};
+    return weights_linear(weights, &names, d->readout_size, rest, &d->readout, err) == 0 &&
+                   weights_linear(weights, &context, d->readout_size, d->annotation, &d->readout_context, err) == 0
+               ? 0
+               : -1;
+}
+
+static int load(struct decoder *d, const struct model_config *config, const struct cell_kind *cell, struct weights *weights,
+                struct error *err) {
     d->embedding = weights_get(weights, "decoder.embedding", d->vocabulary, d->embedding_size, err);
     for (size_t l = 0; l < d->layers; l++)
         if (load_layer(d, cell, l, weights, err) != 0)
@@ -261,10 +312,11 @@ static int load(struct decoder *d, const struct model_config *config, const stru
     if (d->kind->conditional &&
         cell_init(&d->conditional, cell, "decoder.conditional.", d->annotation, d->hidden, weights, d->kernels, err) != 0)
         return -1;
-    if (layer && weights_linear(weights, &(struct linear_names){"readout.weight", "readout.bias"}, d->readout_size, parts_size(d),
-                                &d->readout, err) != 0)
+    if ((d->reads->layer && load_readout(d, weights, err) != 0) ||
+        attention_init(&d->attention, config, weights, d->kernels, err) != 0)
         return -1;
-    return attention_init(&d->attention, config, weights, d->kernels, err);
+    d->attention.value = context_offset(d) + (d->reads->layer ? d->readout_size : d->annotation);
+    return 0;
 }
 
 int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary, int first, struct weights *weights,
@@ -286,8 +338,7 @@ int decoder_init(struct decoder *decoder, const struct model_config *config, siz
                                 .projected = c->initial_projection};
     decoder->feed = c->input_feeding ? decoder->readout_size : 0;
     decoder->state_size = decoder->layers * decoder->layer_size + decoder->feed;
-    bool layer = false;
-    if (find_rows(decoder, c, &layer, err) == 0 && load(decoder, config, cell, layer, weights, err) == 0)
+    if (find_rows(decoder, c, err) == 0 && load(decoder, config, cell, weights, err) == 0)
         return 0;
     decoder_done(decoder);
     return -1;
@@ -300,5 +351,6 @@ void decoder_done(struct decoder *decoder) {
     }
     cell_done(&decoder->conditional);
     linear_done(&decoder->readout);
+    linear_done(&decoder->readout_context);
     attention_done(&decoder->attention);
 }

@@ -1,5 +1,10 @@
 /* One decoder step for R rows. A row's recurrent state has a fixed size whatever its sentence, so rows of different sentences
- * share every matrix product. Styles (where the attention stands in the step) and readouts are tables. */
+ * share every matrix product. Styles (where the attention stands in the step) and readouts are tables.
+ *
+ * A context c = sum_j a_j h_j is read through matrices only: by the second cell of a conditional decoder, by the readout. W c + b =
+ * sum_j a_j (W h_j + b), since the weights sum to 1: so these products are made once per sentence, for all its tokens at once, and
+ * not for each row in each step. The values of the attention's memory hold them side by side; where something reads c itself, the
+ * annotations. */
 #ifndef ALIGND_DECODER_H
 #define ALIGND_DECODER_H
 
@@ -12,6 +17,7 @@
 enum { DECODER_FIRST = -1 }; /* the token before the first */
 
 struct decoder_kind;
+struct readout_kind;
 
 struct decoder {
     const struct decoder_kind *kind;
@@ -29,8 +35,8 @@ struct decoder {
     struct cell conditional; /* style conditional: the second cell of layer 0, which reads the context */
     struct linear initial[CONFIG_MAX_LAYERS];
     struct attention attention;
-    const char *reads;     /* what the readout reads, in order: y embedding, s state, c context */
-    struct linear readout; /* out 0: the parts themselves */
+    const struct readout_kind *reads;
+    struct linear readout, readout_context; /* of what the readout reads besides the context, and of that; out 0: no layer */
 };
 
 /* R rows side by side. */
@@ -51,6 +57,9 @@ void decoder_done(struct decoder *decoder);
 /* The first states [n, S] of n sentences just encoded: lengths [n]. Scratch in the arena. -1 with ERROR_MEMORY. */
 int decoder_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
                   struct arena *arena, float *states, struct error *err);
+
+/* values [tokens, P], P = decoder->attention.value, of annotations [tokens, D], sentences end to end. */
+void decoder_values(const struct decoder *decoder, const float *annotations, size_t tokens, float *values);
 
 /* One step. Scratch in the arena, released before returning. -1 with ERROR_MEMORY, rows then undefined. */
 int decoder_step(const struct decoder *decoder, const struct decoder_rows *rows, struct arena *arena, struct error *err);

@@ -85,7 +85,7 @@ static void run_direction(const struct encoder *e, const struct cell *cell, size
             size_t sentence = ragged->order[i];
             ragged->x_rows[i] = ragged->offsets[sentence] + (d == 0 ? t : ragged->lengths[sentence] - 1 - t);
         }
-        cell_step(cell, gates_x, ragged->x_rows, active, states, ld, scratch);
+        cell_step(cell, &(struct cell_inputs){gates_x, cell->input.out, ragged->x_rows}, active, states, ld, scratch);
         for (size_t i = 0; i < active; i++)
             memcpy(out + ragged->x_rows[i] * e->annotation + d * e->hidden, states + i * ld, e->hidden * sizeof *out);
     }

@@ -64,6 +64,14 @@ static void exp_twice(float *x, size_t n) {
 /* ---- softmax, and what a search needs of it ---- */
 
 /* Not counting NaN; at least -FLT_MAX. */
+static void add(const float *x, size_t n, float *y) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        store(y + i, load(y + i) + load(x + i));
+    for (; i < n; i++)
+        y[i] += x[i];
+}
+
 INLINE float max_of(const float *x, size_t n) {
     vec even = splat(-FLT_MAX), odd = even;
     size_t i = 0;
@@ -307,6 +315,7 @@ const struct kernels JOIN(kernels, KERNELS) = {
     .name = TEXT(KERNELS),
     .packings = &JOIN(packings, KERNELS),
     .tanh = tanh_floats,
+    .add = add,
     .softmax = softmax,
     .exp_twice = exp_twice,
     .summarize = summarize,

@@ -21,6 +21,8 @@ struct kernels {
     const struct packings *packings; /* products with weights */
 
     void (*tanh)(float *x, size_t n);
+    /* y += x. */
+    void (*add)(const float *x, size_t n, float *y);
     /* x [n] -> softmax(x) in place. */
     void (*softmax)(float *x, size_t n);
     /* Softmax statistics and the best k tokens, at most n, best first, of equals the lower one first; no token at -infinity or NaN

@@ -5,7 +5,8 @@ int output_init(struct output *output, const struct model_config *config, size_t
     size_t size = config_readout_size(config);
     const char *weight = config->output.tied ? "decoder.embedding" : "output.weight";
     *output = (struct output){.kernels = kernels};
-    return weights_linear(weights, &(struct linear_names){weight, "output.bias"}, vocabulary, size, &output->linear, err);
+    return weights_linear(weights, &(struct linear_names){.weight = weight, .bias = "output.bias"}, vocabulary, size,
+                          &output->linear, err);
 }
 
 void output_done(struct output *output) {

@@ -249,15 +249,26 @@ const float *weights_get(struct weights *weights, const char *name, size_t rows,
     return parameter->values;
 }
 
+/* Columns first .. first + in - 1 of weight [out, columns], in the arena. */
+static const float *take_columns(struct weights *weights, const float *weight, const struct linear_names *names, size_t out,
+                                 size_t in) {
+    float *taken = arena_alloc(&weights->arena, out * in, sizeof *taken);
+    for (size_t row = 0; taken != NULL && row < out; row++)
+        memcpy(taken + row * in, weight + row * names->columns + names->first, in * sizeof *taken);
+    return taken;
+}
+
 int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
                    struct error *err) {
     const float *bias = names->bias != NULL ? weights_get(weights, names->bias, out, 1, err) : NULL;
     struct parameter *parameter = find_parameter(weights, names->weight);
     bool expanded_before = parameter != NULL && parameter->values != NULL;
     struct arena_mark mark = arena_mark(&weights->arena);
-    const float *weight = weights_get(weights, names->weight, out, in, err);
+    const float *weight = weights_get(weights, names->weight, out, names->columns > 0 ? names->columns : in, err);
     if (weight == NULL || (names->bias != NULL && bias == NULL))
         return -1;
+    if (names->columns > 0 && (weight = take_columns(weights, weight, names, out, in)) == NULL)
+        return error_memory(err);
     struct linear_source source = {
         .weight = weight, .bias = bias, .out = out, .in = in, .stored = storages[parameter->tensor->dtype].stored};
     if (linear_init(linear, &source, &weights->backend, err) != 0)

@@ -24,8 +24,9 @@ const float *weights_get(struct weights *weights, const char *name, size_t rows,
 
 /* What a linear layer is made of. */
 struct linear_names {
-    const char *weight; /* [out, in] */
-    const char *bias;   /* [out]; NULL: none */
+    const char *weight;    /* [out, in], or [out, columns] of which in are taken, from column `first` on */
+    const char *bias;      /* [out]; NULL: none */
+    size_t first, columns; /* columns 0: all */
 };
 
 /* Makes the linear of these parameters, to be ended with linear_done before the weights. A matrix that was expanded only to be

@@ -34,7 +34,7 @@ static void attend(const struct kernels *kernels, size_t size, const float *quer
                    size_t count, float *weights, float *context) {
     struct attention attention;
     struct model_config config = configure("dot", size, size, 0);
-    struct memory memory = {.length = count, .annotations = values, .keys = keys};
+    struct memory memory = {.length = count, .values = values, .keys = keys};
     const struct memory *memories[] = {&memory};
     ck_assert_int_eq(attention_init(&attention, &config, NULL, kernels, NULL), 0);
     attention_run(&attention, query, size, 1, memories, &weights, context, NULL);
@@ -183,7 +183,7 @@ static void run_remember(struct run *run) {
     ck_assert(guards_intact(run->keys, TOKENS * size));
     for (size_t i = 0; i < SENTENCES; first += lengths[i++])
         run->memories[i] =
-            (struct memory){.length = lengths[i], .annotations = run->annotations + first * D, .keys = run->keys + first * size};
+            (struct memory){.length = lengths[i], .values = run->annotations + first * D, .keys = run->keys + first * size};
     for (size_t r = 0; r < ROWS; r++) {
         run->looked_at[r] = &run->memories[(r * 3 + 1) % SENTENCES];
         run->weights[r] = guarded(run->looked_at[r]->length);
@@ -207,13 +207,13 @@ static void check_row(const struct run *run, size_t r) {
     const struct memory *memory = run->looked_at[r];
     double weights[TOKENS], context[D] = {0}, z = 0;
     for (size_t t = 0; t < memory->length; t++) {
-        weights[t] = exp(run->score->energy(run->parameters, run->states + r * LD, memory->annotations + t * D));
+        weights[t] = exp(run->score->energy(run->parameters, run->states + r * LD, memory->values + t * D));
         z += weights[t];
     }
     for (size_t t = 0; t < memory->length; t++) {
         weights[t] /= z;
         for (size_t i = 0; i < D; i++)
-            context[i] += weights[t] * (double)memory->annotations[t * D + i];
+            context[i] += weights[t] * (double)memory->values[t * D + i];
     }
     double error = worse(distance(run->weights[r], weights, memory->length), distance(run->contexts + r * D, context, D));
     ck_assert_msg(error < 3e-6, "%s, row %zu: error %g", run->score->name, r, error);

@@ -103,7 +103,7 @@ static void run(const char *name, formula *expected, const size_t *x_rows, const
     float *inputs = noise(ROWS * IN, 1, 5), *before = noise(ROWS * LD, 1, 6), *after = guarded_copy(before, ROWS * LD);
     float *gates = guarded(ROWS * p.gates), *scratch = guarded(ROWS * p.gates);
     linear_apply(&cell.input, inputs, IN, ROWS, gates, p.gates);
-    cell_step(&cell, gates, x_rows, ROWS, after, LD, scratch);
+    cell_step(&cell, &(struct cell_inputs){gates, cell.input.out, x_rows}, ROWS, after, LD, scratch);
     check_step(&p, &cell, expected, inputs, x_rows, before, after, LD);
     ck_assert(guards_intact(after, ROWS * LD) && guards_intact(gates, ROWS * p.gates) && guards_intact(scratch, ROWS * p.gates));
 

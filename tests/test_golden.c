@@ -126,7 +126,9 @@ static void check_joints(const struct translator *t, const json_t *sentence) {
     float *state = arena_alloc(&arena, t->decoder.state_size, sizeof *state);
     ck_assert_int_eq(decoder_start(&t->decoder, &encoded, &length, 1, &arena, state, NULL), 0);
     check_state(&t->decoder, state, json_object_get(sentence, "start"), "start");
-    struct memory memory = {.length = length, .annotations = encoded.annotations, .keys = keys};
+    float *values = arena_alloc(&arena, length * t->decoder.attention.value, sizeof *values);
+    decoder_values(&t->decoder, encoded.annotations, length, values);
+    struct memory memory = {.length = length, .keys = keys, .values = values};
     check_steps(&t->decoder, &t->output, &memory, state, json_object_get(sentence, "steps"), &arena);
     arena_done(&arena);
 }

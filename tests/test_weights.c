@@ -132,7 +132,7 @@ START_TEST(a_linear_is_made_of_stored_matrices) {
     struct weights *weights = open_container("{" ENTRY("w", "F16", "[2,3]", "[0,12]") "}", values, sizeof values);
     struct linear linear;
     float y[2];
-    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){"w", NULL}, 2, 3, &linear, &err), 0);
+    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "w", .bias = NULL}, 2, 3, &linear, &err), 0);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
     linear_apply(&linear, x, 3, 1, y, 2);
     ck_assert_mem_eq(y, expected, sizeof y);
@@ -141,7 +141,7 @@ START_TEST(a_linear_is_made_of_stored_matrices) {
     ck_assert_mem_eq(y, expected, sizeof y);
     linear_done(&linear);
     /* a missing bias is an error also where nobody asks which */
-    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){"w", "b"}, 2, 3, &linear, NULL), -1);
+    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "w", .bias = "b"}, 2, 3, &linear, NULL), -1);
     weights_free(weights);
 }
 END_TEST
