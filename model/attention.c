@@ -4,7 +4,8 @@
 
 static int load_key(struct attention *a, const char *bias, size_t size, struct weights *weights, struct error *err) {
     a->size = size;
-    return weights_linear(weights, &(struct linear_names){"attention.key.weight", bias}, size, a->annotation, &a->key, err);
+    return weights_linear(weights, &(struct linear_names){.weight = "attention.key.weight", .bias = bias}, size, a->annotation,
+                          &a->key, err);
 }
 
 /* Luong et al. 2015: e = s . h. The keys are the annotations. */
@@ -28,7 +29,8 @@ static int init_additive(struct attention *a, const struct model_config *config,
     if (load_key(a, "attention.key.bias", size, weights, err) != 0)
         return -1;
     a->energy = weights_get(weights, "attention.energy", size, 1, err);
-    return weights_linear(weights, &(struct linear_names){"attention.query.weight", NULL}, size, hidden, &a->query, err);
+    return weights_linear(weights, &(struct linear_names){.weight = "attention.query.weight", .bias = NULL}, size, hidden,
+                          &a->query, err);
 }
 
 static void score_dot(const struct attention *a, const float *q, const struct memory *memory, float *e) {

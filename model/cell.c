@@ -28,7 +28,7 @@ static int load_half(struct linear *linear, const char *prefix, const char *half
     char weight[128], bias[128];
     snprintf(weight, sizeof weight, "%sweight_%s", prefix, half);
     snprintf(bias, sizeof bias, "%sbias_%s", prefix, half);
-    return weights_linear(weights, &(struct linear_names){weight, bias}, out, in, linear, err);
+    return weights_linear(weights, &(struct linear_names){.weight = weight, .bias = bias}, out, in, linear, err);
 }
 
 int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefix, size_t in, size_t hidden,

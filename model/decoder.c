@@ -242,7 +242,8 @@ static int load_layer(struct decoder *d, const struct cell_kind *cell, size_t l,
     char bias[64];
     snprintf(name, sizeof name, "decoder.initial.%zu.weight", l);
     snprintf(bias, sizeof bias, "decoder.initial.%zu.bias", l);
-    return weights_linear(weights, &(struct linear_names){name, bias}, d->hidden, d->annotation, &d->initial[l], err);
+    return weights_linear(weights, &(struct linear_names){.weight = name, .bias = bias}, d->hidden, d->annotation, &d->initial[l],
+                          err);
 }
 
 static int load(struct decoder *d, const struct model_config *config, const struct cell_kind *cell, bool layer,
@@ -254,8 +255,8 @@ static int load(struct decoder *d, const struct model_config *config, const stru
     if (d->kind->conditional &&
         cell_init(&d->conditional, cell, "decoder.conditional.", d->annotation, d->hidden, weights, d->kernels, err) != 0)
         return -1;
-    if (layer && weights_linear(weights, &(struct linear_names){"readout.weight", "readout.bias"}, d->readout_size, parts_size(d),
-                                &d->readout, err) != 0)
+    if (layer && weights_linear(weights, &(struct linear_names){.weight = "readout.weight", .bias = "readout.bias"},
+                                d->readout_size, parts_size(d), &d->readout, err) != 0)
         return -1;
     return attention_init(&d->attention, config, weights, d->kernels, err);
 }

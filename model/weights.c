@@ -258,8 +258,12 @@ int weights_linear(struct weights *weights, const struct linear_names *names, si
     const float *weight = weights_get(weights, names->weight, out, in, err);
     if (weight == NULL || (names->bias != NULL && bias == NULL))
         return -1;
-    struct linear_source source = {
-        .weight = weight, .bias = bias, .out = out, .in = in, .stored = storages[parameter->tensor->dtype].stored};
+    struct linear_source source = {.weight = weight,
+                                   .bias = bias,
+                                   .out = out,
+                                   .in = in,
+                                   .stored = storages[parameter->tensor->dtype].stored,
+                                   .lookups = names->lookups};
     if (linear_init(linear, &source, &weights->backend, err) != 0)
         return -1;
     if (linear->packed != NULL && !expanded_before) {

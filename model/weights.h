@@ -6,6 +6,7 @@
 
 #include "model/error.h"
 #include "model/matrix.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 struct weights;
@@ -26,6 +27,7 @@ const float *weights_get(struct weights *weights, const char *name, size_t rows,
 struct linear_names {
     const char *weight; /* [out, in] */
     const char *bias;   /* [out]; NULL: none */
+    bool lookups;       /* as in struct linear_source */
 };
 
 /* Makes the linear of these parameters, to be ended with linear_done before the weights. A matrix that was expanded only to be
