@@ -7,6 +7,7 @@
 #include "model/encoder.h"
 #include "model/output.h"
 #include "model/segmenter.h"
+#include "model/shortlist.h"
 #include "model/tokenizer.h"
 #include "model/weights.h"
 
@@ -15,6 +16,7 @@ struct translator {
     struct weights *weights;
     struct tokenizer *source, *target;
     struct segmenter *segmenter;
+    struct shortlist *shortlist; /* NULL: none in use */
     struct backend backend;
     struct encoder encoder;
     struct decoder decoder;

@@ -78,6 +78,7 @@ static size_t want_none(const struct search *search) {
 static size_t choose_forced(const struct search *search, const struct distribution *rows, struct candidate *chosen) {
     size_t i = search->step;
     int token = i < search->options.target_length ? search->options.target[i] : search->end;
+    assert(!rows[0].ids);
     chosen[0] = candidate_of(search, rows, 0, (struct ranked){.token = token, .logit = rows[0].logits[token]});
     return 1;
 }

@@ -37,7 +37,7 @@ static int load_network(struct translator *t, struct error *err) {
     const struct kernels *kernels = t->backend.kernels;
     if (encoder_init(&t->encoder, &t->config, source, t->weights, kernels, err) != 0 ||
         decoder_init(&t->decoder, &t->config, target, tokenizer_begin(t->target), t->weights, kernels, err) != 0 ||
-        output_init(&t->output, &t->config, target, t->weights, kernels, err) != 0)
+        output_init(&t->output, &t->config, &(struct output_options){target, t->shortlist != NULL}, t->weights, kernels, err) != 0)
         return -1;
     if (weights_all_used(t->weights, err) != 0)
         return -1;
@@ -67,7 +67,20 @@ static int choose_compute(struct translator *t, const char *name, struct error *
     return compute_fastest(t->backend.kernels, &shape, &t->backend.compute, err);
 }
 
-static int load(struct translator *t, const char *folder, const char *compute, struct error *err) {
+/* Messages about tensors do not say whose: the parameters' or these. */
+static int open_shortlist(struct translator *t, const char *folder, struct error *err) {
+    char path[4096];
+    struct error inner = {0};
+    if (path_in(folder, "shortlist.safetensors", path, sizeof path, err) != 0)
+        return -1;
+    t->shortlist = shortlist_open(path, tokenizer_size(t->source), tokenizer_size(t->target), tokenizer_end(t->target), &inner);
+    if (t->shortlist)
+        return 0;
+    const char *help = inner.code == ERROR_FILE ? "; weights/shortlist.py makes one" : "";
+    return error_set(err, inner.code, "shortlist: %s%s", inner.message, help);
+}
+
+static int load(struct translator *t, const char *folder, const struct translator_options *options, struct error *err) {
     char path[4096];
     if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &t->config, err) != 0 ||
         path_in(folder, "model.safetensors", path, sizeof path, err) != 0)
@@ -76,7 +89,9 @@ static int load(struct translator *t, const char *folder, const char *compute, s
     t->target = t->source ? open_tokenizer(folder, t->config.tokenizer.type, t->config.tokenizer.target, err) : NULL;
     t->segmenter = t->target ? segmenter_open(t->config.source, err) : NULL;
     t->weights = t->segmenter ? weights_open(path, err) : NULL;
-    if (!t->weights || check_vocabularies(t, err) != 0 || choose_compute(t, compute, err) != 0)
+    if (!t->weights || check_vocabularies(t, err) != 0 ||
+        choose_compute(t, options->compute ? options->compute : "float32", err) != 0 ||
+        (options->shortlist && open_shortlist(t, folder, err) != 0))
         return -1;
     weights_use(t->weights, &t->backend);
     if (load_network(t, err) != 0)
@@ -93,7 +108,7 @@ struct translator *translator_open(const char *folder, const struct translator_o
     }
     matrix_single_threaded();
     translator->backend.kernels = kernels_choose();
-    if (load(translator, folder, options && options->compute ? options->compute : "float32", err) == 0)
+    if (load(translator, folder, options ? options : &(struct translator_options){0}, err) == 0)
         return translator;
     translator_free(translator);
     return NULL;
@@ -106,6 +121,7 @@ void translator_free(struct translator *translator) {
     decoder_done(&translator->decoder);
     output_done(&translator->output);
     weights_free(translator->weights);
+    shortlist_free(translator->shortlist);
     segmenter_free(translator->segmenter);
     tokenizer_free(translator->source);
     tokenizer_free(translator->target);
@@ -126,7 +142,8 @@ struct translator_info translator_info(const struct translator *translator) {
                                     .target_vocabulary = tokenizer_size(translator->target),
                                     .max_source_tokens = c->limits.max_source_tokens,
                                     .max_target_ratio = c->limits.max_target_ratio,
-                                    .source_end = c->encoder.eos};
+                                    .source_end = c->encoder.eos,
+                                    .shortlist = translator->shortlist != NULL};
 }
 
 /* ---- text to sentences ---- */

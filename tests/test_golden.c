@@ -93,9 +93,12 @@ static void check_steps(const struct decoder *decoder, const struct output *outp
         check_vector(attention, json_object_get(step, "attention"), "attention");
         check_vector(readout, json_object_get(step, "readout"), "readout");
         struct distribution distribution;
-        output_run(output,
-                   &(struct output_rows){
-                       .rows = 1, .readouts = readout, .wanted = &(size_t){0}, .logits = logits, .distributions = &distribution});
+        output_run(output, &(struct output_rows){.rows = 1,
+                                                 .readouts = readout,
+                                                 .targets = &(struct target_ids){0},
+                                                 .wanted = &(size_t){0},
+                                                 .logits = logits,
+                                                 .distributions = &distribution});
         for (size_t t = 0; t < decoder->vocabulary; t++)
             logits[t] -= distribution.log_sum;
         if (json_object_get(step, "log_probs")) /* only the first sentences have them, for the size of the file */

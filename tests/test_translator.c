@@ -40,6 +40,7 @@ START_TEST(info_tells_the_model) {
     struct translator_info info = translator_info(translator);
     ck_assert_str_eq(info.source, "en");
     ck_assert_str_eq(info.compute, "float32");
+    ck_assert(!info.shortlist);
     ck_assert_uint_gt(info.parameters, 1000);
     ck_assert_uint_eq(info.source_vocabulary, 200);
     ck_assert(info.source_end);
@@ -164,6 +165,23 @@ START_TEST(an_endless_target_is_refused) {
 }
 END_TEST
 
+START_TEST(a_missing_shortlist_is_named) {
+    struct error err = {0};
+    ck_assert_ptr_null(translator_open(MODEL, &(struct translator_options){.shortlist = true}, &err));
+    ck_assert_int_eq(err.code, ERROR_FILE);
+    ck_assert_str_eq(err.message, "shortlist: cannot open " MODEL
+                                  "/shortlist.safetensors: No such file or directory; weights/shortlist.py makes one");
+}
+END_TEST
+
+START_TEST(info_tells_a_shortlist) {
+    struct translator *listed = model_open_listed(MODEL, NULL, &(struct made_list){.each = 3});
+    ck_assert(translator_info(listed).shortlist);
+    ck_assert_str_eq(translator_info(listed).compute, "float32");
+    translator_free(listed);
+}
+END_TEST
+
 START_TEST(a_missing_folder_is_named) {
     struct error err = {0};
     ck_assert_ptr_null(translator_open("/nonexistent/model", NULL, &err));
@@ -232,6 +250,8 @@ Suite *translator_suite(void) {
     tcase_add_test(tests, unknown_strategy_is_refused);
     tcase_add_test(tests, a_target_is_scored);
     tcase_add_test(tests, an_endless_target_is_refused);
+    tcase_add_test(tests, a_missing_shortlist_is_named);
+    tcase_add_test(tests, info_tells_a_shortlist);
     tcase_add_test(tests, a_missing_folder_is_named);
     tcase_add_test(tests, compute_types_agree);
     tcase_add_test(tests, auto_says_what_it_chose);
