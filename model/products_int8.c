@@ -386,7 +386,7 @@ INLINE ivec load_bytes(const char *p) {
     return v;
 }
 
-/* Ends as store_panel does: the operations are the same, and none is fused (see the Makefile), hence the same bits. */
+/* Ends as finish does: the operations are the same, and none is fused (see the Makefile), hence the same bits. */
 INLINE quad four_outputs(const struct lookup *lookup, const void *x, const int *ids, const int *ahead) {
     const struct rounded *rounded = x;
     const char *first = (const char *)lookup->rows + head_bytes(lookup->out), *rows[TOGETHER], *next[TOGETHER];
