@@ -24,8 +24,8 @@ typedef int32_t ivec __attribute__((vector_size(VL * 4)));
 typedef float quad __attribute__((vector_size(16)));
 typedef int32_t iquad __attribute__((vector_size(16)));
 
-/* Before a loop whose count is known after inlining: the registers that hold its sums are then known, too. Not under the sanitizers,
- * where nothing stays in a register and compiling would take minutes. */
+/* Before a loop whose count is known after inlining: the registers that hold its sums are then known, too. Not under the
+ * sanitizers, where nothing stays in a register and compiling would take minutes. */
 #if defined(SANITIZED)
 #define UNROLL
 #elif defined(__clang__)

@@ -242,6 +242,7 @@ Suite *translator_suite(void) {
     Suite *suite = suite_create("translator");
     TCase *tests = tcase_create("facade");
     tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, 60); /* whole models are packed, perhaps under a sanitizer */
     tcase_add_test(tests, info_tells_the_model);
     tcase_add_test(tests, text_is_split);
     tcase_add_test(tests, blank_text_has_no_sentence);

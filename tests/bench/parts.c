@@ -80,6 +80,14 @@ void __wrap_attention_keys(const struct attention *attention, const float *annot
     end(PART_ENCODE, began);
 }
 
+void __real_decoder_values(const struct decoder *decoder, const float *annotations, size_t tokens, float *values);
+void __wrap_decoder_values(const struct decoder *decoder, const float *annotations, size_t tokens, float *values);
+void __wrap_decoder_values(const struct decoder *decoder, const float *annotations, size_t tokens, float *values) {
+    double began = begin();
+    __real_decoder_values(decoder, annotations, tokens, values);
+    end(PART_ENCODE, began);
+}
+
 int __real_decoder_step(const struct decoder *decoder, const struct decoder_rows *rows, struct arena *arena, struct error *err);
 int __wrap_decoder_step(const struct decoder *decoder, const struct decoder_rows *rows, struct arena *arena, struct error *err);
 int __wrap_decoder_step(const struct decoder *decoder, const struct decoder_rows *rows, struct arena *arena, struct error *err) {
