@@ -36,7 +36,8 @@ struct model_config {
     char name[CONFIG_NAME_BYTES], source[CONFIG_NAME_BYTES], target[CONFIG_NAME_BYTES], task[CONFIG_NAME_BYTES];
     struct {
         char type[CONFIG_NAME_BYTES], source[CONFIG_NAME_BYTES], target[CONFIG_NAME_BYTES];
-    } tokenizer; /* kind, and the file names within the folder (no '/') */
+        bool lowercase, punctuation; /* model/tokenizer.h */
+    } tokenizer;                     /* kind, and the file names within the folder (no '/') */
     struct encoder_config encoder;
     struct attention_config attention;
     struct decoder_config decoder;

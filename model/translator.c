@@ -18,9 +18,11 @@ static int path_in(const char *folder, const char *file, char *buffer, size_t by
     return 0;
 }
 
-static struct tokenizer *open_tokenizer(const char *folder, const char *kind, const char *file, struct error *err) {
+static struct tokenizer *open_tokenizer(const struct model_config *config, const char *folder, const char *file,
+                                        struct error *err) {
     char path[4096];
-    return path_in(folder, file, path, sizeof path, err) == 0 ? tokenizer_open(kind, path, err) : NULL;
+    struct tokenizer_options options = {.lowercase = config->tokenizer.lowercase, .punctuation = config->tokenizer.punctuation};
+    return path_in(folder, file, path, sizeof path, err) == 0 ? tokenizer_open(config->tokenizer.type, path, &options, err) : NULL;
 }
 
 /* Ids that decoding cannot do without. */
@@ -72,8 +74,8 @@ static int load(struct translator *t, const char *folder, const char *compute, s
     if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &t->config, err) != 0 ||
         path_in(folder, "model.safetensors", path, sizeof path, err) != 0)
         return -1;
-    t->source = open_tokenizer(folder, t->config.tokenizer.type, t->config.tokenizer.source, err);
-    t->target = t->source ? open_tokenizer(folder, t->config.tokenizer.type, t->config.tokenizer.target, err) : NULL;
+    t->source = open_tokenizer(&t->config, folder, t->config.tokenizer.source, err);
+    t->target = t->source ? open_tokenizer(&t->config, folder, t->config.tokenizer.target, err) : NULL;
     t->segmenter = t->target ? segmenter_open(t->config.source, err) : NULL;
     t->weights = t->segmenter ? weights_open(path, err) : NULL;
     if (!t->weights || check_vocabularies(t, err) != 0 || choose_compute(t, compute, err) != 0)
@@ -254,10 +256,15 @@ int translator_force(struct sentence *sentence, const char *target, size_t lengt
     if (count > TRANSLATOR_MAX_TARGET)
         return error_set(err, ERROR_LENGTH, "the target has %zu tokens, more than %d", count, (int)TRANSLATOR_MAX_TARGET);
     int *ids = arena_alloc(&sentence->arena, count, sizeof *ids);
-    if (!ids)
+    sentence->target_texts = arena_zalloc(&sentence->arena, count, sizeof *sentence->target_texts);
+    if (!ids || !sentence->target_texts)
         return error_memory(err);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         ids[i] = tokens[i].id;
+        if (ids[i] == tokenizer_unknown(sentence->translator->target) &&
+            !(sentence->target_texts[i] = arena_copy(&sentence->arena, target + tokens[i].begin, tokens[i].end - tokens[i].begin)))
+            return error_memory(err);
+    }
     sentence->options.strategy = "forced";
     sentence->options.n_best = 1;
     sentence->options.target = ids;
@@ -269,8 +276,47 @@ void sentence_done(struct sentence *sentence) {
     arena_done(&sentence->arena);
 }
 
+/* ---- hypotheses to text ---- */
+
+/* The source token with the most attention, or where it has no character the next that has one; NULL: there is none. */
+static const struct token *attended(const struct sentence *sentence, const float *attention) {
+    size_t count = sentence->length - sentence->translator->config.encoder.eos, best = 0;
+    for (size_t j = 1; j < count; j++)
+        if (attention[j] > attention[best])
+            best = j;
+    while (best < count && sentence->tokens[best].begin == sentence->tokens[best].end)
+        best++;
+    return best < count ? &sentence->tokens[best] : NULL;
+}
+
+/* What is printed for the unknown token i; *text stays NULL: nothing better than <unk>. */
+static int replace_unknown(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t i, struct arena *arena,
+                           const char **text, struct error *err) {
+    if (sentence->options.target) {
+        *text = sentence->target_texts[i];
+        return 0;
+    }
+    const struct token *token = sentence->replace_unknowns ? attended(sentence, hypothesis->attention[i]) : NULL;
+    if (!token)
+        return 0;
+    *text = arena_copy(arena, sentence->text + sentence->source.begin + token->begin, token->end - token->begin);
+    return *text ? 0 : error_memory(err);
+}
+
 int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,
                       struct rendering *out, struct error *err) {
-    return tokenizer_decode(sentence->translator->target, hypothesis->tokens, hypothesis->length, arena, &out->text, &out->tokens,
-                            err);
+    const struct tokenizer *target = sentence->translator->target;
+    struct token *tokens = arena_zalloc(arena, hypothesis->length, sizeof *tokens);
+    if (!tokens)
+        return error_memory(err);
+    for (size_t i = 0; i < hypothesis->length; i++) {
+        tokens[i].id = hypothesis->tokens[i];
+        if (tokens[i].id == tokenizer_unknown(target) &&
+            replace_unknown(sentence, hypothesis, i, arena, &tokens[i].piece, err) != 0)
+            return -1;
+    }
+    if (tokenizer_decode(target, tokens, hypothesis->length, arena, &out->text, err) != 0)
+        return -1;
+    out->tokens = tokens;
+    return 0;
 }

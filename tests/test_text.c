@@ -11,7 +11,7 @@ static struct arena arena;
 static struct error err;
 
 static void setup(void) {
-    tokenizer = tokenizer_open("sentencepiece", "tests/data/tiny.en.spm", &err);
+    tokenizer = tokenizer_open("sentencepiece", "tests/data/tiny.en.spm", NULL, &err);
     ck_assert_msg(tokenizer != NULL, "%s", err.message);
     arena_init(&arena, 1 << 16);
 }
