@@ -268,14 +268,12 @@ int plain_encode(const void *model, const char *text, size_t length, struct aren
 /* ---- tokens to text ---- */
 
 static struct shown show(const struct plain *plain, const struct token *token) {
-    if (token->piece == NULL && (token->id == VOCABULARY_BEGIN || token->id == VOCABULARY_END))
-        return (struct shown){.text = ""};
-    const char *unknown = token->id == VOCABULARY_UNKNOWN ? UNKNOWN : NULL;
-    if (token->piece == NULL && unknown == NULL)
+    if (token->piece != NULL)
+        return plain->rule->show(plain, token->piece);
+    if (token->id >= VOCABULARY_SPECIAL)
         return plain->rule->show(plain, plain_piece(plain, token->id));
-    /* text, not a piece: only its sides are the rule's */
     struct shown shown = plain->rule->show(plain, "");
-    shown.text = token->piece != NULL ? token->piece : unknown;
+    shown.text = token->id == VOCABULARY_UNKNOWN ? UNKNOWN : "";
     shown.length = strlen(shown.text);
     return shown;
 }

@@ -50,9 +50,10 @@ int tokenizer_find(const struct tokenizer *tokenizer, const char *piece);
 int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, struct arena *arena, struct token **tokens,
                      size_t *count, struct error *err);
 
-/* Tokens -> text (NUL-terminated, in the arena). tokens [count], without </s>: id 0..V-1 and piece NULL; or piece a text to be
- * printed as it stands, with any id. Sets begin and end to their bytes within the text, and piece where it was NULL. <unk> becomes
- * U+2047, between spaces unless tokens are characters. Returns 0, or -1 with ERROR_MEMORY or ERROR_INPUT. */
+/* Tokens -> text (NUL-terminated, in the arena). tokens [count], without </s>: id 0..V-1 and piece NULL; or, with any id, a piece
+ * that the vocabulary need not have, as encoding writes it. Sets begin and end to their bytes within the text, and piece where it
+ * was NULL. <unk> becomes U+2047, between spaces unless tokens are characters. Returns 0, or -1 with ERROR_MEMORY or ERROR_INPUT.
+ */
 int tokenizer_decode(const struct tokenizer *tokenizer, struct token *tokens, size_t count, struct arena *arena, char **text,
                      struct error *err);
 

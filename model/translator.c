@@ -256,15 +256,11 @@ int translator_force(struct sentence *sentence, const char *target, size_t lengt
     if (count > TRANSLATOR_MAX_TARGET)
         return error_set(err, ERROR_LENGTH, "the target has %zu tokens, more than %d", count, (int)TRANSLATOR_MAX_TARGET);
     int *ids = arena_alloc(&sentence->arena, count, sizeof *ids);
-    sentence->target_texts = arena_zalloc(&sentence->arena, count, sizeof *sentence->target_texts);
-    if (!ids || !sentence->target_texts)
+    if (!ids)
         return error_memory(err);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         ids[i] = tokens[i].id;
-        if (ids[i] == tokenizer_unknown(sentence->translator->target) &&
-            !(sentence->target_texts[i] = arena_copy(&sentence->arena, target + tokens[i].begin, tokens[i].end - tokens[i].begin)))
-            return error_memory(err);
-    }
+    sentence->target_tokens = tokens;
     sentence->options.strategy = "forced";
     sentence->options.n_best = 1;
     sentence->options.target = ids;
@@ -289,18 +285,18 @@ static const struct token *attended(const struct sentence *sentence, const float
     return best < count ? &sentence->tokens[best] : NULL;
 }
 
-/* What is printed for the unknown token i; *text stays NULL: nothing better than <unk>. */
+/* What the unknown token i is printed as; *piece stays NULL: nothing better than <unk>. */
 static int replace_unknown(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t i, struct arena *arena,
-                           const char **text, struct error *err) {
+                           const char **piece, struct error *err) {
     if (sentence->options.target) {
-        *text = sentence->target_texts[i];
+        *piece = sentence->target_tokens[i].piece;
         return 0;
     }
     const struct token *token = sentence->replace_unknowns ? attended(sentence, hypothesis->attention[i]) : NULL;
     if (!token)
         return 0;
-    *text = arena_copy(arena, sentence->text + sentence->source.begin + token->begin, token->end - token->begin);
-    return *text ? 0 : error_memory(err);
+    *piece = arena_copy(arena, sentence->text + sentence->source.begin + token->begin, token->end - token->begin);
+    return *piece ? 0 : error_memory(err);
 }
 
 int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,

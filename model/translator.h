@@ -56,7 +56,7 @@ struct sentence {
     size_t unknown;       /* tokens that the vocabulary does not have */
     struct search_options options;
     bool replace_unknowns;        /* for translator_render; the caller's */
-    const char **target_texts;    /* forced: [options.target_length] the text of unknown tokens, NULL of the others */
+    struct token *target_tokens;  /* forced: [options.target_length] */
     const atomic_bool *cancelled; /* NULL, or: stop decoding when it turns true */
     void *owner;                  /* the caller's */
 

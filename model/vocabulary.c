@@ -55,7 +55,7 @@ static size_t count_lines(const char *bytes, size_t size) {
 
 static const char *fault_of(const char *piece, size_t length) {
     if (length == 0)
-        return "empty";
+        return "is empty";
     for (size_t next = 0; next < length;)
         if (character_is_space(character_next(piece, length, &next)))
             return "holds white space";
@@ -81,17 +81,18 @@ static int take_lines(struct vocabulary *v, const char *path, struct error *err)
     return 0;
 }
 
+/* By piece; equal ones by id. */
 static int compare_ids(const void *a, const void *b, void *vocabulary) {
     const struct vocabulary *v = vocabulary;
-    return strcmp(v->pieces[*(const int *)a], v->pieces[*(const int *)b]);
+    int one = *(const int *)a, other = *(const int *)b, side = strcmp(v->pieces[one], v->pieces[other]);
+    return side != 0 ? side : one - other;
 }
 
 static int sort(struct vocabulary *v, const char *path, struct error *err) {
-    size_t count = v->size - VOCABULARY_SPECIAL;
-    for (size_t i = 0; i < count; i++)
-        v->order[i] = (int)(i + VOCABULARY_SPECIAL);
-    qsort_r(v->order, count, sizeof *v->order, compare_ids, v);
-    for (size_t i = 1; i < count; i++)
+    for (size_t i = 0; i < v->size; i++)
+        v->order[i] = (int)i;
+    qsort_r(v->order, v->size, sizeof *v->order, compare_ids, v);
+    for (size_t i = 1; i < v->size; i++)
         if (strcmp(v->pieces[v->order[i]], v->pieces[v->order[i - 1]]) == 0)
             return error_set(err, ERROR_FORMAT, "%s: lines %d and %d are the same", path, v->order[i - 1] + 1, v->order[i] + 1);
     return 0;
@@ -133,12 +134,12 @@ void vocabulary_done(struct vocabulary *vocabulary) {
 }
 
 int vocabulary_find(const struct vocabulary *vocabulary, const char *piece) {
-    size_t low = 0, high = vocabulary->size - VOCABULARY_SPECIAL;
+    size_t low = 0, high = vocabulary->size;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         int id = vocabulary->order[middle], side = strcmp(piece, vocabulary->pieces[id]);
         if (side == 0)
-            return id;
+            return id < VOCABULARY_SPECIAL ? -1 : id;
         if (side < 0)
             high = middle;
         else

@@ -13,14 +13,14 @@ struct vocabulary {
     size_t size;
     const char **pieces; /* [size], within bytes */
     char *bytes;         /* the file, its line feeds turned to NUL */
-    int *order;          /* [size - VOCABULARY_SPECIAL] the ids of text, by piece */
+    int *order;          /* [size] the ids, by piece */
 };
 
 /* -1 with ERROR_FILE, ERROR_FORMAT (the message names the line, from 1) or ERROR_MEMORY; nothing to end then. */
 int vocabulary_read(struct vocabulary *vocabulary, const char *path, struct error *err);
 void vocabulary_done(struct vocabulary *vocabulary);
 
-/* The id of a piece of text, or -1; the special ones are not found. */
+/* The id of a piece of text, or -1; the special ones are not text. */
 int vocabulary_find(const struct vocabulary *vocabulary, const char *piece);
 
 #endif

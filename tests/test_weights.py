@@ -18,7 +18,7 @@ import pytest
 TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS.parent))
 
-from weights import card, config, data, evaluate, export, folder, safetensors, scores, search, train  # noqa: E402
+from weights import card, config, data, evaluate, export, folder, safetensors, scores, search, tokenizer, train  # noqa: E402
 from weights.model import Model  # noqa: E402
 from weights.tokenizer import EOS  # noqa: E402
 
@@ -203,6 +203,58 @@ def test_read_pairs(tmp_path):
     path.write_bytes(gzip.compress(b"a\tb\nc\n"))
     with pytest.raises(ValueError, match=":2: no TAB"):
         data.read_pairs(path)
+
+
+# ---- vocabularies: the cases that tests/test_plain.c reads too ----
+
+PLAIN = json.loads((TESTS / "data" / "plain_tokens.json").read_text(encoding="utf-8"))
+
+
+def _vocabulary(path: Path, pieces: list[str]) -> Path:
+    path.write_text("".join(f"{piece}\n" for piece in [*tokenizer.SPECIAL, *pieces]), encoding="utf-8", newline="\n")
+    return path
+
+
+@pytest.mark.parametrize("case", PLAIN["cases"], ids=lambda case: case["text"][:30])
+def test_plain_tokens(tmp_path, case):
+    side = tokenizer.KINDS[case["type"]](_vocabulary(tmp_path / "v", PLAIN["vocabularies"][case["type"]]), case)
+    tokens = side.tokens(case["text"])
+    assert [token.piece for token in tokens] == case["pieces"]
+    assert [token.id for token in tokens] == side.encode(case["text"]) == case["ids"]
+    assert side.decode(case["ids"]) == case["decoded"]
+    assert side.decode(case["ids"], {i: token.piece for i, token in enumerate(tokens) if token.id == tokenizer.UNK}) == case["printed"]
+    text = case["text"].encode()
+    visible = [text[begin:end].decode() for begin, end in case["bytes"]]
+    assert side.texts(case["text"]) == [part or next(later for later in visible[i:] if later) for i, part in enumerate(visible)]
+
+
+@pytest.mark.parametrize("content, message", [
+    (b"", "4 to 1048576 lines, got 0"), (b"<unk>\n<s>\n</s>\na", "the last line has no line feed"),
+    (b"a\n<s>\n</s>\nb\n", "line 1 must be <unk>"), (b"<unk>\n<s>\n</s>\na\n\n", "line 5 is empty"),
+    (b"<unk>\n<s>\n</s>\na\r\n", "line 4 holds white space"), (b"<unk>\n<s>\n</s>\na\0\n", "line 4 holds a NUL"),
+    (b"<unk>\n<s>\n</s>\nb\na\nb\n", "lines 4 and 6 are the same"), (b"<unk>\n<s>\n</s>\n\xff\n", "not valid UTF-8"),
+])
+def test_vocabulary_refused(tmp_path, content, message):
+    path = tmp_path / "v"
+    path.write_bytes(content)
+    with pytest.raises(tokenizer.VocabularyError, match=message):
+        tokenizer.read_vocabulary(path)
+
+
+def test_characters_are_single(tmp_path):
+    with pytest.raises(tokenizer.VocabularyError, match="line 5 is not one character"):
+        tokenizer.Characters(_vocabulary(tmp_path / "v", ["a", "ab"]), {})
+
+
+@pytest.mark.parametrize("kind, size, min_count, wanted", [
+    ("words", 0, 1, ["b", "a", "C", "c\u200bd"]), ("words", 5, 1, ["b", "a"]), ("words", 0, 2, ["b", "a"]),
+    ("characters", 6, 1, ["\u2581", "b", "a"]),
+])
+def test_vocabulary_training(tmp_path, kind, size, min_count, wanted):
+    options = {"lowercase": False, "punctuation": False}
+    lines = ["b a  b", "a b", " C <unk> "] + (["c\u200bd"] if kind == "words" else [])
+    tokenizer.KINDS[kind].train(lines, tmp_path / "v", size, min_count, 1, options)
+    assert tokenizer.read_vocabulary(tmp_path / "v") == [*tokenizer.SPECIAL, *wanted]
 
 
 # ---- training, export, evaluation ----

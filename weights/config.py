@@ -60,9 +60,11 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "tied": Key(bool, (), False),
     },
     "tokenizer": {
-        "type": Key(str, ("sentencepiece",), "sentencepiece"),
+        "type": Key(str, ("sentencepiece", "words", "characters"), "sentencepiece"),
         "source": Key(str, (), "source.spm"),
         "target": Key(str, (), "target.spm"),
+        "lowercase": Key(bool, (), False),
+        "punctuation": Key(bool, (), False),
     },
     "limits": {
         "max_source_tokens": Key(int, (1, 1000), 100),
@@ -126,7 +128,7 @@ def validate(config: dict) -> dict:
     _fill(config, TOP, "")
     for name, keys in SECTIONS.items():
         _fill(config[name], keys, name + ".")
-    decoder, attention = config["decoder"], config["attention"]
+    decoder, attention, tokenizer = config["decoder"], config["attention"], config["tokenizer"]
     rules = (
         (attention["score"] == "dot" and annotation_size(config) != decoder["hidden"],
          f"attention.score: dot needs annotations ({annotation_size(config)}) as large as decoder.hidden ({decoder['hidden']})"),
@@ -145,6 +147,9 @@ def validate(config: dict) -> dict:
         (decoder["initial_state"] == "last" and not decoder["initial_projection"]
          and (decoder["layers"] != config["encoder"]["layers"] or decoder["cell"] != config["encoder"]["cell"]),
          "decoder.initial_projection: without one, encoder and decoder need the same cell and number of layers"),
+        (tokenizer["lowercase"] and tokenizer["type"] == "sentencepiece",
+         "tokenizer.lowercase: a SentencePiece vocabulary has its own normalisation"),
+        (tokenizer["punctuation"] and tokenizer["type"] != "words", "tokenizer.punctuation: belongs to words, and only there"),
     )
     for broken, message in rules:
         if broken:

@@ -1,7 +1,7 @@
 """Training: python3 -m weights.train RECIPE --data DIR --out DIR
 
 Input: a recipe (weights/recipes/*.json: config.json's sections and a `training` section) and DIR/{train,valid}.tsv.gz. Output in --out:
-source.spm, target.spm, checkpoint.pt (everything that a resumed run needs), best.pt (the weights with the best validation
+the vocabularies, checkpoint.pt (everything that a resumed run needs), best.pt (the weights with the best validation
 BLEU), log.jsonl (one line a validation). Stopped at any moment, the same command goes on from the last checkpoint. The same command runs
 on a GPU where there is one.
 """
@@ -35,20 +35,20 @@ def load_recipe(path: Path) -> tuple[dict, dict]:
 
 def prepare_vocabularies(out: Path, config: dict, training: dict, pairs: list[tuple[str, str]]) -> tuple[Tokenizer, Tokenizer]:
     """Trains what is missing; a resumed run reads the files of the first."""
-    sides = []
+    section = config["tokenizer"]
     for side, lines in (("source", [p[0] for p in pairs]), ("target", [p[1] for p in pairs])):
-        path = out / config["tokenizer"][side]
+        path = out / section[side]
         if not path.exists():
-            tokenizer.train(lines, path, training["vocabulary"], training["seed"])
-        sides.append(Tokenizer(path))
-    return sides[0], sides[1]
+            tokenizer.KINDS[section["type"]].train(lines, path, training["vocabulary"], training.get("min_count", 1), training["seed"],
+                                                   section)
+    return tokenizer.load(out, section)
 
 
 def encode_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, config: dict) -> list[tuple[list[int], list[int]]]:
     """-> (source ids with </s>, target ids without), pairs that are empty or over the model's limit left out."""
     limit = config["limits"]["max_source_tokens"]
     end = [EOS] if config["encoder"]["eos"] else []
-    encoded = [(s + end, t) for s, t in zip(source.encode([p[0] for p in pairs]), target.encode([p[1] for p in pairs]))]
+    encoded = [(s + end, t) for s, t in ((source.encode(a), target.encode(b)) for a, b in pairs)]
     return [(s, t) for s, t in encoded if len(end) < len(s) <= limit and 0 < len(t) < limit]
 
 
@@ -133,7 +133,7 @@ class Trainer:
         self.pairs = encode_pairs(pairs, self.source, self.target, self.config)
         valid = data.read_pairs(data_folder / "valid.tsv.gz", flip)
         end = [EOS] if self.config["encoder"]["eos"] else []
-        self.valid_sources = [ids + end for ids in self.source.encode([s for s, _ in valid])]
+        self.valid_sources = [self.source.encode(s) + end for s, _ in valid]
         self.valid_references = [t for _, t in valid]
         self.model = Model(self.config, self.source.size, self.target.size, self.training["dropout"]).to(self.device)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-8)
