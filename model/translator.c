@@ -292,7 +292,8 @@ static int replace_unknown(const struct sentence *sentence, const struct hypothe
         *piece = sentence->target_tokens[i].piece;
         return 0;
     }
-    const struct token *token = sentence->replace_unknowns ? attended(sentence, hypothesis->attention[i]) : NULL;
+    bool looked = sentence->replace_unknowns && hypothesis->attention[i];
+    const struct token *token = looked ? attended(sentence, hypothesis->attention[i]) : NULL;
     if (!token)
         return 0;
     *piece = arena_copy(arena, sentence->text + sentence->source.begin + token->begin, token->end - token->begin);

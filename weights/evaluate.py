@@ -65,8 +65,9 @@ class PyTorch:
         outputs: dict[int, Output] = {}
         for chunk in tqdm(list(chunks(order, BATCH)), desc=f"{self.name} {strategy}", leave=False, disable=None):
             for i, best in zip(chunk, self._search([encoded[i] for i in chunk], strategy, beam_size)):
-                pieces = [self.target.pieces[token] for token in best.tokens]
-                outputs[i] = Output(self.target.decode(best.tokens), pieces, best.margin)
+                others = search.replace_unknowns(best, self.source.texts(texts[i]))
+                pieces = [others.get(place, self.target.pieces[token]) for place, token in enumerate(best.tokens)]
+                outputs[i] = Output(self.target.decode(best.tokens, others), pieces, best.margin)
         return [outputs[i] for i in range(len(texts))]
 
 

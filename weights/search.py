@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from .model import Model
-from .tokenizer import BOS, EOS
+from .tokenizer import BOS, EOS, UNK
 
 
 @dataclass
@@ -33,6 +33,14 @@ class Hypothesis:
 
     def score(self, length_penalty: float) -> float:
         return self.log_prob / max(1, len(self.log_probs)) ** length_penalty
+
+
+def replace_unknowns(hypothesis: Hypothesis, texts: list[str]) -> dict[int, str]:
+    """texts: what each source token stands for (Tokenizer.texts), without </s>. -> for the place of each <unk> the text of the token that
+    got the most attention there (Luong et al. 2015)."""
+    columns = range(len(texts))
+    found = {i: texts[max(columns, key=hypothesis.attention[i].__getitem__)] for i, token in enumerate(hypothesis.tokens) if token == UNK}
+    return {i: text for i, text in found.items() if text}
 
 
 def max_length(config: dict, source_tokens: int) -> int:

@@ -134,7 +134,8 @@ class Trainer:
         valid = data.read_pairs(data_folder / "valid.tsv.gz", flip)
         end = [EOS] if self.config["encoder"]["eos"] else []
         self.valid_sources = [self.source.encode(s) + end for s, _ in valid]
-        self.valid_references = [t for _, t in valid]
+        fold = tokenizer.lower if self.config["tokenizer"]["lowercase"] else str
+        self.valid_references = [fold(t) for _, t in valid]
         self.model = Model(self.config, self.source.size, self.target.size, self.training["dropout"]).to(self.device)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-8)
         self.step = self.epoch = self.batch = 0
