@@ -361,6 +361,20 @@ def test_export_parity(run_folder, tmp_path, storage, tolerance):
     assert safetensors.read(tmp_path / "model.safetensors")[1].keys() == {"seed", "torch", "epoch", "valid_bleu"}
 
 
+@pytest.mark.parametrize("kind, wanted", [("words", set(WORDS)), ("characters", {"\u2581", *"".join(WORDS)})])
+def test_training_with_other_vocabularies(corpus, tmp_path, monkeypatch, kind, wanted):
+    recipe = RECIPE | {"tokenizer": {"type": kind, "source": "source.vocab", "target": "target.vocab"}}
+    path = tmp_path / "recipe.json"
+    path.write_text(json.dumps(recipe | {"training": RECIPE["training"] | {"vocabulary": 0, "epochs": 1}}), encoding="utf-8")
+    train.Trainer(path, corpus, tmp_path / "run", False).run(save_every=300)
+    export.export(tmp_path / "run", tmp_path / "model", "float16")
+    _, source, target = folder.read(tmp_path / "model")
+    assert set(source.pieces) == {*tokenizer.SPECIAL, *wanted}
+    assert target.decode(target.encode("un chien")) == "un chien"
+    card.write(tmp_path / "model", [], "", "test", 20, False)
+    assert f"| tokens | {kind}, source.vocab and target.vocab" in (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
+
+
 def test_load_refuses_strange_tensors(run_folder, tmp_path):
     export.export(run_folder[0], tmp_path, "float32")
     path = tmp_path / "model.safetensors"

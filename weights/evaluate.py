@@ -26,7 +26,7 @@ from tqdm import tqdm
 from . import card, data, folder, scores, search
 from .model import Model
 from .search import Hypothesis
-from .tokenizer import EOS, Tokenizer
+from .tokenizer import EOS, Tokenizer, lower
 
 BATCH = 50  # sentences in a PyTorch batch, texts in a request
 CONNECTIONS = 4
@@ -160,6 +160,8 @@ def main() -> None:
     pairs = data.read_pairs(arguments.data / f"{arguments.split}.tsv.gz", arguments.flip)
     sources, references = [s for s, _ in pairs], [t for _, t in pairs]
     model, source, target = folder.read(arguments.model)
+    if model.config["tokenizer"]["lowercase"]:
+        references = [lower(t) for t in references]
     engines: list[PyTorch | Daemon] = []
     if arguments.pytorch or not arguments.url:
         engines.append(PyTorch(model, source, target))
