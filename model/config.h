@@ -43,7 +43,8 @@ struct model_config {
     struct decoder_config decoder;
     struct {
         char type[CONFIG_NAME_BYTES];
-        bool tied; /* the output matrix is the target embedding */
+        bool tied;                  /* the output matrix is the target embedding */
+        size_t character_embedding; /* type characters: model/speller.h */
     } output;
     struct {
         size_t max_source_tokens;

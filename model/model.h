@@ -7,18 +7,20 @@
 #include "model/encoder.h"
 #include "model/output.h"
 #include "model/segmenter.h"
+#include "model/speller.h"
 #include "model/tokenizer.h"
 #include "model/weights.h"
 
 struct translator {
     struct model_config config;
     struct weights *weights;
-    struct tokenizer *source, *target;
+    struct tokenizer *source, *target, *characters; /* characters: NULL unless the output spells */
     struct segmenter *segmenter;
     struct backend backend;
     struct encoder encoder;
     struct decoder decoder;
     struct output output;
+    struct speller speller;
     char architecture[160];
 };
 

@@ -95,7 +95,8 @@ void sentence_done(struct sentence *sentence);
 /* A hypothesis as text. tokens [length]: pieces with their bytes within text. All in the arena. Thread-safe.
  * With replace_unknowns, <unk> is printed as the source token that got the most attention in its step (Luong et al. 2015), as it
  * stands in the source text; its piece is that text, too. </s> does not count, and a token without a character of its own stands
- * for the next. In a forced target, what the vocabulary does not have is printed as it was given. */
+ * for the next. A model whose output spells (model/speller.h) spells it instead, always. In a forced target, what the vocabulary
+ * does not have is printed as it was given. */
 struct rendering {
     char *text;
     struct token *tokens;

@@ -187,6 +187,7 @@ static struct rendering render_unknowns(struct sentence *sentence, size_t length
         rows[i][best[i]] = 0.6f;
         attention[i] = rows[i];
     }
+    sentence->search.source_length = sentence->length;
     struct rendering rendering;
     struct hypothesis hypothesis = {.tokens = unknown, .length = length, .attention = attention};
     ck_assert_int_eq(translator_render(sentence, &hypothesis, &arena, &rendering, NULL), 0);

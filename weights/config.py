@@ -56,8 +56,9 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "first_input": Key(str, ("bos", "zero"), "bos"),
     },
     "output": {
-        "type": Key(str, ("vocabulary",), "vocabulary"),
+        "type": Key(str, ("vocabulary", "characters"), "vocabulary"),
         "tied": Key(bool, (), False),
+        "character_embedding": Key(int, (0, 65536), 0),
     },
     "tokenizer": {
         "type": Key(str, ("sentencepiece", "words", "characters"), "sentencepiece"),
@@ -150,6 +151,10 @@ def validate(config: dict) -> dict:
         (tokenizer["lowercase"] and tokenizer["type"] == "sentencepiece",
          "tokenizer.lowercase: a SentencePiece vocabulary has its own normalisation"),
         (tokenizer["punctuation"] and tokenizer["type"] != "words", "tokenizer.punctuation: belongs to words, and only there"),
+        (config["output"]["type"] == "characters" and tokenizer["type"] != "words",
+         "output.type: characters spell words, so tokenizer.type must be words"),
+        ((config["output"]["type"] == "characters") != (config["output"]["character_embedding"] > 0),
+         "output.character_embedding: belongs to the type characters, and only there"),
     )
     for broken, message in rules:
         if broken:

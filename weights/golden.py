@@ -29,7 +29,7 @@ import numpy
 import torch
 
 from . import config as configuration
-from . import folder, search
+from . import folder, search, tokenizer
 from .model import DecoderState, Model
 from .search import Hypothesis
 from .tokenizer import BOS, EOS, UNK, Tokenizer, load
@@ -56,11 +56,13 @@ class Case:
     storage: str = "float32"
     seed: int = 1
     tokenizer: dict = field(default_factory=dict)
+    output: dict = field(default_factory=dict)
     config: dict = field(init=False)
 
     def __post_init__(self) -> None:
         config = {"format": 1, "name": self.name, "source": "en", "target": "fr", "encoder": self.encoder, "attention": self.attention,
-                  "decoder": self.decoder, "output": {"tied": self.tied}, "tokenizer": self.tokenizer, "limits": {"max_source_tokens": 40, "max_target_ratio": 1.5}}
+                  "decoder": self.decoder, "output": {"tied": self.tied, **self.output}, "tokenizer": self.tokenizer,
+                  "limits": {"max_source_tokens": 40, "max_target_ratio": 1.5}}
         object.__setattr__(self, "config", configuration.validate(config))
 
 
@@ -106,8 +108,11 @@ CASES = (
     Case("storage-bfloat16", _encoder("lstm"), ADDITIVE, _decoder("conditional", "lstm", **MEAN_PROJECTED, **TANH),
          storage="bfloat16", seed=70),
     Case("storage-int8", _encoder("gru"), ADDITIVE, _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH), storage="int8", seed=18),
-    Case("tokenizer-words", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS),
-    Case("tokenizer-characters", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=CHARACTERS),
+    Case("tokenizer-words", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS, seed=73),
+    Case("tokenizer-characters", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL),
+         tokenizer=CHARACTERS, seed=49),
+    Case("output-characters", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS,
+         output={"type": "characters", "character_embedding": 4}, seed=1165),
 )
 
 
@@ -126,6 +131,8 @@ def randomise(model: Model, random: numpy.random.Generator) -> None:
     tensors["output.bias"][[UNK, BOS]] = -8
     if model.config["tokenizer"]["type"] == "words":
         tensors["output.bias"][UNK] = 3
+    if model.speller:
+        tensors["speller.output.bias"][EOS] = 3
     tensors["output.bias"][EOS] = random.uniform(0, 6)
     folder.load_tensors(model, tensors)
 
@@ -144,10 +151,13 @@ def _margin(greedy: Hypothesis, beams: list[list[Hypothesis]]) -> float:
 
 
 def interesting(model: Model, sources: list[list[int]]) -> bool:
-    """Most sentences end by themselves, after different numbers of tokens, a beam finds something better, and nothing is a near-tie."""
+    """Most sentences end by themselves, after different numbers of tokens, a beam finds something better, and nothing is a near-tie;
+    models of words choose <unk> as well."""
     greedy = [search.greedy(model, [source])[0] for source in sources]
     lengths = {len(h.tokens) for h in greedy if h.ended}
     if len(lengths) < 3 or sum(h.ended for h in greedy) < 4 or sum(len(h.tokens) > 1 for h in greedy) < 5:
+        return False
+    if model.config["tokenizer"]["type"] == "words" and sum(UNK in h.tokens for h in greedy) < 2:
         return False
     found = [_searches_of(model, source) for source in sources]
     improved = sum(beams[0][0].tokens != best.tokens for best, beams in found)
@@ -197,7 +207,7 @@ def _steps(model: Model, state: DecoderState, memory, previous: list[int], distr
 
 
 @torch.no_grad()
-def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], text: str, distributions: bool) -> dict:
+def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], characters: Tokenizer | None, text: str, distributions: bool) -> dict:
     """Everything that golden.json says of one sentence."""
     source, target = source_ids(model.config, sides[0], text), sides[1].encode(TARGET)
     ids, lengths = search.pad([source])
@@ -205,12 +215,13 @@ def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], text: str, d
     memory, start = model.encode(ids, lengths)
     greedy, beams = _searches_of(model, source)
     forced = search.forced(model, source, target)
+    unknowns = search.print_unknowns(model, source, greedy, sides[0].texts(text), characters)
     return {
         "text": text, "source": source, "annotations": rounded(memory.annotations[0]), "keys": rounded(memory.keys[0]),
         "final": _states(finals), "start": _states(start.layers),
         "steps": _steps(model, start, memory, [BOS] + target[:2], distributions),
         "greedy": _hypothesis(greedy, attention=rounded(greedy.attention),
-                              text=sides[1].decode(greedy.tokens, search.replace_unknowns(greedy, sides[0].texts(text)))),
+                              text=sides[1].decode(greedy.tokens, unknowns)),
         "beam": [{"beam_size": size, "length_penalty": penalty,
                   "hypotheses": [_hypothesis(h, score=rounded(h.score(penalty))) for h in hypotheses]}
                  for (size, penalty), hypotheses in zip(BEAMS, beams)],
@@ -218,10 +229,14 @@ def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], text: str, d
     }
 
 
-def link_vocabularies(case: Path, section: dict, data: Path) -> None:
+def link_vocabularies(case: Path, config: dict, data: Path) -> None:
     """Relative links: a clone finds the vocabularies where it is, and they are stored once."""
     case.mkdir(parents=True, exist_ok=True)
-    for name, vocabulary in zip((section["source"], section["target"]), VOCABULARIES[section["type"]]):
+    section = config["tokenizer"]
+    links = dict(zip((section["source"], section["target"]), VOCABULARIES[section["type"]]))
+    if config["output"]["type"] == "characters":
+        links[tokenizer.CHARACTERS] = VOCABULARIES["characters"][1]
+    for name, vocabulary in links.items():
         (case / name).unlink(missing_ok=True)
         (case / name).symlink_to(os.path.relpath(data / vocabulary, case))
 
@@ -235,7 +250,7 @@ def write_model(case: Case, out: Path, sides: tuple[Tokenizer, Tokenizer]) -> tu
     """Writes the model of the first seed that is interesting and steady; -> that model as it comes back from its file, the seed."""
     sources = [source_ids(case.config, sides[0], text) for text in SENTENCES]
     for seed in count(case.seed):
-        model = Model(case.config, sides[0].size, sides[1].size)
+        model = Model(case.config, **tokenizer.vocabulary_sizes(out, case.config))
         randomise(model, numpy.random.default_rng(seed))
         folder.write(out, model, case.storage, {"seed": str(seed)})
         model, _, _ = folder.read(out)
@@ -246,10 +261,11 @@ def write_model(case: Case, out: Path, sides: tuple[Tokenizer, Tokenizer]) -> tu
 
 def write_case(case: Case, out: Path, data: Path) -> int:
     """Writes the model folder with golden.json; -> the seed that was taken."""
-    link_vocabularies(out, case.config["tokenizer"], data)
+    link_vocabularies(out, case.config, data)
     sides = load(out, case.config["tokenizer"])
     model, seed = write_model(case, out, sides)
-    values = [golden_values(model, sides, text, i < DISTRIBUTIONS) for i, text in enumerate(SENTENCES)]
+    characters = tokenizer.load_characters(out, case.config)
+    values = [golden_values(model, sides, characters, text, i < DISTRIBUTIONS) for i, text in enumerate(SENTENCES)]
     lines = ",\n".join(json.dumps(value, separators=(",", ":"), ensure_ascii=False) for value in values)
     (out / "golden.json").write_text(f'{{"sentences":[\n{lines}\n]}}\n', encoding="utf-8")
     return seed
