@@ -141,6 +141,7 @@ static int settle(const struct batch *batch, struct sentence *sentence, const fl
     memcpy(own_values, values, length * attention->value * sizeof(float));
     *memory = (struct memory){.length = length, .keys = own_keys, .values = own_values};
     sentence->memory = memory;
+    sentence->options.keep = t->characters ? t->decoder.readout_size : 0;
     if (search_init(&sentence->search, &sentence->options, tokenizer_end(t->target), length, &sentence->arena, &sentence->error) !=
         0)
         return -1;
@@ -228,6 +229,16 @@ static struct group next_group(const struct batch *batch, size_t first) {
     return group;
 }
 
+/* An output that spells starts from the readout of the step that chose <unk>. */
+static void keep_readouts(const struct batch *batch, const struct group *group) {
+    const float *readout = batch->group.readouts;
+    for (size_t i = group->first; i < group->end; i++) {
+        const struct search *search = &batch->live[i]->search;
+        for (size_t r = 0; r < search->rows; r++, readout += batch->translator->decoder.readout_size)
+            memcpy(search->attention[r] + search->source_length, readout, search->options.keep * sizeof *readout);
+    }
+}
+
 static int compute(struct batch *batch, const struct group *group, struct error *err) {
     const struct translator *t = batch->translator;
     for (size_t i = group->first, row = 0; i < group->end; i++) {
@@ -248,6 +259,7 @@ static int compute(struct batch *batch, const struct group *group, struct error 
                                 .readouts = batch->group.readouts};
     if (decoder_step(&t->decoder, &rows, &batch->scratch, err) != 0)
         return -1;
+    keep_readouts(batch, group);
     output_run(&t->output, &(struct output_rows){.rows = group->rows,
                                                  .readouts = batch->group.readouts,
                                                  .targets = batch->group.targets,

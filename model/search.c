@@ -141,7 +141,7 @@ size_t search_max_rows(const struct search_options *options) {
 
 static int new_attention_rows(struct search *search) {
     for (size_t r = 0; r < search->rows; r++)
-        if (!(search->attention[r] = arena_alloc(search->arena, search->source_length, sizeof(float))))
+        if (!(search->attention[r] = arena_alloc(search->arena, search->source_length + search->options.keep, sizeof(float))))
             return -1;
     return 0;
 }

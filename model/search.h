@@ -34,6 +34,7 @@ struct search_options {
     size_t max_length;     /* target tokens, </s> not counted; >= 1 */
     const int *target;     /* forced: the tokens to score, without </s> */
     size_t target_length;
+    size_t keep; /* floats of its own that the batch keeps behind each attention row */
 };
 
 struct hypothesis {

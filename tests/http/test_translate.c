@@ -431,6 +431,33 @@ START_TEST(models_are_chosen) {
 }
 END_TEST
 
+/* By a model of words that chooses <unk> three times. */
+START_TEST(unknowns_are_replaced) {
+    static const struct {
+        const char *fields, *text, *token;
+    } rows[] = {
+        {"", "What did did", "did"},
+        {", 'replace_unknowns': true", "What did did", "did"},
+        {", 'replace_unknowns': false", "\u2047 \u2047 \u2047", "<unk>"},
+    };
+    struct daemon daemon;
+    daemon_start(&daemon, ARGUMENTS("--model", "tests/golden/tokenizer-words"));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char json[160];
+        struct reply reply;
+        snprintf(json, sizeof json, "{'text': 'What did you do?', 'strategy': 'greedy', 'include': ['tokens', 'offsets']%s}",
+                 rows[i].fields);
+        client_post(&daemon, "/translate", json, 200, &reply);
+        const json_t *sentence = json_at(reply.json, "translations.0.sentences.0");
+        ck_assert_str_eq(text_at(sentence, "text"), rows[i].text);
+        ck_assert_str_eq(text_at(sentence, "tokens.2"), rows[i].token);
+        ck_assert_int_eq(json_integer_value(json_at(sentence, "offsets.target.2.end")), (json_int_t)strlen(rows[i].text));
+        reply_done(&reply);
+    }
+    daemon_stop(&daemon);
+}
+END_TEST
+
 Suite *translate_suite(void) {
     Suite *suite = suite_create("translate");
     TCase *shape = tcase_create("shape"), *models = tcase_create("models");
@@ -458,6 +485,7 @@ Suite *translate_suite(void) {
     suite_add_tcase(suite, shape);
     tcase_set_timeout(models, TEST_TIMEOUT_S);
     tcase_add_test(models, models_are_chosen);
+    tcase_add_test(models, unknowns_are_replaced);
     suite_add_tcase(suite, models);
     return suite;
 }
