@@ -121,13 +121,13 @@ static void check_joints(const struct translator *t, const json_t *sentence) {
     ck_assert_int_eq(encoder_run(&t->encoder, ids, &length, 1, &arena, &encoded, NULL), 0);
     check_matrix(encoded.annotations, t->encoder.annotation, json_object_get(sentence, "annotations"), "annotations");
     float *keys = arena_alloc(&arena, length * t->decoder.attention.size, sizeof *keys);
-    attention_keys(&t->decoder.attention, encoded.annotations, length, keys);
-    check_keys(&t->decoder.attention, keys, length, json_object_get(sentence, "keys"));
+    float *values = arena_alloc(&arena, length * t->decoder.attention.value, sizeof *values);
+    decoder_remember(&t->decoder, &encoded, &length, 1, keys, values);
+    if (t->decoder.attends)
+        check_keys(&t->decoder.attention, keys, length, json_object_get(sentence, "keys"));
     float *state = arena_alloc(&arena, t->decoder.state_size, sizeof *state);
     ck_assert_int_eq(decoder_start(&t->decoder, &encoded, &length, 1, &arena, state, NULL), 0);
     check_state(&t->decoder, state, json_object_get(sentence, "start"), "start");
-    float *values = arena_alloc(&arena, length * t->decoder.attention.value, sizeof *values);
-    decoder_values(&t->decoder, encoded.annotations, length, values);
     struct memory memory = {.length = length, .keys = keys, .values = values};
     check_steps(&t->decoder, &t->output, &memory, state, json_object_get(sentence, "steps"), &arena);
     arena_done(&arena);
@@ -179,7 +179,7 @@ END_TEST
 
 /* ---- the searches, all sentences in one batch ---- */
 
-static void check_hypothesis(const struct hypothesis *got, const json_t *want, size_t source_length) {
+static void check_hypothesis(const struct hypothesis *got, const json_t *want, size_t source_length, bool attends) {
     const json_t *tokens = json_object_get(want, "tokens"), *attention = json_object_get(want, "attention"), *row;
     ck_assert_uint_eq(got->length, json_array_size(tokens));
     for (size_t i = 0; i < got->length; i++)
@@ -189,7 +189,7 @@ static void check_hypothesis(const struct hypothesis *got, const json_t *want, s
     check_vector(got->log_probs, json_object_get(want, "log_probs"), "log_probs");
     size_t i;
     json_array_foreach(attention, i, row) {
-        ck_assert_uint_eq(json_array_size(row), source_length);
+        ck_assert_uint_eq(json_array_size(row), attends ? source_length : 0);
         check_vector(got->attention[i], row, "attention");
     }
     if (json_object_get(want, "score"))
@@ -256,10 +256,10 @@ static void check_search(const char *name, const struct search_options *options,
             json_t *list_wanted = json_object_get(json_array_get(want, variant), "hypotheses");
             ck_assert_uint_eq(list[i].count, json_array_size(list_wanted));
             for (size_t h = 0; h < list[i].count; h++)
-                check_hypothesis(&list[i].hypotheses[h], json_array_get(list_wanted, h), list[i].length);
+                check_hypothesis(&list[i].hypotheses[h], json_array_get(list_wanted, h), list[i].length, t->decoder.attends);
         } else {
             ck_assert_uint_eq(list[i].count, 1);
-            check_hypothesis(&list[i].hypotheses[0], want, list[i].length);
+            check_hypothesis(&list[i].hypotheses[0], want, list[i].length, t->decoder.attends);
         }
         sentence_done(&list[i]);
     }

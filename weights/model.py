@@ -1,8 +1,8 @@
 """The model family in PyTorch: encoder, attention, decoder, output, each chosen by name from a table.
 
 Letters: B sentences, T source tokens, S target tokens, E embedding, H hidden, D annotation, A attention, O readout, V vocabulary.
-A new cell is a row of CELLS, a new score a row of SCORES, a new decoder a row of STYLES, a new readout a row of READOUTS; the name is the
-one in config.json and the C server has a row of the same name. Parameter names and shapes in model.safetensors are those of
+A new cell is a row of CELLS, a new encoder a row of ENCODERS, a new score a row of SCORES, a new decoder a row of STYLES, a new readout a
+row of READOUTS; the name is the one in config.json and the C server has a row of the same name. Parameter names and shapes in model.safetensors are those of
 `named_tensors`; formulas are PyTorch's (GRU gates r,z,n with the reset gate applied after the product; LSTM gates i,f,g,o).
 """
 
@@ -13,6 +13,7 @@ from typing import Callable, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from .config import annotation_size, readout_size
@@ -36,9 +37,14 @@ def _lstm_step(x: Tensor, state: State, weights: list[Tensor]) -> State:
     return torch.lstm_cell(x, state, *weights)
 
 
+def _rnn_step(x: Tensor, state: State, weights: list[Tensor]) -> State:
+    return (torch.rnn_tanh_cell(x, state[0], *weights),)
+
+
 CELLS: dict[str, Cell] = {
     "gru": Cell(nn.GRU, _gru_step, 1),
     "lstm": Cell(nn.LSTM, _lstm_step, 2),
+    "rnn": Cell(nn.RNN, _rnn_step, 1),  # Elman's, with tanh
 }
 
 
@@ -74,7 +80,11 @@ class Recurrent(nn.Module):
 
 
 class Encoder(nn.Module):
-    """ids [B, T] -> annotations [B, T, D] and each layer's final state. Bidirectional: h_j = [forward; backward]."""
+    """ids [B, T] -> annotations [B, T, D] and each layer's final state. Bidirectional: h_j = [forward; backward].
+
+    Residual (GNMT, Wu et al. 2016): from the second layer up, what a layer puts out is its h plus what it read. Its recurrence and its
+    final state are h alone.
+    """
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
         super().__init__()
@@ -85,21 +95,74 @@ class Encoder(nn.Module):
             Recurrent(encoder["cell"], encoder["embedding"] if i == 0 else size, encoder["hidden"], encoder["bidirectional"])
             for i in range(encoder["layers"]))
         self.directions = ("forward.", "backward.") if encoder["bidirectional"] else ("forward.",)
+        self.residual = encoder["residual"]
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, list[State]]:
-        h = self.embedding(ids)
+        x = self.embedding(ids)
         finals = []
-        for layer in self.layers:
-            h, final = layer.packed(self.dropout(h), lengths)
+        for i, layer in enumerate(self.layers):
+            h, final = layer.packed(self.dropout(x), lengths)
+            x = h + x if self.residual and i > 0 else h
             finals.append(final)
-        return h, finals
+        return x, finals
 
     def named_tensors(self) -> dict[str, Tensor]:
         tensors = {"encoder.embedding": self.embedding.weight}
         for i, layer in enumerate(self.layers):
             tensors |= layer.named_tensors(f"encoder.layers.{i}.", self.directions)
         return tensors
+
+
+class Convolution(nn.Module):
+    """nn.Conv1d of odd width m with as many zeros on either side as keep the length. Its weight is [out, m * in], a row the taps one
+    after the other, as the server multiplies it, where Conv1d's is [out, in, m]."""
+
+    def __init__(self, channels: int, out: int, width: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(width * channels, out)  # its initial values are those that Conv1d takes
+        self.width = width
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x [B, T, in] -> [B, T, out]."""
+        weight = self.linear.weight.unflatten(1, (self.width, -1)).transpose(1, 2)
+        return functional.conv1d(x.transpose(1, 2), weight, self.linear.bias, padding=self.width // 2).transpose(1, 2)
+
+
+class ConvolutionalEncoder(nn.Module):
+    """ids [B, T] -> annotations [B, T, H]; no final states. Gehring et al. 2017, section 3, with one kind of annotation for both keys and
+    values: x_0 = W (e + p) + b of the embeddings of token and position, then for every layer [a; g] = convolution(x_{l-1}),
+    x_l = sqrt(1/2) (a * sigmoid(g) + x_{l-1}), zeros standing before the first token and after the last.
+    """
+
+    def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
+        super().__init__()
+        encoder = config["encoder"]
+        hidden = encoder["hidden"]
+        self.embedding = nn.Embedding(vocabulary, encoder["embedding"])
+        self.positions = nn.Embedding(config["limits"]["max_source_tokens"] + 1, encoder["embedding"])  # </s> has one too
+        self.input = nn.Linear(encoder["embedding"], hidden)
+        self.layers = nn.ModuleList(Convolution(hidden, 2 * hidden, encoder["width"]) for _ in range(encoder["layers"]))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, list[State]]:
+        places = torch.arange(ids.shape[1], device=ids.device)
+        mask = (places < lengths.to(ids.device)[:, None])[:, :, None]
+        x = self.input(self.dropout(self.embedding(ids) + self.positions(places))) * mask
+        for layer in self.layers:
+            x = 0.5**0.5 * (functional.glu(layer(self.dropout(x)), dim=-1) + x) * mask
+        return x, []
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        tensors = {"encoder.embedding": self.embedding.weight, "encoder.positions": self.positions.weight,
+                   "encoder.input.weight": self.input.weight, "encoder.input.bias": self.input.bias}
+        for i, layer in enumerate(self.layers):
+            tensors |= {f"encoder.layers.{i}.convolution.weight": layer.linear.weight,
+                        f"encoder.layers.{i}.convolution.bias": layer.linear.bias}
+        return tensors
+
+
+ENCODERS: dict[str, type[nn.Module]] = {"recurrent": Encoder, "convolutional": ConvolutionalEncoder}
 
 
 class Dot(nn.Module):
@@ -190,16 +253,24 @@ class Attention(nn.Module):
 
 
 class Readout(NamedTuple):
-    """What the readout reads, in order (y embedding, s state, c context), and whether it has a layer of its own."""
+    """What the readout reads, in order (y embedding, s state, c context); the units that its linear layer has for each element of the
+    readout (0: it has no layer), and what makes the readout of them."""
 
     parts: str
-    layer: bool
+    units: int
+    activate: Callable[[Tensor], Tensor]
+
+
+def _maxout(x: Tensor) -> Tensor:
+    """[.., 2 O] -> [.., O]: unit i and unit O + i are a pair (the paper's 2i - 1 and 2i)."""
+    return torch.maximum(*x.chunk(2, dim=-1))
 
 
 READOUTS: dict[str, Readout] = {
-    "attentional": Readout("cs", True),  # h~ = tanh(W [c; s] + b), Luong et al. 2015
-    "tanh": Readout("ysc", True),        # tanh(W [y; s; c] + b), Nematus and Marian
-    "concat": Readout("cs", False),      # [c; s] itself
+    "attentional": Readout("cs", 1, torch.tanh),  # h~ = tanh(W [c; s] + b), Luong et al. 2015
+    "tanh": Readout("ysc", 1, torch.tanh),        # tanh(W [y; s; c] + b), Nematus and Marian
+    "concat": Readout("cs", 0, nn.Identity()),    # [c; s] itself
+    "maxout": Readout("ysc", 2, _maxout),         # the larger of each pair of W [y; s; c] + b, Bahdanau et al. 2015, A.2.2
 }
 
 
@@ -216,23 +287,29 @@ class DecoderState:
 
 
 class Decoder(nn.Module):
-    """What every style shares: embedding, stacked cells, initial state, readout. `step` is the style's own."""
+    """What every style shares: embedding, stacked cells, initial state, readout. `step` is the style's own.
+
+    Residual: as in the encoder; the readout, and a query that comes from the top, read what the top layer puts out.
+    """
+
+    reads_context = False  # the first layer reads [y; c]
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
         super().__init__()
         decoder = config["decoder"]
         self.config = decoder
-        self.attention = Attention(config)
+        self.attention = Attention(config) if config["attention"] else None
         self.embedding = nn.Embedding(vocabulary, decoder["embedding"])
         size, hidden = annotation_size(config), decoder["hidden"]
-        feed = readout_size(config) if decoder["input_feeding"] else 0
+        more = readout_size(config) if decoder["input_feeding"] else size if self.reads_context else 0
         self.layers = nn.ModuleList(
-            Recurrent(decoder["cell"], decoder["embedding"] + feed if i == 0 else hidden, hidden) for i in range(decoder["layers"]))
+            Recurrent(decoder["cell"], decoder["embedding"] + more if i == 0 else hidden, hidden) for i in range(decoder["layers"]))
         self.initial = nn.ModuleList(
             nn.Linear(size, hidden) for _ in range(decoder["layers"] if decoder["initial_projection"] else 0))
         self.reads = READOUTS[decoder["readout"]]
         sizes = {"y": decoder["embedding"], "s": hidden, "c": size}
-        self.readout = nn.Linear(sum(sizes[p] for p in self.reads.parts), decoder["readout_size"]) if self.reads.layer else None
+        inputs, units = sum(sizes[p] for p in self.reads.parts), self.reads.units * decoder["readout_size"]
+        self.readout = nn.Linear(inputs, units) if units else None
         self.readout_size = readout_size(config)
         self.dropout = nn.Dropout(dropout)
 
@@ -240,6 +317,9 @@ class Decoder(nn.Module):
         """tokens [...] -> embeddings; the first input is the bos embedding or a zero vector."""
         y = self.embedding(tokens)
         return torch.zeros_like(y) if first and self.config["first_input"] == "zero" else y
+
+    def memory(self, annotations: Tensor, lengths: Tensor, finals: list[State]) -> Memory:
+        return self.attention.memory(annotations, lengths)
 
     def start(self, memory: Memory, finals: list[State]) -> DecoderState:
         """The state before the first target token. LSTM cell states start at zero unless the encoder's are handed over."""
@@ -268,7 +348,25 @@ class Decoder(nn.Module):
     def read(self, y: Tensor, s: Tensor, c: Tensor) -> Tensor:
         """y [.., E], s [.., H], c [.., D] -> readout [.., O]."""
         x = torch.cat([{"y": y, "s": s, "c": c}[part] for part in self.reads.parts], dim=-1)
-        return torch.tanh(self.readout(self.dropout(x))) if self.readout is not None else x
+        return self.reads.activate(self.readout(self.dropout(x))) if self.readout is not None else x
+
+    def put_out(self, i: int, h: Tensor, x: Tensor) -> Tensor:
+        """What layer i puts out, which read x."""
+        return h + x if self.config["residual"] and i > 0 else h
+
+    def stack(self, x: Tensor, state: DecoderState, first: int = 0) -> tuple[list[State], Tensor]:
+        """Layers first.. one step on, x [B, in] -> their states, what the top puts out [B, H]."""
+        layers = []
+        for i in range(first, len(self.layers)):
+            layers.append(self.layers[i].step(self.dropout(x), state.layers[i]))
+            x = self.put_out(i, layers[-1][0], x)
+        return layers, x
+
+    def sequence(self, x: Tensor, state: DecoderState) -> Tensor:
+        """All layers over all steps, x [B, S, in] -> what the top puts out [B, S, H]."""
+        for i, (layer, old) in enumerate(zip(self.layers, state.layers)):
+            x = self.put_out(i, layer.sequence(self.dropout(x), old), x)
+        return x
 
     def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
         """y [B, E] -> readout [B, O], next state, weights [B, T]."""
@@ -291,7 +389,7 @@ class Decoder(nn.Module):
             tensors |= {f"decoder.initial.{i}.weight": projection.weight, f"decoder.initial.{i}.bias": projection.bias}
         if self.readout is not None:
             tensors |= {"readout.weight": self.readout.weight, "readout.bias": self.readout.bias}
-        return tensors | self.attention.scorer.named_tensors()
+        return tensors | self.attention.scorer.named_tensors() if self.attention else tensors
 
 
 class Luong(Decoder):
@@ -299,23 +397,17 @@ class Luong(Decoder):
 
     def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
         x = y if state.feed is None else torch.cat([y, state.feed], dim=-1)
-        layers = []
-        for layer, old in zip(self.layers, state.layers):
-            new = layer.step(self.dropout(x), old)
-            layers.append(new)
-            x = new[0]
-        c, weights = self.attention(x[:, None], memory)
-        out = self.read(y, x, c[:, 0])
+        layers, s = self.stack(x, state)
+        c, weights = self.attention(s[:, None], memory)
+        out = self.read(y, s, c[:, 0])
         return out, DecoderState(layers, None if state.feed is None else out), weights[:, 0]
 
     def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, Tensor]:
         if state.feed is not None:
             return super().teach(y, state, memory)
-        x = y  # no feedback from the attention: all steps at once
-        for layer, old in zip(self.layers, state.layers):
-            x = layer.sequence(self.dropout(x), old)
-        c, weights = self.attention(x, memory)
-        return self.read(y, x, c), weights
+        s = self.sequence(y, state)  # no feedback from the attention: all steps at once
+        c, weights = self.attention(s, memory)
+        return self.read(y, s, c), weights
 
 
 class Conditional(Decoder):
@@ -329,16 +421,47 @@ class Conditional(Decoder):
         middle = self.layers[0].step(self.dropout(y), state.layers[0])
         c, weights = self.attention(middle[0][:, None], memory)
         c = c[:, 0]
-        layers = [self.conditional.step(c, middle)]
-        for layer, old in zip(self.layers[1:], state.layers[1:]):
-            layers.append(layer.step(self.dropout(layers[-1][0]), old))
-        return self.read(y, layers[-1][0], c), DecoderState(layers, None), weights[:, 0]
+        bottom = self.conditional.step(c, middle)
+        layers, s = self.stack(bottom[0], state, 1)
+        return self.read(y, s, c), DecoderState([bottom, *layers], None), weights[:, 0]
 
     def named_tensors(self) -> dict[str, Tensor]:
         return super().named_tensors() | self.conditional.named_tensors("decoder.conditional.")
 
 
-STYLES: dict[str, type[Decoder]] = {"luong": Luong, "conditional": Conditional}
+class Bahdanau(Decoder):
+    """c_i from score(s_{i-1}, h); s_i = f(s_{i-1}, [y_{i-1}; c_i]) (Bahdanau et al. 2015). Of several layers the first, which reads the
+    context, asks for it."""
+
+    reads_context = True
+
+    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
+        c, weights = self.attention(state.layers[0][0][:, None], memory)
+        layers, s = self.stack(torch.cat([y, c[:, 0]], dim=-1), state)
+        return self.read(y, s, c[:, 0]), DecoderState(layers, None), weights[:, 0]
+
+
+class Fixed(Decoder):
+    """No attention: one c for all steps, the final h of the encoder's top layer (Cho et al. 2014), which is the memory's only entry."""
+
+    reads_context = True
+
+    def memory(self, annotations: Tensor, lengths: Tensor, finals: list[State]) -> Memory:
+        c = finals[-1][0][:, None]
+        return Memory(c, c[:, :0], torch.ones_like(c[:, :, 0], dtype=torch.bool))
+
+    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
+        c = memory.annotations[:, 0]
+        layers, s = self.stack(torch.cat([y, c], dim=-1), state)
+        return self.read(y, s, c), DecoderState(layers, None), y[:, :0]
+
+    def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, Tensor]:
+        c = memory.annotations.expand(-1, y.shape[1], -1)
+        s = self.sequence(torch.cat([y, c], dim=-1), state)
+        return self.read(y, s, c), y[:, :, :0]
+
+
+STYLES: dict[str, type[Decoder]] = {"luong": Luong, "conditional": Conditional, "bahdanau": Bahdanau, "fixed": Fixed}
 
 
 class Model(nn.Module):
@@ -347,7 +470,7 @@ class Model(nn.Module):
     def __init__(self, config: dict, source: int, target: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.config = config
-        self.encoder = Encoder(config, source, dropout)
+        self.encoder = ENCODERS[config["encoder"]["type"]](config, source, dropout)
         self.decoder = STYLES[config["decoder"]["style"]](config, target, dropout)
         self.output = nn.Linear(readout_size(config), target)
         if config["output"]["tied"]:
@@ -357,7 +480,7 @@ class Model(nn.Module):
     def encode(self, ids: Tensor, lengths: Tensor) -> tuple[Memory, DecoderState]:
         """ids [B, T], lengths [B] (on the CPU) -> what the decoder looks at, and its first state."""
         annotations, finals = self.encoder(ids, lengths)
-        memory = self.decoder.attention.memory(annotations, lengths)
+        memory = self.decoder.memory(annotations, lengths, finals)
         return memory, self.decoder.start(memory, finals)
 
     def step(self, tokens: Tensor, first: bool, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
