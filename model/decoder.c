@@ -13,8 +13,7 @@ struct step {
     float *gates_x, *gates_u; /* [R, G] */
     float *query;             /* [R, A] */
     float *sums;              /* [R, H]: with residual connections, what the layers so far have put out */
-    float *parts;             /* [R, what the readout reads side by side] */
-    float *units;             /* [R, U] of the readout's layer */
+    float *readout;           /* [R, readout_scratch] */
 };
 
 /* Which cell of layer 0 reads the context: none; the one that reads y, side by side with it; or a second one. */
@@ -24,12 +23,6 @@ struct decoder_kind {
     const char *name;
     enum context_reader reader;
     void (*run)(const struct step *step);
-};
-
-/* R vectors, `distance` floats apart. */
-struct vectors {
-    const float *x;
-    size_t distance;
 };
 
 /* ---- the styles ---- */
@@ -65,10 +58,10 @@ static struct vectors output_of(const struct step *step, size_t layer) {
 }
 
 /* GNMT, Wu et al. 2016: from the second layer up, a layer puts out its h plus what it read; its recurrence is h alone. */
-static void add_residual(const struct step *step, size_t layer) {
+static void put_out(const struct step *step, size_t layer) {
     size_t hidden = step->decoder->hidden;
     struct vectors h = state_of(step, layer);
-    for (size_t r = 0; r < step->rows->rows; r++) {
+    for (size_t r = 0; step->decoder->residual && r < step->rows->rows; r++) {
         if (layer == 0)
             memcpy(step->sums + r * hidden, h.x + r * h.distance, hidden * sizeof *h.x);
         else
@@ -78,12 +71,10 @@ static void add_residual(const struct step *step, size_t layer) {
 
 /* The layers above the first, each reading what the one below puts out. */
 static void run_upper_layers(const struct step *step) {
-    const struct decoder *d = step->decoder;
-    for (size_t l = 0; l < d->layers; l++) {
-        if (l > 0)
-            run_cell(step, &d->cells[l], output_of(step, l - 1), l);
-        if (d->residual)
-            add_residual(step, l);
+    put_out(step, 0);
+    for (size_t l = 1; l < step->decoder->layers; l++) {
+        run_cell(step, &step->decoder->cells[l], output_of(step, l - 1), l);
+        put_out(step, l);
     }
 }
 
@@ -142,107 +133,19 @@ static const struct decoder_kind kinds[] = {
     {"fixed", FIRST_CELL, run_fixed},
 };
 
-/* ---- the readouts ---- */
-
-struct readout_kind {
-    const char *name, *reads; /* in order: y embedding, s state, c context */
-    size_t units; /* of the linear layer, for each element of the readout; 0: there is none, the parts are the readout */
-    void (*activate)(const struct kernels *kernels, const float *units, size_t size, float *readout);
-};
-
-static void activate_tanh(const struct kernels *kernels, const float *units, size_t size, float *readout) {
-    memcpy(readout, units, size * sizeof *readout);
-    kernels->tanh(readout, size);
-}
-
-/* Units i and O + i are a pair: the paper's 2i - 1 and 2i. */
-static void activate_maxout(const struct kernels *kernels, const float *units, size_t size, float *readout) {
-    memcpy(readout, units, size * sizeof *readout);
-    kernels->maxima(units + size, size, readout);
-}
-
-static const struct readout_kind readouts[] = {
-    {"attentional", "cs", 1, activate_tanh}, /* h~ = tanh(W [c; s] + b), Luong et al. 2015 */
-    {"tanh", "ysc", 1, activate_tanh},       /* tanh(W [y; s; c] + b), Nematus and Marian */
-    {"concat", "cs", 0, NULL},               /* [c; s] */
-    {"maxout", "ysc", 2, activate_maxout},   /* the larger of each pair of W [y; s; c] + b, Bahdanau et al. 2015, A.2.2 */
-};
-
-static size_t part_size(const struct decoder *d, char part) {
-    return part == 'y' ? d->embedding_size : part == 's' ? d->hidden : d->annotation;
-}
-
-/* A readout with a layer reads the context through the values. */
-static bool side_by_side(const struct decoder *d, char part) {
-    return part != 'c' || d->reads->units == 0;
-}
-
-static size_t parts_size(const struct decoder *d) {
-    size_t size = 0;
-    for (const char *part = d->reads->reads; *part; part++)
-        size += side_by_side(d, *part) ? part_size(d, *part) : 0;
-    return size;
-}
+/* ---- the memory ---- */
 
 /* What a cell reads of the context; out 0: none does. */
 static const struct linear *cell_context(const struct decoder *d) {
     return d->kind->reader == SECOND_CELL ? &d->conditional.input : &d->input_context;
 }
 
-/* Where in the values the readout finds what it reads of the context: behind what a cell does. */
-static size_t context_offset(const struct decoder *d) {
-    return cell_context(d)->out;
-}
-
-/* Row r's vector of one part. */
-static const float *part_of(const struct step *step, char part, size_t r) {
-    const struct decoder *d = step->decoder;
-    if (part == 'c')
-        return step->contexts + r * d->attention.value + context_offset(d);
-    struct vectors from = part == 'y' ? input_of(step) : output_of(step, d->layers - 1);
-    return from.x + r * from.distance;
-}
-
-/* The parts of all rows, row r's at x + r * size. */
-static void put_side_by_side(const struct step *step, float *x, size_t size) {
-    const struct decoder *d = step->decoder;
-    for (size_t r = 0; r < step->rows->rows; r++) {
-        float *to = x + r * size;
-        for (const char *part = d->reads->reads; *part; part++) {
-            if (!side_by_side(d, *part))
-                continue;
-            memcpy(to, part_of(step, *part, r), part_size(d, *part) * sizeof *to);
-            to += part_size(d, *part);
-        }
-    }
-}
-
-static void read_out(const struct step *step) {
-    const struct decoder *d = step->decoder;
-    const struct decoder_rows *rows = step->rows;
-    size_t size = parts_size(d), units = d->readout.out;
-    put_side_by_side(step, units > 0 ? step->parts : rows->readouts, size);
-    if (units > 0)
-        linear_apply(&d->readout, step->parts, size, rows->rows, step->units, units);
-    for (size_t r = 0; units > 0 && r < rows->rows; r++) {
-        float *own = step->units + r * units;
-        d->kernels->add(part_of(step, 'c', r), units, own);
-        d->reads->activate(d->kernels, own, d->readout_size, rows->readouts + r * d->readout_size);
-    }
-    for (size_t r = 0; d->feed && r < rows->rows; r++)
-        memcpy(rows->states + (r + 1) * d->state_size - d->feed, rows->readouts + r * d->readout_size,
-               d->feed * sizeof *rows->states);
-}
-
-/* values [n, P] of what a context may be: x [n, D]. */
+/* values [n, P] of what a context may be, x [n, D]: first what a cell reads of it, then what the readout does. */
 static void make_values(const struct decoder *d, struct vectors x, size_t n, float *values) {
-    size_t ld = d->attention.value, offset = context_offset(d);
-    if (offset > 0)
-        linear_apply(cell_context(d), x.x, x.distance, n, values, ld);
-    if (d->reads->units > 0)
-        linear_apply(&d->readout_context, x.x, x.distance, n, values + offset, ld);
-    for (size_t t = 0; d->reads->units == 0 && t < n; t++)
-        memcpy(values + t * ld + offset, x.x + t * x.distance, d->annotation * sizeof *values);
+    const struct linear *cell = cell_context(d);
+    if (cell->out > 0)
+        linear_apply(cell, x.x, x.distance, n, values, d->attention.value);
+    readout_values(&d->readout, x, n, values + cell->out, d->attention.value);
 }
 
 size_t decoder_slots(const struct decoder *decoder, size_t length) {
@@ -280,6 +183,18 @@ static void embed(const struct step *step) {
     }
 }
 
+static void read_out(const struct step *step) {
+    const struct decoder *d = step->decoder;
+    const struct decoder_rows *rows = step->rows;
+    struct readout_inputs inputs = {.embeddings = input_of(step),
+                                    .states = output_of(step, d->layers - 1),
+                                    .contexts = {step->contexts + cell_context(d)->out, d->attention.value}};
+    readout_run(&d->readout, &inputs, rows->rows, step->readout, rows->readouts);
+    for (size_t r = 0; d->feed && r < rows->rows; r++)
+        memcpy(rows->states + (r + 1) * d->state_size - d->feed, rows->readouts + r * d->readout_size,
+               d->feed * sizeof *rows->states);
+}
+
 int decoder_step(const struct decoder *decoder, const struct decoder_rows *rows, struct arena *arena, struct error *err) {
     size_t gates = decoder->cells[0].input.out, r = rows->rows;
     struct arena_mark mark = arena_mark(arena);
@@ -291,10 +206,8 @@ int decoder_step(const struct decoder *decoder, const struct decoder_rows *rows,
                         .gates_u = arena_alloc(arena, r * gates, sizeof(float)),
                         .query = arena_alloc(arena, r * decoder->attention.size, sizeof(float)),
                         .sums = arena_alloc(arena, decoder->residual ? r * decoder->hidden : 0, sizeof(float)),
-                        .parts = arena_alloc(arena, r * parts_size(decoder), sizeof(float)),
-                        .units = arena_alloc(arena, r * decoder->readout.out, sizeof(float))};
-    bool allocated =
-        step.input && step.contexts && step.gates_x && step.gates_u && step.query && step.sums && step.parts && step.units;
+                        .readout = arena_alloc(arena, r * readout_scratch(&decoder->readout), sizeof(float))};
+    bool allocated = step.input && step.contexts && step.gates_x && step.gates_u && step.query && step.sums && step.readout;
     if (allocated) {
         embed(&step);
         decoder->kind->run(&step);
@@ -373,16 +286,11 @@ int decoder_start(const struct decoder *decoder, const struct encoded *encoded, 
 
 /* ---- loading ---- */
 
-static int find_rows(struct decoder *d, const struct decoder_config *c, struct error *err) {
+static int find_style(struct decoder *d, const char *name, struct error *err) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].name, c->style) == 0)
+        if (strcmp(kinds[i].name, name) == 0)
             d->kind = &kinds[i];
-    if (!d->kind)
-        return error_set(err, ERROR_FORMAT, "decoder.style: %s is not known", c->style);
-    for (size_t i = 0; i < sizeof readouts / sizeof *readouts; i++)
-        if (strcmp(readouts[i].name, c->readout) == 0)
-            d->reads = &readouts[i];
-    return d->reads ? 0 : error_set(err, ERROR_FORMAT, "decoder.readout: %s is not known", c->readout);
+    return d->kind ? 0 : error_set(err, ERROR_FORMAT, "decoder.style: %s is not known", name);
 }
 
 static int load_layer(struct decoder *d, const struct cell_kind *cell, size_t l, struct weights *weights, struct error *err) {
@@ -414,29 +322,16 @@ static int load_context_reader(struct decoder *d, const struct cell_kind *cell, 
     return 0;
 }
 
-/* The readout's matrix in two: the context comes first or last in what it reads. */
-static int load_readout(struct decoder *d, struct weights *weights, struct error *err) {
-    size_t rest = parts_size(d), columns = rest + d->annotation, context_first = d->reads->reads[0] == 'c';
-    size_t units = d->reads->units * d->readout_size;
-    struct linear_names names = {.weight = "readout.weight", .first = context_first ? d->annotation : 0, .columns = columns};
-    struct linear_names context = {
-        .weight = "readout.weight", .bias = "readout.bias", .first = context_first ? 0 : rest, .columns = columns};
-    return weights_linear(weights, &names, units, rest, &d->readout, err) == 0 &&
-                   weights_linear(weights, &context, units, d->annotation, &d->readout_context, err) == 0
-               ? 0
-               : -1;
-}
-
 static int load(struct decoder *d, const struct model_config *config, const struct cell_kind *cell, struct weights *weights,
                 struct error *err) {
     d->embedding = weights_get(weights, "decoder.embedding", d->vocabulary, d->embedding_size, err);
     for (size_t l = 0; l < d->layers; l++)
         if (load_layer(d, cell, l, weights, err) != 0)
             return -1;
-    if (load_context_reader(d, cell, weights, err) != 0 || (d->reads->units > 0 && load_readout(d, weights, err) != 0) ||
+    if (load_context_reader(d, cell, weights, err) != 0 || readout_init(&d->readout, config, weights, d->kernels, err) != 0 ||
         (d->attends && attention_init(&d->attention, config, weights, d->kernels, err) != 0))
         return -1;
-    d->attention.value = context_offset(d) + (d->reads->units > 0 ? d->readout_context.out : d->annotation);
+    d->attention.value = cell_context(d)->out + readout_value(&d->readout);
     return 0;
 }
 
@@ -461,7 +356,7 @@ int decoder_init(struct decoder *decoder, const struct model_config *config, siz
                                 .attends = config_attends(config)};
     decoder->feed = c->input_feeding ? decoder->readout_size : 0;
     decoder->state_size = decoder->layers * decoder->layer_size + decoder->feed;
-    if (find_rows(decoder, c, err) == 0 && load(decoder, config, cell, weights, err) == 0)
+    if (find_style(decoder, c->style, err) == 0 && load(decoder, config, cell, weights, err) == 0)
         return 0;
     decoder_done(decoder);
     return -1;
@@ -474,7 +369,6 @@ void decoder_done(struct decoder *decoder) {
     }
     cell_done(&decoder->conditional);
     linear_done(&decoder->input_context);
-    linear_done(&decoder->readout);
-    linear_done(&decoder->readout_context);
+    readout_done(&decoder->readout);
     attention_done(&decoder->attention);
 }

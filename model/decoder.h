@@ -1,5 +1,5 @@
 /* One decoder step for R rows. A row's recurrent state has a fixed size whatever its sentence, so rows of different sentences
- * share every matrix product. Styles (where the attention stands in the step) and readouts are tables.
+ * share every matrix product. Styles (where the attention stands in the step) are a table.
  *
  * A context c = sum_j a_j h_j is read through matrices only: by a cell of the first layer, by the readout. W c + b =
  * sum_j a_j (W h_j + b), since the weights sum to 1: so these products are made once per sentence, for all its tokens at once, and
@@ -13,11 +13,11 @@
 #include "model/cell.h"
 #include "model/config.h"
 #include "model/encoder.h"
+#include "model/readout.h"
 
 enum { DECODER_FIRST = -1 }; /* the token before the first */
 
 struct decoder_kind;
-struct readout_kind;
 
 struct decoder {
     const struct decoder_kind *kind;
@@ -37,8 +37,7 @@ struct decoder {
     struct linear input_context; /* styles bahdanau and fixed: what the cell of layer 0 reads of the context */
     struct linear initial[CONFIG_MAX_LAYERS];
     struct attention attention; /* no kind and no keys where there is none; always the size P of values */
-    const struct readout_kind *reads;
-    struct linear readout, readout_context; /* of what the readout reads besides the context, and of that; out 0: no layer */
+    struct readout readout;
 };
 
 /* R rows side by side. */
