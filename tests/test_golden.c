@@ -177,6 +177,27 @@ START_TEST(encoding_is_ragged) {
 }
 END_TEST
 
+/* A text that cannot be cut may have more tokens than the encoder has positions: all beyond stand in the last. */
+START_TEST(positions_end) {
+    enum { LENGTH = 60, SAME = 50 }; /* three layers of width 3 see three tokens to either side */
+    struct translator *t = open_case("convolutional-dot-gru");
+    size_t length = LENGTH, size = t->encoder.annotation;
+    int ids[LENGTH];
+    struct arena arena;
+    struct encoded encoded;
+    arena_init(&arena, 1 << 16);
+    for (size_t i = 0; i < LENGTH; i++)
+        ids[i] = 5;
+    ck_assert_uint_eq(t->encoder.positions, 41);
+    ck_assert_int_eq(encoder_run(&t->encoder, ids, &length, 1, &arena, &encoded, NULL), 0);
+    const float *at = encoded.annotations + SAME * size;
+    ck_assert_int_eq(memcmp(at, at + size, size * sizeof *at), 0);
+    ck_assert_int_ne(memcmp(at, encoded.annotations + size, size * sizeof *at), 0);
+    arena_done(&arena);
+    translator_free(t);
+}
+END_TEST
+
 /* ---- the searches, all sentences in one batch ---- */
 
 static void check_hypothesis(const struct hypothesis *got, const json_t *want, size_t source_length, bool attends) {
@@ -296,6 +317,49 @@ START_TEST(beams_equal_pytorch) {
 }
 END_TEST
 
+/* Admits them together, and decodes them to the end. */
+static void decode_together(const struct translator *t, struct sentence **sentences, size_t count) {
+    struct batch *batch = batch_create(t, count, NULL);
+    struct sentence *done[64];
+    batch_admit(batch, sentences, count);
+    while (batch_sentences(batch) > 0)
+        batch_step(batch, done);
+    batch_free(batch);
+}
+
+/* Every compute type scores the forced targets, of all sentences encoded and decoded together as of each alone. */
+START_TEST(company_changes_nothing) {
+    static const char *const types[] = {"float32", "bfloat16", "int8"};
+    struct search_options options = {.strategy = "forced", .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
+    char path[128];
+    json_t *golden = load_case(cases[_i]), *list = json_object_get(golden, "sentences");
+    size_t count = json_array_size(list);
+    snprintf(path, sizeof path, FOLDER "/%s", cases[_i]);
+    for (size_t c = 0; c < sizeof types / sizeof *types; c++) {
+        struct translator *t = translator_open(path, &(struct translator_options){.compute = types[c]}, NULL);
+        struct sentence together[64], alone[64], *all[64];
+        ck_assert_ptr_nonnull(t);
+        prepare(t, list, &options, true, together);
+        prepare(t, list, &options, true, alone);
+        for (size_t i = 0; i < count; i++) {
+            decode_together(t, &(struct sentence *){&alone[i]}, 1);
+            all[i] = &together[i];
+        }
+        decode_together(t, all, count);
+        for (size_t i = 0; i < count; i++) {
+            ck_assert(together[i].count == 1 && alone[i].count == 1);
+            const struct hypothesis *got = together[i].hypotheses, *want = alone[i].hypotheses;
+            for (size_t j = 0; j < want->length + want->ended; j++)
+                ck_assert_float_eq_tol(got->log_probs[j], want->log_probs[j], 1e-5f); /* exactly, but with OpenBLAS's products */
+            sentence_done(&together[i]);
+            sentence_done(&alone[i]);
+        }
+        translator_free(t);
+    }
+    json_decref(golden);
+}
+END_TEST
+
 static int visible(const struct dirent *entry) {
     return entry->d_name[0] != '.';
 }
@@ -315,7 +379,7 @@ static int list_cases(void) {
 
 /* Without it a missing folder would pass: loops over no case. */
 START_TEST(cases_are_there) {
-    ck_assert_int_ge(list_cases(), 14);
+    ck_assert_int_ge(list_cases(), 28);
 }
 END_TEST
 
@@ -327,9 +391,11 @@ Suite *golden_suite(void) {
     tcase_add_test(tests, cases_are_there);
     tcase_add_loop_test(tests, joints_equal_pytorch, 0, count);
     tcase_add_loop_test(tests, encoding_is_ragged, 0, count);
+    tcase_add_test(tests, positions_end);
     tcase_add_loop_test(tests, greedy_equals_pytorch, 0, count);
     tcase_add_loop_test(tests, beams_equal_pytorch, 0, count);
     tcase_add_loop_test(tests, forced_scores_equal_pytorch, 0, count);
+    tcase_add_loop_test(tests, company_changes_nothing, 0, count);
     suite_add_tcase(suite, tests);
     return suite;
 }

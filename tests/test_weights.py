@@ -438,6 +438,14 @@ def test_golden_values_are_current(case):
         assert [h.tokens for h in n_best] == [h["tokens"] for h in sentence["beam"][0]["hypotheses"]]
 
 
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
+def test_every_parameter_learns(case):
+    model, _, _ = folder.read(case)
+    sources = [sentence["source"] for sentence in json.loads((case / "golden.json").read_text(encoding="utf-8"))["sentences"]]
+    train.loss_of(model.train(), [(source, [5, 6, 7]) for source in sources], 0.1, torch.device("cpu"))[0].backward()
+    assert all(parameter.grad is not None and parameter.grad.abs().sum() > 0 for parameter in model.parameters())
+
+
 def test_beam_of_one_is_greedy():
     model, sources = _tiny_model(3.0), [[4, EOS], [5, 6, 3, EOS]]
     for greedy, n_best in zip(search.greedy(model, sources), search.beam(model, sources, 1)):
