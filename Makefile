@@ -106,7 +106,7 @@ $(BUILD)/tests/http/run: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/http/*.c))
 
 # The linker sends calls of the wrapped functions through tests/bench/parts.c, which takes their time.
 BENCH_OBJECTS := bench ceilings compute decode measure parts $(filter-out reading-vnni,$(KERNELS:%=reading-%))
-BENCH_WRAPPED := linear_apply linear_look_up encoder_run decoder_start attention_keys decoder_values decoder_step attention_run output_run search_advance
+BENCH_WRAPPED := linear_apply linear_look_up encoder_run decoder_start decoder_remember decoder_step attention_run output_run search_advance
 $(BUILD)/tests/bench/bench: $(MODEL_OBJECTS) $(BENCH_OBJECTS:%=$(BUILD)/tests/bench/%.o)
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) $(BENCH_WRAPPED:%=-Wl,--wrap=%) -o $@ $^ $(LIBS)

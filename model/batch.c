@@ -105,7 +105,8 @@ size_t sentence_max_rows(const struct sentence *sentence) {
 
 /* ---- admission ---- */
 
-/* What encoding a group of sentences gives: keys [tokens, A], values [tokens, P], states [sentences, S]. */
+/* What encoding a group of sentences gives: keys [slots, A], values [slots, P], states [sentences, S]; there are at most as many
+ * slots as tokens. */
 struct encoding {
     float *keys, *values, *states;
 };
@@ -127,11 +128,11 @@ static int find_targets(const struct shortlist *shortlist, struct sentence *sent
     return 0;
 }
 
-/* Copies one sentence's memory into its own arena, and starts its search. keys, values: of its first token. */
+/* Copies one sentence's memory into its own arena, and starts its search. keys, values: of its first slot. */
 static int settle(const struct batch *batch, struct sentence *sentence, const float *keys, const float *values) {
     const struct translator *t = batch->translator;
     const struct attention *attention = &t->decoder.attention;
-    size_t length = sentence->length;
+    size_t length = decoder_slots(&t->decoder, sentence->length), seen = t->decoder.attends ? sentence->length : 0;
     struct memory *memory = arena_alloc(&sentence->arena, 1, sizeof *memory);
     float *own_keys = arena_alloc(&sentence->arena, length * attention->size, sizeof(float));
     float *own_values = arena_alloc(&sentence->arena, length * attention->value, sizeof(float));
@@ -142,8 +143,7 @@ static int settle(const struct batch *batch, struct sentence *sentence, const fl
     *memory = (struct memory){.length = length, .keys = own_keys, .values = own_values};
     sentence->memory = memory;
     sentence->options.keep = t->characters ? t->decoder.readout_size : 0;
-    if (search_init(&sentence->search, &sentence->options, tokenizer_end(t->target), length, &sentence->arena, &sentence->error) !=
-        0)
+    if (search_init(&sentence->search, &sentence->options, tokenizer_end(t->target), seen, &sentence->arena, &sentence->error) != 0)
         return -1;
     return find_targets(t->shortlist, sentence);
 }
@@ -168,8 +168,7 @@ static int encode(struct batch *batch, struct sentence *const *sentences, size_t
     if (encoder_run(&t->encoder, ids, lengths, n, &batch->scratch, &encoded, err) != 0 ||
         decoder_start(&t->decoder, &encoded, lengths, n, &batch->scratch, out->states, err) != 0)
         return -1;
-    attention_keys(&t->decoder.attention, encoded.annotations, tokens, out->keys);
-    decoder_values(&t->decoder, encoded.annotations, tokens, out->values);
+    decoder_remember(&t->decoder, &encoded, lengths, n, out->keys, out->values);
     return 0;
 }
 
@@ -178,7 +177,7 @@ static void admit_group(struct batch *batch, struct sentence *const *sentences, 
     struct encoding encoding;
     struct error err = {0};
     int failed = encode(batch, sentences, n, tokens, &encoding, &err);
-    for (size_t i = 0, at = 0; i < n; at += sentences[i]->length, i++) {
+    for (size_t i = 0, at = 0; i < n; at += decoder_slots(decoder, sentences[i]->length), i++) {
         struct sentence *sentence = sentences[i];
         if (failed)
             sentence->error = err;

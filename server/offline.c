@@ -349,6 +349,12 @@ static int decode_stream(struct stream *stream, const struct models *models, str
     return result;
 }
 
+static int check_mode(const struct stream *stream, const struct translator_info *info, struct error *err) {
+    if (stream->mode == &attention_mode && !info->attention)
+        return error_set(err, ERROR_INPUT, "model \"%s\" has no attention to align words by", info->name);
+    return 0;
+}
+
 int offline_run(const struct options *options, struct error *err) {
     struct stream stream = {.options = options};
     struct models models = {0};
@@ -360,8 +366,10 @@ int offline_run(const struct options *options, struct error *err) {
         result = models_load(&models, options, NULL, err);
     if (result == 0) {
         stream.translator = models.translators[0];
-        result = decode_stream(&stream, &models, err);
+        result = check_mode(&stream, &models.infos[0], err);
     }
+    if (result == 0)
+        result = decode_stream(&stream, &models, err);
     models_free(&models);
     close_stream(&stream);
     return result;

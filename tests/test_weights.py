@@ -524,9 +524,17 @@ def test_golden_values_are_current(case):
     for sentence, found in zip(sentences, search.greedy(model, sources), strict=True):
         assert found.tokens == sentence["greedy"]["tokens"] and found.ended == sentence["greedy"]["ended"]
         assert found.log_probs == pytest.approx(sentence["greedy"]["log_probs"], rel=1e-4, abs=1e-4)
-        assert all(sum(row) == pytest.approx(1, abs=1e-5) for row in found.attention)
+        assert all(sum(row) == pytest.approx(1, abs=1e-5) for row in found.attention if model.config["attention"])
     for sentence, n_best in zip(sentences, search.beam(model, sources, 5), strict=True):
         assert [h.tokens for h in n_best] == [h["tokens"] for h in sentence["beam"][0]["hypotheses"]]
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
+def test_every_parameter_learns(case):
+    model, _, _ = folder.read(case)
+    sources = [sentence["source"] for sentence in json.loads((case / "golden.json").read_text(encoding="utf-8"))["sentences"]]
+    train.loss_of(model.train(), [(source, [5, 6, 7]) for source in sources], 0.1, torch.device("cpu"))[0].backward()
+    assert all(parameter.grad is not None and parameter.grad.abs().sum() > 0 for parameter in model.parameters())
 
 
 def test_beam_of_one_is_greedy():

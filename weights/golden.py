@@ -7,7 +7,7 @@ searches never choose between two candidates closer than MIN_MARGIN, and whose l
 
 golden.json: {"sentences": [{
   "text", "source": ids as the encoder reads them,
-  "annotations" [T][D], "keys" [T][A], "final" [layer][h or h, c][D], "start" [layer][h or h, c][H],
+  "annotations" [T][D], "keys" [T][A] (without attention [], as are all its rows), "final" [layer][h or h, c][D], "start" [layer][h or h, c][H],
   "steps": the first three, [{"previous" id, "state" [layer][h or h, c][H], "attention" [T], "readout" [O], "log_probs" [V]}]
            (log_probs in the first DISTRIBUTIONS sentences),
   "greedy": {"tokens", "log_probs", "ended", "attention" [n][T], "text": with each <unk> replaced},
@@ -50,7 +50,7 @@ class Case:
 
     name: str
     encoder: dict
-    attention: dict
+    attention: dict | None
     decoder: dict
     tied: bool = False
     storage: str = "float32"
@@ -70,12 +70,17 @@ def _encoder(cell: str, layers: int = 1, bidirectional: bool = True, embedding: 
     return {"cell": cell, "layers": layers, "bidirectional": bidirectional, "embedding": embedding, "hidden": hidden, **other}
 
 
+def _convolutional(layers: int, width: int, embedding: int = 6, hidden: int = 8, **other) -> dict:
+    return {"type": "convolutional", "layers": layers, "width": width, "embedding": embedding, "hidden": hidden, **other}
+
+
 def _decoder(style: str, cell: str, layers: int = 1, embedding: int = 6, hidden: int = 8, **other) -> dict:
     return {"style": style, "cell": cell, "layers": layers, "embedding": embedding, "hidden": hidden, **other}
 
 
 GENERAL, DOT, ADDITIVE = {"score": "general"}, {"score": "dot"}, {"score": "additive", "size": 5}
 ATTENTIONAL, TANH, CONCAT = ({"readout": "attentional", "readout_size": 6}, {"readout": "tanh", "readout_size": 6}, {"readout": "concat"})
+MAXOUT = {"readout": "maxout", "readout_size": 6}
 ZERO = {"initial_state": "zero"}
 LAST, MEAN = {"initial_state": "last", "initial_projection": False}, {"initial_state": "mean", "initial_projection": False}
 LAST_PROJECTED, MEAN_PROJECTED = ({**kind, "initial_projection": True} for kind in (LAST, MEAN))
@@ -113,11 +118,26 @@ CASES = (
          tokenizer=CHARACTERS, seed=49),
     Case("output-characters", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS,
          output={"type": "characters", "character_embedding": 4}, seed=1165),
+    Case("luong-general-rnn", _encoder("rnn", 2), GENERAL, _decoder("luong", "rnn", 2, **LAST, **ATTENTIONAL), seed=30),
+    Case("residual-luong-gru", _encoder("gru", 3, residual=True), GENERAL,
+         _decoder("luong", "gru", 3, **LAST, **ATTENTIONAL, residual=True), seed=115),
+    Case("residual-conditional-lstm", _encoder("lstm", 2, bidirectional=False, residual=True), ADDITIVE,
+         _decoder("conditional", "lstm", 3, **LAST_PROJECTED, **CONCAT, residual=True), seed=352),
+    Case("convolutional-dot-gru", _convolutional(3, 3), DOT, _decoder("luong", "gru", **MEAN, **ATTENTIONAL), seed=3),
+    Case("convolutional-additive-lstm", _convolutional(2, 5, hidden=5, eos=False), ADDITIVE,
+         _decoder("bahdanau", "lstm", **MEAN_PROJECTED, **MAXOUT), seed=80),
+    Case("convolutional-general-gru", _convolutional(1, 1), GENERAL, _decoder("conditional", "gru", **ZERO, **TANH), storage="int8", seed=75),
+    Case("bahdanau-additive-gru", _encoder("gru"), ADDITIVE, _decoder("bahdanau", "gru", **LAST_PROJECTED, **MAXOUT), seed=84),
+    Case("bahdanau-general-lstm", _encoder("lstm", 2), GENERAL, _decoder("bahdanau", "lstm", 2, **LAST, **TANH, residual=True), seed=120),
+    Case("bahdanau-dot-rnn", _encoder("rnn"), DOT, _decoder("bahdanau", "rnn", **ZERO, **CONCAT, first_input="zero"), seed=23),
+    Case("fixed-gru", _encoder("gru", bidirectional=False, hidden=8), None, _decoder("fixed", "gru", **LAST, **MAXOUT), seed=2026),
+    Case("fixed-lstm", _encoder("lstm", 2), None,
+         _decoder("fixed", "lstm", 3, **LAST_PROJECTED, **ATTENTIONAL, residual=True, first_input="zero"), tied=True, seed=180),
 )
 
 
 # The spread of a parameter by the end of its name, for inputs of size 1. The first that matches counts.
-GAINS = {"embedding": 2.0, "weight_state": 1.5, ".weight": 3.5, "weight_input": 3.5, "": 0.4}
+GAINS = {"embedding": 2.0, "positions": 1.0, "encoder.input.weight": 0.5, "convolution.weight": 1.5, "weight_state": 1.5, ".weight": 3.5, "weight_input": 3.5, "": 0.4}
 
 
 def randomise(model: Model, random: numpy.random.Generator) -> None:
@@ -211,13 +231,13 @@ def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], characters: 
     """Everything that golden.json says of one sentence."""
     source, target = source_ids(model.config, sides[0], text), sides[1].encode(TARGET)
     ids, lengths = search.pad([source])
-    _, finals = model.encoder(ids, lengths)
+    annotations, finals = model.encoder(ids, lengths)
     memory, start = model.encode(ids, lengths)
     greedy, beams = _searches_of(model, source)
     forced = search.forced(model, source, target)
     unknowns = search.print_unknowns(model, source, greedy, sides[0].texts(text), characters)
     return {
-        "text": text, "source": source, "annotations": rounded(memory.annotations[0]), "keys": rounded(memory.keys[0]),
+        "text": text, "source": source, "annotations": rounded(annotations[0]), "keys": rounded(memory.keys[0]),
         "final": _states(finals), "start": _states(start.layers),
         "steps": _steps(model, start, memory, [BOS] + target[:2], distributions),
         "greedy": _hypothesis(greedy, attention=rounded(greedy.attention),

@@ -1,9 +1,9 @@
 """The model family in PyTorch: encoder, attention, decoder, output, each chosen by name from a table.
 
 Letters: B sentences, T source tokens, S target tokens, E embedding, H hidden, D annotation, A attention, O readout, V vocabulary.
-A new cell is a row of CELLS, a new score a row of SCORES, a new decoder a row of STYLES, a new readout a row of READOUTS; the name is the
-one in config.json and the C server has a row of the same name. Parameter names and shapes in model.safetensors are those of
-`named_tensors`; formulas are PyTorch's (GRU gates r,z,n with the reset gate applied after the product; LSTM gates i,f,g,o).
+Cells and encoders are in weights/encoders.py. A new score is a row of SCORES, a new decoder a row of STYLES, a new readout a row of
+READOUTS; the name is the one in config.json and the C server has a row of the same name. Parameter names and shapes in
+model.safetensors are those of `named_tensors`.
 """
 
 from __future__ import annotations
@@ -13,94 +13,10 @@ from typing import Callable, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from .config import annotation_size, readout_size
+from .encoders import CELLS, ENCODERS, Recurrent, State
 from .tokenizer import BOS, EOS, UNK
-
-State = tuple[Tensor, ...]  # (h,) or (h, c), each [B, H]
-
-
-class Cell(NamedTuple):
-    """One recurrent cell: PyTorch's module, one step with the module's weights, the number of gates and of state tensors."""
-
-    module: Callable[..., nn.RNNBase]
-    step: Callable[..., State]
-    states: int
-
-
-def _gru_step(x: Tensor, state: State, weights: list[Tensor]) -> State:
-    return (torch.gru_cell(x, state[0], *weights),)
-
-
-def _lstm_step(x: Tensor, state: State, weights: list[Tensor]) -> State:
-    return torch.lstm_cell(x, state, *weights)
-
-
-CELLS: dict[str, Cell] = {
-    "gru": Cell(nn.GRU, _gru_step, 1),
-    "lstm": Cell(nn.LSTM, _lstm_step, 2),
-}
-
-
-class Recurrent(nn.Module):
-    """One layer of a cell, over whole sequences or one step at a time, with the same weights."""
-
-    def __init__(self, cell: str, inputs: int, hidden: int, bidirectional: bool = False) -> None:
-        super().__init__()
-        self.cell = CELLS[cell]
-        self.rnn = self.cell.module(inputs, hidden, batch_first=True, bidirectional=bidirectional)
-
-    def step(self, x: Tensor, state: State) -> State:
-        """x [B, in] -> next state, [B, H] each."""
-        return self.cell.step(x, state, self.rnn._flat_weights[:4])
-
-    def sequence(self, x: Tensor, state: State) -> Tensor:
-        """x [B, S, in] -> h [B, S, H], all steps."""
-        first = tuple(part[None].contiguous() for part in state)
-        return self.rnn(x, first if self.cell.states == 2 else first[0])[0]
-
-    def packed(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, State]:
-        """x [B, T, in], each sentence to its own length -> h [B, T, D] (zero past the end), final state [B, D] each."""
-        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-        out, final = self.rnn(packed)
-        h, _ = pad_packed_sequence(out, batch_first=True, total_length=x.shape[1])
-        final = final if isinstance(final, tuple) else (final,)
-        return h, tuple(torch.cat(tuple(part), dim=-1) for part in final)
-
-    def named_tensors(self, prefix: str, directions: tuple[str, ...] = ("",)) -> dict[str, Tensor]:
-        names = ("weight_input", "weight_state", "bias_input", "bias_state")
-        tensors = iter(self.rnn._flat_weights)
-        return {f"{prefix}{direction}{name}": next(tensors) for direction in directions for name in names}
-
-
-class Encoder(nn.Module):
-    """ids [B, T] -> annotations [B, T, D] and each layer's final state. Bidirectional: h_j = [forward; backward]."""
-
-    def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
-        super().__init__()
-        encoder = config["encoder"]
-        self.embedding = nn.Embedding(vocabulary, encoder["embedding"])
-        size = annotation_size(config)
-        self.layers = nn.ModuleList(
-            Recurrent(encoder["cell"], encoder["embedding"] if i == 0 else size, encoder["hidden"], encoder["bidirectional"])
-            for i in range(encoder["layers"]))
-        self.directions = ("forward.", "backward.") if encoder["bidirectional"] else ("forward.",)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, list[State]]:
-        h = self.embedding(ids)
-        finals = []
-        for layer in self.layers:
-            h, final = layer.packed(self.dropout(h), lengths)
-            finals.append(final)
-        return h, finals
-
-    def named_tensors(self) -> dict[str, Tensor]:
-        tensors = {"encoder.embedding": self.embedding.weight}
-        for i, layer in enumerate(self.layers):
-            tensors |= layer.named_tensors(f"encoder.layers.{i}.", self.directions)
-        return tensors
 
 
 class Dot(nn.Module):
@@ -191,16 +107,24 @@ class Attention(nn.Module):
 
 
 class Readout(NamedTuple):
-    """What the readout reads, in order (y embedding, s state, c context), and whether it has a layer of its own."""
+    """What the readout reads, in order (y embedding, s state, c context); the units that its linear layer has for each element of the
+    readout (0: it has no layer), and what makes the readout of them."""
 
     parts: str
-    layer: bool
+    units: int
+    activate: Callable[[Tensor], Tensor]
+
+
+def _maxout(x: Tensor) -> Tensor:
+    """[.., 2 O] -> [.., O]: unit i and unit O + i are a pair (the paper's 2i - 1 and 2i)."""
+    return torch.maximum(*x.chunk(2, dim=-1))
 
 
 READOUTS: dict[str, Readout] = {
-    "attentional": Readout("cs", True),  # h~ = tanh(W [c; s] + b), Luong et al. 2015
-    "tanh": Readout("ysc", True),        # tanh(W [y; s; c] + b), Nematus and Marian
-    "concat": Readout("cs", False),      # [c; s] itself
+    "attentional": Readout("cs", 1, torch.tanh),  # h~ = tanh(W [c; s] + b), Luong et al. 2015
+    "tanh": Readout("ysc", 1, torch.tanh),        # tanh(W [y; s; c] + b), Nematus and Marian
+    "concat": Readout("cs", 0, nn.Identity()),    # [c; s] itself
+    "maxout": Readout("ysc", 2, _maxout),         # the larger of each pair of W [y; s; c] + b, Bahdanau et al. 2015, A.2.2
 }
 
 
@@ -217,23 +141,29 @@ class DecoderState:
 
 
 class Decoder(nn.Module):
-    """What every style shares: embedding, stacked cells, initial state, readout. `step` is the style's own."""
+    """What every style shares: embedding, stacked cells, initial state, readout. `step` is the style's own.
+
+    Residual: as in the encoder; the readout, and a query that comes from the top, read what the top layer puts out.
+    """
+
+    reads_context = False  # the first layer reads [y; c]
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
         super().__init__()
         decoder = config["decoder"]
         self.config = decoder
-        self.attention = Attention(config)
+        self.attention = Attention(config) if config["attention"] else None
         self.embedding = nn.Embedding(vocabulary, decoder["embedding"])
         size, hidden = annotation_size(config), decoder["hidden"]
-        feed = readout_size(config) if decoder["input_feeding"] else 0
+        more = readout_size(config) if decoder["input_feeding"] else size if self.reads_context else 0
         self.layers = nn.ModuleList(
-            Recurrent(decoder["cell"], decoder["embedding"] + feed if i == 0 else hidden, hidden) for i in range(decoder["layers"]))
+            Recurrent(decoder["cell"], decoder["embedding"] + more if i == 0 else hidden, hidden) for i in range(decoder["layers"]))
         self.initial = nn.ModuleList(
             nn.Linear(size, hidden) for _ in range(decoder["layers"] if decoder["initial_projection"] else 0))
         self.reads = READOUTS[decoder["readout"]]
         sizes = {"y": decoder["embedding"], "s": hidden, "c": size}
-        self.readout = nn.Linear(sum(sizes[p] for p in self.reads.parts), decoder["readout_size"]) if self.reads.layer else None
+        inputs, units = sum(sizes[p] for p in self.reads.parts), self.reads.units * decoder["readout_size"]
+        self.readout = nn.Linear(inputs, units) if units else None
         self.readout_size = readout_size(config)
         self.dropout = nn.Dropout(dropout)
 
@@ -241,6 +171,9 @@ class Decoder(nn.Module):
         """tokens [...] -> embeddings; the first input is the bos embedding or a zero vector."""
         y = self.embedding(tokens)
         return torch.zeros_like(y) if first and self.config["first_input"] == "zero" else y
+
+    def memory(self, annotations: Tensor, lengths: Tensor, finals: list[State]) -> Memory:
+        return self.attention.memory(annotations, lengths)
 
     def start(self, memory: Memory, finals: list[State]) -> DecoderState:
         """The state before the first target token. LSTM cell states start at zero unless the encoder's are handed over."""
@@ -269,7 +202,25 @@ class Decoder(nn.Module):
     def read(self, y: Tensor, s: Tensor, c: Tensor) -> Tensor:
         """y [.., E], s [.., H], c [.., D] -> readout [.., O]."""
         x = torch.cat([{"y": y, "s": s, "c": c}[part] for part in self.reads.parts], dim=-1)
-        return torch.tanh(self.readout(self.dropout(x))) if self.readout is not None else x
+        return self.reads.activate(self.readout(self.dropout(x))) if self.readout is not None else x
+
+    def put_out(self, i: int, h: Tensor, x: Tensor) -> Tensor:
+        """What layer i puts out, which read x."""
+        return h + x if self.config["residual"] and i > 0 else h
+
+    def stack(self, x: Tensor, state: DecoderState, first: int = 0) -> tuple[list[State], Tensor]:
+        """Layers first.. one step on, x [B, in] -> their states, what the top puts out [B, H]."""
+        layers = []
+        for i in range(first, len(self.layers)):
+            layers.append(self.layers[i].step(self.dropout(x), state.layers[i]))
+            x = self.put_out(i, layers[-1][0], x)
+        return layers, x
+
+    def sequence(self, x: Tensor, state: DecoderState) -> Tensor:
+        """All layers over all steps, x [B, S, in] -> what the top puts out [B, S, H]."""
+        for i, (layer, old) in enumerate(zip(self.layers, state.layers)):
+            x = self.put_out(i, layer.sequence(self.dropout(x), old), x)
+        return x
 
     def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
         """y [B, E] -> readout [B, O], next state, weights [B, T]."""
@@ -292,7 +243,7 @@ class Decoder(nn.Module):
             tensors |= {f"decoder.initial.{i}.weight": projection.weight, f"decoder.initial.{i}.bias": projection.bias}
         if self.readout is not None:
             tensors |= {"readout.weight": self.readout.weight, "readout.bias": self.readout.bias}
-        return tensors | self.attention.scorer.named_tensors()
+        return tensors | self.attention.scorer.named_tensors() if self.attention else tensors
 
 
 class Luong(Decoder):
@@ -300,23 +251,17 @@ class Luong(Decoder):
 
     def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
         x = y if state.feed is None else torch.cat([y, state.feed], dim=-1)
-        layers = []
-        for layer, old in zip(self.layers, state.layers):
-            new = layer.step(self.dropout(x), old)
-            layers.append(new)
-            x = new[0]
-        c, weights = self.attention(x[:, None], memory)
-        out = self.read(y, x, c[:, 0])
+        layers, s = self.stack(x, state)
+        c, weights = self.attention(s[:, None], memory)
+        out = self.read(y, s, c[:, 0])
         return out, DecoderState(layers, None if state.feed is None else out), weights[:, 0]
 
     def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, Tensor]:
         if state.feed is not None:
             return super().teach(y, state, memory)
-        x = y  # no feedback from the attention: all steps at once
-        for layer, old in zip(self.layers, state.layers):
-            x = layer.sequence(self.dropout(x), old)
-        c, weights = self.attention(x, memory)
-        return self.read(y, x, c), weights
+        s = self.sequence(y, state)  # no feedback from the attention: all steps at once
+        c, weights = self.attention(s, memory)
+        return self.read(y, s, c), weights
 
 
 class Conditional(Decoder):
@@ -330,16 +275,47 @@ class Conditional(Decoder):
         middle = self.layers[0].step(self.dropout(y), state.layers[0])
         c, weights = self.attention(middle[0][:, None], memory)
         c = c[:, 0]
-        layers = [self.conditional.step(c, middle)]
-        for layer, old in zip(self.layers[1:], state.layers[1:]):
-            layers.append(layer.step(self.dropout(layers[-1][0]), old))
-        return self.read(y, layers[-1][0], c), DecoderState(layers, None), weights[:, 0]
+        bottom = self.conditional.step(c, middle)
+        layers, s = self.stack(bottom[0], state, 1)
+        return self.read(y, s, c), DecoderState([bottom, *layers], None), weights[:, 0]
 
     def named_tensors(self) -> dict[str, Tensor]:
         return super().named_tensors() | self.conditional.named_tensors("decoder.conditional.")
 
 
-STYLES: dict[str, type[Decoder]] = {"luong": Luong, "conditional": Conditional}
+class Bahdanau(Decoder):
+    """c_i from score(s_{i-1}, h); s_i = f(s_{i-1}, [y_{i-1}; c_i]) (Bahdanau et al. 2015). Of several layers the first, which reads the
+    context, asks for it."""
+
+    reads_context = True
+
+    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
+        c, weights = self.attention(state.layers[0][0][:, None], memory)
+        layers, s = self.stack(torch.cat([y, c[:, 0]], dim=-1), state)
+        return self.read(y, s, c[:, 0]), DecoderState(layers, None), weights[:, 0]
+
+
+class Fixed(Decoder):
+    """No attention: one c for all steps, the final h of the encoder's top layer (Cho et al. 2014), which is the memory's only entry."""
+
+    reads_context = True
+
+    def memory(self, annotations: Tensor, lengths: Tensor, finals: list[State]) -> Memory:
+        c = finals[-1][0][:, None]
+        return Memory(c, c[:, :0], torch.ones_like(c[:, :, 0], dtype=torch.bool))
+
+    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
+        c = memory.annotations[:, 0]
+        layers, s = self.stack(torch.cat([y, c], dim=-1), state)
+        return self.read(y, s, c), DecoderState(layers, None), y[:, :0]
+
+    def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, Tensor]:
+        c = memory.annotations.expand(-1, y.shape[1], -1)
+        s = self.sequence(torch.cat([y, c], dim=-1), state)
+        return self.read(y, s, c), y[:, :, :0]
+
+
+STYLES: dict[str, type[Decoder]] = {"luong": Luong, "conditional": Conditional, "bahdanau": Bahdanau, "fixed": Fixed}
 
 
 class Speller(nn.Module):
@@ -384,7 +360,7 @@ class Model(nn.Module):
     def __init__(self, config: dict, source: int, target: int, dropout: float = 0.0, characters: int = 0) -> None:
         super().__init__()
         self.config = config
-        self.encoder = Encoder(config, source, dropout)
+        self.encoder = ENCODERS[config["encoder"]["type"]](config, source, dropout)
         self.decoder = STYLES[config["decoder"]["style"]](config, target, dropout)
         self.output = nn.Linear(readout_size(config), target)
         if config["output"]["tied"]:
@@ -395,7 +371,7 @@ class Model(nn.Module):
     def encode(self, ids: Tensor, lengths: Tensor) -> tuple[Memory, DecoderState]:
         """ids [B, T], lengths [B] (on the CPU) -> what the decoder looks at, and its first state."""
         annotations, finals = self.encoder(ids, lengths)
-        memory = self.decoder.attention.memory(annotations, lengths)
+        memory = self.decoder.memory(annotations, lengths, finals)
         return memory, self.decoder.start(memory, finals)
 
     def step(self, tokens: Tensor, first: bool, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:

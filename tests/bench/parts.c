@@ -72,19 +72,14 @@ int __wrap_decoder_start(const struct decoder *decoder, const struct encoded *en
     return result;
 }
 
-void __real_attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys);
-void __wrap_attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys);
-void __wrap_attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys) {
+void __real_decoder_remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+                             float *keys, float *values);
+void __wrap_decoder_remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+                             float *keys, float *values);
+void __wrap_decoder_remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+                             float *keys, float *values) {
     double began = begin();
-    __real_attention_keys(attention, annotations, tokens, keys);
-    end(PART_ENCODE, began);
-}
-
-void __real_decoder_values(const struct decoder *decoder, const float *annotations, size_t tokens, float *values);
-void __wrap_decoder_values(const struct decoder *decoder, const float *annotations, size_t tokens, float *values);
-void __wrap_decoder_values(const struct decoder *decoder, const float *annotations, size_t tokens, float *values) {
-    double began = begin();
-    __real_decoder_values(decoder, annotations, tokens, values);
+    __real_decoder_remember(decoder, encoded, lengths, n, keys, values);
     end(PART_ENCODE, began);
 }
 
