@@ -22,10 +22,12 @@ from numpy import ndarray
 
 from . import aligner, compute, data, scores
 from .evaluate import Daemon, chunks
+from .tokenizer import Tokenizer
 
 BATCH = 16  # pairs in a request
 LONGEST = 1000  # source tokens: gold sentences cannot be cut
 SPACE, END = "▁", "</s>"
+LEAST = 0.3  # a source word's attention in all counts as at least this when it is evened
 Links = set[tuple[int, int]]  # (source word, target word)
 
 
@@ -105,65 +107,55 @@ def sentences(alignd: Path, model: Path, pairs: list[tuple[str, str]]) -> list[d
     return found
 
 
-def best_of_rows(matrix: ndarray, end: bool = False) -> Links:
-    """matrix [target words, source words + 1] -> each target word's best source word; end: none where </s> is better than every word."""
-    best = matrix.argmax(axis=1) if end else matrix[:, :-1].argmax(axis=1)
-    return {(int(j), i) for i, j in enumerate(best) if j < matrix.shape[1] - 1}
+def best_of_rows(words: ndarray) -> Links:
+    """words [target words, source words]: each target word's best source word."""
+    return {(int(j), i) for i, j in enumerate(words.argmax(axis=1))}
 
 
-def turned(links: Links) -> Links:
-    return {(j, i) for i, j in links}
+def best_both_ways(words: ndarray) -> Links:
+    """Links that are the best of their row and of their column."""
+    return best_of_rows(words) & {(j, int(i)) for j, i in enumerate(words.argmax(axis=0))}
 
 
-def without_end(matrix: ndarray) -> ndarray:
-    """[target words, source words], rows that sum to 1."""
-    words = matrix[:, :-1]
+def best_with_end(attention: ndarray) -> Links:
+    """Each target word's best source word, none where </s> is better than every word."""
+    return {(j, i) for j, i in best_of_rows(attention) if j < attention.shape[1] - 1}
+
+
+def without_end(attention: ndarray) -> ndarray:
+    """[target words, source words + 1] -> [target words, source words], rows that sum to 1."""
+    words = attention[:, :-1]
     return words / numpy.maximum(words.sum(axis=1, keepdims=True), 1e-9)
 
 
-def averaged(forward: ndarray, backward: ndarray) -> ndarray:
-    """Both directions' attention between words, as [target words, source words + 1] with an empty last column."""
-    mean = (without_end(forward) + without_end(backward).T) / 2
-    return numpy.hstack([mean, numpy.zeros((len(mean), 1))])
+def evened(words: ndarray) -> ndarray:
+    """Each source word's attention divided by what it gets in all, so that a word that attracts every step loses its lead."""
+    return words / numpy.maximum(words.sum(axis=0, keepdims=True), LEAST)
 
 
-def best_of_both(matrix: ndarray) -> Links:
-    """Links that are the best of their row and of their column."""
-    words = matrix[:, :-1]
-    columns = {(j, int(i)) for j, i in enumerate(words.argmax(axis=0))}
-    return best_of_rows(matrix) & columns
+def geometric_mean(forward: ndarray, backward: ndarray) -> ndarray:
+    return numpy.sqrt(without_end(forward) * without_end(backward).T)
 
 
-def grown(forward: Links, backward: Links) -> Links:
-    """grow-diag (Och and Ney 2003; Koehn et al. 2003): the intersection, grown by links of the union beside what is there, while a word is free."""
-    links = forward & backward
-    added = True
-    while added:
-        added = False
-        for j, i in sorted((forward | backward) - links):
-            beside = any(abs(j - a) <= 1 and abs(i - b) <= 1 for a, b in links)
-            free = all(j != a for a, _ in links) or all(i != b for _, b in links)
-            if beside and free:
-                links.add((j, i))
-                added = True
-    return links
+def near_diagonal(words: ndarray) -> ndarray:
+    return words * aligner.diagonal_prior(*words.shape)
 
 
-# name -> (rows to look ahead, attention matrices -> links); the second matrix, [source words, target words + 1], only where there is a --reverse.
+# From attention to links. forward, backward: [target words, source words + 1], each in its own model's direction.
+# name -> (rows to look ahead, function of (forward) or, where there is a second model, of (forward, backward)).
 ONE_WAY: dict[str, tuple[int, Callable[[ndarray], Links]]] = {
-    "best source word, </s> among them": (0, lambda a: best_of_rows(a, end=True)),
-    "best source word": (0, best_of_rows),
-    "best source word, </s> among them, next step": (1, lambda a: best_of_rows(a, end=True)),
-    "best source word, next step": (1, best_of_rows),
+    "best, </s> among them": (0, best_with_end),
+    "best word": (0, lambda a: best_of_rows(without_end(a))),
+    "best word, next step": (1, lambda a: best_of_rows(without_end(a))),
+    "best word, evened": (0, lambda a: best_of_rows(evened(without_end(a)))),
+    "best both ways, evened, near the diagonal": (0, lambda a: best_both_ways(near_diagonal(evened(without_end(a))))),
 }
 TWO_WAYS: dict[str, tuple[int, Callable[[ndarray, ndarray], Links]]] = {
-    "average of both, best source word": (0, lambda a, b: best_of_rows(averaged(a, b))),
-    "average of both, best both ways": (0, lambda a, b: best_of_both(averaged(a, b))),
-    "intersection": (0, lambda a, b: best_of_rows(a) & turned(best_of_rows(b))),
-    "union": (0, lambda a, b: best_of_rows(a) | turned(best_of_rows(b))),
-    "grow-diag": (0, lambda a, b: grown(best_of_rows(a), turned(best_of_rows(b)))),
+    "both models, mean, best word": (0, lambda a, b: best_of_rows(without_end(a) + without_end(b).T)),
+    "both models, mean, best both ways": (0, lambda a, b: best_both_ways(without_end(a) + without_end(b).T)),
+    "both models, geometric mean, best both ways": (0, lambda a, b: best_both_ways(geometric_mean(a, b))),
+    "both models, geometric mean, best both ways, near the diagonal": (0, lambda a, b: best_both_ways(near_diagonal(geometric_mean(a, b)))),
 }
-TWO_WAYS |= {f"{name}, next step": (1, links) for name, (_, links) in TWO_WAYS.items()}
 
 
 def rate(gold: list[Gold], links: list[Links]) -> float:
@@ -171,8 +163,15 @@ def rate(gold: list[Gold], links: list[Links]) -> float:
 
 
 def diagonal_links(gold: Gold) -> Links:
-    matrix = aligner.diagonal_prior(len(gold.target.split()), len(gold.source.split()))
-    return {(int(j), i) for i, j in enumerate(matrix.argmax(axis=1))}
+    return best_of_rows(aligner.diagonal_prior(len(gold.target.split()), len(gold.source.split())))
+
+
+def lexical_links(lexical: aligner.Lexical, source: Tokenizer, target: Tokenizer, gold: Gold) -> Links:
+    """Of pieces, merged into words as attention is."""
+    pieces = [side.processor.encode(text, out_type=str) for side, text in ((source, gold.source), (target, gold.target))]
+    sources, targets = membership(pieces[0], gold.source), membership(pieces[1], gold.target)
+    matrix = lexical.of(source.encode(gold.source), target.encode(gold.target))
+    return best_both_ways(targets @ matrix @ sources.T / targets.sum(axis=1, keepdims=True))
 
 
 def measure(alignd: Path, model: Path, reverse: Path | None, gold: list[Gold]) -> dict[str, float]:

@@ -28,7 +28,7 @@ from .tokenizer import BOS, EOS, Tokenizer
 
 
 REQUIRED = ("seed", "vocabulary", "epochs", "patience", "batch_tokens", "learning_rate", "warmup", "dropout", "label_smoothing", "clip")
-DEFAULTS = {"corpus": "tsv"} | methods.DEFAULTS
+DEFAULTS = {"corpus": "tsv", "min_count": 1} | methods.DEFAULTS
 
 
 def load_recipe(path: Path) -> tuple[dict, dict]:
