@@ -190,11 +190,9 @@ ATOMS = (".", "<VOW>", "<NUM>", "<LET>", "<CAP>", "<LOW>", "<M0>", "<M1>", "<M2>
 
 
 def _set(reader: _Reader) -> None:
-    reader.take()
     while not reader.accept("]"):
-        if reader.peek() in ("(", ")", "[", "{", "}"):
-            raise ValueError(f"word {reader.position}: {reader.peek()!r} in a set")
-        reader.take()
+        if reader.take() in ("(", ")", "[", "{", "}"):
+            raise ValueError(f"word {reader.position}: a bracket in a set")
 
 
 def _repetition(reader: _Reader) -> None:
