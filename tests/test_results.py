@@ -159,7 +159,9 @@ def test_ways_from_attention_to_links():
     assert align.best_both_ways(numpy.array([[.3, .5], [.0, .3]])) == {(1, 0)}
     assert align.TWO_WAYS["both models, mean, best both ways"][1](forward, backward) == {(0, 0), (1, 1)}
     assert align.geometric_mean(forward, backward) == pytest.approx(numpy.sqrt([[3 / 8 * 8 / 9, 5 / 8 * .2], [0, .8]]))
-    assert align.evened(numpy.array([[.5, .1], [.5, .1]])) == pytest.approx(numpy.array([[.5, 1 / 3], [.5, 1 / 3]]))
+    # every step looks at source word 0 most; balanced, the second step's is word 1
+    assert align.balanced(numpy.array([[.9, .1], [.6, .4]])).argmax(axis=1).tolist() == [0, 1]
+    assert align.balanced(numpy.array([[.9, .1], [.6, .4]])).sum(axis=0) == pytest.approx([1, 1], abs=.02)
 
 
 def test_diagonal_prior():

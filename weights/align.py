@@ -27,7 +27,7 @@ from .tokenizer import Tokenizer
 BATCH = 16  # pairs in a request
 LONGEST = 1000  # source tokens: gold sentences cannot be cut
 SPACE, END = "▁", "</s>"
-LEAST = 0.3  # a source word's attention in all counts as at least this when it is evened
+LEAST, BALANCING_ROUNDS = 1e-6, 5
 Links = set[tuple[int, int]]  # (source word, target word)
 
 
@@ -128,9 +128,13 @@ def without_end(attention: ndarray) -> ndarray:
     return words / numpy.maximum(words.sum(axis=1, keepdims=True), 1e-9)
 
 
-def evened(words: ndarray) -> ndarray:
-    """Each source word's attention divided by what it gets in all, so that a word that attracts every step loses its lead."""
-    return words / numpy.maximum(words.sum(axis=0, keepdims=True), LEAST)
+def balanced(words: ndarray) -> ndarray:
+    """Columns and rows brought to sum 1 in turn (Sinkhorn), so that a source word that attracts every step loses its lead."""
+    words = words + LEAST
+    for _ in range(BALANCING_ROUNDS):
+        words = words / words.sum(axis=0, keepdims=True)
+        words = words / words.sum(axis=1, keepdims=True)
+    return words
 
 
 def geometric_mean(forward: ndarray, backward: ndarray) -> ndarray:
@@ -147,14 +151,15 @@ ONE_WAY: dict[str, tuple[int, Callable[[ndarray], Links]]] = {
     "best, </s> among them": (0, best_with_end),
     "best word": (0, lambda a: best_of_rows(without_end(a))),
     "best word, next step": (1, lambda a: best_of_rows(without_end(a))),
-    "best word, evened": (0, lambda a: best_of_rows(evened(without_end(a)))),
-    "best both ways, evened, near the diagonal": (0, lambda a: best_both_ways(near_diagonal(evened(without_end(a))))),
+    "best word, balanced": (0, lambda a: best_of_rows(balanced(without_end(a)))),
+    "best both ways, balanced, near the diagonal": (0, lambda a: best_both_ways(balanced(near_diagonal(without_end(a))))),
 }
 TWO_WAYS: dict[str, tuple[int, Callable[[ndarray, ndarray], Links]]] = {
     "both models, mean, best word": (0, lambda a, b: best_of_rows(without_end(a) + without_end(b).T)),
     "both models, mean, best both ways": (0, lambda a, b: best_both_ways(without_end(a) + without_end(b).T)),
     "both models, geometric mean, best both ways": (0, lambda a, b: best_both_ways(geometric_mean(a, b))),
-    "both models, geometric mean, best both ways, near the diagonal": (0, lambda a, b: best_both_ways(near_diagonal(geometric_mean(a, b)))),
+    "both models, geometric mean, best both ways, balanced, near the diagonal":
+        (0, lambda a, b: best_both_ways(balanced(near_diagonal(geometric_mean(a, b))))),
 }
 
 

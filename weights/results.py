@@ -134,7 +134,7 @@ class Unfinished(Exception):
 
 def trained(table: Table, row: dict, options: Options) -> tuple[Path, dict]:
     """-> the exported model of the row's recipe, and what its training took. Raises Unfinished when time is up."""
-    text = json.dumps(table.recipe(row), indent=1)
+    text = json.dumps(table.recipe(row), indent=1, sort_keys=True)
     run = options.work / hashlib.sha256(text.encode()).hexdigest()[:16]  # rows of equal recipes, in any table, are one model
     run.mkdir(parents=True, exist_ok=True)
     recipe = run / "recipe.json"
