@@ -77,7 +77,7 @@ check-python: deps-python
 # Trains what is missing and writes weights/RESULTS.md row by row; stopped, the same command goes on. DATA: the corpora; TABLES: only these.
 results: deps deps-python
 	@$(SUBMAKE) $(BUILD)/alignd
-	$(PYTHON) -m weights.results --data $(DATA) --alignd $(BUILD)/alignd $(TABLES:%=--table %) $(if $(BUDGET),--budget $(BUDGET))
+	$(PYTHON) -m weights.results $(if $(DATA),--data $(DATA)) --alignd $(BUILD)/alignd $(TABLES:%=--table %) $(if $(BUDGET),--budget $(BUDGET))
 
 warnings-clang:
 	@$(SUBMAKE) BUILD=build/clang CC=clang CXX=clang++ WERROR=1 build/clang/tests/run build/clang/alignd

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from test_weights import RECIPE, _losses, corpus  # noqa: E402, F401 (corpus: a fixture)
-from weights import config, methods, search, train  # noqa: E402
+from weights import config, export, methods, search, train  # noqa: E402
 from weights.model import Model  # noqa: E402
 from weights.tokenizer import BOS, EOS  # noqa: E402
 
@@ -149,3 +149,17 @@ def test_budget_stops_and_goes_on(corpus, tmp_path, monkeypatch):  # noqa: F811
     assert again.step == 1
     again.run(save_every=1000)
     assert again.finished() and again.epoch == 2
+
+
+def test_resume_and_export_fill_in_what_is_new(corpus, tmp_path):  # noqa: F811
+    """A run from before a key existed goes on with the key's default."""
+    trainer = train.Trainer(corpus / "recipe.json", corpus, tmp_path, False)
+    trainer.run(save_every=1000)
+    for name in ("checkpoint.pt", "best.pt"):
+        saved = torch.load(tmp_path / name)
+        del saved["config"]["decoder"]["input_feeding"]
+        torch.save(saved, tmp_path / name)
+    again = train.Trainer(corpus / "recipe.json", corpus, tmp_path, False)
+    again.resume()
+    assert again.finished()
+    assert export.export(tmp_path, tmp_path / "model", "float32").exists()

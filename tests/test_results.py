@@ -1,4 +1,4 @@
-"""Tests of what the results count (weights/scores.py, wellformed.py, moses.py, align.py, aligner.py), of the corpora and of weights/results.py."""
+"""Tests of what the results count (scores.py, wellformed.py, moses.py, align.py, aligner.py), of the corpora and of weights/results.py."""
 
 from __future__ import annotations
 
@@ -194,8 +194,8 @@ DEFINITION = {
                "attention": {"score": "general"},
                "decoder": {"style": "luong", "cell": "gru", "embedding": 8, "hidden": 12, "initial_projection": True, "readout_size": 8},
                "output": {"tied": True},
-               "training": {"seed": 3, "corpus": "tsv", "vocabulary": 16, "epochs": 2, "patience": 2, "batch_tokens": 300, "learning_rate": 0.01, "warmup": 5,
-                            "dropout": 0.0, "label_smoothing": 0.0, "clip": 1.0}},
+               "training": {"seed": 3, "corpus": "tsv", "vocabulary": 16, "epochs": 2, "patience": 2, "batch_tokens": 300, "learning_rate": 0.01,
+                            "warmup": 5, "dropout": 0.0, "label_smoothing": 0.0, "clip": 1.0}},
     "rows": [{"name": "gru", "set": {}}, {"name": "lstm", "set": {"encoder.cell": "lstm", "decoder.cell": "lstm"}},
              {"name": "again", "of": "gru", "request": {"beam_size": 2}}, {"name": "strange", "set": {"decoder.style": "strange"}}],
 }

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import torch
 
+from . import config as configuration
 from . import folder
 from .model import Model
 from .tokenizer import Tokenizer
@@ -26,7 +27,7 @@ def metadata(best: dict) -> dict[str, str]:
 def export(run: Path, out: Path, storage: str) -> Path:
     """Writes the model folder `out`; returns the path of its weights."""
     best = torch.load(run / "best.pt", map_location="cpu")
-    config = best["config"]
+    config = configuration.validate(best["config"])
     vocabularies = [Path(config["tokenizer"][side]) for side in ("source", "target")]
     model = Model(config, *(Tokenizer(run / name).size for name in vocabularies))
     model.load_state_dict(best["model"])

@@ -2,9 +2,9 @@
 
 Input: weights/results/TABLE.json (what each row is trained from and scored with) and the corpora below --data (weights/data.py). Output:
 weights/results/TABLE.rows.json, the figures of every finished row, and weights/RESULTS.md, written anew after each row. A row is trained
-(weights/train.py, below WORK; stopped at any moment, it goes on from its checkpoint; rows of equal recipes share the model), exported, and decoded by alignd; its figures
-are never PyTorch's. A row is made again only when its definition changes; one that the configuration refuses is skipped with the reason.
---budget ends the command after so many seconds, to be taken up again by the same command.
+(weights/train.py, below WORK; stopped at any moment, it goes on from its checkpoint; rows of equal recipes share the model), exported, and
+decoded by alignd; its figures are never PyTorch's. A row is made again only when its definition changes; one that the configuration refuses
+is skipped with the reason. --budget ends the command after so many seconds, to be taken up again by the same command.
 
 A table: title, text, sentence (what it shows, written by a person who has seen the figures), recipe (as in weights/recipes), rows, and either
 scores and searches, or gold and ways (alignments). A row: name and
@@ -253,8 +253,8 @@ def describe(table: Table) -> str:
     encoder, training = recipe["encoder"], recipe["training"]
     return (f"Seed {training['seed']}; unless a row says otherwise {encoder.get('layers', 1)} x {encoder['hidden']} {encoder['cell'].upper()}"
             f"{', bidirectional' if encoder.get('bidirectional', True) else ''}, embeddings {encoder['embedding']}, "
-            f"decoder {recipe['decoder']['hidden']}, vocabularies of {training['vocabulary'] or 'all words'}; at most {training['epochs']} epochs of "
-            f"{training['corpus']}, batches of {training['batch_tokens']} tokens, dropout {training['dropout']}.")
+            f"decoder {recipe['decoder']['hidden']}, vocabularies of {training['vocabulary'] or 'all words'}; at most "
+            f"{training['epochs']} epochs of {training['corpus']}, batches of {training['batch_tokens']} tokens, dropout {training['dropout']}.")
 
 
 def render_table(table: Table) -> str:

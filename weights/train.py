@@ -1,9 +1,9 @@
 """Training: python3 -m weights.train RECIPE --data DIR --out DIR
 
 Input: a recipe (weights/recipes/*.json: config.json's sections and a `training` section) and a corpus: DIR/{train,valid}.tsv.gz, or, with
-the key training.corpus, the row of that name in weights/data.py below DIR. Output in --out: source.spm, target.spm, checkpoint.pt (everything that a resumed run needs), best.pt (the weights with the best validation
-BLEU), log.jsonl (one line a validation). Stopped at any moment, the same command goes on from the last checkpoint. The same command runs
-on a GPU where there is one.
+the key training.corpus, the row of that name in weights/data.py below DIR. Output in --out: source.spm, target.spm, checkpoint.pt (everything
+that a resumed run needs), best.pt (the weights with the best validation BLEU), log.jsonl (one line a validation). Stopped at any moment, the
+same command goes on from the last checkpoint. The same command runs on a GPU where there is one.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class Trainer:
         if not path.exists():
             return
         saved = torch.load(path, map_location=self.device)
-        if saved["config"] != self.config:
+        if configuration.validate(saved["config"]) != self.config:  # filled in: a key that is new since then has its default
             sys.exit(f"{path} was trained with another configuration; remove it or choose another --out")
         self.model.load_state_dict(saved["model"])
         self.optimizer.load_state_dict(saved["optimizer"])
