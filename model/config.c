@@ -153,14 +153,17 @@ static const struct key decoder[] = {
 };
 
 static const struct key output[] = {
-    {"output.type", read_string, OPTIONAL, AT(config.output.type), "vocabulary", 0, 0},
+    {"output.type", read_string, OPTIONAL, AT(config.output.type), "vocabulary, characters", 0, 0},
     {"output.tied", read_boolean, OPTIONAL, AT(config.output.tied), NULL, 0, 0},
+    {"output.character_embedding", read_integer, OPTIONAL, AT(config.output.character_embedding), NULL, 0, 65536},
 };
 
 static const struct key tokenizer[] = {
-    {"tokenizer.type", read_string, OPTIONAL, AT(config.tokenizer.type), "sentencepiece", 0, 0},
+    {"tokenizer.type", read_string, OPTIONAL, AT(config.tokenizer.type), "sentencepiece, words, characters", 0, 0},
     {"tokenizer.source", read_file_name, OPTIONAL, AT(config.tokenizer.source), NULL, 0, 0},
     {"tokenizer.target", read_file_name, OPTIONAL, AT(config.tokenizer.target), NULL, 0, 0},
+    {"tokenizer.lowercase", read_boolean, OPTIONAL, AT(config.tokenizer.lowercase), NULL, 0, 0},
+    {"tokenizer.punctuation", read_boolean, OPTIONAL, AT(config.tokenizer.punctuation), NULL, 0, 0},
 };
 
 static const struct key limits[] = {
@@ -236,7 +239,7 @@ static enum initial_state find_initial_state(const char *name) {
     return strcmp(name, "last") == 0 ? INITIAL_LAST : INITIAL_MEAN;
 }
 
-/* What no single key can tell: combinations that cannot be built, here and in the two functions below. */
+/* What no single key can tell: combinations that cannot be built, here and in the four functions below. */
 static int check_attention(const struct model_config *config, struct error *err) {
     const struct attention_config *attend = &config->attention;
     size_t annotation = config_annotation_size(config), hidden = config->decoder.hidden;
@@ -273,6 +276,23 @@ static int check_initial_state(const struct model_config *config, struct error *
     return reason == NULL ? 0 : error_set(err, ERROR_FORMAT, "decoder.initial_projection: %s", reason);
 }
 
+static int check_characters(const struct model_config *config, struct error *err) {
+    bool spells = strcmp(config->output.type, "characters") == 0;
+    if (spells && strcmp(config->tokenizer.type, "words") != 0)
+        return error_set(err, ERROR_FORMAT, "output.type: characters spell words, so tokenizer.type must be words");
+    if (spells != (config->output.character_embedding > 0))
+        return error_set(err, ERROR_FORMAT, "output.character_embedding: belongs to the type characters, and only there");
+    return 0;
+}
+
+static int check_tokenizer(const struct model_config *config, struct error *err) {
+    if (config->tokenizer.lowercase && strcmp(config->tokenizer.type, "sentencepiece") == 0)
+        return error_set(err, ERROR_FORMAT, "tokenizer.lowercase: a SentencePiece vocabulary has its own normalisation");
+    if (config->tokenizer.punctuation && strcmp(config->tokenizer.type, "words") != 0)
+        return error_set(err, ERROR_FORMAT, "tokenizer.punctuation: belongs to words, and only there");
+    return 0;
+}
+
 /* The JSON of the file; NULL with err set. */
 static json_t *load_json(const char *path, struct error *err) {
     FILE *file = fopen(path, "re");
@@ -304,7 +324,8 @@ int config_read(const char *path, struct model_config *config, struct error *err
     raw.config.decoder.initial_state = find_initial_state(raw.initial_state);
     raw.config.decoder.first_zero = strcmp(raw.first_input, "zero") == 0;
     if (check_attention(&raw.config, err) != 0 || check_readout(&raw.config, err) != 0 ||
-        check_initial_state(&raw.config, err) != 0)
+        check_initial_state(&raw.config, err) != 0 || check_tokenizer(&raw.config, err) != 0 ||
+        check_characters(&raw.config, err) != 0)
         return -1;
     *config = raw.config;
     return 0;

@@ -36,13 +36,15 @@ struct model_config {
     char name[CONFIG_NAME_BYTES], source[CONFIG_NAME_BYTES], target[CONFIG_NAME_BYTES], task[CONFIG_NAME_BYTES];
     struct {
         char type[CONFIG_NAME_BYTES], source[CONFIG_NAME_BYTES], target[CONFIG_NAME_BYTES];
-    } tokenizer; /* kind, and the file names within the folder (no '/') */
+        bool lowercase, punctuation; /* model/tokenizer.h */
+    } tokenizer;                     /* kind, and the file names within the folder (no '/') */
     struct encoder_config encoder;
     struct attention_config attention;
     struct decoder_config decoder;
     struct {
         char type[CONFIG_NAME_BYTES];
-        bool tied; /* the output matrix is the target embedding */
+        bool tied;                  /* the output matrix is the target embedding */
+        size_t character_embedding; /* type characters: model/speller.h */
     } output;
     struct {
         size_t max_source_tokens;

@@ -91,6 +91,17 @@ def test_method_adds_its_weighted_loss(key):
     assert tokens == 7 and once > plain and (twice - plain).item() == pytest.approx(2 * (once - plain).item(), rel=1e-4)
 
 
+def test_every_method_trains_words_that_are_spelled(corpus, tmp_path):  # noqa: F811
+    recipe = copy.deepcopy(RECIPE) | {"tokenizer": {"type": "words", "source": "source.vocab", "target": "target.vocab"},
+                                      "output": {"type": "characters", "character_embedding": 8}}
+    recipe["training"] |= {"vocabulary": 7, "epochs": 1, "scheduled_sampling": 0.8, "coverage_loss": 0.5, "guided_attention": 0.5, "guide": "lexical"}
+    (tmp_path / "recipe.json").write_text(json.dumps(recipe))
+    trainer = train.Trainer(tmp_path / "recipe.json", corpus, tmp_path / "run", False)
+    assert any(word >= trainer.target.size for _, target in trainer.pairs for word in target)
+    trainer.run(save_every=300)
+    assert trainer.finished()
+
+
 def test_guided_attention_is_learned():
     """A few steps on the guide alone bring the attention to it."""
     model, method = _model(), _methods(guided_attention=1.0, guide="lexical")

@@ -137,6 +137,9 @@ def test_membership():
     wanted = [[1, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 1]]
     assert align.membership(["▁un", "do", "▁", "<unk>", "▁it"], "undo ¿ it").tolist() == wanted
     assert align.membership(["undo", "it"], "undo it").tolist() == [[1, 0], [0, 1]]
+    assert align.membership(["do", "￭.￭", "it", "￭!", "-"], "do.it! -").tolist() == [[1, 1, 1, 1, 0], [0, 0, 0, 0, 1]]
+    assert align.membership(["i", "t", "▁", "i", "s"], "it is").tolist() == [[1, 1, 0, 0, 0], [0, 0, 1, 1, 1]]
+    assert align.membership(["i", "t"], "it").tolist() == [[1, 1]]
     with pytest.raises(ValueError, match="2 words in the pieces of 3"):
         align.membership(["▁a", "▁b"], "a b c")
 
@@ -280,3 +283,4 @@ def test_definitions_are_sound(path):
             assert table.recipe(row)["training"]["corpus"] in data.CORPORA
             reason = results.refusal(table, row)
             assert reason is None or ":" in reason
+            assert not (reason or "").startswith("tokenizer.")

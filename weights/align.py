@@ -22,11 +22,11 @@ from numpy import ndarray
 
 from . import aligner, compute, data, scores
 from .evaluate import Daemon, chunks
-from .tokenizer import Tokenizer
+from .tokenizer import SPACE, Tokenizer, Words
 
 BATCH = 16  # pairs in a request
 LONGEST = 1000  # source tokens: gold sentences cannot be cut
-SPACE, END = "▁", "</s>"
+END = "</s>"
 LEAST, BALANCING_ROUNDS = 1e-6, 5
 Links = set[tuple[int, int]]  # (source word, target word)
 
@@ -56,16 +56,25 @@ def read_gold(path: Path, flip: bool = False) -> list[Gold]:
     return gold
 
 
+def begins_word(pieces: list[str]) -> list[bool]:
+    """SentencePiece and characters: the mark of white space begins a word. Words: all do, but for punctuation marked as touching."""
+    if any(piece.startswith(SPACE) for piece in pieces):
+        begins = [piece.startswith(SPACE) for piece in pieces]
+    else:
+        shown = [Words.show(piece, {"punctuation": True}) for piece in pieces]
+        begins = [not (left or before) for (_, left, _), before in zip(shown, [False] + [right for _, _, right in shown])]
+    return [True] + begins[1:]
+
+
 def membership(pieces: list[str], text: str) -> ndarray:
     """[words, pieces]: 1 where the piece belongs to the word, words standing between spaces of the text; pieces without the final </s>.
 
-    Offsets would not do: where alignd prints a text from its pieces, what is unknown in it has lost its place. In SentencePiece a word begins with
-    the mark; without any mark every piece is a word.
+    Offsets would not do: where alignd prints a text from its pieces, what is unknown in it has lost its place. A text of one word has no mark
+    in a vocabulary of characters, and needs none.
     """
-    marked = any(piece.startswith(SPACE) for piece in pieces)
-    words = numpy.cumsum([not marked or piece.startswith(SPACE) for piece in pieces]) - 1
     count = len(text.split())
-    if not len(pieces) or words[0] != 0 or words[-1] != count - 1:
+    words = numpy.cumsum(begins_word(pieces)) - 1 if count > 1 else numpy.zeros(len(pieces))
+    if not pieces or words[-1] != count - 1:
         raise ValueError(f"{len(set(words))} words in the pieces of {count}: {text!r}")
     return (words[None] == numpy.arange(count)[:, None]).astype(float)
 
@@ -173,7 +182,7 @@ def diagonal_links(gold: Gold) -> Links:
 
 def lexical_links(lexical: aligner.Lexical, source: Tokenizer, target: Tokenizer, gold: Gold) -> Links:
     """Of pieces, merged into words as attention is."""
-    pieces = [side.processor.encode(text, out_type=str) for side, text in ((source, gold.source), (target, gold.target))]
+    pieces = [[token.piece for token in side.tokens(text)] for side, text in ((source, gold.source), (target, gold.target))]
     sources, targets = membership(pieces[0], gold.source), membership(pieces[1], gold.target)
     matrix = lexical.of(source.encode(gold.source), target.encode(gold.target))
     return best_both_ways(targets @ matrix @ sources.T / targets.sum(axis=1, keepdims=True))

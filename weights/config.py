@@ -56,13 +56,16 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "first_input": Key(str, ("bos", "zero"), "bos"),
     },
     "output": {
-        "type": Key(str, ("vocabulary",), "vocabulary"),
+        "type": Key(str, ("vocabulary", "characters"), "vocabulary"),
         "tied": Key(bool, (), False),
+        "character_embedding": Key(int, (0, 65536), 0),
     },
     "tokenizer": {
-        "type": Key(str, ("sentencepiece",), "sentencepiece"),
+        "type": Key(str, ("sentencepiece", "words", "characters"), "sentencepiece"),
         "source": Key(str, (), "source.spm"),
         "target": Key(str, (), "target.spm"),
+        "lowercase": Key(bool, (), False),
+        "punctuation": Key(bool, (), False),
     },
     "limits": {
         "max_source_tokens": Key(int, (1, 1000), 100),
@@ -126,7 +129,7 @@ def validate(config: dict) -> dict:
     _fill(config, TOP, "")
     for name, keys in SECTIONS.items():
         _fill(config[name], keys, name + ".")
-    decoder, attention = config["decoder"], config["attention"]
+    decoder, attention, tokenizer = config["decoder"], config["attention"], config["tokenizer"]
     rules = (
         (attention["score"] == "dot" and annotation_size(config) != decoder["hidden"],
          f"attention.score: dot needs annotations ({annotation_size(config)}) as large as decoder.hidden ({decoder['hidden']})"),
@@ -145,6 +148,13 @@ def validate(config: dict) -> dict:
         (decoder["initial_state"] == "last" and not decoder["initial_projection"]
          and (decoder["layers"] != config["encoder"]["layers"] or decoder["cell"] != config["encoder"]["cell"]),
          "decoder.initial_projection: without one, encoder and decoder need the same cell and number of layers"),
+        (tokenizer["lowercase"] and tokenizer["type"] == "sentencepiece",
+         "tokenizer.lowercase: a SentencePiece vocabulary has its own normalisation"),
+        (tokenizer["punctuation"] and tokenizer["type"] != "words", "tokenizer.punctuation: belongs to words, and only there"),
+        (config["output"]["type"] == "characters" and tokenizer["type"] != "words",
+         "output.type: characters spell words, so tokenizer.type must be words"),
+        ((config["output"]["type"] == "characters") != (config["output"]["character_embedding"] > 0),
+         "output.character_embedding: belongs to the type characters, and only there"),
     )
     for broken, message in rules:
         if broken:
