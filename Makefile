@@ -1,5 +1,6 @@
 # alignd: `make run` builds and serves the shipped models, `make test` builds and tests. Both install missing packages first.
-# Variables: CC, CXX, BUILD (build folder), JOBS, V=1, WERROR=1, SANITIZE=address,undefined or thread, MODELS, LISTEN, PREFIX, DESTDIR.
+# Variables: CC, CXX, BUILD (build folder), JOBS, V=1, WERROR=1, SANITIZE=address,undefined or thread, MODELS, LISTEN, PREFIX, DESTDIR;
+# make results: DATA, TABLES, BUDGET.
 
 VERSION := 0.1.0
 ifeq ($(origin CC),default)
@@ -55,7 +56,7 @@ Q   := $(if $(V),,@)
 SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-python warnings-clang asan tsan bench format format-check layers install clean
+.PHONY: all run test check-http check-python results warnings-clang asan tsan bench format format-check layers install clean
 .PHONY: deps deps-test deps-python deps-ci
 all: $(BUILD)/alignd
 
@@ -73,6 +74,11 @@ check-http: deps-test
 
 check-python: deps-python
 	$(PYTHON) -m pytest -q tests
+
+# Trains what is missing and writes weights/RESULTS.md row by row; stopped, the same command goes on. DATA: the corpora; TABLES: only these.
+results: deps deps-python
+	@$(SUBMAKE) $(BUILD)/alignd
+	$(PYTHON) -m weights.results $(if $(DATA),--data $(DATA)) --alignd $(BUILD)/alignd $(TABLES:%=--table %) $(if $(BUDGET),--budget $(BUDGET))
 
 warnings-clang:
 	@$(SUBMAKE) BUILD=build/clang CC=clang CXX=clang++ WERROR=1 build/clang/tests/run build/clang/alignd
