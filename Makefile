@@ -55,6 +55,9 @@ MODEL_OBJECTS += $(foreach source,$(KERNEL_SOURCES:.c=),$(KERNELS:%=$(BUILD)/$(s
 Q   := $(if $(V),,@)
 SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 
+# libcheck's own limit, 4 s, is too tight for a busy machine and sanitizers
+export CK_DEFAULT_TIMEOUT ?= 60
+
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all run test check-http check-python results warnings-clang asan tsan bench format format-check layers install clean
 .PHONY: deps deps-test deps-python deps-ci
