@@ -11,7 +11,7 @@ struct step {
     float *input;             /* [R, E + feed]: y, and h~ of the step before with input feeding */
     float *contexts;          /* [R, P]: sums of values */
     float *gates_x, *gates_u; /* [R, G] */
-    float *query;             /* [R, A] */
+    float *scratch;           /* [R, what the attention needs] */
     float *parts;             /* [R, what the readout reads side by side] */
 };
 
@@ -49,8 +49,15 @@ static void run_layers(const struct step *step, size_t first) {
 
 static void attend(const struct step *step, size_t layer) {
     const struct decoder_rows *rows = step->rows;
-    attention_run(&step->decoder->attention, layer_states(step, layer), step->decoder->state_size, rows->rows, rows->memories,
-                  rows->attention, step->contexts, step->query);
+    attention_run(&step->decoder->attention, &(struct attention_rows){.rows = rows->rows,
+                                                                      .queries = layer_states(step, layer),
+                                                                      .coverage = layer_states(step, step->decoder->layers),
+                                                                      .ld = step->decoder->state_size,
+                                                                      .memories = rows->memories,
+                                                                      .steps = rows->steps,
+                                                                      .weights = rows->attention,
+                                                                      .contexts = step->contexts,
+                                                                      .scratch = step->scratch});
 }
 
 /* Luong et al. 2015: s_t = f(s_{t-1}, y_{t-1}), all layers; c_t from score(s_t, h). */
@@ -86,7 +93,7 @@ static const struct readout_kind readouts[] = {
 };
 
 static size_t part_size(const struct decoder *d, char part) {
-    return part == 'y' ? d->embedding_size : part == 's' ? d->hidden : d->annotation;
+    return part == 'y' ? d->embedding_size : part == 's' ? d->hidden : d->context;
 }
 
 /* A readout with a layer reads the context through the values. */
@@ -145,15 +152,29 @@ static void read_out(const struct step *step) {
                d->feed * sizeof *rows->states);
 }
 
-void decoder_values(const struct decoder *decoder, const float *annotations, size_t tokens, float *values) {
-    const struct decoder *d = decoder;
+/* What the context's readers make of x [tokens, C]. */
+static void put_values(const struct decoder *d, const float *x, size_t tokens, float *values) {
     size_t ld = d->attention.value, offset = context_offset(d);
     if (d->kind->conditional)
-        linear_apply(&d->conditional.input, annotations, d->annotation, tokens, values, ld);
+        linear_apply(&d->conditional.input, x, d->context, tokens, values, ld);
     if (d->reads->layer)
-        linear_apply(&d->readout_context, annotations, d->annotation, tokens, values + offset, ld);
+        linear_apply(&d->readout_context, x, d->context, tokens, values + offset, ld);
     for (size_t t = 0; !d->reads->layer && t < tokens; t++)
-        memcpy(values + t * ld + offset, annotations + t * d->annotation, d->annotation * sizeof *values);
+        memcpy(values + t * ld + offset, x + t * d->context, d->context * sizeof *values);
+}
+
+int decoder_values(const struct decoder *decoder, const float *annotations, size_t tokens, struct arena *arena, float *values,
+                   struct error *err) {
+    const struct linear *learned = &decoder->attention.values;
+    struct arena_mark mark = arena_mark(arena);
+    float *x = arena_alloc(arena, tokens * learned->out, sizeof *x);
+    if (!x)
+        return error_memory(err);
+    if (learned->out)
+        linear_apply(learned, annotations, decoder->annotation, tokens, x, learned->out);
+    put_values(decoder, learned->out ? x : annotations, tokens, values);
+    arena_release(arena, mark);
+    return 0;
 }
 
 /* ---- one step ---- */
@@ -183,9 +204,9 @@ int decoder_step(const struct decoder *decoder, const struct decoder_rows *rows,
                         .contexts = arena_alloc(arena, r * decoder->attention.value, sizeof(float)),
                         .gates_x = arena_alloc(arena, r * gates, sizeof(float)),
                         .gates_u = arena_alloc(arena, r * gates, sizeof(float)),
-                        .query = arena_alloc(arena, r * decoder->attention.size, sizeof(float)),
+                        .scratch = arena_alloc(arena, r * decoder->attention.scratch, sizeof(float)),
                         .parts = arena_alloc(arena, r * parts_size(decoder), sizeof(float))};
-    bool allocated = step.input && step.contexts && step.gates_x && step.gates_u && step.query && step.parts;
+    bool allocated = step.input && step.contexts && step.gates_x && step.gates_u && step.scratch && step.parts;
     if (allocated) {
         embed(&step);
         decoder->kind->run(&step);
@@ -293,12 +314,12 @@ static int load_layer(struct decoder *d, const struct cell_kind *cell, size_t l,
 
 /* The readout's matrix in two: the context comes first or last in what it reads. */
 static int load_readout(struct decoder *d, struct weights *weights, struct error *err) {
-    size_t rest = parts_size(d), columns = rest + d->annotation, context_first = d->reads->reads[0] == 'c';
-    struct linear_names names = {.weight = "readout.weight", .first = context_first ? d->annotation : 0, .columns = columns};
+    size_t rest = parts_size(d), columns = rest + d->context, context_first = d->reads->reads[0] == 'c';
+    struct linear_names names = {.weight = "readout.weight", .first = context_first ? d->context : 0, .columns = columns};
     struct linear_names context = {
         .weight = "readout.weight", .bias = "readout.bias", .first = context_first ? 0 : rest, .columns = columns};
     return weights_linear(weights, &names, d->readout_size, rest, &d->readout, err) == 0 &&
-                   weights_linear(weights, &context, d->readout_size, d->annotation, &d->readout_context, err) == 0
+                   weights_linear(weights, &context, d->readout_size, d->context, &d->readout_context, err) == 0
                ? 0
                : -1;
 }
@@ -310,12 +331,12 @@ static int load(struct decoder *d, const struct model_config *config, const stru
         if (load_layer(d, cell, l, weights, err) != 0)
             return -1;
     if (d->kind->conditional &&
-        cell_init(&d->conditional, cell, "decoder.conditional.", d->annotation, d->hidden, weights, d->kernels, err) != 0)
+        cell_init(&d->conditional, cell, "decoder.conditional.", d->context, d->hidden, weights, d->kernels, err) != 0)
         return -1;
     if ((d->reads->layer && load_readout(d, weights, err) != 0) ||
         attention_init(&d->attention, config, weights, d->kernels, err) != 0)
         return -1;
-    d->attention.value = context_offset(d) + (d->reads->layer ? d->readout_size : d->annotation);
+    d->attention.value = context_offset(d) + (d->reads->layer ? d->readout_size : d->context);
     return 0;
 }
 
@@ -332,12 +353,14 @@ int decoder_init(struct decoder *decoder, const struct model_config *config, siz
                                 .layers = c->layers,
                                 .readout_size = config_readout_size(config),
                                 .annotation = config_annotation_size(config),
+                                .context = config_context_size(config),
                                 .layer_size = cell->states * c->hidden,
                                 .first = c->first_zero ? DECODER_FIRST : first,
                                 .initial_state = c->initial_state,
                                 .projected = c->initial_projection};
     decoder->feed = c->input_feeding ? decoder->readout_size : 0;
-    decoder->state_size = decoder->layers * decoder->layer_size + decoder->feed;
+    size_t covered = config->attention.coverage ? config_positions(config) : 0;
+    decoder->state_size = decoder->layers * decoder->layer_size + covered + decoder->feed;
     if (find_rows(decoder, c, err) == 0 && load(decoder, config, cell, weights, err) == 0)
         return 0;
     decoder_done(decoder);

@@ -264,21 +264,33 @@ INLINE vec falloff(vec q, vec k) {
     return reciprocal(smaller(splat(1e30f), q * k + 1.0f));
 }
 
-INLINE void additive_some(const float *v, const float *q, const float *k, size_t keys, size_t n, float *e) {
+/* exp(2q) times what coverage makes of it: exp(2 w c). */
+INLINE vec covered(vec q, vec w, float c) {
+    return q * exp_within(clamp(2.0f * c * w, 87));
+}
+
+/* Of `keys` keys; c NULL (known at compile time): no coverage, else their sums. */
+INLINE void additive_some(const float *v, const float *q, const float *k, const float *w, const float *c, size_t keys, size_t n,
+                          float *e) {
     vec sums[KEYS], sum_v = splat(0);
     for (size_t t = 0; t < keys; t++)
         sums[t] = splat(0);
     size_t i = 0;
     for (; i + VL <= n; i += VL) {
         sum_v += load(v + i);
-        for (size_t t = 0; t < keys; t++)
-            sums[t] += load(v + i) * falloff(load(q + i), load(k + t * n + i));
+        for (size_t t = 0; t < keys; t++) {
+            vec query = c ? covered(load(q + i), load(w + i), c[t]) : load(q + i);
+            sums[t] += load(v + i) * falloff(query, load(k + t * n + i));
+        }
     }
     if (i < n) {
         vec last = load_part(v + i, n - i, 0);
         sum_v += last;
-        for (size_t t = 0; t < keys; t++)
-            sums[t] += last * falloff(load_part(q + i, n - i, 0), load_part(k + t * n + i, n - i, 0));
+        for (size_t t = 0; t < keys; t++) {
+            vec query = load_part(q + i, n - i, 0);
+            query = c ? covered(query, load_part(w + i, n - i, 0), c[t]) : query;
+            sums[t] += last * falloff(query, load_part(k + t * n + i, n - i, 0));
+        }
     }
     for (size_t t = 0; t < keys; t++)
         e[t] = sum_lanes(sum_v - 2.0f * sums[t]);
@@ -288,9 +300,19 @@ INLINE void additive_some(const float *v, const float *q, const float *k, size_t
 static void additive(const float *v, const float *q, const float *k, size_t count, size_t n, float *e) {
     size_t t = 0;
     for (; t + KEYS <= count; t += KEYS)
-        additive_some(v, q, k + t * n, KEYS, n, e + t);
+        additive_some(v, q, k + t * n, NULL, NULL, KEYS, n, e + t);
     for (; t < count; t++)
-        additive_some(v, q, k + t * n, 1, n, e + t);
+        additive_some(v, q, k + t * n, NULL, NULL, 1, n, e + t);
+}
+
+static void additive_covered(const float *v, const float *q, const float *k, const struct coverage *coverage, size_t count,
+                             size_t n, float *e) {
+    const float *w = coverage->weight, *c = coverage->sums;
+    size_t t = 0;
+    for (; t + KEYS <= count; t += KEYS)
+        additive_some(v, q, k + t * n, w, c + t, KEYS, n, e + t);
+    for (; t < count; t++)
+        additive_some(v, q, k + t * n, w, c + t, 1, n, e + t);
 }
 
 static void weighted_sum(const float *a, const float *h, size_t count, size_t n, float *out) {
@@ -323,5 +345,6 @@ const struct kernels JOIN(kernels, KERNELS) = {
     .lstm = lstm,
     .dot = dot,
     .additive = additive,
+    .additive_covered = additive_covered,
     .weighted_sum = weighted_sum,
 };

@@ -438,6 +438,17 @@ def test_golden_values_are_current(case):
         assert [h.tokens for h in n_best] == [h["tokens"] for h in sentence["beam"][0]["hypotheses"]]
 
 
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
+def test_every_parameter_learns(case):
+    """Sentences of different lengths in one batch, targets longer than the sources: no gradient is missing, zero or not a number."""
+    model, _, _ = folder.read(case)
+    sources, lengths = search.pad([[4, 5, EOS], [5, 6, 7, 8, 9, 3, 4, EOS]])
+    readouts, attention = model.readouts(sources, lengths, torch.tensor([[1, 3, 4, 5, 6, 7, 8, 9, 3, 4]] * 2))
+    (torch.log_softmax(model.output(readouts), dim=-1)[..., 3:9].sum() + attention.square().sum()).backward()
+    for name, parameter in model.named_tensors().items():
+        assert parameter.grad is not None and parameter.grad.isfinite().all() and parameter.grad.any(), name
+
+
 def test_beam_of_one_is_greedy():
     model, sources = _tiny_model(3.0), [[4, EOS], [5, 6, 3, EOS]]
     for greedy, n_best in zip(search.greedy(model, sources), search.beam(model, sources, 1)):

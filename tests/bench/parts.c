@@ -79,14 +79,11 @@ int __wrap_decoder_step(const struct decoder *decoder, const struct decoder_rows
     return result;
 }
 
-void __real_attention_run(const struct attention *attention, const float *queries, size_t ld, size_t rows,
-                          const struct memory *const *memories, float *const *weights, float *contexts, float *scratch);
-void __wrap_attention_run(const struct attention *attention, const float *queries, size_t ld, size_t rows,
-                          const struct memory *const *memories, float *const *weights, float *contexts, float *scratch);
-void __wrap_attention_run(const struct attention *attention, const float *queries, size_t ld, size_t rows,
-                          const struct memory *const *memories, float *const *weights, float *contexts, float *scratch) {
+void __real_attention_run(const struct attention *attention, const struct attention_rows *rows);
+void __wrap_attention_run(const struct attention *attention, const struct attention_rows *rows);
+void __wrap_attention_run(const struct attention *attention, const struct attention_rows *rows) {
     double began = begin();
-    __real_attention_run(attention, queries, ld, rows, memories, weights, contexts, scratch);
+    __real_attention_run(attention, rows);
     end(PART_ATTENTION, began);
 }
 
