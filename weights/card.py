@@ -10,7 +10,7 @@ import math
 from pathlib import Path
 
 from . import safetensors
-from .config import annotation_size
+from .config import annotation_size, validate
 from .folder import SCALE
 
 LANGUAGES = {"de": "German", "en": "English", "fr": "French"}
@@ -70,11 +70,13 @@ def _cell(section: dict) -> str:
 def _describe(config: dict) -> dict[str, str]:
     encoder, attention, decoder = config["encoder"], config["attention"], config["decoder"]
     size = f" ({attention['size']})" if attention["size"] else ""
+    window = "" if attention["window"] == "global" else f", window {attention['window']} of half-width {attention['half_width']}"
+    coverage = ", coverage" if attention["coverage"] else ""
     feeding = ", input feeding" if decoder["input_feeding"] else ""
     projection = ", projected" if decoder["initial_projection"] else ""
     return {
         "encoder": _cell(encoder) + (", bidirectional" if encoder["bidirectional"] else ""),
-        "attention": f"{attention['score']}{size} over annotations of {annotation_size(config)}",
+        "attention": f"{attention['score']}{size} over annotations of {annotation_size(config)}{window}{coverage}",
         "decoder": f"{decoder['style']}, {_cell(decoder)}{feeding}; initial state {decoder['initial_state']}{projection}",
         "output": f"{decoder['readout']} readout ({decoder['readout_size'] or 'no layer'}), softmax over the target pieces"
                   + (", tied to the target embedding" if config["output"]["tied"] else ""),
@@ -92,7 +94,7 @@ def _training(recipe: Path) -> str:
 
 def write(folder: Path, scores: list[tuple[str, str, float, float]], command: str, split: str, sentences: int, flip: bool) -> None:
     """scores: (computed by, search, BLEU, chrF) in the order of the table; flip: whether it was trained from second column to first."""
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = validate(json.loads((folder / "config.json").read_text(encoding="utf-8")))
     tensors, metadata = safetensors.read(folder / "model.safetensors")
     largest = max(tensors.values(), key=lambda tensor: tensor.size)
     recipe = Path("weights/recipes") / f"{config['name']}.json"
