@@ -107,7 +107,7 @@ static const struct attention_kind kinds[] = {
 /* ---- the windows ---- */
 
 /* init (NULL: nothing to do) loads parameters. centre gives p_t for a sentence of so many tokens; NULL: there is none.
- * positions [H]: the row's W s, where the window has that matrix. lean (NULL: none) changes the scores around p_t. */
+ * position [H]: the row's W s, where the window has that matrix; overwritten. lean (NULL: none) changes the scores around p_t. */
 struct window_kind {
     const char *name;
     int (*init)(struct attention *attention, const struct model_config *config, struct weights *weights, struct error *err);

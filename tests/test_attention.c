@@ -5,6 +5,7 @@
 #include "tests/numbers.h"
 #include "tests/suites.h"
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,8 @@ static const char location_header[] = "{\"attention.query.weight\":{\"dtype\":\"
 static const char local_p_header[] = "{\"attention.key.weight\":{\"dtype\":\"F32\",\"shape\":[7,11],\"data_offsets\":[0,308]},"
                                      "\"attention.position.weight\":{\"dtype\":\"F32\",\"shape\":[7,7],\"data_offsets\":[308,504]},"
                                      "\"attention.position.energy\":{\"dtype\":\"F32\",\"shape\":[7],\"data_offsets\":[504,532]}}";
-enum { GENERAL = H * D, ADDITIVE = A * D + A + A + A * H, POSITIONS = 8 };
+enum { POSITIONS = 8 };
+enum { GENERAL = H * D, ADDITIVE = A * D + A + A + A * H, LOCATION = POSITIONS * H, LOCAL_P = GENERAL + H * H + H };
 
 static struct model_config configure(const char *score, size_t annotation, size_t hidden, size_t size) {
     struct model_config config = {.encoder = {.hidden = annotation},
@@ -211,110 +213,27 @@ static double centre_p(const float *parameters, const float *state, size_t lengt
     return (double)length / (1 + exp(-x));
 }
 
-/* A score or window: its parameters in file order, the sizes of the decoder states and keys it goes with, how far it sees. */
+/* A score or window: its parameters in file order, the sizes of the decoder states and keys it goes with. */
 static const struct score_case {
     const char *name, *header;
     formula *energy;
+    centre *centre;
     size_t parameters, hidden, key_size;
     struct attention_config config;
-    centre *centre;
-    bool gaussian;
-    size_t reach;
 } score_cases[] = {
-    {"dot", "{}", dot, 0, D, D, {.score = "dot", .window = "global"}, NULL, false, TOKENS},
-    {"general", general_header, general, GENERAL, H, H, {.score = "general", .window = "global"}, NULL, false, TOKENS},
-    {"additive",
-     additive_header,
-     additive,
-     ADDITIVE,
-     H,
-     A,
-     {.score = "additive", .size = A, .window = "global"},
-     NULL,
-     false,
-     TOKENS},
-    {"scaled dot", "{}", scaled_dot, 0, D, D, {.score = "scaled_dot", .window = "global"}, NULL, false, TOKENS},
-    {"learned keys",
-     general_header,
-     general,
-     GENERAL,
-     H,
-     H,
-     {.score = "dot", .window = "global", .learned_keys = true},
-     NULL,
-     false,
-     TOKENS},
-    {"learned scale",
-     factor_header,
-     times_factor,
-     GENERAL + 1,
-     H,
-     H,
-     {.score = "scaled_dot", .window = "global", .learned_keys = true, .learned_scale = true},
-     NULL,
-     false,
-     TOKENS},
-    {"location", location_header, location, POSITIONS *H, H, 0, {.score = "location", .window = "global"}, NULL, false, POSITIONS},
-    {"coverage",
-     covered_header,
-     covered,
-     ADDITIVE + A,
-     H,
-     A,
-     {.score = "additive", .size = A, .window = "global", .coverage = true},
-     NULL,
-     false,
-     POSITIONS},
-    {"depth",
-     general_header,
-     general,
-     GENERAL,
-     H,
-     H,
-     {.score = "general", .window = "global", .source_depth = 3},
-     NULL,
-     false,
-     TOKENS},
-    {"location, depth",
-     location_header,
-     location,
-     POSITIONS *H,
-     H,
-     0,
-     {.score = "location", .window = "global", .source_depth = 2},
-     NULL,
-     false,
-     POSITIONS},
-    {"local_m",
-     general_header,
-     general,
-     GENERAL,
-     H,
-     H,
-     {.score = "general", .window = "local_m", .half_width = 2},
-     centre_m,
-     false,
-     TOKENS},
-    {"local_p",
-     local_p_header,
-     general,
-     GENERAL + H *H + H,
-     H,
-     H,
-     {.score = "general", .window = "local_p", .half_width = 3},
-     centre_p,
-     true,
-     TOKENS},
-    {"location, local_m",
-     location_header,
-     location,
-     POSITIONS *H,
-     H,
-     0,
-     {.score = "location", .window = "local_m", .half_width = 1},
-     centre_m,
-     false,
-     POSITIONS},
+    {"dot", "{}", dot, NULL, 0, D, D, {"dot", .window = "global"}},
+    {"general", general_header, general, NULL, GENERAL, H, H, {"general", .window = "global"}},
+    {"additive", additive_header, additive, NULL, ADDITIVE, H, A, {"additive", A, .window = "global"}},
+    {"scaled dot", "{}", scaled_dot, NULL, 0, D, D, {"scaled_dot", .window = "global"}},
+    {"keys", general_header, general, NULL, GENERAL, H, H, {"dot", .window = "global", .learned_keys = true}},
+    {"scale", factor_header, times_factor, NULL, GENERAL + 1, H, H, {"scaled_dot", 0, true, true, .window = "global"}},
+    {"location", location_header, location, NULL, LOCATION, H, 0, {"location", .window = "global"}},
+    {"coverage", covered_header, covered, NULL, ADDITIVE + A, H, A, {"additive", A, .window = "global", .coverage = true}},
+    {"depth", general_header, general, NULL, GENERAL, H, H, {"general", .window = "global", .source_depth = 3}},
+    {"late", location_header, location, NULL, LOCATION, H, 0, {"location", .window = "global", .source_depth = 2}},
+    {"local_m", general_header, general, centre_m, GENERAL, H, H, {"general", .window = "local_m", .half_width = 2}},
+    {"local_p", local_p_header, general, centre_p, LOCAL_P, H, H, {"general", .window = "local_p", .half_width = 3}},
+    {"near", location_header, location, centre_m, LOCATION, H, 0, {"location", .window = "local_m", .half_width = 1}},
 };
 enum { SCORE_CASES = sizeof score_cases / sizeof *score_cases };
 
@@ -343,6 +262,7 @@ static void run_open(struct run *run, const struct score_case *score, const stru
     ck_assert_msg(attention_init(&run->attention, &config, run->file, kernels, &err) == 0, "%s", err.message);
     ck_assert_int_eq(weights_all_used(run->file, &err), 0);
     ck_assert_uint_eq(run->attention.key_size, score->key_size);
+    ck_assert_uint_eq(run->attention.reach, config.attention.coverage || score->energy == location ? POSITIONS : SIZE_MAX);
     run->annotations = noise(TOKENS * D, 1, 22);
     run->states = noise(ROWS * LD, 1, 23);
     for (size_t i = 0; i < ROWS * LD; i++) /* no attention is below 0 */
@@ -401,7 +321,8 @@ static double unnormalised(const struct run *run, size_t r, size_t t) {
     const struct score_case *score = run->score;
     const struct memory *memory = run->looked_at[r];
     const float *state = run->covered + r * LD;
-    size_t length = memory->length < score->reach ? memory->length : score->reach, depth = score->config.source_depth;
+    size_t reach = run->attention.reach, length = memory->length < reach ? memory->length : reach,
+           depth = score->config.source_depth;
     if (t >= length || (depth && t + depth < length))
         return 0;
     struct pair pair = {run->parameters, state, memory->values + t * D, t, (double)state[D + t]};
@@ -409,7 +330,7 @@ static double unnormalised(const struct run *run, size_t r, size_t t) {
     double away = score->centre ? (double)t - score->centre(run->parameters, state, length, run->steps[r]) : 0;
     if (fabs(away) > width)
         return 0;
-    return score->gaussian ? e * exp(-away * away / (2 * (width / 2) * (width / 2))) : e;
+    return score->centre == centre_p ? e * exp(-away * away / (2 * (width / 2) * (width / 2))) : e;
 }
 
 static void check_row(const struct run *run, size_t r) {
