@@ -222,11 +222,11 @@ static struct view view_of(const struct attention *a, const struct attention_row
         narrow(a, centre, length, &view);
     else if (a->source_depth && a->source_depth < length)
         view = (struct view){.first = length - a->source_depth, .length = a->source_depth};
-    view.query = a->query.out ? rows->scratch + r * a->query_size : rows->queries + r * rows->ld;
+    view.query = a->query.out ? rows->scratch + r * a->query_size : rows->queries.x + r * rows->queries.distance;
     view.keys = memory->keys + view.first * a->key_size;
     view.values = memory->values + view.first * a->value;
     view.weights = rows->weights[r] + view.first;
-    view.coverage = a->coverage ? rows->coverage + r * rows->ld + view.first : NULL;
+    view.coverage = a->coverage ? rows->coverage + r * rows->coverage_distance + view.first : NULL;
     return view;
 }
 
@@ -249,12 +249,12 @@ void attention_run(const struct attention *attention, const struct attention_row
     const struct attention *a = attention;
     float *queries = rows->scratch, *positions = rows->scratch + rows->rows * a->query_size;
     if (a->query.out) {
-        linear_apply(&a->query, rows->queries, rows->ld, rows->rows, queries, a->query_size);
+        linear_apply(&a->query, rows->queries.x, rows->queries.distance, rows->rows, queries, a->query_size);
         if (a->kind->prepare)
             a->kind->prepare(a, queries, rows->rows * a->query_size);
     }
     if (a->position.out)
-        linear_apply(&a->position, rows->queries, rows->ld, rows->rows, positions, a->position.out);
+        linear_apply(&a->position, rows->queries.x, rows->queries.distance, rows->rows, positions, a->position.out);
     for (size_t r = 0; r < rows->rows; r++)
         attend(a, rows, r, positions);
 }

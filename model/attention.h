@@ -64,9 +64,9 @@ struct attention {
 /* R rows. */
 struct attention_rows {
     size_t rows;
-    const float *queries; /* row r's state at queries + r * ld */
-    float *coverage;      /* with coverage: the sum of row r's weights so far [T_r] at coverage + r * ld, updated */
-    size_t ld;
+    struct vectors queries; /* the rows' states */
+    float *coverage;        /* with coverage: the sum of row r's weights so far, [T_r], updated */
+    size_t coverage_distance;
     const struct memory *const *memories; /* [R] */
     const size_t *steps;                  /* [R] target tokens before this one */
     float *const *weights;                /* [R] rows of [T_r], written; 0 outside the window */

@@ -33,6 +33,7 @@ struct batch {
         const struct memory **memories;
         float **attention;
         float *readouts, *logits; /* x O, x V */
+        struct target_ids *targets;
         size_t *wanted;
         struct ranked *top; /* x SEARCH_MAX_WANTED */
         struct distribution *distributions;
@@ -55,12 +56,13 @@ static int allocate(struct batch *batch) {
     batch->group.attention = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.attention);
     batch->group.readouts = arena_alloc(arena, GROUP_ROWS, decoder->readout_size * sizeof(float));
     batch->group.logits = arena_alloc(arena, GROUP_ROWS, decoder->vocabulary * sizeof(float));
+    batch->group.targets = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.targets);
     batch->group.wanted = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.wanted);
     batch->group.top = arena_alloc(arena, GROUP_ROWS, SEARCH_MAX_WANTED * sizeof *batch->group.top);
     batch->group.distributions = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.distributions);
     return batch->live && batch->failed && batch->states && batch->next && batch->group.tokens && batch->group.steps &&
                    batch->group.memories && batch->group.attention && batch->group.readouts && batch->group.logits &&
-                   batch->group.wanted && batch->group.top && batch->group.distributions
+                   batch->group.targets && batch->group.wanted && batch->group.top && batch->group.distributions
                ? 0
                : -1;
 }
@@ -105,15 +107,34 @@ size_t sentence_max_rows(const struct sentence *sentence) {
 
 /* ---- admission ---- */
 
-/* What encoding a group of sentences gives: keys [tokens, A], values [tokens, P], states [sentences, S]. */
+/* What encoding a group of sentences gives: keys [slots, A], values [slots, P], states [sentences, S]; there are at most as many
+ * slots as tokens. */
 struct encoding {
     float *keys, *values, *states;
 };
 
-/* Copies one sentence's memory into its own arena, and starts its search. keys, values: of its first token. */
+/* The ids that the sentence's search may choose from. All, if it looks up logits itself, or had nothing to choose but </s>. */
+static int find_targets(const struct shortlist *shortlist, struct sentence *sentence) {
+    struct target_ids found;
+    if (!shortlist || search_wanted(&sentence->search) == 0)
+        return 0;
+    int *source = arena_alloc(&sentence->arena, sentence->length, sizeof *source);
+    if (!source)
+        return error_memory(&sentence->error);
+    for (size_t i = 0; i < sentence->length; i++)
+        source[i] = sentence->tokens[i].id;
+    if (shortlist_of(shortlist, source, sentence->length, &sentence->arena, &found, &sentence->error) != 0)
+        return -1;
+    if (found.count > 1)
+        sentence->targets = found;
+    return 0;
+}
+
+/* Copies one sentence's memory into its own arena, and starts its search. keys, values: of its first slot. */
 static int settle(const struct batch *batch, struct sentence *sentence, const float *keys, const float *values) {
-    const struct attention *attention = &batch->translator->decoder.attention;
-    size_t length = sentence->length;
+    const struct translator *t = batch->translator;
+    const struct attention *attention = &t->decoder.attention;
+    size_t length = decoder_slots(&t->decoder, sentence->length), seen = t->decoder.attends ? sentence->length : 0;
     struct memory *memory = arena_alloc(&sentence->arena, 1, sizeof *memory);
     float *own_keys = arena_alloc(&sentence->arena, length * attention->key_size, sizeof(float));
     float *own_values = arena_alloc(&sentence->arena, length * attention->value, sizeof(float));
@@ -123,8 +144,10 @@ static int settle(const struct batch *batch, struct sentence *sentence, const fl
     memcpy(own_values, values, length * attention->value * sizeof(float));
     *memory = (struct memory){.length = length, .keys = own_keys, .values = own_values};
     sentence->memory = memory;
-    return search_init(&sentence->search, &sentence->options, tokenizer_end(batch->translator->target), length, &sentence->arena,
-                       &sentence->error);
+    sentence->options.keep = t->characters ? t->decoder.readout_size : 0;
+    if (search_init(&sentence->search, &sentence->options, tokenizer_end(t->target), seen, &sentence->arena, &sentence->error) != 0)
+        return -1;
+    return find_targets(t->shortlist, sentence);
 }
 
 /* Encodes n sentences of so many tokens in all. */
@@ -147,8 +170,7 @@ static int encode(struct batch *batch, struct sentence *const *sentences, size_t
     if (encoder_run(&t->encoder, ids, lengths, n, &batch->scratch, &encoded, err) != 0 ||
         decoder_start(&t->decoder, &encoded, lengths, n, &batch->scratch, out->states, err) != 0)
         return -1;
-    attention_keys(&t->decoder.attention, encoded.annotations, tokens, out->keys);
-    return decoder_values(&t->decoder, encoded.annotations, tokens, &batch->scratch, out->values, err);
+    return decoder_remember(&t->decoder, &encoded, lengths, n, &batch->scratch, out->keys, out->values, err);
 }
 
 static void admit_group(struct batch *batch, struct sentence *const *sentences, size_t n, size_t tokens) {
@@ -156,7 +178,7 @@ static void admit_group(struct batch *batch, struct sentence *const *sentences, 
     struct encoding encoding;
     struct error err = {0};
     int failed = encode(batch, sentences, n, tokens, &encoding, &err);
-    for (size_t i = 0, at = 0; i < n; at += sentences[i]->length, i++) {
+    for (size_t i = 0, at = 0; i < n; at += decoder_slots(decoder, sentences[i]->length), i++) {
         struct sentence *sentence = sentences[i];
         if (failed)
             sentence->error = err;
@@ -207,6 +229,16 @@ static struct group next_group(const struct batch *batch, size_t first) {
     return group;
 }
 
+/* An output that spells starts from the readout of the step that chose <unk>. */
+static void keep_readouts(const struct batch *batch, const struct group *group) {
+    const float *readout = batch->group.readouts;
+    for (size_t i = group->first; i < group->end; i++) {
+        const struct search *search = &batch->live[i]->search;
+        for (size_t r = 0; r < search->rows; r++, readout += batch->translator->decoder.readout_size)
+            memcpy(search->attention[r] + search->source_length, readout, search->options.keep * sizeof *readout);
+    }
+}
+
 static int compute(struct batch *batch, const struct group *group, struct error *err) {
     const struct translator *t = batch->translator;
     for (size_t i = group->first, row = 0; i < group->end; i++) {
@@ -216,6 +248,7 @@ static int compute(struct batch *batch, const struct group *group, struct error 
             batch->group.steps[row] = sentence->search.step;
             batch->group.memories[row] = sentence->memory;
             batch->group.attention[row] = sentence->search.attention[r];
+            batch->group.targets[row] = sentence->targets;
             batch->group.wanted[row] = search_wanted(&sentence->search);
         }
     }
@@ -228,8 +261,10 @@ static int compute(struct batch *batch, const struct group *group, struct error 
                                 .readouts = batch->group.readouts};
     if (decoder_step(&t->decoder, &rows, &batch->scratch, err) != 0)
         return -1;
+    keep_readouts(batch, group);
     output_run(&t->output, &(struct output_rows){.rows = group->rows,
                                                  .readouts = batch->group.readouts,
+                                                 .targets = batch->group.targets,
                                                  .wanted = batch->group.wanted,
                                                  .logits = batch->group.logits,
                                                  .top = batch->group.top,

@@ -48,6 +48,23 @@ bool character_is_space(int32_t character) {
     return character >= 0 && u_isUWhiteSpace(character);
 }
 
+bool character_is_punctuation(int32_t character) {
+    return character >= 0 && (U_GET_GC_MASK(character) & (U_GC_P_MASK | U_GC_S_MASK)) != 0;
+}
+
+int32_t character_lower(int32_t character) {
+    return u_tolower(character);
+}
+
+size_t character_put(int32_t character, char *to) {
+    static const unsigned char leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    size_t size = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+    for (size_t i = size; i-- > 1; character >>= 6)
+        to[i] = (char)(0x80 | (character & 0x3f));
+    to[0] = (char)(leads[size] | character);
+    return size;
+}
+
 bool characters_valid(const char *text, size_t length) {
     for (size_t next = 0; next < length;)
         if (character_next(text, length, &next) < 0)

@@ -14,6 +14,13 @@ int32_t character_previous(const char *text, size_t *end);
 
 /* Unicode's White_Space; false for -1. */
 bool character_is_space(int32_t character);
+/* Unicode's categories P (punctuation) and S (symbols); false for -1. */
+bool character_is_punctuation(int32_t character);
+/* Unicode's simple lower case: one character of one. */
+int32_t character_lower(int32_t character);
+
+/* Writes a character, at most 4 bytes; returns how many. */
+size_t character_put(int32_t character, char *to);
 
 /* Well-formed UTF-8: no overlong forms, no surrogates, nothing past U+10FFFF. */
 bool characters_valid(const char *text, size_t length);

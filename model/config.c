@@ -118,7 +118,7 @@ static const struct raw_config DEFAULTS = {
 };
 
 #define AT(member) offsetof(struct raw_config, member)
-#define CELLS      "gru, lstm"
+#define CELLS      "gru, lstm, rnn"
 
 static const struct key top[] = {
     {"format", read_integer, REQUIRED, AT(format), NULL, 1, 1},
@@ -129,13 +129,15 @@ static const struct key top[] = {
 };
 
 static const struct key encoder[] = {
-    {"encoder.type", read_string, OPTIONAL, AT(config.encoder.type), "recurrent", 0, 0},
+    {"encoder.type", read_string, OPTIONAL, AT(config.encoder.type), "recurrent, convolutional", 0, 0},
     {"encoder.cell", read_string, REQUIRED, AT(config.encoder.cell), CELLS, 0, 0},
     {"encoder.layers", read_integer, OPTIONAL, AT(config.encoder.layers), NULL, 1, CONFIG_MAX_LAYERS},
     {"encoder.bidirectional", read_boolean, OPTIONAL, AT(config.encoder.bidirectional), NULL, 0, 0},
     {"encoder.embedding", read_integer, REQUIRED, AT(config.encoder.embedding), NULL, 1, 65536},
     {"encoder.hidden", read_integer, REQUIRED, AT(config.encoder.hidden), NULL, 1, 65536},
     {"encoder.eos", read_boolean, OPTIONAL, AT(config.encoder.eos), NULL, 0, 0},
+    {"encoder.residual", read_boolean, OPTIONAL, AT(config.encoder.residual), NULL, 0, 0},
+    {"encoder.width", read_integer, REQUIRED, AT(config.encoder.width), NULL, 1, 31},
 };
 
 static const struct key attention[] = {
@@ -152,7 +154,7 @@ static const struct key attention[] = {
 };
 
 static const struct key decoder[] = {
-    {"decoder.style", read_string, REQUIRED, AT(config.decoder.style), "luong, conditional", 0, 0},
+    {"decoder.style", read_string, REQUIRED, AT(config.decoder.style), "luong, conditional, bahdanau, fixed", 0, 0},
     {"decoder.cell", read_string, REQUIRED, AT(config.decoder.cell), CELLS, 0, 0},
     {"decoder.layers", read_integer, OPTIONAL, AT(config.decoder.layers), NULL, 1, CONFIG_MAX_LAYERS},
     {"decoder.embedding", read_integer, REQUIRED, AT(config.decoder.embedding), NULL, 1, 65536},
@@ -160,20 +162,24 @@ static const struct key decoder[] = {
     {"decoder.input_feeding", read_boolean, OPTIONAL, AT(config.decoder.input_feeding), NULL, 0, 0},
     {"decoder.initial_state", read_string, OPTIONAL, AT(initial_state), "zero, last, mean", 0, 0},
     {"decoder.initial_projection", read_boolean, OPTIONAL, AT(config.decoder.initial_projection), NULL, 0, 0},
-    {"decoder.readout", read_string, OPTIONAL, AT(config.decoder.readout), "attentional, tanh, concat", 0, 0},
+    {"decoder.readout", read_string, OPTIONAL, AT(config.decoder.readout), "attentional, tanh, concat, maxout", 0, 0},
     {"decoder.readout_size", read_integer, OPTIONAL, AT(config.decoder.readout_size), NULL, 0, 65536},
     {"decoder.first_input", read_string, OPTIONAL, AT(first_input), "bos, zero", 0, 0},
+    {"decoder.residual", read_boolean, OPTIONAL, AT(config.decoder.residual), NULL, 0, 0},
 };
 
 static const struct key output[] = {
-    {"output.type", read_string, OPTIONAL, AT(config.output.type), "vocabulary", 0, 0},
+    {"output.type", read_string, OPTIONAL, AT(config.output.type), "vocabulary, characters", 0, 0},
     {"output.tied", read_boolean, OPTIONAL, AT(config.output.tied), NULL, 0, 0},
+    {"output.character_embedding", read_integer, OPTIONAL, AT(config.output.character_embedding), NULL, 0, 65536},
 };
 
 static const struct key tokenizer[] = {
-    {"tokenizer.type", read_string, OPTIONAL, AT(config.tokenizer.type), "sentencepiece", 0, 0},
+    {"tokenizer.type", read_string, OPTIONAL, AT(config.tokenizer.type), "sentencepiece, words, characters", 0, 0},
     {"tokenizer.source", read_file_name, OPTIONAL, AT(config.tokenizer.source), NULL, 0, 0},
     {"tokenizer.target", read_file_name, OPTIONAL, AT(config.tokenizer.target), NULL, 0, 0},
+    {"tokenizer.lowercase", read_boolean, OPTIONAL, AT(config.tokenizer.lowercase), NULL, 0, 0},
+    {"tokenizer.punctuation", read_boolean, OPTIONAL, AT(config.tokenizer.punctuation), NULL, 0, 0},
 };
 
 static const struct key limits[] = {
@@ -189,6 +195,25 @@ static const struct section sections[] = {
 };
 
 enum { SECTION_COUNT = sizeof sections / sizeof *sections };
+
+/* Keys that only one type of encoder has. */
+static const struct {
+    const char *path, *type;
+} typed[] = {
+    {"encoder.cell", "recurrent"},
+    {"encoder.bidirectional", "recurrent"},
+    {"encoder.residual", "recurrent"},
+    {"encoder.width", "convolutional"},
+};
+
+/* The one type that has this key, if the file's encoder is of another; otherwise NULL. encoder.type is read before. */
+static const char *other_type(const struct key *key, const struct raw_config *raw) {
+    for (size_t i = 0; i < sizeof typed / sizeof *typed; i++) {
+        if (strcmp(typed[i].path, key->path) == 0 && strcmp(typed[i].type, raw->config.encoder.type) != 0)
+            return typed[i].type;
+    }
+    return NULL;
+}
 
 /* The key's name within its section. */
 static const char *key_name(const struct key *key) {
@@ -220,7 +245,10 @@ static int read_section(const struct section *section, json_t *object, struct ra
     for (size_t i = 0; i < section->count; i++) {
         const struct key *key = &section->keys[i];
         value = json_object_get(object, key_name(key));
-        if (value == NULL && key->presence == REQUIRED)
+        const char *type = other_type(key, raw);
+        if (value != NULL && type != NULL)
+            return error_set(err, ERROR_FORMAT, "%s: belongs to type %s, and only there", key->path, type);
+        if (value == NULL && key->presence == REQUIRED && type == NULL)
             return error_set(err, ERROR_FORMAT, "%s: missing", key->path);
         if (value != NULL && key->read(key, value, (char *)raw + key->offset, err) != 0)
             return -1;
@@ -235,6 +263,8 @@ static int read_sections(json_t *root, struct raw_config *raw, struct error *err
         return -1;
     for (size_t i = 1; i < SECTION_COUNT; i++) {
         json_t *object = json_object_get(root, sections[i].name);
+        if (json_is_null(object) && sections[i].keys == attention)
+            continue; /* no attention */
         if (object != NULL && !json_is_object(object))
             return error_set(err, ERROR_FORMAT, "%s: must be an object", sections[i].name);
         if (read_section(&sections[i], object, raw, err) != 0)
@@ -249,7 +279,30 @@ static enum initial_state find_initial_state(const char *name) {
     return strcmp(name, "last") == 0 ? INITIAL_LAST : INITIAL_MEAN;
 }
 
-/* What no single key can tell: combinations that cannot be built, here and in the two functions below. */
+/* What no single key can tell: combinations that cannot be built, here and in the functions below. */
+static int check_layers(const struct model_config *config, struct error *err) {
+    if (strcmp(config->encoder.type, "convolutional") == 0 && config->encoder.width % 2 == 0)
+        return error_set(err, ERROR_FORMAT, "encoder.width: must be odd");
+    if (config->encoder.residual && config->encoder.layers == 1)
+        return error_set(err, ERROR_FORMAT, "encoder.residual: needs two layers or more");
+    if (config->decoder.residual && config->decoder.layers == 1)
+        return error_set(err, ERROR_FORMAT, "decoder.residual: needs two layers or more");
+    return 0;
+}
+
+static int check_style(const struct model_config *config, struct error *err) {
+    bool fixed = strcmp(config->decoder.style, "fixed") == 0, last = config->decoder.initial_state == INITIAL_LAST;
+    if (fixed && config_attends(config))
+        return error_set(err, ERROR_FORMAT, "attention: must be null with decoder.style fixed");
+    if (!fixed && !config_attends(config))
+        return error_set(err, ERROR_FORMAT, "attention: may be null with decoder.style fixed only");
+    if (fixed && !last)
+        return error_set(err, ERROR_FORMAT, "decoder.initial_state: style fixed needs last");
+    if (strcmp(config->encoder.type, "convolutional") == 0 && last)
+        return error_set(err, ERROR_FORMAT, "decoder.initial_state: last needs a recurrent encoder");
+    return 0;
+}
+
 static int check_attention(const struct model_config *config, struct error *err) {
     const struct attention_config *a = &config->attention;
     size_t annotation = config_annotation_size(config), hidden = config->decoder.hidden;
@@ -302,6 +355,23 @@ static int check_initial_state(const struct model_config *config, struct error *
     return reason == NULL ? 0 : error_set(err, ERROR_FORMAT, "decoder.initial_projection: %s", reason);
 }
 
+static int check_characters(const struct model_config *config, struct error *err) {
+    bool spells = strcmp(config->output.type, "characters") == 0;
+    if (spells && strcmp(config->tokenizer.type, "words") != 0)
+        return error_set(err, ERROR_FORMAT, "output.type: characters spell words, so tokenizer.type must be words");
+    if (spells != (config->output.character_embedding > 0))
+        return error_set(err, ERROR_FORMAT, "output.character_embedding: belongs to the type characters, and only there");
+    return 0;
+}
+
+static int check_tokenizer(const struct model_config *config, struct error *err) {
+    if (config->tokenizer.lowercase && strcmp(config->tokenizer.type, "sentencepiece") == 0)
+        return error_set(err, ERROR_FORMAT, "tokenizer.lowercase: a SentencePiece vocabulary has its own normalisation");
+    if (config->tokenizer.punctuation && strcmp(config->tokenizer.type, "words") != 0)
+        return error_set(err, ERROR_FORMAT, "tokenizer.punctuation: belongs to words, and only there");
+    return 0;
+}
+
 /* The JSON of the file; NULL with err set. */
 static json_t *load_json(const char *path, struct error *err) {
     FILE *file = fopen(path, "re");
@@ -335,11 +405,17 @@ int config_read(const char *path, struct model_config *config, struct error *err
     raw.config.attention.learned_scale = strcmp(raw.scale, "learned") == 0;
     raw.config.attention.learned_keys = strcmp(raw.keys, "learned") == 0;
     raw.config.attention.learned_values = strcmp(raw.values, "learned") == 0;
-    if (check_attention(&raw.config, err) != 0 || check_readout(&raw.config, err) != 0 ||
-        check_initial_state(&raw.config, err) != 0)
+    raw.config.encoder.bidirectional &= strcmp(raw.config.encoder.type, "recurrent") == 0; /* true by default, but only there */
+    if (check_layers(&raw.config, err) != 0 || check_style(&raw.config, err) != 0 || check_attention(&raw.config, err) != 0 ||
+        check_readout(&raw.config, err) != 0 || check_initial_state(&raw.config, err) != 0 ||
+        check_tokenizer(&raw.config, err) != 0 || check_characters(&raw.config, err) != 0)
         return -1;
     *config = raw.config;
     return 0;
+}
+
+bool config_attends(const struct model_config *config) {
+    return config->attention.score[0] != '\0';
 }
 
 size_t config_annotation_size(const struct model_config *config) {

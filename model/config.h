@@ -15,11 +15,13 @@ struct encoder_config {
     size_t layers, embedding, hidden;
     bool bidirectional;
     bool eos; /* the encoder reads </s> at the end of a sentence */
+    bool residual;
+    size_t width; /* convolutional: tokens that one of a layer's outputs depends on; odd */
 };
 
 struct attention_config {
-    char score[CONFIG_NAME_BYTES];
-    size_t size; /* A; 0 where the score has none of its own */
+    char score[CONFIG_NAME_BYTES]; /* "": the decoder has no attention (null in the file) */
+    size_t size;                   /* A; 0 where the score has none of its own */
     bool learned_scale, learned_keys, learned_values;
     size_t value_size; /* 0: that of an annotation */
     char window[CONFIG_NAME_BYTES];
@@ -36,19 +38,22 @@ struct decoder_config {
     bool input_feeding, initial_projection;
     bool first_zero; /* first_input: "zero" rather than "bos" */
     enum initial_state initial_state;
+    bool residual;
 };
 
 struct model_config {
     char name[CONFIG_NAME_BYTES], source[CONFIG_NAME_BYTES], target[CONFIG_NAME_BYTES], task[CONFIG_NAME_BYTES];
     struct {
         char type[CONFIG_NAME_BYTES], source[CONFIG_NAME_BYTES], target[CONFIG_NAME_BYTES];
-    } tokenizer; /* kind, and the file names within the folder (no '/') */
+        bool lowercase, punctuation; /* model/tokenizer.h */
+    } tokenizer;                     /* kind, and the file names within the folder (no '/') */
     struct encoder_config encoder;
     struct attention_config attention;
     struct decoder_config decoder;
     struct {
         char type[CONFIG_NAME_BYTES];
-        bool tied; /* the output matrix is the target embedding */
+        bool tied;                  /* the output matrix is the target embedding */
+        size_t character_embedding; /* type characters: model/speller.h */
     } output;
     struct {
         size_t max_source_tokens;
@@ -59,6 +64,8 @@ struct model_config {
 /* Reads and checks the file. -1 with ERROR_FILE or ERROR_FORMAT; config untouched then. */
 int config_read(const char *path, struct model_config *config, struct error *err);
 
+/* False: style fixed, which reads nothing but the encoder's final state. */
+bool config_attends(const struct model_config *config);
 /* D, the size of one annotation: hidden, twice that if bidirectional. */
 size_t config_annotation_size(const struct model_config *config);
 /* C, the size of one context: of an annotation, or of a learned value. */

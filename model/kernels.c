@@ -62,9 +62,6 @@ static void exp_twice(float *x, size_t n) {
     }
 }
 
-/* ---- softmax, and what a search needs of it ---- */
-
-/* Not counting NaN; at least -FLT_MAX. */
 static void add(const float *x, size_t n, float *y) {
     size_t i = 0;
     for (; i + VL <= n; i += VL)
@@ -73,6 +70,17 @@ static void add(const float *x, size_t n, float *y) {
         y[i] += x[i];
 }
 
+static void maxima(const float *x, size_t n, float *y) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        store(y + i, larger(load(y + i), load(x + i)));
+    for (; i < n; i++)
+        y[i] = y[i] > x[i] ? y[i] : x[i];
+}
+
+/* ---- softmax, and what a search needs of it ---- */
+
+/* Not counting NaN; at least -FLT_MAX. */
 INLINE float max_of(const float *x, size_t n) {
     vec even = splat(-FLT_MAX), odd = even;
     size_t i = 0;
@@ -232,6 +240,21 @@ static void lstm(const float *x, const float *u, float *h, float *c, size_t n) {
     }
 }
 
+INLINE vec gated_unit(vec a, vec g, vec h) {
+    return 0.707106781f * (a * sigmoid_vec(g) + h);
+}
+
+static void gated(const float *x, size_t n, float *h) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        store(h + i, gated_unit(load(x + i), load(x + n + i), load(h + i)));
+    if (i < n) {
+        size_t m = n - i;
+        vec out = gated_unit(load_part(x + i, m, 0), load_part(x + n + i, m, 0), load_part(h + i, m, 0));
+        memcpy(h + i, &out, m * sizeof *h);
+    }
+}
+
 /* ---- attention ---- */
 
 enum { KEYS = 4 }; /* scored together */
@@ -342,6 +365,8 @@ const struct kernels JOIN(kernels, KERNELS) = {
     .summarize = summarize,
     .gru = gru,
     .lstm = lstm,
+    .gated = gated,
+    .maxima = maxima,
     .dot = dot,
     .additive = additive,
     .additive_covered = additive_covered,

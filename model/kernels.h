@@ -40,6 +40,11 @@ struct kernels {
     /* LSTM gates i, f, g, o: c' = s(f) c + s(i) tanh(g), h' = s(o) tanh(c'). */
     void (*lstm)(const float *x, const float *u, float *h, float *c, size_t n);
 
+    /* Gated linear units of one row with a residual connection: x [2n] holds a and g; h' = sqrt(1/2) (a s(g) + h). */
+    void (*gated)(const float *x, size_t n, float *h);
+    /* y = max(x, y), element by element. */
+    void (*maxima)(const float *x, size_t n, float *y);
+
     /* e[t] = q . k[t], k [count, n]. */
     void (*dot)(const float *q, const float *k, size_t count, size_t n, float *e);
     /* x -> exp(2x) in place, x taken to be within -43.5 to 43.5. */

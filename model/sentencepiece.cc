@@ -67,7 +67,7 @@ static int load(const char *path, void **model, struct error *err) {
     return 0;
 }
 
-void *sentencepiece_open(const char *path, struct error *err) {
+void *sentencepiece_open(const char *path, const struct tokenizer_options *, struct error *err) {
     void *model = nullptr;
     sentencepiece::logging::SetMinLogLevel(LOG_FATAL_ONLY);
     guarded(path, ERROR_FORMAT, err, [&] { return load(path, &model, err); });
@@ -96,6 +96,11 @@ int sentencepiece_end(const void *model) {
 
 const char *sentencepiece_piece(const void *model, int id) {
     return processor(model)->IdToPiece(id).c_str();
+}
+
+int sentencepiece_find(const void *model, const char *piece) {
+    const int id = processor(model)->PieceToId(piece); /* that of <unk> where there is none */
+    return processor(model)->IsUnknown(id) || processor(model)->IsControl(id) ? -1 : id;
 }
 
 /* What the library made of the bytes of a text that begin at offset. */
@@ -169,20 +174,25 @@ int sentencepiece_encode(const void *model, const char *text, size_t length, str
     });
 }
 
-int sentencepiece_decode(const void *model, const int *ids, size_t count, struct arena *arena, char **text, struct token **tokens,
+/* The library prints a piece that it does not know as it stands. */
+int sentencepiece_decode(const void *model, struct token *tokens, size_t count, struct arena *arena, char **text,
                          struct error *err) {
     return guarded("SentencePiece", ERROR_INPUT, err, [&] {
-        std::vector<Part> parts(1);
-        Pieces &pieces = parts[0].pieces;
-        const auto status = processor(model)->Decode(std::vector<int>(ids, ids + count), pieces.mutable_proto());
+        std::vector<std::string> strings;
+        for (size_t i = 0; i < count; i++)
+            strings.push_back(tokens[i].piece ? tokens[i].piece : processor(model)->IdToPiece(tokens[i].id));
+        Pieces pieces;
+        const auto status = processor(model)->Decode(strings, pieces.mutable_proto());
         if (!status.ok())
             return error_set(err, ERROR_INPUT, "SentencePiece: %s", status.error_message());
-        struct token *copied = copy_tokens(parts, arena);
         char *joined = arena_copy(arena, pieces.text().data(), pieces.text().size());
-        if (!copied || !joined)
+        if (!joined)
             return error_memory(err);
+        for (size_t i = 0; i < count; i++) {
+            tokens[i].begin = pieces.pieces(static_cast<int>(i)).begin();
+            tokens[i].end = pieces.pieces(static_cast<int>(i)).end();
+        }
         *text = joined;
-        *tokens = copied;
         return 0;
     });
 }

@@ -1,5 +1,6 @@
 #include "model/tokenizer.h"
 #include "model/character.h"
+#include "model/plain.h"
 #include "model/segmenter.h"
 #include "model/sentencepiece.h"
 #include <assert.h>
@@ -10,22 +11,26 @@
 /* To add a kind of tokenizer: these functions, and a row in the table. encode and decode may leave white space at tokens' ends. */
 struct tokenizer_kind {
     const char *name;
-    void *(*open)(const char *path, struct error *err);
+    void *(*open)(const char *path, const struct tokenizer_options *options, struct error *err);
     void (*free)(void *model);
     size_t (*size)(const void *model);
     int (*unknown)(const void *model);
     int (*begin)(const void *model);
     int (*end)(const void *model);
     const char *(*piece)(const void *model, int id);
+    int (*find)(const void *model, const char *piece);
     int (*encode)(const void *model, const char *text, size_t length, struct arena *arena, struct token **tokens, size_t *count,
                   struct error *err);
-    int (*decode)(const void *model, const int *ids, size_t count, struct arena *arena, char **text, struct token **tokens,
-                  struct error *err);
+    int (*decode)(const void *model, struct token *tokens, size_t count, struct arena *arena, char **text, struct error *err);
 };
 
 static const struct tokenizer_kind kinds[] = {
     {"sentencepiece", sentencepiece_open, sentencepiece_free, sentencepiece_size, sentencepiece_unknown, sentencepiece_begin,
-     sentencepiece_end, sentencepiece_piece, sentencepiece_encode, sentencepiece_decode},
+     sentencepiece_end, sentencepiece_piece, sentencepiece_find, sentencepiece_encode, sentencepiece_decode},
+    {"words", plain_open_words, plain_free, plain_size, plain_unknown, plain_begin, plain_end, plain_piece, plain_find,
+     plain_encode, plain_decode},
+    {"characters", plain_open_characters, plain_free, plain_size, plain_unknown, plain_begin, plain_end, plain_piece, plain_find,
+     plain_encode, plain_decode},
 };
 
 struct tokenizer {
@@ -51,7 +56,8 @@ static int check_pieces(const struct tokenizer *tokenizer, const char *path, str
     return 0;
 }
 
-struct tokenizer *tokenizer_open(const char *kind, const char *path, struct error *err) {
+struct tokenizer *tokenizer_open(const char *kind, const char *path, const struct tokenizer_options *options, struct error *err) {
+    static const struct tokenizer_options none = {0};
     const struct tokenizer_kind *row = find_kind(kind);
     if (row == NULL) {
         error_set(err, ERROR_FORMAT, "unknown kind of tokenizer: %s", kind);
@@ -62,7 +68,7 @@ struct tokenizer *tokenizer_open(const char *kind, const char *path, struct erro
         error_memory(err);
         return NULL;
     }
-    *tokenizer = (struct tokenizer){.kind = row, .model = row->open(path, err)};
+    *tokenizer = (struct tokenizer){.kind = row, .model = row->open(path, options != NULL ? options : &none, err)};
     if (tokenizer->model == NULL || check_pieces(tokenizer, path, err) != 0) {
         tokenizer_free(tokenizer);
         return NULL;
@@ -98,6 +104,10 @@ const char *tokenizer_piece(const struct tokenizer *tokenizer, int id) {
     return tokenizer->kind->piece(tokenizer->model, id);
 }
 
+int tokenizer_find(const struct tokenizer *tokenizer, const char *piece) {
+    return tokenizer->kind->find(tokenizer->model, piece);
+}
+
 /* A token keeps its visible characters; one that has none comes to stand, empty, where the next visible character begins. */
 static void trim_tokens(const char *text, struct token *tokens, size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -117,10 +127,16 @@ int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t
     return 0;
 }
 
-int tokenizer_decode(const struct tokenizer *tokenizer, const int *ids, size_t count, struct arena *arena, char **text,
-                     struct token **tokens, struct error *err) {
-    if (tokenizer->kind->decode(tokenizer->model, ids, count, arena, text, tokens, err) != 0)
+int tokenizer_decode(const struct tokenizer *tokenizer, struct token *tokens, size_t count, struct arena *arena, char **text,
+                     struct error *err) {
+    for (size_t i = 0; i < count; i++)
+        if (tokens[i].piece == NULL && (tokens[i].id < 0 || (size_t)tokens[i].id >= tokenizer_size(tokenizer)))
+            return error_set(err, ERROR_INPUT, "token %d is not in the vocabulary", tokens[i].id);
+    if (tokenizer->kind->decode(tokenizer->model, tokens, count, arena, text, err) != 0)
         return -1;
-    trim_tokens(*text, *tokens, count);
+    for (size_t i = 0; i < count; i++)
+        if (tokens[i].piece == NULL)
+            tokens[i].piece = tokenizer_piece(tokenizer, tokens[i].id);
+    trim_tokens(*text, tokens, count);
     return 0;
 }

@@ -18,9 +18,20 @@ static int path_in(const char *folder, const char *file, char *buffer, size_t by
     return 0;
 }
 
-static struct tokenizer *open_tokenizer(const char *folder, const char *kind, const char *file, struct error *err) {
+static struct tokenizer *open_tokenizer(const struct model_config *config, const char *folder, const char *kind, const char *file,
+                                        struct error *err) {
     char path[4096];
-    return path_in(folder, file, path, sizeof path, err) == 0 ? tokenizer_open(kind, path, err) : NULL;
+    struct tokenizer_options options = {.lowercase = config->tokenizer.lowercase, .punctuation = config->tokenizer.punctuation};
+    return path_in(folder, file, path, sizeof path, err) == 0 ? tokenizer_open(kind, path, &options, err) : NULL;
+}
+
+static int open_vocabularies(struct translator *t, const char *folder, struct error *err) {
+    const struct model_config *c = &t->config;
+    bool spells = strcmp(c->output.type, "characters") == 0;
+    t->source = open_tokenizer(c, folder, c->tokenizer.type, c->tokenizer.source, err);
+    t->target = t->source ? open_tokenizer(c, folder, c->tokenizer.type, c->tokenizer.target, err) : NULL;
+    t->characters = t->target && spells ? open_tokenizer(c, folder, "characters", SPELLER_VOCABULARY, err) : NULL;
+    return t->target && (t->characters || !spells) ? 0 : -1;
 }
 
 /* Ids that decoding cannot do without. */
@@ -37,7 +48,9 @@ static int load_network(struct translator *t, struct error *err) {
     const struct kernels *kernels = t->backend.kernels;
     if (encoder_init(&t->encoder, &t->config, source, t->weights, kernels, err) != 0 ||
         decoder_init(&t->decoder, &t->config, target, tokenizer_begin(t->target), t->weights, kernels, err) != 0 ||
-        output_init(&t->output, &t->config, target, t->weights, kernels, err) != 0)
+        output_init(&t->output, &t->config, &(struct output_options){target, t->shortlist != NULL}, t->weights, kernels, err) != 0)
+        return -1;
+    if (t->characters && speller_init(&t->speller, &t->config, t->characters, t->weights, kernels, err) != 0)
         return -1;
     if (weights_all_used(t->weights, err) != 0)
         return -1;
@@ -46,11 +59,17 @@ static int load_network(struct translator *t, struct error *err) {
 }
 
 static void describe(struct translator *t) {
-    const struct model_config *c = &t->config;
-    snprintf(t->architecture, sizeof t->architecture, "%.16s encoder %zux%zu%s, %.16s %.16s attention, %.16s decoder %zux%zu%s",
-             c->encoder.cell, c->encoder.layers, c->encoder.hidden, c->encoder.bidirectional ? " bidirectional" : "",
-             c->decoder.style, c->attention.score, c->decoder.cell, c->decoder.layers, c->decoder.hidden,
-             c->decoder.input_feeding ? " input feeding" : "");
+    const struct encoder_config *e = &t->config.encoder;
+    const struct decoder_config *d = &t->config.decoder;
+    char width[32] = "", attention[64] = "fixed context";
+    if (e->width > 0)
+        snprintf(width, sizeof width, " width %zu", e->width);
+    if (config_attends(&t->config))
+        snprintf(attention, sizeof attention, "%.16s %.16s attention", d->style, t->config.attention.score);
+    snprintf(t->architecture, sizeof t->architecture, "%.16s encoder %zux%zu%s%s%s, %s, %.16s decoder %zux%zu%s%s",
+             *e->cell ? e->cell : e->type, e->layers, e->hidden, width, e->bidirectional ? " bidirectional" : "",
+             e->residual ? " residual" : "", attention, d->cell, d->layers, d->hidden, d->residual ? " residual" : "",
+             d->input_feeding ? " input feeding" : "");
 }
 
 /* "auto": measured with a matrix as large as the decoder's recurrent one. */
@@ -67,16 +86,31 @@ static int choose_compute(struct translator *t, const char *name, struct error *
     return compute_fastest(t->backend.kernels, &shape, &t->backend.compute, err);
 }
 
-static int load(struct translator *t, const char *folder, const char *compute, struct error *err) {
+/* Messages about tensors do not say whose: the parameters' or these. */
+static int open_shortlist(struct translator *t, const char *folder, struct error *err) {
+    char path[4096];
+    struct error inner = {0};
+    if (path_in(folder, "shortlist.safetensors", path, sizeof path, err) != 0)
+        return -1;
+    t->shortlist = shortlist_open(path, tokenizer_size(t->source), tokenizer_size(t->target), tokenizer_end(t->target), &inner);
+    if (t->shortlist)
+        return 0;
+    const char *help = inner.code == ERROR_FILE ? "; weights/shortlist.py makes one" : "";
+    return error_set(err, inner.code, "shortlist: %s%s", inner.message, help);
+}
+
+static int load(struct translator *t, const char *folder, const struct translator_options *options, struct error *err) {
     char path[4096];
     if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &t->config, err) != 0 ||
         path_in(folder, "model.safetensors", path, sizeof path, err) != 0)
         return -1;
-    t->source = open_tokenizer(folder, t->config.tokenizer.type, t->config.tokenizer.source, err);
-    t->target = t->source ? open_tokenizer(folder, t->config.tokenizer.type, t->config.tokenizer.target, err) : NULL;
-    t->segmenter = t->target ? segmenter_open(t->config.source, err) : NULL;
+    if (open_vocabularies(t, folder, err) != 0)
+        return -1;
+    t->segmenter = segmenter_open(t->config.source, err);
     t->weights = t->segmenter ? weights_open(path, err) : NULL;
-    if (!t->weights || check_vocabularies(t, err) != 0 || choose_compute(t, compute, err) != 0)
+    if (!t->weights || check_vocabularies(t, err) != 0 ||
+        choose_compute(t, options->compute ? options->compute : "float32", err) != 0 ||
+        (options->shortlist && open_shortlist(t, folder, err) != 0))
         return -1;
     weights_use(t->weights, &t->backend);
     if (load_network(t, err) != 0)
@@ -93,7 +127,7 @@ struct translator *translator_open(const char *folder, const struct translator_o
     }
     matrix_single_threaded();
     translator->backend.kernels = kernels_choose();
-    if (load(translator, folder, options && options->compute ? options->compute : "float32", err) == 0)
+    if (load(translator, folder, options ? options : &(struct translator_options){0}, err) == 0)
         return translator;
     translator_free(translator);
     return NULL;
@@ -105,10 +139,13 @@ void translator_free(struct translator *translator) {
     encoder_done(&translator->encoder);
     decoder_done(&translator->decoder);
     output_done(&translator->output);
+    speller_done(&translator->speller);
     weights_free(translator->weights);
+    shortlist_free(translator->shortlist);
     segmenter_free(translator->segmenter);
     tokenizer_free(translator->source);
     tokenizer_free(translator->target);
+    tokenizer_free(translator->characters);
     free(translator);
 }
 
@@ -126,7 +163,9 @@ struct translator_info translator_info(const struct translator *translator) {
                                     .target_vocabulary = tokenizer_size(translator->target),
                                     .max_source_tokens = c->limits.max_source_tokens,
                                     .max_target_ratio = c->limits.max_target_ratio,
-                                    .source_end = c->encoder.eos};
+                                    .source_end = c->encoder.eos,
+                                    .shortlist = translator->shortlist != NULL,
+                                    .attention = translator->decoder.attends};
 }
 
 /* ---- text to sentences ---- */
@@ -258,6 +297,7 @@ int translator_force(struct sentence *sentence, const char *target, size_t lengt
         return error_memory(err);
     for (size_t i = 0; i < count; i++)
         ids[i] = tokens[i].id;
+    sentence->target_tokens = tokens;
     sentence->options.strategy = "forced";
     sentence->options.n_best = 1;
     sentence->options.target = ids;
@@ -269,8 +309,58 @@ void sentence_done(struct sentence *sentence) {
     arena_done(&sentence->arena);
 }
 
+/* ---- hypotheses to text ---- */
+
+/* The source token with the most attention, or where it has no character the next that has one; NULL: there is none. */
+static const struct token *attended(const struct sentence *sentence, const float *attention) {
+    size_t count = sentence->search.source_length, best = 0;
+    count -= count > 0 && sentence->translator->config.encoder.eos;
+    for (size_t j = 1; j < count; j++)
+        if (attention[j] > attention[best])
+            best = j;
+    while (best < count && sentence->tokens[best].begin == sentence->tokens[best].end)
+        best++;
+    return best < count ? &sentence->tokens[best] : NULL;
+}
+
+/* *piece stays NULL: nothing was looked at. */
+static int copy_attended(const struct sentence *sentence, const float *attention, struct arena *arena, const char **piece,
+                         struct error *err) {
+    const struct token *token = attended(sentence, attention);
+    if (!token)
+        return 0;
+    *piece = arena_copy(arena, sentence->text + sentence->source.begin + token->begin, token->end - token->begin);
+    return *piece ? 0 : error_memory(err);
+}
+
+/* What the unknown token i is printed as; *piece stays NULL: nothing better than <unk>. */
+static int replace_unknown(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t i, struct arena *arena,
+                           const char **piece, struct error *err) {
+    const struct translator *t = sentence->translator;
+    const float *attention = hypothesis->attention[i];
+    if (sentence->options.target) {
+        *piece = sentence->target_tokens[i].piece;
+        return 0;
+    }
+    if (t->characters && speller_run(&t->speller, attention + sentence->search.source_length, arena, piece, err) != 0)
+        return -1;
+    return *piece || !sentence->replace_unknowns ? 0 : copy_attended(sentence, attention, arena, piece, err);
+}
+
 int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,
                       struct rendering *out, struct error *err) {
-    return tokenizer_decode(sentence->translator->target, hypothesis->tokens, hypothesis->length, arena, &out->text, &out->tokens,
-                            err);
+    const struct tokenizer *target = sentence->translator->target;
+    struct token *tokens = arena_zalloc(arena, hypothesis->length, sizeof *tokens);
+    if (!tokens)
+        return error_memory(err);
+    for (size_t i = 0; i < hypothesis->length; i++) {
+        tokens[i].id = hypothesis->tokens[i];
+        if (tokens[i].id == tokenizer_unknown(target) &&
+            replace_unknown(sentence, hypothesis, i, arena, &tokens[i].piece, err) != 0)
+            return -1;
+    }
+    if (tokenizer_decode(target, tokens, hypothesis->length, arena, &out->text, err) != 0)
+        return -1;
+    out->tokens = tokens;
+    return 0;
 }

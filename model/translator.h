@@ -14,6 +14,7 @@
 #include "model/error.h"
 #include "model/search.h"
 #include "model/segmenter.h"
+#include "model/shortlist.h"
 #include "model/tokenizer.h"
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -25,23 +26,30 @@ struct batch;
 /* What GET /models tells. Strings are owned by the translator. */
 struct translator_info {
     const char *name, *source, *target, *task; /* source, target: BCP-47 */
-    const char *architecture;      /* one line, e.g. "gru encoder 1x256 bidirectional, luong general, gru decoder 1x512" */
+    /* one line, e.g. "gru encoder 1x256 bidirectional, luong general attention, gru decoder 1x512" */
+    const char *architecture;
     const char *compute, *storage; /* "int8"; "float16" */
     size_t parameters;
     size_t source_vocabulary, target_vocabulary;
     size_t max_source_tokens; /* </s> not counted */
     double max_target_ratio;
     bool source_end; /* the encoder reads </s>, so attention has a last column for it */
+    bool shortlist;  /* in use */
+    bool attention;  /* false: hypotheses have none, their attention rows are empty */
 };
 
 struct translator_options {
     /* How products with weights are computed (model/matrix.h): "float32", "bfloat16", "int8", or "auto": the fastest here, measured
      * while loading. NULL: "float32". */
     const char *compute;
+    /* A sentence chooses its tokens from FOLDER/shortlist.safetensors' ids for it, some hundreds, instead of the whole vocabulary:
+     * the tokens' log-probabilities and entropies are then over those alone, and its translation is another wherever the best of
+     * all is not among them. A given target (translator_force) is scored over the whole vocabulary always. */
+    bool shortlist;
 };
 
-/* Loads a model folder (config.json, model.safetensors, tokenizer files). options: NULL for the defaults. NULL with ERROR_INPUT (an
- * unknown compute type), ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
+/* Loads a model folder (config.json, model.safetensors, tokenizer files, shortlist.safetensors if asked for). options: NULL for the
+ * defaults. NULL with ERROR_INPUT (an unknown compute type), ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
 struct translator *translator_open(const char *folder, const struct translator_options *options, struct error *err);
 void translator_free(struct translator *translator);
 struct translator_info translator_info(const struct translator *translator);
@@ -55,6 +63,8 @@ struct sentence {
     size_t length;        /* T, 1.. */
     size_t unknown;       /* tokens that the vocabulary does not have */
     struct search_options options;
+    bool replace_unknowns;        /* for translator_render; the caller's */
+    struct token *target_tokens;  /* forced: [options.target_length] */
     const atomic_bool *cancelled; /* NULL, or: stop decoding when it turns true */
     void *owner;                  /* the caller's */
 
@@ -68,8 +78,9 @@ struct sentence {
     /* inside */
     struct arena arena; /* everything that belongs to this sentence */
     struct search search;
-    struct memory *memory; /* annotations and keys (model/attention.h), while decoding */
-    size_t first_row;      /* place in its batch */
+    struct memory *memory;     /* annotations and keys (model/attention.h), while decoding */
+    struct target_ids targets; /* what it chooses from */
+    size_t first_row;          /* place in its batch */
 };
 
 /* Cuts text into sentences ready to be admitted: segmented (split true; otherwise the text is one sentence), tokenized, and, where
@@ -90,7 +101,11 @@ int translator_force(struct sentence *sentence, const char *target, size_t lengt
 /* Ends a sentence, admitted or not (but not while in a batch). */
 void sentence_done(struct sentence *sentence);
 
-/* A hypothesis as text. tokens [length]: pieces with their bytes within text. All in the arena. Thread-safe. */
+/* A hypothesis as text. tokens [length]: pieces with their bytes within text. All in the arena. Thread-safe.
+ * With replace_unknowns, <unk> is printed as the source token that got the most attention in its step (Luong et al. 2015), as it
+ * stands in the source text; its piece is that text, too. </s> does not count, and a token without a character of its own stands
+ * for the next. A model whose output spells (model/speller.h) spells it instead, always. In a forced target, what the vocabulary
+ * does not have is printed as it was given. */
 struct rendering {
     char *text;
     struct token *tokens;

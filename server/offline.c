@@ -51,6 +51,7 @@ struct stream {
 
 static void ask_translation(const struct options *options, struct request *request) {
     request->split = options->split_sentences;
+    request->replace_unknowns = !options->keep_unknowns;
     request->search = (struct search_options){
         .strategy = options->strategy,
         .beam_size = options->beam_size,
@@ -353,6 +354,12 @@ static int decode_stream(struct stream *stream, const struct models *models, str
     return result;
 }
 
+static int check_mode(const struct stream *stream, const struct translator_info *info, struct error *err) {
+    if (stream->mode == &attention_mode && !info->attention)
+        return error_set(err, ERROR_INPUT, "model \"%s\" has no attention to align words by", info->name);
+    return 0;
+}
+
 int offline_run(const struct options *options, struct error *err) {
     struct stream stream = {.options = options};
     struct models models = {0};
@@ -364,8 +371,10 @@ int offline_run(const struct options *options, struct error *err) {
         result = models_load(&models, options, NULL, err);
     if (result == 0) {
         stream.translator = models.translators[0];
-        result = decode_stream(&stream, &models, err);
+        result = check_mode(&stream, &models.infos[0], err);
     }
+    if (result == 0)
+        result = decode_stream(&stream, &models, err);
     models_free(&models);
     close_stream(&stream);
     return result;

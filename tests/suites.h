@@ -22,11 +22,14 @@ Suite *request_suite(void);
 Suite *scheduler_suite(void);
 Suite *pace_suite(void);
 Suite *metrics_suite(void);
+Suite *decimal_suite(void);
+Suite *api_splice_suite(void);
 Suite *tokenizer_suite(void);
 Suite *segmenter_suite(void);
 Suite *shortlist_suite(void);
 Suite *text_suite(void);
 Suite *render_suite(void);
+Suite *plain_suite(void);
 /* Parts of the kernels' suite: tests/test_products.c, tests/test_softmax.c. */
 TCase *products_cases(void);
 TCase *softmax_cases(void);

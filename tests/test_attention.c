@@ -57,8 +57,7 @@ static void attend(const struct kernels *kernels, size_t size, const float *quer
     float scratch[1]; /* the query is not projected */
     ck_assert_int_eq(attention_init(&attention, &config, NULL, kernels, NULL), 0);
     attention_run(&attention, &(struct attention_rows){.rows = 1,
-                                                       .queries = query,
-                                                       .ld = size,
+                                                       .queries = {query, size},
                                                        .memories = memories,
                                                        .steps = &(size_t){0},
                                                        .weights = &weights,
@@ -292,9 +291,9 @@ static void run_remember(struct run *run) {
 /* Rows first.. of so many. */
 static void run_rows(const struct run *run, size_t first, size_t rows, float *const *weights, float *contexts, float *scratch) {
     attention_run(&run->attention, &(struct attention_rows){.rows = rows,
-                                                            .queries = run->states + first * LD,
+                                                            .queries = {run->states + first * LD, LD},
                                                             .coverage = run->states + first * LD + D,
-                                                            .ld = LD,
+                                                            .coverage_distance = LD,
                                                             .memories = run->looked_at + first,
                                                             .steps = run->steps + first,
                                                             .weights = weights,

@@ -162,7 +162,9 @@ START_TEST(defaults_are_filled_in) {
     ck_assert_str_eq(config.tokenizer.source, "source.spm");
     ck_assert_str_eq(config.tokenizer.target, "target.spm");
     ck_assert_str_eq(config.encoder.type, "recurrent");
-    ck_assert(config.encoder.eos);
+    ck_assert(config.encoder.eos && !config.encoder.residual && !config.decoder.residual);
+    ck_assert_uint_eq(config.encoder.width, 0);
+    ck_assert(config_attends(&config));
     ck_assert_uint_eq(config.attention.size, 0);
     ck_assert(!config.attention.learned_scale && !config.attention.learned_keys && !config.attention.learned_values);
     ck_assert_str_eq(config.attention.window, "global");
@@ -250,6 +252,34 @@ START_TEST(input_feeding_is_read) {
 }
 END_TEST
 
+START_TEST(no_attention_is_read) {
+    json_t *list = load_list(), *root = json_object_get(list, "base");
+    json_object_set_new(root, "attention", json_null());
+    json_object_set_new(json_object_get(root, "decoder"), "style", json_string("fixed"));
+    json_object_set_new(json_object_get(root, "decoder"), "residual", json_true());
+    json_object_set_new(json_object_get(root, "encoder"), "residual", json_true());
+    ck_assert_msg(read_json(root) == 0, "%s", err.message);
+    json_decref(list);
+    ck_assert(!config_attends(&config));
+    ck_assert(config.encoder.residual && config.decoder.residual);
+}
+END_TEST
+
+START_TEST(convolutional_encoder_is_read) {
+    json_t *list = load_list(), *root = json_object_get(list, "base");
+    json_object_set_new(
+        root, "encoder",
+        json_pack("{s:s, s:i, s:i, s:i, s:i}", "type", "convolutional", "layers", 4, "width", 5, "embedding", 8, "hidden", 12));
+    json_object_set_new(json_object_get(root, "decoder"), "initial_state", json_string("mean"));
+    ck_assert_msg(read_json(root) == 0, "%s", err.message);
+    json_decref(list);
+    ck_assert(config_attends(&config));
+    ck_assert_str_eq(config.encoder.type, "convolutional");
+    ck_assert_uint_eq(config.encoder.width, 5);
+    ck_assert_uint_eq(config_annotation_size(&config), 12); /* bidirectional by default, but not here */
+}
+END_TEST
+
 START_TEST(sizes_follow) {
     struct model_config sizes = {.encoder = {.hidden = 6, .bidirectional = true}, .decoder = {.hidden = 5, .readout_size = 7}};
     ck_assert_uint_eq(config_annotation_size(&sizes), 12);
@@ -274,6 +304,8 @@ Suite *config_suite(void) {
     tcase_add_test(cases, every_key_is_read);
     tcase_add_test(cases, other_attention_keys_are_read);
     tcase_add_test(cases, input_feeding_is_read);
+    tcase_add_test(cases, no_attention_is_read);
+    tcase_add_test(cases, convolutional_encoder_is_read);
     tcase_add_test(cases, sizes_follow);
     suite_add_tcase(suite, cases);
     return suite;

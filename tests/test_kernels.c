@@ -125,6 +125,38 @@ START_TEST(lstm_of_every_size) {
 }
 END_TEST
 
+START_TEST(gated_of_every_size) {
+    for (size_t n = 1; n > 0; n = next_size(n)) {
+        float *x = noise(2 * n, 4, 1), *before = noise(n, 3, 2), *h = guarded_copy(before, n);
+        kernel_set(_i)->gated(x, n, h);
+        double worst = 0;
+        for (size_t i = 0; i < n; i++) {
+            double want = sqrt(0.5) * ((double)x[i] * sigmoid((double)x[n + i]) + (double)before[i]);
+            worst = worse(worst, fabs(want - (double)h[i]));
+        }
+        ck_assert_msg(worst < 1e-6, "n %zu: error %g", n, worst);
+        ck_assert(guards_intact(h, n));
+        guarded_free(h);
+        free(before);
+        free(x);
+    }
+}
+END_TEST
+
+START_TEST(maxima_of_every_size) {
+    for (size_t n = 1; n > 0; n = next_size(n)) {
+        float *x = noise(n, 4, 1), *before = noise(n, 4, 2), *y = guarded_copy(before, n);
+        kernel_set(_i)->maxima(x, n, y);
+        for (size_t i = 0; i < n; i++)
+            ck_assert_float_eq(y[i], x[i] > before[i] ? x[i] : before[i]);
+        ck_assert(guards_intact(y, n));
+        guarded_free(y);
+        free(before);
+        free(x);
+    }
+}
+END_TEST
+
 /* Gates pushed to either end open and close fully, without a NaN from exp's overflow. */
 START_TEST(saturated_gates) {
     enum { COUNT = 21 };
@@ -311,6 +343,8 @@ static void add_elementwise(TCase *cases, int sets) {
     tcase_add_loop_test(cases, tanh_at_the_limits, 0, sets);
     tcase_add_loop_test(cases, gru_of_every_size, 0, sets);
     tcase_add_loop_test(cases, lstm_of_every_size, 0, sets);
+    tcase_add_loop_test(cases, gated_of_every_size, 0, sets);
+    tcase_add_loop_test(cases, maxima_of_every_size, 0, sets);
     tcase_add_loop_test(cases, saturated_gates, 0, sets);
 }
 

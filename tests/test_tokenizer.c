@@ -17,9 +17,9 @@ static struct arena arena;
 static struct error err;
 
 static void open_both(void) {
-    english = tokenizer_open("sentencepiece", ENGLISH, &err);
+    english = tokenizer_open("sentencepiece", ENGLISH, NULL, &err);
     ck_assert_msg(english != NULL, "%s", err.message);
-    french = tokenizer_open("sentencepiece", FRENCH, &err);
+    french = tokenizer_open("sentencepiece", FRENCH, NULL, &err);
     ck_assert_msg(french != NULL, "%s", err.message);
     arena_init(&arena, 1 << 16);
 }
@@ -37,11 +37,11 @@ static struct token *encode(const struct tokenizer *tokenizer, const char *text,
 }
 
 static char *decode(const struct tokenizer *tokenizer, const struct token *source, size_t count, struct token **tokens) {
-    int *ids = arena_alloc(&arena, count, sizeof *ids);
+    *tokens = arena_zalloc(&arena, count, sizeof **tokens);
     for (size_t i = 0; i < count; i++)
-        ids[i] = source[i].id;
+        (*tokens)[i].id = source[i].id;
     char *text = NULL;
-    ck_assert_msg(tokenizer_decode(tokenizer, ids, count, &arena, &text, tokens, &err) == 0, "%s", err.message);
+    ck_assert_msg(tokenizer_decode(tokenizer, *tokens, count, &arena, &text, &err) == 0, "%s", err.message);
     return text;
 }
 
@@ -258,15 +258,25 @@ START_TEST(special_pieces) {
 }
 END_TEST
 
+START_TEST(pieces_are_found) {
+    for (int id = 3; id < 200; id++)
+        ck_assert_int_eq(tokenizer_find(english, tokenizer_piece(english, id)), id);
+    for (int id = 0; id < 3; id++)
+        ck_assert_int_eq(tokenizer_find(english, tokenizer_piece(english, id)), -1);
+    ck_assert_int_eq(tokenizer_find(english, "\u4f60"), -1);
+    ck_assert_int_eq(tokenizer_find(english, ""), -1);
+}
+END_TEST
+
 START_TEST(decoding_nothing_and_special_pieces) {
     char *text;
-    struct token *tokens;
-    ck_assert_int_eq(tokenizer_decode(english, NULL, 0, &arena, &text, &tokens, &err), 0);
+    struct token tokens[] = {{.id = 1}, {.id = 2}}, strange_token = {.id = 200};
+    ck_assert_int_eq(tokenizer_decode(english, NULL, 0, &arena, &text, &err), 0);
     ck_assert_str_eq(text, "");
-    ck_assert_int_eq(tokenizer_decode(english, (const int[]){1, 2}, 2, &arena, &text, &tokens, &err), 0);
+    ck_assert_int_eq(tokenizer_decode(english, tokens, 2, &arena, &text, &err), 0);
     ck_assert_str_eq(text, "");
     ck_assert_uint_eq(tokens[1].end, 0);
-    ck_assert_int_eq(tokenizer_decode(english, (const int[]){200}, 1, &arena, &text, &tokens, &err), -1);
+    ck_assert_int_eq(tokenizer_decode(english, &strange_token, 1, &arena, &text, &err), -1);
     ck_assert_int_eq(err.code, ERROR_INPUT);
 }
 END_TEST
@@ -283,7 +293,7 @@ END_TEST
 
 static void check_refused(const char *kind, const char *path, enum error_code code, const char *message) {
     struct error refused = {0};
-    ck_assert_ptr_null(tokenizer_open(kind, path, &refused));
+    ck_assert_ptr_null(tokenizer_open(kind, path, NULL, &refused));
     ck_assert_int_eq(refused.code, code);
     ck_assert_str_eq(refused.message, message);
 }
@@ -300,7 +310,7 @@ END_TEST
 static bool refuses(const void *data, size_t length) {
     struct error refused = {0};
     char *path = file_write(data, length);
-    struct tokenizer *tokenizer = tokenizer_open("sentencepiece", path, &refused);
+    struct tokenizer *tokenizer = tokenizer_open("sentencepiece", path, NULL, &refused);
     if (tokenizer == NULL) {
         ck_assert_int_eq(refused.code, ERROR_FORMAT);
         ck_assert_msg(strncmp(refused.message, path, strlen(path)) == 0, "%s", refused.message);
@@ -445,6 +455,7 @@ Suite *tokenizer_suite(void) {
     tcase_add_test(tests, a_long_text_is_as_many_short_ones);
     tcase_add_test(tests, a_long_word_is_not_slow);
     tcase_add_test(tests, special_pieces);
+    tcase_add_test(tests, pieces_are_found);
     tcase_add_test(tests, decoding_nothing_and_special_pieces);
     tcase_add_test(tests, a_text_too_long_is_refused);
     tcase_add_test(tests, files_that_cannot_be_read);

@@ -18,8 +18,9 @@ import pytest
 TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS.parent))
 
-from weights import card, config, data, evaluate, export, folder, safetensors, scores, search, train  # noqa: E402
+from weights import card, config, data, evaluate, export, folder, safetensors, scores, search, tokenizer, train  # noqa: E402
 from weights.model import Model  # noqa: E402
+from weights.spelling import Spelling  # noqa: E402
 from weights.tokenizer import EOS  # noqa: E402
 
 import torch  # noqa: E402 (after weights, which sets its threads)
@@ -205,6 +206,58 @@ def test_read_pairs(tmp_path):
         data.read_pairs(path)
 
 
+# ---- vocabularies: the cases that tests/test_plain.c reads too ----
+
+PLAIN = json.loads((TESTS / "data" / "plain_tokens.json").read_text(encoding="utf-8"))
+
+
+def _vocabulary(path: Path, pieces: list[str]) -> Path:
+    path.write_text("".join(f"{piece}\n" for piece in [*tokenizer.SPECIAL, *pieces]), encoding="utf-8", newline="\n")
+    return path
+
+
+@pytest.mark.parametrize("case", PLAIN["cases"], ids=lambda case: case["text"][:30])
+def test_plain_tokens(tmp_path, case):
+    side = tokenizer.KINDS[case["type"]](_vocabulary(tmp_path / "v", PLAIN["vocabularies"][case["type"]]), case)
+    tokens = side.tokens(case["text"])
+    assert [token.piece for token in tokens] == case["pieces"]
+    assert [token.id for token in tokens] == side.encode(case["text"]) == case["ids"]
+    assert side.decode(case["ids"]) == case["decoded"]
+    assert side.decode(case["ids"], {i: token.piece for i, token in enumerate(tokens) if token.id == tokenizer.UNK}) == case["printed"]
+    text = case["text"].encode()
+    visible = [text[begin:end].decode() for begin, end in case["bytes"]]
+    assert side.texts(case["text"]) == [part or next(later for later in visible[i:] if later) for i, part in enumerate(visible)]
+
+
+@pytest.mark.parametrize("content, message", [
+    (b"", "4 to 1048576 lines, got 0"), (b"<unk>\n<s>\n</s>\na", "the last line has no line feed"),
+    (b"a\n<s>\n</s>\nb\n", "line 1 must be <unk>"), (b"<unk>\n<s>\n</s>\na\n\n", "line 5 is empty"),
+    (b"<unk>\n<s>\n</s>\na\r\n", "line 4 holds white space"), (b"<unk>\n<s>\n</s>\na\0\n", "line 4 holds a NUL"),
+    (b"<unk>\n<s>\n</s>\nb\na\nb\n", "lines 4 and 6 are the same"), (b"<unk>\n<s>\n</s>\n\xff\n", "not valid UTF-8"),
+])
+def test_vocabulary_refused(tmp_path, content, message):
+    path = tmp_path / "v"
+    path.write_bytes(content)
+    with pytest.raises(tokenizer.VocabularyError, match=message):
+        tokenizer.read_vocabulary(path)
+
+
+def test_characters_are_single(tmp_path):
+    with pytest.raises(tokenizer.VocabularyError, match="line 5 is not one character"):
+        tokenizer.Characters(_vocabulary(tmp_path / "v", ["a", "ab"]), {})
+
+
+@pytest.mark.parametrize("kind, size, min_count, wanted", [
+    ("words", 0, 1, ["b", "a", "C", "c\u200bd"]), ("words", 5, 1, ["b", "a"]), ("words", 0, 2, ["b", "a"]),
+    ("characters", 6, 1, ["\u2581", "b", "a"]),
+])
+def test_vocabulary_training(tmp_path, kind, size, min_count, wanted):
+    options = {"lowercase": False, "punctuation": False}
+    lines = ["b a  b", "a b", " C <unk> "] + (["c\u200bd"] if kind == "words" else [])
+    tokenizer.KINDS[kind].train(lines, tmp_path / "v", size, min_count, 1, options)
+    assert tokenizer.read_vocabulary(tmp_path / "v") == [*tokenizer.SPECIAL, *wanted]
+
+
 # ---- training, export, evaluation ----
 
 WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "five": "cinq", "red": "rouge", "black": "noir", "dog": "chien"}
@@ -307,6 +360,45 @@ def test_export_parity(run_folder, tmp_path, storage, tolerance):
     difference = (_log_probs(loaded) - _log_probs(trained)).abs().max().item()
     assert difference <= tolerance and (difference > 0) == (storage != "float32")
     assert safetensors.read(tmp_path / "model.safetensors")[1].keys() == {"seed", "torch", "epoch", "valid_bleu"}
+
+
+@pytest.mark.parametrize("kind, wanted", [("words", set(WORDS)), ("characters", {"\u2581", *"".join(WORDS)})])
+def test_training_with_other_vocabularies(corpus, tmp_path, monkeypatch, kind, wanted):
+    recipe = RECIPE | {"tokenizer": {"type": kind, "source": "source.vocab", "target": "target.vocab"}}
+    path = tmp_path / "recipe.json"
+    path.write_text(json.dumps(recipe | {"training": RECIPE["training"] | {"vocabulary": 0, "epochs": 1}}), encoding="utf-8")
+    train.Trainer(path, corpus, tmp_path / "run", False).run(save_every=300)
+    export.export(tmp_path / "run", tmp_path / "model", "float16")
+    _, source, target = folder.read(tmp_path / "model")
+    assert set(source.pieces) == {*tokenizer.SPECIAL, *wanted}
+    assert target.decode(target.encode("un chien")) == "un chien"
+    card.write(tmp_path / "model", [], "", "test", 20, False)
+    assert f"| tokens | {kind}, source.vocab and target.vocab" in (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
+
+
+def test_spelling_learns(corpus, tmp_path):
+    """Half of the target's words are spelled, most of them rightly after a few epochs. (The source's vocabulary is there: it has all.)"""
+    recipe = {**RECIPE, "tokenizer": {"type": "words", "source": "source.vocab", "target": "target.vocab"},
+              "decoder": {**RECIPE["decoder"], "readout_size": 32}, "output": {"type": "characters", "character_embedding": 8}}
+    path = tmp_path / "recipe.json"
+    training = {**RECIPE["training"], "vocabulary": 7, "epochs": 30, "patience": 30, "dropout": 0.0, "label_smoothing": 0.0, "learning_rate": 0.03}
+    path.write_text(json.dumps(recipe | {"training": training}), encoding="utf-8")
+    (tmp_path / "run").mkdir()
+    tokenizer.Words.train(list(WORDS), tmp_path / "run" / "source.vocab", 0, 1, 1, {"lowercase": False, "punctuation": False})
+    trainer = train.Trainer(path, corpus, tmp_path / "run", False)
+    assert trainer.target.size == 7 and set(trainer.spelling.words) <= set(WORDS.values()) and len(trainer.spelling.words) == 4
+    trainer.run(save_every=300)
+    export.export(tmp_path / "run", tmp_path / "model", "float32")
+    model, source, target = folder.read(tmp_path / "model")
+    characters = tokenizer.load_characters(tmp_path / "model", model.config)
+    right = total = 0
+    for text, wanted in data.read_pairs(corpus / "test.tsv.gz"):
+        ids = source.encode(text) + [EOS]
+        hypothesis = search.forced(model, ids, target.encode(wanted))
+        spelled = search.spell(model, ids, hypothesis, characters)
+        right += sum(word == wanted.split()[i] for i, word in spelled.items())
+        total += sum(token == tokenizer.UNK for token in hypothesis.tokens)
+    assert total > 20 and right > total / 2
 
 
 def test_load_refuses_strange_tensors(run_folder, tmp_path):
@@ -433,18 +525,20 @@ def test_golden_values_are_current(case):
     for sentence, found in zip(sentences, search.greedy(model, sources), strict=True):
         assert found.tokens == sentence["greedy"]["tokens"] and found.ended == sentence["greedy"]["ended"]
         assert found.log_probs == pytest.approx(sentence["greedy"]["log_probs"], rel=1e-4, abs=1e-4)
-        assert all(sum(row) == pytest.approx(1, abs=1e-5) for row in found.attention)
+        assert all(sum(row) == pytest.approx(1, abs=1e-5) for row in found.attention if model.config["attention"])
     for sentence, n_best in zip(sentences, search.beam(model, sources, 5), strict=True):
         assert [h.tokens for h in n_best] == [h["tokens"] for h in sentence["beam"][0]["hypotheses"]]
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
 def test_every_parameter_learns(case):
-    """Sentences of different lengths in one batch, targets longer than the sources: no gradient is missing, zero or not a number."""
+    """Sentences of different lengths in one batch, targets longer than some sources: no gradient is missing, zero or not a number."""
     model, _, _ = folder.read(case)
-    sources, lengths = search.pad([[4, 5, EOS], [5, 6, 7, 8, 9, 3, 4, EOS]])
-    readouts, attention = model.readouts(sources, lengths, torch.tensor([[1, 3, 4, 5, 6, 7, 8, 9, 3, 4]] * 2))
-    (torch.log_softmax(model.output(readouts), dim=-1)[..., 3:9].sum() + attention.square().sum()).backward()
+    sources = [sentence["source"] for sentence in json.loads((case / "golden.json").read_text(encoding="utf-8"))["sentences"]]
+    target, characters = tokenizer.load(case, model.config["tokenizer"])[1], tokenizer.load_characters(case, model.config)
+    spelling = Spelling(characters, target) if characters else None
+    batch = [(source, [5, 6, 7, 8, 9, 3, 4] + (spelling or target).encode("zugzwang")) for source in sources]
+    train.loss_of(model.train(), batch, 0.1, torch.device("cpu"), spelling)[0].backward()
     for name, parameter in model.named_tensors().items():
         assert parameter.grad is not None and parameter.grad.isfinite().all() and parameter.grad.any(), name
 

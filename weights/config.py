@@ -20,23 +20,29 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True)
 class Key:
-    """One key: its JSON type, the values allowed (a set of names or an inclusive range), and its default (None: required)."""
+    """One key: its JSON type, the values allowed (a set of names or an inclusive range), and its default (None: required).
+
+    only: the type (the section's key `type`, which comes first) that has such a key at all; for others it is neither needed nor filled in.
+    """
 
     kind: type
     allowed: tuple = ()
     default: Any = None
+    only: str = ""
 
 
-CELLS = ("gru", "lstm")
+CELLS = ("gru", "lstm", "rnn")
 SECTIONS: dict[str, dict[str, Key]] = {
     "encoder": {
-        "type": Key(str, ("recurrent",), "recurrent"),
-        "cell": Key(str, CELLS),
+        "type": Key(str, ("recurrent", "convolutional"), "recurrent"),
+        "cell": Key(str, CELLS, only="recurrent"),
         "layers": Key(int, (1, 16), 1),
-        "bidirectional": Key(bool, (), True),
+        "bidirectional": Key(bool, (), True, only="recurrent"),
         "embedding": Key(int, (1, 65536)),
         "hidden": Key(int, (1, 65536)),
         "eos": Key(bool, (), True),
+        "residual": Key(bool, (), False, only="recurrent"),
+        "width": Key(int, (1, 31), only="convolutional"),
     },
     "attention": {
         "score": Key(str, ("dot", "general", "additive", "scaled_dot", "location")),
@@ -51,7 +57,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "coverage": Key(bool, (), False),
     },
     "decoder": {
-        "style": Key(str, ("luong", "conditional")),
+        "style": Key(str, ("luong", "conditional", "bahdanau", "fixed")),
         "cell": Key(str, CELLS),
         "layers": Key(int, (1, 16), 1),
         "embedding": Key(int, (1, 65536)),
@@ -59,18 +65,22 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "input_feeding": Key(bool, (), False),
         "initial_state": Key(str, ("zero", "last", "mean"), "last"),
         "initial_projection": Key(bool, (), False),
-        "readout": Key(str, ("attentional", "tanh", "concat"), "attentional"),
+        "readout": Key(str, ("attentional", "tanh", "concat", "maxout"), "attentional"),
         "readout_size": Key(int, (0, 65536), 0),
         "first_input": Key(str, ("bos", "zero"), "bos"),
+        "residual": Key(bool, (), False),
     },
     "output": {
-        "type": Key(str, ("vocabulary",), "vocabulary"),
+        "type": Key(str, ("vocabulary", "characters"), "vocabulary"),
         "tied": Key(bool, (), False),
+        "character_embedding": Key(int, (0, 65536), 0),
     },
     "tokenizer": {
-        "type": Key(str, ("sentencepiece",), "sentencepiece"),
+        "type": Key(str, ("sentencepiece", "words", "characters"), "sentencepiece"),
         "source": Key(str, (), "source.spm"),
         "target": Key(str, (), "target.spm"),
+        "lowercase": Key(bool, (), False),
+        "punctuation": Key(bool, (), False),
     },
     "limits": {
         "max_source_tokens": Key(int, (1, 1000), 100),
@@ -104,7 +114,10 @@ def _fill(section: dict, keys: dict[str, Key], prefix: str) -> None:
         if name not in keys and not (prefix == "" and name in SECTIONS):
             raise ConfigError(f"{prefix}{name}: unknown key")
     for name, key in keys.items():
-        if name in section:
+        if key.only and key.only != section["type"]:
+            if name in section:
+                raise ConfigError(f"{prefix}{name}: belongs to type {key.only}, and only there")
+        elif name in section:
             section[name] = _check(prefix + name, section[name], key)
         elif key.default is None:
             raise ConfigError(f"{prefix}{name}: missing")
@@ -115,12 +128,12 @@ def _fill(section: dict, keys: dict[str, Key], prefix: str) -> None:
 def annotation_size(config: dict) -> int:
     """D: the size of one annotation."""
     encoder = config["encoder"]
-    return encoder["hidden"] * (2 if encoder["bidirectional"] else 1)
+    return encoder["hidden"] * (2 if encoder.get("bidirectional") else 1)
 
 
 def context_size(config: dict) -> int:
     """C: the size of one context, and of a value V h_j; that of an annotation unless attention.value_size says otherwise."""
-    return config["attention"]["value_size"] or annotation_size(config)
+    return (config["attention"] or {}).get("value_size") or annotation_size(config)
 
 
 def positions(config: dict) -> int:
@@ -139,13 +152,23 @@ def validate(config: dict) -> dict:
     config = copy.deepcopy(config)
     for name, keys in SECTIONS.items():
         section = config.setdefault(name, {})
-        if not isinstance(section, dict):
+        if not isinstance(section, dict) and not (name == "attention" and section is None):
             raise ConfigError(f"{name}: must be an object")
     _fill(config, TOP, "")
     for name, keys in SECTIONS.items():
-        _fill(config[name], keys, name + ".")
-    decoder, attention = config["decoder"], config["attention"]
+        if config[name] is not None:
+            _fill(config[name], keys, name + ".")
+    encoder, decoder, tokenizer = config["encoder"], config["decoder"], config["tokenizer"]
+    attention = config["attention"] or {name: key.default for name, key in SECTIONS["attention"].items()}
+    convolutional, fixed = encoder["type"] == "convolutional", decoder["style"] == "fixed"
     rules = (
+        (convolutional and encoder["width"] % 2 == 0, "encoder.width: must be odd"),
+        (not convolutional and encoder["residual"] and encoder["layers"] == 1, "encoder.residual: needs two layers or more"),
+        (decoder["residual"] and decoder["layers"] == 1, "decoder.residual: needs two layers or more"),
+        (fixed and config["attention"] is not None, "attention: must be null with decoder.style fixed"),
+        (not fixed and config["attention"] is None, "attention: may be null with decoder.style fixed only"),
+        (fixed and decoder["initial_state"] != "last", "decoder.initial_state: style fixed needs last"),
+        (convolutional and decoder["initial_state"] == "last", "decoder.initial_state: last needs a recurrent encoder"),
         (attention["score"] in ("dot", "scaled_dot") and attention["keys"] == "identity"
          and annotation_size(config) != decoder["hidden"],
          f"attention.score: {attention['score']} needs annotations ({annotation_size(config)}) as large as decoder.hidden ({decoder['hidden']})"),
@@ -174,8 +197,15 @@ def validate(config: dict) -> dict:
         (decoder["initial_state"] != "zero" and not decoder["initial_projection"] and annotation_size(config) != decoder["hidden"],
          "decoder.initial_projection: without one, annotations must be as large as decoder.hidden"),
         (decoder["initial_state"] == "last" and not decoder["initial_projection"]
-         and (decoder["layers"] != config["encoder"]["layers"] or decoder["cell"] != config["encoder"]["cell"]),
+         and (decoder["layers"] != encoder["layers"] or decoder["cell"] != encoder.get("cell")),
          "decoder.initial_projection: without one, encoder and decoder need the same cell and number of layers"),
+        (tokenizer["lowercase"] and tokenizer["type"] == "sentencepiece",
+         "tokenizer.lowercase: a SentencePiece vocabulary has its own normalisation"),
+        (tokenizer["punctuation"] and tokenizer["type"] != "words", "tokenizer.punctuation: belongs to words, and only there"),
+        (config["output"]["type"] == "characters" and tokenizer["type"] != "words",
+         "output.type: characters spell words, so tokenizer.type must be words"),
+        ((config["output"]["type"] == "characters") != (config["output"]["character_embedding"] > 0),
+         "output.character_embedding: belongs to the type characters, and only there"),
     )
     for broken, message in rules:
         if broken:

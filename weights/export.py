@@ -1,7 +1,7 @@
 """Export: python3 -m weights.export RUN_FOLDER MODEL_FOLDER [--dtype float16|float32|bfloat16|int8]
 
 Input: a run folder of weights/train.py (best.pt and the two vocabularies). Output: a model folder as the server loads it: config.json,
-model.safetensors, source.spm, target.spm. The model card, README.md, is written by weights/evaluate.py --card.
+model.safetensors, the vocabularies. The model card, README.md, is written by weights/evaluate.py --card.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from pathlib import Path
 
 import torch
 
-from . import folder
+from . import folder, tokenizer
 from .model import Model
-from .tokenizer import Tokenizer
 
 
 def metadata(best: dict) -> dict[str, str]:
@@ -27,8 +26,9 @@ def export(run: Path, out: Path, storage: str) -> Path:
     """Writes the model folder `out`; returns the path of its weights."""
     best = torch.load(run / "best.pt", map_location="cpu")
     config = best["config"]
-    vocabularies = [Path(config["tokenizer"][side]) for side in ("source", "target")]
-    model = Model(config, *(Tokenizer(run / name).size for name in vocabularies))
+    vocabularies = [config["tokenizer"]["source"], config["tokenizer"]["target"]]
+    vocabularies += [tokenizer.CHARACTERS] if config["output"]["type"] == "characters" else []
+    model = Model(config, **tokenizer.vocabulary_sizes(run, config))
     model.load_state_dict(best["model"])
     folder.write(out, model, storage, metadata(best))
     for name in vocabularies:

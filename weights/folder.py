@@ -17,7 +17,7 @@ from numpy import ndarray
 from . import config as configuration
 from . import safetensors
 from .model import Model
-from .tokenizer import Tokenizer
+from .tokenizer import Tokenizer, load, vocabulary_sizes
 
 SCALE = ".scale"
 
@@ -90,7 +90,7 @@ def load_tensors(model: Model, tensors: dict[str, ndarray]) -> None:
 def read(folder: Path) -> tuple[Model, Tokenizer, Tokenizer]:
     """-> the model (for inference), the source side's tokenizer, the target side's."""
     config = configuration.validate(json.loads((folder / "config.json").read_text(encoding="utf-8")))
-    source, target = (Tokenizer(folder / config["tokenizer"][side]) for side in ("source", "target"))
-    model = Model(config, source.size, target.size).eval()
+    source, target = load(folder, config["tokenizer"])
+    model = Model(config, **vocabulary_sizes(folder, config)).eval()
     load_tensors(model, expand(safetensors.read(folder / "model.safetensors")[0]))
     return model, source, target

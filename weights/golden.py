@@ -7,10 +7,10 @@ searches never choose between two candidates closer than MIN_MARGIN, and whose l
 
 golden.json: {"sentences": [{
   "text", "source": ids as the encoder reads them,
-  "annotations" [T][D], "keys" [T][A], "final" [layer][h or h, c][D], "start" [layer][h or h, c][H],
+  "annotations" [T][D], "keys" [T][A] (without attention [], as are all its rows), "final" [layer][h or h, c][D], "start" [layer][h or h, c][H],
   "steps": the first three, [{"previous" id, "state" [layer][h or h, c][H], "attention" [T], "readout" [O], "log_probs" [V]}]
            (log_probs in the first DISTRIBUTIONS sentences),
-  "greedy": {"tokens", "log_probs", "ended", "attention" [n][T]},
+  "greedy": {"tokens", "log_probs", "ended", "attention" [n][T], "text": with each <unk> replaced},
   "beam": [{"beam_size", "length_penalty", "hypotheses": [{"tokens", "log_probs", "ended", "score"}], best first}],
   "forced": {"tokens", "log_probs", "ended", "attention"}}]}
 """
@@ -29,10 +29,10 @@ import numpy
 import torch
 
 from . import config as configuration
-from . import folder, search
+from . import folder, search, tokenizer
 from .model import DecoderState, Model
 from .search import Hypothesis
-from .tokenizer import BOS, EOS, UNK, Tokenizer
+from .tokenizer import BOS, EOS, UNK, Tokenizer, load
 
 SENTENCES = ("Stop!", "I", "This is mine.", "What did you do?", "He is here.", "Place the ladder here, Tom.")
 TARGET = "C'est le mien."
@@ -40,7 +40,8 @@ BEAMS = ((5, 1.0), (5, 0.6), (2, 1.0))  # beam size, length penalty
 DISTRIBUTIONS = 2
 MIN_MARGIN = 5e-4
 MAX_ROUNDING = 5e-6
-VOCABULARIES = {"source.spm": "tiny.en.spm", "target.spm": "tiny.fr.spm"}
+VOCABULARIES = {"sentencepiece": ("tiny.en.spm", "tiny.fr.spm"), "words": ("tiny.en.words", "tiny.fr.words"),
+                "characters": ("tiny.en.characters", "tiny.fr.characters")}  # in tests/data, by the type of the tokenizer
 
 
 @dataclass(frozen=True)
@@ -49,21 +50,28 @@ class Case:
 
     name: str
     encoder: dict
-    attention: dict
+    attention: dict | None
     decoder: dict
     tied: bool = False
     storage: str = "float32"
     seed: int = 1
+    tokenizer: dict = field(default_factory=dict)
+    output: dict = field(default_factory=dict)
     config: dict = field(init=False)
 
     def __post_init__(self) -> None:
         config = {"format": 1, "name": self.name, "source": "en", "target": "fr", "encoder": self.encoder, "attention": self.attention,
-                  "decoder": self.decoder, "output": {"tied": self.tied}, "limits": {"max_source_tokens": 40, "max_target_ratio": 1.5}}
+                  "decoder": self.decoder, "output": {"tied": self.tied, **self.output}, "tokenizer": self.tokenizer,
+                  "limits": {"max_source_tokens": 40, "max_target_ratio": 1.5}}
         object.__setattr__(self, "config", configuration.validate(config))
 
 
 def _encoder(cell: str, layers: int = 1, bidirectional: bool = True, embedding: int = 6, hidden: int = 4, **other) -> dict:
     return {"cell": cell, "layers": layers, "bidirectional": bidirectional, "embedding": embedding, "hidden": hidden, **other}
+
+
+def _convolutional(layers: int, width: int, embedding: int = 6, hidden: int = 8, **other) -> dict:
+    return {"type": "convolutional", "layers": layers, "width": width, "embedding": embedding, "hidden": hidden, **other}
 
 
 def _decoder(style: str, cell: str, layers: int = 1, embedding: int = 6, hidden: int = 8, **other) -> dict:
@@ -72,9 +80,12 @@ def _decoder(style: str, cell: str, layers: int = 1, embedding: int = 6, hidden:
 
 GENERAL, DOT, ADDITIVE = {"score": "general"}, {"score": "dot"}, {"score": "additive", "size": 5}
 ATTENTIONAL, TANH, CONCAT = ({"readout": "attentional", "readout_size": 6}, {"readout": "tanh", "readout_size": 6}, {"readout": "concat"})
+MAXOUT = {"readout": "maxout", "readout_size": 6}
 ZERO = {"initial_state": "zero"}
 LAST, MEAN = {"initial_state": "last", "initial_projection": False}, {"initial_state": "mean", "initial_projection": False}
 LAST_PROJECTED, MEAN_PROJECTED = ({**kind, "initial_projection": True} for kind in (LAST, MEAN))
+WORDS, CHARACTERS = ({"type": kind, "source": "source.vocab", "target": "target.vocab"} for kind in ("words", "characters"))
+WORDS |= {"punctuation": True, "lowercase": True}
 
 CASES = (
     Case("luong-general-gru", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tied=True, seed=137),
@@ -129,22 +140,51 @@ CASES = (
     Case("storage-bfloat16", _encoder("lstm"), ADDITIVE, _decoder("conditional", "lstm", **MEAN_PROJECTED, **TANH),
          storage="bfloat16", seed=70),
     Case("storage-int8", _encoder("gru"), ADDITIVE, _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH), storage="int8", seed=18),
+    Case("tokenizer-words", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS, seed=73),
+    Case("tokenizer-characters", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL),
+         tokenizer=CHARACTERS, seed=49),
+    Case("output-characters", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS,
+         output={"type": "characters", "character_embedding": 4}, seed=1165),
+    Case("luong-general-rnn", _encoder("rnn", 2), GENERAL, _decoder("luong", "rnn", 2, **LAST, **ATTENTIONAL), seed=30),
+    Case("residual-luong-gru", _encoder("gru", 3, residual=True), GENERAL,
+         _decoder("luong", "gru", 3, **LAST, **ATTENTIONAL, residual=True), seed=115),
+    Case("residual-conditional-lstm", _encoder("lstm", 2, bidirectional=False, residual=True), ADDITIVE,
+         _decoder("conditional", "lstm", 3, **LAST_PROJECTED, **CONCAT, residual=True), seed=352),
+    Case("convolutional-dot-gru", _convolutional(3, 3), DOT, _decoder("luong", "gru", **MEAN, **ATTENTIONAL), seed=3),
+    Case("convolutional-additive-lstm", _convolutional(2, 5, hidden=5, eos=False), ADDITIVE,
+         _decoder("bahdanau", "lstm", **MEAN_PROJECTED, **MAXOUT), seed=80),
+    Case("convolutional-general-gru", _convolutional(1, 1), GENERAL, _decoder("conditional", "gru", **ZERO, **TANH), storage="int8", seed=75),
+    Case("bahdanau-additive-gru", _encoder("gru"), ADDITIVE, _decoder("bahdanau", "gru", **LAST_PROJECTED, **MAXOUT), seed=84),
+    Case("bahdanau-general-lstm", _encoder("lstm", 2), GENERAL, _decoder("bahdanau", "lstm", 2, **LAST, **TANH, residual=True), seed=120),
+    Case("bahdanau-dot-rnn", _encoder("rnn"), DOT, _decoder("bahdanau", "rnn", **ZERO, **CONCAT, first_input="zero"), seed=23),
+    Case("bahdanau-coverage-values", _encoder("gru"),
+         ADDITIVE | {"values": "learned", "value_size": 5, "window": "local_p", "half_width": 3, "coverage": True},
+         _decoder("bahdanau", "gru", **MEAN_PROJECTED, **MAXOUT), seed=2340),
+    Case("residual-luong-coverage", _encoder("lstm", 2, residual=True), ADDITIVE | {"window": "local_m", "half_width": 2, "coverage": True},
+         _decoder("luong", "lstm", 2, **LAST, **ATTENTIONAL, input_feeding=True, residual=True), seed=22),
+    Case("fixed-gru", _encoder("gru", bidirectional=False, hidden=8), None, _decoder("fixed", "gru", **LAST, **MAXOUT), seed=2026),
+    Case("fixed-lstm", _encoder("lstm", 2), None,
+         _decoder("fixed", "lstm", 3, **LAST_PROJECTED, **ATTENTIONAL, residual=True, first_input="zero"), tied=True, seed=180),
 )
 
 
 # The spread of a parameter by the end of its name, for inputs of size 1. The first that matches counts.
-GAINS = {"embedding": 2.0, "weight_state": 1.5, ".weight": 3.5, "weight_input": 3.5, "": 0.4}
+GAINS = {"embedding": 2.0, "positions": 1.0, "encoder.input.weight": 0.5, "convolution.weight": 1.5, "weight_state": 1.5, ".weight": 3.5, "weight_input": 3.5, "": 0.4}
 
 
 def randomise(model: Model, random: numpy.random.Generator) -> None:
     """Weights large enough that the gates, the attention and the choices move from step to step, with recurrences tame enough that
-    rounding errors die away instead of growing; <unk> and <s> are never chosen."""
+    rounding errors die away instead of growing. <s> is never chosen, <unk> only where it is a word."""
     tensors = {}
     for name, parameter in model.named_tensors().items():
         shape = tuple(parameter.shape)
         gain = next(gain for ending, gain in GAINS.items() if name.endswith(ending)) / (shape[-1] ** 0.5 if ".weight" in name else 1)
         tensors[name] = (gain * random.standard_normal(shape)).astype(numpy.float32)
     tensors["output.bias"][[UNK, BOS]] = -8
+    if model.config["tokenizer"]["type"] == "words":
+        tensors["output.bias"][UNK] = 3
+    if model.speller:
+        tensors["speller.output.bias"][EOS] = 3
     tensors["output.bias"][EOS] = random.uniform(0, 6)
     folder.load_tensors(model, tensors)
 
@@ -163,10 +203,13 @@ def _margin(greedy: Hypothesis, beams: list[list[Hypothesis]]) -> float:
 
 
 def interesting(model: Model, sources: list[list[int]]) -> bool:
-    """Most sentences end by themselves, after different numbers of tokens, a beam finds something better, and nothing is a near-tie."""
+    """Most sentences end by themselves, after different numbers of tokens, a beam finds something better, and nothing is a near-tie;
+    models of words choose <unk> as well."""
     greedy = [search.greedy(model, [source])[0] for source in sources]
     lengths = {len(h.tokens) for h in greedy if h.ended}
     if len(lengths) < 3 or sum(h.ended for h in greedy) < 4 or sum(len(h.tokens) > 1 for h in greedy) < 5:
+        return False
+    if model.config["tokenizer"]["type"] == "words" and sum(UNK in h.tokens for h in greedy) < 2:
         return False
     found = [_searches_of(model, source) for source in sources]
     improved = sum(beams[0][0].tokens != best.tokens for best, beams in found)
@@ -216,18 +259,21 @@ def _steps(model: Model, state: DecoderState, memory, previous: list[int], distr
 
 
 @torch.no_grad()
-def golden_values(model: Model, text: str, source: list[int], target: list[int], distributions: bool) -> dict:
+def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], characters: Tokenizer | None, text: str, distributions: bool) -> dict:
     """Everything that golden.json says of one sentence."""
+    source, target = source_ids(model.config, sides[0], text), sides[1].encode(TARGET)
     ids, lengths = search.pad([source])
-    _, finals = model.encoder(ids, lengths)
+    annotations, finals = model.encoder(ids, lengths)
     memory, start = model.encode(ids, lengths)
     greedy, beams = _searches_of(model, source)
     forced = search.forced(model, source, target)
+    unknowns = search.print_unknowns(model, source, greedy, sides[0].texts(text), characters)
     return {
-        "text": text, "source": source, "annotations": rounded(memory.annotations[0]), "keys": rounded(memory.keys[0]),
+        "text": text, "source": source, "annotations": rounded(annotations[0]), "keys": rounded(memory.keys[0]),
         "final": _states(finals), "start": _states(start.layers),
         "steps": _steps(model, start, memory, [BOS] + target[:2], distributions),
-        "greedy": _hypothesis(greedy, attention=rounded(greedy.attention)),
+        "greedy": _hypothesis(greedy, attention=rounded(greedy.attention),
+                              text=sides[1].decode(greedy.tokens, unknowns)),
         "beam": [{"beam_size": size, "length_penalty": penalty,
                   "hypotheses": [_hypothesis(h, score=rounded(h.score(penalty))) for h in hypotheses]}
                  for (size, penalty), hypotheses in zip(BEAMS, beams)],
@@ -235,36 +281,43 @@ def golden_values(model: Model, text: str, source: list[int], target: list[int],
     }
 
 
-def link_vocabularies(case: Path, data: Path) -> None:
+def link_vocabularies(case: Path, config: dict, data: Path) -> None:
     """Relative links: a clone finds the vocabularies where it is, and they are stored once."""
     case.mkdir(parents=True, exist_ok=True)
-    for name, vocabulary in VOCABULARIES.items():
+    section = config["tokenizer"]
+    links = dict(zip((section["source"], section["target"]), VOCABULARIES[section["type"]]))
+    if config["output"]["type"] == "characters":
+        links[tokenizer.CHARACTERS] = VOCABULARIES["characters"][1]
+    for name, vocabulary in links.items():
         (case / name).unlink(missing_ok=True)
         (case / name).symlink_to(os.path.relpath(data / vocabulary, case))
 
 
-def write_model(case: Case, out: Path, sources: list[list[int]], target: Tokenizer) -> tuple[Model, int]:
+def source_ids(config: dict, side: Tokenizer, text: str) -> list[int]:
+    """The ids that the encoder reads."""
+    return side.encode(text) + ([EOS] if config["encoder"]["eos"] else [])
+
+
+def write_model(case: Case, out: Path, sides: tuple[Tokenizer, Tokenizer]) -> tuple[Model, int]:
     """Writes the model of the first seed that is interesting and steady; -> that model as it comes back from its file, the seed."""
-    source_size = Tokenizer(out / "source.spm").size
+    sources = [source_ids(case.config, sides[0], text) for text in SENTENCES]
     for seed in count(case.seed):
-        model = Model(case.config, source_size, target.size)
+        model = Model(case.config, **tokenizer.vocabulary_sizes(out, case.config))
         randomise(model, numpy.random.default_rng(seed))
         folder.write(out, model, case.storage, {"seed": str(seed)})
         model, _, _ = folder.read(out)
-        if interesting(model, sources) and steady(model, sources, target.encode(TARGET)):
+        if interesting(model, sources) and steady(model, sources, sides[1].encode(TARGET)):
             return model, seed
     raise AssertionError("unreachable: count() does not end")
 
 
 def write_case(case: Case, out: Path, data: Path) -> int:
     """Writes the model folder with golden.json; -> the seed that was taken."""
-    source, target = (Tokenizer(data / name) for name in VOCABULARIES.values())
-    link_vocabularies(out, data)
-    end = [EOS] if case.config["encoder"]["eos"] else []
-    sources = [source.encode(text) + end for text in SENTENCES]
-    model, seed = write_model(case, out, sources, target)
-    values = [golden_values(model, text, ids, target.encode(TARGET), i < DISTRIBUTIONS)
-              for i, (text, ids) in enumerate(zip(SENTENCES, sources))]
+    link_vocabularies(out, case.config, data)
+    sides = load(out, case.config["tokenizer"])
+    model, seed = write_model(case, out, sides)
+    characters = tokenizer.load_characters(out, case.config)
+    values = [golden_values(model, sides, characters, text, i < DISTRIBUTIONS) for i, text in enumerate(SENTENCES)]
     lines = ",\n".join(json.dumps(value, separators=(",", ":"), ensure_ascii=False) for value in values)
     (out / "golden.json").write_text(f'{{"sentences":[\n{lines}\n]}}\n', encoding="utf-8")
     return seed
@@ -273,7 +326,7 @@ def write_case(case: Case, out: Path, data: Path) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path, help="the folder that gets one folder a case")
-    parser.add_argument("--data", type=Path, default=Path("tests/data"), help="folder of tiny.en.spm and tiny.fr.spm")
+    parser.add_argument("--data", type=Path, default=Path("tests/data"), help="folder of the tiny vocabularies")
     parser.add_argument("--case", choices=[case.name for case in CASES], action="append", help="only this case (repeatable)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)

@@ -1,10 +1,9 @@
 """The model family in PyTorch: encoder, attention, decoder, output, each chosen by name from a table.
 
 Letters: B sentences, T source tokens, S target tokens, E embedding, H hidden, D annotation, A attention, C context, O readout, V vocabulary.
-A new cell is a row of CELLS, a new score a row of SCORES, a new window a row of WINDOWS, a new decoder a row of STYLES, a new readout a
-row of READOUTS; the name is the one in config.json and the C server has a row of the same name. Parameter names and shapes in
-model.safetensors are those of `named_tensors`; formulas are PyTorch's (GRU gates r,z,n with the reset gate applied after the product;
-LSTM gates i,f,g,o).
+Cells and encoders are in weights/encoders.py. A new score is a row of SCORES, a new window a row of WINDOWS, a new decoder a row of
+STYLES, a new readout a row of READOUTS; the name is the one in config.json and the C server has a row of the same name. Parameter names
+and shapes in model.safetensors are those of `named_tensors`.
 """
 
 from __future__ import annotations
@@ -15,93 +14,10 @@ from typing import Callable, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from .config import annotation_size, context_size, positions, readout_size
-
-State = tuple[Tensor, ...]  # (h,) or (h, c), each [B, H]
-
-
-class Cell(NamedTuple):
-    """One recurrent cell: PyTorch's module, one step with the module's weights, the number of gates and of state tensors."""
-
-    module: Callable[..., nn.RNNBase]
-    step: Callable[..., State]
-    states: int
-
-
-def _gru_step(x: Tensor, state: State, weights: list[Tensor]) -> State:
-    return (torch.gru_cell(x, state[0], *weights),)
-
-
-def _lstm_step(x: Tensor, state: State, weights: list[Tensor]) -> State:
-    return torch.lstm_cell(x, state, *weights)
-
-
-CELLS: dict[str, Cell] = {
-    "gru": Cell(nn.GRU, _gru_step, 1),
-    "lstm": Cell(nn.LSTM, _lstm_step, 2),
-}
-
-
-class Recurrent(nn.Module):
-    """One layer of a cell, over whole sequences or one step at a time, with the same weights."""
-
-    def __init__(self, cell: str, inputs: int, hidden: int, bidirectional: bool = False) -> None:
-        super().__init__()
-        self.cell = CELLS[cell]
-        self.rnn = self.cell.module(inputs, hidden, batch_first=True, bidirectional=bidirectional)
-
-    def step(self, x: Tensor, state: State) -> State:
-        """x [B, in] -> next state, [B, H] each."""
-        return self.cell.step(x, state, self.rnn._flat_weights[:4])
-
-    def sequence(self, x: Tensor, state: State) -> Tensor:
-        """x [B, S, in] -> h [B, S, H], all steps."""
-        first = tuple(part[None].contiguous() for part in state)
-        return self.rnn(x, first if self.cell.states == 2 else first[0])[0]
-
-    def packed(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, State]:
-        """x [B, T, in], each sentence to its own length -> h [B, T, D] (zero past the end), final state [B, D] each."""
-        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-        out, final = self.rnn(packed)
-        h, _ = pad_packed_sequence(out, batch_first=True, total_length=x.shape[1])
-        final = final if isinstance(final, tuple) else (final,)
-        return h, tuple(torch.cat(tuple(part), dim=-1) for part in final)
-
-    def named_tensors(self, prefix: str, directions: tuple[str, ...] = ("",)) -> dict[str, Tensor]:
-        names = ("weight_input", "weight_state", "bias_input", "bias_state")
-        tensors = iter(self.rnn._flat_weights)
-        return {f"{prefix}{direction}{name}": next(tensors) for direction in directions for name in names}
-
-
-class Encoder(nn.Module):
-    """ids [B, T] -> annotations [B, T, D] and each layer's final state. Bidirectional: h_j = [forward; backward]."""
-
-    def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
-        super().__init__()
-        encoder = config["encoder"]
-        self.embedding = nn.Embedding(vocabulary, encoder["embedding"])
-        size = annotation_size(config)
-        self.layers = nn.ModuleList(
-            Recurrent(encoder["cell"], encoder["embedding"] if i == 0 else size, encoder["hidden"], encoder["bidirectional"])
-            for i in range(encoder["layers"]))
-        self.directions = ("forward.", "backward.") if encoder["bidirectional"] else ("forward.",)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, list[State]]:
-        h = self.embedding(ids)
-        finals = []
-        for layer in self.layers:
-            h, final = layer.packed(self.dropout(h), lengths)
-            finals.append(final)
-        return h, finals
-
-    def named_tensors(self) -> dict[str, Tensor]:
-        tensors = {"encoder.embedding": self.embedding.weight}
-        for i, layer in enumerate(self.layers):
-            tensors |= layer.named_tensors(f"encoder.layers.{i}.", self.directions)
-        return tensors
+from .encoders import CELLS, ENCODERS, Recurrent, State
+from .tokenizer import BOS, EOS, UNK
 
 
 class Dot(nn.Module):
@@ -340,50 +256,66 @@ class Attention(nn.Module):
 
 
 class Readout(NamedTuple):
-    """What the readout reads, in order (y embedding, s state, c context), and whether it has a layer of its own."""
+    """What the readout reads, in order (y embedding, s state, c context); the units that its linear layer has for each element of the
+    readout (0: it has no layer), and what makes the readout of them."""
 
     parts: str
-    layer: bool
+    units: int
+    activate: Callable[[Tensor], Tensor]
+
+
+def _maxout(x: Tensor) -> Tensor:
+    """[.., 2 O] -> [.., O]: unit i and unit O + i are a pair (the paper's 2i - 1 and 2i)."""
+    return torch.maximum(*x.chunk(2, dim=-1))
 
 
 READOUTS: dict[str, Readout] = {
-    "attentional": Readout("cs", True),  # h~ = tanh(W [c; s] + b), Luong et al. 2015
-    "tanh": Readout("ysc", True),        # tanh(W [y; s; c] + b), Nematus and Marian
-    "concat": Readout("cs", False),      # [c; s] itself
+    "attentional": Readout("cs", 1, torch.tanh),  # h~ = tanh(W [c; s] + b), Luong et al. 2015
+    "tanh": Readout("ysc", 1, torch.tanh),        # tanh(W [y; s; c] + b), Nematus and Marian
+    "concat": Readout("cs", 0, nn.Identity()),    # [c; s] itself
+    "maxout": Readout("ysc", 2, _maxout),         # the larger of each pair of W [y; s; c] + b, Bahdanau et al. 2015, A.2.2
 }
 
 
 @dataclass
 class DecoderState:
-    """layers: one State a layer; feed: h~ of the last step [B, O] (input feeding), else None; past: what the attention has seen."""
+    """layers: one State a layer; feed: h~ of the last step [B, O] (input feeding), else None; past: what the attention has seen
+    (None: there is no attention)."""
 
     layers: list[State]
     feed: Tensor | None
-    past: Past
+    past: Past | None
 
     def select(self, rows: Tensor) -> "DecoderState":
         return DecoderState([tuple(part[rows] for part in layer) for layer in self.layers],
-                            None if self.feed is None else self.feed[rows], self.past.select(rows))
+                            None if self.feed is None else self.feed[rows],
+                            None if self.past is None else self.past.select(rows))
 
 
 class Decoder(nn.Module):
-    """What every style shares: embedding, stacked cells, initial state, readout. `step` is the style's own."""
+    """What every style shares: embedding, stacked cells, initial state, readout. `step` is the style's own.
+
+    Residual: as in the encoder; the readout, and a query that comes from the top, read what the top layer puts out.
+    """
+
+    reads_context = False  # the first layer reads [y; c]
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
         super().__init__()
         decoder = config["decoder"]
         self.config = decoder
-        self.attention = Attention(config)
+        self.attention = Attention(config) if config["attention"] else None
         self.embedding = nn.Embedding(vocabulary, decoder["embedding"])
         size, context, hidden = annotation_size(config), context_size(config), decoder["hidden"]
-        feed = readout_size(config) if decoder["input_feeding"] else 0
+        more = readout_size(config) if decoder["input_feeding"] else context if self.reads_context else 0
         self.layers = nn.ModuleList(
-            Recurrent(decoder["cell"], decoder["embedding"] + feed if i == 0 else hidden, hidden) for i in range(decoder["layers"]))
+            Recurrent(decoder["cell"], decoder["embedding"] + more if i == 0 else hidden, hidden) for i in range(decoder["layers"]))
         self.initial = nn.ModuleList(
             nn.Linear(size, hidden) for _ in range(decoder["layers"] if decoder["initial_projection"] else 0))
         self.reads = READOUTS[decoder["readout"]]
         sizes = {"y": decoder["embedding"], "s": hidden, "c": context}
-        self.readout = nn.Linear(sum(sizes[p] for p in self.reads.parts), decoder["readout_size"]) if self.reads.layer else None
+        inputs, units = sum(sizes[p] for p in self.reads.parts), self.reads.units * decoder["readout_size"]
+        self.readout = nn.Linear(inputs, units) if units else None
         self.readout_size = readout_size(config)
         self.dropout = nn.Dropout(dropout)
 
@@ -391,6 +323,9 @@ class Decoder(nn.Module):
         """tokens [...] -> embeddings; the first input is the bos embedding or a zero vector."""
         y = self.embedding(tokens)
         return torch.zeros_like(y) if first and self.config["first_input"] == "zero" else y
+
+    def memory(self, annotations: Tensor, lengths: Tensor, finals: list[State]) -> Memory:
+        return self.attention.memory(annotations, lengths)
 
     def start(self, memory: Memory, finals: list[State]) -> DecoderState:
         """The state before the first target token. LSTM cell states start at zero unless the encoder's are handed over."""
@@ -414,12 +349,30 @@ class Decoder(nn.Module):
                 layer = (h,) + (zero,) * (states - 1)
             layers.append(layer)
         feed = memory.annotations.new_zeros(batch, self.readout_size) if self.config["input_feeding"] else None
-        return DecoderState(layers, feed, self.attention.start(memory))
+        return DecoderState(layers, feed, self.attention.start(memory) if self.attention else None)
 
     def read(self, y: Tensor, s: Tensor, c: Tensor) -> Tensor:
         """y [.., E], s [.., H], c [.., C] -> readout [.., O]."""
         x = torch.cat([{"y": y, "s": s, "c": c}[part] for part in self.reads.parts], dim=-1)
-        return torch.tanh(self.readout(self.dropout(x))) if self.readout is not None else x
+        return self.reads.activate(self.readout(self.dropout(x))) if self.readout is not None else x
+
+    def put_out(self, i: int, h: Tensor, x: Tensor) -> Tensor:
+        """What layer i puts out, which read x."""
+        return h + x if self.config["residual"] and i > 0 else h
+
+    def stack(self, x: Tensor, state: DecoderState, first: int = 0) -> tuple[list[State], Tensor]:
+        """Layers first.. one step on, x [B, in] -> their states, what the top puts out [B, H]."""
+        layers = []
+        for i in range(first, len(self.layers)):
+            layers.append(self.layers[i].step(self.dropout(x), state.layers[i]))
+            x = self.put_out(i, layers[-1][0], x)
+        return layers, x
+
+    def sequence(self, x: Tensor, state: DecoderState) -> Tensor:
+        """All layers over all steps, x [B, S, in] -> what the top puts out [B, S, H]."""
+        for i, (layer, old) in enumerate(zip(self.layers, state.layers)):
+            x = self.put_out(i, layer.sequence(self.dropout(x), old), x)
+        return x
 
     def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
         """y [B, E] -> readout [B, O], next state, weights [B, T]."""
@@ -442,7 +395,7 @@ class Decoder(nn.Module):
             tensors |= {f"decoder.initial.{i}.weight": projection.weight, f"decoder.initial.{i}.bias": projection.bias}
         if self.readout is not None:
             tensors |= {"readout.weight": self.readout.weight, "readout.bias": self.readout.bias}
-        return tensors | self.attention.named_tensors()
+        return tensors | self.attention.named_tensors() if self.attention else tensors
 
 
 class Luong(Decoder):
@@ -450,23 +403,17 @@ class Luong(Decoder):
 
     def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
         x = y if state.feed is None else torch.cat([y, state.feed], dim=-1)
-        layers = []
-        for layer, old in zip(self.layers, state.layers):
-            new = layer.step(self.dropout(x), old)
-            layers.append(new)
-            x = new[0]
-        c, weights = self.attention(x[:, None], memory, state.past)
-        out = self.read(y, x, c[:, 0])
+        layers, s = self.stack(x, state)
+        c, weights = self.attention(s[:, None], memory, state.past)
+        out = self.read(y, s, c[:, 0])
         return out, DecoderState(layers, None if state.feed is None else out, state.past.after(weights[:, 0])), weights[:, 0]
 
     def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, Tensor]:
         if state.feed is not None:
             return super().teach(y, state, memory)
-        x = y  # no feedback from the attention: all steps at once
-        for layer, old in zip(self.layers, state.layers):
-            x = layer.sequence(self.dropout(x), old)
-        c, weights = self.attention(x, memory, state.past)
-        return self.read(y, x, c), weights
+        s = self.sequence(y, state)  # no feedback from the attention: all steps at once
+        c, weights = self.attention(s, memory, state.past)
+        return self.read(y, s, c), weights
 
 
 class Conditional(Decoder):
@@ -480,35 +427,103 @@ class Conditional(Decoder):
         middle = self.layers[0].step(self.dropout(y), state.layers[0])
         c, weights = self.attention(middle[0][:, None], memory, state.past)
         c = c[:, 0]
-        layers = [self.conditional.step(c, middle)]
-        for layer, old in zip(self.layers[1:], state.layers[1:]):
-            layers.append(layer.step(self.dropout(layers[-1][0]), old))
-        return self.read(y, layers[-1][0], c), DecoderState(layers, None, state.past.after(weights[:, 0])), weights[:, 0]
+        bottom = self.conditional.step(c, middle)
+        layers, s = self.stack(bottom[0], state, 1)
+        return self.read(y, s, c), DecoderState([bottom, *layers], None, state.past.after(weights[:, 0])), weights[:, 0]
 
     def named_tensors(self) -> dict[str, Tensor]:
         return super().named_tensors() | self.conditional.named_tensors("decoder.conditional.")
 
 
-STYLES: dict[str, type[Decoder]] = {"luong": Luong, "conditional": Conditional}
+class Bahdanau(Decoder):
+    """c_i from score(s_{i-1}, h); s_i = f(s_{i-1}, [y_{i-1}; c_i]) (Bahdanau et al. 2015). Of several layers the first, which reads the
+    context, asks for it."""
+
+    reads_context = True
+
+    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
+        c, weights = self.attention(state.layers[0][0][:, None], memory, state.past)
+        layers, s = self.stack(torch.cat([y, c[:, 0]], dim=-1), state)
+        return self.read(y, s, c[:, 0]), DecoderState(layers, None, state.past.after(weights[:, 0])), weights[:, 0]
+
+
+class Fixed(Decoder):
+    """No attention: one c for all steps, the final h of the encoder's top layer (Cho et al. 2014), which is the memory's only entry."""
+
+    reads_context = True
+
+    def memory(self, annotations: Tensor, lengths: Tensor, finals: list[State]) -> Memory:
+        c = finals[-1][0][:, None]
+        return Memory(c, c[:, :0], c, torch.ones_like(c[:, :, 0], dtype=torch.bool))
+
+    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
+        c = memory.values[:, 0]
+        layers, s = self.stack(torch.cat([y, c], dim=-1), state)
+        return self.read(y, s, c), DecoderState(layers, None, None), y[:, :0]
+
+    def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, Tensor]:
+        c = memory.values.expand(-1, y.shape[1], -1)
+        s = self.sequence(torch.cat([y, c], dim=-1), state)
+        return self.read(y, s, c), y[:, :, :0]
+
+
+STYLES: dict[str, type[Decoder]] = {"luong": Luong, "conditional": Conditional, "bahdanau": Bahdanau, "fixed": Fixed}
+
+
+class Speller(nn.Module):
+    """Spells a word from the readout of the step that chose <unk>: an LSTM over characters whose first h is the readout and whose first c
+    is zero (Luong and Manning 2016, section 3.4)."""
+
+    LONGEST = 40  # characters
+
+    def __init__(self, config: dict, characters: int) -> None:
+        super().__init__()
+        embedding, size = config["output"]["character_embedding"], readout_size(config)
+        self.embedding = nn.Embedding(characters, embedding)
+        self.cell = Recurrent("lstm", embedding, size)
+        self.output = nn.Linear(size, characters)
+
+    def forward(self, readouts: Tensor, inputs: Tensor) -> Tensor:
+        """readouts [N, O], inputs [N, S] (characters, beginning with <s>) -> logits of the next characters [N, S, C]."""
+        return self.output(self.cell.sequence(self.embedding(inputs), (readouts, torch.zeros_like(readouts))))
+
+    @torch.no_grad()
+    def spell(self, readout: Tensor) -> list[int]:
+        """readout [O] -> the characters, greedily; <unk> and <s> are never among them."""
+        state, word = (readout[None], torch.zeros_like(readout[None])), [BOS]
+        while len(word) <= self.LONGEST:
+            state = self.cell.step(self.embedding(torch.tensor(word[-1:], device=readout.device)), state)
+            logits = self.output(state[0])[0]
+            logits[[UNK, BOS]] = float("-inf")
+            if (character := int(logits.argmax())) == EOS:
+                break
+            word.append(character)
+        return word[1:]
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        return {"speller.embedding": self.embedding.weight, "speller.output.weight": self.output.weight,
+                "speller.output.bias": self.output.bias} | self.cell.named_tensors("speller.")
 
 
 class Model(nn.Module):
-    """A whole model. config: validated (weights/config.py); source, target: vocabulary sizes."""
+    """A whole model. config: validated (weights/config.py); source, target: vocabulary sizes; characters: that of what it spells with, 0
+    unless the output's type is characters."""
 
-    def __init__(self, config: dict, source: int, target: int, dropout: float = 0.0) -> None:
+    def __init__(self, config: dict, source: int, target: int, dropout: float = 0.0, characters: int = 0) -> None:
         super().__init__()
         self.config = config
-        self.encoder = Encoder(config, source, dropout)
+        self.encoder = ENCODERS[config["encoder"]["type"]](config, source, dropout)
         self.decoder = STYLES[config["decoder"]["style"]](config, target, dropout)
         self.output = nn.Linear(readout_size(config), target)
         if config["output"]["tied"]:
             self.output.weight = self.decoder.embedding.weight
+        self.speller = Speller(config, characters) if characters else None
         self.dropout = nn.Dropout(dropout)
 
     def encode(self, ids: Tensor, lengths: Tensor) -> tuple[Memory, DecoderState]:
         """ids [B, T], lengths [B] (on the CPU) -> what the decoder looks at, and its first state."""
         annotations, finals = self.encoder(ids, lengths)
-        memory = self.decoder.attention.memory(annotations, lengths)
+        memory = self.decoder.memory(annotations, lengths, finals)
         return memory, self.decoder.start(memory, finals)
 
     def step(self, tokens: Tensor, first: bool, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
@@ -525,4 +540,5 @@ class Model(nn.Module):
     def named_tensors(self) -> dict[str, Tensor]:
         """Every parameter under its name in model.safetensors; matrices are [out, in]."""
         tensors = self.encoder.named_tensors() | self.decoder.named_tensors() | {"output.bias": self.output.bias}
+        tensors |= self.speller.named_tensors() if self.speller else {}
         return tensors if self.config["output"]["tied"] else tensors | {"output.weight": self.output.weight}

@@ -1,37 +1,272 @@
-"""SentencePiece vocabularies: training, and the two loaded sides of a model folder.
+"""Vocabularies: training, and the two loaded sides of a model folder.
 
-Input: text lines. Output: NAME.spm (unigram, nmt_nfkc normalisation, byte fallback off); ids 0 <unk>, 1 <s>, 2 </s>.
+sentencepiece: NAME.spm (unigram, nmt_nfkc normalisation, byte fallback off).
+words: what stands between white space; with `punctuation`, every character of Unicode's categories P and S is a token of its own, with a
+mark, U+FFED, on each side where it touches its neighbour (of two that touch, the second has it), so that decoding gives the text back.
+characters: one token a character; U+2581 stands for white space between them.
+Both read a vocabulary file: UTF-8, one token a line, the first three <unk>, <s>, </s>. `lowercase` folds their pieces, character by character.
+Ids in all of them: 0 <unk>, 1 <s>, 2 </s>, then by the line. model/plain.c and model/vocabulary.c do the same; tests/data/plain_tokens.json
+holds both to it.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections import Counter
 from pathlib import Path
+from typing import Iterable, Iterator, NamedTuple
 
 import sentencepiece
 
 UNK, BOS, EOS = 0, 1, 2
+SPECIAL = ("<unk>", "<s>", "</s>")
+UNKNOWN = "\u2047"  # how <unk> is printed
+MARK, SPACE = "\uffed", "\u2581"
+WHITE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # Unicode's White_Space, for a set in a regular expression
+WHITE_CHARACTERS = "".join(character for character in map(chr, range(0x3001)) if re.fullmatch(f"[{WHITE}]", character))
+MAX_BYTES, MAX_SIZE = 1 << 26, 1 << 20
 
 
-def train(lines: list[str], path: Path, size: int, seed: int) -> None:
-    """Trains a unigram model of `size` pieces and writes it to `path`."""
-    sentencepiece.set_random_generator_seed(seed)
-    prefix = path.with_suffix("")
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines), model_prefix=str(prefix), vocab_size=size, character_coverage=1.0, model_type="unigram",
-        unk_id=UNK, bos_id=BOS, eos_id=EOS, pad_id=-1, num_threads=1, minloglevel=2)
-    prefix.with_suffix(".model").rename(path)
-    prefix.with_suffix(".vocab").unlink()
+class VocabularyError(ValueError):
+    """A vocabulary file that cannot be used; the message names the file and the line."""
+
+
+class Token(NamedTuple):
+    """id; its piece, for an unknown one the text as the vocabulary would write it; its characters text[begin:end]."""
+
+    id: int
+    piece: str
+    begin: int
+    end: int
 
 
 class Tokenizer:
-    """One side: text -> ids (source ids end with </s>), ids -> text."""
+    """One side: text -> ids (without </s>), ids -> text. options: config.json's section."""
 
-    def __init__(self, path: Path) -> None:
+    pieces: list[str]
+
+    def __init__(self, path: Path, options: dict) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def train(cls, lines: list[str], path: Path, size: int, min_count: int, seed: int, options: dict) -> None:
+        """Makes a vocabulary of at most `size` pieces, the special ones counted, of the lines, and writes it to `path`."""
+        raise NotImplementedError
+
+    @property
+    def size(self) -> int:
+        return len(self.pieces)
+
+    def tokens(self, text: str) -> list[Token]:
+        raise NotImplementedError
+
+    def encode(self, text: str) -> list[int]:
+        return [token.id for token in self.tokens(text)]
+
+    def decode(self, ids: list[int], others: dict[int, str] | None = None) -> str:
+        """others: at some of the places, whatever the id there, a piece that the vocabulary need not have."""
+        raise NotImplementedError
+
+    def texts(self, text: str) -> list[str]:
+        """What each token stands for in the text, without white space; one without a character of its own: what the next does."""
+        found: list[str] = []
+        for token in reversed(self.tokens(text)):
+            visible = text[token.begin:token.end].strip(WHITE_CHARACTERS)
+            found.append(visible or (found[-1] if found else ""))
+        return found[::-1]
+
+
+class SentencePiece(Tokenizer):
+    """The library's."""
+
+    def __init__(self, path: Path, options: dict) -> None:
         self.processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
-        self.size = self.processor.get_piece_size()
+        self.pieces = [self.processor.id_to_piece(i) for i in range(self.processor.get_piece_size())]
+
+    @classmethod
+    def train(cls, lines: list[str], path: Path, size: int, min_count: int, seed: int, options: dict) -> None:
+        sentencepiece.set_random_generator_seed(seed)
+        prefix = path.with_suffix("")
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines), model_prefix=str(prefix), vocab_size=size, character_coverage=1.0, model_type="unigram",
+            unk_id=UNK, bos_id=BOS, eos_id=EOS, pad_id=-1, num_threads=1, minloglevel=2)
+        prefix.with_suffix(".model").rename(path)
+        prefix.with_suffix(".vocab").unlink()
+
+    def tokens(self, text: str) -> list[Token]:
+        return [Token(p.id, p.piece, p.begin, p.end) for p in self.processor.encode(text, out_type="immutable_proto").pieces]
 
     def encode(self, text: str) -> list[int]:
         return self.processor.encode(text)
 
-    def decode(self, ids: list[int]) -> str:
-        return self.processor.decode(ids)
+    def decode(self, ids: list[int], others: dict[int, str] | None = None) -> str:
+        return self.processor.decode([(others or {}).get(i, self.pieces[token]) for i, token in enumerate(ids)])
+
+
+def read_vocabulary(path: Path) -> list[str]:
+    """The lines of a vocabulary file, checked as the C server checks them."""
+    if path.stat().st_size > MAX_BYTES:
+        raise VocabularyError(f"{path}: a vocabulary has at most {MAX_BYTES} bytes")
+    try:
+        *lines, rest = path.read_bytes().decode("utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise VocabularyError(f"{path}: not valid UTF-8") from error
+    if rest:
+        raise VocabularyError(f"{path}: the last line has no line feed")
+    if not len(SPECIAL) < len(lines) <= MAX_SIZE:
+        raise VocabularyError(f"{path}: a vocabulary has {len(SPECIAL) + 1} to {MAX_SIZE} lines, got {len(lines)}")
+    seen: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        fault = ("is empty" if not line else "holds a NUL" if "\0" in line else
+                 "holds white space" if re.search(f"[{WHITE}]", line) else
+                 f"must be {SPECIAL[number - 1]}" if number <= len(SPECIAL) and line != SPECIAL[number - 1] else None)
+        if fault:
+            raise VocabularyError(f"{path}: line {number} {fault}")
+        if line in seen:
+            raise VocabularyError(f"{path}: lines {seen[line]} and {number} are the same")
+        seen[line] = number
+    return lines
+
+
+def write_vocabulary(path: Path, pieces: Iterable[str], size: int, min_count: int) -> None:
+    """The most frequent pieces; of equals those that come first in the order of code points. size 0: all."""
+    counts = Counter(pieces)
+    for piece in SPECIAL:
+        counts.pop(piece, None)
+    ranked = sorted((piece for piece, count in counts.items() if count >= min_count), key=lambda piece: (-counts[piece], piece))
+    kept = [*SPECIAL, *ranked[:max(0, size - len(SPECIAL)) if size else None]]
+    path.write_text("".join(f"{piece}\n" for piece in kept), encoding="utf-8", newline="\n")
+
+
+def lower(text: str) -> str:
+    """Unicode's simple lower case: one character of one."""
+    return "".join(character.lower()[0] for character in text)
+
+
+class Plain(Tokenizer):
+    """Text cut by rule, ids by a vocabulary file."""
+
+    def __init__(self, path: Path, options: dict) -> None:
+        self.options = options
+        self.pieces = read_vocabulary(path)
+        self.ids = {piece: i for i, piece in enumerate(self.pieces) if i >= len(SPECIAL)}
+
+    @classmethod
+    def train(cls, lines: list[str], path: Path, size: int, min_count: int, seed: int, options: dict) -> None:
+        write_vocabulary(path, (piece for line in lines for piece, _, _ in cls.cut(line, options)), size, min_count)
+
+    @classmethod
+    def cut(cls, text: str, options: dict) -> Iterator[tuple[str, int, int]]:
+        """piece, begin, end"""
+        raise NotImplementedError
+
+    @classmethod
+    def show(cls, piece: str, options: dict) -> tuple[str, bool, bool]:
+        """What is printed; whether there is no space before it, and behind it."""
+        raise NotImplementedError
+
+    def tokens(self, text: str) -> list[Token]:
+        return [Token(self.ids.get(piece, UNK), piece, begin, end) for piece, begin, end in self.cut(text, self.options)]
+
+    def _shown(self, token: int, other: str | None) -> tuple[str, bool, bool]:
+        if other is not None or token >= len(SPECIAL):
+            return self.show(self.pieces[token] if other is None else other, self.options)
+        return (UNKNOWN if token == UNK else "", *self.show("", self.options)[1:])
+
+    def decode(self, ids: list[int], others: dict[int, str] | None = None) -> str:
+        out, joined = "", True
+        for i, token in enumerate(ids):
+            text, joins_left, joins_right = self._shown(token, (others or {}).get(i))
+            if text:
+                out += text if joined or joins_left else " " + text
+                joined = joins_right
+        return out
+
+
+def is_punctuation(character: str) -> bool:
+    return unicodedata.category(character)[0] in "PS"
+
+
+class Words(Plain):
+    """What stands between white space."""
+
+    @classmethod
+    def cut(cls, text: str, options: dict) -> Iterator[tuple[str, int, int]]:
+        fold = lower if options["lowercase"] else str
+        for word in re.finditer(f"[^{WHITE}]+", text):
+            if options["punctuation"]:
+                yield from ((fold(piece), word.start() + begin, word.start() + end) for piece, begin, end in cls._marked(word[0]))
+            else:
+                yield fold(word[0]), word.start(), word.end()
+
+    @staticmethod
+    def _marked(word: str) -> Iterator[tuple[str, int, int]]:
+        alone = [is_punctuation(character) for character in word]
+        begin = 0
+        while begin < len(word):
+            end = begin + 1
+            if alone[begin]:
+                left, right = begin > 0, end < len(word) and not alone[end]
+                yield MARK * left + word[begin] + MARK * right, begin, end
+            else:
+                while end < len(word) and not alone[end]:
+                    end += 1
+                yield word[begin:end], begin, end
+            begin = end
+
+    @classmethod
+    def show(cls, piece: str, options: dict) -> tuple[str, bool, bool]:
+        if not options["punctuation"]:
+            return piece, False, False
+        left = len(piece) > 1 and piece.startswith(MARK)
+        piece = piece[left:]
+        right = len(piece) > 1 and piece.endswith(MARK)
+        return piece[:len(piece) - right], left, right
+
+
+class Characters(Plain):
+    """One token a character."""
+
+    def __init__(self, path: Path, options: dict) -> None:
+        super().__init__(path, options)
+        for number, piece in enumerate(self.pieces[len(SPECIAL):], len(SPECIAL) + 1):
+            if len(piece) != 1:
+                raise VocabularyError(f"{path}: line {number} is not one character")
+
+    @classmethod
+    def cut(cls, text: str, options: dict) -> Iterator[tuple[str, int, int]]:
+        fold = lower if options["lowercase"] else str
+        last = len(text.rstrip(WHITE_CHARACTERS))
+        for part in re.finditer(f"[{WHITE}]+|[^{WHITE}]", text):
+            if part[0][0] not in WHITE_CHARACTERS:
+                yield fold(part[0]), part.start(), part.end()
+            elif 0 < part.start() < last:
+                yield SPACE, part.start(), part.end()
+
+    @classmethod
+    def show(cls, piece: str, options: dict) -> tuple[str, bool, bool]:
+        return " " if piece == SPACE else piece, True, True
+
+
+KINDS: dict[str, type[Tokenizer]] = {"sentencepiece": SentencePiece, "words": Words, "characters": Characters}
+
+
+def load(folder: Path, section: dict) -> tuple[Tokenizer, Tokenizer]:
+    """section: config.json's, validated. -> the source side's tokenizer, the target side's."""
+    kind = KINDS[section["type"]]
+    return kind(folder / section["source"], section), kind(folder / section["target"], section)
+
+CHARACTERS = "chars.vocab"  # in the folder of a model whose output spells
+
+
+def load_characters(folder: Path, config: dict) -> Characters | None:
+    """What the model spells with; config: validated. None unless its output's type is characters."""
+    return Characters(folder / CHARACTERS, config["tokenizer"]) if config["output"]["type"] == "characters" else None
+
+
+def vocabulary_sizes(folder: Path, config: dict) -> dict[str, int]:
+    """The sizes that Model takes, by its parameters' names."""
+    source, target = load(folder, config["tokenizer"])
+    characters = load_characters(folder, config)
+    return {"source": source.size, "target": target.size, "characters": characters.size if characters else 0}

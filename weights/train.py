@@ -1,7 +1,7 @@
 """Training: python3 -m weights.train RECIPE --data DIR --out DIR
 
 Input: a recipe (weights/recipes/*.json: config.json's sections and a `training` section) and DIR/{train,valid}.tsv.gz. Output in --out:
-source.spm, target.spm, checkpoint.pt (everything that a resumed run needs), best.pt (the weights with the best validation
+the vocabularies, checkpoint.pt (everything that a resumed run needs), best.pt (the weights with the best validation
 BLEU), log.jsonl (one line a validation). Stopped at any moment, the same command goes on from the last checkpoint. The same command runs
 on a GPU where there is one.
 """
@@ -23,6 +23,7 @@ from tqdm import tqdm
 from . import config as configuration
 from . import data, scores, search, tokenizer
 from .model import Model
+from .spelling import Spelling
 from .tokenizer import BOS, EOS, Tokenizer
 
 
@@ -35,20 +36,23 @@ def load_recipe(path: Path) -> tuple[dict, dict]:
 
 def prepare_vocabularies(out: Path, config: dict, training: dict, pairs: list[tuple[str, str]]) -> tuple[Tokenizer, Tokenizer]:
     """Trains what is missing; a resumed run reads the files of the first."""
-    sides = []
+    section = config["tokenizer"]
     for side, lines in (("source", [p[0] for p in pairs]), ("target", [p[1] for p in pairs])):
-        path = out / config["tokenizer"][side]
+        path = out / section[side]
         if not path.exists():
-            tokenizer.train(lines, path, training["vocabulary"], training["seed"])
-        sides.append(Tokenizer(path))
-    return sides[0], sides[1]
+            tokenizer.KINDS[section["type"]].train(lines, path, training["vocabulary"], training.get("min_count", 1), training["seed"],
+                                                   section)
+    if config["output"]["type"] == "characters" and not (out / tokenizer.CHARACTERS).exists():
+        tokenizer.Characters.train([p[1] for p in pairs], out / tokenizer.CHARACTERS, 0, 1, training["seed"], section)
+    return tokenizer.load(out, section)
 
 
-def encode_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, config: dict) -> list[tuple[list[int], list[int]]]:
+def encode_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer | Spelling,
+                 config: dict) -> list[tuple[list[int], list[int]]]:
     """-> (source ids with </s>, target ids without), pairs that are empty or over the model's limit left out."""
     limit = config["limits"]["max_source_tokens"]
     end = [EOS] if config["encoder"]["eos"] else []
-    encoded = [(s + end, t) for s, t in zip(source.encode([p[0] for p in pairs]), target.encode([p[1] for p in pairs]))]
+    encoded = [(s + end, t) for s, t in ((source.encode(a), target.encode(b)) for a, b in pairs)]
     return [(s, t) for s, t in encoded if len(end) < len(s) <= limit and 0 < len(t) < limit]
 
 
@@ -85,28 +89,36 @@ class SmoothedCrossEntropy(torch.autograd.Function):
         return out.mul_(gradient), None, None
 
 
-def loss_of(model: Model, batch: list[tuple[list[int], list[int]]], smoothing: float, device: torch.device) -> tuple[torch.Tensor, int]:
-    """Cross-entropy summed over target tokens (</s> included), and their number."""
+def loss_of(model: Model, batch: list[tuple[list[int], list[int]]], smoothing: float, device: torch.device,
+            spelling: Spelling | None = None) -> tuple[torch.Tensor, int]:
+    """Cross-entropy summed over target tokens (</s> included), and their number. spelling: what target ids past the vocabulary are."""
     source, lengths = search.pad([s for s, _ in batch])
     inputs, _ = search.pad([[BOS] + t for _, t in batch])
     wanted, _ = search.pad([t + [EOS] for _, t in batch], value=-100)
+    words = wanted
+    if spelling:
+        inputs, wanted = spelling.hide(inputs), spelling.hide(wanted)
     readouts, _ = model.readouts(source.to(device), lengths, inputs.to(device))
     wanted = wanted.flatten().to(device)
     real = (wanted != -100).nonzero()[:, 0]  # padding never reaches the output layer
     logits, wanted = model.output(model.dropout(readouts.flatten(0, 1)[real])), wanted[real]
     loss = SmoothedCrossEntropy.apply(logits, wanted, smoothing)
+    if spelling:
+        loss = loss + spelling.loss(model, readouts.flatten(0, 1), words.flatten().to(device))
     return loss, len(real)
 
 
-def validate(model: Model, sentences: list[list[int]], references: list[str], target: Tokenizer, device: torch.device) -> float:
-    """Greedy BLEU."""
+def validate(model: Model, sentences: list[list[int]], references: list[str], target: Tokenizer, device: torch.device,
+             characters: Tokenizer | None = None) -> float:
+    """Greedy BLEU; characters: what the model spells with."""
     model.eval()
     order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
     outputs = [""] * len(sentences)
     for begin in range(0, len(order), 100):
         chunk = order[begin:begin + 100]
         for index, hypothesis in zip(chunk, search.greedy(model, [sentences[i] for i in chunk], device)):
-            outputs[index] = target.decode(hypothesis.tokens)
+            spelled = search.spell(model, sentences[index], hypothesis, characters, device)
+            outputs[index] = target.decode(hypothesis.tokens, spelled)
     model.train()
     return scores.bleu(outputs, references)
 
@@ -130,12 +142,16 @@ class Trainer:
             seeded(self.training["seed"])
         pairs = data.read_pairs(data_folder / "train.tsv.gz", flip)
         self.source, self.target = prepare_vocabularies(out, self.config, self.training, pairs)
-        self.pairs = encode_pairs(pairs, self.source, self.target, self.config)
+        self.characters = tokenizer.load_characters(out, self.config)
+        self.spelling = Spelling(self.characters, self.target) if self.characters else None
+        self.pairs = encode_pairs(pairs, self.source, self.spelling or self.target, self.config)
         valid = data.read_pairs(data_folder / "valid.tsv.gz", flip)
         end = [EOS] if self.config["encoder"]["eos"] else []
-        self.valid_sources = [ids + end for ids in self.source.encode([s for s, _ in valid])]
-        self.valid_references = [t for _, t in valid]
-        self.model = Model(self.config, self.source.size, self.target.size, self.training["dropout"]).to(self.device)
+        self.valid_sources = [self.source.encode(s) + end for s, _ in valid]
+        fold = tokenizer.lower if self.config["tokenizer"]["lowercase"] else str
+        self.valid_references = [fold(t) for _, t in valid]
+        sizes = tokenizer.vocabulary_sizes(out, self.config)
+        self.model = Model(self.config, dropout=self.training["dropout"], **sizes).to(self.device)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-8)
         self.step = self.epoch = self.batch = 0
         self.best, self.stale = -1.0, 0
@@ -162,7 +178,7 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.step, self.training, total)
         self.optimizer.zero_grad(set_to_none=True)
-        loss, tokens = loss_of(self.model, batch, self.training["label_smoothing"], self.device)
+        loss, tokens = loss_of(self.model, batch, self.training["label_smoothing"], self.device, self.spelling)
         (loss / tokens).backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.training["clip"])
         self.optimizer.step()
@@ -170,7 +186,7 @@ class Trainer:
         return loss.item(), tokens
 
     def finish_epoch(self, loss: float) -> None:
-        bleu = validate(self.model, self.valid_sources, self.valid_references, self.target, self.device)
+        bleu = validate(self.model, self.valid_sources, self.valid_references, self.target, self.device, self.characters)
         self.epoch, self.batch = self.epoch + 1, 0
         self.stale = 0 if bleu > self.best else self.stale + 1
         if bleu > self.best:

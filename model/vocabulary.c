@@ -1,0 +1,149 @@
+#include "model/vocabulary.h"
+#include "model/character.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *const special[VOCABULARY_SPECIAL] = {"<unk>", "<s>", "</s>"};
+
+/* ---- the file ---- */
+
+static FILE *open_file(const char *path, size_t *size, struct error *err) {
+    FILE *file = fopen(path, "re");
+    struct stat status;
+    if (file == NULL || fstat(fileno(file), &status) != 0)
+        error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
+    else if (!S_ISREG(status.st_mode))
+        error_set(err, ERROR_FILE, "%s: not a regular file", path);
+    else if (status.st_size > VOCABULARY_MAX_BYTES)
+        error_set(err, ERROR_FORMAT, "%s: a vocabulary has at most %d bytes", path, (int)VOCABULARY_MAX_BYTES);
+    else {
+        *size = (size_t)status.st_size;
+        return file;
+    }
+    if (file != NULL)
+        fclose(file);
+    return NULL;
+}
+
+static char *read_file(const char *path, size_t *size, struct error *err) {
+    FILE *file = open_file(path, size, err);
+    if (file == NULL)
+        return NULL;
+    char *bytes = malloc(*size + 1);
+    if (bytes == NULL)
+        error_memory(err);
+    else if (fread(bytes, 1, *size, file) != *size) {
+        error_set(err, ERROR_FILE, "%s: cannot read", path);
+        free(bytes);
+        bytes = NULL;
+    }
+    fclose(file);
+    return bytes;
+}
+
+static size_t count_lines(const char *bytes, size_t size) {
+    size_t count = 0;
+    for (size_t i = 0; i < size; i++)
+        count += bytes[i] == '\n';
+    return count;
+}
+
+/* ---- its lines ---- */
+
+static const char *fault_of(const char *piece, size_t length) {
+    if (length == 0)
+        return "is empty";
+    for (size_t next = 0; next < length;)
+        if (character_is_space(character_next(piece, length, &next)))
+            return "holds white space";
+    return NULL;
+}
+
+/* Turns the line feeds to NUL. */
+static int take_lines(struct vocabulary *v, const char *path, struct error *err) {
+    char *at = v->bytes;
+    for (size_t id = 0; id < v->size; id++) {
+        char *end = strchr(at, '\n');
+        if (end == NULL) /* strchr stopped at a NUL: there are as many line feeds as lines */
+            return error_set(err, ERROR_FORMAT, "%s: line %zu holds a NUL", path, id + 1);
+        *end = '\0';
+        const char *fault = fault_of(at, (size_t)(end - at));
+        if (fault != NULL)
+            return error_set(err, ERROR_FORMAT, "%s: line %zu %s", path, id + 1, fault);
+        if (id < VOCABULARY_SPECIAL && strcmp(at, special[id]) != 0)
+            return error_set(err, ERROR_FORMAT, "%s: line %zu must be %s", path, id + 1, special[id]);
+        v->pieces[id] = at;
+        at = end + 1;
+    }
+    return 0;
+}
+
+/* By piece; equal ones by id. */
+static int compare_ids(const void *a, const void *b, void *vocabulary) {
+    const struct vocabulary *v = vocabulary;
+    int one = *(const int *)a, other = *(const int *)b, side = strcmp(v->pieces[one], v->pieces[other]);
+    return side != 0 ? side : one - other;
+}
+
+static int sort(struct vocabulary *v, const char *path, struct error *err) {
+    for (size_t i = 0; i < v->size; i++)
+        v->order[i] = (int)i;
+    qsort_r(v->order, v->size, sizeof *v->order, compare_ids, v);
+    for (size_t i = 1; i < v->size; i++)
+        if (strcmp(v->pieces[v->order[i]], v->pieces[v->order[i - 1]]) == 0)
+            return error_set(err, ERROR_FORMAT, "%s: lines %d and %d are the same", path, v->order[i - 1] + 1, v->order[i] + 1);
+    return 0;
+}
+
+static int take(struct vocabulary *v, const char *path, size_t bytes, struct error *err) {
+    v->size = count_lines(v->bytes, bytes);
+    if (bytes > 0 && v->bytes[bytes - 1] != '\n')
+        return error_set(err, ERROR_FORMAT, "%s: the last line has no line feed", path);
+    if (v->size <= VOCABULARY_SPECIAL || v->size > VOCABULARY_MAX_SIZE)
+        return error_set(err, ERROR_FORMAT, "%s: a vocabulary has %d to %d lines, got %zu", path, VOCABULARY_SPECIAL + 1,
+                         (int)VOCABULARY_MAX_SIZE, v->size);
+    v->bytes[bytes] = '\0';
+    v->pieces = calloc(v->size, sizeof *v->pieces);
+    v->order = calloc(v->size, sizeof *v->order);
+    if (v->pieces == NULL || v->order == NULL)
+        return error_memory(err);
+    return take_lines(v, path, err) == 0 ? sort(v, path, err) : -1;
+}
+
+int vocabulary_read(struct vocabulary *vocabulary, const char *path, struct error *err) {
+    size_t bytes;
+    struct vocabulary v = {.bytes = read_file(path, &bytes, err)};
+    if (v.bytes == NULL)
+        return -1;
+    if (take(&v, path, bytes, err) != 0) {
+        vocabulary_done(&v);
+        return -1;
+    }
+    *vocabulary = v;
+    return 0;
+}
+
+void vocabulary_done(struct vocabulary *vocabulary) {
+    free(vocabulary->pieces);
+    free(vocabulary->order);
+    free(vocabulary->bytes);
+    *vocabulary = (struct vocabulary){0};
+}
+
+int vocabulary_find(const struct vocabulary *vocabulary, const char *piece) {
+    size_t low = 0, high = vocabulary->size;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int id = vocabulary->order[middle], side = strcmp(piece, vocabulary->pieces[id]);
+        if (side == 0)
+            return id < VOCABULARY_SPECIAL ? -1 : id;
+        if (side < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return -1;
+}
