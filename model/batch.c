@@ -29,6 +29,7 @@ struct batch {
     float *states, *next; /* [max_rows, S] */
     struct {              /* of one group in one step, [GROUP_ROWS] each */
         int *tokens;
+        size_t *steps;
         const struct memory **memories;
         float **attention;
         float *readouts, *logits; /* x O, x V */
@@ -50,6 +51,7 @@ static int allocate(struct batch *batch) {
     batch->states = arena_alloc(arena, rows, decoder->state_size * sizeof(float));
     batch->next = arena_alloc(arena, rows, decoder->state_size * sizeof(float));
     batch->group.tokens = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.tokens);
+    batch->group.steps = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.steps);
     batch->group.memories = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.memories);
     batch->group.attention = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.attention);
     batch->group.readouts = arena_alloc(arena, GROUP_ROWS, decoder->readout_size * sizeof(float));
@@ -58,9 +60,9 @@ static int allocate(struct batch *batch) {
     batch->group.wanted = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.wanted);
     batch->group.top = arena_alloc(arena, GROUP_ROWS, SEARCH_MAX_WANTED * sizeof *batch->group.top);
     batch->group.distributions = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.distributions);
-    return batch->live && batch->failed && batch->states && batch->next && batch->group.tokens && batch->group.memories &&
-                   batch->group.attention && batch->group.readouts && batch->group.logits && batch->group.targets &&
-                   batch->group.wanted && batch->group.top && batch->group.distributions
+    return batch->live && batch->failed && batch->states && batch->next && batch->group.tokens && batch->group.steps &&
+                   batch->group.memories && batch->group.attention && batch->group.readouts && batch->group.logits &&
+                   batch->group.targets && batch->group.wanted && batch->group.top && batch->group.distributions
                ? 0
                : -1;
 }
@@ -134,11 +136,11 @@ static int settle(const struct batch *batch, struct sentence *sentence, const fl
     const struct attention *attention = &t->decoder.attention;
     size_t length = decoder_slots(&t->decoder, sentence->length), seen = t->decoder.attends ? sentence->length : 0;
     struct memory *memory = arena_alloc(&sentence->arena, 1, sizeof *memory);
-    float *own_keys = arena_alloc(&sentence->arena, length * attention->size, sizeof(float));
+    float *own_keys = arena_alloc(&sentence->arena, length * attention->key_size, sizeof(float));
     float *own_values = arena_alloc(&sentence->arena, length * attention->value, sizeof(float));
     if (!memory || !own_keys || !own_values)
         return error_memory(&sentence->error);
-    memcpy(own_keys, keys, length * attention->size * sizeof(float));
+    memcpy(own_keys, keys, length * attention->key_size * sizeof(float));
     memcpy(own_values, values, length * attention->value * sizeof(float));
     *memory = (struct memory){.length = length, .keys = own_keys, .values = own_values};
     sentence->memory = memory;
@@ -155,7 +157,7 @@ static int encode(struct batch *batch, struct sentence *const *sentences, size_t
     struct encoded encoded;
     int *ids = arena_alloc(&batch->scratch, tokens, sizeof *ids);
     size_t *lengths = arena_alloc(&batch->scratch, n, sizeof *lengths);
-    out->keys = arena_alloc(&batch->scratch, tokens * t->decoder.attention.size, sizeof(float));
+    out->keys = arena_alloc(&batch->scratch, tokens * t->decoder.attention.key_size, sizeof(float));
     out->values = arena_alloc(&batch->scratch, tokens * t->decoder.attention.value, sizeof(float));
     out->states = arena_alloc(&batch->scratch, n * t->decoder.state_size, sizeof(float));
     if (!ids || !lengths || !out->keys || !out->values || !out->states)
@@ -168,8 +170,7 @@ static int encode(struct batch *batch, struct sentence *const *sentences, size_t
     if (encoder_run(&t->encoder, ids, lengths, n, &batch->scratch, &encoded, err) != 0 ||
         decoder_start(&t->decoder, &encoded, lengths, n, &batch->scratch, out->states, err) != 0)
         return -1;
-    decoder_remember(&t->decoder, &encoded, lengths, n, out->keys, out->values);
-    return 0;
+    return decoder_remember(&t->decoder, &encoded, lengths, n, &batch->scratch, out->keys, out->values, err);
 }
 
 static void admit_group(struct batch *batch, struct sentence *const *sentences, size_t n, size_t tokens) {
@@ -181,7 +182,7 @@ static void admit_group(struct batch *batch, struct sentence *const *sentences, 
         struct sentence *sentence = sentences[i];
         if (failed)
             sentence->error = err;
-        else if (settle(batch, sentence, encoding.keys + at * decoder->attention.size,
+        else if (settle(batch, sentence, encoding.keys + at * decoder->attention.key_size,
                         encoding.values + at * decoder->attention.value) == 0) {
             sentence->first_row = batch->rows;
             memcpy(batch->states + batch->rows++ * decoder->state_size, encoding.states + i * decoder->state_size,
@@ -244,6 +245,7 @@ static int compute(struct batch *batch, const struct group *group, struct error 
         const struct sentence *sentence = batch->live[i];
         for (size_t r = 0; r < sentence->search.rows; r++, row++) {
             batch->group.tokens[row] = sentence->search.step == 0 ? DECODER_FIRST : sentence->search.tokens[r];
+            batch->group.steps[row] = sentence->search.step;
             batch->group.memories[row] = sentence->memory;
             batch->group.attention[row] = sentence->search.attention[r];
             batch->group.targets[row] = sentence->targets;
@@ -252,6 +254,7 @@ static int compute(struct batch *batch, const struct group *group, struct error 
     }
     struct decoder_rows rows = {.rows = group->rows,
                                 .tokens = batch->group.tokens,
+                                .steps = batch->group.steps,
                                 .memories = batch->group.memories,
                                 .states = batch->states + group->first_row * t->decoder.state_size,
                                 .attention = batch->group.attention,

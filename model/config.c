@@ -8,6 +8,7 @@
 struct raw_config {
     size_t format;
     char initial_state[CONFIG_NAME_BYTES], first_input[CONFIG_NAME_BYTES];
+    char scale[CONFIG_NAME_BYTES], keys[CONFIG_NAME_BYTES], values[CONFIG_NAME_BYTES]; /* of the attention */
     struct model_config config;
 };
 
@@ -101,11 +102,15 @@ static int read_number(const struct key *key, const json_t *value, void *field, 
 static const struct raw_config DEFAULTS = {
     .initial_state = "last",
     .first_input = "bos",
+    .scale = "fixed",
+    .keys = "identity",
+    .values = "identity",
     .config =
         {
             .task = "translation",
             .tokenizer = {.type = "sentencepiece", .source = "source.spm", .target = "target.spm"},
             .encoder = {.type = "recurrent", .layers = 1, .bidirectional = true, .eos = true},
+            .attention = {.window = "global"},
             .decoder = {.layers = 1, .readout = "attentional"},
             .output = {.type = "vocabulary"},
             .limits = {.max_source_tokens = 100, .max_target_ratio = 3.0},
@@ -136,8 +141,16 @@ static const struct key encoder[] = {
 };
 
 static const struct key attention[] = {
-    {"attention.score", read_string, REQUIRED, AT(config.attention.score), "dot, general, additive", 0, 0},
+    {"attention.score", read_string, REQUIRED, AT(config.attention.score), "dot, general, additive, scaled_dot, location", 0, 0},
     {"attention.size", read_integer, OPTIONAL, AT(config.attention.size), NULL, 0, 65536},
+    {"attention.scale", read_string, OPTIONAL, AT(scale), "fixed, learned", 0, 0},
+    {"attention.keys", read_string, OPTIONAL, AT(keys), "identity, learned", 0, 0},
+    {"attention.values", read_string, OPTIONAL, AT(values), "identity, learned", 0, 0},
+    {"attention.value_size", read_integer, OPTIONAL, AT(config.attention.value_size), NULL, 0, 65536},
+    {"attention.window", read_string, OPTIONAL, AT(config.attention.window), "global, local_m, local_p", 0, 0},
+    {"attention.half_width", read_integer, OPTIONAL, AT(config.attention.half_width), NULL, 0, 1000},
+    {"attention.source_depth", read_integer, OPTIONAL, AT(config.attention.source_depth), NULL, 0, 1000},
+    {"attention.coverage", read_boolean, OPTIONAL, AT(config.attention.coverage), NULL, 0, 0},
 };
 
 static const struct key decoder[] = {
@@ -291,13 +304,29 @@ static int check_style(const struct model_config *config, struct error *err) {
 }
 
 static int check_attention(const struct model_config *config, struct error *err) {
-    const struct attention_config *attend = &config->attention;
+    const struct attention_config *a = &config->attention;
     size_t annotation = config_annotation_size(config), hidden = config->decoder.hidden;
-    if (strcmp(attend->score, "dot") == 0 && annotation != hidden)
-        return error_set(err, ERROR_FORMAT, "attention.score: dot needs annotations (%zu) as large as decoder.hidden (%zu)",
-                         annotation, hidden);
-    if ((strcmp(attend->score, "additive") == 0) != (attend->size > 0))
-        return error_set(err, ERROR_FORMAT, "attention.size: belongs to the additive score, and only there");
+    bool scaled = strcmp(a->score, "scaled_dot") == 0, dot = scaled || strcmp(a->score, "dot") == 0;
+    bool additive = strcmp(a->score, "additive") == 0, global = strcmp(a->window, "global") == 0;
+    if (dot && !a->learned_keys && annotation != hidden)
+        return error_set(err, ERROR_FORMAT, "attention.score: %s needs annotations (%zu) as large as decoder.hidden (%zu)",
+                         a->score, annotation, hidden);
+    const struct {
+        bool broken;
+        const char *message;
+    } rules[] = {
+        {additive != (a->size > 0), "attention.size: belongs to the additive score, and only there"},
+        {a->learned_scale && !scaled, "attention.scale: belongs to the scaled_dot score"},
+        {a->learned_keys && !dot,
+         "attention.keys: learned keys belong to the dot and scaled_dot scores; the others have matrices of their own"},
+        {a->value_size > 0 && !a->learned_values, "attention.value_size: belongs to learned values"},
+        {global != (a->half_width == 0), "attention.half_width: belongs to the windows local_m and local_p, and only there"},
+        {a->source_depth > 0 && !global, "attention.source_depth: belongs to the window global"},
+        {a->coverage && !additive, "attention.coverage: needs the additive score"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].broken)
+            return error_set(err, ERROR_FORMAT, "%s", rules[i].message);
     return 0;
 }
 
@@ -373,6 +402,9 @@ int config_read(const char *path, struct model_config *config, struct error *err
         return -1;
     raw.config.decoder.initial_state = find_initial_state(raw.initial_state);
     raw.config.decoder.first_zero = strcmp(raw.first_input, "zero") == 0;
+    raw.config.attention.learned_scale = strcmp(raw.scale, "learned") == 0;
+    raw.config.attention.learned_keys = strcmp(raw.keys, "learned") == 0;
+    raw.config.attention.learned_values = strcmp(raw.values, "learned") == 0;
     raw.config.encoder.bidirectional &= strcmp(raw.config.encoder.type, "recurrent") == 0; /* true by default, but only there */
     if (check_layers(&raw.config, err) != 0 || check_style(&raw.config, err) != 0 || check_attention(&raw.config, err) != 0 ||
         check_readout(&raw.config, err) != 0 || check_initial_state(&raw.config, err) != 0 ||
@@ -390,7 +422,15 @@ size_t config_annotation_size(const struct model_config *config) {
     return config->encoder.hidden * (config->encoder.bidirectional ? 2 : 1);
 }
 
+size_t config_context_size(const struct model_config *config) {
+    return config->attention.value_size > 0 ? config->attention.value_size : config_annotation_size(config);
+}
+
+size_t config_positions(const struct model_config *config) {
+    return config->limits.max_source_tokens + 1;
+}
+
 size_t config_readout_size(const struct model_config *config) {
     bool concat = strcmp(config->decoder.readout, "concat") == 0;
-    return concat ? config_annotation_size(config) + config->decoder.hidden : config->decoder.readout_size;
+    return concat ? config_context_size(config) + config->decoder.hidden : config->decoder.readout_size;
 }

@@ -22,6 +22,12 @@ struct encoder_config {
 struct attention_config {
     char score[CONFIG_NAME_BYTES]; /* "": the decoder has no attention (null in the file) */
     size_t size;                   /* A; 0 where the score has none of its own */
+    bool learned_scale, learned_keys, learned_values;
+    size_t value_size; /* 0: that of an annotation */
+    char window[CONFIG_NAME_BYTES];
+    size_t half_width;   /* of a local window */
+    size_t source_depth; /* only the last so many tokens are attended; 0: all */
+    bool coverage;
 };
 
 enum initial_state { INITIAL_ZERO, INITIAL_LAST, INITIAL_MEAN };
@@ -62,6 +68,10 @@ int config_read(const char *path, struct model_config *config, struct error *err
 bool config_attends(const struct model_config *config);
 /* D, the size of one annotation: hidden, twice that if bidirectional. */
 size_t config_annotation_size(const struct model_config *config);
+/* C, the size of one context: of an annotation, or of a learned value. */
+size_t config_context_size(const struct model_config *config);
+/* The tokens of the longest source sentence, </s> counted. */
+size_t config_positions(const struct model_config *config);
 /* O, the size of what the output layer reads. */
 size_t config_readout_size(const struct model_config *config);
 

@@ -11,7 +11,7 @@ struct step {
     float *input;             /* [R, E + feed]: y, and h~ of the step before with input feeding */
     float *contexts;          /* [R, P]: sums of values */
     float *gates_x, *gates_u; /* [R, G] */
-    float *query;             /* [R, A] */
+    float *scratch;           /* [R, what the attention needs] */
     float *sums;              /* [R, H]: with residual connections, what the layers so far have put out */
     float *readout;           /* [R, readout_scratch] */
 };
@@ -80,8 +80,15 @@ static void run_upper_layers(const struct step *step) {
 
 static void attend(const struct step *step, struct vectors queries) {
     const struct decoder_rows *rows = step->rows;
-    attention_run(&step->decoder->attention, queries.x, queries.distance, rows->rows, rows->memories, rows->attention,
-                  step->contexts, step->query);
+    attention_run(&step->decoder->attention, &(struct attention_rows){.rows = rows->rows,
+                                                                      .queries = queries,
+                                                                      .coverage = layer_states(step, step->decoder->layers),
+                                                                      .coverage_distance = step->decoder->state_size,
+                                                                      .memories = rows->memories,
+                                                                      .steps = rows->steps,
+                                                                      .weights = rows->attention,
+                                                                      .contexts = step->contexts,
+                                                                      .scratch = step->scratch});
 }
 
 /* Luong et al. 2015: s_t = f(s_{t-1}, y_{t-1}), all layers; c_t from score(s_t, h). */
@@ -148,21 +155,39 @@ static void make_values(const struct decoder *d, struct vectors x, size_t n, flo
     readout_values(&d->readout, x, n, values + cell->out, d->attention.value);
 }
 
+/* The same of annotations, through V where values are learned. */
+static int values_of(const struct decoder *d, const float *annotations, size_t tokens, struct arena *arena, float *values,
+                     struct error *err) {
+    const struct linear *learned = &d->attention.values;
+    if (learned->out == 0) {
+        make_values(d, (struct vectors){annotations, d->annotation}, tokens, values);
+        return 0;
+    }
+    struct arena_mark mark = arena_mark(arena);
+    float *x = arena_alloc(arena, tokens * learned->out, sizeof *x);
+    if (!x)
+        return error_memory(err);
+    linear_apply(learned, annotations, d->annotation, tokens, x, learned->out);
+    make_values(d, (struct vectors){x, learned->out}, tokens, values);
+    arena_release(arena, mark);
+    return 0;
+}
+
 size_t decoder_slots(const struct decoder *decoder, size_t length) {
     return decoder->attends ? length : 1;
 }
 
-void decoder_remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n, float *keys,
-                      float *values) {
+int decoder_remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+                     struct arena *arena, float *keys, float *values, struct error *err) {
     if (!decoder->attends) {
         make_values(decoder, (struct vectors){encoded->top, encoded->top_ld}, n, values);
-        return;
+        return 0;
     }
     size_t tokens = 0;
     for (size_t i = 0; i < n; i++)
         tokens += lengths[i];
     attention_keys(&decoder->attention, encoded->annotations, tokens, keys);
-    make_values(decoder, (struct vectors){encoded->annotations, decoder->annotation}, tokens, values);
+    return values_of(decoder, encoded->annotations, tokens, arena, values, err);
 }
 
 /* ---- one step ---- */
@@ -204,10 +229,10 @@ int decoder_step(const struct decoder *decoder, const struct decoder_rows *rows,
                         .contexts = arena_alloc(arena, r * decoder->attention.value, sizeof(float)),
                         .gates_x = arena_alloc(arena, r * gates, sizeof(float)),
                         .gates_u = arena_alloc(arena, r * gates, sizeof(float)),
-                        .query = arena_alloc(arena, r * decoder->attention.size, sizeof(float)),
+                        .scratch = arena_alloc(arena, r * decoder->attention.scratch, sizeof(float)),
                         .sums = arena_alloc(arena, decoder->residual ? r * decoder->hidden : 0, sizeof(float)),
                         .readout = arena_alloc(arena, r * readout_scratch(&decoder->readout), sizeof(float))};
-    bool allocated = step.input && step.contexts && step.gates_x && step.gates_u && step.query && step.sums && step.readout;
+    bool allocated = step.input && step.contexts && step.gates_x && step.gates_u && step.scratch && step.sums && step.readout;
     if (allocated) {
         embed(&step);
         decoder->kind->run(&step);
@@ -298,7 +323,7 @@ static int load_layer(struct decoder *d, const struct cell_kind *cell, size_t l,
     snprintf(name, sizeof name, "decoder.layers.%zu.", l);
     struct cell_shape shape = {.in = l == 0 ? d->embedding_size + d->feed : d->hidden, .hidden = d->hidden};
     if (l == 0 && d->kind->reader == FIRST_CELL)
-        shape.columns = shape.in + d->annotation;
+        shape.columns = shape.in + d->context;
     if (cell_init(&d->cells[l], cell, name, &shape, weights, d->kernels, err) != 0)
         return -1;
     if (!d->projected)
@@ -313,10 +338,10 @@ static int load_layer(struct decoder *d, const struct cell_kind *cell, size_t l,
  * cell. */
 static int load_context_reader(struct decoder *d, const struct cell_kind *cell, struct weights *weights, struct error *err) {
     struct linear_names names = {
-        .weight = "decoder.layers.0.weight_input", .first = d->embedding_size, .columns = d->embedding_size + d->annotation};
-    struct cell_shape shape = {.in = d->annotation, .hidden = d->hidden};
+        .weight = "decoder.layers.0.weight_input", .first = d->embedding_size, .columns = d->embedding_size + d->context};
+    struct cell_shape shape = {.in = d->context, .hidden = d->hidden};
     if (d->kind->reader == FIRST_CELL)
-        return weights_linear(weights, &names, cell->gates * d->hidden, d->annotation, &d->input_context, err);
+        return weights_linear(weights, &names, cell->gates * d->hidden, d->context, &d->input_context, err);
     if (d->kind->reader == SECOND_CELL)
         return cell_init(&d->conditional, cell, "decoder.conditional.", &shape, weights, d->kernels, err);
     return 0;
@@ -348,6 +373,7 @@ int decoder_init(struct decoder *decoder, const struct model_config *config, siz
                                 .layers = c->layers,
                                 .readout_size = config_readout_size(config),
                                 .annotation = config_annotation_size(config),
+                                .context = config_context_size(config),
                                 .layer_size = cell->states * c->hidden,
                                 .first = c->first_zero ? DECODER_FIRST : first,
                                 .initial_state = c->initial_state,
@@ -355,7 +381,8 @@ int decoder_init(struct decoder *decoder, const struct model_config *config, siz
                                 .residual = c->residual,
                                 .attends = config_attends(config)};
     decoder->feed = c->input_feeding ? decoder->readout_size : 0;
-    decoder->state_size = decoder->layers * decoder->layer_size + decoder->feed;
+    size_t covered = config->attention.coverage ? config_positions(config) : 0;
+    decoder->state_size = decoder->layers * decoder->layer_size + covered + decoder->feed;
     if (find_style(decoder, c->style, err) == 0 && load(decoder, config, cell, weights, err) == 0)
         return 0;
     decoder_done(decoder);

@@ -8,7 +8,7 @@
 
 static int init(struct encoder *e, const struct model_config *config, struct weights *weights, struct error *err) {
     e->width = config->encoder.width;
-    e->positions = config->limits.max_source_tokens + 1; /* </s> has one too */
+    e->positions = config_positions(config);
     e->position_embedding = weights_get(weights, "encoder.positions", e->positions, e->embedding_size, err);
     struct linear_names names = {.weight = "encoder.input.weight", .bias = "encoder.input.bias"};
     if (!e->position_embedding || weights_linear(weights, &names, e->hidden, e->embedding_size, &e->input, err) != 0)

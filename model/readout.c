@@ -27,7 +27,7 @@ static const struct readout_kind kinds[] = {
 };
 
 static size_t part_size(const struct readout *r, char part) {
-    return part == 'y' ? r->embedding : part == 's' ? r->hidden : r->annotation;
+    return part == 'y' ? r->embedding : part == 's' ? r->hidden : r->context;
 }
 
 /* A readout with a layer has its part of the context multiplied already. */
@@ -44,13 +44,13 @@ static size_t parts_size(const struct readout *r) {
 
 /* The matrix in two: the context comes first or last in what it reads. */
 static int load_layer(struct readout *r, struct weights *weights, struct error *err) {
-    size_t rest = parts_size(r), columns = rest + r->annotation, context_first = r->kind->reads[0] == 'c';
+    size_t rest = parts_size(r), columns = rest + r->context, context_first = r->kind->reads[0] == 'c';
     size_t units = r->kind->units * r->size;
-    struct linear_names names = {.weight = "readout.weight", .first = context_first ? r->annotation : 0, .columns = columns};
+    struct linear_names names = {.weight = "readout.weight", .first = context_first ? r->context : 0, .columns = columns};
     struct linear_names context = {
         .weight = "readout.weight", .bias = "readout.bias", .first = context_first ? 0 : rest, .columns = columns};
     return weights_linear(weights, &names, units, rest, &r->layer, err) == 0 &&
-                   weights_linear(weights, &context, units, r->annotation, &r->context, err) == 0
+                   weights_linear(weights, &context, units, r->context, &r->context_layer, err) == 0
                ? 0
                : -1;
 }
@@ -62,7 +62,7 @@ int readout_init(struct readout *readout, const struct model_config *config, str
                                 .size = config_readout_size(config),
                                 .embedding = c->embedding,
                                 .hidden = c->hidden,
-                                .annotation = config_annotation_size(config)};
+                                .context = config_context_size(config)};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].name, c->readout) == 0)
             readout->kind = &kinds[i];
@@ -76,18 +76,18 @@ int readout_init(struct readout *readout, const struct model_config *config, str
 
 void readout_done(struct readout *readout) {
     linear_done(&readout->layer);
-    linear_done(&readout->context);
+    linear_done(&readout->context_layer);
 }
 
 size_t readout_value(const struct readout *readout) {
-    return readout->kind->units > 0 ? readout->context.out : readout->annotation;
+    return readout->kind->units > 0 ? readout->context_layer.out : readout->context;
 }
 
 void readout_values(const struct readout *readout, struct vectors x, size_t n, float *values, size_t distance) {
     if (readout->kind->units > 0)
-        linear_apply(&readout->context, x.x, x.distance, n, values, distance);
+        linear_apply(&readout->context_layer, x.x, x.distance, n, values, distance);
     for (size_t t = 0; readout->kind->units == 0 && t < n; t++)
-        memcpy(values + t * distance, x.x + t * x.distance, readout->annotation * sizeof *values);
+        memcpy(values + t * distance, x.x + t * x.distance, readout->context * sizeof *values);
 }
 
 /* The parts of all rows, row r's at x + r * size. */

@@ -12,23 +12,17 @@ struct readout_kind;
 struct readout {
     const struct readout_kind *kind;
     const struct kernels *kernels;
-    size_t size;                          /* O */
-    size_t embedding, hidden, annotation; /* E, H, D */
-    struct linear layer, context;         /* units of what it reads besides the context, and of that; out 0: it has no layer */
-};
-
-/* R vectors, `distance` floats apart. */
-struct vectors {
-    const float *x;
-    size_t distance;
+    size_t size;                        /* O */
+    size_t embedding, hidden, context;  /* E, H, C */
+    struct linear layer, context_layer; /* units of what it reads besides the context, and of that; out 0: it has no layer */
 };
 
 int readout_init(struct readout *readout, const struct model_config *config, struct weights *weights, const struct kernels *kernels,
                  struct error *err);
 void readout_done(struct readout *readout);
 
-/* Floats that the readout wants of each annotation, and so of the context: the product with its own matrix, or the annotation
- * itself. readout_values writes those of x [n, D], `distance` floats apart. */
+/* Floats that the readout wants of each vector that contexts are made of, and so of the context: the product with its own matrix,
+ * or the vector itself. readout_values writes those of x [n, C], `distance` floats apart. */
 size_t readout_value(const struct readout *readout);
 void readout_values(const struct readout *readout, struct vectors x, size_t n, float *values, size_t distance);
 

@@ -85,8 +85,13 @@ static int print_alignment(struct line *line, FILE *out, struct error *err) {
     if (translator_render(sentence, &sentence->hypotheses[0], &line->request.arena, &rendering, err) != 0 ||
         render_words(sentence, &sentence->hypotheses[0], &rendering, &line->request.arena, &words, err) != 0)
         return -1;
-    for (size_t i = 0; words.source_count > 0 && i < words.target_count; i++)
-        fprintf(out, "%s%zu-%zu", i == 0 ? "" : " ", render_argmax(words.weights + i * words.source_count, words.source_count), i);
+    const char *space = "";
+    for (size_t i = 0, j; i < words.target_count; i++) {
+        if (!render_aligned(&words, i, &j))
+            continue;
+        fprintf(out, "%s%zu-%zu", space, j, i);
+        space = " ";
+    }
     return 0;
 }
 

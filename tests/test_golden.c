@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define FOLDER "tests/golden"
-enum { MAX_CASES = 64 };
+enum { MAX_CASES = 128 };
 static char cases[MAX_CASES][64];
 
 /* Relative, or absolute below 1. A joint is a few operations deep; a path is up to thirty steps, each of which feeds its rounding
@@ -86,8 +86,13 @@ static void check_steps(const struct decoder *decoder, const struct output *outp
         float *attention = arena_alloc(arena, memory->length, sizeof *attention);
         float *readout = arena_alloc(arena, decoder->readout_size, sizeof *readout);
         float *logits = arena_alloc(arena, decoder->vocabulary, sizeof *logits);
-        struct decoder_rows rows = {
-            .rows = 1, .tokens = &token, .memories = &memory, .states = state, .attention = &attention, .readouts = readout};
+        struct decoder_rows rows = {.rows = 1,
+                                    .tokens = &token,
+                                    .steps = &i,
+                                    .memories = &memory,
+                                    .states = state,
+                                    .attention = &attention,
+                                    .readouts = readout};
         ck_assert_int_eq(decoder_step(decoder, &rows, arena, NULL), 0);
         check_state(decoder, state, json_object_get(step, "state"), "state");
         check_vector(attention, json_object_get(step, "attention"), "attention");
@@ -108,10 +113,10 @@ static void check_steps(const struct decoder *decoder, const struct output *outp
 
 /* The additive score's keys hold exp(2x). */
 static void check_keys(const struct attention *attention, const float *keys, size_t length, const json_t *want) {
-    float *plain = malloc(length * attention->size * sizeof *plain);
-    for (size_t i = 0; i < length * attention->size; i++)
+    float *plain = malloc(length * attention->key_size * sizeof *plain);
+    for (size_t i = 0; i < length * attention->key_size; i++)
         plain[i] = attention->kind->prepare ? logf(keys[i]) / 2 : keys[i];
-    check_matrix(plain, attention->size, want, "keys");
+    check_matrix(plain, attention->key_size, want, "keys");
     free(plain);
 }
 
@@ -123,9 +128,9 @@ static void check_joints(const struct translator *t, const json_t *sentence) {
     struct encoded encoded;
     ck_assert_int_eq(encoder_run(&t->encoder, ids, &length, 1, &arena, &encoded, NULL), 0);
     check_matrix(encoded.annotations, t->encoder.annotation, json_object_get(sentence, "annotations"), "annotations");
-    float *keys = arena_alloc(&arena, length * t->decoder.attention.size, sizeof *keys);
+    float *keys = arena_alloc(&arena, length * t->decoder.attention.key_size, sizeof *keys);
     float *values = arena_alloc(&arena, length * t->decoder.attention.value, sizeof *values);
-    decoder_remember(&t->decoder, &encoded, &length, 1, keys, values);
+    ck_assert_int_eq(decoder_remember(&t->decoder, &encoded, &length, 1, &arena, keys, values, NULL), 0);
     if (t->decoder.attends)
         check_keys(&t->decoder.attention, keys, length, json_object_get(sentence, "keys"));
     float *state = arena_alloc(&arena, t->decoder.state_size, sizeof *state);

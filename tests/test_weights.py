@@ -18,9 +18,10 @@ import pytest
 TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS.parent))
 
-from weights import card, config, data, evaluate, export, folder, safetensors, scores, search, tokenizer, train  # noqa: E402
+from weights import card, config, data, evaluate, export, folder, methods, safetensors, scores, search, tokenizer, train  # noqa: E402
 from weights.model import Model  # noqa: E402
-from weights.tokenizer import BOS, EOS  # noqa: E402
+from weights.spelling import Spelling  # noqa: E402
+from weights.tokenizer import EOS  # noqa: E402
 
 import torch  # noqa: E402 (after weights, which sets its threads)
 
@@ -531,14 +532,16 @@ def test_golden_values_are_current(case):
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
 def test_every_parameter_learns(case):
-    """Sentences of different lengths in one batch: no gradient is missing, zero or not a number (a speller's loss is another one)."""
+    """Sentences of different lengths in one batch, targets longer than some sources: no gradient is missing, zero or not a number."""
     model, _, _ = folder.read(case)
     sources = [sentence["source"] for sentence in json.loads((case / "golden.json").read_text(encoding="utf-8"))["sentences"]]
-    readouts, _ = model.readouts(*search.pad(sources), torch.tensor([[BOS, 5, 6, 7]] * len(sources)))
-    torch.log_softmax(model.output(readouts), dim=-1)[..., 3:9].sum().backward()
-    for name, parameter in model.named_parameters():
-        if not name.startswith("speller."):
-            assert parameter.grad is not None and parameter.grad.isfinite().all() and parameter.grad.any(), name
+    target, characters = tokenizer.load(case, model.config["tokenizer"])[1], tokenizer.load_characters(case, model.config)
+    spelling = Spelling(characters, target) if characters else None
+    batch = [(source, [5, 6, 7, 8, 9, 3, 4] + (spelling or target).encode("zugzwang")) for source in sources]
+    method = methods.Methods(model.config, train.DEFAULTS | {"label_smoothing": 0.1}, batch)
+    train.loss_of(model.train(), batch, method, 0.0, torch.device("cpu"), spelling)[0].backward()
+    for name, parameter in model.named_tensors().items():
+        assert parameter.grad is not None and parameter.grad.isfinite().all() and parameter.grad.any(), name
 
 
 def test_beam_of_one_is_greedy():

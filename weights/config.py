@@ -45,8 +45,16 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "width": Key(int, (1, 31), only="convolutional"),
     },
     "attention": {
-        "score": Key(str, ("dot", "general", "additive")),
+        "score": Key(str, ("dot", "general", "additive", "scaled_dot", "location")),
         "size": Key(int, (0, 65536), 0),
+        "scale": Key(str, ("fixed", "learned"), "fixed"),
+        "keys": Key(str, ("identity", "learned"), "identity"),
+        "values": Key(str, ("identity", "learned"), "identity"),
+        "value_size": Key(int, (0, 65536), 0),
+        "window": Key(str, ("global", "local_m", "local_p"), "global"),
+        "half_width": Key(int, (0, 1000), 0),
+        "source_depth": Key(int, (0, 1000), 0),
+        "coverage": Key(bool, (), False),
     },
     "decoder": {
         "style": Key(str, ("luong", "conditional", "bahdanau", "fixed")),
@@ -123,10 +131,20 @@ def annotation_size(config: dict) -> int:
     return encoder["hidden"] * (2 if encoder.get("bidirectional") else 1)
 
 
+def context_size(config: dict) -> int:
+    """C: the size of one context, and of a value V h_j; that of an annotation unless attention.value_size says otherwise."""
+    return (config["attention"] or {}).get("value_size") or annotation_size(config)
+
+
+def positions(config: dict) -> int:
+    """The tokens of the longest source sentence, </s> counted."""
+    return config["limits"]["max_source_tokens"] + 1
+
+
 def readout_size(config: dict) -> int:
     """O: the size of the vector that the output layer reads."""
     decoder = config["decoder"]
-    return decoder["readout_size"] if decoder["readout"] != "concat" else annotation_size(config) + decoder["hidden"]
+    return decoder["readout_size"] if decoder["readout"] != "concat" else context_size(config) + decoder["hidden"]
 
 
 def validate(config: dict) -> dict:
@@ -151,10 +169,23 @@ def validate(config: dict) -> dict:
         (not fixed and config["attention"] is None, "attention: may be null with decoder.style fixed only"),
         (fixed and decoder["initial_state"] != "last", "decoder.initial_state: style fixed needs last"),
         (convolutional and decoder["initial_state"] == "last", "decoder.initial_state: last needs a recurrent encoder"),
-        (attention["score"] == "dot" and annotation_size(config) != decoder["hidden"],
-         f"attention.score: dot needs annotations ({annotation_size(config)}) as large as decoder.hidden ({decoder['hidden']})"),
+        (attention["score"] in ("dot", "scaled_dot") and attention["keys"] == "identity"
+         and annotation_size(config) != decoder["hidden"],
+         f"attention.score: {attention['score']} needs annotations ({annotation_size(config)}) as large as decoder.hidden ({decoder['hidden']})"),
         ((attention["score"] == "additive") != (attention["size"] > 0),
          "attention.size: belongs to the additive score, and only there"),
+        (attention["scale"] == "learned" and attention["score"] != "scaled_dot",
+         "attention.scale: belongs to the scaled_dot score"),
+        (attention["keys"] == "learned" and attention["score"] not in ("dot", "scaled_dot"),
+         "attention.keys: learned keys belong to the dot and scaled_dot scores; the others have matrices of their own"),
+        (attention["value_size"] > 0 and attention["values"] == "identity",
+         "attention.value_size: belongs to learned values"),
+        ((attention["window"] == "global") != (attention["half_width"] == 0),
+         "attention.half_width: belongs to the windows local_m and local_p, and only there"),
+        (attention["source_depth"] > 0 and attention["window"] != "global",
+         "attention.source_depth: belongs to the window global"),
+        (attention["coverage"] and attention["score"] != "additive",
+         "attention.coverage: needs the additive score"),
         (decoder["input_feeding"] and (decoder["style"] != "luong" or decoder["readout"] != "attentional"),
          "decoder.input_feeding: needs style luong and readout attentional"),
         ((decoder["readout"] == "concat") != (decoder["readout_size"] == 0),

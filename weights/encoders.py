@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from .config import annotation_size
+from .config import annotation_size, positions
 
 State = tuple[Tensor, ...]  # (h,) or (h, c), each [B, H]
 
@@ -137,7 +137,7 @@ class ConvolutionalEncoder(nn.Module):
         encoder = config["encoder"]
         hidden = encoder["hidden"]
         self.embedding = nn.Embedding(vocabulary, encoder["embedding"])
-        self.positions = nn.Embedding(config["limits"]["max_source_tokens"] + 1, encoder["embedding"])  # </s> has one too
+        self.positions = nn.Embedding(positions(config), encoder["embedding"])
         self.input = nn.Linear(encoder["embedding"], hidden)
         self.layers = nn.ModuleList(Convolution(hidden, 2 * hidden, encoder["width"]) for _ in range(encoder["layers"]))
         self.dropout = nn.Dropout(dropout)

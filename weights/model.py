@@ -1,39 +1,58 @@
 """The model family in PyTorch: encoder, attention, decoder, output, each chosen by name from a table.
 
-Letters: B sentences, T source tokens, S target tokens, E embedding, H hidden, D annotation, A attention, O readout, V vocabulary.
-Cells and encoders are in weights/encoders.py. A new score is a row of SCORES, a new decoder a row of STYLES, a new readout a row of
-READOUTS; the name is the one in config.json and the C server has a row of the same name. Parameter names and shapes in
-model.safetensors are those of `named_tensors`.
+Letters: B sentences, T source tokens, S target tokens, E embedding, H hidden, D annotation, A attention, C context, O readout, V vocabulary.
+Cells and encoders are in weights/encoders.py. A new score is a row of SCORES, a new window a row of WINDOWS, a new decoder a row of
+STYLES, a new readout a row of READOUTS; the name is the one in config.json and the C server has a row of the same name. Parameter names
+and shapes in model.safetensors are those of `named_tensors`.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Callable, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from .config import annotation_size, readout_size
+from .config import annotation_size, context_size, positions, readout_size
 from .encoders import CELLS, ENCODERS, Recurrent, State
 from .tokenizer import BOS, EOS, UNK
 
 
 class Dot(nn.Module):
-    """e_ij = s_i . h_j (Luong et al. 2015)."""
+    """e_ij = s_i . h_j (Luong et al. 2015). With learned keys h_j is W h_j, which is the general score under another name."""
 
     def __init__(self, config: dict) -> None:
         super().__init__()
+        learned = config["attention"]["keys"] == "learned"
+        self.key = nn.Linear(annotation_size(config), config["decoder"]["hidden"], bias=False) if learned else None
 
     def keys(self, annotations: Tensor) -> Tensor:
-        return annotations
+        return annotations if self.key is None else self.key(annotations)
 
-    def score(self, query: Tensor, keys: Tensor) -> Tensor:
-        """query [B, S, H], keys [B, T, A] -> e [B, S, T]."""
+    def score(self, query: Tensor, keys: Tensor, coverage: Tensor | None) -> Tensor:
+        """query [B, S, H], keys [B, T, A], coverage [B, T] (additive alone reads it, and then S is 1) -> e [B, S, T]."""
         return query @ keys.transpose(1, 2)
 
     def named_tensors(self) -> dict[str, Tensor]:
-        return {}
+        return {} if self.key is None else {"attention.key.weight": self.key.weight}
+
+
+class ScaledDot(Dot):
+    """e_ij = g s_i . k_j with g = 1 / sqrt(A) (Vaswani et al. 2017), or learned from there on (as in tf/nmt)."""
+
+    def __init__(self, config: dict) -> None:
+        super().__init__(config)
+        scale = config["decoder"]["hidden"] ** -0.5
+        self.learned = config["attention"]["scale"] == "learned"
+        self.scale = nn.Parameter(torch.tensor([scale])) if self.learned else scale
+
+    def score(self, query: Tensor, keys: Tensor, coverage: Tensor | None) -> Tensor:
+        return self.scale * super().score(query, keys, coverage)
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        return super().named_tensors() | ({"attention.factor": self.scale} if self.learned else {})
 
 
 class General(Dot):
@@ -43,15 +62,10 @@ class General(Dot):
         super().__init__(config)
         self.key = nn.Linear(annotation_size(config), config["decoder"]["hidden"], bias=False)
 
-    def keys(self, annotations: Tensor) -> Tensor:
-        return self.key(annotations)
-
-    def named_tensors(self) -> dict[str, Tensor]:
-        return {"attention.key.weight": self.key.weight}
-
 
 class Additive(nn.Module):
-    """e_ij = v . tanh(W s_i + U h_j + b) (Bahdanau et al. 2015, A.1.2); keys hold U h_j + b."""
+    """e_ij = v . tanh(W s_i + U h_j + b) (Bahdanau et al. 2015, A.1.2); keys hold U h_j + b. With coverage, w cov_j enters the tanh, too,
+    cov_j being all the attention that j got before (Tu et al. 2016; See et al. 2017)."""
 
     def __init__(self, config: dict) -> None:
         super().__init__()
@@ -60,50 +74,185 @@ class Additive(nn.Module):
         self.query = nn.Linear(config["decoder"]["hidden"], size, bias=False)
         self.energy = nn.Parameter(torch.empty(size))
         nn.init.uniform_(self.energy, -size**-0.5, size**-0.5)
+        self.coverage = nn.Parameter(torch.zeros(size)) if config["attention"]["coverage"] else None
 
     def keys(self, annotations: Tensor) -> Tensor:
         return self.key(annotations)
 
-    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+    def score(self, query: Tensor, keys: Tensor, coverage: Tensor | None) -> Tensor:
+        if coverage is not None:
+            keys = keys + coverage[..., None] * self.coverage
         return torch.tanh(self.query(query)[:, :, None] + keys[:, None]) @ self.energy
 
     def named_tensors(self) -> dict[str, Tensor]:
-        return {"attention.key.weight": self.key.weight, "attention.key.bias": self.key.bias,
-                "attention.query.weight": self.query.weight, "attention.energy": self.energy}
+        tensors = {"attention.key.weight": self.key.weight, "attention.key.bias": self.key.bias,
+                   "attention.query.weight": self.query.weight, "attention.energy": self.energy}
+        return tensors if self.coverage is None else tensors | {"attention.coverage": self.coverage}
 
 
-SCORES: dict[str, type[nn.Module]] = {"dot": Dot, "general": General, "additive": Additive}
+class Location(nn.Module):
+    """e_ij = (W s_i)_j (Luong et al. 2015): what the annotations hold is not asked; keys are empty."""
+
+    def __init__(self, config: dict) -> None:
+        super().__init__()
+        self.query = nn.Linear(config["decoder"]["hidden"], positions(config), bias=False)
+
+    def keys(self, annotations: Tensor) -> Tensor:
+        return annotations[..., :0]
+
+    def score(self, query: Tensor, keys: Tensor, coverage: Tensor | None) -> Tensor:
+        e = self.query(query)[..., :keys.shape[1]]
+        return nn.functional.pad(e, (0, keys.shape[1] - e.shape[-1]))  # beyond its reach: never attended
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        return {"attention.query.weight": self.query.weight}
+
+
+SCORES: dict[str, type[nn.Module]] = {
+    "dot": Dot,
+    "general": General,
+    "additive": Additive,
+    "scaled_dot": ScaledDot,
+    "location": Location,
+}
+
+
+class Everywhere(nn.Module):
+    """All tokens of the sentence, or the last `source_depth` of them (Hagan's tapped delay line)."""
+
+    def __init__(self, config: dict) -> None:
+        super().__init__()
+        self.depth = config["attention"]["source_depth"]
+
+    def forward(self, query: Tensor, lengths: Tensor, tokens: Tensor, step: int) -> tuple[Tensor, Tensor | None]:
+        """query [B, S, H], the first of step number `step`; lengths [B], tokens [T] (0, 1, ...) -> which are looked at [B, 1 or S, T],
+        and what is added to their scores, of the same shape."""
+        first = lengths - self.depth if self.depth else torch.zeros_like(lengths)
+        return ((tokens >= first[:, None]) & (tokens < lengths[:, None]))[:, None], None
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        return {}
+
+
+class Monotonic(Everywhere):
+    """Tokens within half_width of p_t = t, or of the last token once t is past it (Luong et al. 2015, section 3.2)."""
+
+    def __init__(self, config: dict) -> None:
+        super().__init__(config)
+        self.half_width = config["attention"]["half_width"]
+
+    def centre(self, query: Tensor, lengths: Tensor, step: int) -> Tensor:
+        """-> p_t [B, S]."""
+        steps = torch.arange(step, step + query.shape[1], device=query.device)
+        return torch.minimum(steps[None], lengths[:, None] - 1)
+
+    def forward(self, query: Tensor, lengths: Tensor, tokens: Tensor, step: int) -> tuple[Tensor, Tensor | None]:
+        whole, _ = super().forward(query, lengths, tokens, step)
+        distance = tokens - self.centre(query, lengths, step)[..., None]
+        return whole & (distance.abs() <= self.half_width), self.lean(distance)
+
+    def lean(self, distance: Tensor) -> Tensor | None:
+        return None
+
+
+class Predictive(Monotonic):
+    """p_t = T sigmoid(v . tanh(W s_t)), and a Gaussian around it of sigma = half_width / 2 (Luong et al. 2015, section 3.2). It multiplies
+    the weights, which then sum to 1 again: that is, its logarithm is added to the scores. (In the paper they are not normalised again,
+    which shrinks the context by the Gaussian's mean: an attention that is a distribution serves readers, coverage and copying better.)"""
+
+    def __init__(self, config: dict) -> None:
+        super().__init__(config)
+        hidden = config["decoder"]["hidden"]
+        self.position = nn.Linear(hidden, hidden, bias=False)
+        self.energy = nn.Parameter(torch.empty(hidden))
+        nn.init.uniform_(self.energy, -hidden**-0.5, hidden**-0.5)
+
+    def centre(self, query: Tensor, lengths: Tensor, step: int) -> Tensor:
+        return lengths[:, None] * torch.sigmoid(torch.tanh(self.position(query)) @ self.energy)
+
+    def lean(self, distance: Tensor) -> Tensor | None:
+        return -2 * (distance / self.half_width) ** 2
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        return {"attention.position.weight": self.position.weight, "attention.position.energy": self.energy}
+
+
+WINDOWS: dict[str, type[nn.Module]] = {"global": Everywhere, "local_m": Monotonic, "local_p": Predictive}
 
 
 @dataclass
 class Memory:
-    """What the decoder looks at: annotations [B, T, D], keys [B, T, A], mask [B, T] (True: a token)."""
+    """What the decoder looks at: annotations [B, T, D], keys [B, T, A], values [B, T, C], mask [B, T] (True: a token)."""
 
     annotations: Tensor
     keys: Tensor
+    values: Tensor
     mask: Tensor
 
     def select(self, rows: Tensor) -> "Memory":
-        return Memory(self.annotations[rows], self.keys[rows], self.mask[rows])
+        return Memory(self.annotations[rows], self.keys[rows], self.values[rows], self.mask[rows])
+
+
+@dataclass
+class Past:
+    """What the attention knows of the steps before: their number and, with coverage, their sum [B, T]."""
+
+    step: int
+    coverage: Tensor | None
+
+    def after(self, weights: Tensor) -> "Past":
+        """weights [B, T] of one more step."""
+        return Past(self.step + 1, None if self.coverage is None else self.coverage + weights)
+
+    def select(self, rows: Tensor) -> "Past":
+        return Past(self.step, None if self.coverage is None else self.coverage[rows])
 
 
 class Attention(nn.Module):
-    """Scores, softmax over the sentence's own tokens, context c_i = sum_j a_ij h_j."""
+    """Scores, softmax over the sentence's own tokens within the window, context c_i = sum_j a_ij V h_j."""
 
     def __init__(self, config: dict) -> None:
         super().__init__()
-        self.scorer = SCORES[config["attention"]["score"]](config)
+        attention = config["attention"]
+        self.scorer = SCORES[attention["score"]](config)
+        self.window = WINDOWS[attention["window"]](config)
+        self.value = nn.Linear(annotation_size(config), context_size(config), bias=False) if attention["values"] == "learned" else None
+        self.covers = attention["coverage"]
+        # how many tokens of a sentence can be attended, where parameters or states have room for so many
+        self.reach = positions(config) if self.covers or attention["score"] == "location" else sys.maxsize
 
     def memory(self, annotations: Tensor, lengths: Tensor) -> Memory:
-        positions = torch.arange(annotations.shape[1], device=annotations.device)
-        mask = positions[None] < lengths.to(annotations.device)[:, None]
-        return Memory(annotations, self.scorer.keys(annotations), mask)
+        tokens = torch.arange(annotations.shape[1], device=annotations.device)
+        mask = tokens[None] < lengths.to(annotations.device)[:, None]
+        values = annotations if self.value is None else self.value(annotations)
+        return Memory(annotations, self.scorer.keys(annotations), values, mask)
 
-    def forward(self, query: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
-        """query [B, S, H] -> context [B, S, D], weights [B, S, T]."""
-        e = self.scorer.score(query, memory.keys).masked_fill(~memory.mask[:, None], float("-inf"))
-        weights = torch.softmax(e, dim=-1)
-        return weights @ memory.annotations, weights
+    def start(self, memory: Memory) -> Past:
+        return Past(0, torch.zeros_like(memory.mask, dtype=memory.annotations.dtype) if self.covers else None)
+
+    def look(self, query: Tensor, memory: Memory, past: Past) -> Tensor:
+        """query [B, S, H] of steps with the same past -> weights [B, S, T]."""
+        lengths = memory.mask.sum(1).clamp(max=self.reach)
+        tokens = torch.arange(memory.mask.shape[1], device=query.device)
+        visible, lean = self.window(query, lengths, tokens, past.step)
+        e = self.scorer.score(query, memory.keys, past.coverage)
+        return torch.softmax((e if lean is None else e + lean).masked_fill(~visible, float("-inf")), dim=-1)
+
+    def forward(self, query: Tensor, memory: Memory, past: Past) -> tuple[Tensor, Tensor]:
+        """query [B, S, H] of the steps after the past -> context [B, S, C], weights [B, S, T]."""
+        if past.coverage is None:
+            weights = self.look(query, memory, past)
+        else:  # each step covers what those before it have seen
+            rows = []
+            for i in range(query.shape[1]):
+                rows.append(self.look(query[:, i:i + 1], memory, past))
+                past = past.after(rows[-1][:, 0])
+            weights = torch.cat(rows, dim=1)
+        return weights @ memory.values, weights
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        tensors = self.scorer.named_tensors() | self.window.named_tensors()
+        return tensors if self.value is None else tensors | {"attention.value.weight": self.value.weight}
 
 
 class Readout(NamedTuple):
@@ -130,14 +279,17 @@ READOUTS: dict[str, Readout] = {
 
 @dataclass
 class DecoderState:
-    """layers: one State a layer; feed: h~ of the last step [B, O] (input feeding), else None."""
+    """layers: one State a layer; feed: h~ of the last step [B, O] (input feeding), else None; past: what the attention has seen
+    (None: there is no attention)."""
 
     layers: list[State]
     feed: Tensor | None
+    past: Past | None
 
     def select(self, rows: Tensor) -> "DecoderState":
         return DecoderState([tuple(part[rows] for part in layer) for layer in self.layers],
-                            None if self.feed is None else self.feed[rows])
+                            None if self.feed is None else self.feed[rows],
+                            None if self.past is None else self.past.select(rows))
 
 
 class Decoder(nn.Module):
@@ -154,14 +306,14 @@ class Decoder(nn.Module):
         self.config = decoder
         self.attention = Attention(config) if config["attention"] else None
         self.embedding = nn.Embedding(vocabulary, decoder["embedding"])
-        size, hidden = annotation_size(config), decoder["hidden"]
-        more = readout_size(config) if decoder["input_feeding"] else size if self.reads_context else 0
+        size, context, hidden = annotation_size(config), context_size(config), decoder["hidden"]
+        more = readout_size(config) if decoder["input_feeding"] else context if self.reads_context else 0
         self.layers = nn.ModuleList(
             Recurrent(decoder["cell"], decoder["embedding"] + more if i == 0 else hidden, hidden) for i in range(decoder["layers"]))
         self.initial = nn.ModuleList(
             nn.Linear(size, hidden) for _ in range(decoder["layers"] if decoder["initial_projection"] else 0))
         self.reads = READOUTS[decoder["readout"]]
-        sizes = {"y": decoder["embedding"], "s": hidden, "c": size}
+        sizes = {"y": decoder["embedding"], "s": hidden, "c": context}
         inputs, units = sum(sizes[p] for p in self.reads.parts), self.reads.units * decoder["readout_size"]
         self.readout = nn.Linear(inputs, units) if units else None
         self.readout_size = readout_size(config)
@@ -197,10 +349,10 @@ class Decoder(nn.Module):
                 layer = (h,) + (zero,) * (states - 1)
             layers.append(layer)
         feed = memory.annotations.new_zeros(batch, self.readout_size) if self.config["input_feeding"] else None
-        return DecoderState(layers, feed)
+        return DecoderState(layers, feed, self.attention.start(memory) if self.attention else None)
 
     def read(self, y: Tensor, s: Tensor, c: Tensor) -> Tensor:
-        """y [.., E], s [.., H], c [.., D] -> readout [.., O]."""
+        """y [.., E], s [.., H], c [.., C] -> readout [.., O]."""
         x = torch.cat([{"y": y, "s": s, "c": c}[part] for part in self.reads.parts], dim=-1)
         return self.reads.activate(self.readout(self.dropout(x))) if self.readout is not None else x
 
@@ -243,7 +395,7 @@ class Decoder(nn.Module):
             tensors |= {f"decoder.initial.{i}.weight": projection.weight, f"decoder.initial.{i}.bias": projection.bias}
         if self.readout is not None:
             tensors |= {"readout.weight": self.readout.weight, "readout.bias": self.readout.bias}
-        return tensors | self.attention.scorer.named_tensors() if self.attention else tensors
+        return tensors | self.attention.named_tensors() if self.attention else tensors
 
 
 class Luong(Decoder):
@@ -252,15 +404,15 @@ class Luong(Decoder):
     def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
         x = y if state.feed is None else torch.cat([y, state.feed], dim=-1)
         layers, s = self.stack(x, state)
-        c, weights = self.attention(s[:, None], memory)
+        c, weights = self.attention(s[:, None], memory, state.past)
         out = self.read(y, s, c[:, 0])
-        return out, DecoderState(layers, None if state.feed is None else out), weights[:, 0]
+        return out, DecoderState(layers, None if state.feed is None else out, state.past.after(weights[:, 0])), weights[:, 0]
 
     def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, Tensor]:
         if state.feed is not None:
             return super().teach(y, state, memory)
         s = self.sequence(y, state)  # no feedback from the attention: all steps at once
-        c, weights = self.attention(s, memory)
+        c, weights = self.attention(s, memory, state.past)
         return self.read(y, s, c), weights
 
 
@@ -269,15 +421,15 @@ class Conditional(Decoder):
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
         super().__init__(config, vocabulary, dropout)
-        self.conditional = Recurrent(config["decoder"]["cell"], annotation_size(config), config["decoder"]["hidden"])
+        self.conditional = Recurrent(config["decoder"]["cell"], context_size(config), config["decoder"]["hidden"])
 
     def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
         middle = self.layers[0].step(self.dropout(y), state.layers[0])
-        c, weights = self.attention(middle[0][:, None], memory)
+        c, weights = self.attention(middle[0][:, None], memory, state.past)
         c = c[:, 0]
         bottom = self.conditional.step(c, middle)
         layers, s = self.stack(bottom[0], state, 1)
-        return self.read(y, s, c), DecoderState([bottom, *layers], None), weights[:, 0]
+        return self.read(y, s, c), DecoderState([bottom, *layers], None, state.past.after(weights[:, 0])), weights[:, 0]
 
     def named_tensors(self) -> dict[str, Tensor]:
         return super().named_tensors() | self.conditional.named_tensors("decoder.conditional.")
@@ -290,9 +442,9 @@ class Bahdanau(Decoder):
     reads_context = True
 
     def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
-        c, weights = self.attention(state.layers[0][0][:, None], memory)
+        c, weights = self.attention(state.layers[0][0][:, None], memory, state.past)
         layers, s = self.stack(torch.cat([y, c[:, 0]], dim=-1), state)
-        return self.read(y, s, c[:, 0]), DecoderState(layers, None), weights[:, 0]
+        return self.read(y, s, c[:, 0]), DecoderState(layers, None, state.past.after(weights[:, 0])), weights[:, 0]
 
 
 class Fixed(Decoder):
@@ -302,15 +454,15 @@ class Fixed(Decoder):
 
     def memory(self, annotations: Tensor, lengths: Tensor, finals: list[State]) -> Memory:
         c = finals[-1][0][:, None]
-        return Memory(c, c[:, :0], torch.ones_like(c[:, :, 0], dtype=torch.bool))
+        return Memory(c, c[:, :0], c, torch.ones_like(c[:, :, 0], dtype=torch.bool))
 
     def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
-        c = memory.annotations[:, 0]
+        c = memory.values[:, 0]
         layers, s = self.stack(torch.cat([y, c], dim=-1), state)
-        return self.read(y, s, c), DecoderState(layers, None), y[:, :0]
+        return self.read(y, s, c), DecoderState(layers, None, None), y[:, :0]
 
     def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, Tensor]:
-        c = memory.annotations.expand(-1, y.shape[1], -1)
+        c = memory.values.expand(-1, y.shape[1], -1)
         s = self.sequence(torch.cat([y, c], dim=-1), state)
         return self.read(y, s, c), y[:, :, :0]
 
