@@ -31,7 +31,9 @@ struct batch {
         int *tokens;
         const struct memory **memories;
         float **attention;
-        float *readouts, *logits; /* x O, x V */
+        float *readouts, *logits; /* x O, x stride */
+        float *inputs, *scores;   /* x E; [T]: of outputs that copy */
+        const struct copies **copies;
         size_t *wanted;
         struct ranked *top; /* x SEARCH_MAX_WANTED */
         struct distribution *distributions;
@@ -43,7 +45,7 @@ struct batch {
 static int allocate(struct batch *batch) {
     const struct decoder *decoder = &batch->translator->decoder;
     struct arena *arena = &batch->arena;
-    size_t rows = batch->max_rows;
+    size_t rows = batch->max_rows, longest = batch->translator->config.limits.max_source_tokens + 1; /* with </s> */
     batch->live = arena_alloc(arena, rows, sizeof(struct sentence *));
     batch->failed = arena_alloc(arena, rows, sizeof(struct sentence *));
     batch->states = arena_alloc(arena, rows, decoder->state_size * sizeof(float));
@@ -52,13 +54,17 @@ static int allocate(struct batch *batch) {
     batch->group.memories = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.memories);
     batch->group.attention = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.attention);
     batch->group.readouts = arena_alloc(arena, GROUP_ROWS, decoder->readout_size * sizeof(float));
-    batch->group.logits = arena_alloc(arena, GROUP_ROWS, decoder->vocabulary * sizeof(float));
+    batch->group.logits = arena_alloc(arena, GROUP_ROWS, batch->translator->output.stride * sizeof(float));
+    batch->group.inputs = arena_alloc(arena, GROUP_ROWS, decoder->embedding_size * sizeof(float));
+    batch->group.scores = arena_alloc(arena, longest, sizeof(float));
+    batch->group.copies = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.copies);
     batch->group.wanted = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.wanted);
     batch->group.top = arena_alloc(arena, GROUP_ROWS, SEARCH_MAX_WANTED * sizeof *batch->group.top);
     batch->group.distributions = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.distributions);
     return batch->live && batch->failed && batch->states && batch->next && batch->group.tokens && batch->group.memories &&
                    batch->group.attention && batch->group.readouts && batch->group.logits && batch->group.wanted &&
-                   batch->group.top && batch->group.distributions
+                   batch->group.top && batch->group.distributions && batch->group.inputs && batch->group.scores &&
+                   batch->group.copies
                ? 0
                : -1;
 }
@@ -103,24 +109,33 @@ size_t sentence_max_rows(const struct sentence *sentence) {
 
 /* ---- admission ---- */
 
-/* What encoding a group of sentences gives: keys [tokens, A], values [tokens, P], states [sentences, S]. */
+/* What encoding a group of sentences gives: keys [tokens, A], values [tokens, P], copy_keys [tokens, K], states [sentences, S]. */
 struct encoding {
-    float *keys, *values, *states;
+    float *keys, *values, *copy_keys, *states;
 };
 
-/* Copies one sentence's memory into its own arena, and starts its search. keys, values: of its first token. */
-static int settle(const struct batch *batch, struct sentence *sentence, const float *keys, const float *values) {
+/* A copy of tokens x size floats from this token on. */
+static const float *keep(struct sentence *sentence, const float *from, size_t first_token, size_t size) {
+    float *own = arena_alloc(&sentence->arena, sentence->length * size, sizeof *own);
+    if (own)
+        memcpy(own, from + first_token * size, sentence->length * size * sizeof *own);
+    return own;
+}
+
+/* Copies one sentence's memory, which begins at this token, into its own arena, and starts its search. */
+static int settle(const struct batch *batch, struct sentence *sentence, const struct encoding *encoding, size_t first_token) {
     const struct attention *attention = &batch->translator->decoder.attention;
     size_t length = sentence->length;
     struct memory *memory = arena_alloc(&sentence->arena, 1, sizeof *memory);
-    float *own_keys = arena_alloc(&sentence->arena, length * attention->size, sizeof(float));
-    float *own_values = arena_alloc(&sentence->arena, length * attention->value, sizeof(float));
-    if (!memory || !own_keys || !own_values)
+    const float *keys = keep(sentence, encoding->keys, first_token, attention->size);
+    const float *values = keep(sentence, encoding->values, first_token, attention->value);
+    const float *copy_keys = keep(sentence, encoding->copy_keys, first_token, batch->translator->output.key.out);
+    if (!memory || !keys || !values || !copy_keys)
         return error_memory(&sentence->error);
-    memcpy(own_keys, keys, length * attention->size * sizeof(float));
-    memcpy(own_values, values, length * attention->value * sizeof(float));
-    *memory = (struct memory){.length = length, .keys = own_keys, .values = own_values};
+    *memory = (struct memory){.length = length, .keys = keys, .values = values};
     sentence->memory = memory;
+    if (sentence->copies)
+        sentence->copies->keys = copy_keys;
     return search_init(&sentence->search, &sentence->options, tokenizer_end(batch->translator->target), length, &sentence->arena,
                        &sentence->error);
 }
@@ -134,8 +149,9 @@ static int encode(struct batch *batch, struct sentence *const *sentences, size_t
     size_t *lengths = arena_alloc(&batch->scratch, n, sizeof *lengths);
     out->keys = arena_alloc(&batch->scratch, tokens * t->decoder.attention.size, sizeof(float));
     out->values = arena_alloc(&batch->scratch, tokens * t->decoder.attention.value, sizeof(float));
+    out->copy_keys = arena_alloc(&batch->scratch, tokens * t->output.key.out, sizeof(float));
     out->states = arena_alloc(&batch->scratch, n * t->decoder.state_size, sizeof(float));
-    if (!ids || !lengths || !out->keys || !out->values || !out->states)
+    if (!ids || !lengths || !out->keys || !out->values || !out->copy_keys || !out->states)
         return error_memory(err);
     for (size_t i = 0, at = 0; i < n; i++) {
         lengths[i] = sentences[i]->length;
@@ -147,6 +163,7 @@ static int encode(struct batch *batch, struct sentence *const *sentences, size_t
         return -1;
     attention_keys(&t->decoder.attention, encoded.annotations, tokens, out->keys);
     decoder_values(&t->decoder, encoded.annotations, tokens, out->values);
+    output_keys(&t->output, encoded.annotations, tokens, out->copy_keys);
     return 0;
 }
 
@@ -159,8 +176,7 @@ static void admit_group(struct batch *batch, struct sentence *const *sentences, 
         struct sentence *sentence = sentences[i];
         if (failed)
             sentence->error = err;
-        else if (settle(batch, sentence, encoding.keys + at * decoder->attention.size,
-                        encoding.values + at * decoder->attention.value) == 0) {
+        else if (settle(batch, sentence, &encoding, at) == 0) {
             sentence->first_row = batch->rows;
             memcpy(batch->states + batch->rows++ * decoder->state_size, encoding.states + i * decoder->state_size,
                    decoder->state_size * sizeof *encoding.states);
@@ -206,13 +222,23 @@ static struct group next_group(const struct batch *batch, size_t first) {
     return group;
 }
 
+/* The token that a live row of the search reads. */
+static int input_of(const struct sentence *sentence, size_t row) {
+    if (sentence->search.step == 0)
+        return DECODER_FIRST;
+    int token = sentence->search.tokens[row];
+    return sentence->copies ? copies_input(sentence->copies, token) : token;
+}
+
 static int compute(struct batch *batch, const struct group *group, struct error *err) {
     const struct translator *t = batch->translator;
+    float *states = batch->states + group->first_row * t->decoder.state_size;
     for (size_t i = group->first, row = 0; i < group->end; i++) {
         const struct sentence *sentence = batch->live[i];
         for (size_t r = 0; r < sentence->search.rows; r++, row++) {
-            batch->group.tokens[row] = sentence->search.step == 0 ? DECODER_FIRST : sentence->search.tokens[r];
+            batch->group.tokens[row] = input_of(sentence, r);
             batch->group.memories[row] = sentence->memory;
+            batch->group.copies[row] = sentence->copies;
             batch->group.attention[row] = sentence->search.attention[r];
             batch->group.wanted[row] = search_wanted(&sentence->search);
         }
@@ -220,9 +246,10 @@ static int compute(struct batch *batch, const struct group *group, struct error 
     struct decoder_rows rows = {.rows = group->rows,
                                 .tokens = batch->group.tokens,
                                 .memories = batch->group.memories,
-                                .states = batch->states + group->first_row * t->decoder.state_size,
+                                .states = states,
                                 .attention = batch->group.attention,
-                                .readouts = batch->group.readouts};
+                                .readouts = batch->group.readouts,
+                                .inputs = output_copies(&t->output) ? batch->group.inputs : NULL};
     if (decoder_step(&t->decoder, &rows, &batch->scratch, err) != 0)
         return -1;
     output_run(&t->output, &(struct output_rows){.rows = group->rows,
@@ -230,7 +257,13 @@ static int compute(struct batch *batch, const struct group *group, struct error 
                                                  .wanted = batch->group.wanted,
                                                  .logits = batch->group.logits,
                                                  .top = batch->group.top,
-                                                 .distributions = batch->group.distributions});
+                                                 .distributions = batch->group.distributions,
+                                                 .source = {.copies = batch->group.copies,
+                                                            .states = decoder_top(&t->decoder, states),
+                                                            .states_ld = t->decoder.state_size,
+                                                            .inputs = batch->group.inputs,
+                                                            .attention = (const float *const *)batch->group.attention,
+                                                            .scores = batch->group.scores}});
     return 0;
 }
 

@@ -153,7 +153,7 @@ static const struct key decoder[] = {
 };
 
 static const struct key output[] = {
-    {"output.type", read_string, OPTIONAL, AT(config.output.type), "vocabulary", 0, 0},
+    {"output.type", read_string, OPTIONAL, AT(config.output.type), "vocabulary, pointer, pointer_generator, copy", 0, 0},
     {"output.tied", read_boolean, OPTIONAL, AT(config.output.tied), NULL, 0, 0},
 };
 
@@ -238,7 +238,7 @@ static enum initial_state find_initial_state(const char *name) {
     return strcmp(name, "last") == 0 ? INITIAL_LAST : INITIAL_MEAN;
 }
 
-/* What no single key can tell: combinations that cannot be built, here and in the three functions below. */
+/* What no single key can tell: combinations that cannot be built, here and in the four functions below. */
 static int check_attention(const struct model_config *config, struct error *err) {
     const struct attention_config *attend = &config->attention;
     size_t annotation = config_annotation_size(config), hidden = config->decoder.hidden;
@@ -283,6 +283,23 @@ static int check_tokenizer(const struct model_config *config, struct error *err)
     return 0;
 }
 
+static int check_output(const struct model_config *config, struct error *err) {
+    const struct decoder_config *dec = &config->decoder;
+    const char *type = config->output.type;
+    if (strcmp(type, "vocabulary") != 0 && strcmp(dec->style, "fixed") == 0)
+        return error_set(err, ERROR_FORMAT, "output.type: copying needs a decoder with attention");
+    if (strcmp(type, "pointer") != 0)
+        return 0;
+    if (!config->encoder.eos)
+        return error_set(err, ERROR_FORMAT, "encoder.eos: a pointer ends by pointing at the source's </s>");
+    if (config->output.tied)
+        return error_set(err, ERROR_FORMAT, "output.tied: a pointer has no output matrix");
+    if (!dec->input_feeding && strcmp(dec->readout, "concat") != 0)
+        return error_set(err, ERROR_FORMAT,
+                         "decoder.readout: must be concat, since a pointer reads none, unless decoder.input_feeding does");
+    return 0;
+}
+
 /* The JSON of the file; NULL with err set. */
 static json_t *load_json(const char *path, struct error *err) {
     FILE *file = fopen(path, "re");
@@ -314,7 +331,7 @@ int config_read(const char *path, struct model_config *config, struct error *err
     raw.config.decoder.initial_state = find_initial_state(raw.initial_state);
     raw.config.decoder.first_zero = strcmp(raw.first_input, "zero") == 0;
     if (check_attention(&raw.config, err) != 0 || check_readout(&raw.config, err) != 0 ||
-        check_initial_state(&raw.config, err) != 0 || check_tokenizer(&raw.config, err) != 0)
+        check_initial_state(&raw.config, err) != 0 || check_tokenizer(&raw.config, err) != 0 || check_output(&raw.config, err) != 0)
         return -1;
     *config = raw.config;
     return 0;

@@ -169,9 +169,15 @@ static void embed(const struct step *step) {
             memset(x, 0, d->embedding_size * sizeof *x);
         else
             memcpy(x, d->embedding + (size_t)token * d->embedding_size, d->embedding_size * sizeof *x);
+        if (rows->inputs)
+            memcpy(rows->inputs + r * d->embedding_size, x, d->embedding_size * sizeof *x);
         if (d->feed)
             memcpy(x + d->embedding_size, rows->states + (r + 1) * d->state_size - d->feed, d->feed * sizeof *x);
     }
+}
+
+const float *decoder_top(const struct decoder *decoder, const float *states) {
+    return states + (decoder->layers - 1) * decoder->layer_size;
 }
 
 int decoder_step(const struct decoder *decoder, const struct decoder_rows *rows, struct arena *arena, struct error *err) {

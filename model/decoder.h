@@ -47,6 +47,7 @@ struct decoder_rows {
     float *states;                        /* [R, S], updated */
     float *const *attention;              /* [R] rows of [T_r], written */
     float *readouts;                      /* [R, O], written */
+    float *inputs;                        /* [R, E], written: the embeddings of the tokens; NULL: not wanted */
 };
 
 /* first: the id of <s>. */
@@ -60,6 +61,9 @@ int decoder_start(const struct decoder *decoder, const struct encoded *encoded, 
 
 /* values [tokens, P], P = decoder->attention.value, of annotations [tokens, D], sentences end to end. */
 void decoder_values(const struct decoder *decoder, const float *annotations, size_t tokens, float *values);
+
+/* Row 0's h of the top layer, within states [R, S]; the next row's is S floats on. */
+const float *decoder_top(const struct decoder *decoder, const float *states);
 
 /* One step. Scratch in the arena, released before returning. -1 with ERROR_MEMORY, rows then undefined. */
 int decoder_step(const struct decoder *decoder, const struct decoder_rows *rows, struct arena *arena, struct error *err);

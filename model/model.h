@@ -19,7 +19,7 @@ struct translator {
     struct encoder encoder;
     struct decoder decoder;
     struct output output;
-    char architecture[160];
+    char architecture[240];
 };
 
 #endif

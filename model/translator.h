@@ -71,6 +71,7 @@ struct sentence {
     struct arena arena; /* everything that belongs to this sentence */
     struct search search;
     struct memory *memory; /* annotations and keys (model/attention.h), while decoding */
+    struct copies *copies; /* its words as target tokens (model/copies.h), for a model that copies */
     size_t first_row;      /* place in its batch */
 };
 
@@ -86,7 +87,7 @@ int translator_prepare(const struct translator *translator, const char *text, si
 enum { TRANSLATOR_MAX_TARGET = 1000 }; /* tokens, whatever the options say */
 
 /* Makes a prepared sentence score this target text instead (options.strategy "forced"). target: valid UTF-8. -1 with ERROR_LENGTH
- * if it has more than TRANSLATOR_MAX_TARGET tokens. */
+ * if it has more than TRANSLATOR_MAX_TARGET tokens, ERROR_INPUT if the model can but copy and the source has not all of them. */
 int translator_force(struct sentence *sentence, const char *target, size_t length, struct error *err);
 
 /* Ends a sentence, admitted or not (but not while in a batch). */

@@ -56,7 +56,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "first_input": Key(str, ("bos", "zero"), "bos"),
     },
     "output": {
-        "type": Key(str, ("vocabulary",), "vocabulary"),
+        "type": Key(str, ("vocabulary", "pointer", "pointer_generator", "copy"), "vocabulary"),
         "tied": Key(bool, (), False),
     },
     "tokenizer": {
@@ -128,7 +128,8 @@ def validate(config: dict) -> dict:
     _fill(config, TOP, "")
     for name, keys in SECTIONS.items():
         _fill(config[name], keys, name + ".")
-    decoder, attention, tokenizer = config["decoder"], config["attention"], config["tokenizer"]
+    decoder, attention, tokenizer, output = (config[name] for name in ("decoder", "attention", "tokenizer", "output"))
+    pointer = output["type"] == "pointer"
     rules = (
         (attention["score"] == "dot" and annotation_size(config) != decoder["hidden"],
          f"attention.score: dot needs annotations ({annotation_size(config)}) as large as decoder.hidden ({decoder['hidden']})"),
@@ -150,6 +151,11 @@ def validate(config: dict) -> dict:
         (tokenizer["lowercase"] and tokenizer["type"] == "sentencepiece",
          "tokenizer.lowercase: a SentencePiece vocabulary has its own normalisation"),
         (tokenizer["punctuation"] and tokenizer["type"] != "words", "tokenizer.punctuation: belongs to words, and only there"),
+        (output["type"] != "vocabulary" and decoder["style"] == "fixed", "output.type: copying needs a decoder with attention"),
+        (pointer and not config["encoder"]["eos"], "encoder.eos: a pointer ends by pointing at the source's </s>"),
+        (pointer and output["tied"], "output.tied: a pointer has no output matrix"),
+        (pointer and not decoder["input_feeding"] and decoder["readout"] != "concat",
+         "decoder.readout: must be concat, since a pointer reads none, unless decoder.input_feeding does"),
     )
     for broken, message in rules:
         if broken:

@@ -6,7 +6,7 @@ compare against it: floats within a stated tolerance, tokens exactly. To keep bo
 searches never choose between two candidates closer than MIN_MARGIN, and whose log-probabilities in float32 are those in float64.
 
 golden.json: {"sentences": [{
-  "text", "source": ids as the encoder reads them,
+  "text", "source": ids as the encoder reads them, "words": the same as targets (outputs that copy),
   "annotations" [T][D], "keys" [T][A], "final" [layer][h or h, c][D], "start" [layer][h or h, c][H],
   "steps": the first three, [{"previous" id, "state" [layer][h or h, c][H], "attention" [T], "readout" [O], "log_probs" [V]}]
            (log_probs in the first DISTRIBUTIONS sentences),
@@ -29,10 +29,12 @@ import numpy
 import torch
 
 from . import config as configuration
-from . import folder, search
+from . import copies, folder, search
+from .copies import Source
 from .model import DecoderState, Model
+from .output import IMPOSSIBLE
 from .search import Hypothesis
-from .tokenizer import BOS, EOS, UNK, Tokenizer
+from .tokenizer import BOS, EOS, UNK, SentencePiece, Tokenizer
 
 SENTENCES = ("Stop!", "I", "This is mine.", "What did you do?", "He is here.", "Place the ladder here, Tom.")
 TARGET = "C'est le mien."
@@ -54,11 +56,12 @@ class Case:
     tied: bool = False
     storage: str = "float32"
     seed: int = 1
+    output: str = "vocabulary"
     config: dict = field(init=False)
 
     def __post_init__(self) -> None:
         config = {"format": 1, "name": self.name, "source": "en", "target": "fr", "encoder": self.encoder, "attention": self.attention,
-                  "decoder": self.decoder, "output": {"tied": self.tied}, "limits": {"max_source_tokens": 40, "max_target_ratio": 1.5}}
+                  "decoder": self.decoder, "output": {"type": self.output, "tied": self.tied}, "limits": {"max_source_tokens": 40, "max_target_ratio": 1.5}}
         object.__setattr__(self, "config", configuration.validate(config))
 
 
@@ -102,6 +105,14 @@ CASES = (
     Case("storage-bfloat16", _encoder("lstm"), ADDITIVE, _decoder("conditional", "lstm", **MEAN_PROJECTED, **TANH),
          storage="bfloat16", seed=70),
     Case("storage-int8", _encoder("gru"), ADDITIVE, _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH), storage="int8", seed=18),
+    Case("pointer", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **CONCAT), output="pointer"),
+    Case("pointer-generator", _encoder("lstm"), ADDITIVE, _decoder("conditional", "gru", 2, **MEAN_PROJECTED, **TANH, first_input="zero"),
+         output="pointer_generator"),
+    Case("pointer-generator-feeding", _encoder("gru"), GENERAL, _decoder("luong", "lstm", **LAST_PROJECTED, **ATTENTIONAL,
+                                                                       input_feeding=True), tied=True, output="pointer_generator"),
+    Case("copy", _encoder("gru"), ADDITIVE, _decoder("conditional", "lstm", **MEAN_PROJECTED, **TANH), output="copy"),
+    Case("copy-int8", _encoder("gru", bidirectional=False, eos=False), GENERAL, _decoder("luong", "gru", 2, **ZERO, **ATTENTIONAL), tied=True,
+         storage="int8", output="copy"),
 )
 
 
@@ -117,13 +128,15 @@ def randomise(model: Model, random: numpy.random.Generator) -> None:
         shape = tuple(parameter.shape)
         gain = next(gain for ending, gain in GAINS.items() if name.endswith(ending)) / (shape[-1] ** 0.5 if ".weight" in name else 1)
         tensors[name] = (gain * random.standard_normal(shape)).astype(numpy.float32)
-    tensors["output.bias"][[UNK, BOS]] = -8
-    tensors["output.bias"][EOS] = random.uniform(0, 6)
+    if "output.bias" in tensors:
+        tensors["output.bias"][[UNK, BOS]] = -8
+        tensors["output.bias"][EOS] = random.uniform(0, 6)
     folder.load_tensors(model, tensors)
 
 
-def _searches_of(model: Model, source: list[int]) -> tuple[Hypothesis, list[list[Hypothesis]]]:
-    return search.greedy(model, [source])[0], [search.beam(model, [source], *beam)[0] for beam in BEAMS]
+def _searches_of(model: Model, source: Source) -> tuple[Hypothesis, list[list[Hypothesis]]]:
+    words = [source.words]
+    return search.greedy(model, [source.ids], words=words)[0], [search.beam(model, [source.ids], *beam, words=words)[0] for beam in BEAMS]
 
 
 def _margin(greedy: Hypothesis, beams: list[list[Hypothesis]]) -> float:
@@ -135,11 +148,14 @@ def _margin(greedy: Hypothesis, beams: list[list[Hypothesis]]) -> float:
     return min(gaps)
 
 
-def interesting(model: Model, sources: list[list[int]]) -> bool:
-    """Most sentences end by themselves, after different numbers of tokens, a beam finds something better, and nothing is a near-tie."""
-    greedy = [search.greedy(model, [source])[0] for source in sources]
+def interesting(model: Model, sources: list[Source]) -> bool:
+    """Most sentences end by themselves, after different numbers of tokens, a beam finds something better, and nothing is a near-tie; where
+    the output copies, a word is copied that the vocabulary does not have."""
+    greedy = [search.greedy(model, [source.ids], words=[source.words])[0] for source in sources]
     lengths = {len(h.tokens) for h in greedy if h.ended}
     if len(lengths) < 3 or sum(h.ended for h in greedy) < 4 or sum(len(h.tokens) > 1 for h in greedy) < 5:
+        return False
+    if model.output.copies and not any(token >= model.decoder.embedding.num_embeddings for h in greedy for token in h.tokens):
         return False
     found = [_searches_of(model, source) for source in sources]
     improved = sum(beams[0][0].tokens != best.tokens for best, beams in found)
@@ -147,18 +163,19 @@ def interesting(model: Model, sources: list[list[int]]) -> bool:
     return improved > 0 and reordered > 0 and all(_margin(*searches) > MIN_MARGIN for searches in found)
 
 
-def _log_probs(model: Model, source: list[int], target: list[int]) -> list[float]:
+def _log_probs(model: Model, source: Source, target: list[int]) -> list[float]:
     """Of every token of every hypothesis of every search, and of the forced target."""
     greedy, beams = _searches_of(model, source)
-    hypotheses = [greedy, search.forced(model, source, target), *(h for n_best in beams for h in n_best)]
+    hypotheses = [greedy, search.forced(model, source.ids, target, source.words), *(h for n_best in beams for h in n_best)]
     return [log_prob for hypothesis in hypotheses for log_prob in hypothesis.log_probs]
 
 
-def steady(model: Model, sources: list[list[int]], target: list[int]) -> bool:
+def steady(model: Model, sources: list[Source], targets: list[list[int]]) -> bool:
     """Rounding errors do not grow from step to step: float64 gives the same log-probabilities up to MAX_ROUNDING, relative above 1."""
     exact = copy.deepcopy(model).double()
     return all(abs(a - b) <= MAX_ROUNDING * max(1, abs(a))
-               for source in sources for a, b in zip(_log_probs(model, source, target), _log_probs(exact, source, target), strict=True))
+               for source, target in zip(sources, targets, strict=True)
+               for a, b in zip(_log_probs(model, source, target), _log_probs(exact, source, target), strict=True))
 
 
 def rounded(value):
@@ -181,23 +198,23 @@ def _hypothesis(hypothesis: Hypothesis, **other) -> dict:
 def _steps(model: Model, state: DecoderState, memory, previous: list[int], distributions: bool) -> list[dict]:
     steps = []
     for i, token in enumerate(previous):
-        readout, state, attention = model.decoder.step(model.decoder.embed(torch.tensor([token]), i == 0), state, memory)
-        log_probs = torch.log_softmax(model.output(readout), dim=-1)[0]
-        steps.append({"previous": token, "state": _states(state.layers), "attention": rounded(attention[0]),
-                      "readout": rounded(readout[0])} | ({"log_probs": rounded(log_probs)} if distributions else {}))
+        reads, state = model.look(torch.tensor([token]), i == 0, state, memory)
+        log_probs = model.output.log_probs(reads, memory)[0, 0].clamp_min(IMPOSSIBLE)  # JSON has no infinity
+        steps.append({"previous": token, "state": _states(state.layers), "attention": rounded(reads.weights[0, 0]),
+                      "readout": rounded(reads.readouts[0, 0])} | ({"log_probs": rounded(log_probs)} if distributions else {}))
     return steps
 
 
 @torch.no_grad()
-def golden_values(model: Model, text: str, source: list[int], target: list[int], distributions: bool) -> dict:
+def golden_values(model: Model, text: str, source: Source, target: list[int], distributions: bool) -> dict:
     """Everything that golden.json says of one sentence."""
-    ids, lengths = search.pad([source])
+    ids, lengths = search.pad([source.ids])
     _, finals = model.encoder(ids, lengths)
-    memory, start = model.encode(ids, lengths)
+    memory, start = search.encode(model, [source.ids], [source.words])
     greedy, beams = _searches_of(model, source)
-    forced = search.forced(model, source, target)
+    forced = search.forced(model, source.ids, target, source.words)
     return {
-        "text": text, "source": source, "annotations": rounded(memory.annotations[0]), "keys": rounded(memory.keys[0]),
+        "text": text, "source": source.ids, **({"words": source.words} if model.output.copies else {}), "annotations": rounded(memory.annotations[0]), "keys": rounded(memory.keys[0]),
         "final": _states(finals), "start": _states(start.layers),
         "steps": _steps(model, start, memory, [BOS] + target[:2], distributions),
         "greedy": _hypothesis(greedy, attention=rounded(greedy.attention)),
@@ -216,27 +233,33 @@ def link_vocabularies(case: Path, data: Path) -> None:
         (case / name).symlink_to(os.path.relpath(data / vocabulary, case))
 
 
-def write_model(case: Case, out: Path, sources: list[list[int]], target: Tokenizer) -> tuple[Model, int]:
+def forced_target(case: Case, source: Source, target: Tokenizer) -> list[int]:
+    """A target that the output can produce, with temporary ids for one that copies."""
+    copied = [word for word in reversed(source.words) if word != EOS] * 3
+    written = target.encode(TARGET)
+    return {"vocabulary": written, "pointer": copied[:5]}.get(case.output, copied[:3] + written)
+
+
+def write_model(case: Case, out: Path, sources: list[Source], target: Tokenizer) -> tuple[Model, int]:
     """Writes the model of the first seed that is interesting and steady; -> that model as it comes back from its file, the seed."""
-    source_size = Tokenizer(out / "source.spm").size
+    source_size = SentencePiece(out / "source.spm", {}).size
     for seed in count(case.seed):
         model = Model(case.config, source_size, target.size)
         randomise(model, numpy.random.default_rng(seed))
         folder.write(out, model, case.storage, {"seed": str(seed)})
         model, _, _ = folder.read(out)
-        if interesting(model, sources) and steady(model, sources, target.encode(TARGET)):
+        if interesting(model, sources) and steady(model, sources, [forced_target(case, s, target) for s in sources]):
             return model, seed
     raise AssertionError("unreachable: count() does not end")
 
 
 def write_case(case: Case, out: Path, data: Path) -> int:
     """Writes the model folder with golden.json; -> the seed that was taken."""
-    source, target = (Tokenizer(data / name) for name in VOCABULARIES.values())
+    source, target = (SentencePiece(data / name, {}) for name in VOCABULARIES.values())
     link_vocabularies(out, data)
-    end = [EOS] if case.config["encoder"]["eos"] else []
-    sources = [source.encode(text) + end for text in SENTENCES]
+    sources = [copies.source_of(text, source, target, case.config) for text in SENTENCES]
     model, seed = write_model(case, out, sources, target)
-    values = [golden_values(model, text, ids, target.encode(TARGET), i < DISTRIBUTIONS)
+    values = [golden_values(model, text, ids, forced_target(case, ids, target), i < DISTRIBUTIONS)
               for i, (text, ids) in enumerate(zip(SENTENCES, sources))]
     lines = ",\n".join(json.dumps(value, separators=(",", ":"), ensure_ascii=False) for value in values)
     (out / "golden.json").write_text(f'{{"sentences":[\n{lines}\n]}}\n', encoding="utf-8")

@@ -16,6 +16,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from .config import annotation_size, readout_size
+from .output import OUTPUTS, Reads
+from .tokenizer import UNK
 
 State = tuple[Tensor, ...]  # (h,) or (h, c), each [B, H]
 
@@ -160,14 +162,16 @@ SCORES: dict[str, type[nn.Module]] = {"dot": Dot, "general": General, "additive"
 
 @dataclass
 class Memory:
-    """What the decoder looks at: annotations [B, T, D], keys [B, T, A], mask [B, T] (True: a token)."""
+    """What the decoder looks at: annotations [B, T, D], keys [B, T, A], mask [B, T] (True: a token); for outputs that copy, the source's
+    tokens as targets, words [B, T]."""
 
     annotations: Tensor
     keys: Tensor
     mask: Tensor
+    words: Tensor | None = None
 
     def select(self, rows: Tensor) -> "Memory":
-        return Memory(self.annotations[rows], self.keys[rows], self.mask[rows])
+        return Memory(self.annotations[rows], self.keys[rows], self.mask[rows], None if self.words is None else self.words[rows])
 
 
 class Attention(nn.Module):
@@ -237,8 +241,8 @@ class Decoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def embed(self, tokens: Tensor, first: bool) -> Tensor:
-        """tokens [...] -> embeddings; the first input is the bos embedding or a zero vector."""
-        y = self.embedding(tokens)
+        """tokens [...] -> embeddings; the first input is the bos embedding or a zero vector; a temporary id (weights/copies.py) is <unk>."""
+        y = self.embedding(tokens.masked_fill(tokens >= self.embedding.num_embeddings, UNK))
         return torch.zeros_like(y) if first and self.config["first_input"] == "zero" else y
 
     def start(self, memory: Memory, finals: list[State]) -> DecoderState:
@@ -274,14 +278,15 @@ class Decoder(nn.Module):
         """y [B, E] -> readout [B, O], next state, weights [B, T]."""
         raise NotImplementedError
 
-    def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, Tensor]:
-        """Teacher forcing: y [B, S, E] -> readouts [B, S, O], weights [B, S, T]."""
-        outs, weights = [], []
+    def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> Reads:
+        """Teacher forcing: y [B, S, E] -> all steps."""
+        outs, states, weights = [], [], []
         for i in range(y.shape[1]):
             out, state, weight = self.step(y[:, i], state, memory)
             outs.append(out)
+            states.append(state.layers[-1][0])
             weights.append(weight)
-        return torch.stack(outs, 1), torch.stack(weights, 1)
+        return Reads(torch.stack(outs, 1), torch.stack(states, 1), y, torch.stack(weights, 1))
 
     def named_tensors(self) -> dict[str, Tensor]:
         tensors = {"decoder.embedding": self.embedding.weight}
@@ -308,14 +313,14 @@ class Luong(Decoder):
         out = self.read(y, x, c[:, 0])
         return out, DecoderState(layers, None if state.feed is None else out), weights[:, 0]
 
-    def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, Tensor]:
+    def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> Reads:
         if state.feed is not None:
             return super().teach(y, state, memory)
         x = y  # no feedback from the attention: all steps at once
         for layer, old in zip(self.layers, state.layers):
             x = layer.sequence(self.dropout(x), old)
         c, weights = self.attention(x, memory)
-        return self.read(y, x, c), weights
+        return Reads(self.read(y, x, c), x, y, weights)
 
 
 class Conditional(Decoder):
@@ -349,29 +354,43 @@ class Model(nn.Module):
         self.config = config
         self.encoder = Encoder(config, source, dropout)
         self.decoder = STYLES[config["decoder"]["style"]](config, target, dropout)
-        self.output = nn.Linear(readout_size(config), target)
+        self.output = OUTPUTS[config["output"]["type"]](config, target)
         if config["output"]["tied"]:
             self.output.weight = self.decoder.embedding.weight
         self.dropout = nn.Dropout(dropout)
 
-    def encode(self, ids: Tensor, lengths: Tensor) -> tuple[Memory, DecoderState]:
-        """ids [B, T], lengths [B] (on the CPU) -> what the decoder looks at, and its first state."""
+    def encode(self, ids: Tensor, lengths: Tensor, words: Tensor | None = None) -> tuple[Memory, DecoderState]:
+        """ids [B, T], lengths [B] (on the CPU), words [B, T] for outputs that copy -> what the decoder looks at, and its first state."""
         annotations, finals = self.encoder(ids, lengths)
         memory = self.decoder.attention.memory(annotations, lengths)
+        memory.words = words
         return memory, self.decoder.start(memory, finals)
 
-    def step(self, tokens: Tensor, first: bool, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
-        """tokens [B] -> log-probabilities [B, V], next state, attention [B, T]."""
-        out, state, weights = self.decoder.step(self.decoder.embed(tokens, first), state, memory)
-        return torch.log_softmax(self.output(out), dim=-1), state, weights
+    def look(self, tokens: Tensor, first: bool, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
+        """tokens [B] -> what the output reads of this one step, next state."""
+        y = self.decoder.embed(tokens, first)
+        out, state, weights = self.decoder.step(y, state, memory)
+        return Reads(out[:, None], state.layers[-1][0][:, None], y[:, None], weights[:, None]), state
 
-    def readouts(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """inputs [B, S] (begins with bos) -> readouts [B, S, O], which `output` turns into logits, and attention [B, S, T]."""
-        memory, state = self.encode(source, lengths)
+    def step(self, tokens: Tensor, first: bool, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
+        """tokens [B] -> log-probabilities [B, V] (with temporary ids: V + X), next state, attention [B, T]."""
+        reads, state = self.look(tokens, first, state, memory)
+        return self.output.log_probs(reads, memory)[:, 0], state, reads.weights[:, 0]
+
+    def teach(self, inputs: Tensor, state: DecoderState, memory: Memory) -> Reads:
+        """inputs [B, S] (begins with bos) -> what the output reads of all steps."""
         y = torch.cat([self.decoder.embed(inputs[:, :1], True), self.decoder.embed(inputs[:, 1:], False)], dim=1)
         return self.decoder.teach(y, state, memory)
 
+    def readouts(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """inputs [B, S] (begins with bos) -> readouts [B, S, O], which a vocabulary output turns into logits, and attention [B, S, T]."""
+        memory, state = self.encode(source, lengths)
+        reads = self.teach(inputs, state, memory)
+        return reads.readouts, reads.weights
+
     def named_tensors(self) -> dict[str, Tensor]:
         """Every parameter under its name in model.safetensors; matrices are [out, in]."""
-        tensors = self.encoder.named_tensors() | self.decoder.named_tensors() | {"output.bias": self.output.bias}
-        return tensors if self.config["output"]["tied"] else tensors | {"output.weight": self.output.weight}
+        tensors = self.encoder.named_tensors() | self.decoder.named_tensors() | self.output.named_tensors()
+        if self.config["output"]["tied"]:
+            del tensors["output.weight"]
+        return tensors

@@ -9,6 +9,7 @@ on a GPU where there is one.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import random
 import sys
@@ -21,8 +22,10 @@ from torch import nn
 from tqdm import tqdm
 
 from . import config as configuration
-from . import data, scores, search, tokenizer
-from .model import Model
+from . import copies, data, scores, search, tokenizer
+from .copies import Source
+from .model import Memory, Model
+from .output import Reads
 from .tokenizer import BOS, EOS, Tokenizer
 
 
@@ -30,7 +33,10 @@ def load_recipe(path: Path) -> tuple[dict, dict]:
     """-> validated config, training section."""
     recipe = json.loads(path.read_text(encoding="utf-8"))
     training = recipe.pop("training")
-    return configuration.validate(recipe), training
+    config = configuration.validate(recipe)
+    if config["output"]["type"] != "vocabulary" and training["label_smoothing"] > 0:
+        raise configuration.ConfigError("training.label_smoothing: must be 0 for an output that copies, since its tokens are each sentence's")
+    return config, training
 
 
 def prepare_vocabularies(out: Path, config: dict, training: dict, pairs: list[tuple[str, str]]) -> tuple[Tokenizer, Tokenizer]:
@@ -44,12 +50,20 @@ def prepare_vocabularies(out: Path, config: dict, training: dict, pairs: list[tu
     return tokenizer.load(out, section)
 
 
-def encode_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, config: dict) -> list[tuple[list[int], list[int]]]:
-    """-> (source ids with </s>, target ids without), pairs that are empty or over the model's limit left out."""
-    limit = config["limits"]["max_source_tokens"]
-    end = [EOS] if config["encoder"]["eos"] else []
-    encoded = [(s + end, t) for s, t in ((source.encode(a), target.encode(b)) for a, b in pairs)]
-    return [(s, t) for s, t in encoded if len(end) < len(s) <= limit and 0 < len(t) < limit]
+Pair = tuple[Source, list[int]]  # source with </s>, target without
+
+
+def producible(source: Source, target: list[int], config: dict) -> bool:
+    """A pointer has no words but the source's."""
+    return config["output"]["type"] != "pointer" or set(target) <= set(source.words)
+
+
+def encode_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, config: dict) -> list[Pair]:
+    """Pairs that are empty, over the model's limit or beyond its output are left out."""
+    limit, empty = config["limits"]["max_source_tokens"], int(config["encoder"]["eos"])
+    sources = [copies.source_of(a, source, target, config) for a, _ in pairs]
+    encoded = [(s, copies.target_ids(b, target, s)) for s, (_, b) in zip(sources, pairs)]
+    return [(s, t) for s, t in encoded if empty < len(s.ids) <= limit and 0 < len(t) < limit and producible(s, t, config)]
 
 
 def learning_rate(step: int, training: dict, total: int) -> float:
@@ -85,28 +99,40 @@ class SmoothedCrossEntropy(torch.autograd.Function):
         return out.mul_(gradient), None, None
 
 
-def loss_of(model: Model, batch: list[tuple[list[int], list[int]]], smoothing: float, device: torch.device) -> tuple[torch.Tensor, int]:
-    """Cross-entropy summed over target tokens (</s> included), and their number."""
-    source, lengths = search.pad([s for s, _ in batch])
-    inputs, _ = search.pad([[BOS] + t for _, t in batch])
-    wanted, _ = search.pad([t + [EOS] for _, t in batch], value=-100)
-    readouts, _ = model.readouts(source.to(device), lengths, inputs.to(device))
-    wanted = wanted.flatten().to(device)
+def written_loss(model: Model, reads: Reads, wanted: torch.Tensor, smoothing: float) -> torch.Tensor:
+    """Of a softmax over the vocabulary. wanted [B, S], -100 where padded."""
+    wanted = wanted.flatten()
     real = (wanted != -100).nonzero()[:, 0]  # padding never reaches the output layer
-    logits, wanted = model.output(model.dropout(readouts.flatten(0, 1)[real])), wanted[real]
-    loss = SmoothedCrossEntropy.apply(logits, wanted, smoothing)
-    return loss, len(real)
+    logits, wanted = model.output(model.dropout(reads.readouts.flatten(0, 1)[real])), wanted[real]
+    return SmoothedCrossEntropy.apply(logits, wanted, smoothing)
 
 
-def validate(model: Model, sentences: list[list[int]], references: list[str], target: Tokenizer, device: torch.device) -> float:
+def copied_loss(model: Model, reads: Reads, memory: Memory, wanted: torch.Tensor) -> torch.Tensor:
+    """-log of the probability of producing the wanted token, in whatever way."""
+    reads = dataclasses.replace(reads, readouts=model.dropout(reads.readouts))
+    return -model.output.marginal(reads, memory, wanted.clamp_min(0))[wanted != -100].sum()
+
+
+def loss_of(model: Model, batch: list[Pair], smoothing: float, device: torch.device) -> tuple[torch.Tensor, int]:
+    """Cross-entropy summed over target tokens (</s> included), and their number."""
+    inputs, _ = search.pad([[BOS] + t for _, t in batch])
+    wanted = search.pad([t + [EOS] for _, t in batch], value=-100)[0].to(device)
+    memory, state = search.encode(model, [s.ids for s, _ in batch], [s.words for s, _ in batch], device)
+    reads = model.teach(inputs.to(device), state, memory)
+    loss = copied_loss(model, reads, memory, wanted) if model.output.copies else written_loss(model, reads, wanted, smoothing)
+    return loss, int((wanted != -100).sum())
+
+
+def validate(model: Model, sentences: list[Source], references: list[str], target: Tokenizer, device: torch.device) -> float:
     """Greedy BLEU."""
     model.eval()
-    order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
+    order = sorted(range(len(sentences)), key=lambda i: len(sentences[i].ids))
     outputs = [""] * len(sentences)
     for begin in range(0, len(order), 100):
         chunk = order[begin:begin + 100]
-        for index, hypothesis in zip(chunk, search.greedy(model, [sentences[i] for i in chunk], device)):
-            outputs[index] = target.decode(hypothesis.tokens)
+        ids, words = ([sentences[i].ids for i in chunk], [sentences[i].words for i in chunk])
+        for index, hypothesis in zip(chunk, search.greedy(model, ids, device, words)):
+            outputs[index] = copies.decode(hypothesis.tokens, target, sentences[index])
     model.train()
     return scores.bleu(outputs, references)
 
@@ -132,8 +158,7 @@ class Trainer:
         self.source, self.target = prepare_vocabularies(out, self.config, self.training, pairs)
         self.pairs = encode_pairs(pairs, self.source, self.target, self.config)
         valid = data.read_pairs(data_folder / "valid.tsv.gz", flip)
-        end = [EOS] if self.config["encoder"]["eos"] else []
-        self.valid_sources = [self.source.encode(s) + end for s, _ in valid]
+        self.valid_sources = [copies.source_of(s, self.source, self.target, self.config) for s, _ in valid]
         self.valid_references = [t for _, t in valid]
         self.model = Model(self.config, self.source.size, self.target.size, self.training["dropout"]).to(self.device)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-8)
@@ -158,7 +183,7 @@ class Trainer:
         self.step, self.epoch, self.batch, self.best, self.stale = saved["position"]
         print(f"resumed at epoch {self.epoch + 1}, step {self.step}", flush=True)
 
-    def update(self, batch: list[tuple[list[int], list[int]]], total: int) -> tuple[float, int]:
+    def update(self, batch: list[Pair], total: int) -> tuple[float, int]:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.step, self.training, total)
         self.optimizer.zero_grad(set_to_none=True)
@@ -184,7 +209,7 @@ class Trainer:
         print(f"epoch {self.epoch}: loss {loss:.3f}, validation BLEU (greedy) {bleu:.2f}, best {self.best:.2f}", flush=True)
 
     def run(self, save_every: float) -> None:
-        lengths = [(len(s), len(t) + 1) for s, t in self.pairs]
+        lengths = [(len(s.ids), len(t) + 1) for s, t in self.pairs]
         per_epoch = len(data.make_batches(lengths, self.training["batch_tokens"], self.training["seed"], 0))
         total = per_epoch * self.training["epochs"]
         saved = time.monotonic()
