@@ -26,7 +26,7 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Wcast-qual -Ww
 C_WARNINGS := $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes
 OPTIMIZE ?= -O2
 HARDEN   := -fPIE -fstack-protector-strong $(if $(SANITIZE),,-D_FORTIFY_SOURCE=2)
-SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all -DSANITIZED)
 COMMON   := $(OPTIMIZE) -g -MMD -MP -I. -DALIGND_VERSION='"$(VERSION)"' $(HARDEN) $(SANITIZER)
 # _GNU_SOURCE: POSIX threads and clocks, accept4 and pipe2; the language itself stays C11
 CFLAGS_ALL   = -std=c11 -D_GNU_SOURCE $(COMMON) $(C_WARNINGS) $(CFLAGS)
@@ -39,7 +39,8 @@ MODEL_OBJECTS  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(KERNEL_SOURCES),$(w
 SERVER_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c))
 TEST_OBJECTS   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 
-# These are compiled once per instruction set; the processor chooses at run time. Products and sums may fuse there.
+# These are compiled once per instruction set; the processor chooses at run time. Products and sums may fuse there, but not after
+# exact int8 sums: however a logit is computed, it shall have the same bits.
 KERNELS := generic
 ifneq (,$(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)))
 KERNELS += v3 v4 vnni
@@ -105,7 +106,7 @@ $(BUILD)/tests/http/run: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/http/*.c))
 
 # The linker sends calls of the wrapped functions through tests/bench/parts.c, which takes their time.
 BENCH_OBJECTS := bench ceilings compute decode measure parts $(filter-out reading-vnni,$(KERNELS:%=reading-%))
-BENCH_WRAPPED := linear_apply encoder_run decoder_start attention_keys decoder_step attention_run output_run search_advance
+BENCH_WRAPPED := linear_apply linear_look_up encoder_run decoder_start attention_keys decoder_values decoder_step attention_run output_run search_advance
 $(BUILD)/tests/bench/bench: $(MODEL_OBJECTS) $(BENCH_OBJECTS:%=$(BUILD)/tests/bench/%.o)
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) $(BENCH_WRAPPED:%=-Wl,--wrap=%) -o $@ $^ $(LIBS)
@@ -131,7 +132,7 @@ define KERNEL_RULE
 $(BUILD)/$(1)-%.o: $(1).c
 	@mkdir -p $$(@D)
 	$$(call SAY,CC,$$< ($$*))
-	$$(Q)$$(CC) $$(CFLAGS_ALL) $(if $(findstring kernels,$(1)),-O3) -ffp-contract=fast $$(KERNEL_FLAGS_$$*) -DKERNELS=$$* -c -o $$@ $$<
+	$$(Q)$$(CC) $$(CFLAGS_ALL) $(if $(findstring kernels,$(1)),-O3) -ffp-contract=$(if $(findstring int8,$(1)),off,fast) $$(KERNEL_FLAGS_$$*) -DKERNELS=$$* -c -o $$@ $$<
 endef
 $(foreach source,$(KERNEL_SOURCES:.c=) tests/bench/reading,$(eval $(call KERNEL_RULE,$(source))))
 

@@ -34,6 +34,7 @@ struct batch {
         float *readouts, *logits; /* x O, x stride */
         float *inputs, *scores;   /* x E; [T]: of outputs that copy */
         const struct copies **copies;
+        struct target_ids *targets;
         size_t *wanted;
         struct ranked *top; /* x SEARCH_MAX_WANTED */
         struct distribution *distributions;
@@ -58,13 +59,14 @@ static int allocate(struct batch *batch) {
     batch->group.inputs = arena_alloc(arena, GROUP_ROWS, decoder->embedding_size * sizeof(float));
     batch->group.scores = arena_alloc(arena, longest, sizeof(float));
     batch->group.copies = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.copies);
+    batch->group.targets = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.targets);
     batch->group.wanted = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.wanted);
     batch->group.top = arena_alloc(arena, GROUP_ROWS, SEARCH_MAX_WANTED * sizeof *batch->group.top);
     batch->group.distributions = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.distributions);
     return batch->live && batch->failed && batch->states && batch->next && batch->group.tokens && batch->group.memories &&
-                   batch->group.attention && batch->group.readouts && batch->group.logits && batch->group.wanted &&
-                   batch->group.top && batch->group.distributions && batch->group.inputs && batch->group.scores &&
-                   batch->group.copies
+                   batch->group.attention && batch->group.readouts && batch->group.logits && batch->group.targets &&
+                   batch->group.wanted && batch->group.top && batch->group.distributions && batch->group.inputs &&
+                   batch->group.scores && batch->group.copies
                ? 0
                : -1;
 }
@@ -114,6 +116,23 @@ struct encoding {
     float *keys, *values, *copy_keys, *states;
 };
 
+/* The ids that the sentence's search may choose from. All, if it looks up logits itself, or had nothing to choose but </s>. */
+static int find_targets(const struct shortlist *shortlist, struct sentence *sentence) {
+    struct target_ids found;
+    if (!shortlist || search_wanted(&sentence->search) == 0)
+        return 0;
+    int *source = arena_alloc(&sentence->arena, sentence->length, sizeof *source);
+    if (!source)
+        return error_memory(&sentence->error);
+    for (size_t i = 0; i < sentence->length; i++)
+        source[i] = sentence->tokens[i].id;
+    if (shortlist_of(shortlist, source, sentence->length, &sentence->arena, &found, &sentence->error) != 0)
+        return -1;
+    if (found.count > 1)
+        sentence->targets = found;
+    return 0;
+}
+
 /* A copy of tokens x size floats from this token on. */
 static const float *keep(struct sentence *sentence, const float *from, size_t first_token, size_t size) {
     float *own = arena_alloc(&sentence->arena, sentence->length * size, sizeof *own);
@@ -124,20 +143,24 @@ static const float *keep(struct sentence *sentence, const float *from, size_t fi
 
 /* Copies one sentence's memory, which begins at this token, into its own arena, and starts its search. */
 static int settle(const struct batch *batch, struct sentence *sentence, const struct encoding *encoding, size_t first_token) {
-    const struct attention *attention = &batch->translator->decoder.attention;
+    const struct translator *t = batch->translator;
+    const struct attention *attention = &t->decoder.attention;
     size_t length = sentence->length;
     struct memory *memory = arena_alloc(&sentence->arena, 1, sizeof *memory);
     const float *keys = keep(sentence, encoding->keys, first_token, attention->size);
     const float *values = keep(sentence, encoding->values, first_token, attention->value);
-    const float *copy_keys = keep(sentence, encoding->copy_keys, first_token, batch->translator->output.key.out);
+    const float *copy_keys = keep(sentence, encoding->copy_keys, first_token, t->output.key.out);
     if (!memory || !keys || !values || !copy_keys)
         return error_memory(&sentence->error);
     *memory = (struct memory){.length = length, .keys = keys, .values = values};
     sentence->memory = memory;
     if (sentence->copies)
         sentence->copies->keys = copy_keys;
-    return search_init(&sentence->search, &sentence->options, tokenizer_end(batch->translator->target), length, &sentence->arena,
-                       &sentence->error);
+    sentence->options.keep = t->characters ? t->decoder.readout_size : 0;
+    if (search_init(&sentence->search, &sentence->options, tokenizer_end(t->target), length, &sentence->arena, &sentence->error) !=
+        0)
+        return -1;
+    return find_targets(t->shortlist, sentence);
 }
 
 /* Encodes n sentences of so many tokens in all. */
@@ -230,6 +253,16 @@ static int input_of(const struct sentence *sentence, size_t row) {
     return sentence->copies ? copies_input(sentence->copies, token) : token;
 }
 
+/* An output that spells starts from the readout of the step that chose <unk>. */
+static void keep_readouts(const struct batch *batch, const struct group *group) {
+    const float *readout = batch->group.readouts;
+    for (size_t i = group->first; i < group->end; i++) {
+        const struct search *search = &batch->live[i]->search;
+        for (size_t r = 0; r < search->rows; r++, readout += batch->translator->decoder.readout_size)
+            memcpy(search->attention[r] + search->source_length, readout, search->options.keep * sizeof *readout);
+    }
+}
+
 static int compute(struct batch *batch, const struct group *group, struct error *err) {
     const struct translator *t = batch->translator;
     float *states = batch->states + group->first_row * t->decoder.state_size;
@@ -240,6 +273,7 @@ static int compute(struct batch *batch, const struct group *group, struct error 
             batch->group.memories[row] = sentence->memory;
             batch->group.copies[row] = sentence->copies;
             batch->group.attention[row] = sentence->search.attention[r];
+            batch->group.targets[row] = sentence->targets;
             batch->group.wanted[row] = search_wanted(&sentence->search);
         }
     }
@@ -252,8 +286,10 @@ static int compute(struct batch *batch, const struct group *group, struct error 
                                 .inputs = output_copies(&t->output) ? batch->group.inputs : NULL};
     if (decoder_step(&t->decoder, &rows, &batch->scratch, err) != 0)
         return -1;
+    keep_readouts(batch, group);
     output_run(&t->output, &(struct output_rows){.rows = group->rows,
                                                  .readouts = batch->group.readouts,
+                                                 .targets = batch->group.targets,
                                                  .wanted = batch->group.wanted,
                                                  .logits = batch->group.logits,
                                                  .top = batch->group.top,

@@ -153,8 +153,10 @@ static const struct key decoder[] = {
 };
 
 static const struct key output[] = {
-    {"output.type", read_string, OPTIONAL, AT(config.output.type), "vocabulary, pointer, pointer_generator, copy", 0, 0},
+    {"output.type", read_string, OPTIONAL, AT(config.output.type), "vocabulary, characters, pointer, pointer_generator, copy", 0,
+     0},
     {"output.tied", read_boolean, OPTIONAL, AT(config.output.tied), NULL, 0, 0},
+    {"output.character_embedding", read_integer, OPTIONAL, AT(config.output.character_embedding), NULL, 0, 65536},
 };
 
 static const struct key tokenizer[] = {
@@ -275,6 +277,15 @@ static int check_initial_state(const struct model_config *config, struct error *
     return reason == NULL ? 0 : error_set(err, ERROR_FORMAT, "decoder.initial_projection: %s", reason);
 }
 
+static int check_characters(const struct model_config *config, struct error *err) {
+    bool spells = strcmp(config->output.type, "characters") == 0;
+    if (spells && strcmp(config->tokenizer.type, "words") != 0)
+        return error_set(err, ERROR_FORMAT, "output.type: characters spell words, so tokenizer.type must be words");
+    if (spells != (config->output.character_embedding > 0))
+        return error_set(err, ERROR_FORMAT, "output.character_embedding: belongs to the type characters, and only there");
+    return 0;
+}
+
 static int check_tokenizer(const struct model_config *config, struct error *err) {
     if (config->tokenizer.lowercase && strcmp(config->tokenizer.type, "sentencepiece") == 0)
         return error_set(err, ERROR_FORMAT, "tokenizer.lowercase: a SentencePiece vocabulary has its own normalisation");
@@ -283,12 +294,19 @@ static int check_tokenizer(const struct model_config *config, struct error *err)
     return 0;
 }
 
-static int check_output(const struct model_config *config, struct error *err) {
+bool config_copies(const struct model_config *config) {
+    static const char *const types[] = {"pointer", "pointer_generator", "copy"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(config->output.type, types[i]) == 0)
+            return true;
+    return false;
+}
+
+static int check_copying(const struct model_config *config, struct error *err) {
     const struct decoder_config *dec = &config->decoder;
-    const char *type = config->output.type;
-    if (strcmp(type, "vocabulary") != 0 && strcmp(dec->style, "fixed") == 0)
+    if (config_copies(config) && strcmp(dec->style, "fixed") == 0)
         return error_set(err, ERROR_FORMAT, "output.type: copying needs a decoder with attention");
-    if (strcmp(type, "pointer") != 0)
+    if (strcmp(config->output.type, "pointer") != 0)
         return 0;
     if (!config->encoder.eos)
         return error_set(err, ERROR_FORMAT, "encoder.eos: a pointer ends by pointing at the source's </s>");
@@ -331,7 +349,8 @@ int config_read(const char *path, struct model_config *config, struct error *err
     raw.config.decoder.initial_state = find_initial_state(raw.initial_state);
     raw.config.decoder.first_zero = strcmp(raw.first_input, "zero") == 0;
     if (check_attention(&raw.config, err) != 0 || check_readout(&raw.config, err) != 0 ||
-        check_initial_state(&raw.config, err) != 0 || check_tokenizer(&raw.config, err) != 0 || check_output(&raw.config, err) != 0)
+        check_initial_state(&raw.config, err) != 0 || check_tokenizer(&raw.config, err) != 0 ||
+        check_characters(&raw.config, err) != 0 || check_copying(&raw.config, err) != 0)
         return -1;
     *config = raw.config;
     return 0;

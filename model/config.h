@@ -43,7 +43,8 @@ struct model_config {
     struct decoder_config decoder;
     struct {
         char type[CONFIG_NAME_BYTES];
-        bool tied; /* the output matrix is the target embedding */
+        bool tied;                  /* the output matrix is the target embedding */
+        size_t character_embedding; /* type characters: model/speller.h */
     } output;
     struct {
         size_t max_source_tokens;
@@ -58,5 +59,7 @@ int config_read(const char *path, struct model_config *config, struct error *err
 size_t config_annotation_size(const struct model_config *config);
 /* O, the size of what the output layer reads. */
 size_t config_readout_size(const struct model_config *config);
+/* The output can produce words of the source that its vocabulary lacks. */
+bool config_copies(const struct model_config *config);
 
 #endif

@@ -14,20 +14,38 @@ const char *compute_name(enum compute compute) {
     return names[compute];
 }
 
-/* NULL: OpenBLAS. */
 static const struct packing *choose_packing(const struct backend *backend, enum stored stored, size_t in) {
     const struct packings *packings = backend->kernels->packings;
     if (backend->compute == COMPUTE_INT8 && in <= packings->int8->max_in)
         return packings->int8;
     if (backend->compute == COMPUTE_BFLOAT16)
         return packings->bfloat16;
-    if (backend->kernels == &kernels_generic)
-        return NULL;
     return stored == STORED_FLOAT16 ? packings->float16 : stored == STORED_BFLOAT16 ? packings->bfloat16 : packings->float32;
 }
 
-static size_t round_up(size_t bytes) {
-    return (bytes + 63) / 64 * 64;
+/* Products in float32 without AVX2 are left to OpenBLAS. */
+static bool leave_to_blas(const struct backend *backend, const struct packing *packing) {
+    return backend->kernels == &kernels_generic && backend->compute != COMPUTE_BFLOAT16 &&
+           packing != backend->kernels->packings->int8;
+}
+
+/* Whole lines. */
+static void *allocate(size_t bytes) {
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+static int keep_packed(struct linear *linear, const float *weight) {
+    linear->packed = allocate(linear->packing->bytes(linear->out, linear->in));
+    if (linear->packed)
+        linear->packing->pack(weight, linear->out, linear->in, linear->packed);
+    return linear->packed ? 0 : -1;
+}
+
+static int keep_rows(struct linear *linear, const float *weight) {
+    linear->rows = allocate(linear->packing->rows_bytes(linear->out, linear->in));
+    if (linear->rows)
+        linear->packing->pack_rows(weight, linear->out, linear->in, linear->rows);
+    return linear->rows ? 0 : -1;
 }
 
 int linear_init(struct linear *linear, const struct linear_source *source, const struct backend *backend, struct error *err) {
@@ -35,13 +53,16 @@ int linear_init(struct linear *linear, const struct linear_source *source, const
         return -1;
     const struct packing *packing = choose_packing(backend, source->stored, source->in);
     struct linear made = {.out = source->out, .in = source->in, .bias = source->bias, .packing = packing};
-    if (packing) {
-        made.packed = aligned_alloc(64, round_up(packing->bytes(made.out, made.in)));
-        if (!made.packed)
-            return error_memory(err);
-        packing->pack(source->weight, made.out, made.in, made.packed);
-    } else {
+    int result = 0;
+    if (leave_to_blas(backend, packing))
         made.weight = source->weight;
+    else
+        result = keep_packed(&made, source->weight);
+    if (result == 0 && source->lookups)
+        result = keep_rows(&made, source->weight);
+    if (result != 0) {
+        linear_done(&made);
+        return error_memory(err);
     }
     *linear = made;
     return 0;
@@ -49,6 +70,7 @@ int linear_init(struct linear *linear, const struct linear_source *source, const
 
 void linear_done(struct linear *linear) {
     free(linear->packed);
+    free(linear->rows);
     *linear = (struct linear){0};
 }
 
@@ -81,6 +103,19 @@ void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_
                               .y = y,
                               .ldy = ldy};
     linear->packing->multiply(&product);
+}
+
+void linear_look_up(const struct linear *linear, const float *x, const int *ids, size_t count, float *y) {
+    assert(linear->rows);
+    struct lookup lookup = {.rows = linear->rows,
+                            .bias = linear->bias,
+                            .out = linear->out,
+                            .in = linear->in,
+                            .x = x,
+                            .ids = ids,
+                            .count = count,
+                            .y = y};
+    linear->packing->look_up(&lookup);
 }
 
 void matrix_single_threaded(void) {

@@ -7,6 +7,7 @@
 
 #include "model/error.h"
 #include "model/kernels.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 /* How products with weights are computed: in float32 throughout; with weights rounded to bfloat16, values and sums in float32; or
@@ -28,6 +29,7 @@ struct linear {
     const float *weight; /* [out, in] as loaded, for OpenBLAS; owned by the caller; NULL once packed */
     const float *bias;   /* [out] or NULL; owned by the caller */
     void *packed;        /* owned; NULL with OpenBLAS */
+    void *rows;          /* owned; NULL without lookups */
     const struct packing *packing;
 };
 
@@ -39,6 +41,7 @@ struct linear_source {
     const float *weight, *bias;
     size_t out, in;
     enum stored stored;
+    bool lookups; /* keep the weights for linear_look_up, too */
 };
 
 /* The bias must outlive the linear, the weight too unless linear->packed is set afterwards.
@@ -53,6 +56,10 @@ int compute_fastest(const struct kernels *kernels, const struct linear_source *s
 
 /* y [rows, out] = x [rows, in] W^T + b. ldx, ldy: floats from row to row. */
 void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy);
+
+/* Some outputs of one row: y [count] = (W x + b)[ids]. The linear was made with lookups. ids: each below out. With int8 they have
+ * the same bits as linear_apply's. */
+void linear_look_up(const struct linear *linear, const float *x, const int *ids, size_t count, float *y);
 
 /* OpenBLAS computes on the calling thread alone: alignd's workers are the parallelism. Called once, before any thread starts. */
 void matrix_single_threaded(void);

@@ -7,18 +7,22 @@
 #include "model/encoder.h"
 #include "model/output.h"
 #include "model/segmenter.h"
+#include "model/shortlist.h"
+#include "model/speller.h"
 #include "model/tokenizer.h"
 #include "model/weights.h"
 
 struct translator {
     struct model_config config;
     struct weights *weights;
-    struct tokenizer *source, *target;
+    struct tokenizer *source, *target, *characters; /* characters: NULL unless the output spells */
     struct segmenter *segmenter;
+    struct shortlist *shortlist; /* NULL: none in use */
     struct backend backend;
     struct encoder encoder;
     struct decoder decoder;
     struct output output;
+    struct speller speller;
     char architecture[240];
 };
 

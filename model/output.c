@@ -58,6 +58,7 @@ static void score_gate(const struct output *o, const struct output_rows *rows, s
 
 static const struct output_kind kinds[] = {
     {"vocabulary", true, NULL, NULL},
+    {"characters", true, NULL, NULL}, /* <unk> is spelled when it is printed (model/speller.h) */
     {"pointer", false, init_pointer, score_pointer},
     {"pointer_generator", true, init_gate, score_gate},
     {"copy", true, init_pointer, score_pointer}, /* Jia & Liang 2016 (whose scores are the attention's own) */
@@ -65,22 +66,24 @@ static const struct output_kind kinds[] = {
 
 /* ---- loading ---- */
 
-static int load_vocabulary(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
-    const char *weight = config->output.tied ? "decoder.embedding" : "output.weight";
-    return weights_linear(weights, &(struct linear_names){.weight = weight, .bias = "output.bias"}, o->vocabulary,
-                          config_readout_size(config), &o->linear, err);
+static int load_vocabulary(struct output *o, const struct model_config *config, const struct output_options *options,
+                           struct weights *weights, struct error *err) {
+    struct linear_names names = {.weight = config->output.tied ? "decoder.embedding" : "output.weight",
+                                 .bias = "output.bias",
+                                 .lookups = options->shortlists};
+    return weights_linear(weights, &names, o->vocabulary, config_readout_size(config), &o->linear, err);
 }
 
-int output_init(struct output *output, const struct model_config *config, size_t vocabulary, struct weights *weights,
-                const struct kernels *kernels, struct error *err) {
-    *output = (struct output){.kernels = kernels, .vocabulary = vocabulary};
+int output_init(struct output *output, const struct model_config *config, const struct output_options *options,
+                struct weights *weights, const struct kernels *kernels, struct error *err) {
+    *output = (struct output){.kernels = kernels, .vocabulary = options->vocabulary};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].name, config->output.type) == 0)
             output->kind = &kinds[i];
     if (!output->kind)
         return error_set(err, ERROR_FORMAT, "output.type: %s is not known", config->output.type);
-    output->stride = vocabulary + (output_copies(output) ? config->limits.max_source_tokens : 0);
-    if ((!output->kind->writes || load_vocabulary(output, config, weights, err) == 0) &&
+    output->stride = output->vocabulary + (output_copies(output) ? config->limits.max_source_tokens : 0);
+    if ((!output->kind->writes || load_vocabulary(output, config, options, weights, err) == 0) &&
         (!output->kind->init || output->kind->init(output, config, weights, err) == 0))
         return 0;
     output_done(output);
@@ -119,7 +122,7 @@ static size_t add_copies(const struct output *output, const struct output_rows *
     const struct copies *copies = rows->source.copies[r];
     float *logits = rows->logits + r * output->stride, *scores = rows->source.scores;
     size_t written = output->kind->writes ? output->vocabulary : 0, size = output->vocabulary + copies->count;
-    assert(size <= output->stride);
+    assert(size <= output->stride && !rows->targets[r].ids);
     for (size_t i = written; i < size; i++)
         logits[i] = -INFINITY;
     output->kind->score(output, rows, r, scores);
@@ -128,19 +131,52 @@ static size_t add_copies(const struct output *output, const struct output_rows *
     return size;
 }
 
+/* Rows without ids from `row` on, as far as they stand side by side: one product. Returns the row after them. */
+static size_t score_vocabulary(const struct output *output, const struct output_rows *rows, size_t row) {
+    const struct linear *linear = &output->linear;
+    size_t end = row + 1;
+    while (end < rows->rows && !rows->targets[end].ids)
+        end++;
+    linear_apply(linear, rows->readouts + row * linear->in, linear->in, end - row, rows->logits + row * output->stride,
+                 output->stride);
+    return end;
+}
+
+static void score_words(const struct output *output, const struct output_rows *rows) {
+    const struct linear *linear = &output->linear;
+    for (size_t r = 0; r < rows->rows;) {
+        const struct target_ids *targets = &rows->targets[r];
+        if (!targets->ids) {
+            r = score_vocabulary(output, rows, r);
+            continue;
+        }
+        linear_look_up(linear, rows->readouts + r * linear->in, targets->ids, targets->count, rows->logits + r * output->stride);
+        r++;
+    }
+}
+
+static struct distribution summarize(const struct output *output, const struct output_rows *rows, size_t r) {
+    const float *logits = rows->logits + r * output->stride;
+    const int *ids = rows->targets[r].ids;
+    struct ranked *top = rows->top + r * SEARCH_MAX_WANTED;
+    size_t size = ids ? rows->targets[r].count : output->vocabulary;
+    if (output_copies(output))
+        size = add_copies(output, rows, r);
+    struct row_summary summary = output->kernels->summarize(logits, size, rows->wanted[r], top);
+    for (size_t i = 0; ids && i < summary.count; i++)
+        top[i].token = ids[top[i].token];
+    return (struct distribution){.logits = logits,
+                                 .ids = ids,
+                                 .log_sum = summary.log_sum,
+                                 .entropy = summary.entropy,
+                                 .size = size,
+                                 .top = top,
+                                 .top_count = summary.count};
+}
+
 void output_run(const struct output *output, const struct output_rows *rows) {
     if (output->kind->writes)
-        linear_apply(&output->linear, rows->readouts, output->linear.in, rows->rows, rows->logits, output->stride);
-    for (size_t r = 0; r < rows->rows; r++) {
-        const float *logits = rows->logits + r * output->stride;
-        size_t size = output_copies(output) ? add_copies(output, rows, r) : output->vocabulary;
-        struct ranked *top = rows->top + r * SEARCH_MAX_WANTED;
-        struct row_summary summary = output->kernels->summarize(logits, size, rows->wanted[r], top);
-        rows->distributions[r] = (struct distribution){.logits = logits,
-                                                       .log_sum = summary.log_sum,
-                                                       .entropy = summary.entropy,
-                                                       .size = size,
-                                                       .top = top,
-                                                       .top_count = summary.count};
-    }
+        score_words(output, rows);
+    for (size_t r = 0; r < rows->rows; r++)
+        rows->distributions[r] = summarize(output, rows, r);
 }

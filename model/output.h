@@ -1,4 +1,5 @@
-/* The output layer: what the decoder shows of a step -> one distribution per row, over the vocabulary, the source's words, or both.
+/* The output layer: what the decoder shows of a step -> one distribution per row, over the vocabulary or a list of its ids, the
+ * source's words, or vocabulary and source.
  * Outputs are a table. Those that copy give every source position a score on the scale of the vocabulary's logits; positions of
  * equal words add up, and one softmax goes over them all. The attention that a search keeps is that of the step, also where the
  * scores of the positions are others (pointer, copy). */
@@ -9,6 +10,7 @@
 #include "model/copies.h"
 #include "model/matrix.h"
 #include "model/search.h"
+#include "model/shortlist.h"
 #include "model/weights.h"
 
 struct output_kind;
@@ -22,8 +24,13 @@ struct output {
     struct linear gate_state, gate_input; /* pointer_generator: [1, H], [1, E] */
 };
 
-int output_init(struct output *output, const struct model_config *config, size_t vocabulary, struct weights *weights,
-                const struct kernels *kernels, struct error *err);
+struct output_options {
+    size_t vocabulary; /* V */
+    bool shortlists;   /* rows may come with ids; not for outputs that copy */
+};
+
+int output_init(struct output *output, const struct model_config *config, const struct output_options *options,
+                struct weights *weights, const struct kernels *kernels, struct error *err);
 void output_done(struct output *output);
 
 bool output_copies(const struct output *output);
@@ -37,8 +44,9 @@ void output_keys(const struct output *output, const float *annotations, size_t t
 struct output_rows {
     size_t rows;
     const float *readouts;              /* [R, O] */
+    const struct target_ids *targets;   /* [R] what each row may choose from; an output that copies: no ids */
     const size_t *wanted;               /* [R] how many of the best tokens, at most SEARCH_MAX_WANTED */
-    float *logits;                      /* [R, stride], written */
+    float *logits;                      /* [R, stride], written: of each row as many as it has targets */
     struct ranked *top;                 /* [R, SEARCH_MAX_WANTED], written */
     struct distribution *distributions; /* [R], written: they point into logits and top */
 

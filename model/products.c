@@ -4,6 +4,7 @@
  * block of rows walks k once with one sum per row and column, always in rising k, so a row's sums are the same whatever block it is
  * in. */
 #include "model/products.h"
+#include "model/lookup.h"
 #include "model/vector.h"
 
 #include <math.h>
@@ -310,6 +311,47 @@ INLINE void multiply(enum storage storage, const struct product *q) {
     }
 }
 
+/* ---- lookups ---- */
+
+enum { AHEAD = 8 }; /* rows are fetched so many ids ahead */
+
+/* Weights of a row: whole vectors, padded with zeros. */
+INLINE size_t row_length(size_t in) {
+    return (in + VL - 1) / VL * VL;
+}
+
+INLINE size_t row_bytes(enum storage storage, size_t in) {
+    return row_length(in) * storage_bytes(storage);
+}
+
+INLINE void pack_rows(enum storage storage, const float *weight, size_t out, size_t in, char *rows) {
+    for (size_t i = 0; i < out; i++)
+        for (size_t k = 0; k < row_length(in); k++, rows += storage_bytes(storage))
+            keep(storage, k < in ? weight[i * in + k] : 0.0f, rows);
+}
+
+INLINE quad four_outputs(enum storage storage, const struct lookup *q, const int *ids, const int *ahead) {
+    size_t bytes = row_bytes(storage, q->in);
+    const char *rows[TOGETHER], *next[TOGETHER];
+    vec sums[TOGETHER];
+    UNROLL
+    for (size_t j = 0; j < TOGETHER; j++) {
+        rows[j] = (const char *)q->rows + (size_t)ids[j] * bytes;
+        next[j] = (const char *)q->rows + (size_t)ahead[j] * bytes;
+        sums[j] = splat(0);
+    }
+    for (size_t k = 0; k < q->in; k += VL) {
+        vec x = k + VL <= q->in ? load(q->x + k) : load_part(q->x + k, q->in - k, 0);
+        UNROLL
+        for (size_t j = 0; j < TOGETHER; j++) {
+            __builtin_prefetch(next[j] + k * storage_bytes(storage));
+            sums[j] += load_weights(storage, rows[j] + k * storage_bytes(storage)) * x;
+        }
+    }
+    quad y = sum_four(sums);
+    return q->bias ? y + pick(q->bias, ids) : y;
+}
+
 /* ---- the table ---- */
 
 #define PACKING(function, label, storage)                                                                                          \
@@ -322,7 +364,27 @@ INLINE void multiply(enum storage storage, const struct product *q) {
     static void multiply_##function(const struct product *product) {                                                               \
         multiply(storage, product);                                                                                                \
     }                                                                                                                              \
-    static const struct packing function = {label, SIZE_MAX, bytes_##function, pack_##function, multiply_##function}
+    static size_t rows_bytes_##function(size_t out, size_t in) {                                                                   \
+        return out * row_bytes(storage, in);                                                                                       \
+    }                                                                                                                              \
+    static void pack_rows_##function(const float *weight, size_t out, size_t in, void *rows) {                                     \
+        pack_rows(storage, weight, out, in, rows);                                                                                 \
+    }                                                                                                                              \
+    INLINE quad four_##function(const struct lookup *lookup, const void *x, const int *ids, const int *ahead) {                    \
+        (void)x;                                                                                                                   \
+        return four_outputs(storage, lookup, ids, ahead);                                                                          \
+    }                                                                                                                              \
+    static void look_up_##function(const struct lookup *lookup) {                                                                  \
+        look_up_all(lookup, four_##function, lookup->x, AHEAD);                                                                    \
+    }                                                                                                                              \
+    static const struct packing function = {label,                                                                                 \
+                                            SIZE_MAX,                                                                              \
+                                            bytes_##function,                                                                      \
+                                            pack_##function,                                                                       \
+                                            multiply_##function,                                                                   \
+                                            rows_bytes_##function,                                                                 \
+                                            pack_rows_##function,                                                                  \
+                                            look_up_##function}
 
 PACKING(float32, "float32", FLOAT32);
 PACKING(float16, "float16", FLOAT16);

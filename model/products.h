@@ -1,6 +1,7 @@
 /* Ways to keep a matrix of weights for products of a few rows, and to multiply with it: packed once, at load, into panels that the
- * processor reads front to back. Compiled once per instruction set. Each row of a product goes through one fixed order of
- * operations, so its result does not depend on the rows beside it. */
+ * processor reads front to back; and row by row, where a few hundred outputs of thousands are wanted (model/shortlist.h). Compiled
+ * once per instruction set. Each row of a product goes through one fixed order of operations, so its result does not depend on the
+ * rows beside it. */
 #ifndef ALIGND_PRODUCTS_H
 #define ALIGND_PRODUCTS_H
 
@@ -17,6 +18,17 @@ struct product {
     size_t ldy;
 };
 
+/* Some outputs of one row: y [count] = W[ids] x + bias[ids] (NULL: none). */
+struct lookup {
+    const void *rows;
+    const float *bias;
+    size_t out, in;
+    const float *x;
+    const int *ids; /* [count], each below out */
+    size_t count;
+    float *y;
+};
+
 struct packing {
     const char *name;
     size_t max_in;
@@ -25,6 +37,10 @@ struct packing {
     /* Weights are finite. */
     void (*pack)(const float *weight, size_t out, size_t in, void *packed);
     void (*multiply)(const struct product *product);
+    /* The same weights row by row, for lookups; 64-byte-aligned memory. int8: what comes out has the same bits as the product's. */
+    size_t (*rows_bytes)(size_t out, size_t in);
+    void (*pack_rows)(const float *weight, size_t out, size_t in, void *rows);
+    void (*look_up)(const struct lookup *lookup);
 };
 
 /* Those of one instruction set.

@@ -3,6 +3,7 @@
  * Panel p holds output columns p * WIDTH .. + WIDTH - 1; for each group of four k the WIDTH columns' four weights side by side, so
  * that one instruction multiplies four weights of VL columns with four values of a row and adds them up. Before the panels lie the
  * columns' scales. What k and columns lack is zero. Sums are of integers, so their order does not matter. */
+#include "model/lookup.h"
 #include "model/products.h"
 #include "model/vector.h"
 
@@ -88,6 +89,11 @@ static float scale_of(const float *weight, size_t in) {
     return most / 127;
 }
 
+/* The scale may be too small for a quotient of full precision. */
+static char round_weight(float weight, float scale) {
+    return (char)(OFFSET + (scale > 0 ? lrintf(fminf(fmaxf(weight / scale, -127), 127)) : 0));
+}
+
 static void pack(const float *weight, size_t out, size_t in, void *packed) {
     float *scales = packed;
     char *panels = (char *)packed + head_bytes(out);
@@ -96,10 +102,9 @@ static void pack(const float *weight, size_t out, size_t in, void *packed) {
     for (size_t column = 0; column < out; column++) {
         const float *from = weight + column * in;
         char *to = panels + column / WIDTH * panel_bytes(in) + column % WIDTH * GROUP;
-        float scale = scales[column] = scale_of(from, in);
-        for (size_t k = 0; k < in; k++) /* the scale may be too small for a quotient of full precision */
-            to[k / GROUP * WIDTH * GROUP + k % GROUP] =
-                (char)(OFFSET + (scale > 0 ? lrintf(fminf(fmaxf(from[k] / scale, -127), 127)) : 0));
+        scales[column] = scale_of(from, in);
+        for (size_t k = 0; k < in; k++)
+            to[k / GROUP * WIDTH * GROUP + k % GROUP] = round_weight(from[k], scales[column]);
     }
 }
 
@@ -351,4 +356,66 @@ static void multiply(const struct product *product) {
     }
 }
 
-const struct packing JOIN(packing_int8, KERNELS) = {"int8", MAX_IN, bytes, pack, multiply};
+/* ---- lookups ----
+ * Rows of weights, whole vectors each, lie behind all their scales. */
+
+enum { AHEAD = 16, VECTOR_BYTES = VL * GROUP }; /* AHEAD: rows are fetched so many ids ahead */
+
+static size_t row_bytes(size_t in) {
+    return (in + VECTOR_BYTES - 1) / VECTOR_BYTES * VECTOR_BYTES;
+}
+
+static size_t rows_bytes(size_t out, size_t in) {
+    return head_bytes(out) + out * row_bytes(in);
+}
+
+static void pack_rows(const float *weight, size_t out, size_t in, void *rows) {
+    float *scales = rows;
+    char *to = (char *)rows + head_bytes(out);
+    memset(rows, 0, rows_bytes(out, in));
+    for (size_t i = 0; i < out; i++, weight += in, to += row_bytes(in)) {
+        scales[i] = scale_of(weight, in);
+        for (size_t k = 0; k < in; k++)
+            to[k] = round_weight(weight[k], scales[i]);
+    }
+}
+
+INLINE ivec load_bytes(const char *p) {
+    ivec v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* Ends as finish does: the operations are the same, and none is fused (see the Makefile), hence the same bits. */
+INLINE quad four_outputs(const struct lookup *lookup, const void *x, const int *ids, const int *ahead) {
+    const struct rounded *rounded = x;
+    const char *first = (const char *)lookup->rows + head_bytes(lookup->out), *rows[TOGETHER], *next[TOGETHER];
+    ivec sums[TOGETHER];
+    UNROLL
+    for (size_t j = 0; j < TOGETHER; j++) {
+        rows[j] = first + (size_t)ids[j] * rounded->ld;
+        next[j] = first + (size_t)ahead[j] * rounded->ld;
+        sums[j] = (ivec){0};
+    }
+    for (size_t k = 0; k < rounded->ld; k += VECTOR_BYTES) {
+        ivec values = load_bytes(rounded->q + k);
+        UNROLL
+        for (size_t j = 0; j < TOGETHER; j++) {
+            __builtin_prefetch(next[j] + k);
+            sums[j] = add_products(sums[j], load_bytes(rows[j] + k), values);
+        }
+    }
+    quad exact = __builtin_convertvector(sum_four_integers(sums) - *rounded->offsets, quad);
+    quad y = exact * (*rounded->scales * pick(lookup->rows, ids));
+    return lookup->bias ? y + pick(lookup->bias, ids) : y;
+}
+
+static void look_up(const struct lookup *lookup) {
+    alignas(LINE_BYTES) char q[MAX_IN];
+    int32_t offset;
+    size_t ld = row_bytes(lookup->in);
+    float scale = round_row(lookup->x, lookup->in, q, ld, &offset);
+    look_up_all(lookup, four_outputs, &(struct rounded){.ld = ld, .q = q, .scales = &scale, .offsets = &offset}, AHEAD);
+}
+
+const struct packing JOIN(packing_int8, KERNELS) = {"int8", MAX_IN, bytes, pack, multiply, rows_bytes, pack_rows, look_up};

@@ -78,6 +78,7 @@ static size_t want_none(const struct search *search) {
 static size_t choose_forced(const struct search *search, const struct distribution *rows, struct candidate *chosen) {
     size_t i = search->step;
     int token = i < search->options.target_length ? search->options.target[i] : search->end;
+    assert(!rows[0].ids);
     chosen[0] = candidate_of(search, rows, 0, (struct ranked){.token = token, .logit = rows[0].logits[token]});
     return 1;
 }
@@ -140,7 +141,7 @@ size_t search_max_rows(const struct search_options *options) {
 
 static int new_attention_rows(struct search *search) {
     for (size_t r = 0; r < search->rows; r++)
-        if (!(search->attention[r] = arena_alloc(search->arena, search->source_length, sizeof(float))))
+        if (!(search->attention[r] = arena_alloc(search->arena, search->source_length + search->options.keep, sizeof(float))))
             return -1;
     return 0;
 }

@@ -14,12 +14,13 @@
 
 enum { SEARCH_MAX_ROWS = 32, SEARCH_MAX_WANTED = SEARCH_MAX_ROWS + 1 };
 
-/* log p(token) = logits[token] - log_sum. */
+/* log p(token) = logits[token] - log_sum; with ids, log p(ids[i]) = logits[i] - log_sum and no other token is possible. */
 struct distribution {
     const float *logits;      /* [size] */
+    const int *ids;           /* [size] the tokens, ascending; NULL: 0 .. size - 1 */
     float log_sum;            /* log of the sum of exp(logits) */
     float entropy;            /* of the whole distribution, nats */
-    size_t size;              /* V */
+    size_t size;              /* V, or the number of ids */
     const struct ranked *top; /* [top_count] the best tokens, best first, of equals the lower one first */
     size_t top_count;         /* as many as were wanted; fewer: all others are impossible, or no numbers */
 };
@@ -33,6 +34,7 @@ struct search_options {
     size_t max_length;     /* target tokens, </s> not counted; >= 1 */
     const int *target;     /* forced: the tokens to score, without </s> */
     size_t target_length;
+    size_t keep; /* floats of its own that the batch keeps behind each attention row */
 };
 
 struct hypothesis {
@@ -74,7 +76,8 @@ size_t search_max_rows(const struct search_options *options);
 int search_init(struct search *search, const struct search_options *options, int end, size_t source_length, struct arena *arena,
                 struct error *err);
 
-/* How many of its best tokens the search needs of each live row for the next advance, at most SEARCH_MAX_WANTED. */
+/* How many of its best tokens the search needs of each live row for the next advance, at most SEARCH_MAX_WANTED. 0: it looks up its
+ * tokens' logits itself, so that its distributions must have no ids. */
 size_t search_wanted(const struct search *search);
 
 /* rows: one distribution per live row, with its search_wanted best tokens. Sets rows, tokens, parents and attention for the next

@@ -134,7 +134,7 @@ static void set_list(const uint64_t *set, size_t words, int *ids) {
             *ids++ = (int)(w * SET_BITS) + __builtin_ctzll(left);
 }
 
-int shortlist_of(const struct shortlist *list, const int *source_ids, size_t length, struct arena *arena, int **ids, size_t *count,
+int shortlist_of(const struct shortlist *list, const int *source_ids, size_t length, struct arena *arena, struct target_ids *found,
                  struct error *err) {
     uint64_t *set = arena_alloc(arena, list->words, sizeof *set);
     if (set == NULL)
@@ -142,12 +142,11 @@ int shortlist_of(const struct shortlist *list, const int *source_ids, size_t len
     memcpy(set, list->always, list->words * sizeof *set);
     for (size_t i = 0; i < length; i++)
         add_piece(list, source_ids[i], set);
-    size_t members = set_count(set, list->words);
-    int *found = arena_alloc(arena, members, sizeof *found);
-    if (found == NULL)
+    size_t count = set_count(set, list->words);
+    int *ids = arena_alloc(arena, count, sizeof *ids);
+    if (ids == NULL)
         return error_memory(err);
-    set_list(set, list->words, found);
-    *ids = found;
-    *count = members;
+    set_list(set, list->words, ids);
+    *found = (struct target_ids){ids, count};
     return 0;
 }

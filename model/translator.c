@@ -19,18 +19,27 @@ static int path_in(const char *folder, const char *file, char *buffer, size_t by
     return 0;
 }
 
-static struct tokenizer *open_tokenizer(const struct model_config *config, const char *folder, const char *file,
+static struct tokenizer *open_tokenizer(const struct model_config *config, const char *folder, const char *kind, const char *file,
                                         struct error *err) {
     char path[4096];
     struct tokenizer_options options = {.lowercase = config->tokenizer.lowercase, .punctuation = config->tokenizer.punctuation};
-    return path_in(folder, file, path, sizeof path, err) == 0 ? tokenizer_open(config->tokenizer.type, path, &options, err) : NULL;
+    return path_in(folder, file, path, sizeof path, err) == 0 ? tokenizer_open(kind, path, &options, err) : NULL;
+}
+
+static int open_vocabularies(struct translator *t, const char *folder, struct error *err) {
+    const struct model_config *c = &t->config;
+    bool spells = strcmp(c->output.type, "characters") == 0;
+    t->source = open_tokenizer(c, folder, c->tokenizer.type, c->tokenizer.source, err);
+    t->target = t->source ? open_tokenizer(c, folder, c->tokenizer.type, c->tokenizer.target, err) : NULL;
+    t->characters = t->target && spells ? open_tokenizer(c, folder, "characters", SPELLER_VOCABULARY, err) : NULL;
+    return t->target && (t->characters || !spells) ? 0 : -1;
 }
 
 /* Ids that decoding cannot do without. */
 static int check_vocabularies(const struct translator *t, struct error *err) {
     if (tokenizer_end(t->target) < 0 || (t->config.encoder.eos && tokenizer_end(t->source) < 0))
         return error_set(err, ERROR_FORMAT, "tokenizer: the vocabulary has no </s>");
-    if (strcmp(t->config.output.type, "vocabulary") != 0 && tokenizer_unknown(t->target) < 0)
+    if (config_copies(&t->config) && tokenizer_unknown(t->target) < 0)
         return error_set(err, ERROR_FORMAT, "tokenizer: the model copies words, but the target vocabulary has no <unk>");
     if (!t->config.decoder.first_zero && tokenizer_begin(t->target) < 0)
         return error_set(err, ERROR_FORMAT, "tokenizer: first_input is bos, but the target vocabulary has no <s>");
@@ -42,7 +51,9 @@ static int load_network(struct translator *t, struct error *err) {
     const struct kernels *kernels = t->backend.kernels;
     if (encoder_init(&t->encoder, &t->config, source, t->weights, kernels, err) != 0 ||
         decoder_init(&t->decoder, &t->config, target, tokenizer_begin(t->target), t->weights, kernels, err) != 0 ||
-        output_init(&t->output, &t->config, target, t->weights, kernels, err) != 0)
+        output_init(&t->output, &t->config, &(struct output_options){target, t->shortlist != NULL}, t->weights, kernels, err) != 0)
+        return -1;
+    if (t->characters && speller_init(&t->speller, &t->config, t->characters, t->weights, kernels, err) != 0)
         return -1;
     if (weights_all_used(t->weights, err) != 0)
         return -1;
@@ -74,16 +85,33 @@ static int choose_compute(struct translator *t, const char *name, struct error *
     return compute_fastest(t->backend.kernels, &shape, &t->backend.compute, err);
 }
 
-static int load(struct translator *t, const char *folder, const char *compute, struct error *err) {
+/* Messages about tensors do not say whose: the parameters' or these. */
+static int open_shortlist(struct translator *t, const char *folder, struct error *err) {
+    char path[4096];
+    struct error inner = {0};
+    if (config_copies(&t->config))
+        return error_set(err, ERROR_INPUT, "shortlist: a model that copies takes none");
+    if (path_in(folder, "shortlist.safetensors", path, sizeof path, err) != 0)
+        return -1;
+    t->shortlist = shortlist_open(path, tokenizer_size(t->source), tokenizer_size(t->target), tokenizer_end(t->target), &inner);
+    if (t->shortlist)
+        return 0;
+    const char *help = inner.code == ERROR_FILE ? "; weights/shortlist.py makes one" : "";
+    return error_set(err, inner.code, "shortlist: %s%s", inner.message, help);
+}
+
+static int load(struct translator *t, const char *folder, const struct translator_options *options, struct error *err) {
     char path[4096];
     if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &t->config, err) != 0 ||
         path_in(folder, "model.safetensors", path, sizeof path, err) != 0)
         return -1;
-    t->source = open_tokenizer(&t->config, folder, t->config.tokenizer.source, err);
-    t->target = t->source ? open_tokenizer(&t->config, folder, t->config.tokenizer.target, err) : NULL;
-    t->segmenter = t->target ? segmenter_open(t->config.source, err) : NULL;
+    if (open_vocabularies(t, folder, err) != 0)
+        return -1;
+    t->segmenter = segmenter_open(t->config.source, err);
     t->weights = t->segmenter ? weights_open(path, err) : NULL;
-    if (!t->weights || check_vocabularies(t, err) != 0 || choose_compute(t, compute, err) != 0)
+    if (!t->weights || check_vocabularies(t, err) != 0 ||
+        choose_compute(t, options->compute ? options->compute : "float32", err) != 0 ||
+        (options->shortlist && open_shortlist(t, folder, err) != 0))
         return -1;
     weights_use(t->weights, &t->backend);
     if (load_network(t, err) != 0)
@@ -100,7 +128,7 @@ struct translator *translator_open(const char *folder, const struct translator_o
     }
     matrix_single_threaded();
     translator->backend.kernels = kernels_choose();
-    if (load(translator, folder, options && options->compute ? options->compute : "float32", err) == 0)
+    if (load(translator, folder, options ? options : &(struct translator_options){0}, err) == 0)
         return translator;
     translator_free(translator);
     return NULL;
@@ -112,10 +140,13 @@ void translator_free(struct translator *translator) {
     encoder_done(&translator->encoder);
     decoder_done(&translator->decoder);
     output_done(&translator->output);
+    speller_done(&translator->speller);
     weights_free(translator->weights);
+    shortlist_free(translator->shortlist);
     segmenter_free(translator->segmenter);
     tokenizer_free(translator->source);
     tokenizer_free(translator->target);
+    tokenizer_free(translator->characters);
     free(translator);
 }
 
@@ -133,7 +164,8 @@ struct translator_info translator_info(const struct translator *translator) {
                                     .target_vocabulary = tokenizer_size(translator->target),
                                     .max_source_tokens = c->limits.max_source_tokens,
                                     .max_target_ratio = c->limits.max_target_ratio,
-                                    .source_end = c->encoder.eos};
+                                    .source_end = c->encoder.eos,
+                                    .shortlist = translator->shortlist != NULL};
 }
 
 /* ---- text to sentences ---- */
@@ -291,7 +323,8 @@ void sentence_done(struct sentence *sentence) {
 
 /* The source token with the most attention, or where it has no character the next that has one; NULL: there is none. */
 static const struct token *attended(const struct sentence *sentence, const float *attention) {
-    size_t count = sentence->length - sentence->translator->config.encoder.eos, best = 0;
+    size_t count = sentence->search.source_length, best = 0;
+    count -= count > 0 && sentence->translator->config.encoder.eos;
     for (size_t j = 1; j < count; j++)
         if (attention[j] > attention[best])
             best = j;
@@ -300,18 +333,28 @@ static const struct token *attended(const struct sentence *sentence, const float
     return best < count ? &sentence->tokens[best] : NULL;
 }
 
-/* What the unknown token i is printed as; *piece stays NULL: nothing better than <unk>. */
-static int replace_unknown(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t i, struct arena *arena,
-                           const char **piece, struct error *err) {
-    if (sentence->options.target) {
-        *piece = sentence->target_tokens[i].piece;
-        return 0;
-    }
-    const struct token *token = sentence->replace_unknowns ? attended(sentence, hypothesis->attention[i]) : NULL;
+/* *piece stays NULL: nothing was looked at. */
+static int copy_attended(const struct sentence *sentence, const float *attention, struct arena *arena, const char **piece,
+                         struct error *err) {
+    const struct token *token = attended(sentence, attention);
     if (!token)
         return 0;
     *piece = arena_copy(arena, sentence->text + sentence->source.begin + token->begin, token->end - token->begin);
     return *piece ? 0 : error_memory(err);
+}
+
+/* What the unknown token i is printed as; *piece stays NULL: nothing better than <unk>. */
+static int replace_unknown(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t i, struct arena *arena,
+                           const char **piece, struct error *err) {
+    const struct translator *t = sentence->translator;
+    const float *attention = hypothesis->attention[i];
+    if (sentence->options.target) {
+        *piece = sentence->target_tokens[i].piece;
+        return 0;
+    }
+    if (t->characters && speller_run(&t->speller, attention + sentence->search.source_length, arena, piece, err) != 0)
+        return -1;
+    return *piece || !sentence->replace_unknowns ? 0 : copy_attended(sentence, attention, arena, piece, err);
 }
 
 /* Token i, with a piece if it is printed as another than its id's. */

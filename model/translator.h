@@ -14,6 +14,7 @@
 #include "model/error.h"
 #include "model/search.h"
 #include "model/segmenter.h"
+#include "model/shortlist.h"
 #include "model/tokenizer.h"
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -32,16 +33,22 @@ struct translator_info {
     size_t max_source_tokens; /* </s> not counted */
     double max_target_ratio;
     bool source_end; /* the encoder reads </s>, so attention has a last column for it */
+    bool shortlist;  /* in use */
 };
 
 struct translator_options {
     /* How products with weights are computed (model/matrix.h): "float32", "bfloat16", "int8", or "auto": the fastest here, measured
      * while loading. NULL: "float32". */
     const char *compute;
+    /* A sentence chooses its tokens from FOLDER/shortlist.safetensors' ids for it, some hundreds, instead of the whole vocabulary:
+     * the tokens' log-probabilities and entropies are then over those alone, and its translation is another wherever the best of
+     * all is not among them. A given target (translator_force) is scored over the whole vocabulary always. */
+    bool shortlist;
 };
 
-/* Loads a model folder (config.json, model.safetensors, tokenizer files). options: NULL for the defaults. NULL with ERROR_INPUT (an
- * unknown compute type), ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
+/* Loads a model folder (config.json, model.safetensors, tokenizer files, shortlist.safetensors if asked for). options: NULL for the
+ * defaults. NULL with ERROR_INPUT (an unknown compute type, a shortlist for a model that copies), ERROR_FILE, ERROR_FORMAT or
+ * ERROR_MEMORY. */
 struct translator *translator_open(const char *folder, const struct translator_options *options, struct error *err);
 void translator_free(struct translator *translator);
 struct translator_info translator_info(const struct translator *translator);
@@ -70,9 +77,10 @@ struct sentence {
     /* inside */
     struct arena arena; /* everything that belongs to this sentence */
     struct search search;
-    struct memory *memory; /* annotations and keys (model/attention.h), while decoding */
-    struct copies *copies; /* its words as target tokens (model/copies.h), for a model that copies */
-    size_t first_row;      /* place in its batch */
+    struct memory *memory;     /* annotations and keys (model/attention.h), while decoding */
+    struct copies *copies;     /* its words as target tokens (model/copies.h), for a model that copies */
+    struct target_ids targets; /* what it chooses from */
+    size_t first_row;          /* place in its batch */
 };
 
 /* Cuts text into sentences ready to be admitted: segmented (split true; otherwise the text is one sentence), tokenized, and, where
@@ -96,7 +104,8 @@ void sentence_done(struct sentence *sentence);
 /* A hypothesis as text. tokens [length]: pieces with their bytes within text. All in the arena. Thread-safe.
  * With replace_unknowns, <unk> is printed as the source token that got the most attention in its step (Luong et al. 2015), as it
  * stands in the source text; its piece is that text, too. </s> does not count, and a token without a character of its own stands
- * for the next. In a forced target, what the vocabulary does not have is printed as it was given. */
+ * for the next. A model whose output spells (model/speller.h) spells it instead, always. In a forced target, what the vocabulary
+ * does not have is printed as it was given. */
 struct rendering {
     char *text;
     struct token *tokens;

@@ -22,9 +22,13 @@ enum { VL = 4 };
 typedef float vec __attribute__((vector_size(VL * 4)));
 typedef int32_t ivec __attribute__((vector_size(VL * 4)));
 typedef float quad __attribute__((vector_size(16)));
+typedef int32_t iquad __attribute__((vector_size(16)));
 
-/* Before a loop whose count is known after inlining: the registers that hold its sums are then known, too. */
-#if defined(__clang__)
+/* Before a loop whose count is known after inlining: the registers that hold its sums are then known, too. Not under the
+ * sanitizers, where nothing stays in a register and compiling would take minutes. */
+#if defined(SANITIZED)
+#define UNROLL
+#elif defined(__clang__)
 #define UNROLL _Pragma("unroll")
 #else
 #define UNROLL _Pragma("GCC unroll 32")
@@ -112,6 +116,30 @@ INLINE float sum_lanes(vec v) {
             q[i] += q[i + n];
     return (q[0][0] + q[0][2]) + (q[0][1] + q[0][3]);
 }
+
+/* Four such sums at once: sum_lanes of each, which for integers is plain addition. */
+#define SUM_FOUR(name, wide, narrow)                                                                                               \
+    INLINE narrow name(const wide *v) {                                                                                            \
+        narrow q[4];                                                                                                               \
+        UNROLL                                                                                                                     \
+        for (size_t j = 0; j < 4; j++) {                                                                                           \
+            narrow parts[VL / 4];                                                                                                  \
+            memcpy(parts, &v[j], sizeof parts);                                                                                    \
+            UNROLL                                                                                                                 \
+            for (size_t n = VL / 8; n > 0; n /= 2) {                                                                               \
+                UNROLL                                                                                                             \
+                for (size_t i = 0; i < n; i++)                                                                                     \
+                    parts[i] += parts[i + n];                                                                                      \
+            }                                                                                                                      \
+            q[j] = parts[0];                                                                                                       \
+        }                                                                                                                          \
+        narrow a = __builtin_shufflevector(q[0], q[1], 0, 4, 1, 5) + __builtin_shufflevector(q[0], q[1], 2, 6, 3, 7);              \
+        narrow b = __builtin_shufflevector(q[2], q[3], 0, 4, 1, 5) + __builtin_shufflevector(q[2], q[3], 2, 6, 3, 7);              \
+        return __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);                              \
+    }
+
+SUM_FOUR(sum_four, vec, quad)
+SUM_FOUR(sum_four_integers, ivec, iquad)
 
 /* None may be NaN. */
 INLINE float max_lanes(vec v) {

@@ -269,8 +269,12 @@ int weights_linear(struct weights *weights, const struct linear_names *names, si
         return -1;
     if (names->columns > 0 && (weight = take_columns(weights, weight, names, out, in)) == NULL)
         return error_memory(err);
-    struct linear_source source = {
-        .weight = weight, .bias = bias, .out = out, .in = in, .stored = storages[parameter->tensor->dtype].stored};
+    struct linear_source source = {.weight = weight,
+                                   .bias = bias,
+                                   .out = out,
+                                   .in = in,
+                                   .stored = storages[parameter->tensor->dtype].stored,
+                                   .lookups = names->lookups};
     if (linear_init(linear, &source, &weights->backend, err) != 0)
         return -1;
     if (linear->packed != NULL && !expanded_before) {

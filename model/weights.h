@@ -6,6 +6,7 @@
 
 #include "model/error.h"
 #include "model/matrix.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 struct weights;
@@ -27,6 +28,7 @@ struct linear_names {
     const char *weight;    /* [out, in], or [out, columns] of which in are taken, from column `first` on */
     const char *bias;      /* [out]; NULL: none */
     size_t first, columns; /* columns 0: all */
+    bool lookups;          /* as in struct linear_source */
 };
 
 /* Makes the linear of these parameters, to be ended with linear_done before the weights. A matrix that was expanded only to be

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_BYTES = 400, FIELD_BYTES = 64, REAL_DIGITS = 6 };
+enum { MESSAGE_BYTES = 400, FIELD_BYTES = 64 };
 
 static const struct {
     unsigned status;
@@ -35,7 +35,11 @@ static void set_body(struct reply *reply, unsigned status, char *body) {
 }
 
 void api_reply_json(struct reply *reply, unsigned status, json_t *root) {
-    char *body = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS)) : NULL;
+    api_reply_spliced(reply, status, root, &(struct splices){0});
+}
+
+void api_reply_spliced(struct reply *reply, unsigned status, json_t *root, const struct splices *splices) {
+    char *body = root ? splice_dump(splices, root) : NULL;
     json_decref(root);
     if (body)
         set_body(reply, status, body);

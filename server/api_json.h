@@ -4,11 +4,14 @@
 #define ALIGND_API_JSON_H
 
 #include "server/api.h"
+#include "server/api_splice.h"
 #include "server/render.h"
 #include <jansson.h>
 
 /* Sets a JSON reply; takes over root. A root that is NULL, as jansson makes when memory is out, becomes a 500. */
 void api_reply_json(struct reply *reply, unsigned status, json_t *root);
+/* The same of a tree with placeholders. */
+void api_reply_spliced(struct reply *reply, unsigned status, json_t *root, const struct splices *splices);
 
 /* The fields and differences of the two decoding endpoints. */
 enum api_kind { API_TRANSLATE = 1 << 0, API_ATTENTION = 1 << 1 };
@@ -23,7 +26,8 @@ void api_decode_start(const struct service *service, const struct call *call, en
 /* The whole of finish: {"model","source","target", array_name: [{"text","sentences"}]}. */
 void api_decode_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply);
 
-/* One text's answer: {"text","sentences":[...]}, as API.md describes it. NULL when memory is out. */
-json_t *api_render_text(const struct request *request, const struct text *text, struct arena *arena);
+/* One text's answer: {"text","sentences":[...]}, as API.md describes it; its arrays of numbers go to splices. NULL when memory is
+ * out. */
+json_t *api_render_text(const struct request *request, const struct text *text, struct arena *arena, struct splices *splices);
 
 #endif

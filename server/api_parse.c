@@ -14,7 +14,7 @@ struct form {
     const char *model, *source, *target_language, *strategy;
     size_t beam_size, n_best, min_length, max_length;
     double length_penalty;
-    bool split, split_given;
+    bool split, split_given, replace_unknowns;
     unsigned include;
 };
 
@@ -106,14 +106,18 @@ static int read_real(const struct field *field, json_t *value, void *out, struct
     return 0;
 }
 
-/* Also notes that the field was there: its default depends on another field. */
-static int read_split(const struct field *field, json_t *value, void *out, struct reply *reply) {
+static int read_boolean(const struct field *field, json_t *value, void *out, struct reply *reply) {
     if (!json_is_boolean(value))
         return fail(reply, field->name, "%s must be true or false, got %s", field->name, type_name(value));
-    struct form *form = out;
-    form->split = json_is_true(value);
-    form->split_given = true;
+    *(bool *)out = json_is_true(value);
     return 0;
+}
+
+/* Also notes that the field was there: its default depends on another field. */
+static int read_split(const struct field *field, json_t *value, void *out, struct reply *reply) {
+    struct form *form = out;
+    form->split_given = true;
+    return read_boolean(field, value, &form->split, reply);
 }
 
 static int read_include_name(const struct field *field, const json_t *value, unsigned *bits, struct reply *reply) {
@@ -157,6 +161,7 @@ static const struct field fields[] = {
     {"min_length", BOTH, read_integer, FORM(min_length), 0, TRANSLATOR_MAX_TARGET},
     {"max_length", BOTH, read_integer, FORM(max_length), 1, TRANSLATOR_MAX_TARGET},
     {"split_sentences", BOTH, read_split, 0, 0, 0},
+    {"replace_unknowns", BOTH, read_boolean, FORM(replace_unknowns), 0, 0},
     {"include", BOTH, read_include, FORM(include), 0, 0},
 };
 
@@ -334,6 +339,7 @@ static struct form default_form(size_t rows, enum api_kind kind) {
         .beam_size = rows < DEFAULT_BEAM_SIZE ? rows : DEFAULT_BEAM_SIZE,
         .n_best = 1,
         .length_penalty = 1,
+        .replace_unknowns = true,
         .include = kind == API_TRANSLATE
                        ? INCLUDE_TOKENS
                        : INCLUDE_TOKENS | INCLUDE_ATTENTION | INCLUDE_ALIGNMENT | INCLUDE_OFFSETS | INCLUDE_ENTROPY | INCLUDE_EOS,
@@ -342,6 +348,7 @@ static struct form default_form(size_t rows, enum api_kind kind) {
 
 static void fill_options(const struct form *form, struct request *request) {
     request->include = form->include;
+    request->replace_unknowns = form->replace_unknowns;
     request->split = form->split_given ? form->split : !form->target;
     request->search = (struct search_options){
         .strategy = form->strategy,

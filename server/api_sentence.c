@@ -13,6 +13,7 @@ struct picture {
     struct rendering rendering;
     size_t rows; /* target tokens shown: with `eos`, the final </s> too */
     struct arena *arena;
+    struct splices *splices;
     bool failed;
 };
 
@@ -24,13 +25,6 @@ static void put(struct picture *picture, json_t *object, const char *key, json_t
 static void push(struct picture *picture, json_t *array, json_t *value) {
     if (json_array_append_new(array, value) != 0)
         picture->failed = true;
-}
-
-static json_t *reals(struct picture *picture, const float *values, size_t count) {
-    json_t *array = json_array();
-    for (size_t i = 0; i < count; i++)
-        push(picture, array, json_real((double)values[i]));
-    return array;
 }
 
 static json_t *pair(struct picture *picture, size_t source, size_t target) {
@@ -59,7 +53,7 @@ static json_t *target_tokens(struct picture *picture) {
 static json_t *attention(struct picture *picture) {
     json_t *array = json_array();
     for (size_t i = 0; i < picture->rows; i++)
-        push(picture, array, reals(picture, picture->hypothesis->attention[i], picture->sentence->length));
+        push(picture, array, splice_numbers(picture->splices, picture->hypothesis->attention[i], picture->sentence->length));
     return array;
 }
 
@@ -94,7 +88,7 @@ static json_t *words(struct picture *picture) {
     json_t *rows = json_array(), *pairs = json_array(), *object = json_object();
     for (size_t i = 0; i < merged.target_count; i++) {
         const float *row = merged.weights + i * merged.source_count;
-        push(picture, rows, reals(picture, row, merged.source_count));
+        push(picture, rows, splice_numbers(picture->splices, row, merged.source_count));
         if (merged.source_count > 0)
             push(picture, pairs, pair(picture, render_argmax(row, merged.source_count), i));
     }
@@ -156,7 +150,7 @@ static json_t *timing(const struct sentence *sentence) {
 static void put_included(struct picture *picture, json_t *object, const struct answer *answer) {
     const struct hypothesis *hypothesis = picture->hypothesis;
     if (picture->include & INCLUDE_LOG_PROBS)
-        put(picture, object, "log_probs", reals(picture, hypothesis->log_probs, picture->rows));
+        put(picture, object, "log_probs", splice_numbers(picture->splices, hypothesis->log_probs, picture->rows));
     if (picture->include & INCLUDE_ATTENTION)
         put(picture, object, "attention", attention(picture));
     if (picture->include & INCLUDE_ALIGNMENT)
@@ -166,7 +160,7 @@ static void put_included(struct picture *picture, json_t *object, const struct a
     if (picture->include & INCLUDE_OFFSETS)
         put(picture, object, "offsets", offsets(picture, answer));
     if (picture->include & INCLUDE_ENTROPY)
-        put(picture, object, "entropy", reals(picture, hypothesis->entropies, picture->rows));
+        put(picture, object, "entropy", splice_numbers(picture->splices, hypothesis->entropies, picture->rows));
     if (picture->include & INCLUDE_TIMING)
         put(picture, object, "timing", timing(picture->sentence));
 }
@@ -216,11 +210,11 @@ static json_t *sentence_json(struct picture *picture, const struct rendered *ren
     return object;
 }
 
-json_t *api_render_text(const struct request *request, const struct text *text, struct arena *arena) {
+json_t *api_render_text(const struct request *request, const struct text *text, struct arena *arena, struct splices *splices) {
     struct rendered rendered;
     if (render_text(text, arena, &rendered, NULL) != 0)
         return NULL;
-    struct picture picture = {.include = request->include, .text = text, .arena = arena};
+    struct picture picture = {.include = request->include, .text = text, .arena = arena, .splices = splices};
     json_t *sentences = json_array();
     for (size_t i = 0; i < text->count; i++) {
         picture.sentence = &text->sentences[i];

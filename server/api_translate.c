@@ -51,18 +51,19 @@ void api_decode_finish(const struct service *service, const char *array_name, st
         fail_internal(request, error, reply);
         return;
     }
+    struct splices splices = {.arena = &request->arena};
     json_t *answers = json_array();
     for (size_t i = 0; i < request->text_count; i++) {
-        if (json_array_append_new(answers, api_render_text(request, &request->texts[i], &request->arena)) != 0) {
+        if (json_array_append_new(answers, api_render_text(request, &request->texts[i], &request->arena, &splices)) != 0) {
             json_decref(answers);
             fail_internal(request, &(struct error){ERROR_MEMORY, "out of memory"}, reply);
             return;
         }
     }
     const struct translator_info *info = &service->models.infos[request->model];
-    api_reply_json(reply, STATUS_OK,
-                   json_pack("{s:s, s:s, s:s, s:o}", "model", info->name, "source", info->source, "target", info->target,
-                             array_name, answers));
+    json_t *root =
+        json_pack("{s:s, s:s, s:s, s:o}", "model", info->name, "source", info->source, "target", info->target, array_name, answers);
+    api_reply_spliced(reply, STATUS_OK, root, &splices);
 }
 
 void api_translate_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {

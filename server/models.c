@@ -80,7 +80,7 @@ static int publish(struct metrics *metrics, size_t index, const struct translato
 }
 
 static struct translator *open_translator(const char *folder, const struct options *options, struct error *err) {
-    return translator_open(folder, &(struct translator_options){.compute = options->compute}, err);
+    return translator_open(folder, &(struct translator_options){.compute = options->compute, .shortlist = options->shortlist}, err);
 }
 
 static int load(struct models *models, const char *folder, const struct options *options, struct metrics *metrics,

@@ -51,6 +51,7 @@ struct stream {
 
 static void ask_translation(const struct options *options, struct request *request) {
     request->split = options->split_sentences;
+    request->replace_unknowns = !options->keep_unknowns;
     request->search = (struct search_options){
         .strategy = options->strategy,
         .beam_size = options->beam_size,

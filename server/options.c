@@ -150,6 +150,8 @@ static const struct option table[] = {
      1000},
     {"split-sentences", NULL, NULL, "cut each line into sentences (default: a line is one sentence)", COMMAND_TRANSLATE, set_switch,
      FIELD(split_sentences), 0, 0},
+    {"keep-unknowns", NULL, NULL, "print unknown words as \u2047 (default: as the source words most looked at)", COMMAND_TRANSLATE,
+     set_switch, FIELD(keep_unknowns), 0, 0},
     {"target", "FILE", NULL, "the translations to align, one a line", COMMAND_ATTENTION, set_string, FIELD(target), 0, 0},
     {"stats", NULL, NULL, "print sentences, target tokens, seconds and tokens per second at the end", BATCH, set_switch,
      FIELD(stats), 0, 0},

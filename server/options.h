@@ -33,7 +33,7 @@ struct options {
     char *strategy, *target;
     size_t beam_size, min_length, max_length;
     double length_penalty;
-    bool split_sentences, stats;
+    bool split_sentences, keep_unknowns, stats;
 };
 
 /* Flag before environment (ALIGND_*) before default. Owns copies of all strings. -1 with ERROR_INPUT and a message that names the

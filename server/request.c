@@ -47,6 +47,7 @@ static int prepare_jobs(struct request *request, struct error *err) {
         for (size_t j = 0; j < request->texts[i].count; j++, job++) {
             struct sentence *sentence = &request->texts[i].sentences[j];
             sentence->cancelled = &request->cancelled;
+            sentence->replace_unknowns = request->replace_unknowns;
             sentence->owner = job;
             *job = (struct job){.request = request,
                                 .sentence = sentence,

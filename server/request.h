@@ -59,6 +59,7 @@ struct request {
     struct search_options search;
     unsigned include; /* enum include */
     bool split;       /* cut texts into sentences */
+    bool replace_unknowns;
     struct text *texts;
     size_t text_count;
 

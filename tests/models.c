@@ -1,12 +1,75 @@
 #include "tests/models.h"
 #include "tests/files.h"
 #include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 struct translator *model_open(const char *folder) {
     struct error err = {0};
     struct translator *translator = translator_open(folder, NULL, &err);
     ck_assert_msg(translator != NULL, "%s", err.message);
     return translator;
+}
+
+/* The container; its ids are below 97: in every vocabulary here. Returns its path. */
+static char *list_write(const struct made_list *list, size_t pieces) {
+    size_t offsets = list->count, targets = offsets + pieces + 1, all = targets + pieces * list->each;
+    int *data = calloc(all, sizeof *data);
+    ck_assert_ptr_nonnull(data);
+    for (size_t i = 0; i < list->count; i++)
+        data[i] = list->always[i];
+    for (size_t i = 0; i <= pieces; i++)
+        data[offsets + i] = (int)(i * list->each);
+    for (size_t i = 0; i < pieces * list->each; i++)
+        data[targets + i] = (int)(i * i * 31 % 97);
+    char header[512];
+    snprintf(header, sizeof header,
+             "{\"always\":{\"dtype\":\"I32\",\"shape\":[%zu],\"data_offsets\":[0,%zu]},"
+             "\"offsets\":{\"dtype\":\"I32\",\"shape\":[%zu],\"data_offsets\":[%zu,%zu]},"
+             "\"targets\":{\"dtype\":\"I32\",\"shape\":[%zu],\"data_offsets\":[%zu,%zu]}}",
+             list->count, 4 * offsets, pieces + 1, 4 * offsets, 4 * targets, all - targets, 4 * targets, 4 * all);
+    char *path = container_write(header, data, all * sizeof *data);
+    free(data);
+    return path;
+}
+
+static void link_into(const char *folder, const char *name, const char *target) {
+    char path[256], *whole = realpath(target, NULL);
+    ck_assert_ptr_nonnull(whole);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    ck_assert_int_eq(symlink(whole, path), 0);
+    free(whole);
+}
+
+static void folder_remove(const char *folder, const char *const *names, size_t count) {
+    char path[256];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+struct translator *model_open_listed(const char *folder, const char *compute, const struct made_list *list) {
+    static const char *const names[] = {"config.json", "model.safetensors", "source.spm", "target.spm", "shortlist.safetensors"};
+    enum { NAMES = sizeof names / sizeof *names };
+    struct translator *plain = model_open(folder);
+    char *path = list_write(list, translator_info(plain).source_vocabulary), with[] = "/tmp/alignd-test-XXXXXX", original[256];
+    translator_free(plain);
+    ck_assert_ptr_nonnull(mkdtemp(with));
+    for (size_t i = 0; i + 1 < NAMES; i++) {
+        snprintf(original, sizeof original, "%s/%s", folder, names[i]);
+        link_into(with, names[i], original);
+    }
+    link_into(with, names[NAMES - 1], path);
+    struct error err = {0};
+    struct translator *listed = translator_open(with, &(struct translator_options){.compute = compute, .shortlist = true}, &err);
+    folder_remove(with, names, NAMES);
+    file_remove(path);
+    ck_assert_msg(listed != NULL, "%s", err.message);
+    return listed;
 }
 
 struct weights *parameters_open(const char *header, const float *values, size_t count) {

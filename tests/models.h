@@ -6,6 +6,15 @@
 #include "model/weights.h"
 
 struct translator *model_open(const char *folder);
+
+/* A vocabulary shortlist: always [count] for every sentence, and for each source piece so many ids more, made up. */
+struct made_list {
+    const int *always;
+    size_t count, each;
+};
+
+/* The model with such a shortlist in use. */
+struct translator *model_open_listed(const char *folder, const char *compute, const struct made_list *list);
 /* Parameters from the header of a container and the float32 values [count] behind it. */
 struct weights *parameters_open(const char *header, const float *values, size_t count);
 

@@ -22,6 +22,8 @@ Suite *request_suite(void);
 Suite *scheduler_suite(void);
 Suite *pace_suite(void);
 Suite *metrics_suite(void);
+Suite *decimal_suite(void);
+Suite *api_splice_suite(void);
 Suite *tokenizer_suite(void);
 Suite *segmenter_suite(void);
 Suite *shortlist_suite(void);

@@ -52,13 +52,16 @@ static size_t drain(struct batch *batch) {
     return steps;
 }
 
-static struct sentence *decode_alone(const char *text, const char *strategy, size_t beam) {
+static struct sentence *decode_prepared(struct sentence *sentence) {
     struct batch *batch = batch_create(translator, ROWS, NULL);
-    struct sentence *sentence = prepare(text, strategy, beam);
     batch_admit(batch, &sentence, 1);
     ck_assert_uint_eq(drain(batch), sentence->steps);
     batch_free(batch);
     return sentence;
+}
+
+static struct sentence *decode_alone(const char *text, const char *strategy, size_t beam) {
+    return decode_prepared(prepare(text, strategy, beam));
 }
 
 /* Bit for bit. */
@@ -76,21 +79,24 @@ static void check_same(const struct sentence *a, const struct sentence *b) {
     }
 }
 
-/* With every compute type, to the last bit. */
-START_TEST(mixed_equals_alone) {
-    static const char *const computes[] = {"float32", "bfloat16", "int8"};
-    translator_free(translator);
-    translator = translator_open(MODEL, &(struct translator_options){.compute = computes[_i]}, NULL);
-    ck_assert_ptr_nonnull(translator);
+/* Every third is scored against a target. */
+static struct sentence *prepare_nth(size_t i) {
+    static const char target[] = "Tom est ici.";
+    struct sentence *sentence = i % 3 == 0 ? prepare(texts[i / 3], "beam", 5) : prepare(texts[i / 3], "greedy", 1);
+    if (i % 3 == 2)
+        ck_assert_int_eq(translator_force(sentence, target, strlen(target), NULL), 0);
+    return sentence;
+}
+
+static void check_mixed_equals_alone(void) {
+    enum { COUNT = 3 * TEXTS };
     struct batch *batch = batch_create(translator, ROWS, NULL);
-    struct sentence *mixed[2 * TEXTS], *done[ROWS];
+    struct sentence *mixed[COUNT], *done[ROWS];
     size_t admitted = 0, reserved = 0, finished = 0;
-    for (size_t i = 0; i < TEXTS; i++) {
-        mixed[2 * i] = prepare(texts[i], "beam", 5);
-        mixed[2 * i + 1] = prepare(texts[i], "greedy", 1);
-    }
-    while (finished < 2 * TEXTS) { /* one admission a step: everybody meets everybody at another step */
-        if (admitted < 2 * TEXTS && reserved + sentence_max_rows(mixed[admitted]) <= ROWS) {
+    for (size_t i = 0; i < COUNT; i++)
+        mixed[i] = prepare_nth(i);
+    while (finished < COUNT) { /* one admission a step: everybody meets everybody at another step */
+        if (admitted < COUNT && reserved + sentence_max_rows(mixed[admitted]) <= ROWS) {
             reserved += sentence_max_rows(mixed[admitted]);
             batch_admit(batch, &mixed[admitted++], 1);
         }
@@ -99,16 +105,22 @@ START_TEST(mixed_equals_alone) {
         for (size_t i = 0; i < left; i++)
             reserved -= sentence_max_rows(done[i]);
     }
-    for (size_t i = 0; i < TEXTS; i++) {
-        struct sentence *beam = decode_alone(texts[i], "beam", 5), *greedy = decode_alone(texts[i], "greedy", 1);
-        check_same(mixed[2 * i], beam);
-        check_same(mixed[2 * i + 1], greedy);
-        sentence_done(beam);
-        sentence_done(greedy);
-        sentence_done(mixed[2 * i]);
-        sentence_done(mixed[2 * i + 1]);
+    for (size_t i = 0; i < COUNT; i++) {
+        struct sentence *alone = decode_prepared(prepare_nth(i));
+        check_same(mixed[i], alone);
+        sentence_done(alone);
+        sentence_done(mixed[i]);
     }
     batch_free(batch);
+}
+
+/* With every compute type, to the last bit. */
+START_TEST(mixed_equals_alone) {
+    static const char *const computes[] = {"float32", "bfloat16", "int8"};
+    translator_free(translator);
+    translator = translator_open(MODEL, &(struct translator_options){.compute = computes[_i]}, NULL);
+    ck_assert_ptr_nonnull(translator);
+    check_mixed_equals_alone();
 }
 END_TEST
 
@@ -246,6 +258,114 @@ START_TEST(attention_rows_sum_to_one) {
 }
 END_TEST
 
+/* ---- with a vocabulary shortlist ---- */
+
+static const char *const computes[] = {"float32", "bfloat16", "int8"};
+
+static void use_list(const char *compute, const struct made_list *list) {
+    translator_free(translator);
+    translator = model_open_listed(MODEL, compute, list);
+}
+
+/* Each sentence has a list of its own. */
+START_TEST(listed_mixed_equals_alone) {
+    use_list(computes[_i], &(struct made_list){.each = 9});
+    check_mixed_equals_alone();
+}
+END_TEST
+
+static bool is_listed(const struct sentence *sentence, int token) {
+    const struct target_ids *targets = &sentence->targets;
+    for (size_t i = 0; i < targets->count; i++)
+        if (targets->ids[i] == token)
+            return true;
+    return false;
+}
+
+START_TEST(only_listed_tokens_come_out) {
+    use_list(computes[_i], &(struct made_list){.each = 2});
+    for (size_t i = 0; i < 2 * TEXTS; i++) {
+        struct sentence *sentence = i % 2 == 0 ? decode_alone(texts[i / 2], "beam", 5) : decode_alone(texts[i / 2], "greedy", 1);
+        size_t listed = sentence->targets.count;
+        ck_assert_uint_gt(listed, 1);
+        ck_assert_uint_lt(listed, 2 * sentence->length + 2);
+        for (size_t h = 0; h < sentence->count; h++)
+            for (size_t t = 0; t < sentence->hypotheses[h].length; t++) {
+                ck_assert(is_listed(sentence, sentence->hypotheses[h].tokens[t]));
+                ck_assert_float_lt(sentence->hypotheses[h].entropies[t], logf((float)listed) + 1e-5f);
+            }
+        sentence_done(sentence);
+    }
+}
+END_TEST
+
+static void list_all(int *ids) {
+    for (int i = 0; i < 200; i++)
+        ids[i] = i;
+}
+
+/* With int8 a list of all ids changes not one bit. */
+START_TEST(a_list_of_all_changes_nothing) {
+    int all[200];
+    struct sentence *plain[3 * TEXTS];
+    struct error err = {0};
+    list_all(all);
+    translator_free(translator);
+    struct translator *without = translator = translator_open(MODEL, &(struct translator_options){.compute = "int8"}, &err);
+    ck_assert_msg(without != NULL, "%s", err.message);
+    for (size_t i = 0; i < 3 * TEXTS; i++)
+        plain[i] = decode_prepared(prepare_nth(i));
+    translator = model_open_listed(MODEL, "int8", &(struct made_list){.always = all, .count = 200});
+    for (size_t i = 0; i < 3 * TEXTS; i++) {
+        struct sentence *listed = decode_prepared(prepare_nth(i));
+        ck_assert_uint_eq(listed->targets.count, i % 3 == 2 ? 0 : 200);
+        check_same(listed, plain[i]);
+        sentence_done(listed);
+        sentence_done(plain[i]);
+    }
+    translator_free(without);
+}
+END_TEST
+
+/* A target is scored over the whole vocabulary, its own tokens on the list or not. */
+START_TEST(forced_decoding_ignores_the_list) {
+    struct sentence *plain = decode_prepared(prepare_nth(5));
+    struct translator *without = translator;
+    translator = model_open_listed(MODEL, "float32", &(struct made_list){.each = 2});
+    struct sentence *listed = decode_prepared(prepare_nth(5));
+    check_same(listed, plain);
+    sentence_done(listed);
+    sentence_done(plain);
+    translator_free(without);
+}
+END_TEST
+
+START_TEST(a_beam_may_be_wider_than_the_list) {
+    static const int one[] = {50};
+    use_list("int8", &(struct made_list){.always = one, .count = 1});
+    struct sentence *sentence = decode_alone(texts[2], "beam", 5);
+    ck_assert_int_eq(sentence->error.code, ERROR_NONE);
+    ck_assert_uint_eq(sentence->targets.count, 2);
+    ck_assert_uint_eq(sentence->count, 5);
+    for (size_t h = 0; h < sentence->count; h++)
+        for (size_t t = 0; t < sentence->hypotheses[h].length; t++)
+            ck_assert_int_eq(sentence->hypotheses[h].tokens[t], 50);
+    sentence_done(sentence);
+}
+END_TEST
+
+/* Nothing but </s> to choose from, and it may not come yet: better the whole vocabulary than no answer. */
+START_TEST(an_empty_list_means_the_vocabulary) {
+    use_list("float32", &(struct made_list){0});
+    struct sentence *sentence = prepare(texts[1], "greedy", 1);
+    sentence->options.min_length = 3;
+    decode_prepared(sentence);
+    ck_assert_int_eq(sentence->error.code, ERROR_NONE);
+    ck_assert_uint_ge(sentence->hypotheses[0].length, 3);
+    sentence_done(sentence);
+}
+END_TEST
+
 Suite *batch_suite(void) {
     Suite *suite = suite_create("batch");
     TCase *tests = tcase_create("continuous");
@@ -258,5 +378,14 @@ Suite *batch_suite(void) {
     tcase_add_test(tests, scores_that_are_no_numbers_are_an_error);
     tcase_add_test(tests, attention_rows_sum_to_one);
     suite_add_tcase(suite, tests);
+    TCase *listed = tcase_create("shortlist");
+    tcase_add_checked_fixture(listed, setup, teardown);
+    tcase_add_loop_test(listed, listed_mixed_equals_alone, 0, 3);
+    tcase_add_loop_test(listed, only_listed_tokens_come_out, 0, 3);
+    tcase_add_test(listed, a_list_of_all_changes_nothing);
+    tcase_add_test(listed, forced_decoding_ignores_the_list);
+    tcase_add_test(listed, a_beam_may_be_wider_than_the_list);
+    tcase_add_test(listed, an_empty_list_means_the_vocabulary);
+    suite_add_tcase(suite, listed);
     return suite;
 }

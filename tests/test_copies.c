@@ -113,7 +113,8 @@ static void run(const struct setting *s, const struct kernels *kernels) {
     strcpy(config.output.type, s->kind->name);
     struct weights *weights = parameters_open(s->kind->header, s->parameters, s->kind->parameters);
     weights_use(weights, &(struct backend){kernels, COMPUTE_FLOAT32});
-    ck_assert_msg(output_init(&output, &config, VOCABULARY, weights, kernels, &err) == 0, "%s", err.message);
+    ck_assert_msg(output_init(&output, &config, &(struct output_options){.vocabulary = VOCABULARY}, weights, kernels, &err) == 0,
+                  "%s", err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
 
     float *keys = calloc(LENGTH * output.key.out, sizeof *keys), *logits = guarded(ROWS * output.stride), scores[LENGTH];
@@ -125,6 +126,7 @@ static void run(const struct setting *s, const struct kernels *kernels) {
     struct distribution distributions[ROWS];
     output_run(&output, &(struct output_rows){.rows = ROWS,
                                               .readouts = s->readouts,
+                                              .targets = (const struct target_ids[ROWS]){{0}},
                                               .wanted = (const size_t[ROWS]){0, 3, SEARCH_MAX_WANTED},
                                               .logits = logits,
                                               .top = top,

@@ -55,7 +55,29 @@ START_TEST(only_openblas_leaves_the_weights_unpacked) {
     struct linear linear = {0};
     ck_assert_int_eq(make(&linear, weight, NULL, 2, 2, kernel_set(_i)), 0);
     ck_assert_int_eq(linear.packed == NULL, kernel_set(_i) == &kernels_generic);
+    ck_assert_ptr_null(linear.rows); /* kept only for lookups */
     linear_done(&linear);
+}
+END_TEST
+
+START_TEST(lookups_give_parts_of_the_product) {
+    enum { OUT = 70, IN = 40 };
+    static const int ids[] = {3, 0, 69, 3, 40};
+    float *weight = noise((size_t)OUT * IN, 1, 1), *bias = noise(OUT, 1, 2), *x = noise(IN, 1, 3), whole[OUT], y[5];
+    for (enum compute compute = 0; compute < COMPUTE_TYPES; compute++) {
+        struct linear linear = {0};
+        struct linear_source source = {.weight = weight, .bias = bias, .out = OUT, .in = IN, .lookups = true};
+        ck_assert_int_eq(linear_init(&linear, &source, &(struct backend){kernel_set(_i), compute}, NULL), 0);
+        linear_apply(&linear, x, IN, 1, whole, OUT);
+        linear_look_up(&linear, x, ids, 5, y);
+        for (size_t i = 0; i < 5; i++)
+            ck_assert_float_eq_tol(y[i], whole[ids[i]], 1e-5f);
+        linear_done(&linear);
+        ck_assert_ptr_null(linear.rows);
+    }
+    free(x);
+    free(bias);
+    free(weight);
 }
 END_TEST
 
@@ -103,6 +125,7 @@ Suite *matrix_suite(void) {
     tcase_add_checked_fixture(cases, matrix_single_threaded, NULL);
     tcase_add_loop_test(cases, apply_gives_the_product, 0, kernel_sets());
     tcase_add_loop_test(cases, only_openblas_leaves_the_weights_unpacked, 0, kernel_sets());
+    tcase_add_loop_test(cases, lookups_give_parts_of_the_product, 0, kernel_sets());
     tcase_add_loop_test(cases, no_rows_write_nothing, 0, kernel_sets());
     tcase_add_loop_test(cases, missing_weight_fails_without_a_word, 0, kernel_sets());
     tcase_add_loop_test(cases, done_leaves_zeros, 0, kernel_sets());

@@ -51,7 +51,7 @@ START_TEST(batch_defaults) {
     ck_assert_uint_eq(options.beam_size, 5);
     ck_assert_double_eq(options.length_penalty, 1);
     ck_assert_str_eq(options.compute, "float32");
-    ck_assert(!options.stats && !options.split_sentences && !options.shortlist);
+    ck_assert(!options.stats && !options.split_sentences && !options.keep_unknowns && !options.shortlist);
 }
 END_TEST
 
@@ -106,8 +106,8 @@ END_TEST
 
 START_TEST(switches) {
     setenv("ALIGND_SPLIT_SENTENCES", "true", 1);
-    ck_assert_int_eq(parse("translate --model a --stats"), 0);
-    ck_assert(options.stats && options.split_sentences);
+    ck_assert_int_eq(parse("translate --model a --stats --keep-unknowns"), 0);
+    ck_assert(options.stats && options.split_sentences && options.keep_unknowns);
 }
 END_TEST
 

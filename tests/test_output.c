@@ -1,4 +1,4 @@
-/* Readouts to distributions, with a matrix of its own and with the target embedding. */
+/* Readouts to distributions, with a matrix of its own and with the target embedding, over the vocabulary and over lists of ids. */
 #include "model/output.h"
 #include "tests/models.h"
 #include "tests/numbers.h"
@@ -18,6 +18,10 @@ static const char biasless_header[] = "{\"output.weight\":{\"dtype\":\"F32\",\"s
 
 static float *parameters; /* the bias, then the matrix */
 
+static const int few[] = {2, 11, 12, 52}, one[] = {30};
+/* Rows with ids stand before, after and between others. */
+static const struct target_ids targets[ROWS] = {{few, 4}, {NULL, 0}, {one, 1}, {NULL, 0}, {NULL, 0}};
+
 static void setup(void) {
     matrix_single_threaded();
     parameters = noise(VOCABULARY + MATRIX, 2, 11);
@@ -33,22 +37,25 @@ static struct model_config configure(bool tied) {
     return config;
 }
 
+static size_t id_at(const struct distribution *found, size_t i) {
+    return found->ids ? (size_t)found->ids[i] : i;
+}
+
 /* One row against double precision; the probabilities sum to 1. */
 static void check_row(const float *readout, const struct distribution *found) {
     const float *bias = parameters, *weight = parameters + VOCABULARY;
     double logits[VOCABULARY], z = 0, entropy = 0, sum = 0;
-    for (size_t v = 0; v < VOCABULARY; v++) {
-        logits[v] = (double)bias[v];
+    for (size_t v = 0; v < found->size; v++) {
+        logits[v] = (double)bias[id_at(found, v)];
         for (size_t k = 0; k < SIZE; k++)
-            logits[v] += (double)weight[v * SIZE + k] * (double)readout[k];
+            logits[v] += (double)weight[id_at(found, v) * SIZE + k] * (double)readout[k];
         z += exp(logits[v]);
     }
-    for (size_t v = 0; v < VOCABULARY; v++) {
+    for (size_t v = 0; v < found->size; v++) {
         entropy -= exp(logits[v]) / z * (logits[v] - log(z));
         sum += exp((double)(found->logits[v] - found->log_sum));
     }
-    ck_assert_uint_eq(found->size, VOCABULARY);
-    ck_assert_double_lt(distance(found->logits, logits, VOCABULARY), 1e-5);
+    ck_assert_double_lt(distance(found->logits, logits, found->size), 1e-5);
     ck_assert_double_eq_tol((double)found->log_sum, log(z), 1e-5);
     ck_assert_double_eq_tol((double)found->entropy, entropy, 1e-5);
     ck_assert_double_eq_tol(sum, 1, 1e-5);
@@ -56,38 +63,55 @@ static void check_row(const float *readout, const struct distribution *found) {
 
 /* No token outside the list is above one in it. */
 static void check_top(const struct distribution *found, size_t wanted) {
-    ck_assert_uint_eq(found->top_count, wanted);
-    for (size_t i = 0; i < wanted; i++) {
-        size_t above = 0;
-        for (size_t v = 0; v < VOCABULARY; v++)
+    ck_assert_uint_eq(found->top_count, wanted < found->size ? wanted : found->size);
+    for (size_t i = 0; i < found->top_count; i++) {
+        size_t above = 0, at = 0;
+        for (size_t v = 0; v < found->size; v++)
             above += found->logits[v] > found->top[i].logit;
         ck_assert_uint_eq(above, i);
-        ck_assert_float_eq(found->logits[found->top[i].token], found->top[i].logit);
+        while (at < found->size && id_at(found, at) != (size_t)found->top[i].token)
+            at++;
+        ck_assert_uint_lt(at, found->size);
+        ck_assert_float_eq(found->logits[at], found->top[i].logit);
     }
+}
+
+/* Nothing is written behind a short list's logits. */
+static void check_distribution(const struct output_rows *rows, size_t r) {
+    const struct distribution *found = &rows->distributions[r];
+    const struct target_ids *wanted = &rows->targets[r];
+    ck_assert_ptr_eq(found->logits, rows->logits + r * VOCABULARY);
+    ck_assert_ptr_eq(found->ids, wanted->ids);
+    ck_assert_uint_eq(found->size, wanted->ids ? wanted->count : VOCABULARY);
+    ck_assert(untouched(found->logits + found->size, VOCABULARY - found->size));
+    check_row(rows->readouts + r * SIZE, found);
+    check_top(found, rows->wanted[r]);
 }
 
 static void run(bool tied, const struct kernels *kernels) {
     struct output output;
     struct error err = {0};
     struct model_config config = configure(tied);
+    struct output_options options = {.vocabulary = VOCABULARY, .shortlists = true};
     struct weights *weights = parameters_open(tied ? tied_header : untied_header, parameters, VOCABULARY + MATRIX);
     weights_use(weights, &(struct backend){kernels, COMPUTE_FLOAT32});
-    ck_assert_msg(output_init(&output, &config, VOCABULARY, weights, kernels, &err) == 0, "%s", err.message);
+    ck_assert_msg(output_init(&output, &config, &options, weights, kernels, &err) == 0, "%s", err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
 
     float *readouts = noise(ROWS * SIZE, 1, 12), *logits = guarded(ROWS * VOCABULARY);
-    static const size_t wanted[ROWS] = {0, 1, 5, SEARCH_MAX_WANTED, 2};
+    static const size_t wanted[ROWS] = {3, 1, 5, SEARCH_MAX_WANTED, 0};
     struct ranked top[ROWS * SEARCH_MAX_WANTED];
     struct distribution distributions[ROWS];
-    output_run(
-        &output,
-        &(struct output_rows){
-            .rows = ROWS, .readouts = readouts, .wanted = wanted, .logits = logits, .top = top, .distributions = distributions});
-    for (size_t r = 0; r < ROWS; r++) {
-        ck_assert_ptr_eq(distributions[r].logits, logits + r * VOCABULARY);
-        check_row(readouts + r * SIZE, &distributions[r]);
-        check_top(&distributions[r], wanted[r]);
-    }
+    struct output_rows rows = {.rows = ROWS,
+                               .readouts = readouts,
+                               .targets = targets,
+                               .wanted = wanted,
+                               .logits = logits,
+                               .top = top,
+                               .distributions = distributions};
+    output_run(&output, &rows);
+    for (size_t r = 0; r < ROWS; r++)
+        check_distribution(&rows, r);
     ck_assert(guards_intact(logits, ROWS * VOCABULARY));
 
     guarded_free(logits);
@@ -111,7 +135,8 @@ static void expect_failure(const char *header, const float *values, size_t count
     struct error err = {0};
     struct model_config config = configure(false);
     struct weights *weights = parameters_open(header, values, count);
-    ck_assert_int_eq(output_init(&output, &config, VOCABULARY, weights, kernels_choose(), &err), -1);
+    ck_assert_int_eq(
+        output_init(&output, &config, &(struct output_options){.vocabulary = VOCABULARY}, weights, kernels_choose(), &err), -1);
     ck_assert_int_eq(err.code, ERROR_FORMAT);
     ck_assert_str_eq(err.message, message);
     output_done(&output);

@@ -269,6 +269,91 @@ START_TEST(int8_of_the_largest_values) {
 }
 END_TEST
 
+/* ---- lookups ---- */
+
+/* Lists of ids below out. 0: all, backwards; 1: every third; 2: one; 3: none; 4: random, some several times. */
+enum { LISTS = 5 };
+
+static size_t make_ids(int list, size_t out, int *ids) {
+    size_t count = list == 0 ? out : list == 1 ? (out + 2) / 3 : list == 2 ? 1 : list == 3 ? 0 : out / 2;
+    for (size_t i = 0; i < count; i++)
+        ids[i] = (int)(list == 0 ? out - 1 - i : list == 1 ? 3 * i : (i * i * 31 + 7) % out);
+    return count;
+}
+
+/* Guarded as pack_rows left them. */
+static float *rows_create(const struct example *p) {
+    size_t room = (p->packing->rows_bytes(p->out, p->in) + sizeof(float) - 1) / sizeof(float);
+    float *rows = guarded(room);
+    p->packing->pack_rows(p->weight, p->out, p->in, rows);
+    ck_assert(guards_intact(rows, room));
+    return rows;
+}
+
+/* What a lookup in row r says of each id, against double precision; with int8 bit for bit as the product says. */
+static void check_lookup(const struct example *p, const float *rows, size_t r, const int *ids, size_t count, int index) {
+    float *y = guarded(count), *whole = guarded(p->out);
+    multiply(p, r, 1, whole, p->out);
+    p->packing->look_up(&(struct lookup){
+        .rows = rows, .bias = p->bias, .out = p->out, .in = p->in, .x = p->x + r * p->ldx, .ids = ids, .count = count, .y = y});
+    ck_assert(guards_intact(y, count));
+    for (size_t i = 0; i < count; i++) {
+        double error = product_error(p, r, (size_t)ids[i], y[i]);
+        ck_assert_msg(error < 1, "%s %s, %zu x %zu, id %d: %g of the error allowed", set_of(index), p->packing->name, p->out, p->in,
+                      ids[i], error);
+        if (index % PACKINGS == 3)
+            ck_assert(identical(&y[i], &whole[ids[i]], 1));
+    }
+    guarded_free(whole);
+    guarded_free(y);
+}
+
+START_TEST(lookups_are_parts_of_the_product) {
+    enum { ROWS = 2 };
+    for (size_t in = 1; in > 0; in = next_size(in)) {
+        size_t out = 1 + in * 37 % 100;
+        struct example p = example_create(packing_at(_i), ROWS, out, in, in % 2 == 0);
+        float *rows = rows_create(&p);
+        for (int list = 0; list < LISTS; list++) {
+            int *ids = malloc((out + 1) * sizeof *ids);
+            size_t count = make_ids(list, out, ids);
+            for (size_t r = 0; r < ROWS; r++)
+                check_lookup(&p, rows, r, ids, count, _i);
+            free(ids);
+        }
+        guarded_free(rows);
+        example_done(&p);
+    }
+}
+END_TEST
+
+/* Also where values are rounded, and where nothing comes out even. */
+START_TEST(int8_lookups_have_the_bits_of_the_product) {
+    enum { OUT = 333, IN = 257 };
+    const struct packing *packing = kernel_set(_i)->packings->int8;
+    int ids[OUT];
+    for (uint32_t seed = 0; seed < 20; seed++) {
+        struct example p = {.rows = 1, .out = OUT, .in = IN, .ldx = IN, .ldy = OUT, .packing = packing};
+        p.x = noise(IN, seed == 0 ? INFINITY : 3, seed);
+        p.weight = noise((size_t)OUT * IN, 0.3f, seed + 100);
+        p.bias = seed % 2 == 0 ? noise(OUT, 2, seed + 200) : NULL;
+        p.packed = guarded((packing->bytes(OUT, IN) + sizeof(float) - 1) / sizeof(float));
+        packing->pack(p.weight, OUT, IN, p.packed);
+        float *rows = rows_create(&p), *y = guarded(OUT), *whole = guarded(OUT);
+        make_ids(0, OUT, ids);
+        multiply(&p, 0, 1, whole, OUT);
+        packing->look_up(
+            &(struct lookup){.rows = rows, .bias = p.bias, .out = OUT, .in = IN, .x = p.x, .ids = ids, .count = OUT, .y = y});
+        for (size_t i = 0; i < OUT; i++)
+            ck_assert(seed == 0 ? isnan(y[i]) && isnan(whole[ids[i]]) : identical(&y[i], &whole[ids[i]], 1));
+        guarded_free(whole);
+        guarded_free(y);
+        guarded_free(rows);
+        example_done(&p);
+    }
+}
+END_TEST
+
 TCase *products_cases(void) {
     TCase *cases = tcase_create("products");
     tcase_add_loop_test(cases, any_number_of_rows, 0, products());
@@ -277,6 +362,8 @@ TCase *products_cases(void) {
     tcase_add_loop_test(cases, large_products, 0, products());
     tcase_add_loop_test(cases, no_rows, 0, products());
     tcase_add_loop_test(cases, each_row_as_if_alone, 0, products());
+    tcase_add_loop_test(cases, lookups_are_parts_of_the_product, 0, products());
+    tcase_add_loop_test(cases, int8_lookups_have_the_bits_of_the_product, 0, kernel_sets());
     tcase_add_loop_test(cases, weights_are_rounded, 0, kernel_sets());
     tcase_add_loop_test(cases, int8_rounds_to_nearest, 0, kernel_sets());
     tcase_add_loop_test(cases, int8_at_the_limits, 0, kernel_sets());

@@ -50,11 +50,10 @@ START_TEST(ids_are_sorted_and_unique) {
     struct shortlist *list = open_plain();
     struct arena arena;
     arena_init(&arena, 4096);
-    int *ids;
-    size_t count;
-    ck_assert_int_eq(shortlist_of(list, sentences[_i].source, sentences[_i].length, &arena, &ids, &count, &err), 0);
-    ck_assert_uint_eq(count, sentences[_i].count);
-    ck_assert_mem_eq(ids, sentences[_i].ids, count * sizeof *ids);
+    struct target_ids found;
+    ck_assert_int_eq(shortlist_of(list, sentences[_i].source, sentences[_i].length, &arena, &found, &err), 0);
+    ck_assert_uint_eq(found.count, sentences[_i].count);
+    ck_assert_mem_eq(found.ids, sentences[_i].ids, found.count * sizeof *found.ids);
     arena_done(&arena);
     shortlist_free(list);
 }
@@ -66,10 +65,9 @@ START_TEST(sentences_do_not_mix) {
     struct arena arena;
     arena_init(&arena, 4096);
     for (size_t i = sizeof sentences / sizeof *sentences; i-- > 0;) {
-        int *ids;
-        size_t count;
-        ck_assert_int_eq(shortlist_of(list, sentences[i].source, sentences[i].length, &arena, &ids, &count, &err), 0);
-        ck_assert_uint_eq(count, sentences[i].count);
+        struct target_ids found;
+        ck_assert_int_eq(shortlist_of(list, sentences[i].source, sentences[i].length, &arena, &found, &err), 0);
+        ck_assert_uint_eq(found.count, sentences[i].count);
         arena_reset(&arena);
     }
     arena_done(&arena);
@@ -149,11 +147,10 @@ START_TEST(empty_lists_are_accepted) {
     ck_assert_msg(list != NULL, "%s", err.message);
     struct arena arena;
     arena_init(&arena, 4096);
-    int *ids;
-    size_t count;
-    ck_assert_int_eq(shortlist_of(list, (const int[]){1}, 1, &arena, &ids, &count, &err), 0);
-    ck_assert_uint_eq(count, 1);
-    ck_assert_int_eq(ids[0], END);
+    struct target_ids found;
+    ck_assert_int_eq(shortlist_of(list, (const int[]){1}, 1, &arena, &found, &err), 0);
+    ck_assert_uint_eq(found.count, 1);
+    ck_assert_int_eq(found.ids[0], END);
     arena_done(&arena);
     shortlist_free(list);
 }

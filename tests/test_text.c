@@ -181,6 +181,24 @@ START_TEST(ordinary_text_fits_even_in_little) {
 }
 END_TEST
 
+/* Of the kinds without subwords a piece has as many tokens alone as within its sentence. */
+START_TEST(other_tokenizers_group_and_wrap_as_well) {
+    static const char *const kinds[] = {"words", "words", "characters"};
+    static const char *const files[] = {"tests/data/tiny.en.words", "tests/data/tiny.en.words", "tests/data/tiny.en.characters"};
+    tokenizer_free(tokenizer);
+    tokenizer = tokenizer_open(kinds[_i], files[_i], &(struct tokenizer_options){.punctuation = _i == 1}, &err);
+    ck_assert_msg(tokenizer != NULL, "%s", err.message);
+    static const char text[] = " Tom's \u4f60\u597d  here\u2026 Yes. ";
+    struct token *tokens;
+    size_t count, word_of[64];
+    ck_assert_int_eq(tokenizer_encode(tokenizer, text, sizeof text - 1, &arena, &tokens, &count, &err), 0);
+    ck_assert_uint_eq(translator_words(text, tokens, count, word_of), 4);
+    for (size_t i = 0; i < sizeof long_texts / sizeof *long_texts; i++)
+        for (size_t max_tokens = 1; max_tokens < 30; max_tokens++)
+            check_wrap(long_texts[i], (struct span){0, strlen(long_texts[i])}, max_tokens, true);
+}
+END_TEST
+
 static void check_pieces(const char *text, size_t max_tokens, const char *expected) {
     char joined[200];
     size_t count, length = 0;
@@ -254,6 +272,7 @@ Suite *text_suite(void) {
     tcase_add_test(tests, words_of_real_tokens);
     tcase_add_loop_test(tests, wrapping_loses_nothing, 0, sizeof long_texts / sizeof *long_texts);
     tcase_add_test(tests, ordinary_text_fits_even_in_little);
+    tcase_add_loop_test(tests, other_tokenizers_group_and_wrap_as_well, 0, 3);
     tcase_add_test(tests, places_to_cut);
     tcase_add_test(tests, spans_are_within_the_text);
     tcase_add_loop_test(tests, a_long_text_is_wrapped_in_time, 0, 6);

@@ -40,6 +40,7 @@ START_TEST(info_tells_the_model) {
     struct translator_info info = translator_info(translator);
     ck_assert_str_eq(info.source, "en");
     ck_assert_str_eq(info.compute, "float32");
+    ck_assert(!info.shortlist);
     ck_assert_uint_gt(info.parameters, 1000);
     ck_assert_uint_eq(info.source_vocabulary, 200);
     ck_assert(info.source_end);
@@ -164,11 +165,120 @@ START_TEST(an_endless_target_is_refused) {
 }
 END_TEST
 
+START_TEST(a_missing_shortlist_is_named) {
+    struct error err = {0};
+    ck_assert_ptr_null(translator_open(MODEL, &(struct translator_options){.shortlist = true}, &err));
+    ck_assert_int_eq(err.code, ERROR_FILE);
+    ck_assert_str_eq(err.message, "shortlist: cannot open " MODEL
+                                  "/shortlist.safetensors: No such file or directory; weights/shortlist.py makes one");
+}
+END_TEST
+
+START_TEST(copying_takes_no_shortlist) {
+    struct error err = {0};
+    ck_assert_ptr_null(translator_open("tests/golden/copy", &(struct translator_options){.shortlist = true}, &err));
+    ck_assert_int_eq(err.code, ERROR_INPUT);
+    ck_assert_str_eq(err.message, "shortlist: a model that copies takes none");
+}
+END_TEST
+
+START_TEST(info_tells_a_shortlist) {
+    struct translator *listed = model_open_listed(MODEL, NULL, &(struct made_list){.each = 3});
+    ck_assert(translator_info(listed).shortlist);
+    ck_assert_str_eq(translator_info(listed).compute, "float32");
+    translator_free(listed);
+}
+END_TEST
+
 START_TEST(a_missing_folder_is_named) {
     struct error err = {0};
     ck_assert_ptr_null(translator_open("/nonexistent/model", NULL, &err));
     ck_assert_int_eq(err.code, ERROR_FILE);
     ck_assert_ptr_nonnull(strstr(err.message, "/nonexistent/model"));
+}
+END_TEST
+
+/* ---- <unk> in a translation ---- */
+
+enum { MAX_LENGTH = 4, MAX_SOURCE = 16 };
+
+/* A hypothesis of unknown tokens, each of which looked most at one source token and a little less at another. */
+static struct rendering render_unknowns(struct sentence *sentence, size_t length, const size_t *best, const size_t *second) {
+    static const int unknown[MAX_LENGTH] = {0};
+    float rows[MAX_LENGTH][MAX_SOURCE] = {{0}};
+    const float *attention[MAX_LENGTH];
+    ck_assert_uint_le(sentence->length, MAX_SOURCE);
+    for (size_t i = 0; i < length; i++) {
+        rows[i][second[i]] = 0.4f;
+        rows[i][best[i]] = 0.6f;
+        attention[i] = rows[i];
+    }
+    sentence->search.source_length = sentence->length;
+    struct rendering rendering;
+    struct hypothesis hypothesis = {.tokens = unknown, .length = length, .attention = attention};
+    ck_assert_int_eq(translator_render(sentence, &hypothesis, &arena, &rendering, NULL), 0);
+    return rendering;
+}
+
+static void check_rendered(const struct rendering *rendering, const char *text, size_t length, const char *const *pieces) {
+    ck_assert_str_eq(rendering->text, text);
+    for (size_t i = 0; i < length; i++) {
+        const struct token *token = &rendering->tokens[i];
+        ck_assert_str_eq(token->piece, pieces[i]);
+        ck_assert_int_eq(strncmp(text + token->begin, pieces[i], token->end - token->begin), 0);
+        ck_assert(i == 0 || token->begin >= token[-1].end);
+    }
+    ck_assert_uint_eq(rendering->tokens[length - 1].end, strlen(text));
+}
+
+START_TEST(unknowns_are_replaced) {
+    struct sentence *list;
+    ck_assert_uint_eq(prepare("to \u4f60\u597d.", false, &list), 1); /* \u2581to \u2581 \u4f60\u597d . </s> */
+    ck_assert_uint_eq(list->length, 5);
+    static const size_t best[] = {2, 1, 0, 4}, second[] = {0, 3, 4, 3}; /* </s> does not count; \u2581 belongs to what follows */
+    list->replace_unknowns = true;
+    struct rendering rendering = render_unknowns(list, 4, best, second);
+    check_rendered(&rendering, "\u4f60\u597d\u4f60\u597dto.", 4, (const char *const[]){"\u4f60\u597d", "\u4f60\u597d", "to", "."});
+    list->replace_unknowns = false;
+    rendering = render_unknowns(list, 1, best, second);
+    ck_assert_str_eq(rendering.text, " \u2047 ");
+    ck_assert_str_eq(rendering.tokens[0].piece, "<unk>");
+    sentence_done(list);
+}
+END_TEST
+
+START_TEST(unknown_words_are_replaced) {
+    translator_free(translator);
+    translator = model_open("tests/golden/tokenizer-words");
+    struct sentence *list;
+    ck_assert_uint_eq(prepare("Where  is Zo\u00eb\u2019s ladder?", false, &list), 1);
+    ck_assert_uint_eq(list->length, 8);
+    ck_assert_str_eq(list->tokens[2].piece, "zo\u00eb");
+    ck_assert_uint_eq(list->unknown, 4); /* zo\u00eb, \u2019, ladder, and s */
+    list->replace_unknowns = true;
+    static const size_t best[] = {2, 7, 3}, second[] = {0, 5, 0};
+    struct rendering rendering = render_unknowns(list, 3, best, second);
+    check_rendered(&rendering, "Zo\u00eb ladder \u2019", 3, (const char *const[]){"Zo\u00eb", "ladder", "\u2019"});
+    list->replace_unknowns = false;
+    rendering = render_unknowns(list, 2, best, second);
+    ck_assert_str_eq(rendering.text, "\u2047 \u2047");
+    ck_assert_str_eq(rendering.tokens[1].piece, "<unk>");
+    ck_assert_uint_eq(rendering.tokens[1].begin, 4);
+    sentence_done(list);
+}
+END_TEST
+
+START_TEST(a_forced_target_keeps_its_words) {
+    static const char target[] = "Zo\u00eb n\u2019est pas l\u00e0, Tom.";
+    translator_free(translator);
+    translator = model_open("tests/golden/tokenizer-words");
+    struct sentence *list;
+    struct rendering rendering;
+    ck_assert_uint_eq(prepare("Zo\u00eb is not here, Tom.", false, &list), 1);
+    ck_assert_int_eq(translator_force(list, target, strlen(target), NULL), 0);
+    ck_assert_int_eq(translator_render(list, decode(list)->hypotheses, &arena, &rendering, NULL), 0);
+    ck_assert_str_eq(rendering.text, "zo\u00eb n\u2019est pas l\u00e0, tom.");
+    sentence_done(list);
 }
 END_TEST
 
@@ -224,6 +334,7 @@ Suite *translator_suite(void) {
     Suite *suite = suite_create("translator");
     TCase *tests = tcase_create("facade");
     tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, 60); /* whole models are packed, perhaps under a sanitizer */
     tcase_add_test(tests, info_tells_the_model);
     tcase_add_test(tests, text_is_split);
     tcase_add_test(tests, blank_text_has_no_sentence);
@@ -232,7 +343,13 @@ Suite *translator_suite(void) {
     tcase_add_test(tests, unknown_strategy_is_refused);
     tcase_add_test(tests, a_target_is_scored);
     tcase_add_test(tests, an_endless_target_is_refused);
+    tcase_add_test(tests, a_missing_shortlist_is_named);
+    tcase_add_test(tests, copying_takes_no_shortlist);
+    tcase_add_test(tests, info_tells_a_shortlist);
     tcase_add_test(tests, a_missing_folder_is_named);
+    tcase_add_test(tests, unknowns_are_replaced);
+    tcase_add_test(tests, unknown_words_are_replaced);
+    tcase_add_test(tests, a_forced_target_keeps_its_words);
     tcase_add_test(tests, compute_types_agree);
     tcase_add_test(tests, auto_says_what_it_chose);
     tcase_add_test(tests, an_unknown_compute_type_is_refused);

@@ -132,13 +132,16 @@ START_TEST(a_linear_is_made_of_stored_matrices) {
     struct weights *weights = open_container("{" ENTRY("w", "F16", "[2,3]", "[0,12]") "}", values, sizeof values);
     struct linear linear;
     float y[2];
-    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "w", .bias = NULL}, 2, 3, &linear, &err), 0);
+    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "w", .lookups = true}, 2, 3, &linear, &err), 0);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
     linear_apply(&linear, x, 3, 1, y, 2);
     ck_assert_mem_eq(y, expected, sizeof y);
     ck_assert_mem_eq(weights_get(weights, "w", 2, 3, &err) + 3, second_row, sizeof second_row);
     linear_apply(&linear, x, 3, 1, y, 2);
     ck_assert_mem_eq(y, expected, sizeof y);
+    linear_look_up(&linear, x, (const int[]){1, 0}, 2, y);
+    ck_assert_float_eq(y[0], expected[1]);
+    ck_assert_float_eq(y[1], expected[0]);
     linear_done(&linear);
     /* a missing bias is an error also where nobody asks which */
     ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "w", .bias = "b"}, 2, 3, &linear, NULL), -1);

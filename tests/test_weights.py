@@ -361,6 +361,45 @@ def test_export_parity(run_folder, tmp_path, storage, tolerance):
     assert safetensors.read(tmp_path / "model.safetensors")[1].keys() == {"seed", "torch", "epoch", "valid_bleu"}
 
 
+@pytest.mark.parametrize("kind, wanted", [("words", set(WORDS)), ("characters", {"\u2581", *"".join(WORDS)})])
+def test_training_with_other_vocabularies(corpus, tmp_path, monkeypatch, kind, wanted):
+    recipe = RECIPE | {"tokenizer": {"type": kind, "source": "source.vocab", "target": "target.vocab"}}
+    path = tmp_path / "recipe.json"
+    path.write_text(json.dumps(recipe | {"training": RECIPE["training"] | {"vocabulary": 0, "epochs": 1}}), encoding="utf-8")
+    train.Trainer(path, corpus, tmp_path / "run", False).run(save_every=300)
+    export.export(tmp_path / "run", tmp_path / "model", "float16")
+    _, source, target = folder.read(tmp_path / "model")
+    assert set(source.pieces) == {*tokenizer.SPECIAL, *wanted}
+    assert target.decode(target.encode("un chien")) == "un chien"
+    card.write(tmp_path / "model", [], "", "test", 20, False)
+    assert f"| tokens | {kind}, source.vocab and target.vocab" in (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
+
+
+def test_spelling_learns(corpus, tmp_path):
+    """Half of the target's words are spelled, most of them rightly after a few epochs. (The source's vocabulary is there: it has all.)"""
+    recipe = {**RECIPE, "tokenizer": {"type": "words", "source": "source.vocab", "target": "target.vocab"},
+              "decoder": {**RECIPE["decoder"], "readout_size": 32}, "output": {"type": "characters", "character_embedding": 8}}
+    path = tmp_path / "recipe.json"
+    training = {**RECIPE["training"], "vocabulary": 7, "epochs": 30, "patience": 30, "dropout": 0.0, "label_smoothing": 0.0, "learning_rate": 0.03}
+    path.write_text(json.dumps(recipe | {"training": training}), encoding="utf-8")
+    (tmp_path / "run").mkdir()
+    tokenizer.Words.train(list(WORDS), tmp_path / "run" / "source.vocab", 0, 1, 1, {"lowercase": False, "punctuation": False})
+    trainer = train.Trainer(path, corpus, tmp_path / "run", False)
+    assert trainer.target.size == 7 and set(trainer.spelling.words) <= set(WORDS.values()) and len(trainer.spelling.words) == 4
+    trainer.run(save_every=300)
+    export.export(tmp_path / "run", tmp_path / "model", "float32")
+    model, source, target = folder.read(tmp_path / "model")
+    characters = tokenizer.load_characters(tmp_path / "model", model.config)
+    right = total = 0
+    for text, wanted in data.read_pairs(corpus / "test.tsv.gz"):
+        ids = source.encode(text) + [EOS]
+        hypothesis = search.forced(model, ids, target.encode(wanted))
+        spelled = search.spell(model, ids, hypothesis, characters)
+        right += sum(word == wanted.split()[i] for i, word in spelled.items())
+        total += sum(token == tokenizer.UNK for token in hypothesis.tokens)
+    assert total > 20 and right > total / 2
+
+
 def test_load_refuses_strange_tensors(run_folder, tmp_path):
     export.export(run_folder[0], tmp_path, "float32")
     path = tmp_path / "model.safetensors"
@@ -497,7 +536,7 @@ def test_beam_of_one_is_greedy():
         assert greedy.tokens == n_best[0].tokens and greedy.attention == n_best[0].attention
 
 
-COPYING = [case for case in GOLDEN if json.loads((case / "config.json").read_text())["output"]["type"] != "vocabulary"]
+COPYING = [case for case in GOLDEN if json.loads((case / "config.json").read_text())["output"]["type"] in config.COPYING]
 
 
 @torch.no_grad()

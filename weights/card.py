@@ -10,11 +10,12 @@ import math
 from pathlib import Path
 
 from . import safetensors
-from .config import annotation_size
+from .config import annotation_size, validate
 from .folder import SCALE
 
 LANGUAGES = {"de": "German", "en": "English", "fr": "French"}
 STORAGE = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "I8": "int8"}
+TOKENS = {"sentencepiece": "SentencePiece unigram", "words": "words", "characters": "characters"}
 
 CARD = """# {source} to {target}
 
@@ -26,14 +27,14 @@ Translates short everyday sentences from {source} to {target}. Loaded by `alignd
 | attention | {attention} |
 | decoder | {decoder} |
 | output | {output} |
-| tokens | SentencePiece unigram, {source_file} and {target_file}; {vocabulary:,} target pieces |
+| tokens | {tokens}, {source_file} and {target_file}; {vocabulary:,} target pieces |
 | parameters | {parameters:,} |
 | stored as | {storage}, vectors as float32; {megabytes:.1f} MB |
 | limits | {max_source} source tokens a sentence; {ratio:g} target tokens a source token |
 
 ## Scores
 
-The {sentences:,} sentences of {split}.tsv.gz in DATA, single reference; BLEU (13a, cased) and chrF as sacreBLEU computes them.
+The {sentences:,} sentences of {split}.tsv.gz in DATA, single reference; BLEU (13a, {case}) and chrF as sacreBLEU computes them.
 
 | search | computed by | BLEU | chrF |
 |---|---|---|---|
@@ -72,7 +73,10 @@ def _describe(config: dict) -> dict[str, str]:
     size = f" ({attention['size']})" if attention["size"] else ""
     feeding = ", input feeding" if decoder["input_feeding"] else ""
     projection = ", projected" if decoder["initial_projection"] else ""
+    tokenizer = config["tokenizer"]
     return {
+        "tokens": TOKENS[tokenizer["type"]] + (", punctuation apart" if tokenizer["punctuation"] else ""),
+        "case": "lower case" if tokenizer["lowercase"] else "cased",
         "encoder": _cell(encoder) + (", bidirectional" if encoder["bidirectional"] else ""),
         "attention": f"{attention['score']}{size} over annotations of {annotation_size(config)}",
         "decoder": f"{decoder['style']}, {_cell(decoder)}{feeding}; initial state {decoder['initial_state']}{projection}",
@@ -92,7 +96,7 @@ def _training(recipe: Path) -> str:
 
 def write(folder: Path, scores: list[tuple[str, str, float, float]], command: str, split: str, sentences: int, flip: bool) -> None:
     """scores: (computed by, search, BLEU, chrF) in the order of the table; flip: whether it was trained from second column to first."""
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = validate(json.loads((folder / "config.json").read_text(encoding="utf-8")))
     tensors, metadata = safetensors.read(folder / "model.safetensors")
     largest = max(tensors.values(), key=lambda tensor: tensor.size)
     recipe = Path("weights/recipes") / f"{config['name']}.json"

@@ -28,6 +28,8 @@ class Key:
 
 
 CELLS = ("gru", "lstm")
+COPYING = ("pointer", "pointer_generator", "copy")  # outputs that can produce words of the source
+
 SECTIONS: dict[str, dict[str, Key]] = {
     "encoder": {
         "type": Key(str, ("recurrent",), "recurrent"),
@@ -56,8 +58,9 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "first_input": Key(str, ("bos", "zero"), "bos"),
     },
     "output": {
-        "type": Key(str, ("vocabulary", "pointer", "pointer_generator", "copy"), "vocabulary"),
+        "type": Key(str, ("vocabulary", "characters", *COPYING), "vocabulary"),
         "tied": Key(bool, (), False),
+        "character_embedding": Key(int, (0, 65536), 0),
     },
     "tokenizer": {
         "type": Key(str, ("sentencepiece", "words", "characters"), "sentencepiece"),
@@ -151,7 +154,11 @@ def validate(config: dict) -> dict:
         (tokenizer["lowercase"] and tokenizer["type"] == "sentencepiece",
          "tokenizer.lowercase: a SentencePiece vocabulary has its own normalisation"),
         (tokenizer["punctuation"] and tokenizer["type"] != "words", "tokenizer.punctuation: belongs to words, and only there"),
-        (output["type"] != "vocabulary" and decoder["style"] == "fixed", "output.type: copying needs a decoder with attention"),
+        (output["type"] == "characters" and tokenizer["type"] != "words",
+         "output.type: characters spell words, so tokenizer.type must be words"),
+        ((output["type"] == "characters") != (output["character_embedding"] > 0),
+         "output.character_embedding: belongs to the type characters, and only there"),
+        (output["type"] in COPYING and decoder["style"] == "fixed", "output.type: copying needs a decoder with attention"),
         (pointer and not config["encoder"]["eos"], "encoder.eos: a pointer ends by pointing at the source's </s>"),
         (pointer and output["tied"], "output.tied: a pointer has no output matrix"),
         (pointer and not decoder["input_feeding"] and decoder["readout"] != "concat",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .config import COPYING
 from .tokenizer import EOS, UNK, Tokenizer
 
 
@@ -23,7 +24,7 @@ class Source(NamedTuple):
 def source_of(text: str, source: Tokenizer, target: Tokenizer, config: dict) -> Source:
     """With </s> where the encoder reads it; words and extra are empty where the model does not copy."""
     end = [EOS] if config["encoder"]["eos"] else []
-    if config["output"]["type"] == "vocabulary":
+    if config["output"]["type"] not in COPYING:
         return Source(source.encode(text) + end, [], [])
     tokens = source.tokens(text)
     extra = list(dict.fromkeys(token.piece for token in tokens if target.find(token.piece) < 0))
@@ -33,11 +34,18 @@ def source_of(text: str, source: Tokenizer, target: Tokenizer, config: dict) -> 
 
 def target_ids(text: str, target: Tokenizer, source: Source) -> list[int]:
     """The ids of a target text (no </s>); pieces that only the source has are temporary ids."""
+    if not source.extra:
+        return target.encode(text)
     return [target.size + source.extra.index(token.piece) if token.id == UNK and token.piece in source.extra else token.id
             for token in target.tokens(text)]
 
 
-def decode(tokens: list[int], target: Tokenizer, source: Source) -> str:
-    """The text of target tokens, temporary ids among them."""
-    copied = {i: source.extra[token - target.size] for i, token in enumerate(tokens) if token >= target.size}
-    return target.decode([UNK if i in copied else token for i, token in enumerate(tokens)], copied)
+def copied(tokens: list[int], target: Tokenizer, source: Source) -> dict[int, str]:
+    """-> for the place of each temporary id its piece."""
+    return {i: source.extra[token - target.size] for i, token in enumerate(tokens) if token >= target.size}
+
+
+def decode(tokens: list[int], target: Tokenizer, source: Source, unknowns: dict[int, str] | None = None) -> str:
+    """The text of target tokens, temporary ids among them; unknowns: what is printed at the places of <unk>."""
+    others = copied(tokens, target, source)
+    return target.decode([UNK if i in others else token for i, token in enumerate(tokens)], others | (unknowns or {}))

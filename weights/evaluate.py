@@ -27,7 +27,7 @@ from . import card, copies, data, folder, scores, search
 from .copies import Source
 from .model import Model
 from .search import Hypothesis
-from .tokenizer import Tokenizer
+from .tokenizer import Tokenizer, load_characters, lower
 
 BATCH = 50  # sentences in a PyTorch batch, texts in a request
 CONNECTIONS = 4
@@ -51,8 +51,8 @@ class PyTorch:
 
     name = "pytorch"
 
-    def __init__(self, model: Model, source: Tokenizer, target: Tokenizer) -> None:
-        self.model, self.source, self.target = model, source, target
+    def __init__(self, model: Model, source: Tokenizer, target: Tokenizer, characters: Tokenizer | None = None) -> None:
+        self.model, self.source, self.target, self.characters = model, source, target, characters
 
     def _search(self, sources: list[Source], strategy: str, beam_size: int) -> list[Hypothesis]:
         ids, words = [source.ids for source in sources], [source.words for source in sources]
@@ -66,9 +66,10 @@ class PyTorch:
         outputs: dict[int, Output] = {}
         for chunk in tqdm(list(chunks(order, BATCH)), desc=f"{self.name} {strategy}", leave=False, disable=None):
             for i, best in zip(chunk, self._search([encoded[i] for i in chunk], strategy, beam_size)):
-                pieces = self.target.pieces + encoded[i].extra
-                text = copies.decode(best.tokens, self.target, encoded[i])
-                outputs[i] = Output(text, [pieces[token] for token in best.tokens], best.margin)
+                spelled = search.print_unknowns(self.model, encoded[i].ids, best, self.source.texts(texts[i]), self.characters)
+                others = copies.copied(best.tokens, self.target, encoded[i]) | spelled
+                pieces = [others.get(place) or self.target.pieces[token] for place, token in enumerate(best.tokens)]
+                outputs[i] = Output(copies.decode(best.tokens, self.target, encoded[i], spelled), pieces, best.margin)
         return [outputs[i] for i in range(len(texts))]
 
 
@@ -161,9 +162,11 @@ def main() -> None:
     pairs = data.read_pairs(arguments.data / f"{arguments.split}.tsv.gz", arguments.flip)
     sources, references = [s for s, _ in pairs], [t for _, t in pairs]
     model, source, target = folder.read(arguments.model)
+    if model.config["tokenizer"]["lowercase"]:
+        references = [lower(t) for t in references]
     engines: list[PyTorch | Daemon] = []
     if arguments.pytorch or not arguments.url:
-        engines.append(PyTorch(model, source, target))
+        engines.append(PyTorch(model, source, target, load_characters(arguments.model, model.config)))
     if arguments.url:
         engines.append(Daemon(arguments.url, model.config["name"]))
     print(f"{model.config['name']}, {arguments.split}: {len(pairs)} sentences, beam size {arguments.beam_size}")

@@ -26,8 +26,9 @@ def export(run: Path, out: Path, storage: str) -> Path:
     """Writes the model folder `out`; returns the path of its weights."""
     best = torch.load(run / "best.pt", map_location="cpu")
     config = best["config"]
-    vocabularies = [Path(config["tokenizer"][side]) for side in ("source", "target")]
-    model = Model(config, *(side.size for side in tokenizer.load(run, config["tokenizer"])))
+    vocabularies = [config["tokenizer"]["source"], config["tokenizer"]["target"]]
+    vocabularies += [tokenizer.CHARACTERS] if config["output"]["type"] == "characters" else []
+    model = Model(config, **tokenizer.vocabulary_sizes(run, config))
     model.load_state_dict(best["model"])
     folder.write(out, model, storage, metadata(best))
     for name in vocabularies:

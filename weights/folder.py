@@ -17,7 +17,7 @@ from numpy import ndarray
 from . import config as configuration
 from . import safetensors
 from .model import Model
-from .tokenizer import Tokenizer, load
+from .tokenizer import Tokenizer, load, vocabulary_sizes
 
 SCALE = ".scale"
 
@@ -91,6 +91,6 @@ def read(folder: Path) -> tuple[Model, Tokenizer, Tokenizer]:
     """-> the model (for inference), the source side's tokenizer, the target side's."""
     config = configuration.validate(json.loads((folder / "config.json").read_text(encoding="utf-8")))
     source, target = load(folder, config["tokenizer"])
-    model = Model(config, source.size, target.size).eval()
+    model = Model(config, **vocabulary_sizes(folder, config)).eval()
     load_tensors(model, expand(safetensors.read(folder / "model.safetensors")[0]))
     return model, source, target

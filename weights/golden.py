@@ -10,7 +10,7 @@ golden.json: {"sentences": [{
   "annotations" [T][D], "keys" [T][A], "final" [layer][h or h, c][D], "start" [layer][h or h, c][H],
   "steps": the first three, [{"previous" id, "state" [layer][h or h, c][H], "attention" [T], "readout" [O], "log_probs" [V]}]
            (log_probs in the first DISTRIBUTIONS sentences),
-  "greedy": {"tokens", "log_probs", "ended", "attention" [n][T]},
+  "greedy": {"tokens", "log_probs", "ended", "attention" [n][T], "text": with each <unk> replaced},
   "beam": [{"beam_size", "length_penalty", "hypotheses": [{"tokens", "log_probs", "ended", "score"}], best first}],
   "forced": {"tokens", "log_probs", "ended", "attention"}}]}
 """
@@ -29,12 +29,12 @@ import numpy
 import torch
 
 from . import config as configuration
-from . import copies, folder, search
+from . import copies, folder, search, tokenizer
 from .copies import Source
 from .model import DecoderState, Model
 from .output import IMPOSSIBLE
 from .search import Hypothesis
-from .tokenizer import BOS, EOS, UNK, SentencePiece, Tokenizer
+from .tokenizer import BOS, EOS, UNK, Tokenizer, load
 
 SENTENCES = ("Stop!", "I", "This is mine.", "What did you do?", "He is here.", "Place the ladder here, Tom.")
 TARGET = "C'est le mien."
@@ -42,7 +42,8 @@ BEAMS = ((5, 1.0), (5, 0.6), (2, 1.0))  # beam size, length penalty
 DISTRIBUTIONS = 2
 MIN_MARGIN = 5e-4
 MAX_ROUNDING = 5e-6
-VOCABULARIES = {"source.spm": "tiny.en.spm", "target.spm": "tiny.fr.spm"}
+VOCABULARIES = {"sentencepiece": ("tiny.en.spm", "tiny.fr.spm"), "words": ("tiny.en.words", "tiny.fr.words"),
+                "characters": ("tiny.en.characters", "tiny.fr.characters")}  # in tests/data, by the type of the tokenizer
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,14 @@ class Case:
     tied: bool = False
     storage: str = "float32"
     seed: int = 1
-    output: str = "vocabulary"
+    tokenizer: dict = field(default_factory=dict)
+    output: dict = field(default_factory=dict)
     config: dict = field(init=False)
 
     def __post_init__(self) -> None:
         config = {"format": 1, "name": self.name, "source": "en", "target": "fr", "encoder": self.encoder, "attention": self.attention,
-                  "decoder": self.decoder, "output": {"type": self.output, "tied": self.tied}, "limits": {"max_source_tokens": 40, "max_target_ratio": 1.5}}
+                  "decoder": self.decoder, "output": {"tied": self.tied, **self.output}, "tokenizer": self.tokenizer,
+                  "limits": {"max_source_tokens": 40, "max_target_ratio": 1.5}}
         object.__setattr__(self, "config", configuration.validate(config))
 
 
@@ -78,6 +81,8 @@ ATTENTIONAL, TANH, CONCAT = ({"readout": "attentional", "readout_size": 6}, {"re
 ZERO = {"initial_state": "zero"}
 LAST, MEAN = {"initial_state": "last", "initial_projection": False}, {"initial_state": "mean", "initial_projection": False}
 LAST_PROJECTED, MEAN_PROJECTED = ({**kind, "initial_projection": True} for kind in (LAST, MEAN))
+WORDS, CHARACTERS = ({"type": kind, "source": "source.vocab", "target": "target.vocab"} for kind in ("words", "characters"))
+WORDS |= {"punctuation": True, "lowercase": True}
 
 CASES = (
     Case("luong-general-gru", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tied=True, seed=137),
@@ -105,14 +110,21 @@ CASES = (
     Case("storage-bfloat16", _encoder("lstm"), ADDITIVE, _decoder("conditional", "lstm", **MEAN_PROJECTED, **TANH),
          storage="bfloat16", seed=70),
     Case("storage-int8", _encoder("gru"), ADDITIVE, _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH), storage="int8", seed=18),
-    Case("pointer", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **CONCAT), output="pointer"),
+    Case("tokenizer-words", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS, seed=73),
+    Case("tokenizer-characters", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL),
+         tokenizer=CHARACTERS, seed=49),
+    Case("output-characters", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS,
+         output={"type": "characters", "character_embedding": 4}, seed=1488),
+    Case("pointer", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **CONCAT), output={"type": "pointer"}, seed=633),
     Case("pointer-generator", _encoder("lstm"), ADDITIVE, _decoder("conditional", "gru", 2, **MEAN_PROJECTED, **TANH, first_input="zero"),
-         output="pointer_generator"),
+         output={"type": "pointer_generator"}, seed=19),
     Case("pointer-generator-feeding", _encoder("gru"), GENERAL, _decoder("luong", "lstm", **LAST_PROJECTED, **ATTENTIONAL,
-                                                                       input_feeding=True), tied=True, output="pointer_generator"),
-    Case("copy", _encoder("gru"), ADDITIVE, _decoder("conditional", "lstm", **MEAN_PROJECTED, **TANH), output="copy"),
+                                                                       input_feeding=True), tied=True, output={"type": "pointer_generator"}, seed=46),
+    Case("copy", _encoder("gru"), ADDITIVE, _decoder("conditional", "lstm", **MEAN_PROJECTED, **TANH), output={"type": "copy"}, seed=392),
     Case("copy-int8", _encoder("gru", bidirectional=False, eos=False), GENERAL, _decoder("luong", "gru", 2, **ZERO, **ATTENTIONAL), tied=True,
-         storage="int8", output="copy"),
+         storage="int8", output={"type": "copy"}, seed=1447),
+    Case("copy-words", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS,
+         output={"type": "copy"}, seed=123),
 )
 
 
@@ -122,7 +134,7 @@ GAINS = {"embedding": 2.0, "weight_state": 1.5, ".weight": 3.5, "weight_input": 
 
 def randomise(model: Model, random: numpy.random.Generator) -> None:
     """Weights large enough that the gates, the attention and the choices move from step to step, with recurrences tame enough that
-    rounding errors die away instead of growing; <unk> and <s> are never chosen."""
+    rounding errors die away instead of growing. <s> is never chosen, <unk> only where it is a word."""
     tensors = {}
     for name, parameter in model.named_tensors().items():
         shape = tuple(parameter.shape)
@@ -130,7 +142,11 @@ def randomise(model: Model, random: numpy.random.Generator) -> None:
         tensors[name] = (gain * random.standard_normal(shape)).astype(numpy.float32)
     if "output.bias" in tensors:
         tensors["output.bias"][[UNK, BOS]] = -8
+        if model.config["tokenizer"]["type"] == "words":
+            tensors["output.bias"][UNK] = 3
         tensors["output.bias"][EOS] = random.uniform(0, 6)
+    if model.speller:
+        tensors["speller.output.bias"][EOS] = 3
     folder.load_tensors(model, tensors)
 
 
@@ -149,11 +165,13 @@ def _margin(greedy: Hypothesis, beams: list[list[Hypothesis]]) -> float:
 
 
 def interesting(model: Model, sources: list[Source]) -> bool:
-    """Most sentences end by themselves, after different numbers of tokens, a beam finds something better, and nothing is a near-tie; where
-    the output copies, a word is copied that the vocabulary does not have."""
+    """Most sentences end by themselves, after different numbers of tokens, a beam finds something better, and nothing is a near-tie;
+    models of words choose <unk> as well; where the output copies, a word is copied that the vocabulary does not have."""
     greedy = [search.greedy(model, [source.ids], words=[source.words])[0] for source in sources]
     lengths = {len(h.tokens) for h in greedy if h.ended}
     if len(lengths) < 3 or sum(h.ended for h in greedy) < 4 or sum(len(h.tokens) > 1 for h in greedy) < 5:
+        return False
+    if model.config["tokenizer"]["type"] == "words" and sum(UNK in h.tokens for h in greedy) < 2:
         return False
     if model.output.copies and not any(token >= model.decoder.embedding.num_embeddings for h in greedy for token in h.tokens):
         return False
@@ -206,18 +224,23 @@ def _steps(model: Model, state: DecoderState, memory, previous: list[int], distr
 
 
 @torch.no_grad()
-def golden_values(model: Model, text: str, source: Source, target: list[int], distributions: bool) -> dict:
+def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], characters: Tokenizer | None, text: str, distributions: bool) -> dict:
     """Everything that golden.json says of one sentence."""
+    source = copies.source_of(text, *sides, model.config)
+    target = forced_target(model.config, source, sides[1])
     ids, lengths = search.pad([source.ids])
     _, finals = model.encoder(ids, lengths)
     memory, start = search.encode(model, [source.ids], [source.words])
     greedy, beams = _searches_of(model, source)
     forced = search.forced(model, source.ids, target, source.words)
+    unknowns = search.print_unknowns(model, source.ids, greedy, sides[0].texts(text), characters)
     return {
-        "text": text, "source": source.ids, **({"words": source.words} if model.output.copies else {}), "annotations": rounded(memory.annotations[0]), "keys": rounded(memory.keys[0]),
+        "text": text, "source": source.ids, **({"words": source.words} if model.output.copies else {}),
+        "annotations": rounded(memory.annotations[0]), "keys": rounded(memory.keys[0]),
         "final": _states(finals), "start": _states(start.layers),
         "steps": _steps(model, start, memory, [BOS] + target[:2], distributions),
-        "greedy": _hypothesis(greedy, attention=rounded(greedy.attention)),
+        "greedy": _hypothesis(greedy, attention=rounded(greedy.attention),
+                              text=copies.decode(greedy.tokens, sides[1], source, unknowns)),
         "beam": [{"beam_size": size, "length_penalty": penalty,
                   "hypotheses": [_hypothesis(h, score=rounded(h.score(penalty))) for h in hypotheses]}
                  for (size, penalty), hypotheses in zip(BEAMS, beams)],
@@ -225,42 +248,45 @@ def golden_values(model: Model, text: str, source: Source, target: list[int], di
     }
 
 
-def link_vocabularies(case: Path, data: Path) -> None:
+def link_vocabularies(case: Path, config: dict, data: Path) -> None:
     """Relative links: a clone finds the vocabularies where it is, and they are stored once."""
     case.mkdir(parents=True, exist_ok=True)
-    for name, vocabulary in VOCABULARIES.items():
+    section = config["tokenizer"]
+    links = dict(zip((section["source"], section["target"]), VOCABULARIES[section["type"]]))
+    if config["output"]["type"] == "characters":
+        links[tokenizer.CHARACTERS] = VOCABULARIES["characters"][1]
+    for name, vocabulary in links.items():
         (case / name).unlink(missing_ok=True)
         (case / name).symlink_to(os.path.relpath(data / vocabulary, case))
 
 
-def forced_target(case: Case, source: Source, target: Tokenizer) -> list[int]:
+def forced_target(config: dict, source: Source, target: Tokenizer) -> list[int]:
     """A target that the output can produce, with temporary ids for one that copies."""
     copied = [word for word in reversed(source.words) if word != EOS] * 3
-    written = target.encode(TARGET)
-    return {"vocabulary": written, "pointer": copied[:5]}.get(case.output, copied[:3] + written)
+    return copied[:5] if config["output"]["type"] == "pointer" else copied[:3] + target.encode(TARGET)
 
 
-def write_model(case: Case, out: Path, sources: list[Source], target: Tokenizer) -> tuple[Model, int]:
+def write_model(case: Case, out: Path, sides: tuple[Tokenizer, Tokenizer]) -> tuple[Model, int]:
     """Writes the model of the first seed that is interesting and steady; -> that model as it comes back from its file, the seed."""
-    source_size = SentencePiece(out / "source.spm", {}).size
+    sources = [copies.source_of(text, *sides, case.config) for text in SENTENCES]
+    targets = [forced_target(case.config, source, sides[1]) for source in sources]
     for seed in count(case.seed):
-        model = Model(case.config, source_size, target.size)
+        model = Model(case.config, **tokenizer.vocabulary_sizes(out, case.config))
         randomise(model, numpy.random.default_rng(seed))
         folder.write(out, model, case.storage, {"seed": str(seed)})
         model, _, _ = folder.read(out)
-        if interesting(model, sources) and steady(model, sources, [forced_target(case, s, target) for s in sources]):
+        if interesting(model, sources) and steady(model, sources, targets):
             return model, seed
     raise AssertionError("unreachable: count() does not end")
 
 
 def write_case(case: Case, out: Path, data: Path) -> int:
     """Writes the model folder with golden.json; -> the seed that was taken."""
-    source, target = (SentencePiece(data / name, {}) for name in VOCABULARIES.values())
-    link_vocabularies(out, data)
-    sources = [copies.source_of(text, source, target, case.config) for text in SENTENCES]
-    model, seed = write_model(case, out, sources, target)
-    values = [golden_values(model, text, ids, forced_target(case, ids, target), i < DISTRIBUTIONS)
-              for i, (text, ids) in enumerate(zip(SENTENCES, sources))]
+    link_vocabularies(out, case.config, data)
+    sides = load(out, case.config["tokenizer"])
+    model, seed = write_model(case, out, sides)
+    characters = tokenizer.load_characters(out, case.config)
+    values = [golden_values(model, sides, characters, text, i < DISTRIBUTIONS) for i, text in enumerate(SENTENCES)]
     lines = ",\n".join(json.dumps(value, separators=(",", ":"), ensure_ascii=False) for value in values)
     (out / "golden.json").write_text(f'{{"sentences":[\n{lines}\n]}}\n', encoding="utf-8")
     return seed
@@ -269,7 +295,7 @@ def write_case(case: Case, out: Path, data: Path) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path, help="the folder that gets one folder a case")
-    parser.add_argument("--data", type=Path, default=Path("tests/data"), help="folder of tiny.en.spm and tiny.fr.spm")
+    parser.add_argument("--data", type=Path, default=Path("tests/data"), help="folder of the tiny vocabularies")
     parser.add_argument("--case", choices=[case.name for case in CASES], action="append", help="only this case (repeatable)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)

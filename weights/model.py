@@ -17,7 +17,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from .config import annotation_size, readout_size
 from .output import OUTPUTS, Reads
-from .tokenizer import UNK
+from .tokenizer import BOS, EOS, UNK
 
 State = tuple[Tensor, ...]  # (h,) or (h, c), each [B, H]
 
@@ -346,10 +346,46 @@ class Conditional(Decoder):
 STYLES: dict[str, type[Decoder]] = {"luong": Luong, "conditional": Conditional}
 
 
-class Model(nn.Module):
-    """A whole model. config: validated (weights/config.py); source, target: vocabulary sizes."""
+class Speller(nn.Module):
+    """Spells a word from the readout of the step that chose <unk>: an LSTM over characters whose first h is the readout and whose first c
+    is zero (Luong and Manning 2016, section 3.4)."""
 
-    def __init__(self, config: dict, source: int, target: int, dropout: float = 0.0) -> None:
+    LONGEST = 40  # characters
+
+    def __init__(self, config: dict, characters: int) -> None:
+        super().__init__()
+        embedding, size = config["output"]["character_embedding"], readout_size(config)
+        self.embedding = nn.Embedding(characters, embedding)
+        self.cell = Recurrent("lstm", embedding, size)
+        self.output = nn.Linear(size, characters)
+
+    def forward(self, readouts: Tensor, inputs: Tensor) -> Tensor:
+        """readouts [N, O], inputs [N, S] (characters, beginning with <s>) -> logits of the next characters [N, S, C]."""
+        return self.output(self.cell.sequence(self.embedding(inputs), (readouts, torch.zeros_like(readouts))))
+
+    @torch.no_grad()
+    def spell(self, readout: Tensor) -> list[int]:
+        """readout [O] -> the characters, greedily; <unk> and <s> are never among them."""
+        state, word = (readout[None], torch.zeros_like(readout[None])), [BOS]
+        while len(word) <= self.LONGEST:
+            state = self.cell.step(self.embedding(torch.tensor(word[-1:], device=readout.device)), state)
+            logits = self.output(state[0])[0]
+            logits[[UNK, BOS]] = float("-inf")
+            if (character := int(logits.argmax())) == EOS:
+                break
+            word.append(character)
+        return word[1:]
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        return {"speller.embedding": self.embedding.weight, "speller.output.weight": self.output.weight,
+                "speller.output.bias": self.output.bias} | self.cell.named_tensors("speller.")
+
+
+class Model(nn.Module):
+    """A whole model. config: validated (weights/config.py); source, target: vocabulary sizes; characters: that of what it spells with, 0
+    unless the output's type is characters."""
+
+    def __init__(self, config: dict, source: int, target: int, dropout: float = 0.0, characters: int = 0) -> None:
         super().__init__()
         self.config = config
         self.encoder = Encoder(config, source, dropout)
@@ -357,6 +393,7 @@ class Model(nn.Module):
         self.output = OUTPUTS[config["output"]["type"]](config, target)
         if config["output"]["tied"]:
             self.output.weight = self.decoder.embedding.weight
+        self.speller = Speller(config, characters) if characters else None
         self.dropout = nn.Dropout(dropout)
 
     def encode(self, ids: Tensor, lengths: Tensor, words: Tensor | None = None) -> tuple[Memory, DecoderState]:
@@ -391,6 +428,7 @@ class Model(nn.Module):
     def named_tensors(self) -> dict[str, Tensor]:
         """Every parameter under its name in model.safetensors; matrices are [out, in]."""
         tensors = self.encoder.named_tensors() | self.decoder.named_tensors() | self.output.named_tensors()
+        tensors |= self.speller.named_tensors() if self.speller else {}
         if self.config["output"]["tied"]:
             del tensors["output.weight"]
         return tensors

@@ -137,4 +137,6 @@ class Copy(Copying, Vocabulary):
         return super().named_tensors() | {"output.key.weight": self.key.weight}
 
 
-OUTPUTS: dict[str, type[nn.Module]] = {"vocabulary": Vocabulary, "pointer": Pointer, "pointer_generator": PointerGenerator, "copy": Copy}
+# Characters are a vocabulary whose <unk> is spelled when it is printed (model.py's Speller).
+OUTPUTS: dict[str, type[nn.Module]] = {"vocabulary": Vocabulary, "characters": Vocabulary, "pointer": Pointer,
+                                       "pointer_generator": PointerGenerator, "copy": Copy}

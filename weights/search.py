@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from .model import DecoderState, Memory, Model
-from .tokenizer import BOS, EOS
+from .tokenizer import BOS, EOS, UNK, Tokenizer
 
 
 @dataclass
@@ -33,6 +33,33 @@ class Hypothesis:
 
     def score(self, length_penalty: float) -> float:
         return self.log_prob / max(1, len(self.log_probs)) ** length_penalty
+
+
+def replace_unknowns(hypothesis: Hypothesis, texts: list[str]) -> dict[int, str]:
+    """texts: what each source token stands for (Tokenizer.texts), without </s>. -> for the place of each <unk> the text of the token that
+    got the most attention there (Luong et al. 2015)."""
+    columns = range(len(texts))
+    found = {i: texts[max(columns, key=hypothesis.attention[i].__getitem__)]
+             for i, token in enumerate(hypothesis.tokens) if token == UNK and hypothesis.attention[i]}
+    return {i: text for i, text in found.items() if text}
+
+
+@torch.no_grad()
+def spell(model: Model, source: list[int], hypothesis: Hypothesis, characters: Tokenizer | None,
+          device: torch.device | str = "cpu") -> dict[int, str]:
+    """-> for the place of each <unk> the word that the model spells there, unless it has no characters. characters None: {}."""
+    if characters is None or UNK not in hypothesis.tokens:
+        return {}
+    ids, lengths = pad([source])
+    readouts, _ = model.readouts(ids.to(device), lengths, torch.tensor([[BOS] + hypothesis.tokens], device=device))
+    words = {i: model.speller.spell(readouts[0, i]) for i, token in enumerate(hypothesis.tokens) if token == UNK}
+    return {i: "".join(characters.pieces[character] for character in word) for i, word in words.items() if word}
+
+
+def print_unknowns(model: Model, source: list[int], hypothesis: Hypothesis, texts: list[str],
+                   characters: Tokenizer | None) -> dict[int, str]:
+    """What is printed for each <unk>: the word that the model spells, or the text that it looked at."""
+    return replace_unknowns(hypothesis, texts) | spell(model, source, hypothesis, characters)
 
 
 def max_length(config: dict, source_tokens: int) -> int:

@@ -268,3 +268,17 @@ def load(folder: Path, section: dict) -> tuple[Tokenizer, Tokenizer]:
     """section: config.json's, validated. -> the source side's tokenizer, the target side's."""
     kind = KINDS[section["type"]]
     return kind(folder / section["source"], section), kind(folder / section["target"], section)
+
+CHARACTERS = "chars.vocab"  # in the folder of a model whose output spells
+
+
+def load_characters(folder: Path, config: dict) -> Characters | None:
+    """What the model spells with; config: validated. None unless its output's type is characters."""
+    return Characters(folder / CHARACTERS, config["tokenizer"]) if config["output"]["type"] == "characters" else None
+
+
+def vocabulary_sizes(folder: Path, config: dict) -> dict[str, int]:
+    """The sizes that Model takes, by its parameters' names."""
+    source, target = load(folder, config["tokenizer"])
+    characters = load_characters(folder, config)
+    return {"source": source.size, "target": target.size, "characters": characters.size if characters else 0}

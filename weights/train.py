@@ -26,6 +26,7 @@ from . import copies, data, scores, search, tokenizer
 from .copies import Source
 from .model import Memory, Model
 from .output import Reads
+from .spelling import Spelling
 from .tokenizer import BOS, EOS, Tokenizer
 
 
@@ -34,7 +35,7 @@ def load_recipe(path: Path) -> tuple[dict, dict]:
     recipe = json.loads(path.read_text(encoding="utf-8"))
     training = recipe.pop("training")
     config = configuration.validate(recipe)
-    if config["output"]["type"] != "vocabulary" and training["label_smoothing"] > 0:
+    if config["output"]["type"] in configuration.COPYING and training["label_smoothing"] > 0:
         raise configuration.ConfigError("training.label_smoothing: must be 0 for an output that copies, since its tokens are each sentence's")
     return config, training
 
@@ -47,6 +48,8 @@ def prepare_vocabularies(out: Path, config: dict, training: dict, pairs: list[tu
         if not path.exists():
             tokenizer.KINDS[section["type"]].train(lines, path, training["vocabulary"], training.get("min_count", 1), training["seed"],
                                                    section)
+    if config["output"]["type"] == "characters" and not (out / tokenizer.CHARACTERS).exists():
+        tokenizer.Characters.train([p[1] for p in pairs], out / tokenizer.CHARACTERS, 0, 1, training["seed"], section)
     return tokenizer.load(out, section)
 
 
@@ -58,11 +61,12 @@ def producible(source: Source, target: list[int], config: dict) -> bool:
     return config["output"]["type"] != "pointer" or set(target) <= set(source.words)
 
 
-def encode_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, config: dict) -> list[Pair]:
-    """Pairs that are empty, over the model's limit or beyond its output are left out."""
+def encode_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, config: dict,
+                 spelling: Spelling | None = None) -> list[Pair]:
+    """Pairs that are empty, over the model's limit or beyond its output are left out. spelling: what encodes targets that are spelled."""
     limit, empty = config["limits"]["max_source_tokens"], int(config["encoder"]["eos"])
     sources = [copies.source_of(a, source, target, config) for a, _ in pairs]
-    encoded = [(s, copies.target_ids(b, target, s)) for s, (_, b) in zip(sources, pairs)]
+    encoded = [(s, spelling.encode(b) if spelling else copies.target_ids(b, target, s)) for s, (_, b) in zip(sources, pairs)]
     return [(s, t) for s, t in encoded if empty < len(s.ids) <= limit and 0 < len(t) < limit and producible(s, t, config)]
 
 
@@ -113,18 +117,25 @@ def copied_loss(model: Model, reads: Reads, memory: Memory, wanted: torch.Tensor
     return -model.output.marginal(reads, memory, wanted.clamp_min(0))[wanted != -100].sum()
 
 
-def loss_of(model: Model, batch: list[Pair], smoothing: float, device: torch.device) -> tuple[torch.Tensor, int]:
-    """Cross-entropy summed over target tokens (</s> included), and their number."""
+def loss_of(model: Model, batch: list[Pair], smoothing: float, device: torch.device,
+            spelling: Spelling | None = None) -> tuple[torch.Tensor, int]:
+    """Cross-entropy summed over target tokens (</s> included), and their number. spelling: what target ids past the vocabulary are."""
     inputs, _ = search.pad([[BOS] + t for _, t in batch])
     wanted = search.pad([t + [EOS] for _, t in batch], value=-100)[0].to(device)
     memory, state = search.encode(model, [s.ids for s, _ in batch], [s.words for s, _ in batch], device)
     reads = model.teach(inputs.to(device), state, memory)
-    loss = copied_loss(model, reads, memory, wanted) if model.output.copies else written_loss(model, reads, wanted, smoothing)
+    if model.output.copies:
+        loss = copied_loss(model, reads, memory, wanted)
+    else:
+        loss = written_loss(model, reads, spelling.hide(wanted) if spelling else wanted, smoothing)
+    if spelling:
+        loss = loss + spelling.loss(model, reads.readouts.flatten(0, 1), wanted.flatten())
     return loss, int((wanted != -100).sum())
 
 
-def validate(model: Model, sentences: list[Source], references: list[str], target: Tokenizer, device: torch.device) -> float:
-    """Greedy BLEU."""
+def validate(model: Model, sentences: list[Source], references: list[str], target: Tokenizer, device: torch.device,
+             characters: Tokenizer | None = None) -> float:
+    """Greedy BLEU; characters: what the model spells with."""
     model.eval()
     order = sorted(range(len(sentences)), key=lambda i: len(sentences[i].ids))
     outputs = [""] * len(sentences)
@@ -132,7 +143,9 @@ def validate(model: Model, sentences: list[Source], references: list[str], targe
         chunk = order[begin:begin + 100]
         ids, words = ([sentences[i].ids for i in chunk], [sentences[i].words for i in chunk])
         for index, hypothesis in zip(chunk, search.greedy(model, ids, device, words)):
-            outputs[index] = copies.decode(hypothesis.tokens, target, sentences[index])
+            source = sentences[index]
+            spelled = search.spell(model, source.ids, hypothesis, characters, device)
+            outputs[index] = copies.decode(hypothesis.tokens, target, source, spelled)
     model.train()
     return scores.bleu(outputs, references)
 
@@ -156,11 +169,15 @@ class Trainer:
             seeded(self.training["seed"])
         pairs = data.read_pairs(data_folder / "train.tsv.gz", flip)
         self.source, self.target = prepare_vocabularies(out, self.config, self.training, pairs)
-        self.pairs = encode_pairs(pairs, self.source, self.target, self.config)
+        self.characters = tokenizer.load_characters(out, self.config)
+        self.spelling = Spelling(self.characters, self.target) if self.characters else None
+        self.pairs = encode_pairs(pairs, self.source, self.target, self.config, self.spelling)
         valid = data.read_pairs(data_folder / "valid.tsv.gz", flip)
         self.valid_sources = [copies.source_of(s, self.source, self.target, self.config) for s, _ in valid]
-        self.valid_references = [t for _, t in valid]
-        self.model = Model(self.config, self.source.size, self.target.size, self.training["dropout"]).to(self.device)
+        fold = tokenizer.lower if self.config["tokenizer"]["lowercase"] else str
+        self.valid_references = [fold(t) for _, t in valid]
+        sizes = tokenizer.vocabulary_sizes(out, self.config)
+        self.model = Model(self.config, dropout=self.training["dropout"], **sizes).to(self.device)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-8)
         self.step = self.epoch = self.batch = 0
         self.best, self.stale = -1.0, 0
@@ -187,7 +204,7 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.step, self.training, total)
         self.optimizer.zero_grad(set_to_none=True)
-        loss, tokens = loss_of(self.model, batch, self.training["label_smoothing"], self.device)
+        loss, tokens = loss_of(self.model, batch, self.training["label_smoothing"], self.device, self.spelling)
         (loss / tokens).backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.training["clip"])
         self.optimizer.step()
@@ -195,7 +212,7 @@ class Trainer:
         return loss.item(), tokens
 
     def finish_epoch(self, loss: float) -> None:
-        bleu = validate(self.model, self.valid_sources, self.valid_references, self.target, self.device)
+        bleu = validate(self.model, self.valid_sources, self.valid_references, self.target, self.device, self.characters)
         self.epoch, self.batch = self.epoch + 1, 0
         self.stale = 0 if bleu > self.best else self.stale + 1
         if bleu > self.best:

@@ -21,6 +21,7 @@ static const char usage_text[] =
     "\n"
     "  --compute LIST     compute types, with commas between (default: all)\n"
     "  --sentences N      the first N lines (default: all); a fifth of them where fewer than 32 rows are decoded side by side\n"
+    "  --shortlist        use the model's vocabulary shortlist\n"
     "  --quick            1 and 32 rows, one run each, 100 sentences at most\n";
 
 enum { BEAM_SIZE = 5, MAX_REPEATS = 3, QUICK_SENTENCES = 100, FEW_ROWS = 32, MAX_SETTINGS = 8 };
@@ -28,7 +29,7 @@ enum { BEAM_SIZE = 5, MAX_REPEATS = 3, QUICK_SENTENCES = 100, FEW_ROWS = 32, MAX
 struct arguments {
     const char *computes[MAX_COMPUTE_TYPES + 1]; /* NULL last */
     size_t sentences;                            /* 0: all */
-    bool quick;
+    bool shortlist, quick;
     const char *model;
 };
 
@@ -159,9 +160,10 @@ static void print_shares(const struct translator *translator, const struct lines
         "  rows the whole may pass their ceiling.");
 }
 
-static struct translator *open_model(const char *compute, const char *folder) {
+static struct translator *open_model(const char *compute, const struct arguments *arguments) {
     struct error err = {0};
-    struct translator *translator = compute_open(compute, folder, &err);
+    struct translator_options options = {.compute = compute, .shortlist = arguments->shortlist};
+    struct translator *translator = translator_open(arguments->model, &options, &err);
     if (translator)
         return translator;
     fprintf(stderr, "bench: %s\n", err.message);
@@ -175,11 +177,11 @@ static void print_compute(const struct arguments *arguments, const char *compute
     size_t count = list_settings(arguments, lines, settings);
     forget_peak();
     double before = status_mb("VmRSS"), began = now();
-    struct translator *translator = open_model(compute, arguments->model);
+    struct translator *translator = open_model(compute, arguments);
     double opened = now() - began;
     malloc_trim(0);
     double own = status_mb("VmRSS") - before;
-    printf("\n# %s: %s\n", compute, translator_info(translator).architecture);
+    printf("\n# %s%s: %s\n", compute, arguments->shortlist ? ", shortlist" : "", translator_info(translator).architecture);
     print_speeds(translator, lines, settings, count, arguments->quick ? 1 : MAX_REPEATS, seconds);
     print_shares(translator, lines, settings, count, ceiling, seconds);
     printf("\nopened in %.0f ms; memory: translator %.1f MB, peak of the whole process %.1f MB\n", 1e3 * opened, own,
@@ -219,11 +221,9 @@ static size_t count_of(const char *text) {
 }
 
 static struct arguments parse(int argc, char **argv) {
-    static const struct option options[] = {{"compute", required_argument, NULL, 'c'},
-                                            {"sentences", required_argument, NULL, 'n'},
-                                            {"quick", no_argument, NULL, 'q'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"compute", required_argument, NULL, 'c'}, {"sentences", required_argument, NULL, 'n'},
+                                            {"shortlist", no_argument, NULL, 's'},     {"quick", no_argument, NULL, 'q'},
+                                            {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     struct arguments arguments = {0};
     for (size_t i = 0; i < MAX_COMPUTE_TYPES && compute_types[i]; i++)
         arguments.computes[i] = compute_types[i];
@@ -232,6 +232,8 @@ static struct arguments parse(int argc, char **argv) {
             choose_computes(&arguments, optarg);
         else if (option == 'n')
             arguments.sentences = count_of(optarg);
+        else if (option == 's')
+            arguments.shortlist = true;
         else if (option == 'q')
             arguments.quick = true;
         else
@@ -251,7 +253,7 @@ int main(int argc, char **argv) {
         fputs("bench: no sentences on standard input\n", stderr);
         return 1;
     }
-    struct translator *translator = open_model(arguments.computes[0], arguments.model);
+    struct translator *translator = open_model(arguments.computes[0], &arguments);
     size_t output = translator->output.linear.out, readout = translator->output.linear.in;
     translator_free(translator);
     ceilings_print(arguments.computes, output, readout, arguments.quick ? 3 : 5, ceilings);

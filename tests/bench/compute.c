@@ -4,10 +4,6 @@
 
 const char *const compute_types[] = {"float32", "bfloat16", "int8", NULL};
 
-struct translator *compute_open(const char *compute, const char *folder, struct error *err) {
-    return translator_open(folder, &(struct translator_options){.compute = compute}, err);
-}
-
 int compute_linear(const char *compute, const float *weight, size_t out, size_t in, struct linear *linear, struct error *err) {
     struct backend backend = {.kernels = kernels_choose()};
     while (backend.compute < COMPUTE_TYPES && strcmp(compute_name(backend.compute), compute) != 0)

@@ -38,6 +38,16 @@ void __wrap_linear_apply(const struct linear *linear, const float *x, size_t ldx
         parts->multiply_adds += (double)rows * (double)linear->out * (double)linear->in;
 }
 
+void __real_linear_look_up(const struct linear *linear, const float *x, const int *ids, size_t count, float *y);
+void __wrap_linear_look_up(const struct linear *linear, const float *x, const int *ids, size_t count, float *y);
+void __wrap_linear_look_up(const struct linear *linear, const float *x, const int *ids, size_t count, float *y) {
+    double began = begin();
+    __real_linear_look_up(linear, x, ids, count, y);
+    end(PART_PRODUCTS, began);
+    if (parts)
+        parts->multiply_adds += (double)count * (double)linear->in;
+}
+
 int __real_encoder_run(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
                        struct encoded *out, struct error *err);
 int __wrap_encoder_run(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
@@ -70,6 +80,14 @@ void __wrap_attention_keys(const struct attention *attention, const float *annot
     end(PART_ENCODE, began);
 }
 
+void __real_decoder_values(const struct decoder *decoder, const float *annotations, size_t tokens, float *values);
+void __wrap_decoder_values(const struct decoder *decoder, const float *annotations, size_t tokens, float *values);
+void __wrap_decoder_values(const struct decoder *decoder, const float *annotations, size_t tokens, float *values) {
+    double began = begin();
+    __real_decoder_values(decoder, annotations, tokens, values);
+    end(PART_ENCODE, began);
+}
+
 int __real_decoder_step(const struct decoder *decoder, const struct decoder_rows *rows, struct arena *arena, struct error *err);
 int __wrap_decoder_step(const struct decoder *decoder, const struct decoder_rows *rows, struct arena *arena, struct error *err);
 int __wrap_decoder_step(const struct decoder *decoder, const struct decoder_rows *rows, struct arena *arena, struct error *err) {
@@ -90,14 +108,11 @@ void __wrap_attention_run(const struct attention *attention, const float *querie
     end(PART_ATTENTION, began);
 }
 
-void __real_output_run(const struct output *output, const float *readouts, size_t rows, float *logits,
-                       struct distribution *distributions);
-void __wrap_output_run(const struct output *output, const float *readouts, size_t rows, float *logits,
-                       struct distribution *distributions);
-void __wrap_output_run(const struct output *output, const float *readouts, size_t rows, float *logits,
-                       struct distribution *distributions) {
+void __real_output_run(const struct output *output, const struct output_rows *rows);
+void __wrap_output_run(const struct output *output, const struct output_rows *rows);
+void __wrap_output_run(const struct output *output, const struct output_rows *rows) {
     double began = begin();
-    __real_output_run(output, readouts, rows, logits, distributions);
+    __real_output_run(output, rows);
     end(PART_OUTPUT, began);
 }
 

@@ -9,7 +9,7 @@ enum part {
     PART_ATTENTION, /* attention_run: query, scores, softmax, context */
     PART_OUTPUT,    /* output_run */
     PART_SEARCH,    /* search_advance */
-    PART_PRODUCTS,  /* linear_apply: within all of the above */
+    PART_PRODUCTS,  /* linear_apply, linear_look_up: within all of the above */
     PART_COUNT
 };
 

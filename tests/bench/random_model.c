@@ -28,6 +28,9 @@ static const char usage_text[] =
     "                       L  embedding 512, hidden 1024, attention 2048, readout 512, vocabulary 32000\n"
     "  --embedding N, --hidden N, --attention N, --readout N, --vocabulary N\n"
     "  --storage NAME     float32 or float16 (default float32)\n"
+    "  --shortlist N      also FOLDER/shortlist.safetensors: N / 3 ids for all sentences, N / 20 for each word, so that a "
+    "sentence\n"
+    "                     of 13 words has about N (default 0: none)\n"
     "  --sentences N      lines of source.txt (default 500)\n";
 
 enum { MAX_SIZE = 65536, MAX_SENTENCES = 1000000, MAX_TENSORS = 32, NAME_BYTES = 64, PATH_BYTES = 4096 };
@@ -58,7 +61,7 @@ static const struct shape shapes[] = {
 struct arguments {
     struct shape shape;
     bool half; /* float16 */
-    size_t sentences;
+    size_t sentences, shortlist;
     const char *folder;
 };
 
@@ -94,6 +97,7 @@ static const struct option options[] = {
     {"readout", required_argument, NULL, 'O'},
     {"vocabulary", required_argument, NULL, 'V'},
     {"storage", required_argument, NULL, 't'},
+    {"shortlist", required_argument, NULL, 'l'},
     {"sentences", required_argument, NULL, 'n'},
     {NULL, 0, NULL, 0},
 };
@@ -128,6 +132,9 @@ static void apply(struct arguments *a, const struct option *option, const char *
         break;
     case 't':
         a->half = is_half(text);
+        break;
+    case 'l':
+        a->shortlist = number(option->name, text, 0, MAX_SIZE);
         break;
     default:
         a->sentences = number(option->name, text, 1, MAX_SENTENCES);
@@ -248,7 +255,13 @@ static bool stored_half(const struct tensor *tensor, bool half) {
     return half && tensor->cols > 0;
 }
 
-/* The safetensors header: 8 bytes of length, then JSON padded so that the data lies aligned. */
+/* A safetensors file begins with the length of its header, in 8 bytes. */
+static void write_length(FILE *file, uint64_t length) {
+    for (int shift = 0; shift < 64; shift += 8)
+        fputc((int)(length >> shift & 0xff), file);
+}
+
+/* The safetensors header: JSON padded so that the data lies aligned. */
 static void write_header(FILE *file, const struct tensors *list, bool half) {
     char *json = NULL;
     size_t length = 0, begin = 0;
@@ -269,9 +282,7 @@ static void write_header(FILE *file, const struct tensors *list, bool half) {
     for (long at = ftell(text); (at + 8) % 64 != 0; at++)
         fputc(' ', text);
     finish(text, "memory", "header");
-    uint64_t size = length;
-    for (int shift = 0; shift < 64; shift += 8)
-        fputc((int)(size >> shift & 0xff), file);
+    write_length(file, length);
     fwrite(json, 1, length, file);
     free(json);
 }
@@ -309,6 +320,34 @@ static void write_weights(const struct arguments *a) {
 }
 
 /* ---- the other files ---- */
+
+static void write_integer(FILE *file, size_t value) {
+    int32_t integer = (int32_t)value;
+    fwrite(&integer, sizeof integer, 1, file);
+}
+
+/* See model/shortlist.h. */
+static void write_shortlist(const struct arguments *a) {
+    size_t vocabulary = a->shape.vocabulary, always = a->shortlist / 3, each = a->shortlist / 20;
+    size_t offsets = 4 * always, targets = offsets + 4 * (vocabulary + 1), end = targets + 4 * vocabulary * each;
+    uint64_t state = 3;
+    char header[512];
+    int length = snprintf(header, sizeof header,
+                          "{\"always\":{\"dtype\":\"I32\",\"shape\":[%zu],\"data_offsets\":[0,%zu]},"
+                          "\"offsets\":{\"dtype\":\"I32\",\"shape\":[%zu],\"data_offsets\":[%zu,%zu]},"
+                          "\"targets\":{\"dtype\":\"I32\",\"shape\":[%zu],\"data_offsets\":[%zu,%zu]}}",
+                          always, offsets, vocabulary + 1, offsets, targets, vocabulary * each, targets, end);
+    FILE *file = create(a->folder, "shortlist.safetensors");
+    write_length(file, (uint64_t)length);
+    fwrite(header, 1, (size_t)length, file);
+    for (size_t i = 0; i < always; i++)
+        write_integer(file, i);
+    for (size_t i = 0; i <= vocabulary; i++)
+        write_integer(file, i * each);
+    for (size_t i = 0; i < vocabulary * each; i++)
+        write_integer(file, (size_t)(uniform(&state) * (double)vocabulary));
+    finish(file, a->folder, "shortlist.safetensors");
+}
 
 static void write_config(const struct arguments *a) {
     const struct shape *s = &a->shape;
@@ -389,5 +428,7 @@ int main(int argc, char **argv) {
     write_vocabulary(&arguments, "source.spm");
     write_vocabulary(&arguments, "target.spm");
     write_source(&arguments);
+    if (arguments.shortlist > 0)
+        write_shortlist(&arguments);
     return 0;
 }

@@ -66,10 +66,10 @@ START_TEST(wrong_variables) {
 END_TEST
 
 START_TEST(help_and_version) {
-    static const char *const flags[] = {"model",      "workers",        "rows",           "log-level",      "listen",
-                                        "queue",      "max-body-bytes", "max-text-chars", "deadline-ms",    "grace-ms",
-                                        "cors",       "stats",          "strategy",       "beam-size",      "length-penalty",
-                                        "min-length", "max-length",     "target",         "split-sentences"};
+    static const char *const flags[] = {"model",      "workers",        "rows",           "log-level",       "listen",
+                                        "queue",      "max-body-bytes", "max-text-chars", "deadline-ms",     "grace-ms",
+                                        "cors",       "stats",          "strategy",       "beam-size",       "length-penalty",
+                                        "min-length", "max-length",     "target",         "split-sentences", "keep-unknowns"};
     struct outcome outcome;
     program_run(ARGUMENTS("--workers", "wrong", "--help"), NULL, &outcome);
     ck_assert_int_eq(outcome.status, 0);

@@ -173,6 +173,7 @@ START_TEST(other_fields) {
         {"{'text': 'x', 'strategy': 1}", "strategy", "strategy must be a string, got an integer"},
         {"{'text': 'x', 'split_sentences': 1}", "split_sentences", "split_sentences must be true or false, got an integer"},
         {"{'text': 'x', 'split_sentences': 'false'}", "split_sentences", "split_sentences must be true or false, got a string"},
+        {"{'text': 'x', 'replace_unknowns': 1}", "replace_unknowns", "replace_unknowns must be true or false, got an integer"},
         {"{'text': 'x', 'include': 'tokens'}", "include", "include must be an array of strings, got a string"},
         {"{'text': 'x', 'include': [1]}", "include", "include must be an array of strings*"},
         {"{'text': 'x', 'include': ['tokens', 'token']}", "include", "include must be any of tokens, log_probs, *"},

@@ -246,6 +246,26 @@ START_TEST(eos_adds_one_row) {
 }
 END_TEST
 
+/* Every hypothesis has its own numbers, whatever the text looks like. */
+START_TEST(numbers_are_those_of_their_hypothesis) {
+    struct reply reply;
+    translate("{'text': '\\u0022[null,0]\\u0022 \\u005c is a dog. [null,7]', 'n_best': 3, 'beam_size': 3, 'include': ['log_probs', "
+              "'attention', 'words', 'entropy', 'eos'], 'split_sentences': false}",
+              &reply);
+    const json_t *sentence = json_at(reply.json, "translations.0.sentences.0");
+    ck_assert_str_eq(text_at(sentence, "source_text"), "\"[null,0]\" \\ is a dog. [null,7]");
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *hypothesis = json_array_get(json_at(sentence, "hypotheses"), i);
+        ck_assert_double_eq_tol(sum(json_at(hypothesis, "log_probs")), number_at(hypothesis, "log_prob"), 1e-3);
+        for (size_t row = 0; row < json_array_size(json_at(hypothesis, "attention")); row++)
+            ck_assert_double_eq_tol(sum(json_array_get(json_at(hypothesis, "attention"), row)), 1, 1e-3);
+    }
+    ck_assert(json_equal(json_at(sentence, "attention"), json_at(sentence, "hypotheses.0.attention")));
+    ck_assert(json_equal(json_at(sentence, "words"), json_at(sentence, "hypotheses.0.words")));
+    reply_done(&reply);
+}
+END_TEST
+
 START_TEST(timing) {
     struct reply reply;
     translate("{'text': '" TEXT "', 'include': ['timing']}", &reply);
@@ -411,6 +431,33 @@ START_TEST(models_are_chosen) {
 }
 END_TEST
 
+/* By a model of words that chooses <unk> three times. */
+START_TEST(unknowns_are_replaced) {
+    static const struct {
+        const char *fields, *text, *token;
+    } rows[] = {
+        {"", "What did did", "did"},
+        {", 'replace_unknowns': true", "What did did", "did"},
+        {", 'replace_unknowns': false", "\u2047 \u2047 \u2047", "<unk>"},
+    };
+    struct daemon daemon;
+    daemon_start(&daemon, ARGUMENTS("--model", "tests/golden/tokenizer-words"));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char json[160];
+        struct reply reply;
+        snprintf(json, sizeof json, "{'text': 'What did you do?', 'strategy': 'greedy', 'include': ['tokens', 'offsets']%s}",
+                 rows[i].fields);
+        client_post(&daemon, "/translate", json, 200, &reply);
+        const json_t *sentence = json_at(reply.json, "translations.0.sentences.0");
+        ck_assert_str_eq(text_at(sentence, "text"), rows[i].text);
+        ck_assert_str_eq(text_at(sentence, "tokens.2"), rows[i].token);
+        ck_assert_int_eq(json_integer_value(json_at(sentence, "offsets.target.2.end")), (json_int_t)strlen(rows[i].text));
+        reply_done(&reply);
+    }
+    daemon_stop(&daemon);
+}
+END_TEST
+
 Suite *translate_suite(void) {
     Suite *suite = suite_create("translate");
     TCase *shape = tcase_create("shape"), *models = tcase_create("models");
@@ -426,6 +473,7 @@ Suite *translate_suite(void) {
     tcase_add_test(shape, includes);
     tcase_add_test(shape, include_nothing_or_all);
     tcase_add_test(shape, eos_adds_one_row);
+    tcase_add_test(shape, numbers_are_those_of_their_hypothesis);
     tcase_add_test(shape, timing);
     tcase_add_test(shape, n_best);
     tcase_add_test(shape, greedy_is_a_beam_of_one);
@@ -437,6 +485,7 @@ Suite *translate_suite(void) {
     suite_add_tcase(suite, shape);
     tcase_set_timeout(models, TEST_TIMEOUT_S);
     tcase_add_test(models, models_are_chosen);
+    tcase_add_test(models, unknowns_are_replaced);
     suite_add_tcase(suite, models);
     return suite;
 }

@@ -1,0 +1,25 @@
+/* Arrays of numbers in JSON replies, past jansson: an object and a printf for every number would add 7% to the cost of a
+ * greedy translation. The tree holds a placeholder instead of each array; the array's text takes its place when
+ * the tree is written. Included by api_*.c only. */
+#ifndef ALIGND_API_SPLICE_H
+#define ALIGND_API_SPLICE_H
+
+#include "model/translator.h"
+#include <jansson.h>
+
+/* The arrays of one tree; starts as {.arena = ...}. A placeholder is the array [null,offset] and so names its text: trees may be
+ * put together in any order. No other array in the tree may begin with null. */
+struct splices {
+    struct arena *arena;
+    char *text; /* [length], room for [capacity] bytes: the arrays, each with a NUL behind it */
+    size_t length, capacity;
+    size_t count; /* of arrays */
+};
+
+/* The placeholder of an array of these numbers. NULL when memory is out or, as from json_real(), a number is not finite. */
+json_t *splice_numbers(struct splices *splices, const float *values, size_t count);
+
+/* The JSON of a tree that holds every placeholder once, to be freed. NULL when memory is out. */
+char *splice_dump(const struct splices *splices, const json_t *root);
+
+#endif
