@@ -1,5 +1,6 @@
 # alignd: `make run` builds and serves the shipped models, `make test` builds and tests. Both install missing packages first.
-# Variables: CC, CXX, BUILD (build folder), JOBS, V=1, WERROR=1, SANITIZE=address,undefined or thread, MODELS, LISTEN, PREFIX, DESTDIR.
+# Variables: CC, CXX, BUILD (build folder), JOBS, V=1, WERROR=1, SANITIZE=address,undefined or thread, MODELS, LISTEN, PREFIX, DESTDIR;
+# make results: DATA, TABLES, BUDGET.
 
 VERSION := 0.1.0
 ifeq ($(origin CC),default)
@@ -54,8 +55,11 @@ MODEL_OBJECTS += $(foreach source,$(KERNEL_SOURCES:.c=),$(KERNELS:%=$(BUILD)/$(s
 Q   := $(if $(V),,@)
 SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 
+# libcheck's own limit, 4 s, is too tight for a busy machine and sanitizers
+export CK_DEFAULT_TIMEOUT ?= 60
+
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-python warnings-clang asan tsan bench format format-check layers install clean
+.PHONY: all run test check-http check-python results warnings-clang asan tsan bench format format-check layers install clean
 .PHONY: deps deps-test deps-python deps-ci
 all: $(BUILD)/alignd
 
@@ -73,6 +77,11 @@ check-http: deps-test
 
 check-python: deps-python
 	$(PYTHON) -m pytest -q tests
+
+# Trains what is missing and writes weights/RESULTS.md row by row; stopped, the same command goes on. DATA: the corpora; TABLES: only these.
+results: deps deps-python
+	@$(SUBMAKE) $(BUILD)/alignd
+	$(PYTHON) -m weights.results $(if $(DATA),--data $(DATA)) --alignd $(BUILD)/alignd $(TABLES:%=--table %) $(if $(BUDGET),--budget $(BUDGET))
 
 warnings-clang:
 	@$(SUBMAKE) BUILD=build/clang CC=clang CXX=clang++ WERROR=1 build/clang/tests/run build/clang/alignd
@@ -106,7 +115,7 @@ $(BUILD)/tests/http/run: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/http/*.c))
 
 # The linker sends calls of the wrapped functions through tests/bench/parts.c, which takes their time.
 BENCH_OBJECTS := bench ceilings compute decode measure parts $(filter-out reading-vnni,$(KERNELS:%=reading-%))
-BENCH_WRAPPED := linear_apply linear_look_up encoder_run decoder_start attention_keys decoder_values decoder_step attention_run output_run search_advance
+BENCH_WRAPPED := linear_apply linear_look_up encoder_run decoder_start decoder_remember decoder_step attention_run output_run search_advance
 $(BUILD)/tests/bench/bench: $(MODEL_OBJECTS) $(BENCH_OBJECTS:%=$(BUILD)/tests/bench/%.o)
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) $(BENCH_WRAPPED:%=-Wl,--wrap=%) -o $@ $^ $(LIBS)

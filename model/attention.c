@@ -1,20 +1,45 @@
 #include "model/attention.h"
 
+#include <assert.h>
+#include <math.h>
+#include <stdint.h>
 #include <string.h>
 
+/* ---- the scores ---- */
+
 static int load_key(struct attention *a, const char *bias, size_t size, struct weights *weights, struct error *err) {
-    a->size = size;
+    a->key_size = size;
     return weights_linear(weights, &(struct linear_names){.weight = "attention.key.weight", .bias = bias}, size, a->annotation,
                           &a->key, err);
 }
 
-/* Luong et al. 2015: e = s . h. The keys are the annotations. */
+static int load_query(struct attention *a, size_t size, size_t hidden, struct weights *weights, struct error *err) {
+    a->query_size = size;
+    return weights_linear(weights, &(struct linear_names){.weight = "attention.query.weight"}, size, hidden, &a->query, err);
+}
+
+/* Luong et al. 2015: e = s . h. The keys are the annotations, or, learned, W h as in the general score. */
 static int init_dot(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
-    (void)weights;
-    a->size = config->decoder.hidden;
-    if (a->size != a->annotation)
-        return error_set(err, ERROR_FORMAT, "attention.score: dot needs annotations (%zu) as large as decoder.hidden (%zu)",
-                         a->annotation, a->size);
+    if (config->attention.learned_keys)
+        return load_key(a, NULL, config->decoder.hidden, weights, err);
+    a->key_size = config->decoder.hidden;
+    if (a->key_size != a->annotation)
+        return error_set(err, ERROR_FORMAT, "attention.score: %s needs annotations (%zu) as large as decoder.hidden (%zu)",
+                         a->kind->name, a->annotation, a->key_size);
+    return 0;
+}
+
+/* Vaswani et al. 2017: e = g s . h, g = 1 / sqrt(A); learned in tf/nmt. */
+static int init_scaled_dot(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
+    if (init_dot(a, config, weights, err) != 0)
+        return -1;
+    a->scale = 1 / sqrtf((float)a->key_size);
+    if (!config->attention.learned_scale)
+        return 0;
+    const float *scale = weights_get(weights, "attention.factor", 1, 1, err);
+    if (!scale)
+        return -1;
+    a->scale = *scale;
     return 0;
 }
 
@@ -23,18 +48,34 @@ static int init_general(struct attention *a, const struct model_config *config, 
     return load_key(a, NULL, config->decoder.hidden, weights, err);
 }
 
-/* Bahdanau et al. 2015, A.1.2: e = v . tanh(W s + U h + b). The keys hold U h + b. */
+/* Bahdanau et al. 2015, A.1.2: e = v . tanh(W s + U h + b). The keys hold U h + b. With coverage w cov_j enters the tanh, too: Tu
+ * et al. 2016, See et al. 2017. */
 static int init_additive(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
-    size_t size = config->attention.size, hidden = config->decoder.hidden;
+    size_t size = config->attention.size;
     if (load_key(a, "attention.key.bias", size, weights, err) != 0)
         return -1;
     a->energy = weights_get(weights, "attention.energy", size, 1, err);
-    return weights_linear(weights, &(struct linear_names){.weight = "attention.query.weight", .bias = NULL}, size, hidden,
-                          &a->query, err);
+    if (config->attention.coverage) {
+        a->coverage = weights_get(weights, "attention.coverage", size, 1, err);
+        a->reach = config_positions(config);
+    }
+    return load_query(a, size, config->decoder.hidden, weights, err);
 }
 
-static void score_dot(const struct attention *a, const float *q, const struct memory *memory, float *e) {
-    a->kernels->dot(q, memory->keys, memory->length, a->size, e);
+/* Luong et al. 2015: e_j = (W s)_j. There are no keys. */
+static int init_location(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
+    a->reach = config_positions(config);
+    return load_query(a, a->reach, config->decoder.hidden, weights, err);
+}
+
+static void score_dot(const struct attention *a, const struct view *view) {
+    a->kernels->dot(view->query, view->keys, view->length, a->key_size, view->weights);
+}
+
+static void score_scaled_dot(const struct attention *a, const struct view *view) {
+    score_dot(a, view);
+    for (size_t j = 0; j < view->length; j++)
+        view->weights[j] *= a->scale;
 }
 
 /* Keys and queries hold exp(2x): kernels' additive. */
@@ -42,26 +83,114 @@ static void prepare_additive(const struct attention *a, float *x, size_t n) {
     a->kernels->exp_twice(x, n);
 }
 
-static void score_additive(const struct attention *a, const float *q, const struct memory *memory, float *e) {
-    a->kernels->additive(a->energy, q, memory->keys, memory->length, a->size, e);
+static void score_additive(const struct attention *a, const struct view *view) {
+    if (a->coverage)
+        a->kernels->additive_covered(a->energy, view->query, view->keys, &(struct coverage){a->coverage, view->coverage},
+                                     view->length, a->key_size, view->weights);
+    else
+        a->kernels->additive(a->energy, view->query, view->keys, view->length, a->key_size, view->weights);
+}
+
+static void score_location(const struct attention *a, const struct view *view) {
+    assert(view->first + view->length <= a->query_size);
+    memcpy(view->weights, view->query + view->first, view->length * sizeof *view->weights);
 }
 
 static const struct attention_kind kinds[] = {
     {"dot", init_dot, NULL, score_dot},
     {"general", init_general, NULL, score_dot},
     {"additive", init_additive, prepare_additive, score_additive},
+    {"scaled_dot", init_scaled_dot, NULL, score_scaled_dot},
+    {"location", init_location, NULL, score_location},
 };
+
+/* ---- the windows ---- */
+
+/* init (NULL: nothing to do) loads parameters. centre gives p_t for a sentence of so many tokens; NULL: there is none.
+ * position [H]: the row's W s, where the window has that matrix; overwritten. lean (NULL: none) changes the scores around p_t. */
+struct window_kind {
+    const char *name;
+    int (*init)(struct attention *attention, const struct model_config *config, struct weights *weights, struct error *err);
+    float (*centre)(const struct attention *attention, size_t length, size_t step, float *position);
+    void (*lean)(const struct attention *attention, float centre, const struct view *view);
+};
+
+/* Luong et al. 2015, section 3.2: p_t = t, or the last token once t is past it. */
+static float centre_monotonic(const struct attention *a, size_t length, size_t step, float *position) {
+    (void)a, (void)position;
+    return (float)(step < length ? step : length - 1);
+}
+
+static int init_predictive(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
+    size_t hidden = config->decoder.hidden;
+    a->position_energy = weights_get(weights, "attention.position.energy", hidden, 1, err);
+    return weights_linear(weights, &(struct linear_names){.weight = "attention.position.weight"}, hidden, hidden, &a->position,
+                          err);
+}
+
+/* Luong et al. 2015, section 3.2: p_t = T sigmoid(v . tanh(W s)). */
+static float centre_predictive(const struct attention *a, size_t length, size_t step, float *position) {
+    (void)step;
+    float x;
+    a->kernels->tanh(position, a->position.out);
+    a->kernels->dot(a->position_energy, position, 1, a->position.out, &x);
+    return (float)length / (1 + expf(-x));
+}
+
+/* The weights are multiplied by a Gaussian around p_t, sigma = half_width / 2, and sum to 1 again: its logarithm is added to the
+ * scores. (In the paper they are not normalised again, which shrinks the context by the Gaussian's mean.) */
+static void lean_gaussian(const struct attention *a, float centre, const struct view *view) {
+    for (size_t j = 0; j < view->length; j++) {
+        float distance = ((float)(view->first + j) - centre) / a->half_width;
+        view->weights[j] -= 2 * distance * distance;
+    }
+}
+
+static const struct window_kind windows[] = {
+    {"global", NULL, NULL, NULL},
+    {"local_m", NULL, centre_monotonic, NULL},
+    {"local_p", init_predictive, centre_predictive, lean_gaussian},
+};
+
+/* The tokens of `length` that are no farther from p_t than half_width: at least one, since p_t is within the sentence. */
+static void narrow(const struct attention *a, float centre, size_t length, struct view *view) {
+    float first = ceilf(centre - a->half_width), end = floorf(centre + a->half_width) + 1;
+    view->first = first > 0 ? (size_t)first : 0;
+    view->length = (end < (float)length ? (size_t)end : length) - view->first;
+}
+
+/* ---- loading ---- */
+
+static int find_rows(struct attention *a, const struct attention_config *config, struct error *err) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].name, config->score) == 0)
+            a->kind = &kinds[i];
+    if (!a->kind)
+        return error_set(err, ERROR_FORMAT, "attention.score: %s is not known", config->score);
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++)
+        if (strcmp(windows[i].name, config->window) == 0)
+            a->window = &windows[i];
+    return a->window ? 0 : error_set(err, ERROR_FORMAT, "attention.window: %s is not known", config->window);
+}
+
+static int load(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
+    if (a->kind->init(a, config, weights, err) != 0 || (a->window->init && a->window->init(a, config, weights, err) != 0))
+        return -1;
+    a->scratch = a->query_size + a->position.out;
+    return config->attention.learned_values ? weights_linear(weights, &(struct linear_names){.weight = "attention.value.weight"},
+                                                             a->value, a->annotation, &a->values, err)
+                                            : 0;
+}
 
 int attention_init(struct attention *attention, const struct model_config *config, struct weights *weights,
                    const struct kernels *kernels, struct error *err) {
-    *attention = (struct attention){.kernels = kernels, .annotation = config_annotation_size(config)};
-    attention->value = attention->annotation;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].name, config->attention.score) == 0)
-            attention->kind = &kinds[i];
-    if (!attention->kind)
-        return error_set(err, ERROR_FORMAT, "attention.score: %s is not known", config->attention.score);
-    if (attention->kind->init(attention, config, weights, err) == 0)
+    *attention = (struct attention){.kernels = kernels,
+                                    .annotation = config_annotation_size(config),
+                                    .value = config_context_size(config),
+                                    .reach = SIZE_MAX,
+                                    .source_depth = config->attention.source_depth,
+                                    .half_width = (float)config->attention.half_width};
+    if (find_rows(attention, &config->attention, err) == 0 && load(attention, config, weights, err) == 0)
         return 0;
     attention_done(attention);
     return -1;
@@ -70,31 +199,62 @@ int attention_init(struct attention *attention, const struct model_config *confi
 void attention_done(struct attention *attention) {
     linear_done(&attention->key);
     linear_done(&attention->query);
+    linear_done(&attention->values);
+    linear_done(&attention->position);
 }
+
+/* ---- one run ---- */
 
 void attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys) {
     if (attention->key.out)
-        linear_apply(&attention->key, annotations, attention->annotation, tokens, keys, attention->size);
+        linear_apply(&attention->key, annotations, attention->annotation, tokens, keys, attention->key_size);
     else
-        memcpy(keys, annotations, tokens * attention->size * sizeof *keys);
+        memcpy(keys, annotations, tokens * attention->key_size * sizeof *keys);
     if (attention->kind->prepare)
-        attention->kind->prepare(attention, keys, tokens * attention->size);
+        attention->kind->prepare(attention, keys, tokens * attention->key_size);
 }
 
-void attention_run(const struct attention *attention, const float *queries, size_t ld, size_t rows,
-                   const struct memory *const *memories, float *const *weights, float *contexts, float *scratch) {
-    if (attention->query.out) {
-        linear_apply(&attention->query, queries, ld, rows, scratch, attention->size);
-        if (attention->kind->prepare)
-            attention->kind->prepare(attention, scratch, rows * attention->size);
-        queries = scratch;
-        ld = attention->size;
+/* What row r looks at; centre: p_t, where the window has one. */
+static struct view view_of(const struct attention *a, const struct attention_rows *rows, size_t r, size_t length, float centre) {
+    const struct memory *memory = rows->memories[r];
+    struct view view = {.length = length};
+    if (a->window->centre)
+        narrow(a, centre, length, &view);
+    else if (a->source_depth && a->source_depth < length)
+        view = (struct view){.first = length - a->source_depth, .length = a->source_depth};
+    view.query = a->query.out ? rows->scratch + r * a->query_size : rows->queries.x + r * rows->queries.distance;
+    view.keys = memory->keys + view.first * a->key_size;
+    view.values = memory->values + view.first * a->value;
+    view.weights = rows->weights[r] + view.first;
+    view.coverage = a->coverage ? rows->coverage + r * rows->coverage_distance + view.first : NULL;
+    return view;
+}
+
+/* positions [R, H]: W s of all rows, where the window has that matrix. */
+static void attend(const struct attention *a, const struct attention_rows *rows, size_t r, float *positions) {
+    size_t length = rows->memories[r]->length < a->reach ? rows->memories[r]->length : a->reach;
+    float centre = a->window->centre ? a->window->centre(a, length, rows->steps[r], positions + r * a->position.out) : 0;
+    struct view view = view_of(a, rows, r, length, centre);
+    memset(rows->weights[r], 0, rows->memories[r]->length * sizeof *view.weights);
+    a->kind->score(a, &view);
+    if (a->window->lean)
+        a->window->lean(a, centre, &view);
+    a->kernels->softmax(view.weights, view.length);
+    a->kernels->weighted_sum(view.weights, view.values, view.length, a->value, rows->contexts + r * a->value);
+    if (view.coverage)
+        a->kernels->add(view.weights, view.length, view.coverage);
+}
+
+void attention_run(const struct attention *attention, const struct attention_rows *rows) {
+    const struct attention *a = attention;
+    float *queries = rows->scratch, *positions = rows->scratch + rows->rows * a->query_size;
+    if (a->query.out) {
+        linear_apply(&a->query, rows->queries.x, rows->queries.distance, rows->rows, queries, a->query_size);
+        if (a->kind->prepare)
+            a->kind->prepare(a, queries, rows->rows * a->query_size);
     }
-    for (size_t r = 0; r < rows; r++) {
-        const struct memory *memory = memories[r];
-        attention->kind->score(attention, queries + r * ld, memory, weights[r]);
-        attention->kernels->softmax(weights[r], memory->length);
-        attention->kernels->weighted_sum(weights[r], memory->values, memory->length, attention->value,
-                                         contexts + r * attention->value);
-    }
+    if (a->position.out)
+        linear_apply(&a->position, rows->queries.x, rows->queries.distance, rows->rows, positions, a->position.out);
+    for (size_t r = 0; r < rows->rows; r++)
+        attend(a, rows, r, positions);
 }

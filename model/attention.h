@@ -1,5 +1,6 @@
-/* Attention: score functions in one table, softmax over the sentence's own tokens, context. Nothing is padded: each row looks only
- * at the T annotations of its own sentence. A new score is one row here and one in weights/model.py. */
+/* Attention: score functions in one table, windows in another; softmax over what the window shows of the sentence's own tokens,
+ * context. Nothing is padded: each row looks only at the T annotations of its own sentence. A new score is one row here and one in
+ * weights/model.py, and so is a new window. */
 #ifndef ALIGND_ATTENTION_H
 #define ALIGND_ATTENTION_H
 
@@ -15,37 +16,71 @@ struct memory {
 };
 
 struct attention;
+struct attention_rows;
 
-/* init loads the score's parameters and sets size. prepare (NULL: nothing to do) turns projected keys and queries x [n] into what
- * score reads, once for each instead of once for each pair. score writes e [T]: q [A] is the projected query, or the state itself.
- */
+/* What one row looks at: `length` tokens of its sentence from token `first` on. All vectors begin there. */
+struct view {
+    size_t first, length;
+    const float *query;  /* [A] projected, or the state itself */
+    const float *keys;   /* [length, A] */
+    const float *values; /* [length, P] */
+    float *weights;      /* [length] */
+    float *coverage;     /* [length], NULL: none */
+};
+
+/* init loads the score's parameters and sets key_size and query_size. prepare (NULL: nothing to do) turns projected keys and
+ * queries x [n] into what score reads, once for each instead of once for each pair. score writes e to the view's weights. */
 struct attention_kind {
     const char *name;
     int (*init)(struct attention *attention, const struct model_config *config, struct weights *weights, struct error *err);
     void (*prepare)(const struct attention *attention, float *x, size_t n);
-    void (*score)(const struct attention *attention, const float *q, const struct memory *memory, float *e);
+    void (*score)(const struct attention *attention, const struct view *view);
 };
+
+struct window_kind;
 
 struct attention {
     const struct attention_kind *kind;
+    const struct window_kind *window;
     const struct kernels *kernels;
-    size_t annotation;   /* D */
-    size_t size;         /* A: of a key and of a projected query */
-    size_t value;        /* P: of a value and of a context; the annotations' D until the decoder says otherwise */
-    struct linear key;   /* out 0: the annotations are the keys */
-    struct linear query; /* out 0: the state is the query */
-    const float *energy; /* v [A], additive */
+    size_t annotation;      /* D */
+    size_t key_size;        /* of a key; 0: the score reads none */
+    size_t query_size;      /* of a projected query */
+    size_t value;           /* P: of a value and of a context; C until the decoder says otherwise */
+    size_t scratch;         /* floats of scratch a row */
+    size_t reach;           /* how many tokens of a sentence can be attended, where parameters or states have room for so many */
+    size_t source_depth;    /* only the last so many; 0: all */
+    float half_width;       /* of a local window */
+    float scale;            /* g, scaled_dot */
+    struct linear key;      /* out 0: the annotations are the keys */
+    struct linear query;    /* out 0: the state is the query */
+    struct linear values;   /* V; out 0: the annotations are what contexts are made of */
+    const float *energy;    /* v [A], additive */
+    const float *coverage;  /* w [A], additive; NULL: no coverage */
+    struct linear position; /* local_p: W, and v [H] */
+    const float *position_energy;
+};
+
+/* R rows. */
+struct attention_rows {
+    size_t rows;
+    struct vectors queries; /* the rows' states */
+    float *coverage;        /* with coverage: the sum of row r's weights so far, [T_r], updated */
+    size_t coverage_distance;
+    const struct memory *const *memories; /* [R] */
+    const size_t *steps;                  /* [R] target tokens before this one */
+    float *const *weights;                /* [R] rows of [T_r], written; 0 outside the window */
+    float *contexts;                      /* [R, P], written */
+    float *scratch;                       /* [R, attention->scratch] */
 };
 
 int attention_init(struct attention *attention, const struct model_config *config, struct weights *weights,
                    const struct kernels *kernels, struct error *err);
 void attention_done(struct attention *attention);
 
-/* keys [tokens, A] of annotations [tokens, D], sentences end to end. */
+/* keys [tokens, key_size] of annotations [tokens, D], sentences end to end. */
 void attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys);
 
-/* Row r: query state at queries + r * ld; weights[r] [T_r] and contexts + r * P are written. scratch [rows, A]. */
-void attention_run(const struct attention *attention, const float *queries, size_t ld, size_t rows,
-                   const struct memory *const *memories, float *const *weights, float *contexts, float *scratch);
+void attention_run(const struct attention *attention, const struct attention_rows *rows);
 
 #endif

@@ -29,10 +29,12 @@ struct batch {
     float *states, *next; /* [max_rows, S] */
     struct {              /* of one group in one step, [GROUP_ROWS] each */
         int *tokens;
+        size_t *steps;
         const struct memory **memories;
         float **attention;
         float *readouts, *logits; /* x O, x stride */
-        float *inputs, *scores;   /* x E; [T]: of outputs that copy */
+        float *inputs, *tops;     /* x E, x H: of outputs that copy */
+        float *scores;            /* [T] */
         const struct copies **copies;
         struct target_ids *targets;
         size_t *wanted;
@@ -52,21 +54,23 @@ static int allocate(struct batch *batch) {
     batch->states = arena_alloc(arena, rows, decoder->state_size * sizeof(float));
     batch->next = arena_alloc(arena, rows, decoder->state_size * sizeof(float));
     batch->group.tokens = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.tokens);
+    batch->group.steps = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.steps);
     batch->group.memories = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.memories);
     batch->group.attention = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.attention);
     batch->group.readouts = arena_alloc(arena, GROUP_ROWS, decoder->readout_size * sizeof(float));
     batch->group.logits = arena_alloc(arena, GROUP_ROWS, batch->translator->output.stride * sizeof(float));
     batch->group.inputs = arena_alloc(arena, GROUP_ROWS, decoder->embedding_size * sizeof(float));
+    batch->group.tops = arena_alloc(arena, GROUP_ROWS, decoder->hidden * sizeof(float));
     batch->group.scores = arena_alloc(arena, longest, sizeof(float));
     batch->group.copies = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.copies);
     batch->group.targets = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.targets);
     batch->group.wanted = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.wanted);
     batch->group.top = arena_alloc(arena, GROUP_ROWS, SEARCH_MAX_WANTED * sizeof *batch->group.top);
     batch->group.distributions = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.distributions);
-    return batch->live && batch->failed && batch->states && batch->next && batch->group.tokens && batch->group.memories &&
-                   batch->group.attention && batch->group.readouts && batch->group.logits && batch->group.targets &&
-                   batch->group.wanted && batch->group.top && batch->group.distributions && batch->group.inputs &&
-                   batch->group.scores && batch->group.copies
+    return batch->live && batch->failed && batch->states && batch->next && batch->group.tokens && batch->group.steps &&
+                   batch->group.memories && batch->group.attention && batch->group.readouts && batch->group.logits &&
+                   batch->group.targets && batch->group.wanted && batch->group.top && batch->group.distributions &&
+                   batch->group.inputs && batch->group.tops && batch->group.scores && batch->group.copies
                ? 0
                : -1;
 }
@@ -111,7 +115,8 @@ size_t sentence_max_rows(const struct sentence *sentence) {
 
 /* ---- admission ---- */
 
-/* What encoding a group of sentences gives: keys [tokens, A], values [tokens, P], copy_keys [tokens, K], states [sentences, S]. */
+/* What encoding a group of sentences gives: keys [slots, A], values [slots, P], copy_keys [tokens, K], states [sentences, S]; there
+ * are at most as many slots as tokens, and as many where the output copies. */
 struct encoding {
     float *keys, *values, *copy_keys, *states;
 };
@@ -133,23 +138,23 @@ static int find_targets(const struct shortlist *shortlist, struct sentence *sent
     return 0;
 }
 
-/* A copy of tokens x size floats from this token on. */
-static const float *keep(struct sentence *sentence, const float *from, size_t first_token, size_t size) {
-    float *own = arena_alloc(&sentence->arena, sentence->length * size, sizeof *own);
+/* A copy of so many vectors of this size, from the first-th on. */
+static const float *keep(struct sentence *sentence, const float *from, size_t first, size_t count, size_t size) {
+    float *own = arena_alloc(&sentence->arena, count * size, sizeof *own);
     if (own)
-        memcpy(own, from + first_token * size, sentence->length * size * sizeof *own);
+        memcpy(own, from + first * size, count * size * sizeof *own);
     return own;
 }
 
-/* Copies one sentence's memory, which begins at this token, into its own arena, and starts its search. */
-static int settle(const struct batch *batch, struct sentence *sentence, const struct encoding *encoding, size_t first_token) {
+/* Copies one sentence's memory, which begins at this slot, into its own arena, and starts its search. */
+static int settle(const struct batch *batch, struct sentence *sentence, const struct encoding *encoding, size_t first) {
     const struct translator *t = batch->translator;
     const struct attention *attention = &t->decoder.attention;
-    size_t length = sentence->length;
+    size_t length = decoder_slots(&t->decoder, sentence->length), seen = t->decoder.attends ? sentence->length : 0;
     struct memory *memory = arena_alloc(&sentence->arena, 1, sizeof *memory);
-    const float *keys = keep(sentence, encoding->keys, first_token, attention->size);
-    const float *values = keep(sentence, encoding->values, first_token, attention->value);
-    const float *copy_keys = keep(sentence, encoding->copy_keys, first_token, t->output.key.out);
+    const float *keys = keep(sentence, encoding->keys, first, length, attention->key_size);
+    const float *values = keep(sentence, encoding->values, first, length, attention->value);
+    const float *copy_keys = keep(sentence, encoding->copy_keys, first, length, t->output.key.out);
     if (!memory || !keys || !values || !copy_keys)
         return error_memory(&sentence->error);
     *memory = (struct memory){.length = length, .keys = keys, .values = values};
@@ -157,8 +162,7 @@ static int settle(const struct batch *batch, struct sentence *sentence, const st
     if (sentence->copies)
         sentence->copies->keys = copy_keys;
     sentence->options.keep = t->characters ? t->decoder.readout_size : 0;
-    if (search_init(&sentence->search, &sentence->options, tokenizer_end(t->target), length, &sentence->arena, &sentence->error) !=
-        0)
+    if (search_init(&sentence->search, &sentence->options, tokenizer_end(t->target), seen, &sentence->arena, &sentence->error) != 0)
         return -1;
     return find_targets(t->shortlist, sentence);
 }
@@ -170,7 +174,7 @@ static int encode(struct batch *batch, struct sentence *const *sentences, size_t
     struct encoded encoded;
     int *ids = arena_alloc(&batch->scratch, tokens, sizeof *ids);
     size_t *lengths = arena_alloc(&batch->scratch, n, sizeof *lengths);
-    out->keys = arena_alloc(&batch->scratch, tokens * t->decoder.attention.size, sizeof(float));
+    out->keys = arena_alloc(&batch->scratch, tokens * t->decoder.attention.key_size, sizeof(float));
     out->values = arena_alloc(&batch->scratch, tokens * t->decoder.attention.value, sizeof(float));
     out->copy_keys = arena_alloc(&batch->scratch, tokens * t->output.key.out, sizeof(float));
     out->states = arena_alloc(&batch->scratch, n * t->decoder.state_size, sizeof(float));
@@ -184,10 +188,8 @@ static int encode(struct batch *batch, struct sentence *const *sentences, size_t
     if (encoder_run(&t->encoder, ids, lengths, n, &batch->scratch, &encoded, err) != 0 ||
         decoder_start(&t->decoder, &encoded, lengths, n, &batch->scratch, out->states, err) != 0)
         return -1;
-    attention_keys(&t->decoder.attention, encoded.annotations, tokens, out->keys);
-    decoder_values(&t->decoder, encoded.annotations, tokens, out->values);
     output_keys(&t->output, encoded.annotations, tokens, out->copy_keys);
-    return 0;
+    return decoder_remember(&t->decoder, &encoded, lengths, n, &batch->scratch, out->keys, out->values, err);
 }
 
 static void admit_group(struct batch *batch, struct sentence *const *sentences, size_t n, size_t tokens) {
@@ -195,7 +197,7 @@ static void admit_group(struct batch *batch, struct sentence *const *sentences, 
     struct encoding encoding;
     struct error err = {0};
     int failed = encode(batch, sentences, n, tokens, &encoding, &err);
-    for (size_t i = 0, at = 0; i < n; at += sentences[i]->length, i++) {
+    for (size_t i = 0, at = 0; i < n; at += decoder_slots(decoder, sentences[i]->length), i++) {
         struct sentence *sentence = sentences[i];
         if (failed)
             sentence->error = err;
@@ -265,11 +267,12 @@ static void keep_readouts(const struct batch *batch, const struct group *group) 
 
 static int compute(struct batch *batch, const struct group *group, struct error *err) {
     const struct translator *t = batch->translator;
-    float *states = batch->states + group->first_row * t->decoder.state_size;
+    bool copies = output_copies(&t->output);
     for (size_t i = group->first, row = 0; i < group->end; i++) {
         const struct sentence *sentence = batch->live[i];
         for (size_t r = 0; r < sentence->search.rows; r++, row++) {
             batch->group.tokens[row] = input_of(sentence, r);
+            batch->group.steps[row] = sentence->search.step;
             batch->group.memories[row] = sentence->memory;
             batch->group.copies[row] = sentence->copies;
             batch->group.attention[row] = sentence->search.attention[r];
@@ -279,11 +282,13 @@ static int compute(struct batch *batch, const struct group *group, struct error 
     }
     struct decoder_rows rows = {.rows = group->rows,
                                 .tokens = batch->group.tokens,
+                                .steps = batch->group.steps,
                                 .memories = batch->group.memories,
-                                .states = states,
+                                .states = batch->states + group->first_row * t->decoder.state_size,
                                 .attention = batch->group.attention,
                                 .readouts = batch->group.readouts,
-                                .inputs = output_copies(&t->output) ? batch->group.inputs : NULL};
+                                .inputs = copies ? batch->group.inputs : NULL,
+                                .tops = copies ? batch->group.tops : NULL};
     if (decoder_step(&t->decoder, &rows, &batch->scratch, err) != 0)
         return -1;
     keep_readouts(batch, group);
@@ -295,8 +300,7 @@ static int compute(struct batch *batch, const struct group *group, struct error 
                                                  .top = batch->group.top,
                                                  .distributions = batch->group.distributions,
                                                  .source = {.copies = batch->group.copies,
-                                                            .states = decoder_top(&t->decoder, states),
-                                                            .states_ld = t->decoder.state_size,
+                                                            .states = batch->group.tops,
                                                             .inputs = batch->group.inputs,
                                                             .attention = (const float *const *)batch->group.attention,
                                                             .scores = batch->group.scores}});

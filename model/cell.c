@@ -11,9 +11,16 @@ static void step_lstm(const struct kernels *kernels, const float *x, const float
     kernels->lstm(x, u, state, state + hidden, hidden);
 }
 
+static void step_rnn(const struct kernels *kernels, const float *x, const float *u, float *state, size_t hidden) {
+    memcpy(state, u, hidden * sizeof *state);
+    kernels->add(x, hidden, state);
+    kernels->tanh(state, hidden);
+}
+
 static const struct cell_kind kinds[] = {
     {"gru", 3, 1, step_gru},   /* Cho et al. 2014, PyTorch's formulas */
     {"lstm", 4, 2, step_lstm}, /* Hochreiter and Schmidhuber 1997 with forget gates; state [h; c] */
+    {"rnn", 1, 1, step_rnn},   /* Elman 1990, tanh */
 };
 
 const struct cell_kind *cell_kind_find(const char *name) {
@@ -23,19 +30,22 @@ const struct cell_kind *cell_kind_find(const char *name) {
     return NULL;
 }
 
-static int load_half(struct linear *linear, const char *prefix, const char *half, size_t out, size_t in, struct weights *weights,
-                     struct error *err) {
+/* columns: of the matrix, if it has more than `in`; otherwise 0. */
+static int load_half(struct linear *linear, const char *prefix, const char *half, size_t out, size_t in, size_t columns,
+                     struct weights *weights, struct error *err) {
     char weight[128], bias[128];
     snprintf(weight, sizeof weight, "%sweight_%s", prefix, half);
     snprintf(bias, sizeof bias, "%sbias_%s", prefix, half);
-    return weights_linear(weights, &(struct linear_names){.weight = weight, .bias = bias}, out, in, linear, err);
+    struct linear_names names = {.weight = weight, .bias = bias, .columns = columns};
+    return weights_linear(weights, &names, out, in, linear, err);
 }
 
-int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefix, size_t in, size_t hidden,
+int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefix, const struct cell_shape *shape,
               struct weights *weights, const struct kernels *kernels, struct error *err) {
+    size_t hidden = shape->hidden, gates = kind->gates * hidden;
     *cell = (struct cell){.kind = kind, .kernels = kernels, .hidden = hidden};
-    if (load_half(&cell->input, prefix, "input", kind->gates * hidden, in, weights, err) == 0 &&
-        load_half(&cell->state, prefix, "state", kind->gates * hidden, hidden, weights, err) == 0)
+    if (load_half(&cell->input, prefix, "input", gates, shape->in, shape->columns, weights, err) == 0 &&
+        load_half(&cell->state, prefix, "state", gates, hidden, 0, weights, err) == 0)
         return 0;
     cell_done(cell);
     return -1;

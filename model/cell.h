@@ -24,8 +24,13 @@ struct cell {
     struct linear input, state; /* [gates * H, in], [gates * H, H], each with its bias (PyTorch's two) */
 };
 
+struct cell_shape {
+    size_t in, hidden;
+    size_t columns; /* of the matrix weight_input, of which the cell reads the first `in`; 0: no more than those */
+};
+
 /* Loads PREFIXweight_input, weight_state, bias_input, bias_state. */
-int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefix, size_t in, size_t hidden,
+int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefix, const struct cell_shape *shape,
               struct weights *weights, const struct kernels *kernels, struct error *err);
 void cell_done(struct cell *cell);
 

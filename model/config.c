@@ -8,6 +8,7 @@
 struct raw_config {
     size_t format;
     char initial_state[CONFIG_NAME_BYTES], first_input[CONFIG_NAME_BYTES];
+    char scale[CONFIG_NAME_BYTES], keys[CONFIG_NAME_BYTES], values[CONFIG_NAME_BYTES]; /* of the attention */
     struct model_config config;
 };
 
@@ -101,11 +102,15 @@ static int read_number(const struct key *key, const json_t *value, void *field, 
 static const struct raw_config DEFAULTS = {
     .initial_state = "last",
     .first_input = "bos",
+    .scale = "fixed",
+    .keys = "identity",
+    .values = "identity",
     .config =
         {
             .task = "translation",
             .tokenizer = {.type = "sentencepiece", .source = "source.spm", .target = "target.spm"},
             .encoder = {.type = "recurrent", .layers = 1, .bidirectional = true, .eos = true},
+            .attention = {.window = "global"},
             .decoder = {.layers = 1, .readout = "attentional"},
             .output = {.type = "vocabulary"},
             .limits = {.max_source_tokens = 100, .max_target_ratio = 3.0},
@@ -113,7 +118,7 @@ static const struct raw_config DEFAULTS = {
 };
 
 #define AT(member) offsetof(struct raw_config, member)
-#define CELLS      "gru, lstm"
+#define CELLS      "gru, lstm, rnn"
 
 static const struct key top[] = {
     {"format", read_integer, REQUIRED, AT(format), NULL, 1, 1},
@@ -124,22 +129,32 @@ static const struct key top[] = {
 };
 
 static const struct key encoder[] = {
-    {"encoder.type", read_string, OPTIONAL, AT(config.encoder.type), "recurrent", 0, 0},
+    {"encoder.type", read_string, OPTIONAL, AT(config.encoder.type), "recurrent, convolutional", 0, 0},
     {"encoder.cell", read_string, REQUIRED, AT(config.encoder.cell), CELLS, 0, 0},
     {"encoder.layers", read_integer, OPTIONAL, AT(config.encoder.layers), NULL, 1, CONFIG_MAX_LAYERS},
     {"encoder.bidirectional", read_boolean, OPTIONAL, AT(config.encoder.bidirectional), NULL, 0, 0},
     {"encoder.embedding", read_integer, REQUIRED, AT(config.encoder.embedding), NULL, 1, 65536},
     {"encoder.hidden", read_integer, REQUIRED, AT(config.encoder.hidden), NULL, 1, 65536},
     {"encoder.eos", read_boolean, OPTIONAL, AT(config.encoder.eos), NULL, 0, 0},
+    {"encoder.residual", read_boolean, OPTIONAL, AT(config.encoder.residual), NULL, 0, 0},
+    {"encoder.width", read_integer, REQUIRED, AT(config.encoder.width), NULL, 1, 31},
 };
 
 static const struct key attention[] = {
-    {"attention.score", read_string, REQUIRED, AT(config.attention.score), "dot, general, additive", 0, 0},
+    {"attention.score", read_string, REQUIRED, AT(config.attention.score), "dot, general, additive, scaled_dot, location", 0, 0},
     {"attention.size", read_integer, OPTIONAL, AT(config.attention.size), NULL, 0, 65536},
+    {"attention.scale", read_string, OPTIONAL, AT(scale), "fixed, learned", 0, 0},
+    {"attention.keys", read_string, OPTIONAL, AT(keys), "identity, learned", 0, 0},
+    {"attention.values", read_string, OPTIONAL, AT(values), "identity, learned", 0, 0},
+    {"attention.value_size", read_integer, OPTIONAL, AT(config.attention.value_size), NULL, 0, 65536},
+    {"attention.window", read_string, OPTIONAL, AT(config.attention.window), "global, local_m, local_p", 0, 0},
+    {"attention.half_width", read_integer, OPTIONAL, AT(config.attention.half_width), NULL, 0, 1000},
+    {"attention.source_depth", read_integer, OPTIONAL, AT(config.attention.source_depth), NULL, 0, 1000},
+    {"attention.coverage", read_boolean, OPTIONAL, AT(config.attention.coverage), NULL, 0, 0},
 };
 
 static const struct key decoder[] = {
-    {"decoder.style", read_string, REQUIRED, AT(config.decoder.style), "luong, conditional", 0, 0},
+    {"decoder.style", read_string, REQUIRED, AT(config.decoder.style), "luong, conditional, bahdanau, fixed", 0, 0},
     {"decoder.cell", read_string, REQUIRED, AT(config.decoder.cell), CELLS, 0, 0},
     {"decoder.layers", read_integer, OPTIONAL, AT(config.decoder.layers), NULL, 1, CONFIG_MAX_LAYERS},
     {"decoder.embedding", read_integer, REQUIRED, AT(config.decoder.embedding), NULL, 1, 65536},
@@ -147,9 +162,10 @@ static const struct key decoder[] = {
     {"decoder.input_feeding", read_boolean, OPTIONAL, AT(config.decoder.input_feeding), NULL, 0, 0},
     {"decoder.initial_state", read_string, OPTIONAL, AT(initial_state), "zero, last, mean", 0, 0},
     {"decoder.initial_projection", read_boolean, OPTIONAL, AT(config.decoder.initial_projection), NULL, 0, 0},
-    {"decoder.readout", read_string, OPTIONAL, AT(config.decoder.readout), "attentional, tanh, concat", 0, 0},
+    {"decoder.readout", read_string, OPTIONAL, AT(config.decoder.readout), "attentional, tanh, concat, maxout", 0, 0},
     {"decoder.readout_size", read_integer, OPTIONAL, AT(config.decoder.readout_size), NULL, 0, 65536},
     {"decoder.first_input", read_string, OPTIONAL, AT(first_input), "bos, zero", 0, 0},
+    {"decoder.residual", read_boolean, OPTIONAL, AT(config.decoder.residual), NULL, 0, 0},
 };
 
 static const struct key output[] = {
@@ -181,6 +197,25 @@ static const struct section sections[] = {
 
 enum { SECTION_COUNT = sizeof sections / sizeof *sections };
 
+/* Keys that only one type of encoder has. */
+static const struct {
+    const char *path, *type;
+} typed[] = {
+    {"encoder.cell", "recurrent"},
+    {"encoder.bidirectional", "recurrent"},
+    {"encoder.residual", "recurrent"},
+    {"encoder.width", "convolutional"},
+};
+
+/* The one type that has this key, if the file's encoder is of another; otherwise NULL. encoder.type is read before. */
+static const char *other_type(const struct key *key, const struct raw_config *raw) {
+    for (size_t i = 0; i < sizeof typed / sizeof *typed; i++) {
+        if (strcmp(typed[i].path, key->path) == 0 && strcmp(typed[i].type, raw->config.encoder.type) != 0)
+            return typed[i].type;
+    }
+    return NULL;
+}
+
 /* The key's name within its section. */
 static const char *key_name(const struct key *key) {
     const char *dot = strchr(key->path, '.');
@@ -211,7 +246,10 @@ static int read_section(const struct section *section, json_t *object, struct ra
     for (size_t i = 0; i < section->count; i++) {
         const struct key *key = &section->keys[i];
         value = json_object_get(object, key_name(key));
-        if (value == NULL && key->presence == REQUIRED)
+        const char *type = other_type(key, raw);
+        if (value != NULL && type != NULL)
+            return error_set(err, ERROR_FORMAT, "%s: belongs to type %s, and only there", key->path, type);
+        if (value == NULL && key->presence == REQUIRED && type == NULL)
             return error_set(err, ERROR_FORMAT, "%s: missing", key->path);
         if (value != NULL && key->read(key, value, (char *)raw + key->offset, err) != 0)
             return -1;
@@ -226,6 +264,8 @@ static int read_sections(json_t *root, struct raw_config *raw, struct error *err
         return -1;
     for (size_t i = 1; i < SECTION_COUNT; i++) {
         json_t *object = json_object_get(root, sections[i].name);
+        if (json_is_null(object) && sections[i].keys == attention)
+            continue; /* no attention */
         if (object != NULL && !json_is_object(object))
             return error_set(err, ERROR_FORMAT, "%s: must be an object", sections[i].name);
         if (read_section(&sections[i], object, raw, err) != 0)
@@ -240,15 +280,54 @@ static enum initial_state find_initial_state(const char *name) {
     return strcmp(name, "last") == 0 ? INITIAL_LAST : INITIAL_MEAN;
 }
 
-/* What no single key can tell: combinations that cannot be built, here and in the four functions below. */
+/* What no single key can tell: combinations that cannot be built, here and in the functions below. */
+static int check_layers(const struct model_config *config, struct error *err) {
+    if (strcmp(config->encoder.type, "convolutional") == 0 && config->encoder.width % 2 == 0)
+        return error_set(err, ERROR_FORMAT, "encoder.width: must be odd");
+    if (config->encoder.residual && config->encoder.layers == 1)
+        return error_set(err, ERROR_FORMAT, "encoder.residual: needs two layers or more");
+    if (config->decoder.residual && config->decoder.layers == 1)
+        return error_set(err, ERROR_FORMAT, "decoder.residual: needs two layers or more");
+    return 0;
+}
+
+static int check_style(const struct model_config *config, struct error *err) {
+    bool fixed = strcmp(config->decoder.style, "fixed") == 0, last = config->decoder.initial_state == INITIAL_LAST;
+    if (fixed && config_attends(config))
+        return error_set(err, ERROR_FORMAT, "attention: must be null with decoder.style fixed");
+    if (!fixed && !config_attends(config))
+        return error_set(err, ERROR_FORMAT, "attention: may be null with decoder.style fixed only");
+    if (fixed && !last)
+        return error_set(err, ERROR_FORMAT, "decoder.initial_state: style fixed needs last");
+    if (strcmp(config->encoder.type, "convolutional") == 0 && last)
+        return error_set(err, ERROR_FORMAT, "decoder.initial_state: last needs a recurrent encoder");
+    return 0;
+}
+
 static int check_attention(const struct model_config *config, struct error *err) {
-    const struct attention_config *attend = &config->attention;
+    const struct attention_config *a = &config->attention;
     size_t annotation = config_annotation_size(config), hidden = config->decoder.hidden;
-    if (strcmp(attend->score, "dot") == 0 && annotation != hidden)
-        return error_set(err, ERROR_FORMAT, "attention.score: dot needs annotations (%zu) as large as decoder.hidden (%zu)",
-                         annotation, hidden);
-    if ((strcmp(attend->score, "additive") == 0) != (attend->size > 0))
-        return error_set(err, ERROR_FORMAT, "attention.size: belongs to the additive score, and only there");
+    bool scaled = strcmp(a->score, "scaled_dot") == 0, dot = scaled || strcmp(a->score, "dot") == 0;
+    bool additive = strcmp(a->score, "additive") == 0, global = strcmp(a->window, "global") == 0;
+    if (dot && !a->learned_keys && annotation != hidden)
+        return error_set(err, ERROR_FORMAT, "attention.score: %s needs annotations (%zu) as large as decoder.hidden (%zu)",
+                         a->score, annotation, hidden);
+    const struct {
+        bool broken;
+        const char *message;
+    } rules[] = {
+        {additive != (a->size > 0), "attention.size: belongs to the additive score, and only there"},
+        {a->learned_scale && !scaled, "attention.scale: belongs to the scaled_dot score"},
+        {a->learned_keys && !dot,
+         "attention.keys: learned keys belong to the dot and scaled_dot scores; the others have matrices of their own"},
+        {a->value_size > 0 && !a->learned_values, "attention.value_size: belongs to learned values"},
+        {global != (a->half_width == 0), "attention.half_width: belongs to the windows local_m and local_p, and only there"},
+        {a->source_depth > 0 && !global, "attention.source_depth: belongs to the window global"},
+        {a->coverage && !additive, "attention.coverage: needs the additive score"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].broken)
+            return error_set(err, ERROR_FORMAT, "%s", rules[i].message);
     return 0;
 }
 
@@ -348,19 +427,35 @@ int config_read(const char *path, struct model_config *config, struct error *err
         return -1;
     raw.config.decoder.initial_state = find_initial_state(raw.initial_state);
     raw.config.decoder.first_zero = strcmp(raw.first_input, "zero") == 0;
-    if (check_attention(&raw.config, err) != 0 || check_readout(&raw.config, err) != 0 ||
-        check_initial_state(&raw.config, err) != 0 || check_tokenizer(&raw.config, err) != 0 ||
-        check_characters(&raw.config, err) != 0 || check_copying(&raw.config, err) != 0)
+    raw.config.attention.learned_scale = strcmp(raw.scale, "learned") == 0;
+    raw.config.attention.learned_keys = strcmp(raw.keys, "learned") == 0;
+    raw.config.attention.learned_values = strcmp(raw.values, "learned") == 0;
+    raw.config.encoder.bidirectional &= strcmp(raw.config.encoder.type, "recurrent") == 0; /* true by default, but only there */
+    if (check_layers(&raw.config, err) != 0 || check_style(&raw.config, err) != 0 || check_attention(&raw.config, err) != 0 ||
+        check_readout(&raw.config, err) != 0 || check_initial_state(&raw.config, err) != 0 ||
+        check_tokenizer(&raw.config, err) != 0 || check_characters(&raw.config, err) != 0 || check_copying(&raw.config, err) != 0)
         return -1;
     *config = raw.config;
     return 0;
+}
+
+bool config_attends(const struct model_config *config) {
+    return config->attention.score[0] != '\0';
 }
 
 size_t config_annotation_size(const struct model_config *config) {
     return config->encoder.hidden * (config->encoder.bidirectional ? 2 : 1);
 }
 
+size_t config_context_size(const struct model_config *config) {
+    return config->attention.value_size > 0 ? config->attention.value_size : config_annotation_size(config);
+}
+
+size_t config_positions(const struct model_config *config) {
+    return config->limits.max_source_tokens + 1;
+}
+
 size_t config_readout_size(const struct model_config *config) {
     bool concat = strcmp(config->decoder.readout, "concat") == 0;
-    return concat ? config_annotation_size(config) + config->decoder.hidden : config->decoder.readout_size;
+    return concat ? config_context_size(config) + config->decoder.hidden : config->decoder.readout_size;
 }

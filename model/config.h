@@ -15,11 +15,19 @@ struct encoder_config {
     size_t layers, embedding, hidden;
     bool bidirectional;
     bool eos; /* the encoder reads </s> at the end of a sentence */
+    bool residual;
+    size_t width; /* convolutional: tokens that one of a layer's outputs depends on; odd */
 };
 
 struct attention_config {
-    char score[CONFIG_NAME_BYTES];
-    size_t size; /* A; 0 where the score has none of its own */
+    char score[CONFIG_NAME_BYTES]; /* "": the decoder has no attention (null in the file) */
+    size_t size;                   /* A; 0 where the score has none of its own */
+    bool learned_scale, learned_keys, learned_values;
+    size_t value_size; /* 0: that of an annotation */
+    char window[CONFIG_NAME_BYTES];
+    size_t half_width;   /* of a local window */
+    size_t source_depth; /* only the last so many tokens are attended; 0: all */
+    bool coverage;
 };
 
 enum initial_state { INITIAL_ZERO, INITIAL_LAST, INITIAL_MEAN };
@@ -30,6 +38,7 @@ struct decoder_config {
     bool input_feeding, initial_projection;
     bool first_zero; /* first_input: "zero" rather than "bos" */
     enum initial_state initial_state;
+    bool residual;
 };
 
 struct model_config {
@@ -55,8 +64,14 @@ struct model_config {
 /* Reads and checks the file. -1 with ERROR_FILE or ERROR_FORMAT; config untouched then. */
 int config_read(const char *path, struct model_config *config, struct error *err);
 
+/* False: style fixed, which reads nothing but the encoder's final state. */
+bool config_attends(const struct model_config *config);
 /* D, the size of one annotation: hidden, twice that if bidirectional. */
 size_t config_annotation_size(const struct model_config *config);
+/* C, the size of one context: of an annotation, or of a learned value. */
+size_t config_context_size(const struct model_config *config);
+/* The tokens of the longest source sentence, </s> counted. */
+size_t config_positions(const struct model_config *config);
 /* O, the size of what the output layer reads. */
 size_t config_readout_size(const struct model_config *config);
 /* The output can produce words of the source that its vocabulary lacks. */

@@ -11,13 +11,17 @@ struct step {
     float *input;             /* [R, E + feed]: y, and h~ of the step before with input feeding */
     float *contexts;          /* [R, P]: sums of values */
     float *gates_x, *gates_u; /* [R, G] */
-    float *query;             /* [R, A] */
-    float *parts;             /* [R, what the readout reads side by side] */
+    float *scratch;           /* [R, what the attention needs] */
+    float *sums;              /* [R, H]: with residual connections, what the layers so far have put out */
+    float *readout;           /* [R, readout_scratch] */
 };
+
+/* Which cell of layer 0 reads the context: none; the one that reads y, side by side with it; or a second one. */
+enum context_reader { NO_CELL, FIRST_CELL, SECOND_CELL };
 
 struct decoder_kind {
     const char *name;
-    bool conditional; /* layer 0 has a second cell */
+    enum context_reader reader;
     void (*run)(const struct step *step);
 };
 
@@ -33,127 +37,157 @@ static void step_cell(const struct step *step, const struct cell *cell, const fl
               step->decoder->state_size, step->gates_u);
 }
 
-/* The same from the input itself, x [R, in] at distance ld. */
-static void run_cell(const struct step *step, const struct cell *cell, const float *x, size_t ld, size_t layer) {
-    linear_apply(&cell->input, x, ld, step->rows->rows, step->gates_x, cell->input.out);
+/* The same from the input itself, x [R, in]. */
+static void run_cell(const struct step *step, const struct cell *cell, struct vectors x, size_t layer) {
+    linear_apply(&cell->input, x.x, x.distance, step->rows->rows, step->gates_x, cell->input.out);
     step_cell(step, cell, step->gates_x, cell->input.out, layer);
 }
 
-/* Layers first.. stacked, each reading the h of the one below (layer 0: the input). */
-static void run_layers(const struct step *step, size_t first) {
-    const struct decoder *d = step->decoder;
-    for (size_t l = first; l < d->layers; l++)
-        run_cell(step, &d->cells[l], l == 0 ? step->input : layer_states(step, l - 1),
-                 l == 0 ? d->embedding_size + d->feed : d->state_size, l);
+static struct vectors input_of(const struct step *step) {
+    return (struct vectors){step->input, step->decoder->embedding_size + step->decoder->feed};
 }
 
-static void attend(const struct step *step, size_t layer) {
+/* h of a layer [R, H]. */
+static struct vectors state_of(const struct step *step, size_t layer) {
+    return (struct vectors){layer_states(step, layer), step->decoder->state_size};
+}
+
+/* What the topmost of the layers that have run puts out. */
+static struct vectors output_of(const struct step *step, size_t layer) {
+    return step->decoder->residual ? (struct vectors){step->sums, step->decoder->hidden} : state_of(step, layer);
+}
+
+/* GNMT, Wu et al. 2016: from the second layer up, a layer puts out its h plus what it read; its recurrence is h alone. */
+static void put_out(const struct step *step, size_t layer) {
+    size_t hidden = step->decoder->hidden;
+    struct vectors h = state_of(step, layer);
+    for (size_t r = 0; step->decoder->residual && r < step->rows->rows; r++) {
+        if (layer == 0)
+            memcpy(step->sums + r * hidden, h.x + r * h.distance, hidden * sizeof *h.x);
+        else
+            step->decoder->kernels->add(h.x + r * h.distance, hidden, step->sums + r * hidden);
+    }
+}
+
+/* The layers above the first, each reading what the one below puts out. */
+static void run_upper_layers(const struct step *step) {
+    put_out(step, 0);
+    for (size_t l = 1; l < step->decoder->layers; l++) {
+        run_cell(step, &step->decoder->cells[l], output_of(step, l - 1), l);
+        put_out(step, l);
+    }
+}
+
+static void attend(const struct step *step, struct vectors queries) {
     const struct decoder_rows *rows = step->rows;
-    attention_run(&step->decoder->attention, layer_states(step, layer), step->decoder->state_size, rows->rows, rows->memories,
-                  rows->attention, step->contexts, step->query);
+    attention_run(&step->decoder->attention, &(struct attention_rows){.rows = rows->rows,
+                                                                      .queries = queries,
+                                                                      .coverage = layer_states(step, step->decoder->layers),
+                                                                      .coverage_distance = step->decoder->state_size,
+                                                                      .memories = rows->memories,
+                                                                      .steps = rows->steps,
+                                                                      .weights = rows->attention,
+                                                                      .contexts = step->contexts,
+                                                                      .scratch = step->scratch});
 }
 
 /* Luong et al. 2015: s_t = f(s_{t-1}, y_{t-1}), all layers; c_t from score(s_t, h). */
 static void run_luong(const struct step *step) {
-    run_layers(step, 0);
-    attend(step, step->decoder->layers - 1);
+    run_cell(step, &step->decoder->cells[0], input_of(step), 0);
+    run_upper_layers(step);
+    attend(step, output_of(step, step->decoder->layers - 1));
 }
 
 /* Nematus and Marian: s' = cell1(s, y); c from score(s', h); s = cell2(s', c); further layers stand on s. */
 static void run_conditional(const struct step *step) {
-    run_cell(step, &step->decoder->cells[0], step->input, step->decoder->embedding_size, 0);
-    attend(step, 0);
+    run_cell(step, &step->decoder->cells[0], input_of(step), 0);
+    attend(step, state_of(step, 0));
     step_cell(step, &step->decoder->conditional, step->contexts, step->decoder->attention.value, 0);
-    run_layers(step, 1);
+    run_upper_layers(step);
+}
+
+/* All layers, the first of which reads [y; c]. */
+static void run_with_context(const struct step *step) {
+    const struct cell *cell = &step->decoder->cells[0];
+    size_t gates = cell->input.out;
+    struct vectors y = input_of(step);
+    linear_apply(&cell->input, y.x, y.distance, step->rows->rows, step->gates_x, gates);
+    for (size_t r = 0; r < step->rows->rows; r++)
+        step->decoder->kernels->add(step->contexts + r * step->decoder->attention.value, gates, step->gates_x + r * gates);
+    step_cell(step, cell, step->gates_x, gates, 0);
+    run_upper_layers(step);
+}
+
+/* Bahdanau et al. 2015: c_i from score(s_{i-1}, h); s_i = f(s_{i-1}, [y_{i-1}; c_i]). Of several layers the first, which reads the
+ * context, asks for it. */
+static void run_bahdanau(const struct step *step) {
+    attend(step, state_of(step, 0));
+    run_with_context(step);
+}
+
+/* Cho et al. 2014: one c for all steps, the final h of the encoder's top layer. */
+static void run_fixed(const struct step *step) {
+    size_t size = step->decoder->attention.value;
+    for (size_t r = 0; r < step->rows->rows; r++)
+        memcpy(step->contexts + r * size, step->rows->memories[r]->values, size * sizeof *step->contexts);
+    run_with_context(step);
 }
 
 static const struct decoder_kind kinds[] = {
-    {"luong", false, run_luong},
-    {"conditional", true, run_conditional},
+    {"luong", NO_CELL, run_luong},
+    {"conditional", SECOND_CELL, run_conditional},
+    {"bahdanau", FIRST_CELL, run_bahdanau},
+    {"fixed", FIRST_CELL, run_fixed},
 };
 
-/* ---- the readouts ---- */
+/* ---- the memory ---- */
 
-struct readout_kind {
-    const char *name, *reads; /* in order: y embedding, s state, c context */
-    bool layer;               /* tanh(W x + b) of what it reads; otherwise x itself */
-};
-
-static const struct readout_kind readouts[] = {
-    {"attentional", "cs", true}, /* h~ = tanh(W [c; s] + b), Luong et al. 2015 */
-    {"tanh", "ysc", true},       /* tanh(W [y; s; c] + b), Nematus and Marian */
-    {"concat", "cs", false},     /* [c; s] */
-};
-
-static size_t part_size(const struct decoder *d, char part) {
-    return part == 'y' ? d->embedding_size : part == 's' ? d->hidden : d->annotation;
+/* What a cell reads of the context; out 0: none does. */
+static const struct linear *cell_context(const struct decoder *d) {
+    return d->kind->reader == SECOND_CELL ? &d->conditional.input : &d->input_context;
 }
 
-/* A readout with a layer reads the context through the values. */
-static bool side_by_side(const struct decoder *d, char part) {
-    return part != 'c' || !d->reads->layer;
+/* values [n, P] of what a context may be, x [n, D]: first what a cell reads of it, then what the readout does. */
+static void make_values(const struct decoder *d, struct vectors x, size_t n, float *values) {
+    const struct linear *cell = cell_context(d);
+    if (cell->out > 0)
+        linear_apply(cell, x.x, x.distance, n, values, d->attention.value);
+    readout_values(&d->readout, x, n, values + cell->out, d->attention.value);
 }
 
-static size_t parts_size(const struct decoder *d) {
-    size_t size = 0;
-    for (const char *part = d->reads->reads; *part; part++)
-        size += side_by_side(d, *part) ? part_size(d, *part) : 0;
-    return size;
-}
-
-/* Where in the values the readout finds what it reads of the context. */
-static size_t context_offset(const struct decoder *d) {
-    return d->kind->conditional ? d->conditional.input.out : 0;
-}
-
-/* Row r's vector of one part. */
-static const float *part_of(const struct step *step, char part, size_t r) {
-    const struct decoder *d = step->decoder;
-    if (part == 'y')
-        return step->input + r * (d->embedding_size + d->feed);
-    return part == 's' ? layer_states(step, d->layers - 1) + r * d->state_size
-                       : step->contexts + r * d->attention.value + context_offset(d);
-}
-
-/* The parts of all rows, row r's at x + r * size. */
-static void put_side_by_side(const struct step *step, float *x, size_t size) {
-    const struct decoder *d = step->decoder;
-    for (size_t r = 0; r < step->rows->rows; r++) {
-        float *to = x + r * size;
-        for (const char *part = d->reads->reads; *part; part++) {
-            if (!side_by_side(d, *part))
-                continue;
-            memcpy(to, part_of(step, *part, r), part_size(d, *part) * sizeof *to);
-            to += part_size(d, *part);
-        }
+/* The same of annotations, through V where values are learned. */
+static int values_of(const struct decoder *d, const float *annotations, size_t tokens, struct arena *arena, float *values,
+                     struct error *err) {
+    const struct linear *learned = &d->attention.values;
+    if (learned->out == 0) {
+        make_values(d, (struct vectors){annotations, d->annotation}, tokens, values);
+        return 0;
     }
+    struct arena_mark mark = arena_mark(arena);
+    float *x = arena_alloc(arena, tokens * learned->out, sizeof *x);
+    if (!x)
+        return error_memory(err);
+    linear_apply(learned, annotations, d->annotation, tokens, x, learned->out);
+    make_values(d, (struct vectors){x, learned->out}, tokens, values);
+    arena_release(arena, mark);
+    return 0;
 }
 
-static void read_out(const struct step *step) {
-    const struct decoder *d = step->decoder;
-    const struct decoder_rows *rows = step->rows;
-    size_t size = parts_size(d);
-    put_side_by_side(step, d->reads->layer ? step->parts : rows->readouts, size);
-    if (d->reads->layer) {
-        linear_apply(&d->readout, step->parts, size, rows->rows, rows->readouts, d->readout_size);
-        for (size_t r = 0; r < rows->rows; r++)
-            d->kernels->add(part_of(step, 'c', r), d->readout_size, rows->readouts + r * d->readout_size);
-        d->kernels->tanh(rows->readouts, rows->rows * d->readout_size);
+size_t decoder_slots(const struct decoder *decoder, size_t length) {
+    return decoder->attends ? length : 1;
+}
+
+int decoder_remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+                     struct arena *arena, float *keys, float *values, struct error *err) {
+    if (!decoder->attends) {
+        make_values(decoder, (struct vectors){encoded->top, encoded->top_ld}, n, values);
+        return 0;
     }
-    for (size_t r = 0; d->feed && r < rows->rows; r++)
-        memcpy(rows->states + (r + 1) * d->state_size - d->feed, rows->readouts + r * d->readout_size,
-               d->feed * sizeof *rows->states);
-}
-
-void decoder_values(const struct decoder *decoder, const float *annotations, size_t tokens, float *values) {
-    const struct decoder *d = decoder;
-    size_t ld = d->attention.value, offset = context_offset(d);
-    if (d->kind->conditional)
-        linear_apply(&d->conditional.input, annotations, d->annotation, tokens, values, ld);
-    if (d->reads->layer)
-        linear_apply(&d->readout_context, annotations, d->annotation, tokens, values + offset, ld);
-    for (size_t t = 0; !d->reads->layer && t < tokens; t++)
-        memcpy(values + t * ld + offset, annotations + t * d->annotation, d->annotation * sizeof *values);
+    size_t tokens = 0;
+    for (size_t i = 0; i < n; i++)
+        tokens += lengths[i];
+    attention_keys(&decoder->attention, encoded->annotations, tokens, keys);
+    return values_of(decoder, encoded->annotations, tokens, arena, values, err);
 }
 
 /* ---- one step ---- */
@@ -169,15 +203,29 @@ static void embed(const struct step *step) {
             memset(x, 0, d->embedding_size * sizeof *x);
         else
             memcpy(x, d->embedding + (size_t)token * d->embedding_size, d->embedding_size * sizeof *x);
-        if (rows->inputs)
-            memcpy(rows->inputs + r * d->embedding_size, x, d->embedding_size * sizeof *x);
         if (d->feed)
             memcpy(x + d->embedding_size, rows->states + (r + 1) * d->state_size - d->feed, d->feed * sizeof *x);
     }
 }
 
-const float *decoder_top(const struct decoder *decoder, const float *states) {
-    return states + (decoder->layers - 1) * decoder->layer_size;
+/* Copies vectors of this size, side by side, to where they are wanted. */
+static void show(struct vectors from, size_t rows, size_t size, float *out) {
+    for (size_t r = 0; out && r < rows; r++)
+        memcpy(out + r * size, from.x + r * from.distance, size * sizeof *out);
+}
+
+static void read_out(const struct step *step) {
+    const struct decoder *d = step->decoder;
+    const struct decoder_rows *rows = step->rows;
+    struct readout_inputs inputs = {.embeddings = input_of(step),
+                                    .states = output_of(step, d->layers - 1),
+                                    .contexts = {step->contexts + cell_context(d)->out, d->attention.value}};
+    readout_run(&d->readout, &inputs, rows->rows, step->readout, rows->readouts);
+    show(inputs.embeddings, rows->rows, d->embedding_size, rows->inputs);
+    show(inputs.states, rows->rows, d->hidden, rows->tops);
+    for (size_t r = 0; d->feed && r < rows->rows; r++)
+        memcpy(rows->states + (r + 1) * d->state_size - d->feed, rows->readouts + r * d->readout_size,
+               d->feed * sizeof *rows->states);
 }
 
 int decoder_step(const struct decoder *decoder, const struct decoder_rows *rows, struct arena *arena, struct error *err) {
@@ -189,9 +237,10 @@ int decoder_step(const struct decoder *decoder, const struct decoder_rows *rows,
                         .contexts = arena_alloc(arena, r * decoder->attention.value, sizeof(float)),
                         .gates_x = arena_alloc(arena, r * gates, sizeof(float)),
                         .gates_u = arena_alloc(arena, r * gates, sizeof(float)),
-                        .query = arena_alloc(arena, r * decoder->attention.size, sizeof(float)),
-                        .parts = arena_alloc(arena, r * parts_size(decoder), sizeof(float))};
-    bool allocated = step.input && step.contexts && step.gates_x && step.gates_u && step.query && step.parts;
+                        .scratch = arena_alloc(arena, r * decoder->attention.scratch, sizeof(float)),
+                        .sums = arena_alloc(arena, decoder->residual ? r * decoder->hidden : 0, sizeof(float)),
+                        .readout = arena_alloc(arena, r * readout_scratch(&decoder->readout), sizeof(float))};
+    bool allocated = step.input && step.contexts && step.gates_x && step.gates_u && step.scratch && step.sums && step.readout;
     if (allocated) {
         embed(&step);
         decoder->kind->run(&step);
@@ -270,43 +319,40 @@ int decoder_start(const struct decoder *decoder, const struct encoded *encoded, 
 
 /* ---- loading ---- */
 
-static int find_rows(struct decoder *d, const struct decoder_config *c, struct error *err) {
+static int find_style(struct decoder *d, const char *name, struct error *err) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].name, c->style) == 0)
+        if (strcmp(kinds[i].name, name) == 0)
             d->kind = &kinds[i];
-    if (!d->kind)
-        return error_set(err, ERROR_FORMAT, "decoder.style: %s is not known", c->style);
-    for (size_t i = 0; i < sizeof readouts / sizeof *readouts; i++)
-        if (strcmp(readouts[i].name, c->readout) == 0)
-            d->reads = &readouts[i];
-    return d->reads ? 0 : error_set(err, ERROR_FORMAT, "decoder.readout: %s is not known", c->readout);
+    return d->kind ? 0 : error_set(err, ERROR_FORMAT, "decoder.style: %s is not known", name);
 }
 
 static int load_layer(struct decoder *d, const struct cell_kind *cell, size_t l, struct weights *weights, struct error *err) {
-    char name[64];
+    char name[64], bias[64];
     snprintf(name, sizeof name, "decoder.layers.%zu.", l);
-    if (cell_init(&d->cells[l], cell, name, l == 0 ? d->embedding_size + d->feed : d->hidden, d->hidden, weights, d->kernels,
-                  err) != 0)
+    struct cell_shape shape = {.in = l == 0 ? d->embedding_size + d->feed : d->hidden, .hidden = d->hidden};
+    if (l == 0 && d->kind->reader == FIRST_CELL)
+        shape.columns = shape.in + d->context;
+    if (cell_init(&d->cells[l], cell, name, &shape, weights, d->kernels, err) != 0)
         return -1;
     if (!d->projected)
         return 0;
-    char bias[64];
     snprintf(name, sizeof name, "decoder.initial.%zu.weight", l);
     snprintf(bias, sizeof bias, "decoder.initial.%zu.bias", l);
     return weights_linear(weights, &(struct linear_names){.weight = name, .bias = bias}, d->hidden, d->annotation, &d->initial[l],
                           err);
 }
 
-/* The readout's matrix in two: the context comes first or last in what it reads. */
-static int load_readout(struct decoder *d, struct weights *weights, struct error *err) {
-    size_t rest = parts_size(d), columns = rest + d->annotation, context_first = d->reads->reads[0] == 'c';
-    struct linear_names names = {.weight = "readout.weight", .first = context_first ? d->annotation : 0, .columns = columns};
-    struct linear_names context = {
-        .weight = "readout.weight", .bias = "readout.bias", .first = context_first ? 0 : rest, .columns = columns};
-    return weights_linear(weights, &names, d->readout_size, rest, &d->readout, err) == 0 &&
-                   weights_linear(weights, &context, d->readout_size, d->annotation, &d->readout_context, err) == 0
-               ? 0
-               : -1;
+/* What reads the context besides the readout: the right part of the first cell's matrix, whose left part has the bias, or a second
+ * cell. */
+static int load_context_reader(struct decoder *d, const struct cell_kind *cell, struct weights *weights, struct error *err) {
+    struct linear_names names = {
+        .weight = "decoder.layers.0.weight_input", .first = d->embedding_size, .columns = d->embedding_size + d->context};
+    struct cell_shape shape = {.in = d->context, .hidden = d->hidden};
+    if (d->kind->reader == FIRST_CELL)
+        return weights_linear(weights, &names, cell->gates * d->hidden, d->context, &d->input_context, err);
+    if (d->kind->reader == SECOND_CELL)
+        return cell_init(&d->conditional, cell, "decoder.conditional.", &shape, weights, d->kernels, err);
+    return 0;
 }
 
 static int load(struct decoder *d, const struct model_config *config, const struct cell_kind *cell, struct weights *weights,
@@ -315,13 +361,10 @@ static int load(struct decoder *d, const struct model_config *config, const stru
     for (size_t l = 0; l < d->layers; l++)
         if (load_layer(d, cell, l, weights, err) != 0)
             return -1;
-    if (d->kind->conditional &&
-        cell_init(&d->conditional, cell, "decoder.conditional.", d->annotation, d->hidden, weights, d->kernels, err) != 0)
+    if (load_context_reader(d, cell, weights, err) != 0 || readout_init(&d->readout, config, weights, d->kernels, err) != 0 ||
+        (d->attends && attention_init(&d->attention, config, weights, d->kernels, err) != 0))
         return -1;
-    if ((d->reads->layer && load_readout(d, weights, err) != 0) ||
-        attention_init(&d->attention, config, weights, d->kernels, err) != 0)
-        return -1;
-    d->attention.value = context_offset(d) + (d->reads->layer ? d->readout_size : d->annotation);
+    d->attention.value = cell_context(d)->out + readout_value(&d->readout);
     return 0;
 }
 
@@ -338,13 +381,17 @@ int decoder_init(struct decoder *decoder, const struct model_config *config, siz
                                 .layers = c->layers,
                                 .readout_size = config_readout_size(config),
                                 .annotation = config_annotation_size(config),
+                                .context = config_context_size(config),
                                 .layer_size = cell->states * c->hidden,
                                 .first = c->first_zero ? DECODER_FIRST : first,
                                 .initial_state = c->initial_state,
-                                .projected = c->initial_projection};
+                                .projected = c->initial_projection,
+                                .residual = c->residual,
+                                .attends = config_attends(config)};
     decoder->feed = c->input_feeding ? decoder->readout_size : 0;
-    decoder->state_size = decoder->layers * decoder->layer_size + decoder->feed;
-    if (find_rows(decoder, c, err) == 0 && load(decoder, config, cell, weights, err) == 0)
+    size_t covered = config->attention.coverage ? config_positions(config) : 0;
+    decoder->state_size = decoder->layers * decoder->layer_size + covered + decoder->feed;
+    if (find_style(decoder, c->style, err) == 0 && load(decoder, config, cell, weights, err) == 0)
         return 0;
     decoder_done(decoder);
     return -1;
@@ -356,7 +403,7 @@ void decoder_done(struct decoder *decoder) {
         linear_done(&decoder->initial[l]);
     }
     cell_done(&decoder->conditional);
-    linear_done(&decoder->readout);
-    linear_done(&decoder->readout_context);
+    linear_done(&decoder->input_context);
+    readout_done(&decoder->readout);
     attention_done(&decoder->attention);
 }

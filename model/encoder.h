@@ -1,4 +1,5 @@
-/* The recurrent encoder: token ids -> annotations, many sentences at once, ragged. */
+/* The encoder: token ids -> annotations, many sentences at once, ragged. Types are a table: a new one is one file with an
+ * encoder_kind, one row in encoder.c and one in weights/model.py. */
 #ifndef ALIGND_ENCODER_H
 #define ALIGND_ENCODER_H
 
@@ -6,20 +7,47 @@
 #include "model/cell.h"
 #include "model/config.h"
 
+struct encoder_kind;
+
 struct encoder {
-    size_t vocabulary, embedding_size, hidden, layers, directions;
-    size_t annotation;                       /* D = directions * H */
-    const float *embedding;                  /* [V, E] */
-    struct cell cells[CONFIG_MAX_LAYERS][2]; /* [layer][forward, backward] */
+    const struct encoder_kind *kind;
     const struct kernels *kernels;
+    size_t vocabulary, embedding_size, hidden, layers;
+    size_t annotation;      /* D */
+    const float *embedding; /* [V, E] */
+    /* recurrent: D = directions * H */
+    size_t directions;
+    bool residual;
+    struct cell cells[CONFIG_MAX_LAYERS][2]; /* [layer][forward, backward] */
+    /* convolutional: D = H */
+    size_t width, positions;                       /* taps m; rows of the next */
+    const float *position_embedding;               /* [positions, E] */
+    struct linear input;                           /* [H, E] */
+    struct linear convolutions[CONFIG_MAX_LAYERS]; /* [2H, m * H], the taps of a row one after the other */
 };
 
 struct encoded {
-    float *annotations;               /* [sum T, D]: h_j = [forward; backward], in the order of the ids */
-    float *finals[CONFIG_MAX_LAYERS]; /* a layer each: [n, states, D], state h first, [forward; backward] */
-    const float *top;                 /* the last layer's final h of each sentence, top_ld floats apart */
+    float *annotations;               /* [sum T, D], in the order of the ids */
+    float *finals[CONFIG_MAX_LAYERS]; /* recurrent, a layer each: [n, states, D], state h first, [forward; backward] */
+    const float *top;                 /* the last layer's final h of each sentence, top_ld floats apart; NULL: there is none */
     size_t top_ld;
 };
+
+/* Sentences end to end. */
+struct sequences {
+    size_t n, tokens;      /* their number; all of their tokens */
+    const size_t *lengths; /* [n], each >= 1 */
+};
+
+/* init loads the parameters; -1: encoder_done frees what was loaded. run: x [tokens, E], embedded, may be written to; out and
+ * scratch come from the arena; -1: out of memory. */
+struct encoder_kind {
+    const char *name;
+    int (*init)(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct error *err);
+    int (*run)(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
+               struct encoded *out);
+};
+extern const struct encoder_kind encoder_recurrent, encoder_convolutional;
 
 int encoder_init(struct encoder *encoder, const struct model_config *config, size_t vocabulary, struct weights *weights,
                  const struct kernels *kernels, struct error *err);

@@ -5,6 +5,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 
 /* exp for |x| <= 87: x = n ln2 + r, |r| <= ln2 / 2, and a polynomial of degree 6 in r. Its coefficients from r^2 on minimise the
  * greatest relative error over that range (Remez's exchange; 1 and r are kept so that exp(0) is 1): 4e-9 once they are rounded. */
@@ -61,9 +62,6 @@ static void exp_twice(float *x, size_t n) {
     }
 }
 
-/* ---- softmax, and what a search needs of it ---- */
-
-/* Not counting NaN; at least -FLT_MAX. */
 static void add(const float *x, size_t n, float *y) {
     size_t i = 0;
     for (; i + VL <= n; i += VL)
@@ -72,6 +70,17 @@ static void add(const float *x, size_t n, float *y) {
         y[i] += x[i];
 }
 
+static void maxima(const float *x, size_t n, float *y) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        store(y + i, larger(load(y + i), load(x + i)));
+    for (; i < n; i++)
+        y[i] = y[i] > x[i] ? y[i] : x[i];
+}
+
+/* ---- softmax, and what a search needs of it ---- */
+
+/* Not counting NaN; at least -FLT_MAX. */
 INLINE float max_of(const float *x, size_t n) {
     vec even = splat(-FLT_MAX), odd = even;
     size_t i = 0;
@@ -231,6 +240,21 @@ static void lstm(const float *x, const float *u, float *h, float *c, size_t n) {
     }
 }
 
+INLINE vec gated_unit(vec a, vec g, vec h) {
+    return 0.707106781f * (a * sigmoid_vec(g) + h);
+}
+
+static void gated(const float *x, size_t n, float *h) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        store(h + i, gated_unit(load(x + i), load(x + n + i), load(h + i)));
+    if (i < n) {
+        size_t m = n - i;
+        vec out = gated_unit(load_part(x + i, m, 0), load_part(x + n + i, m, 0), load_part(h + i, m, 0));
+        memcpy(h + i, &out, m * sizeof *h);
+    }
+}
+
 /* ---- attention ---- */
 
 enum { KEYS = 4 }; /* scored together */
@@ -264,21 +288,31 @@ INLINE vec falloff(vec q, vec k) {
     return reciprocal(smaller(splat(1e30f), q * k + 1.0f));
 }
 
-INLINE void additive_some(const float *v, const float *q, const float *k, size_t keys, size_t n, float *e) {
+/* What a query's exp(2q) becomes with coverage: exp(2 (q + w c)). */
+INLINE vec covered(vec q, vec w, float c) {
+    return q * exp_within(clamp(2.0f * c * w, 87));
+}
+
+/* covers (a compile-time constant, as `keys`): w and c hold the coverage. */
+INLINE void additive_some(const float *v, const float *q, const float *k, bool covers, const float *w, const float *c, size_t keys,
+                          size_t n, float *e) {
     vec sums[KEYS], sum_v = splat(0);
     for (size_t t = 0; t < keys; t++)
         sums[t] = splat(0);
     size_t i = 0;
     for (; i + VL <= n; i += VL) {
+        vec query = load(q + i), weight = covers ? load(w + i) : query;
         sum_v += load(v + i);
+        UNROLL
         for (size_t t = 0; t < keys; t++)
-            sums[t] += load(v + i) * falloff(load(q + i), load(k + t * n + i));
+            sums[t] += load(v + i) * falloff(covers ? covered(query, weight, c[t]) : query, load(k + t * n + i));
     }
     if (i < n) {
-        vec last = load_part(v + i, n - i, 0);
+        vec last = load_part(v + i, n - i, 0), query = load_part(q + i, n - i, 0);
+        vec weight = covers ? load_part(w + i, n - i, 0) : query;
         sum_v += last;
         for (size_t t = 0; t < keys; t++)
-            sums[t] += last * falloff(load_part(q + i, n - i, 0), load_part(k + t * n + i, n - i, 0));
+            sums[t] += last * falloff(covers ? covered(query, weight, c[t]) : query, load_part(k + t * n + i, n - i, 0));
     }
     for (size_t t = 0; t < keys; t++)
         e[t] = sum_lanes(sum_v - 2.0f * sums[t]);
@@ -288,9 +322,19 @@ INLINE void additive_some(const float *v, const float *q, const float *k, size_t
 static void additive(const float *v, const float *q, const float *k, size_t count, size_t n, float *e) {
     size_t t = 0;
     for (; t + KEYS <= count; t += KEYS)
-        additive_some(v, q, k + t * n, KEYS, n, e + t);
+        additive_some(v, q, k + t * n, false, NULL, NULL, KEYS, n, e + t);
     for (; t < count; t++)
-        additive_some(v, q, k + t * n, 1, n, e + t);
+        additive_some(v, q, k + t * n, false, NULL, NULL, 1, n, e + t);
+}
+
+static void additive_covered(const float *v, const float *q, const float *k, const struct coverage *coverage, size_t count,
+                             size_t n, float *e) {
+    const float *w = coverage->weight, *c = coverage->sums;
+    size_t t = 0;
+    for (; t + KEYS <= count; t += KEYS)
+        additive_some(v, q, k + t * n, true, w, c + t, KEYS, n, e + t);
+    for (; t < count; t++)
+        additive_some(v, q, k + t * n, true, w, c + t, 1, n, e + t);
 }
 
 static void weighted_sum(const float *a, const float *h, size_t count, size_t n, float *out) {
@@ -321,7 +365,10 @@ const struct kernels JOIN(kernels, KERNELS) = {
     .summarize = summarize,
     .gru = gru,
     .lstm = lstm,
+    .gated = gated,
+    .maxima = maxima,
     .dot = dot,
     .additive = additive,
+    .additive_covered = additive_covered,
     .weighted_sum = weighted_sum,
 };

@@ -15,6 +15,11 @@ struct row_summary {
     size_t count;  /* of the best that were found */
 };
 
+/* What a score knows of the attention before: it adds weight [n] times sums[t] to key t. */
+struct coverage {
+    const float *weight, *sums;
+};
+
 struct kernels {
     const char *name; /* "generic", "v3" (AVX2, FMA), "v4" (AVX-512), "vnni" (and its int8 products) */
 
@@ -35,6 +40,11 @@ struct kernels {
     /* LSTM gates i, f, g, o: c' = s(f) c + s(i) tanh(g), h' = s(o) tanh(c'). */
     void (*lstm)(const float *x, const float *u, float *h, float *c, size_t n);
 
+    /* Gated linear units of one row with a residual connection: x [2n] holds a and g; h' = sqrt(1/2) (a s(g) + h). */
+    void (*gated)(const float *x, size_t n, float *h);
+    /* y = max(x, y), element by element. */
+    void (*maxima)(const float *x, size_t n, float *y);
+
     /* e[t] = q . k[t], k [count, n]. */
     void (*dot)(const float *q, const float *k, size_t count, size_t n, float *e);
     /* x -> exp(2x) in place, x taken to be within -43.5 to 43.5. */
@@ -42,6 +52,9 @@ struct kernels {
     /* e[t] = v . tanh(q + k[t]), where q and k hold exp(2q) and exp(2k): one exponential for each query and key, none for each
      * pair. Exact as long as one of q and k is within -33 to 33, or both within 43.5. */
     void (*additive)(const float *v, const float *q, const float *k, size_t count, size_t n, float *e);
+    /* The same with coverage: e[t] = v . tanh(q + k[t] + w c[t]). One exponential for each pair. */
+    void (*additive_covered)(const float *v, const float *q, const float *k, const struct coverage *coverage, size_t count,
+                             size_t n, float *e);
     /* out [n] = sum_t a[t] h[t], h [count, n]. */
     void (*weighted_sum)(const float *a, const float *h, size_t count, size_t n, float *out);
 };

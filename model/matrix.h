@@ -23,6 +23,12 @@ struct backend {
     enum compute compute;
 };
 
+/* R vectors, `distance` floats apart. */
+struct vectors {
+    const float *x;
+    size_t distance;
+};
+
 /* y = W x + b. Immutable after linear_init: thread-safe. */
 struct linear {
     size_t out, in;

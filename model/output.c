@@ -24,7 +24,7 @@ static int init_pointer(struct output *o, const struct model_config *config, str
 /* Vinyals et al. 2015: e_j = h_j^T V s; keys hold V^T h. */
 static void score_pointer(const struct output *o, const struct output_rows *rows, size_t r, float *scores) {
     const struct copies *copies = rows->source.copies[r];
-    o->kernels->dot(rows->source.states + r * rows->source.states_ld, copies->keys, copies->length, o->key.out, scores);
+    o->kernels->dot(rows->source.states + r * o->key.out, copies->keys, copies->length, o->key.out, scores);
 }
 
 /* w [c; s; y] + b in three parts. A context is read through the annotations (model/decoder.h): w c = sum_j a_j (w h_j). */
@@ -49,7 +49,7 @@ static void score_gate(const struct output *o, const struct output_rows *rows, s
     const float *attention = rows->source.attention[r];
     float context, state, input;
     o->kernels->weighted_sum(attention, copies->keys, copies->length, 1, &context);
-    linear_apply(&o->gate_state, rows->source.states + r * rows->source.states_ld, rows->source.states_ld, 1, &state, 1);
+    linear_apply(&o->gate_state, rows->source.states + r * o->gate_state.in, o->gate_state.in, 1, &state, 1);
     linear_apply(&o->gate_input, rows->source.inputs + r * o->gate_input.in, o->gate_input.in, 1, &input, 1);
     float shift = o->kernels->summarize(rows->logits + r * o->stride, o->vocabulary, 0, NULL).log_sum + context + state + input;
     for (size_t j = 0; j < copies->length; j++)

@@ -52,11 +52,10 @@ struct output_rows {
 
     struct {                                /* read by outputs that copy */
         const struct copies *const *copies; /* [R] with their keys */
-        const float *states;                /* [R, H] of the decoder's top layer, after the step */
-        size_t states_ld;
-        const float *inputs;           /* [R, E] embeddings of the tokens before */
-        const float *const *attention; /* [R] rows of [T_r] */
-        float *scores;                 /* [the longest T] scratch */
+        const float *states;                /* [R, H] what the decoder's top layer puts out */
+        const float *inputs;                /* [R, E] embeddings of the tokens before */
+        const float *const *attention;      /* [R] rows of [T_r] */
+        float *scores;                      /* [the longest T] scratch */
     } source;
 };
 

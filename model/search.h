@@ -54,7 +54,7 @@ struct search {
     const struct search_kind *kind;
     struct search_options options;
     int end;              /* the id of </s> */
-    size_t source_length; /* T: the length of an attention row */
+    size_t source_length; /* T: the length of an attention row; 0 without attention */
     struct arena *arena;  /* everything below lives here; owned by the sentence */
 
     size_t rows;       /* live rows; 0: finished */

@@ -10,7 +10,8 @@ int speller_init(struct speller *speller, const struct model_config *config, con
     *speller = (struct speller){.characters = characters, .kernels = kernels, .embedding_size = embedding};
     speller->embedding = weights_get(weights, "speller.embedding", size, embedding, err);
     if (speller->embedding == NULL ||
-        cell_init(&speller->cell, cell_kind_find("lstm"), "speller.", embedding, hidden, weights, kernels, err) != 0)
+        cell_init(&speller->cell, cell_kind_find("lstm"), "speller.", &(struct cell_shape){.in = embedding, .hidden = hidden},
+                  weights, kernels, err) != 0)
         return -1;
     struct linear_names names = {.weight = "speller.output.weight", .bias = "speller.output.bias"};
     return weights_linear(weights, &names, size, hidden, &speller->output, err);

@@ -62,13 +62,19 @@ static int load_network(struct translator *t, struct error *err) {
 }
 
 static void describe(struct translator *t) {
-    const struct model_config *c = &t->config;
-    bool copies = output_copies(&t->output);
-    snprintf(t->architecture, sizeof t->architecture,
-             "%.16s encoder %zux%zu%s, %.16s %.16s attention, %.16s decoder %zux%zu%s%s%.20s%s", c->encoder.cell, c->encoder.layers,
-             c->encoder.hidden, c->encoder.bidirectional ? " bidirectional" : "", c->decoder.style, c->attention.score,
-             c->decoder.cell, c->decoder.layers, c->decoder.hidden, c->decoder.input_feeding ? " input feeding" : "",
-             copies ? ", " : "", copies ? c->output.type : "", copies ? " output" : "");
+    const struct encoder_config *e = &t->config.encoder;
+    const struct decoder_config *d = &t->config.decoder;
+    char width[32] = "", attention[64] = "fixed context", output[32] = "";
+    if (e->width > 0)
+        snprintf(width, sizeof width, " width %zu", e->width);
+    if (config_attends(&t->config))
+        snprintf(attention, sizeof attention, "%.16s %.16s attention", d->style, t->config.attention.score);
+    if (output_copies(&t->output))
+        snprintf(output, sizeof output, ", %.20s output", t->config.output.type);
+    snprintf(t->architecture, sizeof t->architecture, "%.16s encoder %zux%zu%s%s%s, %s, %.16s decoder %zux%zu%s%s%s",
+             *e->cell ? e->cell : e->type, e->layers, e->hidden, width, e->bidirectional ? " bidirectional" : "",
+             e->residual ? " residual" : "", attention, d->cell, d->layers, d->hidden, d->residual ? " residual" : "",
+             d->input_feeding ? " input feeding" : "", output);
 }
 
 /* "auto": measured with a matrix as large as the decoder's recurrent one. */
@@ -165,7 +171,8 @@ struct translator_info translator_info(const struct translator *translator) {
                                     .max_source_tokens = c->limits.max_source_tokens,
                                     .max_target_ratio = c->limits.max_target_ratio,
                                     .source_end = c->encoder.eos,
-                                    .shortlist = translator->shortlist != NULL};
+                                    .shortlist = translator->shortlist != NULL,
+                                    .attention = translator->decoder.attends};
 }
 
 /* ---- text to sentences ---- */

@@ -26,7 +26,8 @@ struct batch;
 /* What GET /models tells. Strings are owned by the translator. */
 struct translator_info {
     const char *name, *source, *target, *task; /* source, target: BCP-47 */
-    const char *architecture;      /* one line, e.g. "gru encoder 1x256 bidirectional, luong general, gru decoder 1x512" */
+    /* one line, e.g. "gru encoder 1x256 bidirectional, luong general attention, gru decoder 1x512" */
+    const char *architecture;
     const char *compute, *storage; /* "int8"; "float16" */
     size_t parameters;
     size_t source_vocabulary, target_vocabulary;
@@ -34,6 +35,7 @@ struct translator_info {
     double max_target_ratio;
     bool source_end; /* the encoder reads </s>, so attention has a last column for it */
     bool shortlist;  /* in use */
+    bool attention;  /* false: hypotheses have none, their attention rows are empty */
 };
 
 struct translator_options {

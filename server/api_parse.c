@@ -333,6 +333,14 @@ static int check_numbers(const struct form *form, size_t rows, struct reply *rep
     return 0;
 }
 
+/* What some models have nothing for. */
+static int check_include(const struct translator_info *info, const struct form *form, struct reply *reply) {
+    if (info->attention || !(form->include & (INCLUDE_ATTENTION | INCLUDE_ALIGNMENT | INCLUDE_WORDS)))
+        return 0;
+    return fail(reply, "include", "include must be without attention, alignment and words: model \"%.60s\" has no attention",
+                info->name);
+}
+
 static struct form default_form(size_t rows, enum api_kind kind) {
     return (struct form){
         .strategy = "beam",
@@ -370,7 +378,7 @@ int api_parse(const struct service *service, const struct call *call, enum api_k
     int result = -1;
     if (read_form(root, kind, &form, reply) == 0 && check_strings(service, &form, &count, reply) == 0 &&
         check_numbers(&form, rows, reply) == 0 && choose_model(&service->models, &form, &request->model, reply) == 0 &&
-        copy_texts(&form, count, request, reply) == 0) {
+        check_include(&service->models.infos[request->model], &form, reply) == 0 && copy_texts(&form, count, request, reply) == 0) {
         fill_options(&form, request);
         result = 0;
     }

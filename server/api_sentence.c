@@ -88,9 +88,10 @@ static json_t *words(struct picture *picture) {
     json_t *rows = json_array(), *pairs = json_array(), *object = json_object();
     for (size_t i = 0; i < merged.target_count; i++) {
         const float *row = merged.weights + i * merged.source_count;
+        size_t j;
         push(picture, rows, splice_numbers(picture->splices, row, merged.source_count));
-        if (merged.source_count > 0)
-            push(picture, pairs, pair(picture, render_argmax(row, merged.source_count), i));
+        if (render_aligned(&merged, i, &j))
+            push(picture, pairs, pair(picture, j, i));
     }
     put(picture, object, "source", word_texts(picture, sentence_text(picture->sentence), merged.source, merged.source_count));
     put(picture, object, "target", word_texts(picture, picture->rendering.text, merged.target, merged.target_count));

@@ -85,8 +85,13 @@ static int print_alignment(struct line *line, FILE *out, struct error *err) {
     if (translator_render(sentence, &sentence->hypotheses[0], &line->request.arena, &rendering, err) != 0 ||
         render_words(sentence, &sentence->hypotheses[0], &rendering, &line->request.arena, &words, err) != 0)
         return -1;
-    for (size_t i = 0; words.source_count > 0 && i < words.target_count; i++)
-        fprintf(out, "%s%zu-%zu", i == 0 ? "" : " ", render_argmax(words.weights + i * words.source_count, words.source_count), i);
+    const char *space = "";
+    for (size_t i = 0, j; i < words.target_count; i++) {
+        if (!render_aligned(&words, i, &j))
+            continue;
+        fprintf(out, "%s%zu-%zu", space, j, i);
+        space = " ";
+    }
     return 0;
 }
 
@@ -349,6 +354,12 @@ static int decode_stream(struct stream *stream, const struct models *models, str
     return result;
 }
 
+static int check_mode(const struct stream *stream, const struct translator_info *info, struct error *err) {
+    if (stream->mode == &attention_mode && !info->attention)
+        return error_set(err, ERROR_INPUT, "model \"%s\" has no attention to align words by", info->name);
+    return 0;
+}
+
 int offline_run(const struct options *options, struct error *err) {
     struct stream stream = {.options = options};
     struct models models = {0};
@@ -360,8 +371,10 @@ int offline_run(const struct options *options, struct error *err) {
         result = models_load(&models, options, NULL, err);
     if (result == 0) {
         stream.translator = models.translators[0];
-        result = decode_stream(&stream, &models, err);
+        result = check_mode(&stream, &models.infos[0], err);
     }
+    if (result == 0)
+        result = decode_stream(&stream, &models, err);
     models_free(&models);
     close_stream(&stream);
     return result;

@@ -132,3 +132,11 @@ size_t render_argmax(const float *values, size_t n) {
     }
     return best;
 }
+
+bool render_aligned(const struct word_attention *words, size_t i, size_t *j) {
+    const float *row = words->weights + i * words->source_count;
+    if (words->source_count == 0)
+        return false;
+    *j = render_argmax(row, words->source_count);
+    return row[*j] > 0;
+}

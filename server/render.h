@@ -25,6 +25,10 @@ struct word_attention {
 int render_words(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct rendering *rendering,
                  struct arena *arena, struct word_attention *out, struct error *err);
 
+/* The source word that target word i is aligned with: the one with the most attention. false if none has any: there is no word, or
+ * the model's window (attention.window, attention.source_depth) shows only </s>. */
+bool render_aligned(const struct word_attention *words, size_t i, size_t *j);
+
 /* Index of the greatest of n values, the first if there are several; n >= 1. */
 size_t render_argmax(const float *values, size_t n);
 

@@ -28,6 +28,7 @@ Suite *tokenizer_suite(void);
 Suite *segmenter_suite(void);
 Suite *shortlist_suite(void);
 Suite *text_suite(void);
+Suite *render_suite(void);
 Suite *plain_suite(void);
 Suite *copies_suite(void);
 /* Parts of the kernels' suite: tests/test_products.c, tests/test_softmax.c. */

@@ -1,9 +1,11 @@
-/* Each score against its formula, the worked examples of the lectures, and rows that look at memories of different lengths. */
+/* Each score and each window against its formula, the worked examples of the lectures, and rows that look at memories of different
+ * lengths. */
 #include "model/attention.h"
 #include "tests/models.h"
 #include "tests/numbers.h"
 #include "tests/suites.h"
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +21,26 @@ static const char additive_header[] =
     "\"attention.key.bias\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[572,624]},"
     "\"attention.energy\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[624,676]},"
     "\"attention.query.weight\":{\"dtype\":\"F32\",\"shape\":[13,7],\"data_offsets\":[676,1040]}}";
-enum { GENERAL = H * D, ADDITIVE = A * D + A + A + A * H };
+static const char covered_header[] = "{\"attention.key.weight\":{\"dtype\":\"F32\",\"shape\":[13,11],\"data_offsets\":[0,572]},"
+                                     "\"attention.key.bias\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[572,624]},"
+                                     "\"attention.energy\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[624,676]},"
+                                     "\"attention.query.weight\":{\"dtype\":\"F32\",\"shape\":[13,7],\"data_offsets\":[676,1040]},"
+                                     "\"attention.coverage\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[1040,1092]}}";
+static const char factor_header[] = "{\"attention.key.weight\":{\"dtype\":\"F32\",\"shape\":[7,11],\"data_offsets\":[0,308]},"
+                                    "\"attention.factor\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[308,312]}}";
+/* for sentences of at most 8 tokens, one of which is too long */
+static const char location_header[] = "{\"attention.query.weight\":{\"dtype\":\"F32\",\"shape\":[8,7],\"data_offsets\":[0,224]}}";
+static const char local_p_header[] = "{\"attention.key.weight\":{\"dtype\":\"F32\",\"shape\":[7,11],\"data_offsets\":[0,308]},"
+                                     "\"attention.position.weight\":{\"dtype\":\"F32\",\"shape\":[7,7],\"data_offsets\":[308,504]},"
+                                     "\"attention.position.energy\":{\"dtype\":\"F32\",\"shape\":[7],\"data_offsets\":[504,532]}}";
+enum { POSITIONS = 8 };
+enum { GENERAL = H * D, ADDITIVE = A * D + A + A + A * H, LOCATION = POSITIONS * H, LOCAL_P = GENERAL + H * H + H };
 
 static struct model_config configure(const char *score, size_t annotation, size_t hidden, size_t size) {
-    struct model_config config = {.encoder = {.hidden = annotation}, .decoder = {.hidden = hidden}, .attention = {.size = size}};
+    struct model_config config = {.encoder = {.hidden = annotation},
+                                  .decoder = {.hidden = hidden},
+                                  .attention = {.size = size, .window = "global"},
+                                  .limits = {.max_source_tokens = POSITIONS - 1}};
     snprintf(config.attention.score, sizeof config.attention.score, "%s", score);
     return config;
 }
@@ -36,8 +54,15 @@ static void attend(const struct kernels *kernels, size_t size, const float *quer
     struct model_config config = configure("dot", size, size, 0);
     struct memory memory = {.length = count, .values = values, .keys = keys};
     const struct memory *memories[] = {&memory};
+    float scratch[1]; /* the query is not projected */
     ck_assert_int_eq(attention_init(&attention, &config, NULL, kernels, NULL), 0);
-    attention_run(&attention, query, size, 1, memories, &weights, context, NULL);
+    attention_run(&attention, &(struct attention_rows){.rows = 1,
+                                                       .queries = {query, size},
+                                                       .memories = memories,
+                                                       .steps = &(size_t){0},
+                                                       .weights = &weights,
+                                                       .contexts = context,
+                                                       .scratch = scratch});
     attention_done(&attention);
 }
 
@@ -102,83 +127,155 @@ END_TEST
 
 /* ---- scores with parameters, many rows ---- */
 
-typedef double formula(const float *parameters, const float *state, const float *annotation);
+/* What a row's score of one token is made of. */
+struct pair {
+    const float *parameters, *state, *annotation;
+    size_t token;
+    double coverage;
+};
 
-static double dot(const float *parameters, const float *state, const float *annotation) {
-    (void)parameters;
+typedef double formula(const struct pair *pair);
+
+static double dot(const struct pair *pair) {
     double e = 0;
     for (size_t i = 0; i < D; i++)
-        e += (double)state[i] * (double)annotation[i];
+        e += (double)pair->state[i] * (double)pair->annotation[i];
     return e;
+}
+
+static double scaled_dot(const struct pair *pair) {
+    return dot(pair) / sqrt(D);
 }
 
 /* s^T W h */
-static double general(const float *parameters, const float *state, const float *annotation) {
+static double general(const struct pair *pair) {
     double e = 0;
     for (size_t j = 0; j < H; j++)
         for (size_t i = 0; i < D; i++)
-            e += (double)state[j] * (double)parameters[j * D + i] * (double)annotation[i];
+            e += (double)pair->state[j] * (double)pair->parameters[j * D + i] * (double)pair->annotation[i];
     return e;
 }
 
-/* v . tanh(W s + U h + b) */
-static double additive(const float *parameters, const float *state, const float *annotation) {
-    const float *key = parameters, *bias = key + A * D, *energy = bias + A, *query = energy + A;
+static double times_factor(const struct pair *pair) {
+    return (double)pair->parameters[GENERAL] * general(pair);
+}
+
+/* v . tanh(W s + U h + b + w c) */
+static double covered(const struct pair *pair) {
+    const float *key = pair->parameters, *bias = key + A * D, *energy = bias + A, *query = energy + A, *coverage = query + A * H;
     double e = 0;
     for (size_t a = 0; a < A; a++) {
-        double sum = (double)bias[a];
+        double sum = (double)bias[a] + (pair->coverage > 0 ? pair->coverage * (double)coverage[a] : 0);
         for (size_t i = 0; i < D; i++)
-            sum += (double)key[a * D + i] * (double)annotation[i];
+            sum += (double)key[a * D + i] * (double)pair->annotation[i];
         for (size_t i = 0; i < H; i++)
-            sum += (double)query[a * H + i] * (double)state[i];
+            sum += (double)query[a * H + i] * (double)pair->state[i];
         e += (double)energy[a] * tanh(sum);
     }
     return e;
 }
 
-/* A score, its parameters in file order, and the size of the decoder states it goes with. */
+/* v . tanh(W s + U h + b) */
+static double additive(const struct pair *pair) {
+    struct pair uncovered = *pair;
+    uncovered.coverage = 0;
+    return covered(&uncovered);
+}
+
+/* (W s)_j */
+static double location(const struct pair *pair) {
+    double e = 0;
+    for (size_t i = 0; i < H; i++)
+        e += (double)pair->parameters[pair->token * H + i] * (double)pair->state[i];
+    return e;
+}
+
+/* p_t of a sentence of so many tokens; NULL: there is none. */
+typedef double centre(const float *parameters, const float *state, size_t length, size_t step);
+
+static double centre_m(const float *parameters, const float *state, size_t length, size_t step) {
+    (void)parameters, (void)state;
+    return (double)(step < length ? step : length - 1);
+}
+
+/* T sigmoid(v . tanh(W s)) */
+static double centre_p(const float *parameters, const float *state, size_t length, size_t step) {
+    (void)step;
+    const float *position = parameters + GENERAL, *energy = position + H * H;
+    double x = 0;
+    for (size_t j = 0; j < H; j++) {
+        double sum = 0;
+        for (size_t i = 0; i < H; i++)
+            sum += (double)position[j * H + i] * (double)state[i];
+        x += (double)energy[j] * tanh(sum);
+    }
+    return (double)length / (1 + exp(-x));
+}
+
+/* A score or window: its parameters in file order, the sizes of the decoder states and keys it goes with. */
 static const struct score_case {
     const char *name, *header;
     formula *energy;
-    size_t parameters, hidden, size;
+    centre *centre;
+    size_t parameters, hidden, key_size;
+    struct attention_config config;
 } score_cases[] = {
-    {"dot", "{}", dot, 0, D, D},
-    {"general", general_header, general, GENERAL, H, H},
-    {"additive", additive_header, additive, ADDITIVE, H, A},
+    {"dot", "{}", dot, NULL, 0, D, D, {"dot", .window = "global"}},
+    {"general", general_header, general, NULL, GENERAL, H, H, {"general", .window = "global"}},
+    {"additive", additive_header, additive, NULL, ADDITIVE, H, A, {"additive", A, .window = "global"}},
+    {"scaled dot", "{}", scaled_dot, NULL, 0, D, D, {"scaled_dot", .window = "global"}},
+    {"keys", general_header, general, NULL, GENERAL, H, H, {"dot", .window = "global", .learned_keys = true}},
+    {"scale", factor_header, times_factor, NULL, GENERAL + 1, H, H, {"scaled_dot", 0, true, true, .window = "global"}},
+    {"location", location_header, location, NULL, LOCATION, H, 0, {"location", .window = "global"}},
+    {"coverage", covered_header, covered, NULL, ADDITIVE + A, H, A, {"additive", A, .window = "global", .coverage = true}},
+    {"depth", general_header, general, NULL, GENERAL, H, H, {"general", .window = "global", .source_depth = 3}},
+    {"late", location_header, location, NULL, LOCATION, H, 0, {"location", .window = "global", .source_depth = 2}},
+    {"local_m", general_header, general, centre_m, GENERAL, H, H, {"general", .window = "local_m", .half_width = 2}},
+    {"local_p", local_p_header, general, centre_p, LOCAL_P, H, H, {"general", .window = "local_p", .half_width = 3}},
+    {"near", location_header, location, centre_m, LOCATION, H, 0, {"location", .window = "local_m", .half_width = 1}},
 };
+enum { SCORE_CASES = sizeof score_cases / sizeof *score_cases };
 
 /* Everything one run of attention needs: two rows a sentence, in mixed order. */
-enum { ROWS = 2 * SENTENCES, LD = D + 4 };
+enum { ROWS = 2 * SENTENCES, LD = D + TOKENS + 4 };
 
 struct run {
     const struct score_case *score;
     struct attention attention;
     struct weights *file;
-    float *parameters, *annotations, *keys, *states; /* states [ROWS, LD] */
+    float *parameters, *annotations, *keys, *states; /* states [ROWS, LD]: the query and, D floats on, the coverage */
+    float *covered;                                  /* the coverage of the states as it was before */
     struct memory memories[SENTENCES];
     const struct memory *looked_at[ROWS];
+    size_t steps[ROWS];
     float *weights[ROWS], *contexts, *scratch;
 };
 
 static void run_open(struct run *run, const struct score_case *score, const struct kernels *kernels) {
     struct error err = {0};
-    struct model_config config = configure(score->name, D, score->hidden, A);
+    struct model_config config = configure("", D, score->hidden, 0);
+    config.attention = score->config;
     *run = (struct run){.score = score, .parameters = noise(score->parameters, 1, 21)};
     run->file = parameters_open(score->header, run->parameters, score->parameters);
     weights_use(run->file, &(struct backend){kernels, COMPUTE_FLOAT32});
     ck_assert_msg(attention_init(&run->attention, &config, run->file, kernels, &err) == 0, "%s", err.message);
     ck_assert_int_eq(weights_all_used(run->file, &err), 0);
-    ck_assert_uint_eq(run->attention.size, score->size);
+    ck_assert_uint_eq(run->attention.key_size, score->key_size);
+    ck_assert_uint_eq(run->attention.reach, config.attention.coverage || score->energy == location ? POSITIONS : SIZE_MAX);
     run->annotations = noise(TOKENS * D, 1, 22);
     run->states = noise(ROWS * LD, 1, 23);
-    run->keys = guarded(TOKENS * score->size);
+    for (size_t i = 0; i < ROWS * LD; i++) /* no attention is below 0 */
+        run->states[i] = i % LD < D ? run->states[i] : fabsf(run->states[i]);
+    run->covered = malloc(ROWS * LD * sizeof *run->covered);
+    memcpy(run->covered, run->states, ROWS * LD * sizeof *run->covered);
+    run->keys = guarded(TOKENS * score->key_size);
     run->contexts = guarded(ROWS * D);
-    run->scratch = guarded(ROWS * A);
+    run->scratch = guarded(ROWS * run->attention.scratch);
 }
 
 /* As the batch does it: keys of all sentences at once, then a memory for each. */
 static void run_remember(struct run *run) {
-    size_t size = run->score->size, first = 0;
+    size_t size = run->score->key_size, first = 0;
     attention_keys(&run->attention, run->annotations, TOKENS, run->keys);
     ck_assert(guards_intact(run->keys, TOKENS * size));
     for (size_t i = 0; i < SENTENCES; first += lengths[i++])
@@ -186,8 +283,22 @@ static void run_remember(struct run *run) {
             (struct memory){.length = lengths[i], .values = run->annotations + first * D, .keys = run->keys + first * size};
     for (size_t r = 0; r < ROWS; r++) {
         run->looked_at[r] = &run->memories[(r * 3 + 1) % SENTENCES];
+        run->steps[r] = r * 5 % 7;
         run->weights[r] = guarded(run->looked_at[r]->length);
     }
+}
+
+/* Rows first.. of so many. */
+static void run_rows(const struct run *run, size_t first, size_t rows, float *const *weights, float *contexts, float *scratch) {
+    attention_run(&run->attention, &(struct attention_rows){.rows = rows,
+                                                            .queries = {run->states + first * LD, LD},
+                                                            .coverage = run->states + first * LD + D,
+                                                            .coverage_distance = LD,
+                                                            .memories = run->looked_at + first,
+                                                            .steps = run->steps + first,
+                                                            .weights = weights,
+                                                            .contexts = contexts,
+                                                            .scratch = scratch});
 }
 
 static void run_close(struct run *run) {
@@ -196,6 +307,7 @@ static void run_close(struct run *run) {
     guarded_free(run->scratch);
     guarded_free(run->contexts);
     guarded_free(run->keys);
+    free(run->covered);
     free(run->states);
     free(run->annotations);
     attention_done(&run->attention);
@@ -203,32 +315,51 @@ static void run_close(struct run *run) {
     free(run->parameters);
 }
 
+/* What row r's score of token t becomes before it is normalised: 0 outside the window. */
+static double unnormalised(const struct run *run, size_t r, size_t t) {
+    const struct score_case *score = run->score;
+    const struct memory *memory = run->looked_at[r];
+    const float *state = run->covered + r * LD;
+    size_t reach = run->attention.reach, length = memory->length < reach ? memory->length : reach,
+           depth = score->config.source_depth;
+    if (t >= length || (depth && t + depth < length))
+        return 0;
+    struct pair pair = {run->parameters, state, memory->values + t * D, t, (double)state[D + t]};
+    double e = exp(score->energy(&pair)), width = (double)score->config.half_width;
+    double away = score->centre ? (double)t - score->centre(run->parameters, state, length, run->steps[r]) : 0;
+    if (fabs(away) > width)
+        return 0;
+    return score->centre == centre_p ? e * exp(-away * away / (2 * (width / 2) * (width / 2))) : e;
+}
+
 static void check_row(const struct run *run, size_t r) {
     const struct memory *memory = run->looked_at[r];
-    double weights[TOKENS], context[D] = {0}, z = 0;
+    double weights[TOKENS], context[D] = {0}, sums[TOKENS], z = 0;
+    for (size_t t = 0; t < memory->length; t++)
+        z += weights[t] = unnormalised(run, r, t);
     for (size_t t = 0; t < memory->length; t++) {
-        weights[t] = exp(run->score->energy(run->parameters, run->states + r * LD, memory->values + t * D));
-        z += weights[t];
-    }
-    for (size_t t = 0; t < memory->length; t++) {
+        if (weights[t] == 0)
+            ck_assert_msg(run->weights[r][t] == 0, "%s, row %zu: token %zu is outside", run->score->name, r, t);
         weights[t] /= z;
+        sums[t] = (double)run->covered[r * LD + D + t] + (run->score->config.coverage ? weights[t] : 0);
         for (size_t i = 0; i < D; i++)
             context[i] += weights[t] * (double)memory->values[t * D + i];
     }
     double error = worse(distance(run->weights[r], weights, memory->length), distance(run->contexts + r * D, context, D));
+    error = worse(error, distance(run->states + r * LD + D, sums, memory->length));
     ck_assert_msg(error < 3e-6, "%s, row %zu: error %g", run->score->name, r, error);
     ck_assert(guards_intact(run->weights[r], memory->length));
 }
 
 START_TEST(rows_of_many_lengths) {
-    for (size_t i = 0; i < sizeof score_cases / sizeof *score_cases; i++) {
+    for (size_t i = 0; i < SCORE_CASES; i++) {
         struct run run;
         run_open(&run, &score_cases[i], kernel_set(_i));
         run_remember(&run);
-        attention_run(&run.attention, run.states, LD, ROWS, run.looked_at, run.weights, run.contexts, run.scratch);
+        run_rows(&run, 0, ROWS, run.weights, run.contexts, run.scratch);
         for (size_t r = 0; r < ROWS; r++)
             check_row(&run, r);
-        ck_assert(guards_intact(run.contexts, ROWS * D) && guards_intact(run.scratch, ROWS * A));
+        ck_assert(guards_intact(run.contexts, ROWS * D) && guards_intact(run.scratch, ROWS * run.attention.scratch));
         run_close(&run);
     }
 }
@@ -236,24 +367,26 @@ END_TEST
 
 /* One row at a time, without the others; OpenBLAS may round a query's projection differently then, the kernels may not. */
 static void check_alone(const struct run *run, size_t r) {
-    bool blas = run->attention.query.out && run->attention.kernels == &kernels_generic;
+    bool blas = (run->attention.query.out || run->attention.position.out) && run->attention.kernels == &kernels_generic;
     size_t length = run->looked_at[r]->length;
-    float *weights = guarded(length), context[D], scratch[A];
-    attention_run(&run->attention, run->states + r * LD, LD, 1, run->looked_at + r, &weights, context, scratch);
+    float *weights = guarded(length), context[D], *scratch = guarded(run->attention.scratch);
+    memcpy(run->states + r * LD, run->covered + r * LD, LD * sizeof *run->states);
+    run_rows(run, r, 1, &weights, context, scratch);
     ck_assert(blas || (identical(weights, run->weights[r], length) && identical(context, run->contexts + r * D, D)));
     for (size_t t = 0; t < length; t++)
         ck_assert_float_eq_tol(weights[t], run->weights[r][t], 1e-6f);
     for (size_t i = 0; i < D; i++)
         ck_assert_float_eq_tol(context[i], run->contexts[r * D + i], 1e-6f);
+    guarded_free(scratch);
     guarded_free(weights);
 }
 
 START_TEST(each_row_as_if_alone) {
-    for (size_t i = 0; i < sizeof score_cases / sizeof *score_cases; i++) {
+    for (size_t i = 0; i < SCORE_CASES; i++) {
         struct run run;
         run_open(&run, &score_cases[i], kernel_set(_i));
         run_remember(&run);
-        attention_run(&run.attention, run.states, LD, ROWS, run.looked_at, run.weights, run.contexts, run.scratch);
+        run_rows(&run, 0, ROWS, run.weights, run.contexts, run.scratch);
         for (size_t r = 0; r < ROWS; r++)
             check_alone(&run, r);
         run_close(&run);
@@ -277,10 +410,17 @@ static void expect_failure(const struct model_config *config, const char *header
 START_TEST(what_does_not_fit_is_named) {
     struct model_config config = configure("cosine", D, D, A);
     expect_failure(&config, "{}", "attention.score: cosine is not known");
+    config = configure("dot", D, D, 0);
+    snprintf(config.attention.window, sizeof config.attention.window, "round");
+    expect_failure(&config, "{}", "attention.window: round is not known");
     config = configure("dot", D, H, 0);
     expect_failure(&config, "{}", "attention.score: dot needs annotations (11) as large as decoder.hidden (7)");
     config = configure("general", D, H, 0);
     expect_failure(&config, "{}", "tensor attention.key.weight: missing");
+    config = configure("scaled_dot", D, H, 0);
+    expect_failure(&config, "{}", "attention.score: scaled_dot needs annotations (11) as large as decoder.hidden (7)");
+    config = configure("location", D, H, 0);
+    expect_failure(&config, "{}", "tensor attention.query.weight: missing");
     config = configure("additive", D, H, A);
     expect_failure(&config, "{}", "tensor attention.key.bias: missing");
 }

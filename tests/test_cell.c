@@ -1,4 +1,4 @@
-/* GRU and LSTM steps from parameters in a file, against PyTorch's formulas in double precision. */
+/* GRU, LSTM and Elman steps from parameters in a file, against PyTorch's formulas in double precision. */
 #include "model/cell.h"
 #include "tests/files.h"
 #include "tests/models.h"
@@ -71,6 +71,13 @@ static void lstm(const double *x, const double *u, const float *before, double *
     }
 }
 
+/* torch.nn.RNN with tanh. */
+static void rnn(const double *x, const double *u, const float *before, double *after) {
+    (void)before;
+    for (size_t i = 0; i < HIDDEN; i++)
+        after[i] = tanh(x[i] + u[i]);
+}
+
 typedef void formula(const double *x, const double *u, const float *before, double *after);
 
 /* inputs [ROWS, IN]; row r steps with input x_rows[r] (NULL: r) from before to after, both [ROWS, ld]. */
@@ -96,7 +103,8 @@ static void run(const char *name, formula *expected, const size_t *x_rows, const
     struct weights *weights = parameters_open(p.header, p.values, p.count);
     struct error err = {0};
     weights_use(weights, &(struct backend){kernels, COMPUTE_FLOAT32});
-    ck_assert_msg(cell_init(&cell, kind, "layer.", IN, HIDDEN, weights, kernels, &err) == 0, "%s", err.message);
+    ck_assert_msg(cell_init(&cell, kind, "layer.", &(struct cell_shape){.in = IN, .hidden = HIDDEN}, weights, kernels, &err) == 0,
+                  "%s", err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
 
     enum { LD = 2 * HIDDEN + 3 };
@@ -127,11 +135,39 @@ START_TEST(lstm_is_pytorchs) {
 }
 END_TEST
 
+START_TEST(rnn_is_pytorchs) {
+    run("rnn", rnn, NULL, kernel_set(_i));
+}
+END_TEST
+
 /* As in the encoder, where a row's input is wherever its sentence has come to. */
 START_TEST(inputs_come_from_the_rows_named) {
     static const size_t x_rows[ROWS] = {4, 0, 2, 2, 1};
     run("gru", gru, x_rows, kernel_set(_i));
     run("lstm", lstm, x_rows, kernel_set(_i));
+    run("rnn", rnn, x_rows, kernel_set(_i));
+}
+END_TEST
+
+/* A cell that reads the left part of a wider matrix gives what the whole one does when the rest of its input is nothing. */
+START_TEST(columns_are_taken_from_the_left) {
+    enum { LEFT = 4 };
+    struct parameters p = parameters_create(3);
+    struct weights *weights = parameters_open(p.header, p.values, p.count);
+    struct cell whole, left;
+    struct cell_shape all = {.in = IN, .hidden = HIDDEN}, part = {.in = LEFT, .hidden = HIDDEN, .columns = IN};
+    const struct kernels *kernels = kernels_choose();
+    ck_assert_int_eq(cell_init(&whole, cell_kind_find("gru"), "layer.", &all, weights, kernels, NULL), 0);
+    ck_assert_int_eq(cell_init(&left, cell_kind_find("gru"), "layer.", &part, weights, kernels, NULL), 0);
+    float x[IN] = {0.5f, -0.25f, 1, 2}, wanted[MAX_GATES], got[MAX_GATES];
+    linear_apply(&whole.input, x, IN, 1, wanted, p.gates);
+    linear_apply(&left.input, x, LEFT, 1, got, p.gates);
+    for (size_t i = 0; i < p.gates; i++)
+        ck_assert_float_eq_tol(got[i], wanted[i], 1e-6f);
+    cell_done(&whole);
+    cell_done(&left);
+    weights_free(weights);
+    free(p.values);
 }
 END_TEST
 
@@ -140,6 +176,8 @@ START_TEST(table_has_what_it_has) {
     ck_assert_uint_eq(cell_kind_find("gru")->states, 1);
     ck_assert_uint_eq(cell_kind_find("lstm")->gates, 4);
     ck_assert_uint_eq(cell_kind_find("lstm")->states, 2);
+    ck_assert_uint_eq(cell_kind_find("rnn")->gates, 1);
+    ck_assert_uint_eq(cell_kind_find("rnn")->states, 1);
     ck_assert_ptr_null(cell_kind_find("LSTM"));
     ck_assert_ptr_null(cell_kind_find(""));
 }
@@ -148,7 +186,8 @@ END_TEST
 static void expect_failure(struct weights *weights, const char *kind, const char *prefix, size_t in, const char *message) {
     struct cell cell;
     struct error err = {0};
-    ck_assert_int_eq(cell_init(&cell, cell_kind_find(kind), prefix, in, HIDDEN, weights, kernels_choose(), &err), -1);
+    struct cell_shape shape = {.in = in, .hidden = HIDDEN};
+    ck_assert_int_eq(cell_init(&cell, cell_kind_find(kind), prefix, &shape, weights, kernels_choose(), &err), -1);
     ck_assert_int_eq(err.code, ERROR_FORMAT);
     ck_assert_str_eq(err.message, message);
     ck_assert_ptr_null(cell.input.packed); /* nothing is left to free, and cell_done may be called all the same */
@@ -186,7 +225,9 @@ Suite *cell_suite(void) {
     tcase_add_checked_fixture(cases, matrix_single_threaded, NULL);
     tcase_add_loop_test(cases, gru_is_pytorchs, 0, kernel_sets());
     tcase_add_loop_test(cases, lstm_is_pytorchs, 0, kernel_sets());
+    tcase_add_loop_test(cases, rnn_is_pytorchs, 0, kernel_sets());
     tcase_add_loop_test(cases, inputs_come_from_the_rows_named, 0, kernel_sets());
+    tcase_add_test(cases, columns_are_taken_from_the_left);
     tcase_add_test(cases, table_has_what_it_has);
     tcase_add_test(cases, wrong_parameters_are_named);
     tcase_add_test(cases, half_a_cell_is_none);

@@ -162,8 +162,15 @@ START_TEST(defaults_are_filled_in) {
     ck_assert_str_eq(config.tokenizer.source, "source.spm");
     ck_assert_str_eq(config.tokenizer.target, "target.spm");
     ck_assert_str_eq(config.encoder.type, "recurrent");
-    ck_assert(config.encoder.eos);
+    ck_assert(config.encoder.eos && !config.encoder.residual && !config.decoder.residual);
+    ck_assert_uint_eq(config.encoder.width, 0);
+    ck_assert(config_attends(&config));
     ck_assert_uint_eq(config.attention.size, 0);
+    ck_assert(!config.attention.learned_scale && !config.attention.learned_keys && !config.attention.learned_values);
+    ck_assert_str_eq(config.attention.window, "global");
+    ck_assert(!config.attention.coverage && config.attention.half_width == 0 && config.attention.source_depth == 0);
+    ck_assert_uint_eq(config_context_size(&config), config_annotation_size(&config));
+    ck_assert_uint_eq(config_positions(&config), 101);
     ck_assert(!config.decoder.input_feeding && !config.decoder.initial_projection && !config.decoder.first_zero);
     ck_assert_int_eq(config.decoder.initial_state, INITIAL_LAST);
     ck_assert_str_eq(config.decoder.readout, "attentional");
@@ -181,7 +188,9 @@ START_TEST(every_key_is_read) {
         "\"tokenizer\": {\"type\": \"sentencepiece\", \"source\": \"a.spm\", \"target\": \"b.spm\"},"
         "\"encoder\": {\"type\": \"recurrent\", \"cell\": \"gru\", \"layers\": 3, \"bidirectional\": false, \"embedding\": 11,"
         " \"hidden\": 12, \"eos\": false},"
-        "\"attention\": {\"score\": \"additive\", \"size\": 13},"
+        "\"attention\": {\"score\": \"additive\", \"size\": 13, \"values\": \"learned\", \"value_size\": 16, \"window\": "
+        "\"local_p\","
+        " \"half_width\": 17, \"coverage\": true},"
         "\"decoder\": {\"style\": \"conditional\", \"cell\": \"lstm\", \"layers\": 2, \"embedding\": 14, \"hidden\": 15,"
         " \"initial_state\": \"mean\", \"initial_projection\": true, \"readout\": \"tanh\", \"readout_size\": 14,"
         " \"first_input\": \"zero\"},"
@@ -199,6 +208,11 @@ START_TEST(every_key_is_read) {
     ck_assert(!config.encoder.bidirectional && !config.encoder.eos);
     ck_assert_str_eq(config.attention.score, "additive");
     ck_assert_uint_eq(config.attention.size, 13);
+    ck_assert(config.attention.learned_values && config.attention.coverage);
+    ck_assert(!config.attention.learned_keys && !config.attention.learned_scale);
+    ck_assert_uint_eq(config.attention.value_size, 16);
+    ck_assert_str_eq(config.attention.window, "local_p");
+    ck_assert_uint_eq(config.attention.half_width, 17);
     ck_assert_str_eq(config.decoder.style, "conditional");
     ck_assert_str_eq(config.decoder.cell, "lstm");
     ck_assert_uint_eq(config.decoder.layers, 2);
@@ -214,6 +228,19 @@ START_TEST(every_key_is_read) {
 }
 END_TEST
 
+/* Those that do not go with the additive score. */
+START_TEST(other_attention_keys_are_read) {
+    json_t *list = load_list(), *root = json_object_get(list, "base");
+    json_object_set_new(
+        root, "attention",
+        json_pack("{s:s, s:s, s:s, s:i}", "score", "scaled_dot", "scale", "learned", "keys", "learned", "source_depth", 3));
+    ck_assert_msg(read_json(root) == 0, "%s", err.message);
+    json_decref(list);
+    ck_assert(config.attention.learned_scale && config.attention.learned_keys && !config.attention.learned_values);
+    ck_assert_uint_eq(config.attention.source_depth, 3);
+}
+END_TEST
+
 START_TEST(input_feeding_is_read) {
     json_t *list = load_list(), *root = json_object_get(list, "base");
     json_object_set_new(json_object_get(root, "decoder"), "input_feeding", json_true());
@@ -222,6 +249,34 @@ START_TEST(input_feeding_is_read) {
     json_decref(list);
     ck_assert(config.decoder.input_feeding);
     ck_assert_int_eq(config.decoder.initial_state, INITIAL_ZERO);
+}
+END_TEST
+
+START_TEST(no_attention_is_read) {
+    json_t *list = load_list(), *root = json_object_get(list, "base");
+    json_object_set_new(root, "attention", json_null());
+    json_object_set_new(json_object_get(root, "decoder"), "style", json_string("fixed"));
+    json_object_set_new(json_object_get(root, "decoder"), "residual", json_true());
+    json_object_set_new(json_object_get(root, "encoder"), "residual", json_true());
+    ck_assert_msg(read_json(root) == 0, "%s", err.message);
+    json_decref(list);
+    ck_assert(!config_attends(&config));
+    ck_assert(config.encoder.residual && config.decoder.residual);
+}
+END_TEST
+
+START_TEST(convolutional_encoder_is_read) {
+    json_t *list = load_list(), *root = json_object_get(list, "base");
+    json_object_set_new(
+        root, "encoder",
+        json_pack("{s:s, s:i, s:i, s:i, s:i}", "type", "convolutional", "layers", 4, "width", 5, "embedding", 8, "hidden", 12));
+    json_object_set_new(json_object_get(root, "decoder"), "initial_state", json_string("mean"));
+    ck_assert_msg(read_json(root) == 0, "%s", err.message);
+    json_decref(list);
+    ck_assert(config_attends(&config));
+    ck_assert_str_eq(config.encoder.type, "convolutional");
+    ck_assert_uint_eq(config.encoder.width, 5);
+    ck_assert_uint_eq(config_annotation_size(&config), 12); /* bidirectional by default, but not here */
 }
 END_TEST
 
@@ -247,7 +302,10 @@ Suite *config_suite(void) {
     tcase_add_test(cases, files_stay_within_the_folder);
     tcase_add_test(cases, defaults_are_filled_in);
     tcase_add_test(cases, every_key_is_read);
+    tcase_add_test(cases, other_attention_keys_are_read);
     tcase_add_test(cases, input_feeding_is_read);
+    tcase_add_test(cases, no_attention_is_read);
+    tcase_add_test(cases, convolutional_encoder_is_read);
     tcase_add_test(cases, sizes_follow);
     suite_add_tcase(suite, cases);
     return suite;

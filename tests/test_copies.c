@@ -124,19 +124,17 @@ static void run(const struct setting *s, const struct kernels *kernels) {
     const float *attention[ROWS] = {s->attention, s->attention + LENGTH, s->attention + 2 * LENGTH};
     struct ranked top[ROWS * SEARCH_MAX_WANTED];
     struct distribution distributions[ROWS];
-    output_run(&output, &(struct output_rows){.rows = ROWS,
-                                              .readouts = s->readouts,
-                                              .targets = (const struct target_ids[ROWS]){{0}},
-                                              .wanted = (const size_t[ROWS]){0, 3, SEARCH_MAX_WANTED},
-                                              .logits = logits,
-                                              .top = top,
-                                              .distributions = distributions,
-                                              .source = {.copies = of_rows,
-                                                         .states = s->states,
-                                                         .states_ld = HIDDEN,
-                                                         .inputs = s->inputs,
-                                                         .attention = attention,
-                                                         .scores = scores}});
+    output_run(
+        &output,
+        &(struct output_rows){
+            .rows = ROWS,
+            .readouts = s->readouts,
+            .targets = (const struct target_ids[ROWS]){{0}},
+            .wanted = (const size_t[ROWS]){0, 3, SEARCH_MAX_WANTED},
+            .logits = logits,
+            .top = top,
+            .distributions = distributions,
+            .source = {.copies = of_rows, .states = s->states, .inputs = s->inputs, .attention = attention, .scores = scores}});
     for (size_t r = 0; r < ROWS; r++)
         check_row(s, r, &distributions[r]);
     ck_assert_uint_eq(distributions[2].top_count, s->kind->writes ? SEARCH_MAX_WANTED : 4); /* the source has four words */

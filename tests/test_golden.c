@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define FOLDER "tests/golden"
-enum { MAX_CASES = 64 };
+enum { MAX_CASES = 128 };
 static char cases[MAX_CASES][64];
 
 /* Relative, or absolute below 1. A joint is a few operations deep; a path is up to thirty steps, each of which feeds its rounding
@@ -124,14 +124,17 @@ static void check_steps(const struct translator *t, const struct source *source,
         float *readout = arena_alloc(arena, decoder->readout_size, sizeof *readout);
         float *logits = arena_alloc(arena, t->output.stride, sizeof *logits);
         float *input = arena_alloc(arena, decoder->embedding_size, sizeof *input);
+        float *top = arena_alloc(arena, decoder->hidden, sizeof *top);
         token = copies && i > 0 ? copies_input(copies, token) : token;
         struct decoder_rows rows = {.rows = 1,
                                     .tokens = &token,
+                                    .steps = &i,
                                     .memories = &memory,
                                     .states = state,
                                     .attention = &attention,
                                     .readouts = readout,
-                                    .inputs = input};
+                                    .inputs = input,
+                                    .tops = top};
         ck_assert_int_eq(decoder_step(decoder, &rows, arena, NULL), 0);
         check_state(decoder, state, json_object_get(step, "state"), "state");
         check_vector(attention, json_object_get(step, "attention"), "attention");
@@ -144,7 +147,7 @@ static void check_steps(const struct translator *t, const struct source *source,
                                                      .logits = logits,
                                                      .distributions = &distribution,
                                                      .source = {.copies = &copies,
-                                                                .states = decoder_top(decoder, state),
+                                                                .states = top,
                                                                 .inputs = input,
                                                                 .attention = (const float *const *)&attention,
                                                                 .scores = arena_alloc(arena, memory->length, sizeof(float))}});
@@ -158,10 +161,10 @@ static void check_steps(const struct translator *t, const struct source *source,
 
 /* The additive score's keys hold exp(2x). */
 static void check_keys(const struct attention *attention, const float *keys, size_t length, const json_t *want) {
-    float *plain = malloc(length * attention->size * sizeof *plain);
-    for (size_t i = 0; i < length * attention->size; i++)
+    float *plain = malloc(length * attention->key_size * sizeof *plain);
+    for (size_t i = 0; i < length * attention->key_size; i++)
         plain[i] = attention->kind->prepare ? logf(keys[i]) / 2 : keys[i];
-    check_matrix(plain, attention->size, want, "keys");
+    check_matrix(plain, attention->key_size, want, "keys");
     free(plain);
 }
 
@@ -173,14 +176,14 @@ static void check_joints(const struct translator *t, const json_t *sentence) {
     struct encoded encoded;
     ck_assert_int_eq(encoder_run(&t->encoder, ids, &length, 1, &arena, &encoded, NULL), 0);
     check_matrix(encoded.annotations, t->encoder.annotation, json_object_get(sentence, "annotations"), "annotations");
-    float *keys = arena_alloc(&arena, length * t->decoder.attention.size, sizeof *keys);
-    attention_keys(&t->decoder.attention, encoded.annotations, length, keys);
-    check_keys(&t->decoder.attention, keys, length, json_object_get(sentence, "keys"));
+    float *keys = arena_alloc(&arena, length * t->decoder.attention.key_size, sizeof *keys);
+    float *values = arena_alloc(&arena, length * t->decoder.attention.value, sizeof *values);
+    ck_assert_int_eq(decoder_remember(&t->decoder, &encoded, &length, 1, &arena, keys, values, NULL), 0);
+    if (t->decoder.attends)
+        check_keys(&t->decoder.attention, keys, length, json_object_get(sentence, "keys"));
     float *state = arena_alloc(&arena, t->decoder.state_size, sizeof *state);
     ck_assert_int_eq(decoder_start(&t->decoder, &encoded, &length, 1, &arena, state, NULL), 0);
     check_state(&t->decoder, state, json_object_get(sentence, "start"), "start");
-    float *values = arena_alloc(&arena, length * t->decoder.attention.value, sizeof *values);
-    decoder_values(&t->decoder, encoded.annotations, length, values);
     struct source source = {{.length = length, .keys = keys, .values = values},
                             copies_of(t, sentence, tokens_of(t, sentence, ids, length, &arena), length, &arena)};
     float *copy_keys = arena_alloc(&arena, length * t->output.key.out, sizeof *copy_keys);
@@ -235,9 +238,30 @@ START_TEST(encoding_is_ragged) {
 }
 END_TEST
 
+/* A text that cannot be cut may have more tokens than the encoder has positions: all beyond stand in the last. */
+START_TEST(positions_end) {
+    enum { LENGTH = 60, SAME = 50 }; /* three layers of width 3 see three tokens to either side */
+    struct translator *t = open_case("convolutional-dot-gru");
+    size_t length = LENGTH, size = t->encoder.annotation;
+    int ids[LENGTH];
+    struct arena arena;
+    struct encoded encoded;
+    arena_init(&arena, 1 << 16);
+    for (size_t i = 0; i < LENGTH; i++)
+        ids[i] = 5;
+    ck_assert_uint_eq(t->encoder.positions, 41);
+    ck_assert_int_eq(encoder_run(&t->encoder, ids, &length, 1, &arena, &encoded, NULL), 0);
+    const float *at = encoded.annotations + SAME * size;
+    ck_assert_int_eq(memcmp(at, at + size, size * sizeof *at), 0);
+    ck_assert_int_ne(memcmp(at, encoded.annotations + size, size * sizeof *at), 0);
+    arena_done(&arena);
+    translator_free(t);
+}
+END_TEST
+
 /* ---- the searches, all sentences in one batch ---- */
 
-static void check_hypothesis(const struct hypothesis *got, const json_t *want, size_t source_length) {
+static void check_hypothesis(const struct hypothesis *got, const json_t *want, size_t source_length, bool attends) {
     const json_t *tokens = json_object_get(want, "tokens"), *attention = json_object_get(want, "attention"), *row;
     ck_assert_uint_eq(got->length, json_array_size(tokens));
     for (size_t i = 0; i < got->length; i++)
@@ -247,7 +271,7 @@ static void check_hypothesis(const struct hypothesis *got, const json_t *want, s
     check_vector(got->log_probs, json_object_get(want, "log_probs"), "log_probs");
     size_t i;
     json_array_foreach(attention, i, row) {
-        ck_assert_uint_eq(json_array_size(row), source_length);
+        ck_assert_uint_eq(json_array_size(row), attends ? source_length : 0);
         check_vector(got->attention[i], row, "attention");
     }
     if (json_object_get(want, "score"))
@@ -313,10 +337,10 @@ static void check_search(const char *name, const struct search_options *options,
             json_t *list_wanted = json_object_get(json_array_get(want, variant), "hypotheses");
             ck_assert_uint_eq(list[i].count, json_array_size(list_wanted));
             for (size_t h = 0; h < list[i].count; h++)
-                check_hypothesis(&list[i].hypotheses[h], json_array_get(list_wanted, h), list[i].length);
+                check_hypothesis(&list[i].hypotheses[h], json_array_get(list_wanted, h), list[i].length, t->decoder.attends);
         } else {
             ck_assert_uint_eq(list[i].count, 1);
-            check_hypothesis(&list[i].hypotheses[0], want, list[i].length);
+            check_hypothesis(&list[i].hypotheses[0], want, list[i].length, t->decoder.attends);
         }
         sentence_done(&list[i]);
     }
@@ -387,6 +411,49 @@ START_TEST(texts_equal_python) {
 }
 END_TEST
 
+/* Admits them together, and decodes them to the end. */
+static void decode_together(const struct translator *t, struct sentence **sentences, size_t count) {
+    struct batch *batch = batch_create(t, count, NULL);
+    struct sentence *done[64];
+    batch_admit(batch, sentences, count);
+    while (batch_sentences(batch) > 0)
+        batch_step(batch, done);
+    batch_free(batch);
+}
+
+/* Every compute type scores the forced targets, of all sentences encoded and decoded together as of each alone. */
+START_TEST(company_changes_nothing) {
+    static const char *const types[] = {"float32", "bfloat16", "int8"};
+    struct search_options options = {.strategy = "forced", .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
+    char path[128];
+    json_t *golden = load_case(cases[_i]), *list = json_object_get(golden, "sentences");
+    size_t count = json_array_size(list);
+    snprintf(path, sizeof path, FOLDER "/%s", cases[_i]);
+    for (size_t c = 0; c < sizeof types / sizeof *types; c++) {
+        struct translator *t = translator_open(path, &(struct translator_options){.compute = types[c]}, NULL);
+        struct sentence together[64], alone[64], *all[64];
+        ck_assert_ptr_nonnull(t);
+        prepare(t, list, &options, true, together);
+        prepare(t, list, &options, true, alone);
+        for (size_t i = 0; i < count; i++) {
+            decode_together(t, &(struct sentence *){&alone[i]}, 1);
+            all[i] = &together[i];
+        }
+        decode_together(t, all, count);
+        for (size_t i = 0; i < count; i++) {
+            ck_assert(together[i].count == 1 && alone[i].count == 1);
+            const struct hypothesis *got = together[i].hypotheses, *want = alone[i].hypotheses;
+            for (size_t j = 0; j < want->length + want->ended; j++)
+                ck_assert_float_eq_tol(got->log_probs[j], want->log_probs[j], 1e-5f); /* exactly, but with OpenBLAS's products */
+            sentence_done(&together[i]);
+            sentence_done(&alone[i]);
+        }
+        translator_free(t);
+    }
+    json_decref(golden);
+}
+END_TEST
+
 static int visible(const struct dirent *entry) {
     return entry->d_name[0] != '.';
 }
@@ -406,7 +473,7 @@ static int list_cases(void) {
 
 /* Without it a missing folder would pass: loops over no case. */
 START_TEST(cases_are_there) {
-    ck_assert_int_ge(list_cases(), 14);
+    ck_assert_int_ge(list_cases(), 28);
 }
 END_TEST
 
@@ -418,10 +485,12 @@ Suite *golden_suite(void) {
     tcase_add_test(tests, cases_are_there);
     tcase_add_loop_test(tests, joints_equal_pytorch, 0, count);
     tcase_add_loop_test(tests, encoding_is_ragged, 0, count);
+    tcase_add_test(tests, positions_end);
     tcase_add_loop_test(tests, greedy_equals_pytorch, 0, count);
     tcase_add_loop_test(tests, beams_equal_pytorch, 0, count);
     tcase_add_loop_test(tests, forced_scores_equal_pytorch, 0, count);
     tcase_add_loop_test(tests, texts_equal_python, 0, count);
+    tcase_add_loop_test(tests, company_changes_nothing, 0, count);
     suite_add_tcase(suite, tests);
     return suite;
 }

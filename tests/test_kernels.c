@@ -125,6 +125,38 @@ START_TEST(lstm_of_every_size) {
 }
 END_TEST
 
+START_TEST(gated_of_every_size) {
+    for (size_t n = 1; n > 0; n = next_size(n)) {
+        float *x = noise(2 * n, 4, 1), *before = noise(n, 3, 2), *h = guarded_copy(before, n);
+        kernel_set(_i)->gated(x, n, h);
+        double worst = 0;
+        for (size_t i = 0; i < n; i++) {
+            double want = sqrt(0.5) * ((double)x[i] * sigmoid((double)x[n + i]) + (double)before[i]);
+            worst = worse(worst, fabs(want - (double)h[i]));
+        }
+        ck_assert_msg(worst < 1e-6, "n %zu: error %g", n, worst);
+        ck_assert(guards_intact(h, n));
+        guarded_free(h);
+        free(before);
+        free(x);
+    }
+}
+END_TEST
+
+START_TEST(maxima_of_every_size) {
+    for (size_t n = 1; n > 0; n = next_size(n)) {
+        float *x = noise(n, 4, 1), *before = noise(n, 4, 2), *y = guarded_copy(before, n);
+        kernel_set(_i)->maxima(x, n, y);
+        for (size_t i = 0; i < n; i++)
+            ck_assert_float_eq(y[i], x[i] > before[i] ? x[i] : before[i]);
+        ck_assert(guards_intact(y, n));
+        guarded_free(y);
+        free(before);
+        free(x);
+    }
+}
+END_TEST
+
 /* Gates pushed to either end open and close fully, without a NaN from exp's overflow. */
 START_TEST(saturated_gates) {
     enum { COUNT = 21 };
@@ -216,6 +248,34 @@ START_TEST(additive_of_every_size) {
 }
 END_TEST
 
+/* v . tanh(q + k + w c). */
+START_TEST(additive_with_coverage) {
+    for (size_t n = 1; n > 0; n = next_size(n)) {
+        float *v = noise(n, 1, 1), *q = noise(n, 2, 2), *k = noise(n * MAX_COUNT, 2, 3), *w = noise(n, 2, 4);
+        float *c = noise(MAX_COUNT, 3, 5), *e = guarded(MAX_COUNT), *query = guarded_copy(q, n);
+        float *keys = guarded_copy(k, n * MAX_COUNT);
+        kernel_set(_i)->exp_twice(query, n);
+        kernel_set(_i)->exp_twice(keys, n * MAX_COUNT);
+        kernel_set(_i)->additive_covered(v, query, keys, &(struct coverage){w, c}, MAX_COUNT, n, e);
+        for (size_t t = 0; t < MAX_COUNT; t++) {
+            double sum = 0;
+            for (size_t i = 0; i < n; i++)
+                sum += (double)v[i] * tanh((double)q[i] + (double)k[t * n + i] + (double)w[i] * (double)c[t]);
+            ck_assert_double_eq_tol((double)e[t], sum, SUM_TOLERANCE * (double)n);
+        }
+        ck_assert(guards_intact(e, MAX_COUNT));
+        guarded_free(keys);
+        guarded_free(query);
+        guarded_free(e);
+        free(c);
+        free(w);
+        free(k);
+        free(q);
+        free(v);
+    }
+}
+END_TEST
+
 /* One pair (q, k) in all places. */
 static float additive_one(const struct kernels *kernels, float q, float k) {
     enum { COUNT = 21 };
@@ -283,6 +343,8 @@ static void add_elementwise(TCase *cases, int sets) {
     tcase_add_loop_test(cases, tanh_at_the_limits, 0, sets);
     tcase_add_loop_test(cases, gru_of_every_size, 0, sets);
     tcase_add_loop_test(cases, lstm_of_every_size, 0, sets);
+    tcase_add_loop_test(cases, gated_of_every_size, 0, sets);
+    tcase_add_loop_test(cases, maxima_of_every_size, 0, sets);
     tcase_add_loop_test(cases, saturated_gates, 0, sets);
 }
 
@@ -290,6 +352,7 @@ static void add_attention(TCase *cases, int sets) {
     tcase_add_loop_test(cases, dot_of_every_size, 0, sets);
     tcase_add_loop_test(cases, exp_twice_of_every_size, 0, sets);
     tcase_add_loop_test(cases, additive_of_every_size, 0, sets);
+    tcase_add_loop_test(cases, additive_with_coverage, 0, sets);
     tcase_add_loop_test(cases, additive_at_the_limits, 0, sets);
     tcase_add_loop_test(cases, weighted_sum_of_every_size, 0, sets);
 }

@@ -36,6 +36,18 @@ static void end_all(struct sentence *sentences, size_t count) {
         sentence_done(&sentences[i]);
 }
 
+static struct sentence *decode(struct sentence *sentence) {
+    struct batch *batch = batch_create(translator, 4, NULL);
+    struct sentence *done[4] = {NULL};
+    batch_admit(batch, &sentence, 1);
+    while (batch_sentences(batch) > 0)
+        batch_step(batch, done);
+    batch_free(batch);
+    ck_assert_ptr_eq(done[0], sentence);
+    ck_assert_int_eq(sentence->error.code, ERROR_NONE);
+    return sentence;
+}
+
 START_TEST(info_tells_the_model) {
     struct translator_info info = translator_info(translator);
     ck_assert_str_eq(info.source, "en");
@@ -45,6 +57,26 @@ START_TEST(info_tells_the_model) {
     ck_assert_uint_eq(info.source_vocabulary, 200);
     ck_assert(info.source_end);
     ck_assert_ptr_nonnull(strstr(info.architecture, "luong general attention"));
+}
+END_TEST
+
+/* One line each, of every kind of encoder, and without attention. */
+START_TEST(architecture_is_described) {
+    static const char *const wanted[][2] = {
+        {"tests/golden/residual-luong-gru",
+         "gru encoder 3x4 bidirectional residual, luong general attention, gru decoder 3x8 residual"},
+        {"tests/golden/convolutional-additive-lstm",
+         "convolutional encoder 2x5 width 5, bahdanau additive attention, lstm decoder 1x8"},
+        {"tests/golden/fixed-gru", "gru encoder 1x8, fixed context, gru decoder 1x8"},
+        {"tests/golden/luong-feeding-lstm", "lstm encoder 2x8, luong dot attention, lstm decoder 2x8 input feeding"},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        struct translator *found = model_open(wanted[i][0]);
+        struct translator_info info = translator_info(found);
+        ck_assert_str_eq(info.architecture, wanted[i][1]);
+        ck_assert_int_eq(info.attention, strstr(wanted[i][1], " attention") != NULL);
+        translator_free(found);
+    }
 }
 END_TEST
 
@@ -121,18 +153,6 @@ START_TEST(unknown_strategy_is_refused) {
     ck_assert_ptr_nonnull(strstr(err.message, "guess"));
 }
 END_TEST
-
-static struct sentence *decode(struct sentence *sentence) {
-    struct batch *batch = batch_create(translator, 4, NULL);
-    struct sentence *done[4] = {NULL};
-    batch_admit(batch, &sentence, 1);
-    while (batch_sentences(batch) > 0)
-        batch_step(batch, done);
-    batch_free(batch);
-    ck_assert_ptr_eq(done[0], sentence);
-    ck_assert_int_eq(sentence->error.code, ERROR_NONE);
-    return sentence;
-}
 
 START_TEST(a_target_is_scored) {
     static const char target[] = "Tom est ici.";
@@ -336,6 +356,7 @@ Suite *translator_suite(void) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_set_timeout(tests, 60); /* whole models are packed, perhaps under a sanitizer */
     tcase_add_test(tests, info_tells_the_model);
+    tcase_add_test(tests, architecture_is_described);
     tcase_add_test(tests, text_is_split);
     tcase_add_test(tests, blank_text_has_no_sentence);
     tcase_add_test(tests, long_text_is_wrapped_or_refused);

@@ -65,20 +65,29 @@ translations gets one of them; the single-reference scores count the others as w
 
 
 def _cell(section: dict) -> str:
-    return f"{section['layers']} x {section['hidden']} {section['cell'].upper()}, embeddings {section['embedding']}"
+    kind = section["cell"].upper() if "cell" in section else f"convolutions of width {section['width']}"
+    residual = ", residual" if section.get("residual") else ""
+    return f"{section['layers']} x {section['hidden']} {kind}, embeddings {section['embedding']}{residual}"
+
+
+def _attention(config: dict) -> str:
+    attention = config["attention"]
+    size = f" ({attention['size']})" if attention["size"] else ""
+    window = "" if attention["window"] == "global" else f", window {attention['window']} of half-width {attention['half_width']}"
+    coverage = ", coverage" if attention["coverage"] else ""
+    return f"{attention['score']}{size} over annotations of {annotation_size(config)}{window}{coverage}"
 
 
 def _describe(config: dict) -> dict[str, str]:
     encoder, attention, decoder = config["encoder"], config["attention"], config["decoder"]
-    size = f" ({attention['size']})" if attention["size"] else ""
     feeding = ", input feeding" if decoder["input_feeding"] else ""
     projection = ", projected" if decoder["initial_projection"] else ""
     tokenizer = config["tokenizer"]
     return {
         "tokens": TOKENS[tokenizer["type"]] + (", punctuation apart" if tokenizer["punctuation"] else ""),
         "case": "lower case" if tokenizer["lowercase"] else "cased",
-        "encoder": _cell(encoder) + (", bidirectional" if encoder["bidirectional"] else ""),
-        "attention": f"{attention['score']}{size} over annotations of {annotation_size(config)}",
+        "encoder": _cell(encoder) + (", bidirectional" if encoder.get("bidirectional") else ""),
+        "attention": _attention(config) if attention else "none",
         "decoder": f"{decoder['style']}, {_cell(decoder)}{feeding}; initial state {decoder['initial_state']}{projection}",
         "output": f"{decoder['readout']} readout ({decoder['readout_size'] or 'no layer'}), softmax over the target pieces"
                   + (", tied to the target embedding" if config["output"]["tied"] else ""),

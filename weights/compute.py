@@ -22,7 +22,7 @@ from typing import Iterator
 import numpy as np
 
 from . import data
-from .evaluate import BATCH, Daemon, Result, chunks, differences, run
+from .evaluate import BATCH, Daemon, Result, add_arguments, chunks, differences, run
 
 PATIENCE_S = 30
 
@@ -93,11 +93,7 @@ def row(variant: Variant, results: list[Result], first: list[Result], far: tuple
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("model", type=Path, help="an exported model folder")
-    parser.add_argument("--data", type=Path, required=True, help="folder with SPLIT.tsv.gz")
-    parser.add_argument("--split", default="test")
-    parser.add_argument("--flip", action="store_true", help="translate the second column into the first")
-    parser.add_argument("--beam-size", type=int, default=5)
+    add_arguments(parser)
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
     arguments = parser.parse_args()
     pairs = data.read_pairs(arguments.data / f"{arguments.split}.tsv.gz", arguments.flip)

@@ -20,32 +20,45 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True)
 class Key:
-    """One key: its JSON type, the values allowed (a set of names or an inclusive range), and its default (None: required)."""
+    """One key: its JSON type, the values allowed (a set of names or an inclusive range), and its default (None: required).
+
+    only: the type (the section's key `type`, which comes first) that has such a key at all; for others it is neither needed nor filled in.
+    """
 
     kind: type
     allowed: tuple = ()
     default: Any = None
+    only: str = ""
 
 
-CELLS = ("gru", "lstm")
+CELLS = ("gru", "lstm", "rnn")
 COPYING = ("pointer", "pointer_generator", "copy")  # outputs that can produce words of the source
-
 SECTIONS: dict[str, dict[str, Key]] = {
     "encoder": {
-        "type": Key(str, ("recurrent",), "recurrent"),
-        "cell": Key(str, CELLS),
+        "type": Key(str, ("recurrent", "convolutional"), "recurrent"),
+        "cell": Key(str, CELLS, only="recurrent"),
         "layers": Key(int, (1, 16), 1),
-        "bidirectional": Key(bool, (), True),
+        "bidirectional": Key(bool, (), True, only="recurrent"),
         "embedding": Key(int, (1, 65536)),
         "hidden": Key(int, (1, 65536)),
         "eos": Key(bool, (), True),
+        "residual": Key(bool, (), False, only="recurrent"),
+        "width": Key(int, (1, 31), only="convolutional"),
     },
     "attention": {
-        "score": Key(str, ("dot", "general", "additive")),
+        "score": Key(str, ("dot", "general", "additive", "scaled_dot", "location")),
         "size": Key(int, (0, 65536), 0),
+        "scale": Key(str, ("fixed", "learned"), "fixed"),
+        "keys": Key(str, ("identity", "learned"), "identity"),
+        "values": Key(str, ("identity", "learned"), "identity"),
+        "value_size": Key(int, (0, 65536), 0),
+        "window": Key(str, ("global", "local_m", "local_p"), "global"),
+        "half_width": Key(int, (0, 1000), 0),
+        "source_depth": Key(int, (0, 1000), 0),
+        "coverage": Key(bool, (), False),
     },
     "decoder": {
-        "style": Key(str, ("luong", "conditional")),
+        "style": Key(str, ("luong", "conditional", "bahdanau", "fixed")),
         "cell": Key(str, CELLS),
         "layers": Key(int, (1, 16), 1),
         "embedding": Key(int, (1, 65536)),
@@ -53,9 +66,10 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "input_feeding": Key(bool, (), False),
         "initial_state": Key(str, ("zero", "last", "mean"), "last"),
         "initial_projection": Key(bool, (), False),
-        "readout": Key(str, ("attentional", "tanh", "concat"), "attentional"),
+        "readout": Key(str, ("attentional", "tanh", "concat", "maxout"), "attentional"),
         "readout_size": Key(int, (0, 65536), 0),
         "first_input": Key(str, ("bos", "zero"), "bos"),
+        "residual": Key(bool, (), False),
     },
     "output": {
         "type": Key(str, ("vocabulary", "characters", *COPYING), "vocabulary"),
@@ -101,7 +115,10 @@ def _fill(section: dict, keys: dict[str, Key], prefix: str) -> None:
         if name not in keys and not (prefix == "" and name in SECTIONS):
             raise ConfigError(f"{prefix}{name}: unknown key")
     for name, key in keys.items():
-        if name in section:
+        if key.only and key.only != section["type"]:
+            if name in section:
+                raise ConfigError(f"{prefix}{name}: belongs to type {key.only}, and only there")
+        elif name in section:
             section[name] = _check(prefix + name, section[name], key)
         elif key.default is None:
             raise ConfigError(f"{prefix}{name}: missing")
@@ -112,13 +129,23 @@ def _fill(section: dict, keys: dict[str, Key], prefix: str) -> None:
 def annotation_size(config: dict) -> int:
     """D: the size of one annotation."""
     encoder = config["encoder"]
-    return encoder["hidden"] * (2 if encoder["bidirectional"] else 1)
+    return encoder["hidden"] * (2 if encoder.get("bidirectional") else 1)
+
+
+def context_size(config: dict) -> int:
+    """C: the size of one context, and of a value V h_j; that of an annotation unless attention.value_size says otherwise."""
+    return (config["attention"] or {}).get("value_size") or annotation_size(config)
+
+
+def positions(config: dict) -> int:
+    """The tokens of the longest source sentence, </s> counted."""
+    return config["limits"]["max_source_tokens"] + 1
 
 
 def readout_size(config: dict) -> int:
     """O: the size of the vector that the output layer reads."""
     decoder = config["decoder"]
-    return decoder["readout_size"] if decoder["readout"] != "concat" else annotation_size(config) + decoder["hidden"]
+    return decoder["readout_size"] if decoder["readout"] != "concat" else context_size(config) + decoder["hidden"]
 
 
 def validate(config: dict) -> dict:
@@ -126,18 +153,40 @@ def validate(config: dict) -> dict:
     config = copy.deepcopy(config)
     for name, keys in SECTIONS.items():
         section = config.setdefault(name, {})
-        if not isinstance(section, dict):
+        if not isinstance(section, dict) and not (name == "attention" and section is None):
             raise ConfigError(f"{name}: must be an object")
     _fill(config, TOP, "")
     for name, keys in SECTIONS.items():
-        _fill(config[name], keys, name + ".")
-    decoder, attention, tokenizer, output = (config[name] for name in ("decoder", "attention", "tokenizer", "output"))
-    pointer = output["type"] == "pointer"
+        if config[name] is not None:
+            _fill(config[name], keys, name + ".")
+    encoder, decoder, tokenizer, output = (config[name] for name in ("encoder", "decoder", "tokenizer", "output"))
+    attention = config["attention"] or {name: key.default for name, key in SECTIONS["attention"].items()}
+    convolutional, fixed, pointer = encoder["type"] == "convolutional", decoder["style"] == "fixed", output["type"] == "pointer"
     rules = (
-        (attention["score"] == "dot" and annotation_size(config) != decoder["hidden"],
-         f"attention.score: dot needs annotations ({annotation_size(config)}) as large as decoder.hidden ({decoder['hidden']})"),
+        (convolutional and encoder["width"] % 2 == 0, "encoder.width: must be odd"),
+        (not convolutional and encoder["residual"] and encoder["layers"] == 1, "encoder.residual: needs two layers or more"),
+        (decoder["residual"] and decoder["layers"] == 1, "decoder.residual: needs two layers or more"),
+        (fixed and config["attention"] is not None, "attention: must be null with decoder.style fixed"),
+        (not fixed and config["attention"] is None, "attention: may be null with decoder.style fixed only"),
+        (fixed and decoder["initial_state"] != "last", "decoder.initial_state: style fixed needs last"),
+        (convolutional and decoder["initial_state"] == "last", "decoder.initial_state: last needs a recurrent encoder"),
+        (attention["score"] in ("dot", "scaled_dot") and attention["keys"] == "identity"
+         and annotation_size(config) != decoder["hidden"],
+         f"attention.score: {attention['score']} needs annotations ({annotation_size(config)}) as large as decoder.hidden ({decoder['hidden']})"),
         ((attention["score"] == "additive") != (attention["size"] > 0),
          "attention.size: belongs to the additive score, and only there"),
+        (attention["scale"] == "learned" and attention["score"] != "scaled_dot",
+         "attention.scale: belongs to the scaled_dot score"),
+        (attention["keys"] == "learned" and attention["score"] not in ("dot", "scaled_dot"),
+         "attention.keys: learned keys belong to the dot and scaled_dot scores; the others have matrices of their own"),
+        (attention["value_size"] > 0 and attention["values"] == "identity",
+         "attention.value_size: belongs to learned values"),
+        ((attention["window"] == "global") != (attention["half_width"] == 0),
+         "attention.half_width: belongs to the windows local_m and local_p, and only there"),
+        (attention["source_depth"] > 0 and attention["window"] != "global",
+         "attention.source_depth: belongs to the window global"),
+        (attention["coverage"] and attention["score"] != "additive",
+         "attention.coverage: needs the additive score"),
         (decoder["input_feeding"] and (decoder["style"] != "luong" or decoder["readout"] != "attentional"),
          "decoder.input_feeding: needs style luong and readout attentional"),
         ((decoder["readout"] == "concat") != (decoder["readout_size"] == 0),
@@ -149,7 +198,7 @@ def validate(config: dict) -> dict:
         (decoder["initial_state"] != "zero" and not decoder["initial_projection"] and annotation_size(config) != decoder["hidden"],
          "decoder.initial_projection: without one, annotations must be as large as decoder.hidden"),
         (decoder["initial_state"] == "last" and not decoder["initial_projection"]
-         and (decoder["layers"] != config["encoder"]["layers"] or decoder["cell"] != config["encoder"]["cell"]),
+         and (decoder["layers"] != encoder["layers"] or decoder["cell"] != encoder.get("cell")),
          "decoder.initial_projection: without one, encoder and decoder need the same cell and number of layers"),
         (tokenizer["lowercase"] and tokenizer["type"] == "sentencepiece",
          "tokenizer.lowercase: a SentencePiece vocabulary has its own normalisation"),
@@ -158,8 +207,8 @@ def validate(config: dict) -> dict:
          "output.type: characters spell words, so tokenizer.type must be words"),
         ((output["type"] == "characters") != (output["character_embedding"] > 0),
          "output.character_embedding: belongs to the type characters, and only there"),
-        (output["type"] in COPYING and decoder["style"] == "fixed", "output.type: copying needs a decoder with attention"),
-        (pointer and not config["encoder"]["eos"], "encoder.eos: a pointer ends by pointing at the source's </s>"),
+        (output["type"] in COPYING and fixed, "output.type: copying needs a decoder with attention"),
+        (pointer and not encoder["eos"], "encoder.eos: a pointer ends by pointing at the source's </s>"),
         (pointer and output["tied"], "output.tied: a pointer has no output matrix"),
         (pointer and not decoder["input_feeding"] and decoder["readout"] != "concat",
          "decoder.readout: must be concat, since a pointer reads none, unless decoder.input_feeding does"),

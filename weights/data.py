@@ -1,15 +1,19 @@
 """Corpora: reading, and batches of about equal cost.
 
-Input: UTF-8 files of `source TAB target` lines, gzip or plain. Output of `Batches`: lists of indices into the corpus, sentences of
-similar length together, at most `tokens` target tokens a batch, shuffled by (seed, epoch) alone so that a resumed run sees the same
-order.
+Input: UTF-8 files of `source TAB target` lines, or one file a language, gzip or plain; what lies where is a row of CORPORA. Output of
+`make_batches`: lists of indices into the corpus, sentences of similar length together, at most `tokens` target tokens a batch, shuffled by
+(seed, epoch) alone so that a resumed run sees the same order.
 """
 
 from __future__ import annotations
 
 import gzip
 import random
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Callable
+
+from . import moses
 
 
 def read_pairs(path: Path, flip: bool = False) -> list[tuple[str, str]]:
@@ -23,6 +27,70 @@ def read_pairs(path: Path, flip: bool = False) -> list[tuple[str, str]]:
                 raise ValueError(f"{path}:{number}: no TAB")
             pairs.append((columns[1], columns[0]) if flip else (columns[0], columns[1]))
     return pairs
+
+
+def read_lines(path: Path) -> list[str]:
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+        return [line.rstrip("\n") for line in lines]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Where a corpus's splits lie below the data folder.
+
+    files: split -> file name; with columns, one file a language, `{}` in the name. held_out: pairs of train that are its validation split,
+    where it comes without one: every so many-th, the same in every run. prepare: (text, language) -> text, for columns only.
+    """
+
+    folder: str
+    files: dict[str, str]
+    columns: tuple[str, ...] = ()
+    held_out: int = 0
+    prepare: Callable[[str, str], str] | None = None
+
+    def _read_file(self, root: Path, split: str) -> list[tuple[str, str]]:
+        path = root / self.folder / self.files[split]
+        if not self.columns:
+            return read_pairs(path)
+        sides = [read_lines(path.with_name(path.name.format(language))) for language in self.columns]
+        if self.prepare:
+            sides = [[self.prepare(line, language) for line in side] for side, language in zip(sides, self.columns)]
+        return list(zip(*sides, strict=True))
+
+    def read(self, root: Path, split: str, flip: bool = False) -> list[tuple[str, str]]:
+        """split: train, valid or test."""
+        if self.held_out and split != "test":
+            pairs = self._read_file(root, "train")
+            every = len(pairs) // self.held_out
+            pairs = [pair for i, pair in enumerate(pairs) if (i % every == 0) == (split == "valid")]
+        else:
+            pairs = self._read_file(root, split)
+        return [(target, source) for source, target in pairs] if flip else pairs
+
+
+def _splits(name: str, valid: str = "valid", test: str = "test") -> dict[str, str]:
+    return {"train": name.format("train"), "valid": name.format(valid), "test": name.format(test)}
+
+
+def _multi30k(target: str) -> Corpus:
+    files = _splits("{}.{{}}.gz", "val", "test_2016_flickr")
+    return Corpus("multi30k", files, ("en", target), prepare=moses.lower_normalise_tokenise)
+
+
+# The recipe key training.corpus. "tsv" is the data folder itself: any parallel text in three files.
+CORPORA: dict[str, Corpus] = {
+    "tsv": Corpus("", _splits("{}.tsv.gz")),
+    "tatoeba-en-fr": Corpus("tatoeba-en-fr", _splits("{}.tsv.gz")),
+    "tatoeba-en-de": Corpus("tatoeba-en-de", _splits("{}.tsv.gz")),
+    "multi30k-en-de": _multi30k("de"),
+    "multi30k-en-fr": _multi30k("fr"),
+    "geoquery": Corpus("geoquery", _splits("{}.tsv.gz"), held_out=60),
+    "geoquery-lambda": Corpus("geoquery", _splits("lambda.{}.tsv.gz"), held_out=60),
+    "geoquery-sql": Corpus("geoquery", _splits("sql.{}.tsv.gz")),
+    "atis": Corpus("atis", _splits("{}.tsv.gz")),
+    "nl-rx-turk": Corpus("nl-rx", _splits("turk.{}.tsv.gz")),
+    "nl-rx-synth": Corpus("nl-rx", _splits("synth.{}.tsv.gz")),
+}
 
 
 def make_batches(lengths: list[tuple[int, int]], tokens: int, seed: int, epoch: int) -> list[list[int]]:

@@ -147,13 +147,18 @@ def command_line(arguments: argparse.Namespace, name: str) -> str:
     return " ".join([f"python3 -m weights.evaluate weights/{name} --data DATA", *flags])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is translated, with what."""
     parser.add_argument("model", type=Path, help="an exported model folder")
     parser.add_argument("--data", type=Path, required=True, help="folder with SPLIT.tsv.gz")
     parser.add_argument("--split", default="test")
     parser.add_argument("--flip", action="store_true", help="translate the second column into the first")
     parser.add_argument("--beam-size", type=int, default=5)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_arguments(parser)
     parser.add_argument("--pytorch", action="store_true", help="translate with PyTorch (the default without --url)")
     parser.add_argument("--url", help="translate with the daemon there, which must serve this model")
     parser.add_argument("--card", action="store_true", help="write MODEL/README.md with these scores")

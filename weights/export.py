@@ -12,6 +12,7 @@ from pathlib import Path
 
 import torch
 
+from . import config as configuration
 from . import folder, tokenizer
 from .model import Model
 
@@ -25,7 +26,7 @@ def metadata(best: dict) -> dict[str, str]:
 def export(run: Path, out: Path, storage: str) -> Path:
     """Writes the model folder `out`; returns the path of its weights."""
     best = torch.load(run / "best.pt", map_location="cpu")
-    config = best["config"]
+    config = configuration.validate(best["config"])
     vocabularies = [config["tokenizer"]["source"], config["tokenizer"]["target"]]
     vocabularies += [tokenizer.CHARACTERS] if config["output"]["type"] == "characters" else []
     model = Model(config, **tokenizer.vocabulary_sizes(run, config))

@@ -7,7 +7,7 @@ searches never choose between two candidates closer than MIN_MARGIN, and whose l
 
 golden.json: {"sentences": [{
   "text", "source": ids as the encoder reads them, "words": the same as targets (outputs that copy),
-  "annotations" [T][D], "keys" [T][A], "final" [layer][h or h, c][D], "start" [layer][h or h, c][H],
+  "annotations" [T][D], "keys" [T][A] (without attention [], as are all its rows), "final" [layer][h or h, c][D], "start" [layer][h or h, c][H],
   "steps": the first three, [{"previous" id, "state" [layer][h or h, c][H], "attention" [T], "readout" [O], "log_probs" [V]}]
            (log_probs in the first DISTRIBUTIONS sentences),
   "greedy": {"tokens", "log_probs", "ended", "attention" [n][T], "text": with each <unk> replaced},
@@ -52,7 +52,7 @@ class Case:
 
     name: str
     encoder: dict
-    attention: dict
+    attention: dict | None
     decoder: dict
     tied: bool = False
     storage: str = "float32"
@@ -72,12 +72,17 @@ def _encoder(cell: str, layers: int = 1, bidirectional: bool = True, embedding: 
     return {"cell": cell, "layers": layers, "bidirectional": bidirectional, "embedding": embedding, "hidden": hidden, **other}
 
 
+def _convolutional(layers: int, width: int, embedding: int = 6, hidden: int = 8, **other) -> dict:
+    return {"type": "convolutional", "layers": layers, "width": width, "embedding": embedding, "hidden": hidden, **other}
+
+
 def _decoder(style: str, cell: str, layers: int = 1, embedding: int = 6, hidden: int = 8, **other) -> dict:
     return {"style": style, "cell": cell, "layers": layers, "embedding": embedding, "hidden": hidden, **other}
 
 
 GENERAL, DOT, ADDITIVE = {"score": "general"}, {"score": "dot"}, {"score": "additive", "size": 5}
 ATTENTIONAL, TANH, CONCAT = ({"readout": "attentional", "readout_size": 6}, {"readout": "tanh", "readout_size": 6}, {"readout": "concat"})
+MAXOUT = {"readout": "maxout", "readout_size": 6}
 ZERO = {"initial_state": "zero"}
 LAST, MEAN = {"initial_state": "last", "initial_projection": False}, {"initial_state": "mean", "initial_projection": False}
 LAST_PROJECTED, MEAN_PROJECTED = ({**kind, "initial_projection": True} for kind in (LAST, MEAN))
@@ -105,6 +110,33 @@ CASES = (
          _decoder("conditional", "gru", 2, hidden=6, **LAST_PROJECTED, **ATTENTIONAL), seed=115),
     Case("conditional-general-lstm", _encoder("gru"), GENERAL, _decoder("conditional", "lstm", **ZERO, **CONCAT), seed=556),
     Case("conditional-dot-gru", _encoder("lstm"), DOT, _decoder("conditional", "gru", **MEAN, **ATTENTIONAL), tied=True, seed=760),
+    Case("luong-scaled-dot-gru", _encoder("gru"), {"score": "scaled_dot"}, _decoder("luong", "gru", **MEAN, **TANH), seed=30),
+    Case("luong-scaled-dot-learned", _encoder("lstm", bidirectional=False), {"score": "scaled_dot", "scale": "learned", "keys": "learned"},
+         _decoder("luong", "lstm", hidden=7, **LAST_PROJECTED, **CONCAT), seed=20),
+    Case("luong-dot-keys", _encoder("gru"), {"score": "dot", "keys": "learned"},
+         _decoder("luong", "gru", hidden=5, **ZERO, **ATTENTIONAL, input_feeding=True), seed=311),
+    Case("luong-location-lstm", _encoder("lstm"), {"score": "location"}, _decoder("luong", "lstm", **LAST, **ATTENTIONAL), seed=29),
+    Case("conditional-location-depth", _encoder("gru"), {"score": "location", "source_depth": 4},
+         _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH), seed=25),
+    Case("luong-values-gru", _encoder("gru"), GENERAL | {"values": "learned", "value_size": 5},
+         _decoder("luong", "gru", **LAST, **CONCAT), seed=114),
+    Case("conditional-values-gru", _encoder("gru"), ADDITIVE | {"values": "learned"},
+         _decoder("conditional", "gru", hidden=6, **MEAN_PROJECTED, **TANH), seed=136),
+    Case("luong-depth-lstm", _encoder("lstm", 2), DOT | {"source_depth": 3}, _decoder("luong", "lstm", 2, **LAST, **ATTENTIONAL), seed=121),
+    Case("luong-local-m-gru", _encoder("gru"), GENERAL | {"window": "local_m", "half_width": 1},
+         _decoder("luong", "gru", **LAST, **ATTENTIONAL), seed=3),
+    Case("conditional-local-m-lstm", _encoder("lstm"), ADDITIVE | {"window": "local_m", "half_width": 2},
+         _decoder("conditional", "lstm", **MEAN_PROJECTED, **TANH), seed=31),
+    Case("luong-local-p-lstm", _encoder("lstm"), DOT | {"window": "local_p", "half_width": 3},
+         _decoder("luong", "lstm", **LAST, **ATTENTIONAL, input_feeding=True), seed=18),
+    Case("conditional-local-p-gru", _encoder("gru"), ADDITIVE | {"window": "local_p", "half_width": 2},
+         _decoder("conditional", "gru", hidden=6, **MEAN_PROJECTED, **TANH), seed=94),
+    Case("luong-coverage-gru", _encoder("gru"), ADDITIVE | {"coverage": True},
+         _decoder("luong", "gru", **LAST, **ATTENTIONAL, input_feeding=True), seed=152),
+    Case("luong-coverage-lstm", _encoder("lstm", bidirectional=False), ADDITIVE | {"coverage": True},
+         _decoder("luong", "lstm", **LAST_PROJECTED, **CONCAT), seed=139),
+    Case("conditional-coverage-local-p", _encoder("gru"), ADDITIVE | {"coverage": True, "window": "local_p", "half_width": 3},
+         _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH), seed=70),
     Case("storage-float16", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL),
          tied=True, storage="float16", seed=162),
     Case("storage-bfloat16", _encoder("lstm"), ADDITIVE, _decoder("conditional", "lstm", **MEAN_PROJECTED, **TANH),
@@ -115,6 +147,26 @@ CASES = (
          tokenizer=CHARACTERS, seed=49),
     Case("output-characters", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS,
          output={"type": "characters", "character_embedding": 4}, seed=1488),
+    Case("luong-general-rnn", _encoder("rnn", 2), GENERAL, _decoder("luong", "rnn", 2, **LAST, **ATTENTIONAL), seed=30),
+    Case("residual-luong-gru", _encoder("gru", 3, residual=True), GENERAL,
+         _decoder("luong", "gru", 3, **LAST, **ATTENTIONAL, residual=True), seed=115),
+    Case("residual-conditional-lstm", _encoder("lstm", 2, bidirectional=False, residual=True), ADDITIVE,
+         _decoder("conditional", "lstm", 3, **LAST_PROJECTED, **CONCAT, residual=True), seed=352),
+    Case("convolutional-dot-gru", _convolutional(3, 3), DOT, _decoder("luong", "gru", **MEAN, **ATTENTIONAL), seed=3),
+    Case("convolutional-additive-lstm", _convolutional(2, 5, hidden=5, eos=False), ADDITIVE,
+         _decoder("bahdanau", "lstm", **MEAN_PROJECTED, **MAXOUT), seed=80),
+    Case("convolutional-general-gru", _convolutional(1, 1), GENERAL, _decoder("conditional", "gru", **ZERO, **TANH), storage="int8", seed=75),
+    Case("bahdanau-additive-gru", _encoder("gru"), ADDITIVE, _decoder("bahdanau", "gru", **LAST_PROJECTED, **MAXOUT), seed=84),
+    Case("bahdanau-general-lstm", _encoder("lstm", 2), GENERAL, _decoder("bahdanau", "lstm", 2, **LAST, **TANH, residual=True), seed=120),
+    Case("bahdanau-dot-rnn", _encoder("rnn"), DOT, _decoder("bahdanau", "rnn", **ZERO, **CONCAT, first_input="zero"), seed=23),
+    Case("bahdanau-coverage-values", _encoder("gru"),
+         ADDITIVE | {"values": "learned", "value_size": 5, "window": "local_p", "half_width": 3, "coverage": True},
+         _decoder("bahdanau", "gru", **MEAN_PROJECTED, **MAXOUT), seed=2340),
+    Case("residual-luong-coverage", _encoder("lstm", 2, residual=True), ADDITIVE | {"window": "local_m", "half_width": 2, "coverage": True},
+         _decoder("luong", "lstm", 2, **LAST, **ATTENTIONAL, input_feeding=True, residual=True), seed=22),
+    Case("fixed-gru", _encoder("gru", bidirectional=False, hidden=8), None, _decoder("fixed", "gru", **LAST, **MAXOUT), seed=2026),
+    Case("fixed-lstm", _encoder("lstm", 2), None,
+         _decoder("fixed", "lstm", 3, **LAST_PROJECTED, **ATTENTIONAL, residual=True, first_input="zero"), tied=True, seed=180),
     Case("pointer", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **CONCAT), output={"type": "pointer"}, seed=633),
     Case("pointer-generator", _encoder("lstm"), ADDITIVE, _decoder("conditional", "gru", 2, **MEAN_PROJECTED, **TANH, first_input="zero"),
          output={"type": "pointer_generator"}, seed=19),
@@ -125,11 +177,13 @@ CASES = (
          storage="int8", output={"type": "copy"}, seed=1447),
     Case("copy-words", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS,
          output={"type": "copy"}, seed=123),
+    Case("pointer-generator-residual", _convolutional(2, 3), DOT | {"window": "local_m", "half_width": 2},
+         _decoder("luong", "lstm", 2, **MEAN, **ATTENTIONAL, input_feeding=True, residual=True), output={"type": "pointer_generator"}, seed=9),
 )
 
 
 # The spread of a parameter by the end of its name, for inputs of size 1. The first that matches counts.
-GAINS = {"embedding": 2.0, "weight_state": 1.5, ".weight": 3.5, "weight_input": 3.5, "": 0.4}
+GAINS = {"embedding": 2.0, "positions": 1.0, "encoder.input.weight": 0.5, "convolution.weight": 1.5, "weight_state": 1.5, ".weight": 3.5, "weight_input": 3.5, "": 0.4}
 
 
 def randomise(model: Model, random: numpy.random.Generator) -> None:
@@ -229,14 +283,14 @@ def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], characters: 
     source = copies.source_of(text, *sides, model.config)
     target = forced_target(model.config, source, sides[1])
     ids, lengths = search.pad([source.ids])
-    _, finals = model.encoder(ids, lengths)
+    annotations, finals = model.encoder(ids, lengths)
     memory, start = search.encode(model, [source.ids], [source.words])
     greedy, beams = _searches_of(model, source)
     forced = search.forced(model, source.ids, target, source.words)
     unknowns = search.print_unknowns(model, source.ids, greedy, sides[0].texts(text), characters)
     return {
         "text": text, "source": source.ids, **({"words": source.words} if model.output.copies else {}),
-        "annotations": rounded(memory.annotations[0]), "keys": rounded(memory.keys[0]),
+        "annotations": rounded(annotations[0]), "keys": rounded(memory.keys[0]),
         "final": _states(finals), "start": _states(start.layers),
         "steps": _steps(model, start, memory, [BOS] + target[:2], distributions),
         "greedy": _hypothesis(greedy, attention=rounded(greedy.attention),

@@ -1,124 +1,59 @@
 """The model family in PyTorch: encoder, attention, decoder, output, each chosen by name from a table.
 
-Letters: B sentences, T source tokens, S target tokens, E embedding, H hidden, D annotation, A attention, O readout, V vocabulary.
-A new cell is a row of CELLS, a new score a row of SCORES, a new decoder a row of STYLES, a new readout a row of READOUTS; the name is the
-one in config.json and the C server has a row of the same name. Parameter names and shapes in model.safetensors are those of
-`named_tensors`; formulas are PyTorch's (GRU gates r,z,n with the reset gate applied after the product; LSTM gates i,f,g,o).
+Letters: B sentences, T source tokens, S target tokens, E embedding, H hidden, D annotation, A attention, C context, O readout, V vocabulary.
+Cells and encoders are in weights/encoders.py. A new score is a row of SCORES, a new window a row of WINDOWS, a new decoder a row of
+STYLES, a new readout a row of READOUTS; the name is the one in config.json and the C server has a row of the same name. Parameter names
+and shapes in model.safetensors are those of `named_tensors`.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Callable, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from .config import annotation_size, readout_size
+from .config import annotation_size, context_size, positions, readout_size
+from .encoders import CELLS, ENCODERS, Recurrent, State
 from .output import OUTPUTS, Reads
 from .tokenizer import BOS, EOS, UNK
 
-State = tuple[Tensor, ...]  # (h,) or (h, c), each [B, H]
-
-
-class Cell(NamedTuple):
-    """One recurrent cell: PyTorch's module, one step with the module's weights, the number of gates and of state tensors."""
-
-    module: Callable[..., nn.RNNBase]
-    step: Callable[..., State]
-    states: int
-
-
-def _gru_step(x: Tensor, state: State, weights: list[Tensor]) -> State:
-    return (torch.gru_cell(x, state[0], *weights),)
-
-
-def _lstm_step(x: Tensor, state: State, weights: list[Tensor]) -> State:
-    return torch.lstm_cell(x, state, *weights)
-
-
-CELLS: dict[str, Cell] = {
-    "gru": Cell(nn.GRU, _gru_step, 1),
-    "lstm": Cell(nn.LSTM, _lstm_step, 2),
-}
-
-
-class Recurrent(nn.Module):
-    """One layer of a cell, over whole sequences or one step at a time, with the same weights."""
-
-    def __init__(self, cell: str, inputs: int, hidden: int, bidirectional: bool = False) -> None:
-        super().__init__()
-        self.cell = CELLS[cell]
-        self.rnn = self.cell.module(inputs, hidden, batch_first=True, bidirectional=bidirectional)
-
-    def step(self, x: Tensor, state: State) -> State:
-        """x [B, in] -> next state, [B, H] each."""
-        return self.cell.step(x, state, self.rnn._flat_weights[:4])
-
-    def sequence(self, x: Tensor, state: State) -> Tensor:
-        """x [B, S, in] -> h [B, S, H], all steps."""
-        first = tuple(part[None].contiguous() for part in state)
-        return self.rnn(x, first if self.cell.states == 2 else first[0])[0]
-
-    def packed(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, State]:
-        """x [B, T, in], each sentence to its own length -> h [B, T, D] (zero past the end), final state [B, D] each."""
-        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-        out, final = self.rnn(packed)
-        h, _ = pad_packed_sequence(out, batch_first=True, total_length=x.shape[1])
-        final = final if isinstance(final, tuple) else (final,)
-        return h, tuple(torch.cat(tuple(part), dim=-1) for part in final)
-
-    def named_tensors(self, prefix: str, directions: tuple[str, ...] = ("",)) -> dict[str, Tensor]:
-        names = ("weight_input", "weight_state", "bias_input", "bias_state")
-        tensors = iter(self.rnn._flat_weights)
-        return {f"{prefix}{direction}{name}": next(tensors) for direction in directions for name in names}
-
-
-class Encoder(nn.Module):
-    """ids [B, T] -> annotations [B, T, D] and each layer's final state. Bidirectional: h_j = [forward; backward]."""
-
-    def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
-        super().__init__()
-        encoder = config["encoder"]
-        self.embedding = nn.Embedding(vocabulary, encoder["embedding"])
-        size = annotation_size(config)
-        self.layers = nn.ModuleList(
-            Recurrent(encoder["cell"], encoder["embedding"] if i == 0 else size, encoder["hidden"], encoder["bidirectional"])
-            for i in range(encoder["layers"]))
-        self.directions = ("forward.", "backward.") if encoder["bidirectional"] else ("forward.",)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, list[State]]:
-        h = self.embedding(ids)
-        finals = []
-        for layer in self.layers:
-            h, final = layer.packed(self.dropout(h), lengths)
-            finals.append(final)
-        return h, finals
-
-    def named_tensors(self) -> dict[str, Tensor]:
-        tensors = {"encoder.embedding": self.embedding.weight}
-        for i, layer in enumerate(self.layers):
-            tensors |= layer.named_tensors(f"encoder.layers.{i}.", self.directions)
-        return tensors
-
 
 class Dot(nn.Module):
-    """e_ij = s_i . h_j (Luong et al. 2015)."""
+    """e_ij = s_i . h_j (Luong et al. 2015). With learned keys h_j is W h_j, which is the general score under another name."""
 
     def __init__(self, config: dict) -> None:
         super().__init__()
+        learned = config["attention"]["keys"] == "learned"
+        self.key = nn.Linear(annotation_size(config), config["decoder"]["hidden"], bias=False) if learned else None
 
     def keys(self, annotations: Tensor) -> Tensor:
-        return annotations
+        return annotations if self.key is None else self.key(annotations)
 
-    def score(self, query: Tensor, keys: Tensor) -> Tensor:
-        """query [B, S, H], keys [B, T, A] -> e [B, S, T]."""
+    def score(self, query: Tensor, keys: Tensor, coverage: Tensor | None) -> Tensor:
+        """query [B, S, H], keys [B, T, A], coverage [B, T] (additive alone reads it, and then S is 1) -> e [B, S, T]."""
         return query @ keys.transpose(1, 2)
 
     def named_tensors(self) -> dict[str, Tensor]:
-        return {}
+        return {} if self.key is None else {"attention.key.weight": self.key.weight}
+
+
+class ScaledDot(Dot):
+    """e_ij = g s_i . k_j with g = 1 / sqrt(A) (Vaswani et al. 2017), or learned from there on (as in tf/nmt)."""
+
+    def __init__(self, config: dict) -> None:
+        super().__init__(config)
+        scale = config["decoder"]["hidden"] ** -0.5
+        self.learned = config["attention"]["scale"] == "learned"
+        self.scale = nn.Parameter(torch.tensor([scale])) if self.learned else scale
+
+    def score(self, query: Tensor, keys: Tensor, coverage: Tensor | None) -> Tensor:
+        return self.scale * super().score(query, keys, coverage)
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        return super().named_tensors() | ({"attention.factor": self.scale} if self.learned else {})
 
 
 class General(Dot):
@@ -128,15 +63,10 @@ class General(Dot):
         super().__init__(config)
         self.key = nn.Linear(annotation_size(config), config["decoder"]["hidden"], bias=False)
 
-    def keys(self, annotations: Tensor) -> Tensor:
-        return self.key(annotations)
-
-    def named_tensors(self) -> dict[str, Tensor]:
-        return {"attention.key.weight": self.key.weight}
-
 
 class Additive(nn.Module):
-    """e_ij = v . tanh(W s_i + U h_j + b) (Bahdanau et al. 2015, A.1.2); keys hold U h_j + b."""
+    """e_ij = v . tanh(W s_i + U h_j + b) (Bahdanau et al. 2015, A.1.2); keys hold U h_j + b. With coverage, w cov_j enters the tanh, too,
+    cov_j being all the attention that j got before (Tu et al. 2016; See et al. 2017)."""
 
     def __init__(self, config: dict) -> None:
         super().__init__()
@@ -145,98 +75,251 @@ class Additive(nn.Module):
         self.query = nn.Linear(config["decoder"]["hidden"], size, bias=False)
         self.energy = nn.Parameter(torch.empty(size))
         nn.init.uniform_(self.energy, -size**-0.5, size**-0.5)
+        self.coverage = nn.Parameter(torch.zeros(size)) if config["attention"]["coverage"] else None
 
     def keys(self, annotations: Tensor) -> Tensor:
         return self.key(annotations)
 
-    def score(self, query: Tensor, keys: Tensor) -> Tensor:
+    def score(self, query: Tensor, keys: Tensor, coverage: Tensor | None) -> Tensor:
+        if coverage is not None:
+            keys = keys + coverage[..., None] * self.coverage
         return torch.tanh(self.query(query)[:, :, None] + keys[:, None]) @ self.energy
 
     def named_tensors(self) -> dict[str, Tensor]:
-        return {"attention.key.weight": self.key.weight, "attention.key.bias": self.key.bias,
-                "attention.query.weight": self.query.weight, "attention.energy": self.energy}
+        tensors = {"attention.key.weight": self.key.weight, "attention.key.bias": self.key.bias,
+                   "attention.query.weight": self.query.weight, "attention.energy": self.energy}
+        return tensors if self.coverage is None else tensors | {"attention.coverage": self.coverage}
 
 
-SCORES: dict[str, type[nn.Module]] = {"dot": Dot, "general": General, "additive": Additive}
+class Location(nn.Module):
+    """e_ij = (W s_i)_j (Luong et al. 2015): what the annotations hold is not asked; keys are empty."""
+
+    def __init__(self, config: dict) -> None:
+        super().__init__()
+        self.query = nn.Linear(config["decoder"]["hidden"], positions(config), bias=False)
+
+    def keys(self, annotations: Tensor) -> Tensor:
+        return annotations[..., :0]
+
+    def score(self, query: Tensor, keys: Tensor, coverage: Tensor | None) -> Tensor:
+        e = self.query(query)[..., :keys.shape[1]]
+        return nn.functional.pad(e, (0, keys.shape[1] - e.shape[-1]))  # beyond its reach: never attended
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        return {"attention.query.weight": self.query.weight}
+
+
+SCORES: dict[str, type[nn.Module]] = {
+    "dot": Dot,
+    "general": General,
+    "additive": Additive,
+    "scaled_dot": ScaledDot,
+    "location": Location,
+}
+
+
+class Everywhere(nn.Module):
+    """All tokens of the sentence, or the last `source_depth` of them (Hagan's tapped delay line)."""
+
+    def __init__(self, config: dict) -> None:
+        super().__init__()
+        self.depth = config["attention"]["source_depth"]
+
+    def forward(self, query: Tensor, lengths: Tensor, tokens: Tensor, step: int) -> tuple[Tensor, Tensor | None]:
+        """query [B, S, H], the first of step number `step`; lengths [B], tokens [T] (0, 1, ...) -> which are looked at [B, 1 or S, T],
+        and what is added to their scores, of the same shape."""
+        first = lengths - self.depth if self.depth else torch.zeros_like(lengths)
+        return ((tokens >= first[:, None]) & (tokens < lengths[:, None]))[:, None], None
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        return {}
+
+
+class Monotonic(Everywhere):
+    """Tokens within half_width of p_t = t, or of the last token once t is past it (Luong et al. 2015, section 3.2)."""
+
+    def __init__(self, config: dict) -> None:
+        super().__init__(config)
+        self.half_width = config["attention"]["half_width"]
+
+    def centre(self, query: Tensor, lengths: Tensor, step: int) -> Tensor:
+        """-> p_t [B, S]."""
+        steps = torch.arange(step, step + query.shape[1], device=query.device)
+        return torch.minimum(steps[None], lengths[:, None] - 1)
+
+    def forward(self, query: Tensor, lengths: Tensor, tokens: Tensor, step: int) -> tuple[Tensor, Tensor | None]:
+        whole, _ = super().forward(query, lengths, tokens, step)
+        distance = tokens - self.centre(query, lengths, step)[..., None]
+        return whole & (distance.abs() <= self.half_width), self.lean(distance)
+
+    def lean(self, distance: Tensor) -> Tensor | None:
+        return None
+
+
+class Predictive(Monotonic):
+    """p_t = T sigmoid(v . tanh(W s_t)), and a Gaussian around it of sigma = half_width / 2 (Luong et al. 2015, section 3.2). It multiplies
+    the weights, which then sum to 1 again: that is, its logarithm is added to the scores. (In the paper they are not normalised again,
+    which shrinks the context by the Gaussian's mean: an attention that is a distribution serves readers, coverage and copying better.)"""
+
+    def __init__(self, config: dict) -> None:
+        super().__init__(config)
+        hidden = config["decoder"]["hidden"]
+        self.position = nn.Linear(hidden, hidden, bias=False)
+        self.energy = nn.Parameter(torch.empty(hidden))
+        nn.init.uniform_(self.energy, -hidden**-0.5, hidden**-0.5)
+
+    def centre(self, query: Tensor, lengths: Tensor, step: int) -> Tensor:
+        return lengths[:, None] * torch.sigmoid(torch.tanh(self.position(query)) @ self.energy)
+
+    def lean(self, distance: Tensor) -> Tensor | None:
+        return -2 * (distance / self.half_width) ** 2
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        return {"attention.position.weight": self.position.weight, "attention.position.energy": self.energy}
+
+
+WINDOWS: dict[str, type[nn.Module]] = {"global": Everywhere, "local_m": Monotonic, "local_p": Predictive}
 
 
 @dataclass
 class Memory:
-    """What the decoder looks at: annotations [B, T, D], keys [B, T, A], mask [B, T] (True: a token); for outputs that copy, the source's
-    tokens as targets, words [B, T]."""
+    """What the decoder looks at: annotations [B, T, D], keys [B, T, A], values [B, T, C], mask [B, T] (True: a token); for outputs that
+    copy, the source's tokens as targets, words [B, T]."""
 
     annotations: Tensor
     keys: Tensor
+    values: Tensor
     mask: Tensor
     words: Tensor | None = None
 
     def select(self, rows: Tensor) -> "Memory":
-        return Memory(self.annotations[rows], self.keys[rows], self.mask[rows], None if self.words is None else self.words[rows])
+        words = None if self.words is None else self.words[rows]
+        return Memory(self.annotations[rows], self.keys[rows], self.values[rows], self.mask[rows], words)
+
+
+@dataclass
+class Past:
+    """What the attention knows of the steps before: their number and, with coverage, their sum [B, T]."""
+
+    step: int
+    coverage: Tensor | None
+
+    def after(self, weights: Tensor) -> "Past":
+        """weights [B, T] of one more step."""
+        return Past(self.step + 1, None if self.coverage is None else self.coverage + weights)
+
+    def select(self, rows: Tensor) -> "Past":
+        return Past(self.step, None if self.coverage is None else self.coverage[rows])
 
 
 class Attention(nn.Module):
-    """Scores, softmax over the sentence's own tokens, context c_i = sum_j a_ij h_j."""
+    """Scores, softmax over the sentence's own tokens within the window, context c_i = sum_j a_ij V h_j."""
 
     def __init__(self, config: dict) -> None:
         super().__init__()
-        self.scorer = SCORES[config["attention"]["score"]](config)
+        attention = config["attention"]
+        self.scorer = SCORES[attention["score"]](config)
+        self.window = WINDOWS[attention["window"]](config)
+        self.value = nn.Linear(annotation_size(config), context_size(config), bias=False) if attention["values"] == "learned" else None
+        self.covers = attention["coverage"]
+        # how many tokens of a sentence can be attended, where parameters or states have room for so many
+        self.reach = positions(config) if self.covers or attention["score"] == "location" else sys.maxsize
 
     def memory(self, annotations: Tensor, lengths: Tensor) -> Memory:
-        positions = torch.arange(annotations.shape[1], device=annotations.device)
-        mask = positions[None] < lengths.to(annotations.device)[:, None]
-        return Memory(annotations, self.scorer.keys(annotations), mask)
+        tokens = torch.arange(annotations.shape[1], device=annotations.device)
+        mask = tokens[None] < lengths.to(annotations.device)[:, None]
+        values = annotations if self.value is None else self.value(annotations)
+        return Memory(annotations, self.scorer.keys(annotations), values, mask)
 
-    def forward(self, query: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
-        """query [B, S, H] -> context [B, S, D], weights [B, S, T]."""
-        e = self.scorer.score(query, memory.keys).masked_fill(~memory.mask[:, None], float("-inf"))
-        weights = torch.softmax(e, dim=-1)
-        return weights @ memory.annotations, weights
+    def start(self, memory: Memory) -> Past:
+        return Past(0, torch.zeros_like(memory.mask, dtype=memory.annotations.dtype) if self.covers else None)
+
+    def look(self, query: Tensor, memory: Memory, past: Past) -> Tensor:
+        """query [B, S, H] of steps with the same past -> weights [B, S, T]."""
+        lengths = memory.mask.sum(1).clamp(max=self.reach)
+        tokens = torch.arange(memory.mask.shape[1], device=query.device)
+        visible, lean = self.window(query, lengths, tokens, past.step)
+        e = self.scorer.score(query, memory.keys, past.coverage)
+        return torch.softmax((e if lean is None else e + lean).masked_fill(~visible, float("-inf")), dim=-1)
+
+    def forward(self, query: Tensor, memory: Memory, past: Past) -> tuple[Tensor, Tensor]:
+        """query [B, S, H] of the steps after the past -> context [B, S, C], weights [B, S, T]."""
+        if past.coverage is None:
+            weights = self.look(query, memory, past)
+        else:  # each step covers what those before it have seen
+            rows = []
+            for i in range(query.shape[1]):
+                rows.append(self.look(query[:, i:i + 1], memory, past))
+                past = past.after(rows[-1][:, 0])
+            weights = torch.cat(rows, dim=1)
+        return weights @ memory.values, weights
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        tensors = self.scorer.named_tensors() | self.window.named_tensors()
+        return tensors if self.value is None else tensors | {"attention.value.weight": self.value.weight}
 
 
 class Readout(NamedTuple):
-    """What the readout reads, in order (y embedding, s state, c context), and whether it has a layer of its own."""
+    """What the readout reads, in order (y embedding, s state, c context); the units that its linear layer has for each element of the
+    readout (0: it has no layer), and what makes the readout of them."""
 
     parts: str
-    layer: bool
+    units: int
+    activate: Callable[[Tensor], Tensor]
+
+
+def _maxout(x: Tensor) -> Tensor:
+    """[.., 2 O] -> [.., O]: unit i and unit O + i are a pair (the paper's 2i - 1 and 2i)."""
+    return torch.maximum(*x.chunk(2, dim=-1))
 
 
 READOUTS: dict[str, Readout] = {
-    "attentional": Readout("cs", True),  # h~ = tanh(W [c; s] + b), Luong et al. 2015
-    "tanh": Readout("ysc", True),        # tanh(W [y; s; c] + b), Nematus and Marian
-    "concat": Readout("cs", False),      # [c; s] itself
+    "attentional": Readout("cs", 1, torch.tanh),  # h~ = tanh(W [c; s] + b), Luong et al. 2015
+    "tanh": Readout("ysc", 1, torch.tanh),        # tanh(W [y; s; c] + b), Nematus and Marian
+    "concat": Readout("cs", 0, nn.Identity()),    # [c; s] itself
+    "maxout": Readout("ysc", 2, _maxout),         # the larger of each pair of W [y; s; c] + b, Bahdanau et al. 2015, A.2.2
 }
 
 
 @dataclass
 class DecoderState:
-    """layers: one State a layer; feed: h~ of the last step [B, O] (input feeding), else None."""
+    """layers: one State a layer; feed: h~ of the last step [B, O] (input feeding), else None; past: what the attention has seen
+    (None: there is no attention)."""
 
     layers: list[State]
     feed: Tensor | None
+    past: Past | None
 
     def select(self, rows: Tensor) -> "DecoderState":
         return DecoderState([tuple(part[rows] for part in layer) for layer in self.layers],
-                            None if self.feed is None else self.feed[rows])
+                            None if self.feed is None else self.feed[rows],
+                            None if self.past is None else self.past.select(rows))
 
 
 class Decoder(nn.Module):
-    """What every style shares: embedding, stacked cells, initial state, readout. `step` is the style's own."""
+    """What every style shares: embedding, stacked cells, initial state, readout. `step` is the style's own.
+
+    Residual: as in the encoder; the readout, and a query that comes from the top, read what the top layer puts out.
+    """
+
+    reads_context = False  # the first layer reads [y; c]
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
         super().__init__()
         decoder = config["decoder"]
         self.config = decoder
-        self.attention = Attention(config)
+        self.attention = Attention(config) if config["attention"] else None
         self.embedding = nn.Embedding(vocabulary, decoder["embedding"])
-        size, hidden = annotation_size(config), decoder["hidden"]
-        feed = readout_size(config) if decoder["input_feeding"] else 0
+        size, context, hidden = annotation_size(config), context_size(config), decoder["hidden"]
+        more = readout_size(config) if decoder["input_feeding"] else context if self.reads_context else 0
         self.layers = nn.ModuleList(
-            Recurrent(decoder["cell"], decoder["embedding"] + feed if i == 0 else hidden, hidden) for i in range(decoder["layers"]))
+            Recurrent(decoder["cell"], decoder["embedding"] + more if i == 0 else hidden, hidden) for i in range(decoder["layers"]))
         self.initial = nn.ModuleList(
             nn.Linear(size, hidden) for _ in range(decoder["layers"] if decoder["initial_projection"] else 0))
         self.reads = READOUTS[decoder["readout"]]
-        sizes = {"y": decoder["embedding"], "s": hidden, "c": size}
-        self.readout = nn.Linear(sum(sizes[p] for p in self.reads.parts), decoder["readout_size"]) if self.reads.layer else None
+        sizes = {"y": decoder["embedding"], "s": hidden, "c": context}
+        inputs, units = sum(sizes[p] for p in self.reads.parts), self.reads.units * decoder["readout_size"]
+        self.readout = nn.Linear(inputs, units) if units else None
         self.readout_size = readout_size(config)
         self.dropout = nn.Dropout(dropout)
 
@@ -244,6 +327,9 @@ class Decoder(nn.Module):
         """tokens [...] -> embeddings; the first input is the bos embedding or a zero vector; a temporary id (weights/copies.py) is <unk>."""
         y = self.embedding(tokens.masked_fill(tokens >= self.embedding.num_embeddings, UNK))
         return torch.zeros_like(y) if first and self.config["first_input"] == "zero" else y
+
+    def memory(self, annotations: Tensor, lengths: Tensor, finals: list[State]) -> Memory:
+        return self.attention.memory(annotations, lengths)
 
     def start(self, memory: Memory, finals: list[State]) -> DecoderState:
         """The state before the first target token. LSTM cell states start at zero unless the encoder's are handed over."""
@@ -267,26 +353,42 @@ class Decoder(nn.Module):
                 layer = (h,) + (zero,) * (states - 1)
             layers.append(layer)
         feed = memory.annotations.new_zeros(batch, self.readout_size) if self.config["input_feeding"] else None
-        return DecoderState(layers, feed)
+        return DecoderState(layers, feed, self.attention.start(memory) if self.attention else None)
 
     def read(self, y: Tensor, s: Tensor, c: Tensor) -> Tensor:
-        """y [.., E], s [.., H], c [.., D] -> readout [.., O]."""
+        """y [.., E], s [.., H], c [.., C] -> readout [.., O]."""
         x = torch.cat([{"y": y, "s": s, "c": c}[part] for part in self.reads.parts], dim=-1)
-        return torch.tanh(self.readout(self.dropout(x))) if self.readout is not None else x
+        return self.reads.activate(self.readout(self.dropout(x))) if self.readout is not None else x
 
-    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
-        """y [B, E] -> readout [B, O], next state, weights [B, T]."""
+    def put_out(self, i: int, h: Tensor, x: Tensor) -> Tensor:
+        """What layer i puts out, which read x."""
+        return h + x if self.config["residual"] and i > 0 else h
+
+    def stack(self, x: Tensor, state: DecoderState, first: int = 0) -> tuple[list[State], Tensor]:
+        """Layers first.. one step on, x [B, in] -> their states, what the top puts out [B, H]."""
+        layers = []
+        for i in range(first, len(self.layers)):
+            layers.append(self.layers[i].step(self.dropout(x), state.layers[i]))
+            x = self.put_out(i, layers[-1][0], x)
+        return layers, x
+
+    def sequence(self, x: Tensor, state: DecoderState) -> Tensor:
+        """All layers over all steps, x [B, S, in] -> what the top puts out [B, S, H]."""
+        for i, (layer, old) in enumerate(zip(self.layers, state.layers)):
+            x = self.put_out(i, layer.sequence(self.dropout(x), old), x)
+        return x
+
+    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
+        """y [B, E] -> what the output reads of this one step (its tensors have no S), next state."""
         raise NotImplementedError
 
     def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> Reads:
         """Teacher forcing: y [B, S, E] -> all steps."""
-        outs, states, weights = [], [], []
+        steps = []
         for i in range(y.shape[1]):
-            out, state, weight = self.step(y[:, i], state, memory)
-            outs.append(out)
-            states.append(state.layers[-1][0])
-            weights.append(weight)
-        return Reads(torch.stack(outs, 1), torch.stack(states, 1), y, torch.stack(weights, 1))
+            reads, state = self.step(y[:, i], state, memory)
+            steps.append(reads)
+        return Reads(*(torch.stack(parts, 1) for parts in zip(*steps)))
 
     def named_tensors(self) -> dict[str, Tensor]:
         tensors = {"decoder.embedding": self.embedding.weight}
@@ -296,31 +398,26 @@ class Decoder(nn.Module):
             tensors |= {f"decoder.initial.{i}.weight": projection.weight, f"decoder.initial.{i}.bias": projection.bias}
         if self.readout is not None:
             tensors |= {"readout.weight": self.readout.weight, "readout.bias": self.readout.bias}
-        return tensors | self.attention.scorer.named_tensors()
+        return tensors | self.attention.named_tensors() if self.attention else tensors
 
 
 class Luong(Decoder):
     """s_t = f(s_{t-1}, y_{t-1}); c_t from score(s_t, h); readout of [c_t; s_t]. Input feeding: f also reads h~_{t-1}."""
 
-    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
+    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
         x = y if state.feed is None else torch.cat([y, state.feed], dim=-1)
-        layers = []
-        for layer, old in zip(self.layers, state.layers):
-            new = layer.step(self.dropout(x), old)
-            layers.append(new)
-            x = new[0]
-        c, weights = self.attention(x[:, None], memory)
-        out = self.read(y, x, c[:, 0])
-        return out, DecoderState(layers, None if state.feed is None else out), weights[:, 0]
+        layers, s = self.stack(x, state)
+        c, weights = self.attention(s[:, None], memory, state.past)
+        c, weights = c[:, 0], weights[:, 0]
+        out = self.read(y, s, c)
+        return Reads(out, s, y, weights), DecoderState(layers, None if state.feed is None else out, state.past.after(weights))
 
     def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> Reads:
         if state.feed is not None:
             return super().teach(y, state, memory)
-        x = y  # no feedback from the attention: all steps at once
-        for layer, old in zip(self.layers, state.layers):
-            x = layer.sequence(self.dropout(x), old)
-        c, weights = self.attention(x, memory)
-        return Reads(self.read(y, x, c), x, y, weights)
+        s = self.sequence(y, state)  # no feedback from the attention: all steps at once
+        c, weights = self.attention(s, memory, state.past)
+        return Reads(self.read(y, s, c), s, y, weights)
 
 
 class Conditional(Decoder):
@@ -328,22 +425,54 @@ class Conditional(Decoder):
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
         super().__init__(config, vocabulary, dropout)
-        self.conditional = Recurrent(config["decoder"]["cell"], annotation_size(config), config["decoder"]["hidden"])
+        self.conditional = Recurrent(config["decoder"]["cell"], context_size(config), config["decoder"]["hidden"])
 
-    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
+    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
         middle = self.layers[0].step(self.dropout(y), state.layers[0])
-        c, weights = self.attention(middle[0][:, None], memory)
-        c = c[:, 0]
-        layers = [self.conditional.step(c, middle)]
-        for layer, old in zip(self.layers[1:], state.layers[1:]):
-            layers.append(layer.step(self.dropout(layers[-1][0]), old))
-        return self.read(y, layers[-1][0], c), DecoderState(layers, None), weights[:, 0]
+        c, weights = self.attention(middle[0][:, None], memory, state.past)
+        c, weights = c[:, 0], weights[:, 0]
+        bottom = self.conditional.step(c, middle)
+        layers, s = self.stack(bottom[0], state, 1)
+        return Reads(self.read(y, s, c), s, y, weights), DecoderState([bottom, *layers], None, state.past.after(weights))
 
     def named_tensors(self) -> dict[str, Tensor]:
         return super().named_tensors() | self.conditional.named_tensors("decoder.conditional.")
 
 
-STYLES: dict[str, type[Decoder]] = {"luong": Luong, "conditional": Conditional}
+class Bahdanau(Decoder):
+    """c_i from score(s_{i-1}, h); s_i = f(s_{i-1}, [y_{i-1}; c_i]) (Bahdanau et al. 2015). Of several layers the first, which reads the
+    context, asks for it."""
+
+    reads_context = True
+
+    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
+        c, weights = self.attention(state.layers[0][0][:, None], memory, state.past)
+        c, weights = c[:, 0], weights[:, 0]
+        layers, s = self.stack(torch.cat([y, c], dim=-1), state)
+        return Reads(self.read(y, s, c), s, y, weights), DecoderState(layers, None, state.past.after(weights))
+
+
+class Fixed(Decoder):
+    """No attention: one c for all steps, the final h of the encoder's top layer (Cho et al. 2014), which is the memory's only entry."""
+
+    reads_context = True
+
+    def memory(self, annotations: Tensor, lengths: Tensor, finals: list[State]) -> Memory:
+        c = finals[-1][0][:, None]
+        return Memory(c, c[:, :0], c, torch.ones_like(c[:, :, 0], dtype=torch.bool))
+
+    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
+        c = memory.values[:, 0]
+        layers, s = self.stack(torch.cat([y, c], dim=-1), state)
+        return Reads(self.read(y, s, c), s, y, y[:, :0]), DecoderState(layers, None, None)
+
+    def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> Reads:
+        c = memory.values.expand(-1, y.shape[1], -1)
+        s = self.sequence(torch.cat([y, c], dim=-1), state)
+        return Reads(self.read(y, s, c), s, y, y[:, :, :0])
+
+
+STYLES: dict[str, type[Decoder]] = {"luong": Luong, "conditional": Conditional, "bahdanau": Bahdanau, "fixed": Fixed}
 
 
 class Speller(nn.Module):
@@ -388,7 +517,7 @@ class Model(nn.Module):
     def __init__(self, config: dict, source: int, target: int, dropout: float = 0.0, characters: int = 0) -> None:
         super().__init__()
         self.config = config
-        self.encoder = Encoder(config, source, dropout)
+        self.encoder = ENCODERS[config["encoder"]["type"]](config, source, dropout)
         self.decoder = STYLES[config["decoder"]["style"]](config, target, dropout)
         self.output = OUTPUTS[config["output"]["type"]](config, target)
         if config["output"]["tied"]:
@@ -399,15 +528,15 @@ class Model(nn.Module):
     def encode(self, ids: Tensor, lengths: Tensor, words: Tensor | None = None) -> tuple[Memory, DecoderState]:
         """ids [B, T], lengths [B] (on the CPU), words [B, T] for outputs that copy -> what the decoder looks at, and its first state."""
         annotations, finals = self.encoder(ids, lengths)
-        memory = self.decoder.attention.memory(annotations, lengths)
+        memory = self.decoder.memory(annotations, lengths, finals)
         memory.words = words
         return memory, self.decoder.start(memory, finals)
 
     def look(self, tokens: Tensor, first: bool, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
         """tokens [B] -> what the output reads of this one step, next state."""
         y = self.decoder.embed(tokens, first)
-        out, state, weights = self.decoder.step(y, state, memory)
-        return Reads(out[:, None], state.layers[-1][0][:, None], y[:, None], weights[:, None]), state
+        reads, state = self.decoder.step(y, state, memory)
+        return Reads(*(part[:, None] for part in reads)), state
 
     def step(self, tokens: Tensor, first: bool, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
         """tokens [B] -> log-probabilities [B, V] (with temporary ids: V + X), next state, attention [B, T]."""

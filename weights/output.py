@@ -9,8 +9,7 @@ the scores of the positions are others (pointer, copy).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -24,10 +23,9 @@ IMPOSSIBLE = -1e30  # a logarithm of 0 that has a gradient
 LEAST = 2.0**-126   # the smallest normal float32: attention below it counts as this
 
 
-@dataclass
-class Reads:
-    """What an output may read of S steps: readouts [B, S, O], the top layer's states after the step [B, S, H], the embeddings of the
-    tokens before [B, S, E], attention [B, S, T]."""
+class Reads(NamedTuple):
+    """What an output may read of S steps: readouts [B, S, O], what the top layer puts out [B, S, H], the embeddings of the tokens
+    before [B, S, E], attention [B, S, T]."""
 
     readouts: Tensor
     states: Tensor

@@ -1,8 +1,9 @@
-"""BLEU and chrF as sacreBLEU computes them.
+"""BLEU and chrF as sacreBLEU computes them, and what else the results count.
 
 Input: two lists of strings, detokenised hypotheses and one reference each. Output: percentages. BLEU: 13a tokenisation, cased,
 4-grams, corpus level, exponential smoothing of empty counts (Papineni et al. 2002; Post 2018). chrF: character 6-grams, beta 2, white space
-left out, corpus counts summed (Popovic 2015; chrF2 of sacreBLEU).
+left out, corpus counts summed (Popovic 2015; chrF2 of sacreBLEU). `tokenised_bleu` takes the words as they stand between spaces, which is what
+multi-bleu.perl does and what the published figures on Multi30k are.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from typing import Callable, Iterable
 
 _SPLITS = (
     (re.compile(r"([\{-\~\[-\` -\&\(-\+\:-\@\/])"), r" \1 "),  # every ASCII symbol but , - . '
@@ -34,12 +36,12 @@ def _ngrams(items, n: int) -> Counter:
     return Counter(tuple(items[i:i + n]) for i in range(len(items) - n + 1))
 
 
-def bleu(hypotheses: list[str], references: list[str]) -> float:
+def bleu(hypotheses: list[str], references: list[str], tokenize: Callable[[str], list[str]] = tokenize_13a) -> float:
     """Corpus BLEU, 0..100."""
     right, total = [0] * 4, [0] * 4
     hypothesis_length = reference_length = 0
     for hypothesis, reference in zip(hypotheses, references, strict=True):
-        h, r = tokenize_13a(hypothesis), tokenize_13a(reference)
+        h, r = tokenize(hypothesis), tokenize(reference)
         hypothesis_length += len(h)
         reference_length += len(r)
         for n in range(1, 5):
@@ -79,3 +81,45 @@ def chrf(hypotheses: list[str], references: list[str], order: int = 6, beta: flo
     if precision + recall == 0:
         return 0.0
     return 100 * (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
+
+
+def tokenised_bleu(hypotheses: list[str], references: list[str]) -> float:
+    return bleu(hypotheses, references, str.split)
+
+
+def share(flags: Iterable[bool]) -> float:
+    """How many are true, 0..100."""
+    flags = list(flags)
+    return 100 * sum(flags) / max(1, len(flags))
+
+
+def exact_match(hypotheses: list[str], references: list[str]) -> float:
+    """Share of hypotheses that have the reference's words; spacing does not count."""
+    return share(h.split() == r.split() for h, r in zip(hypotheses, references, strict=True))
+
+
+def repeats(text: str, n: int = 4) -> bool:
+    """Whether any n words in a row occur twice."""
+    return any(count > 1 for count in _ngrams(text.split(), n).values())
+
+
+def unknown_rate(pieces: list[list[str]], unknown: str = "<unk>") -> float:
+    """Share of the output's pieces that are unknown; pieces: one list a sentence."""
+    return share(piece == unknown for sentence in pieces for piece in sentence)
+
+
+def by_length(sources: list[str], edges: list[int]) -> dict[str, list[int]]:
+    """Sentences by the number of source words: "1-10" -> indices, for edges [10, 20, ...]; the last bucket is open ("21-")."""
+    buckets: dict[str, list[int]] = {}
+    for low, high in zip([1] + [edge + 1 for edge in edges], [*edges, None]):
+        name = f"{low}-{high if high else ''}"
+        buckets[name] = [i for i, source in enumerate(sources) if low <= len(source.split()) and (not high or len(source.split()) <= high)]
+    return buckets
+
+
+def aer(predicted: list[set[tuple[int, int]]], sure: list[set[tuple[int, int]]], possible: list[set[tuple[int, int]]]) -> float:
+    """Alignment error rate (Och and Ney 2003) over all sentences, 0..100; sure links are possible ones whether listed there or not."""
+    in_sure = sum(len(a & s) for a, s in zip(predicted, sure, strict=True))
+    in_possible = sum(len(a & (p | s)) for a, s, p in zip(predicted, sure, possible, strict=True))
+    size = sum(map(len, predicted)) + sum(map(len, sure))
+    return 100 * (1 - (in_sure + in_possible) / size) if size else 0.0

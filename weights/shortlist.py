@@ -170,6 +170,8 @@ def main() -> None:
     options = parser.parse_args()
 
     model, source, target = folder.read(options.folder)
+    if model.config["attention"] is None:
+        parser.error("the model has no attention, which says what source piece asked for a target piece")
     train = data.read_pairs(options.data / "train.tsv.gz", options.flip)
     train = random.Random(options.seed).sample(train, min(options.pairs, len(train)))
     shortlist = make(model, encode(model, source, target, train), (source.size, target.size), options)

@@ -1,16 +1,16 @@
 """Training: python3 -m weights.train RECIPE --data DIR --out DIR
 
-Input: a recipe (weights/recipes/*.json: config.json's sections and a `training` section) and DIR/{train,valid}.tsv.gz. Output in --out:
-the vocabularies, checkpoint.pt (everything that a resumed run needs), best.pt (the weights with the best validation
-BLEU), log.jsonl (one line a validation). Stopped at any moment, the same command goes on from the last checkpoint. The same command runs
-on a GPU where there is one.
+Input: a recipe (weights/recipes/*.json: config.json's sections and a `training` section) and a corpus: DIR/{train,valid}.tsv.gz, or, with
+the key training.corpus, the row of that name in weights/data.py below DIR. Output in --out: the vocabularies, checkpoint.pt (everything
+that a resumed run needs), best.pt (the weights with the best validation BLEU), log.jsonl (one line a validation). Stopped at any moment, the
+same command goes on from the last checkpoint. The same command runs on a GPU where there is one.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
+import math
 import random
 import sys
 import time
@@ -22,21 +22,30 @@ from torch import nn
 from tqdm import tqdm
 
 from . import config as configuration
-from . import copies, data, scores, search, tokenizer
+from . import copies, data, methods, scores, search, tokenizer
 from .copies import Source
+from .methods import Pair
 from .model import Memory, Model
 from .output import Reads
 from .spelling import Spelling
 from .tokenizer import BOS, EOS, Tokenizer
 
 
+REQUIRED = ("seed", "vocabulary", "epochs", "patience", "batch_tokens", "learning_rate", "warmup", "dropout", "label_smoothing", "clip")
+DEFAULTS = {"corpus": "tsv", "min_count": 1} | methods.DEFAULTS
+
+
 def load_recipe(path: Path) -> tuple[dict, dict]:
-    """-> validated config, training section."""
+    """-> validated config, training section with defaults filled in."""
     recipe = json.loads(path.read_text(encoding="utf-8"))
-    training = recipe.pop("training")
+    training = DEFAULTS | recipe.pop("training")
+    for key in training.keys() ^ {*REQUIRED, *DEFAULTS}:
+        sys.exit(f"training.{key}: {'unknown key' if key in training else 'missing'}")
+    if training["corpus"] not in data.CORPORA:
+        sys.exit(f"training.corpus: must be one of {', '.join(data.CORPORA)}, got {training['corpus']}")
     config = configuration.validate(recipe)
     if config["output"]["type"] in configuration.COPYING and training["label_smoothing"] > 0:
-        raise configuration.ConfigError("training.label_smoothing: must be 0 for an output that copies, since its tokens are each sentence's")
+        sys.exit("training.label_smoothing: must be 0 for an output that copies, since its tokens are each sentence's")
     return config, training
 
 
@@ -46,14 +55,10 @@ def prepare_vocabularies(out: Path, config: dict, training: dict, pairs: list[tu
     for side, lines in (("source", [p[0] for p in pairs]), ("target", [p[1] for p in pairs])):
         path = out / section[side]
         if not path.exists():
-            tokenizer.KINDS[section["type"]].train(lines, path, training["vocabulary"], training.get("min_count", 1), training["seed"],
-                                                   section)
+            tokenizer.KINDS[section["type"]].train(lines, path, training["vocabulary"], training["min_count"], training["seed"], section)
     if config["output"]["type"] == "characters" and not (out / tokenizer.CHARACTERS).exists():
         tokenizer.Characters.train([p[1] for p in pairs], out / tokenizer.CHARACTERS, 0, 1, training["seed"], section)
     return tokenizer.load(out, section)
-
-
-Pair = tuple[Source, list[int]]  # source with </s>, target without
 
 
 def producible(source: Source, target: list[int], config: dict) -> bool:
@@ -103,34 +108,38 @@ class SmoothedCrossEntropy(torch.autograd.Function):
         return out.mul_(gradient), None, None
 
 
-def written_loss(model: Model, reads: Reads, wanted: torch.Tensor, smoothing: float) -> torch.Tensor:
-    """Of a softmax over the vocabulary. wanted [B, S], -100 where padded."""
-    wanted = wanted.flatten()
-    real = (wanted != -100).nonzero()[:, 0]  # padding never reaches the output layer
-    logits, wanted = model.output(model.dropout(reads.readouts.flatten(0, 1)[real])), wanted[real]
-    return SmoothedCrossEntropy.apply(logits, wanted, smoothing)
+def written_loss(model: Model, reads: Reads, wanted: torch.Tensor, real: torch.Tensor, smoothing: float) -> torch.Tensor:
+    """Of a softmax over the vocabulary. wanted, real [B, S] (True: a target token)."""
+    logits = model.output(model.dropout(reads.readouts[real]))  # padding never reaches the output layer
+    return SmoothedCrossEntropy.apply(logits, wanted[real], smoothing)
 
 
-def copied_loss(model: Model, reads: Reads, memory: Memory, wanted: torch.Tensor) -> torch.Tensor:
+def copied_loss(model: Model, reads: Reads, memory: Memory, wanted: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
     """-log of the probability of producing the wanted token, in whatever way."""
-    reads = dataclasses.replace(reads, readouts=model.dropout(reads.readouts))
-    return -model.output.marginal(reads, memory, wanted.clamp_min(0))[wanted != -100].sum()
+    reads = reads._replace(readouts=model.dropout(reads.readouts))
+    return -model.output.marginal(reads, memory, wanted.clamp_min(0))[real].sum()
 
 
-def loss_of(model: Model, batch: list[Pair], smoothing: float, device: torch.device,
+def loss_of(model: Model, batch: list[Pair], method: methods.Methods, progress: float, device: torch.device,
             spelling: Spelling | None = None) -> tuple[torch.Tensor, int]:
-    """Cross-entropy summed over target tokens (</s> included), and their number. spelling: what target ids past the vocabulary are."""
-    inputs, _ = search.pad([[BOS] + t for _, t in batch])
-    wanted = search.pad([t + [EOS] for _, t in batch], value=-100)[0].to(device)
-    memory, state = search.encode(model, [s.ids for s, _ in batch], [s.words for s, _ in batch], device)
-    reads = model.teach(inputs.to(device), state, memory)
-    if model.output.copies:
-        loss = copied_loss(model, reads, memory, wanted)
-    else:
-        loss = written_loss(model, reads, spelling.hide(wanted) if spelling else wanted, smoothing)
+    """The loss summed over target tokens (</s> included), and their number. progress: 0 at the first step, 1 at the last planned one;
+    spelling: what target ids past the vocabulary are."""
+    inputs = search.pad([[BOS] + t for _, t in batch])[0].to(device)
+    words = search.pad([t + [EOS] for _, t in batch], value=-100)[0].to(device)
+    wanted, real = words, words != -100
     if spelling:
-        loss = loss + spelling.loss(model, reads.readouts.flatten(0, 1), wanted.flatten())
-    return loss, int((wanted != -100).sum())
+        inputs, wanted = spelling.hide(inputs), spelling.hide(wanted)
+    inputs = method.inputs(model, batch, inputs, progress)
+    memory, state = search.encode(model, [s.ids for s, _ in batch], [s.words for s, _ in batch], device)
+    reads = model.teach(inputs, state, memory)
+    if model.output.copies:
+        loss = copied_loss(model, reads, memory, wanted, real)
+    else:
+        loss = written_loss(model, reads, wanted, real, method.training["label_smoothing"])
+    loss = loss + method.attention_loss(reads.weights, batch, real)
+    if spelling:
+        loss = loss + spelling.loss(model, reads.readouts[real], words[real])
+    return loss, int(real.sum())
 
 
 def validate(model: Model, sentences: list[Source], references: list[str], target: Tokenizer, device: torch.device,
@@ -167,12 +176,14 @@ class Trainer:
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         for seeded in (random.seed, numpy.random.seed, torch.manual_seed):
             seeded(self.training["seed"])
-        pairs = data.read_pairs(data_folder / "train.tsv.gz", flip)
+        corpus = data.CORPORA[self.training["corpus"]]
+        pairs = corpus.read(data_folder, "train", flip)
         self.source, self.target = prepare_vocabularies(out, self.config, self.training, pairs)
         self.characters = tokenizer.load_characters(out, self.config)
         self.spelling = Spelling(self.characters, self.target) if self.characters else None
         self.pairs = encode_pairs(pairs, self.source, self.target, self.config, self.spelling)
-        valid = data.read_pairs(data_folder / "valid.tsv.gz", flip)
+        self.methods = methods.Methods(self.config, self.training, self.pairs)
+        valid = corpus.read(data_folder, "valid", flip)
         self.valid_sources = [copies.source_of(s, self.source, self.target, self.config) for s, _ in valid]
         fold = tokenizer.lower if self.config["tokenizer"]["lowercase"] else str
         self.valid_references = [fold(t) for _, t in valid]
@@ -181,30 +192,32 @@ class Trainer:
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-8)
         self.step = self.epoch = self.batch = 0
         self.best, self.stale = -1.0, 0
+        self.seconds = -time.process_time()  # with the clock added: of processors, by this run since its first start
 
     def state(self) -> dict:
         return {"config": self.config, "training": self.training, "model": self.model.state_dict(),
                 "optimizer": self.optimizer.state_dict(), "random": torch.get_rng_state(), "torch": torch.__version__,
-                "position": (self.step, self.epoch, self.batch, self.best, self.stale)}
+                "position": (self.step, self.epoch, self.batch, self.best, self.stale), "seconds": self.seconds + time.process_time()}
 
     def resume(self) -> None:
         path = self.out / "checkpoint.pt"
         if not path.exists():
             return
         saved = torch.load(path, map_location=self.device)
-        if saved["config"] != self.config:
+        if configuration.validate(saved["config"]) != self.config:  # filled in: a key that is new since then has its default
             sys.exit(f"{path} was trained with another configuration; remove it or choose another --out")
         self.model.load_state_dict(saved["model"])
         self.optimizer.load_state_dict(saved["optimizer"])
         torch.set_rng_state(saved["random"].cpu())
         self.step, self.epoch, self.batch, self.best, self.stale = saved["position"]
+        self.seconds = saved.get("seconds", 0.0) - time.process_time()
         print(f"resumed at epoch {self.epoch + 1}, step {self.step}", flush=True)
 
     def update(self, batch: list[Pair], total: int) -> tuple[float, int]:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.step, self.training, total)
         self.optimizer.zero_grad(set_to_none=True)
-        loss, tokens = loss_of(self.model, batch, self.training["label_smoothing"], self.device, self.spelling)
+        loss, tokens = loss_of(self.model, batch, self.methods, min(1.0, self.step / total), self.device, self.spelling)
         (loss / tokens).backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.training["clip"])
         self.optimizer.step()
@@ -222,15 +235,19 @@ class Trainer:
         save(self.out / "checkpoint.pt", self.state())
         with open(self.out / "log.jsonl", "a", encoding="utf-8") as log:
             log.write(json.dumps({"epoch": self.epoch, "step": self.step, "loss": round(loss, 4), "valid_bleu": round(bleu, 2),
-                                  "time": round(time.time())}) + "\n")
+                                  "time": round(time.time()), "seconds": round(self.seconds + time.process_time())}) + "\n")
         print(f"epoch {self.epoch}: loss {loss:.3f}, validation BLEU (greedy) {bleu:.2f}, best {self.best:.2f}", flush=True)
 
-    def run(self, save_every: float) -> None:
+    def finished(self) -> bool:
+        return self.epoch >= self.training["epochs"] or self.stale >= self.training["patience"]
+
+    def run(self, save_every: float, until: float = math.inf) -> None:
+        """Trains to the planned end, or until time.monotonic() passes `until`: then the checkpoint is saved and the same run can go on."""
         lengths = [(len(s.ids), len(t) + 1) for s, t in self.pairs]
         per_epoch = len(data.make_batches(lengths, self.training["batch_tokens"], self.training["seed"], 0))
         total = per_epoch * self.training["epochs"]
         saved = time.monotonic()
-        while self.epoch < self.training["epochs"] and self.stale < self.training["patience"]:
+        while not self.finished():
             batches = data.make_batches(lengths, self.training["batch_tokens"], self.training["seed"], self.epoch)
             loss_sum, tokens = 0.0, 0
             bar = tqdm(batches[self.batch:], desc=f"epoch {self.epoch + 1}/{self.training['epochs']}", initial=self.batch,
@@ -239,26 +256,30 @@ class Trainer:
                 loss, count = self.update([self.pairs[i] for i in batch], total)
                 loss_sum, tokens, self.batch = loss_sum + loss, tokens + count, self.batch + 1
                 bar.set_postfix(loss=f"{loss_sum / tokens:.3f}", refresh=False)
-                if time.monotonic() - saved > save_every:
+                now = time.monotonic()
+                if now - saved > save_every or now > until:
                     save(self.out / "checkpoint.pt", self.state())
-                    saved = time.monotonic()
+                    saved = now
+                if now > until:
+                    return
             self.finish_epoch(loss_sum / max(1, tokens))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("recipe", type=Path)
-    parser.add_argument("--data", type=Path, required=True, help="folder with train.tsv.gz and valid.tsv.gz")
+    parser.add_argument("--data", type=Path, required=True, help="folder with train.tsv.gz and valid.tsv.gz, or of all corpora")
     parser.add_argument("--out", type=Path, required=True, help="run folder: vocabularies, checkpoints, log")
     parser.add_argument("--flip", action="store_true", help="translate the second column into the first")
     parser.add_argument("--save-every", type=float, default=300, help="seconds between checkpoints")
+    parser.add_argument("--budget", type=float, default=math.inf, help="stop after so many seconds, to be resumed")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     trainer = Trainer(arguments.recipe, arguments.data, arguments.out, arguments.flip)
     parameters = sum(p.numel() for p in trainer.model.parameters())
     print(f"{parameters:,} parameters, {len(trainer.pairs):,} pairs, {trainer.device}, torch {torch.__version__}", flush=True)
     trainer.resume()
-    trainer.run(arguments.save_every)
+    trainer.run(arguments.save_every, time.monotonic() + arguments.budget)
 
 
 if __name__ == "__main__":

@@ -72,20 +72,16 @@ int __wrap_decoder_start(const struct decoder *decoder, const struct encoded *en
     return result;
 }
 
-void __real_attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys);
-void __wrap_attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys);
-void __wrap_attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys) {
+int __real_decoder_remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+                            struct arena *arena, float *keys, float *values, struct error *err);
+int __wrap_decoder_remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+                            struct arena *arena, float *keys, float *values, struct error *err);
+int __wrap_decoder_remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+                            struct arena *arena, float *keys, float *values, struct error *err) {
     double began = begin();
-    __real_attention_keys(attention, annotations, tokens, keys);
+    int result = __real_decoder_remember(decoder, encoded, lengths, n, arena, keys, values, err);
     end(PART_ENCODE, began);
-}
-
-void __real_decoder_values(const struct decoder *decoder, const float *annotations, size_t tokens, float *values);
-void __wrap_decoder_values(const struct decoder *decoder, const float *annotations, size_t tokens, float *values);
-void __wrap_decoder_values(const struct decoder *decoder, const float *annotations, size_t tokens, float *values) {
-    double began = begin();
-    __real_decoder_values(decoder, annotations, tokens, values);
-    end(PART_ENCODE, began);
+    return result;
 }
 
 int __real_decoder_step(const struct decoder *decoder, const struct decoder_rows *rows, struct arena *arena, struct error *err);
@@ -97,14 +93,11 @@ int __wrap_decoder_step(const struct decoder *decoder, const struct decoder_rows
     return result;
 }
 
-void __real_attention_run(const struct attention *attention, const float *queries, size_t ld, size_t rows,
-                          const struct memory *const *memories, float *const *weights, float *contexts, float *scratch);
-void __wrap_attention_run(const struct attention *attention, const float *queries, size_t ld, size_t rows,
-                          const struct memory *const *memories, float *const *weights, float *contexts, float *scratch);
-void __wrap_attention_run(const struct attention *attention, const float *queries, size_t ld, size_t rows,
-                          const struct memory *const *memories, float *const *weights, float *contexts, float *scratch) {
+void __real_attention_run(const struct attention *attention, const struct attention_rows *rows);
+void __wrap_attention_run(const struct attention *attention, const struct attention_rows *rows);
+void __wrap_attention_run(const struct attention *attention, const struct attention_rows *rows) {
     double began = begin();
-    __real_attention_run(attention, queries, ld, rows, memories, weights, contexts, scratch);
+    __real_attention_run(attention, rows);
     end(PART_ATTENTION, began);
 }
 

@@ -17,7 +17,7 @@ static struct daemon served;
 
 static void setup(void) {
     daemon_start(&served, ARGUMENTS("--model", MODEL, "--model", "tests/golden/conditional-additive-gru", "--model",
-                                    "tests/golden/luong-no-eos", "--workers", "2"));
+                                    "tests/golden/luong-no-eos", "--model", "tests/golden/fixed-gru", "--workers", "2"));
 }
 
 static void teardown(void) {
@@ -416,6 +416,32 @@ START_TEST(own_translation_as_target) {
 }
 END_TEST
 
+/* A model without attention translates and scores; what it does not have is refused, on /attention by default too. */
+START_TEST(model_without_attention) {
+    static const char *const refused[] = {"", ", 'include': ['attention']", ", 'include': ['tokens', 'alignment']",
+                                          ", 'include': ['words']"};
+    struct reply reply;
+    char json[256];
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        snprintf(json, sizeof json, "{'model': 'fixed-gru', 'text': 'We see'%s}", refused[i]);
+        client_post(&served, "/attention", json, 400, &reply);
+        ck_assert_str_eq(text_at(reply.json, "field"), "include");
+        ck_assert_str_eq(text_at(reply.json, "error"),
+                         "include must be without attention, alignment and words: model \"fixed-gru\" has no attention");
+        reply_done(&reply);
+    }
+    attend("{'model': 'fixed-gru', 'text': 'We see', 'target': 'Nous', 'include': ['tokens', 'log_probs', 'entropy', 'eos']}",
+           &reply);
+    ck_assert_str_eq(text_at(reply.json, "results.0.text"), "Nous");
+    ck_assert_ptr_null(json_object_get(json_at(reply.json, "results.0.sentences.0"), "attention"));
+    reply_done(&reply);
+    client_post(&served, "/translate",
+                "{'model': 'fixed-gru', 'text': '" TEXT "', 'include': ['offsets', 'log_probs'], 'n_best': 5}", 200, &reply);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "translations.0.sentences")), 2);
+    reply_done(&reply);
+}
+END_TEST
+
 START_TEST(equals_translate) {
     struct reply attention, translation;
     attend("{'text': '" TEXT "'}", &attention);
@@ -457,6 +483,7 @@ Suite *attention_suite(void) {
     tcase_add_test(tcase, targets_in_order);
     tcase_add_test(tcase, blanks);
     tcase_add_test(tcase, own_translation_as_target);
+    tcase_add_test(tcase, model_without_attention);
     tcase_add_test(tcase, equals_translate);
     tcase_add_test(tcase, encoder_without_end);
     suite_add_tcase(suite, tcase);

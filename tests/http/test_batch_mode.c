@@ -270,6 +270,15 @@ START_TEST(attention_equals_the_daemon) {
 }
 END_TEST
 
+START_TEST(attention_needs_a_model_with_attention) {
+    struct outcome outcome;
+    program_run(ARGUMENTS("attention", "--model", "tests/golden/fixed-gru", "--target", "/dev/null"), "", &outcome);
+    ck_assert_int_eq(outcome.status, 1);
+    ck_assert_str_eq(outcome.err, "alignd: model \"fixed-gru\" has no attention to align words by\n");
+    outcome_done(&outcome);
+}
+END_TEST
+
 START_TEST(attention_needs_as_many_lines) {
     struct outcome outcome;
     align("x\ny\n", "x\n", &outcome);
@@ -305,6 +314,7 @@ Suite *batch_mode_suite(void) {
     tcase_add_test(tcase, lines_are_not_held_back);
     tcase_add_test(tcase, attention_lines);
     tcase_add_test(tcase, attention_equals_the_daemon);
+    tcase_add_test(tcase, attention_needs_a_model_with_attention);
     tcase_add_test(tcase, attention_needs_as_many_lines);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -1,0 +1,192 @@
+"""Tests of weights/methods.py: what each training method computes, and that a run with all of them resumes step for step."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from test_weights import RECIPE, _copying_recipe, _losses, corpus  # noqa: E402, F401 (corpus: a fixture)
+from weights import config, export, methods, search, train  # noqa: E402
+from weights.copies import Source  # noqa: E402
+from weights.model import Model  # noqa: E402
+from weights.tokenizer import BOS, EOS  # noqa: E402
+
+import torch  # noqa: E402 (after weights, which sets its threads)
+
+PAIRS = [(Source([4, 5, 6, EOS], [], []), [7, 8]), (Source([5, EOS], [], []), [9, 10, 11])]
+
+
+def _model() -> Model:
+    torch.manual_seed(7)
+    model = Model(config.validate({key: value for key, value in RECIPE.items() if key != "training"}), 12, 12)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(0, 1)
+    return model
+
+
+def _methods(**training) -> methods.Methods:
+    return methods.Methods(_model().config, train.DEFAULTS | RECIPE["training"] | training, PAIRS)
+
+
+def test_own_words_are_those_of_greedy_search():
+    model = _model()
+    inputs = torch.full((2, 6), BOS)
+    model.train()
+    mixed = methods.own_words(model, PAIRS, inputs, 1.0)
+    assert model.training
+    model.eval()
+    for row, found in zip(mixed.tolist(), search.greedy(model, [s.ids for s, _ in PAIRS])):
+        known = found.tokens[:5]
+        assert row[0] == BOS and row[1:1 + len(known)] == known
+
+
+def test_scheduled_sampling_grows():
+    model, method = _model(), _methods(scheduled_sampling=0.5)
+    batch = PAIRS[:1] * 60
+    inputs = torch.full((60, 21), 11)
+    inputs[:, 0] = BOS
+    assert method.inputs(model, batch, inputs, 0.0) is inputs
+    shares = []
+    for progress in (0.2, 1.0):
+        torch.manual_seed(1)
+        shares.append((method.inputs(model, batch, inputs, progress) != inputs).float().mean().item() * 21 / 20)
+    assert 0.02 < shares[0] < 0.13 and 0.3 < shares[1] < 0.55  # a model's word can be the reference's
+
+
+def test_coverage_loss_by_hand():
+    weights = torch.tensor([[[.5, .5], [.8, .2], [.1, .9]], [[1., .0], [.6, .4], [.0, 1.]]])
+    # first: min(.8, .5) + min(.2, .5) = .7; min(.1, 1.3) + min(.9, .7) = .8. second: its third step is padding; min(.6, 1) + min(.4, 0)
+    real = torch.tensor([[True, True, True], [True, True, False]])
+    assert methods.coverage_loss(weights, real).item() == pytest.approx(0.7 + 0.8 + 0.6)
+
+
+def test_guided_loss_by_hand():
+    weights = torch.tensor([[[.5, .5], [.8, .2], [.1, .9]]])
+    guide = torch.tensor([[[1., .0], [.5, .5], [.0, .0]]])
+    wanted = -(numpy.log(.5) + .5 * numpy.log(.8) + .5 * numpy.log(.2))
+    assert methods.guided_loss(weights, guide).item() == pytest.approx(wanted, abs=1e-6)
+
+
+def test_guide_covers_words_and_the_end_alone():
+    guide = _methods(guided_attention=1.0).guide_of(PAIRS, torch.Size([2, 4, 4]))
+    assert guide[0].sum(dim=1).tolist() == pytest.approx([1, 1, 1, 0]) and guide[0, 2, 3] == 1 and guide[0, :2, 3].sum() == 0
+    assert guide[1].sum(dim=1).tolist() == pytest.approx([1, 1, 1, 1]) and guide[1, 3, 1] == 1 and guide[1, :3, 0].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("key", ["coverage_loss", "guided_attention"])
+def test_method_adds_its_weighted_loss(key):
+    model, device = _model().eval(), torch.device("cpu")
+    plain, tokens = train.loss_of(model, PAIRS, _methods(label_smoothing=0.0), 0.0, device)
+    once, _ = train.loss_of(model, PAIRS, _methods(label_smoothing=0.0, **{key: 1.0}), 0.0, device)
+    twice, _ = train.loss_of(model, PAIRS, _methods(label_smoothing=0.0, **{key: 2.0}), 0.0, device)
+    assert tokens == 7 and once > plain and (twice - plain).item() == pytest.approx(2 * (once - plain).item(), rel=1e-4)
+
+
+def test_every_method_trains_words_that_are_spelled(corpus, tmp_path):  # noqa: F811
+    recipe = copy.deepcopy(RECIPE) | {"tokenizer": {"type": "words", "source": "source.vocab", "target": "target.vocab"},
+                                      "output": {"type": "characters", "character_embedding": 8}}
+    recipe["training"] |= {"vocabulary": 7, "epochs": 1, "scheduled_sampling": 0.8, "coverage_loss": 0.5, "guided_attention": 0.5, "guide": "lexical"}
+    (tmp_path / "recipe.json").write_text(json.dumps(recipe))
+    trainer = train.Trainer(tmp_path / "recipe.json", corpus, tmp_path / "run", False)
+    assert any(word >= trainer.target.size for _, target in trainer.pairs for word in target)
+    trainer.run(save_every=300)
+    assert trainer.finished()
+
+
+@pytest.mark.parametrize("out", ["pointer", "pointer_generator", "copy"])
+def test_every_method_trains_words_that_are_copied(tmp_path, out):
+    """Also where the model's own word, which the decoder reads, is one that the vocabulary lacks."""
+    for name in ("train", "valid"):
+        text = "".join(f"say n{i} now\tn{i} now\n" for i in range(60))
+        (tmp_path / f"{name}.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    recipe = _copying_recipe(out)
+    recipe["training"] |= {"epochs": 2, "scheduled_sampling": 0.8, "coverage_loss": 0.5, "guided_attention": 0.5, "guide": "lexical"}
+    (tmp_path / "recipe.json").write_text(json.dumps(recipe))
+    trainer = train.Trainer(tmp_path / "recipe.json", tmp_path, tmp_path / "run", False)
+    assert any(word >= trainer.target.size for _, target in trainer.pairs for word in target)
+    trainer.run(save_every=300)
+    assert trainer.finished()
+
+
+def test_guided_attention_is_learned():
+    """A few steps on the guide alone bring the attention to it."""
+    model, method = _model(), _methods(guided_attention=1.0, guide="lexical")
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    losses = []
+    for _ in range(30):
+        source, lengths = search.pad([s.ids for s, _ in PAIRS])
+        _, weights = model.readouts(source, lengths, search.pad([[BOS] + t for _, t in PAIRS])[0])
+        loss = method.attention_loss(weights, PAIRS, torch.ones(weights.shape[:2], dtype=torch.bool))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.5 * losses[0]
+
+
+@pytest.mark.parametrize("edit, message", [
+    ({"scheduled_samplng": 0.1}, "training.scheduled_samplng: unknown key"), ({"corpus": "moon"}, "training.corpus: must be one of tsv, "),
+    ({"guide": "moon"}, "training.guide: must be one of diagonal, lexical, got moon"),
+])
+def test_recipe_refuses(corpus, tmp_path, edit, message):  # noqa: F811
+    recipe = copy.deepcopy(RECIPE)
+    recipe["training"] |= edit
+    (tmp_path / "recipe.json").write_text(json.dumps(recipe))
+    with pytest.raises(SystemExit, match=message):
+        train.Trainer(tmp_path / "recipe.json", corpus, tmp_path / "run", False)
+
+
+def test_recipe_misses_a_key(tmp_path):
+    recipe = copy.deepcopy(RECIPE)
+    del recipe["training"]["clip"]
+    (tmp_path / "recipe.json").write_text(json.dumps(recipe))
+    with pytest.raises(SystemExit, match="training.clip: missing"):
+        train.load_recipe(tmp_path / "recipe.json")
+
+
+def test_methods_resume_step_for_step(corpus, tmp_path, monkeypatch):  # noqa: F811
+    recipe = copy.deepcopy(RECIPE)
+    recipe["training"] |= {"scheduled_sampling": 0.8, "coverage_loss": 0.5, "guided_attention": 0.5, "guide": "lexical"}
+    (tmp_path / "recipe.json").write_text(json.dumps(recipe))
+    for name in ("train.tsv.gz", "valid.tsv.gz"):
+        (tmp_path / name).write_bytes((corpus / name).read_bytes())
+    whole = _losses(tmp_path, tmp_path / "whole", monkeypatch)
+    parts = []
+    for stop in (7, 8, None):
+        parts += _losses(tmp_path, tmp_path / "parts", monkeypatch, stop)
+    assert len(whole) > 15 and parts == whole
+
+
+def test_budget_stops_and_goes_on(corpus, tmp_path, monkeypatch):  # noqa: F811
+    trainer = train.Trainer(corpus / "recipe.json", corpus, tmp_path, False)
+    trainer.run(save_every=1000, until=0.0)
+    assert trainer.step == 1 and not trainer.finished()
+    again = train.Trainer(corpus / "recipe.json", corpus, tmp_path, False)
+    again.resume()
+    assert again.step == 1
+    again.run(save_every=1000)
+    assert again.finished() and again.epoch == 2
+
+
+def test_resume_and_export_fill_in_what_is_new(corpus, tmp_path):  # noqa: F811
+    """A run from before a key existed goes on with the key's default."""
+    trainer = train.Trainer(corpus / "recipe.json", corpus, tmp_path, False)
+    trainer.run(save_every=1000)
+    for name in ("checkpoint.pt", "best.pt"):
+        saved = torch.load(tmp_path / name)
+        del saved["config"]["decoder"]["input_feeding"]
+        torch.save(saved, tmp_path / name)
+    again = train.Trainer(corpus / "recipe.json", corpus, tmp_path, False)
+    again.resume()
+    assert again.finished()
+    assert export.export(tmp_path, tmp_path / "model", "float32").exists()

@@ -1,0 +1,286 @@
+"""Tests of what the results count (scores.py, wellformed.py, moses.py, align.py, aligner.py), of the corpora and of weights/results.py."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import random
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from weights import align, aligner, compute, data, moses, results, scores, wellformed  # noqa: E402
+
+
+# ---- scores ----
+
+def test_exact_match_counts_words_not_spaces():
+    assert scores.exact_match(["a ( b )", "a  b ", "a c", "ab"], ["a ( b )", "a b", "a b", "a b"]) == 50.0
+
+
+@pytest.mark.parametrize("text, wanted", [
+    ("a b c d a b c d", True), ("a b c d e a b c", False), ("a a a a", False), ("a a a a a", True), ("", False), ("x a b c d y a b c d", True),
+])
+def test_repeats(text, wanted):
+    assert scores.repeats(text) == wanted
+
+
+def test_unknown_rate():
+    assert scores.unknown_rate([["▁a", "<unk>"], [], ["<unk>", "b"]]) == 50.0
+    assert scores.unknown_rate([[]]) == 0.0
+
+
+def test_tokenised_bleu_takes_words_as_they_stand():
+    # 13a would split "s.e." from nothing and "#8" in two: 4/5 3/4 2/3 1/2 on the words between spaces
+    assert scores.tokenised_bleu(["a b c #8 x"], ["a b c #8 e"]) == pytest.approx(100 * 0.2 ** 0.25)
+    assert scores.bleu(["a b c #8 x"], ["a b c #8 e"]) != pytest.approx(100 * 0.2 ** 0.25)
+
+
+def test_by_length():
+    sources = ["a", "a b", "a b c", "a b c d", ""]
+    assert scores.by_length(sources, [1, 3]) == {"1-1": [0], "2-3": [1, 2], "4-": [3]}
+
+
+def test_aer_by_hand():
+    # A = {00, 11, 12}, S = {00, 22}, P = S and {11}: |A & S| = 1, |A & P| = 2, |A| + |S| = 5
+    assert scores.aer([{(0, 0), (1, 1), (1, 2)}], [{(0, 0), (2, 2)}], [{(1, 1)}]) == pytest.approx(100 * (1 - 3 / 5))
+    # sums over sentences, not a mean of rates: a second, perfect sentence with one link
+    assert scores.aer([{(0, 0), (1, 1), (1, 2)}, {(0, 0)}], [{(0, 0), (2, 2)}, {(0, 0)}], [{(1, 1)}, set()]) == pytest.approx(100 * (1 - 5 / 7))
+    assert scores.aer([set()], [{(0, 0)}], [set()]) == 100.0
+
+
+# ---- well-formed outputs ----
+
+@pytest.mark.parametrize("language, good, bad", [
+    ("logical_form", "answer ( A , ( state ( A ) , next_to ( A , B ) , const ( B , stateid ( ohio ) ) ) )", "answer ( A , ( state ( A )"),
+    ("logical_form", "s0", ""),
+    ("logical_form", "( lambda $0 e ( and ( state:t $0 ) ( loc:t $0 s0 ) ) )", "( lambda $0 e ( ) )"),
+    ("logical_form", "( a ) ( b )", ") a ("),
+    ("sql", 'SELECT A.B FROM C AS A WHERE A.D = "san francisco" AND ( A.E > 3 OR NOT A.F IN ( SELECT G.H FROM G ) ) ;', "SELECT FROM C AS A ;"),
+    ("sql", "SELECT COUNT( DISTINCT A.B ) , MAX( A.C ) FROM A GROUP BY A.B ORDER BY AVG ( A.C ) DESC LIMIT 1 ;", "SELECT A.B FROM A WHERE ;"),
+    ("sql", "SELECT A.B / A.C FROM A , B", 'SELECT A.B FROM A WHERE A.C = "x ;'),
+    ("sql", "SELECT * FROM A", "SELECT A.B FROM A ; A"),
+    ("regex", r"\ b ( [ <LOW> ] ) & ( <M0> ) \ b", r"\ ( [ <LOW> ] )"),
+    ("regex", "( ( . ) | ( [ <NUM> ] ) ) { 3 , }", "( ( . ) | ) { 3 , }"),
+    ("regex", "~ ( . * [ <VOW> ] . * ) + { 2 }", "( . * { a }"),
+    ("regex", "( <M0> ) . * ( . ) . *", "( <M0> ) } *"),
+    ("regex", "[ A-Z ]", "[ ( ]"),
+])
+def test_well_formed(language, good, bad):
+    assert wellformed.CHECKS[language](good)
+    assert not wellformed.CHECKS[language](bad)
+
+
+# ---- Moses's tokens: lines of Multi30k and what its authors' own tokenised files have for them (there with &quot; and &apos;) ----
+
+@pytest.mark.parametrize("language, text, wanted", [
+    ("en", "A woman on a boat named \"El Corazon\" drops black weights into the water.",
+     "a woman on a boat named \" el corazon \" drops black weights into the water ."),
+    ("en", "One man holds another man's head down and prepares to punch him in the face.",
+     "one man holds another man 's head down and prepares to punch him in the face ."),
+    ("en", "A light-skinned man, high-five", "a light-skinned man , high-five"),
+    ("de", "Ein Mann läuft an einem Schild vorbei, auf dem E.S.E. Electronics steht.",
+     "ein mann läuft an einem schild vorbei , auf dem e.s.e. electronics steht ."),
+    ("de", "Eine Frau hält einen großen Scheck für \"Kids' Food Basket\".", "eine frau hält einen großen scheck für \" kids ' food basket \" ."),
+    ("de", "Ein kleiner Junge spielt bei McDonald's GameCube.", "ein kleiner junge spielt bei mcdonald ' s gamecube ."),
+    ("de", "Zwei Mädchen (eine in Blau und die andere in Pink) liefern sich ein Rennen auf Rollschuhen.",
+     "zwei mädchen ( eine in blau und die andere in pink ) liefern sich ein rennen auf rollschuhen ."),
+    ("de", "Ein Schild, auf dem steht: „Welcome“ – 1,5 km ...", "ein schild , auf dem steht : \" welcome \" - 1,5 km ..."),
+    ("fr", "L'homme n'est pas là", "l' homme n' est pas là"),
+])
+def test_moses(language, text, wanted):
+    assert moses.lower_normalise_tokenise(text, language) == wanted
+
+
+# ---- corpora ----
+
+def _gzip(path: Path, lines: list[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode()))
+
+
+def test_corpus_of_columns(tmp_path):
+    _gzip(tmp_path / "multi30k/val.en.gz", ["A Dog.", "Cats"])
+    _gzip(tmp_path / "multi30k/val.de.gz", ["Ein Hund.", "Katzen"])
+    corpus = data.CORPORA["multi30k-en-de"]
+    assert corpus.read(tmp_path, "valid") == [("a dog .", "ein hund ."), ("cats", "katzen")]
+    assert corpus.read(tmp_path, "valid", flip=True)[1] == ("katzen", "cats")
+    _gzip(tmp_path / "multi30k/val.de.gz", ["Ein Hund."])
+    with pytest.raises(ValueError):
+        corpus.read(tmp_path, "valid")
+
+
+def test_corpus_holds_out_its_validation(tmp_path):
+    lines = [f"question {i}\tanswer {i}" for i in range(600)]
+    _gzip(tmp_path / "geoquery/train.tsv.gz", lines)
+    _gzip(tmp_path / "geoquery/test.tsv.gz", lines[:3])
+    train, valid, test = (data.CORPORA["geoquery"].read(tmp_path, split) for split in ("train", "valid", "test"))
+    assert len(valid) == 60 and len(train) == 540 and len(test) == 3
+    assert sorted(train + valid) == sorted(tuple(line.split("\t")) for line in lines)
+
+
+# ---- alignments ----
+
+def test_read_gold(tmp_path):
+    path = tmp_path / "dev.tsv.gz"
+    _gzip(path, ["a b\tx y z\t0-0 1p2 1-1"])
+    assert align.read_gold(path) == [align.Gold("a b", "x y z", {(0, 0), (1, 1)}, {(1, 2)})]
+    assert align.read_gold(path, flip=True) == [align.Gold("x y z", "a b", {(0, 0), (1, 1)}, {(2, 1)})]
+
+
+def test_membership():
+    wanted = [[1, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 1]]
+    assert align.membership(["▁un", "do", "▁", "<unk>", "▁it"], "undo ¿ it").tolist() == wanted
+    assert align.membership(["undo", "it"], "undo it").tolist() == [[1, 0], [0, 1]]
+    assert align.membership(["do", "￭.￭", "it", "￭!", "-"], "do.it! -").tolist() == [[1, 1, 1, 1, 0], [0, 0, 0, 0, 1]]
+    assert align.membership(["i", "t", "▁", "i", "s"], "it is").tolist() == [[1, 1, 0, 0, 0], [0, 0, 1, 1, 1]]
+    assert align.membership(["i", "t"], "it").tolist() == [[1, 1]]
+    with pytest.raises(ValueError, match="2 words in the pieces of 3"):
+        align.membership(["▁a", "▁b"], "a b c")
+
+
+SENTENCE = {"source_tokens": ["▁a", "▁b", "b", "</s>"], "tokens": ["▁x", "x", "▁y", "</s>"],
+            "attention": [[.5, .2, .1, .2], [.1, .4, .3, .2], [.0, .1, .2, .7], [.1, .1, .1, .7]]}
+
+
+def test_word_matrix():
+    # sums over the pieces of b, means over those of xx; the last column is </s>
+    assert align.word_matrix(SENTENCE, "a bb", "xx y", 0) == pytest.approx(numpy.array([[.3, .5, .2], [.0, .3, .7]]))
+    assert align.word_matrix(SENTENCE, "a bb", "xx y", 1) == pytest.approx(numpy.array([[.05, .5, .45], [.1, .2, .7]]))
+
+
+def test_ways_from_attention_to_links():
+    forward = numpy.array([[.3, .5, .2], [.0, .3, .7]])  # target words 0, 1 by source words 0, 1, </s>
+    backward = numpy.array([[.8, .1, .1], [.2, .8, .0]])  # source words by target words, </s>
+    assert align.best_with_end(forward) == {(1, 0)}
+    assert align.ONE_WAY["best word"][1](forward) == {(1, 0), (1, 1)}
+    assert align.best_both_ways(numpy.array([[.3, .5], [.0, .3]])) == {(1, 0)}
+    assert align.TWO_WAYS["both models, mean, best both ways"][1](forward, backward) == {(0, 0), (1, 1)}
+    assert align.geometric_mean(forward, backward) == pytest.approx(numpy.sqrt([[3 / 8 * 8 / 9, 5 / 8 * .2], [0, .8]]))
+    # every step looks at source word 0 most; balanced, the second step's is word 1
+    assert align.balanced(numpy.array([[.9, .1], [.6, .4]])).argmax(axis=1).tolist() == [0, 1]
+    assert align.balanced(numpy.array([[.9, .1], [.6, .4]])).sum(axis=0) == pytest.approx([1, 1], abs=.02)
+
+
+def test_diagonal_prior():
+    prior = aligner.diagonal_prior(4, 2)
+    assert prior.sum(axis=1) == pytest.approx(numpy.ones(4))
+    assert prior.argmax(axis=1).tolist() == [0, 0, 1, 1]
+    # middles: |1/8 - 1/4| and |1/8 - 3/4|
+    assert prior[0, 0] / prior[0, 1] == pytest.approx(numpy.exp(4 * (5 / 8 - 1 / 8)))
+
+
+def test_lexical_finds_crossed_words():
+    """Word i is translated by i + 10, in any order: the lexicon must overrule the diagonal."""
+    values = random.Random(1)
+    pairs = []
+    for _ in range(400):
+        source = values.sample(range(10), values.randint(2, 6))
+        pairs.append((source, [word + 10 for word in values.sample(source, len(source))]))
+    lexical = aligner.Lexical(pairs)
+    links = lexical.of([1, 2, 3, 4], [14, 13, 12, 11])
+    assert links.argmax(axis=1).tolist() == [3, 2, 1, 0] and links.sum(axis=1) == pytest.approx(numpy.ones(4))
+    assert lexical.forward.posterior([1, 2], [12, 11]).sum(axis=1).max() <= 1  # the rest is the null word's
+    assert lexical.of([1, 2], [99, 98]).sum() == 0  # never seen: no link
+
+
+# ---- tables ----
+
+DEFINITION = {
+    "title": "T", "text": "About.", "sentence": "", "scores": ["exact match %"], "searches": {"greedy": {"strategy": "greedy"}}, "by_length": [1],
+    "recipe": {"format": 1, "name": "toy", "source": "en", "target": "fr", "encoder": {"cell": "gru", "embedding": 8, "hidden": 6},
+               "attention": {"score": "general"},
+               "decoder": {"style": "luong", "cell": "gru", "embedding": 8, "hidden": 12, "initial_projection": True, "readout_size": 8},
+               "output": {"tied": True},
+               "training": {"seed": 3, "corpus": "tsv", "vocabulary": 16, "epochs": 2, "patience": 2, "batch_tokens": 300, "learning_rate": 0.01,
+                            "warmup": 5, "dropout": 0.0, "label_smoothing": 0.0, "clip": 1.0}},
+    "rows": [{"name": "gru", "set": {}}, {"name": "lstm", "set": {"encoder.cell": "lstm", "decoder.cell": "lstm"}},
+             {"name": "again", "of": "gru", "request": {"beam_size": 2}}, {"name": "strange", "set": {"decoder.style": "strange"}}],
+}
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch) -> Path:
+    """A folder with one table, a toy corpus, and a daemon that knows every answer."""
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/t.json").write_text(json.dumps(DEFINITION))
+    lines = [f"{a} {b}\t{b} {a}" for a in "abcdef" for b in "ghijkl"]
+    for split in ("train", "valid", "test"):
+        _gzip(tmp_path / f"{split}.tsv.gz", lines)
+    monkeypatch.setattr(results, "HERE", tmp_path)
+    monkeypatch.setattr(results, "TABLES", tmp_path / "results")
+
+    @contextlib.contextmanager
+    def daemon(alignd, folder, variant):
+        assert (folder / "model.safetensors").exists()
+        yield "http://nowhere"
+
+    monkeypatch.setattr(compute, "daemon", daemon)
+    monkeypatch.setattr(results, "decode", lambda url, name, sources, fields: (
+        [" ".join(reversed(s.split())) if "strategy" in fields else "" for s in sources], [s.split() for s in sources]))
+    return tmp_path
+
+
+def _run(place: Path, monkeypatch, *flags: str) -> dict:
+    monkeypatch.setattr(sys, "argv", ["results", "--data", str(place), "--work", str(place / "work"), *flags])
+    results.main()
+    path = place / "results/t.rows.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def test_results_are_made_once_and_written(place, monkeypatch, capsys):
+    rows = _run(place, monkeypatch)
+    assert rows.keys() == {"gru", "lstm", "again"}
+    assert rows["gru"]["figures"] == {"greedy": {"exact match %": 100.0, "1-1 words": 0.0, "2- words": 100.0}} and rows["gru"]["epochs"] == 2
+    assert "table t, strange: skipped: decoder.style: must be one of" in capsys.readouterr().out
+    assert len(list((place / "work").iterdir())) == 2  # "again" decodes with the model of "gru"
+    text = (place / "RESULTS.md").read_text()
+    assert "| gru | greedy | 100.0 | 0.0 | 100.0 |" in text and "| strange | not run yet |" in text and "Seed 3" in text
+    assert str(place) not in text
+    monkeypatch.setattr(results, "trained", None)  # nothing is trained again
+    assert _run(place, monkeypatch) == rows
+
+
+def test_results_make_a_changed_row_again(place, monkeypatch):
+    before = _run(place, monkeypatch)
+    changed = json.loads(json.dumps(DEFINITION))
+    changed["rows"][1]["set"]["training.seed"] = 4
+    (place / "results/t.json").write_text(json.dumps(changed))
+    table = results.Table(place / "results/t.json")
+    assert [table.is_finished(row) for row in table.rows] == [True, False, True, False]
+    after = _run(place, monkeypatch)
+    assert after["gru"] == before["gru"] and after["lstm"]["digest"] != before["lstm"]["digest"]
+
+
+def test_results_stop_and_go_on(place, monkeypatch, capsys):
+    with pytest.raises(SystemExit, match="time is up"):
+        _run(place, monkeypatch, "--budget", "0")
+    assert _run(place, monkeypatch, "--budget", "1000").keys() == {"gru", "lstm", "again"}
+    with pytest.raises(SystemExit, match="--data"):
+        _run(place / "nowhere", monkeypatch)
+
+
+def test_results_end_with_the_budget_in_the_middle_of_a_row(place, monkeypatch, capsys):
+    table = results.Table(place / "results/t.json")
+    options = results.Options(place, place / "work", Path("alignd"), until=0.0)
+    assert results.make(table, table.rows[0], options) == "time is up" and not table.finished
+    assert list((place / "work").glob("*/checkpoint.pt"))
+
+
+@pytest.mark.parametrize("path", sorted(p for p in results.TABLES.glob("*.json") if not p.stem.endswith(".rows")), ids=lambda path: path.stem)
+def test_definitions_are_sound(path):
+    table = results.Table(path)
+    assert len({row["name"] for row in table.rows}) == len(table.rows)
+    assert set(table.definition.get("scores", [])) <= results.SCORES.keys()
+    assert set(table.definition.get("ways", [])) <= align.ONE_WAY.keys() | align.TWO_WAYS.keys()
+    for row in table.rows:
+        if "recipe" in table.definition:
+            assert table.recipe(row)["training"]["corpus"] in data.CORPORA
+            reason = results.refusal(table, row)
+            assert reason is None or ":" in reason
+            assert not (reason or "").startswith("tokenizer.")

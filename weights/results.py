@@ -1,0 +1,314 @@
+"""The results: python3 -m weights.results --data DIR [--table a ...] [--work DIR] [--budget SECONDS] [--render]
+
+Input: weights/results/TABLE.json (what each row is trained from and scored with) and the corpora below --data (weights/data.py). Output:
+weights/results/TABLE.rows.json, the figures of every finished row, and weights/RESULTS.md, written anew after each row. A row is trained
+(weights/train.py, below WORK; stopped at any moment, it goes on from its checkpoint; rows of equal recipes share the model), exported, and
+decoded by alignd; its figures are never PyTorch's. A row is made again only when its definition changes; one that the configuration refuses
+is skipped with the reason. --budget ends the command after so many seconds, to be taken up again by the same command.
+
+A table: title, text, sentence (what it shows, written by a person who has seen the figures), recipe (as in weights/recipes), rows, and either
+scores and searches, or gold and ways (alignments). A row: name and
+    set      {"section.key": value} changes to the recipe
+    of       another row whose model this one decodes with
+    request  more fields of its requests
+    model, reverse   finished model folders instead of training (alignments)
+    aligner  "diagonal" or "lexical" instead of a model (alignments)
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import hashlib
+import json
+import math
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable, Iterator
+
+import torch
+
+from . import align, aligner, compute, config, data, export, folder, scores, train, wellformed
+from .evaluate import BATCH, Daemon, chunks
+
+HERE = Path(__file__).parent
+TABLES = HERE / "results"
+Figures = dict[str, dict[str, float]]  # search or way -> score or gold set -> figure
+
+
+@dataclass
+class Decoded:
+    """What alignd made of a test set with one search."""
+
+    sources: list[str]
+    references: list[str]
+    texts: list[str]
+    pieces: list[list[str]]
+
+    def part(self, indices: list[int]) -> "Decoded":
+        return Decoded(*([side[i] for i in indices] for side in (self.sources, self.references, self.texts, self.pieces)))
+
+
+def _wellformed(language: str) -> Callable[[Decoded], float]:
+    return lambda d: scores.share(map(wellformed.CHECKS[language], d.texts))
+
+
+# The key "scores" of a table.
+SCORES: dict[str, Callable[[Decoded], float]] = {
+    "BLEU": lambda d: scores.bleu(d.texts, d.references),
+    "tokenised BLEU": lambda d: scores.tokenised_bleu(d.texts, d.references),
+    "chrF": lambda d: scores.chrf(d.texts, d.references),
+    "exact match %": lambda d: scores.exact_match(d.texts, d.references),
+    "well-formed logical forms %": _wellformed("logical_form"),
+    "well-formed SQL %": _wellformed("sql"),
+    "well-formed regexes %": _wellformed("regex"),
+    "<unk> %": lambda d: scores.unknown_rate(d.pieces),
+    "repeated 4-gram %": lambda d: scores.share(map(scores.repeats, d.texts)),
+}
+
+
+def score(decoded: Decoded, names: list[str], edges: list[int]) -> dict[str, float]:
+    """edges: the first score again for sentences by source length."""
+    figures = {name: SCORES[name](decoded) for name in names}
+    for bucket, indices in (scores.by_length(decoded.sources, edges) if edges else {}).items():
+        figures[f"{bucket} words"] = SCORES[names[0]](decoded.part(indices))
+    return figures
+
+
+class Table:
+    """One definition and its finished rows."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.name = path, path.stem
+        self.definition = json.loads(path.read_text(encoding="utf-8"))
+        self.rows_path = path.with_name(f"{self.name}.rows.json")
+        self.finished: dict[str, dict] = json.loads(self.rows_path.read_text(encoding="utf-8")) if self.rows_path.exists() else {}
+
+    @property
+    def rows(self) -> list[dict]:
+        return self.definition["rows"]
+
+    def trained_row(self, row: dict) -> dict:
+        """The row whose model this one uses: itself, or that of its key `of`."""
+        return next(other for other in self.rows if other["name"] == row["of"]) if "of" in row else row
+
+    def recipe(self, row: dict) -> dict:
+        """The recipe with the row's changes."""
+        recipe = copy.deepcopy(self.definition["recipe"])
+        for path, value in self.trained_row(row).get("set", {}).items():
+            *sections, key = path.split(".")
+            section = recipe
+            for name in sections:
+                section = section.setdefault(name, {})
+            section[key] = value
+        return recipe
+
+    def digest(self, row: dict) -> str:
+        """Of everything that the row's figures depend on."""
+        parts = [self.definition.get(key) for key in ("scores", "searches", "by_length", "gold", "ways")]
+        text = json.dumps([row, parts, self.recipe(row) if "recipe" in self.definition else None], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def is_finished(self, row: dict) -> bool:
+        return self.finished.get(row["name"], {}).get("digest") == self.digest(row)
+
+    def record(self, row: dict, result: dict) -> None:
+        self.finished[row["name"]] = {"digest": self.digest(row)} | result
+        text = json.dumps(self.finished, indent=1, ensure_ascii=False)
+        self.rows_path.write_text(text + "\n", encoding="utf-8")
+
+
+@dataclass
+class Options:
+    data: Path
+    work: Path
+    alignd: Path
+    until: float  # time.monotonic()
+
+
+class Unfinished(Exception):
+    """The row is not done; the message says why."""
+
+
+def trained(table: Table, row: dict, options: Options) -> tuple[Path, dict]:
+    """-> the exported model of the row's recipe, and what its training took. Raises Unfinished when time is up."""
+    text = json.dumps(table.recipe(row), indent=1, sort_keys=True)
+    run = options.work / hashlib.sha256(text.encode()).hexdigest()[:16]  # rows of equal recipes, in any table, are one model
+    run.mkdir(parents=True, exist_ok=True)
+    recipe = run / "recipe.json"
+    recipe.write_text(text, encoding="utf-8")
+    print(f"table {table.name}, {row['name']}: training in {run}", flush=True)
+    trainer = train.Trainer(recipe, options.data, run, flip=False)
+    trainer.resume()
+    trainer.run(save_every=120, until=options.until)
+    if not trainer.finished():
+        raise Unfinished("time is up")
+    export.export(run, run / "model", "float32")
+    parameters = sum(p.numel() for p in trainer.model.parameters())
+    return run / "model", {"parameters": parameters, "epochs": trainer.epoch, "seconds": round(trainer.seconds + time.process_time())}
+
+
+def decode(url: str, name: str, sources: list[str], fields: dict) -> tuple[list[str], list[list[str]]]:
+    """-> texts, pieces of each."""
+    client, texts, pieces = Daemon(url, name), [], []
+    for chunk in chunks(sources, BATCH):
+        body = {"model": name, "text": chunk, "split_sentences": False, "include": ["tokens"], **fields}
+        for translation in client.request("/translate", body)["translations"]:
+            texts.append(translation["text"])
+            pieces.append([piece for sentence in translation["sentences"] for piece in sentence["tokens"]])
+    return texts, pieces
+
+
+def translate(table: Table, row: dict, options: Options) -> dict:
+    """A row of a table of scores."""
+    definition, recipe = table.definition, table.recipe(row)
+    model, result = trained(table, row, options)
+    pairs = data.CORPORA[recipe["training"]["corpus"]].read(options.data, "test")
+    sources, references = [s for s, _ in pairs], [t for _, t in pairs]
+    variant = compute.Variant(row["name"], ["--max-text-chars", "1000000", "--workers", "1"])
+    figures: Figures = {}
+    with compute.daemon(options.alignd, model, variant) as url:
+        for search, fields in definition["searches"].items():
+            decoded = Decoded(sources, references, *decode(url, recipe["name"], sources, fields | row.get("request", {})))
+            figures[search] = score(decoded, definition["scores"], definition.get("by_length", []))
+    return result | {"figures": figures}
+
+
+def lexical_figures(table: Table, gold: dict[str, list[align.Gold]], options: Options) -> Figures:
+    """The aligner without a model, learned from the training pairs of `corpus` in the pieces of the model folder `pieces`."""
+    _, source, target = folder.read(Path(table.definition["pieces"]))
+    pairs = data.CORPORA[table.definition["corpus"]].read(options.data, "train")
+    lexical = aligner.Lexical([(source.encode(s), target.encode(t)) for s, t in pairs])
+    return {"best both ways": {name: align.rate(pairs, [align.lexical_links(lexical, source, target, g) for g in pairs])
+                               for name, pairs in gold.items()}}
+
+
+def align_row(table: Table, row: dict, options: Options) -> dict:
+    """A row of a table of alignments."""
+    gold = {name: align.read_gold(options.data / name / "dev.tsv.gz") for name in table.definition["gold"]}
+    if row.get("aligner") == "diagonal":
+        return {"figures": {"best word": {name: align.rate(pairs, [align.diagonal_links(g) for g in pairs]) for name, pairs in gold.items()}}}
+    if row.get("aligner") == "lexical":
+        return {"figures": lexical_figures(table, gold, options)}
+    model, result = (Path(row["model"]), {}) if "model" in row else trained(table, row, options)
+    reverse = Path(row["reverse"]) if "reverse" in row else None
+    rates = {name: align.measure(options.alignd, model, reverse, pairs) for name, pairs in gold.items()}
+    ways = [way for way in next(iter(rates.values())) if way in row.get("ways", table.definition["ways"])]
+    return result | {"figures": {way: {name: found[way] for name, found in rates.items()} for way in ways}}
+
+
+def refusal(table: Table, row: dict) -> str | None:
+    """Why the configuration refuses the row's recipe; None: it does not."""
+    if "recipe" not in table.definition or "model" in row or "aligner" in row:
+        return None
+    recipe = {key: value for key, value in table.recipe(row).items() if key != "training"}
+    try:
+        config.validate(recipe)
+    except (config.ConfigError, TypeError) as error:
+        return str(error)
+    return None
+
+
+# ---- RESULTS.md ----
+
+HEAD = """# Results
+
+Every figure is computed by alignd from an exported model; PyTorch only trains. Made by
+
+    make results DATA=DIR          # all tables; takes up again what was stopped; finished rows are not made again
+    {command}
+
+where DIR holds the corpora (weights/data.py says which files). The rows' recipes are in [results/](results/), beside their figures.
+"""
+
+
+def number(value: float) -> str:
+    return f"{value:.1f}"
+
+
+def lines_of(table: Table) -> Iterator[list[str]]:
+    """The cells of a table: header first; rows without figures say so."""
+    columns: list[str] = []
+    for row in table.rows:
+        for figures in table.finished.get(row["name"], {}).get("figures", {}).values():
+            columns += [name for name in figures if name not in columns]
+    yield ["model", table.definition.get("label", "search"), *columns, "parameters", "epochs", "core s"]
+    for row in table.rows:
+        result = table.finished.get(row["name"])
+        if not result:
+            yield [row["name"], "not run yet"] + [""] * (len(columns) + 3)
+            continue
+        cost = [f"{result[key]:,}" if key in result else "" for key in ("parameters", "epochs", "seconds")]
+        for search, figures in result["figures"].items():
+            yield [row["name"], search, *(number(figures[name]) if name in figures else "" for name in columns), *cost]
+
+
+def describe(table: Table) -> str:
+    """Seed, size and budget, from the recipe."""
+    recipe = table.definition.get("recipe")
+    if not recipe:
+        return ""
+    encoder, training = recipe["encoder"], recipe["training"]
+    return (f"Seed {training['seed']}; unless a row says otherwise {encoder.get('layers', 1)} x {encoder['hidden']} {encoder['cell'].upper()}"
+            f"{', bidirectional' if encoder.get('bidirectional', True) else ''}, embeddings {encoder['embedding']}, "
+            f"decoder {recipe['decoder']['hidden']}, vocabularies of {training['vocabulary'] or 'all words'}; at most "
+            f"{training['epochs']} epochs of {training['corpus']}, batches of {training['batch_tokens']} tokens, dropout {training['dropout']}.")
+
+
+def render_table(table: Table) -> str:
+    definition = table.definition
+    header, *rows = lines_of(table)
+    markdown = ["| " + " | ".join(cells) + " |" for cells in (header, ["---"] * len(header), *rows)]
+    command = f"    python3 -m weights.results --data DIR --table {table.name}"
+    sentence = definition.get("sentence") or "(What this shows is written once the rows are complete.)"
+    return "\n\n".join(part for part in (f"## {table.name}. {definition['title']}", definition["text"], describe(table), command,
+                                         "\n".join(markdown), sentence) if part)
+
+
+def render(tables: list[Table], path: Path) -> None:
+    head = HEAD.format(command="python3 -m weights.results --data DIR --table g1         # one table; this one trains nothing")
+    path.write_text("\n\n".join([head.rstrip(), *map(render_table, tables)]) + "\n", encoding="utf-8")
+
+
+def make(table: Table, row: dict, options: Options) -> str:
+    """Makes one row and records it -> what to say."""
+    if reason := refusal(table, row):
+        return f"skipped: {reason}"
+    try:
+        result = (align_row if "gold" in table.definition else translate)(table, row, options)
+    except Unfinished as reason:
+        return str(reason)
+    table.record(row, result)
+    return json.dumps(result["figures"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="folder of the corpora")
+    parser.add_argument("--table", action="append", help="only this one (g: all whose names begin so); may be given several times")
+    parser.add_argument("--work", type=Path, default=Path("runs/results"), help="checkpoints and exported models")
+    parser.add_argument("--budget", type=float, default=math.inf, help="stop after so many seconds, to be taken up again")
+    parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
+    parser.add_argument("--render", action="store_true", help="only write RESULTS.md from the figures there are")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    tables = [Table(path) for path in sorted(TABLES.glob("*.json")) if not path.stem.endswith(".rows")]
+    if not arguments.render and not (arguments.data and arguments.data.is_dir()):
+        sys.exit("--data: the folder of the corpora is needed (make results DATA=DIR)")
+    options = Options(arguments.data, arguments.work, arguments.alignd, time.monotonic() + arguments.budget)
+    chosen = [] if arguments.render else [table for table in tables if not arguments.table or table.name.startswith(tuple(arguments.table))]
+    for table in chosen:
+        for row in table.rows:
+            if table.is_finished(row):
+                continue
+            if time.monotonic() > options.until:
+                sys.exit("time is up; the same command goes on")
+            print(f"table {table.name}, {row['name']}: {make(table, row, options)}", flush=True)
+            render(tables, HERE / "RESULTS.md")
+    render(tables, HERE / "RESULTS.md")
+
+
+if __name__ == "__main__":
+    main()
