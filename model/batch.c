@@ -32,7 +32,10 @@ struct batch {
         size_t *steps;
         const struct memory **memories;
         float **attention;
-        float *readouts, *logits; /* x O, x V */
+        float *readouts, *logits; /* x O, x stride */
+        float *inputs, *tops;     /* x E, x H: of outputs that copy */
+        float *scores;            /* [T] */
+        const struct copies **copies;
         struct target_ids *targets;
         size_t *wanted;
         struct ranked *top; /* x SEARCH_MAX_WANTED */
@@ -45,7 +48,7 @@ struct batch {
 static int allocate(struct batch *batch) {
     const struct decoder *decoder = &batch->translator->decoder;
     struct arena *arena = &batch->arena;
-    size_t rows = batch->max_rows;
+    size_t rows = batch->max_rows, longest = batch->translator->config.limits.max_source_tokens + 1; /* with </s> */
     batch->live = arena_alloc(arena, rows, sizeof(struct sentence *));
     batch->failed = arena_alloc(arena, rows, sizeof(struct sentence *));
     batch->states = arena_alloc(arena, rows, decoder->state_size * sizeof(float));
@@ -55,14 +58,19 @@ static int allocate(struct batch *batch) {
     batch->group.memories = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.memories);
     batch->group.attention = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.attention);
     batch->group.readouts = arena_alloc(arena, GROUP_ROWS, decoder->readout_size * sizeof(float));
-    batch->group.logits = arena_alloc(arena, GROUP_ROWS, decoder->vocabulary * sizeof(float));
+    batch->group.logits = arena_alloc(arena, GROUP_ROWS, batch->translator->output.stride * sizeof(float));
+    batch->group.inputs = arena_alloc(arena, GROUP_ROWS, decoder->embedding_size * sizeof(float));
+    batch->group.tops = arena_alloc(arena, GROUP_ROWS, decoder->hidden * sizeof(float));
+    batch->group.scores = arena_alloc(arena, longest, sizeof(float));
+    batch->group.copies = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.copies);
     batch->group.targets = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.targets);
     batch->group.wanted = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.wanted);
     batch->group.top = arena_alloc(arena, GROUP_ROWS, SEARCH_MAX_WANTED * sizeof *batch->group.top);
     batch->group.distributions = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.distributions);
     return batch->live && batch->failed && batch->states && batch->next && batch->group.tokens && batch->group.steps &&
                    batch->group.memories && batch->group.attention && batch->group.readouts && batch->group.logits &&
-                   batch->group.targets && batch->group.wanted && batch->group.top && batch->group.distributions
+                   batch->group.targets && batch->group.wanted && batch->group.top && batch->group.distributions &&
+                   batch->group.inputs && batch->group.tops && batch->group.scores && batch->group.copies
                ? 0
                : -1;
 }
@@ -107,10 +115,10 @@ size_t sentence_max_rows(const struct sentence *sentence) {
 
 /* ---- admission ---- */
 
-/* What encoding a group of sentences gives: keys [slots, A], values [slots, P], states [sentences, S]; there are at most as many
- * slots as tokens. */
+/* What encoding a group of sentences gives: keys [slots, A], values [slots, P], copy_keys [tokens, K], states [sentences, S]; there
+ * are at most as many slots as tokens, and as many where the output copies. */
 struct encoding {
-    float *keys, *values, *states;
+    float *keys, *values, *copy_keys, *states;
 };
 
 /* The ids that the sentence's search may choose from. All, if it looks up logits itself, or had nothing to choose but </s>. */
@@ -130,20 +138,29 @@ static int find_targets(const struct shortlist *shortlist, struct sentence *sent
     return 0;
 }
 
-/* Copies one sentence's memory into its own arena, and starts its search. keys, values: of its first slot. */
-static int settle(const struct batch *batch, struct sentence *sentence, const float *keys, const float *values) {
+/* A copy of so many vectors of this size, from the first-th on. */
+static const float *keep(struct sentence *sentence, const float *from, size_t first, size_t count, size_t size) {
+    float *own = arena_alloc(&sentence->arena, count * size, sizeof *own);
+    if (own)
+        memcpy(own, from + first * size, count * size * sizeof *own);
+    return own;
+}
+
+/* Copies one sentence's memory, which begins at this slot, into its own arena, and starts its search. */
+static int settle(const struct batch *batch, struct sentence *sentence, const struct encoding *encoding, size_t first) {
     const struct translator *t = batch->translator;
     const struct attention *attention = &t->decoder.attention;
     size_t length = decoder_slots(&t->decoder, sentence->length), seen = t->decoder.attends ? sentence->length : 0;
     struct memory *memory = arena_alloc(&sentence->arena, 1, sizeof *memory);
-    float *own_keys = arena_alloc(&sentence->arena, length * attention->key_size, sizeof(float));
-    float *own_values = arena_alloc(&sentence->arena, length * attention->value, sizeof(float));
-    if (!memory || !own_keys || !own_values)
+    const float *keys = keep(sentence, encoding->keys, first, length, attention->key_size);
+    const float *values = keep(sentence, encoding->values, first, length, attention->value);
+    const float *copy_keys = keep(sentence, encoding->copy_keys, first, length, t->output.key.out);
+    if (!memory || !keys || !values || !copy_keys)
         return error_memory(&sentence->error);
-    memcpy(own_keys, keys, length * attention->key_size * sizeof(float));
-    memcpy(own_values, values, length * attention->value * sizeof(float));
-    *memory = (struct memory){.length = length, .keys = own_keys, .values = own_values};
+    *memory = (struct memory){.length = length, .keys = keys, .values = values};
     sentence->memory = memory;
+    if (sentence->copies)
+        sentence->copies->keys = copy_keys;
     sentence->options.keep = t->characters ? t->decoder.readout_size : 0;
     if (search_init(&sentence->search, &sentence->options, tokenizer_end(t->target), seen, &sentence->arena, &sentence->error) != 0)
         return -1;
@@ -159,8 +176,9 @@ static int encode(struct batch *batch, struct sentence *const *sentences, size_t
     size_t *lengths = arena_alloc(&batch->scratch, n, sizeof *lengths);
     out->keys = arena_alloc(&batch->scratch, tokens * t->decoder.attention.key_size, sizeof(float));
     out->values = arena_alloc(&batch->scratch, tokens * t->decoder.attention.value, sizeof(float));
+    out->copy_keys = arena_alloc(&batch->scratch, tokens * t->output.key.out, sizeof(float));
     out->states = arena_alloc(&batch->scratch, n * t->decoder.state_size, sizeof(float));
-    if (!ids || !lengths || !out->keys || !out->values || !out->states)
+    if (!ids || !lengths || !out->keys || !out->values || !out->copy_keys || !out->states)
         return error_memory(err);
     for (size_t i = 0, at = 0; i < n; i++) {
         lengths[i] = sentences[i]->length;
@@ -170,6 +188,7 @@ static int encode(struct batch *batch, struct sentence *const *sentences, size_t
     if (encoder_run(&t->encoder, ids, lengths, n, &batch->scratch, &encoded, err) != 0 ||
         decoder_start(&t->decoder, &encoded, lengths, n, &batch->scratch, out->states, err) != 0)
         return -1;
+    output_keys(&t->output, encoded.annotations, tokens, out->copy_keys);
     return decoder_remember(&t->decoder, &encoded, lengths, n, &batch->scratch, out->keys, out->values, err);
 }
 
@@ -182,8 +201,7 @@ static void admit_group(struct batch *batch, struct sentence *const *sentences, 
         struct sentence *sentence = sentences[i];
         if (failed)
             sentence->error = err;
-        else if (settle(batch, sentence, encoding.keys + at * decoder->attention.key_size,
-                        encoding.values + at * decoder->attention.value) == 0) {
+        else if (settle(batch, sentence, &encoding, at) == 0) {
             sentence->first_row = batch->rows;
             memcpy(batch->states + batch->rows++ * decoder->state_size, encoding.states + i * decoder->state_size,
                    decoder->state_size * sizeof *encoding.states);
@@ -229,6 +247,14 @@ static struct group next_group(const struct batch *batch, size_t first) {
     return group;
 }
 
+/* The token that a live row of the search reads. */
+static int input_of(const struct sentence *sentence, size_t row) {
+    if (sentence->search.step == 0)
+        return DECODER_FIRST;
+    int token = sentence->search.tokens[row];
+    return sentence->copies ? copies_input(sentence->copies, token) : token;
+}
+
 /* An output that spells starts from the readout of the step that chose <unk>. */
 static void keep_readouts(const struct batch *batch, const struct group *group) {
     const float *readout = batch->group.readouts;
@@ -241,12 +267,14 @@ static void keep_readouts(const struct batch *batch, const struct group *group) 
 
 static int compute(struct batch *batch, const struct group *group, struct error *err) {
     const struct translator *t = batch->translator;
+    bool copies = output_copies(&t->output);
     for (size_t i = group->first, row = 0; i < group->end; i++) {
         const struct sentence *sentence = batch->live[i];
         for (size_t r = 0; r < sentence->search.rows; r++, row++) {
-            batch->group.tokens[row] = sentence->search.step == 0 ? DECODER_FIRST : sentence->search.tokens[r];
+            batch->group.tokens[row] = input_of(sentence, r);
             batch->group.steps[row] = sentence->search.step;
             batch->group.memories[row] = sentence->memory;
+            batch->group.copies[row] = sentence->copies;
             batch->group.attention[row] = sentence->search.attention[r];
             batch->group.targets[row] = sentence->targets;
             batch->group.wanted[row] = search_wanted(&sentence->search);
@@ -258,7 +286,9 @@ static int compute(struct batch *batch, const struct group *group, struct error 
                                 .memories = batch->group.memories,
                                 .states = batch->states + group->first_row * t->decoder.state_size,
                                 .attention = batch->group.attention,
-                                .readouts = batch->group.readouts};
+                                .readouts = batch->group.readouts,
+                                .inputs = copies ? batch->group.inputs : NULL,
+                                .tops = copies ? batch->group.tops : NULL};
     if (decoder_step(&t->decoder, &rows, &batch->scratch, err) != 0)
         return -1;
     keep_readouts(batch, group);
@@ -268,7 +298,12 @@ static int compute(struct batch *batch, const struct group *group, struct error 
                                                  .wanted = batch->group.wanted,
                                                  .logits = batch->group.logits,
                                                  .top = batch->group.top,
-                                                 .distributions = batch->group.distributions});
+                                                 .distributions = batch->group.distributions,
+                                                 .source = {.copies = batch->group.copies,
+                                                            .states = batch->group.tops,
+                                                            .inputs = batch->group.inputs,
+                                                            .attention = (const float *const *)batch->group.attention,
+                                                            .scores = batch->group.scores}});
     return 0;
 }
 

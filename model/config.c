@@ -169,7 +169,8 @@ static const struct key decoder[] = {
 };
 
 static const struct key output[] = {
-    {"output.type", read_string, OPTIONAL, AT(config.output.type), "vocabulary, characters", 0, 0},
+    {"output.type", read_string, OPTIONAL, AT(config.output.type), "vocabulary, characters, pointer, pointer_generator, copy", 0,
+     0},
     {"output.tied", read_boolean, OPTIONAL, AT(config.output.tied), NULL, 0, 0},
     {"output.character_embedding", read_integer, OPTIONAL, AT(config.output.character_embedding), NULL, 0, 65536},
 };
@@ -372,6 +373,30 @@ static int check_tokenizer(const struct model_config *config, struct error *err)
     return 0;
 }
 
+bool config_copies(const struct model_config *config) {
+    static const char *const types[] = {"pointer", "pointer_generator", "copy"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(config->output.type, types[i]) == 0)
+            return true;
+    return false;
+}
+
+static int check_copying(const struct model_config *config, struct error *err) {
+    const struct decoder_config *dec = &config->decoder;
+    if (config_copies(config) && strcmp(dec->style, "fixed") == 0)
+        return error_set(err, ERROR_FORMAT, "output.type: copying needs a decoder with attention");
+    if (strcmp(config->output.type, "pointer") != 0)
+        return 0;
+    if (!config->encoder.eos)
+        return error_set(err, ERROR_FORMAT, "encoder.eos: a pointer ends by pointing at the source's </s>");
+    if (config->output.tied)
+        return error_set(err, ERROR_FORMAT, "output.tied: a pointer has no output matrix");
+    if (!dec->input_feeding && strcmp(dec->readout, "concat") != 0)
+        return error_set(err, ERROR_FORMAT,
+                         "decoder.readout: must be concat, since a pointer reads none, unless decoder.input_feeding does");
+    return 0;
+}
+
 /* The JSON of the file; NULL with err set. */
 static json_t *load_json(const char *path, struct error *err) {
     FILE *file = fopen(path, "re");
@@ -408,7 +433,7 @@ int config_read(const char *path, struct model_config *config, struct error *err
     raw.config.encoder.bidirectional &= strcmp(raw.config.encoder.type, "recurrent") == 0; /* true by default, but only there */
     if (check_layers(&raw.config, err) != 0 || check_style(&raw.config, err) != 0 || check_attention(&raw.config, err) != 0 ||
         check_readout(&raw.config, err) != 0 || check_initial_state(&raw.config, err) != 0 ||
-        check_tokenizer(&raw.config, err) != 0 || check_characters(&raw.config, err) != 0)
+        check_tokenizer(&raw.config, err) != 0 || check_characters(&raw.config, err) != 0 || check_copying(&raw.config, err) != 0)
         return -1;
     *config = raw.config;
     return 0;

@@ -74,5 +74,7 @@ size_t config_context_size(const struct model_config *config);
 size_t config_positions(const struct model_config *config);
 /* O, the size of what the output layer reads. */
 size_t config_readout_size(const struct model_config *config);
+/* The output can produce words of the source that its vocabulary lacks. */
+bool config_copies(const struct model_config *config);
 
 #endif

@@ -208,6 +208,12 @@ static void embed(const struct step *step) {
     }
 }
 
+/* Copies vectors of this size, side by side, to where they are wanted. */
+static void show(struct vectors from, size_t rows, size_t size, float *out) {
+    for (size_t r = 0; out && r < rows; r++)
+        memcpy(out + r * size, from.x + r * from.distance, size * sizeof *out);
+}
+
 static void read_out(const struct step *step) {
     const struct decoder *d = step->decoder;
     const struct decoder_rows *rows = step->rows;
@@ -215,6 +221,8 @@ static void read_out(const struct step *step) {
                                     .states = output_of(step, d->layers - 1),
                                     .contexts = {step->contexts + cell_context(d)->out, d->attention.value}};
     readout_run(&d->readout, &inputs, rows->rows, step->readout, rows->readouts);
+    show(inputs.embeddings, rows->rows, d->embedding_size, rows->inputs);
+    show(inputs.states, rows->rows, d->hidden, rows->tops);
     for (size_t r = 0; d->feed && r < rows->rows; r++)
         memcpy(rows->states + (r + 1) * d->state_size - d->feed, rows->readouts + r * d->readout_size,
                d->feed * sizeof *rows->states);

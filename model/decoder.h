@@ -50,6 +50,8 @@ struct decoder_rows {
     float *states;                        /* [R, S], updated */
     float *const *attention;              /* [R] rows of [T_r], written if there is attention */
     float *readouts;                      /* [R, O], written */
+    float *inputs;                        /* [R, E], written: the embeddings of the tokens; NULL: not wanted */
+    float *tops;                          /* [R, H], written: what the top layer puts out; NULL: not wanted */
 };
 
 /* first: the id of <s>. */

@@ -23,7 +23,7 @@ struct translator {
     struct decoder decoder;
     struct output output;
     struct speller speller;
-    char architecture[256];
+    char architecture[288];
 };
 
 #endif

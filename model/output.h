@@ -1,36 +1,62 @@
-/* The output layer: readouts -> one distribution per row, over the vocabulary or over a list of its ids. */
+/* The output layer: what the decoder shows of a step -> one distribution per row, over the vocabulary or a list of its ids, the
+ * source's words, or vocabulary and source.
+ * Outputs are a table. Those that copy give every source position a score on the scale of the vocabulary's logits; positions of
+ * equal words add up, and one softmax goes over them all. The attention that a search keeps is that of the step, also where the
+ * scores of the positions are others (pointer, copy). */
 #ifndef ALIGND_OUTPUT_H
 #define ALIGND_OUTPUT_H
 
 #include "model/config.h"
+#include "model/copies.h"
 #include "model/matrix.h"
 #include "model/search.h"
 #include "model/shortlist.h"
 #include "model/weights.h"
 
+struct output_kind;
+
 struct output {
+    const struct output_kind *kind;
     const struct kernels *kernels;
-    struct linear linear; /* [V, O]; tied: the weight is the target embedding */
+    size_t vocabulary, stride;            /* V; floats of a row of logits: V, and room for temporary ids */
+    struct linear linear;                 /* [V, O]; tied: the weight is the target embedding; out 0: nothing but copies */
+    struct linear key;                    /* [K, D] of an annotation; out 0: copies nothing */
+    struct linear gate_state, gate_input; /* pointer_generator: [1, H], [1, E] */
 };
 
 struct output_options {
     size_t vocabulary; /* V */
-    bool shortlists;   /* rows may come with ids */
+    bool shortlists;   /* rows may come with ids; not for outputs that copy */
 };
 
 int output_init(struct output *output, const struct model_config *config, const struct output_options *options,
                 struct weights *weights, const struct kernels *kernels, struct error *err);
 void output_done(struct output *output);
 
+bool output_copies(const struct output *output);
+/* False: it can produce the source's words alone. */
+bool output_writes(const struct output *output);
+
+/* keys [tokens, K], K = output->key.out, of annotations [tokens, D], sentences end to end. */
+void output_keys(const struct output *output, const float *annotations, size_t tokens, float *keys);
+
 /* R rows side by side. */
 struct output_rows {
     size_t rows;
     const float *readouts;              /* [R, O] */
-    const struct target_ids *targets;   /* [R] what each row may choose from */
+    const struct target_ids *targets;   /* [R] what each row may choose from; an output that copies: no ids */
     const size_t *wanted;               /* [R] how many of the best tokens, at most SEARCH_MAX_WANTED */
-    float *logits;                      /* [R, V], written: of each row as many as it has targets */
+    float *logits;                      /* [R, stride], written: of each row as many as it has targets */
     struct ranked *top;                 /* [R, SEARCH_MAX_WANTED], written */
     struct distribution *distributions; /* [R], written: they point into logits and top */
+
+    struct {                                /* read by outputs that copy */
+        const struct copies *const *copies; /* [R] with their keys */
+        const float *states;                /* [R, H] what the decoder's top layer puts out */
+        const float *inputs;                /* [R, E] embeddings of the tokens before */
+        const float *const *attention;      /* [R] rows of [T_r] */
+        float *scores;                      /* [the longest T] scratch */
+    } source;
 };
 
 void output_run(const struct output *output, const struct output_rows *rows);

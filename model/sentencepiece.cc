@@ -174,13 +174,19 @@ int sentencepiece_encode(const void *model, const char *text, size_t length, str
     });
 }
 
-/* The library prints a piece that it does not know as it stands. */
+/* The library prints a piece that it does not know as it stands; the mark of a word's beginning is a space all the same. */
+static std::string printed(const char *piece, bool first) {
+    static const std::string MARK = "\u2581";
+    const std::string text(piece);
+    return text.compare(0, MARK.size(), MARK) == 0 ? (first ? "" : " ") + text.substr(MARK.size()) : text;
+}
+
 int sentencepiece_decode(const void *model, struct token *tokens, size_t count, struct arena *arena, char **text,
                          struct error *err) {
     return guarded("SentencePiece", ERROR_INPUT, err, [&] {
         std::vector<std::string> strings;
         for (size_t i = 0; i < count; i++)
-            strings.push_back(tokens[i].piece ? tokens[i].piece : processor(model)->IdToPiece(tokens[i].id));
+            strings.push_back(tokens[i].piece ? printed(tokens[i].piece, i == 0) : processor(model)->IdToPiece(tokens[i].id));
         Pieces pieces;
         const auto status = processor(model)->Decode(strings, pieces.mutable_proto());
         if (!status.ok())

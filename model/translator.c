@@ -1,4 +1,5 @@
 #include "model/translator.h"
+#include "model/copies.h"
 #include "model/matrix.h"
 #include "model/model.h"
 #include "model/text.h"
@@ -38,6 +39,8 @@ static int open_vocabularies(struct translator *t, const char *folder, struct er
 static int check_vocabularies(const struct translator *t, struct error *err) {
     if (tokenizer_end(t->target) < 0 || (t->config.encoder.eos && tokenizer_end(t->source) < 0))
         return error_set(err, ERROR_FORMAT, "tokenizer: the vocabulary has no </s>");
+    if (config_copies(&t->config) && tokenizer_unknown(t->target) < 0)
+        return error_set(err, ERROR_FORMAT, "tokenizer: the model copies words, but the target vocabulary has no <unk>");
     if (!t->config.decoder.first_zero && tokenizer_begin(t->target) < 0)
         return error_set(err, ERROR_FORMAT, "tokenizer: first_input is bos, but the target vocabulary has no <s>");
     return 0;
@@ -61,15 +64,17 @@ static int load_network(struct translator *t, struct error *err) {
 static void describe(struct translator *t) {
     const struct encoder_config *e = &t->config.encoder;
     const struct decoder_config *d = &t->config.decoder;
-    char width[32] = "", attention[64] = "fixed context";
+    char width[32] = "", attention[64] = "fixed context", output[32] = "";
     if (e->width > 0)
         snprintf(width, sizeof width, " width %zu", e->width);
     if (config_attends(&t->config))
         snprintf(attention, sizeof attention, "%.16s %.16s attention", d->style, t->config.attention.score);
-    snprintf(t->architecture, sizeof t->architecture, "%.16s encoder %zux%zu%s%s%s, %s, %.16s decoder %zux%zu%s%s",
+    if (output_copies(&t->output))
+        snprintf(output, sizeof output, ", %.20s output", t->config.output.type);
+    snprintf(t->architecture, sizeof t->architecture, "%.16s encoder %zux%zu%s%s%s, %s, %.16s decoder %zux%zu%s%s%s",
              *e->cell ? e->cell : e->type, e->layers, e->hidden, width, e->bidirectional ? " bidirectional" : "",
              e->residual ? " residual" : "", attention, d->cell, d->layers, d->hidden, d->residual ? " residual" : "",
-             d->input_feeding ? " input feeding" : "");
+             d->input_feeding ? " input feeding" : "", output);
 }
 
 /* "auto": measured with a matrix as large as the decoder's recurrent one. */
@@ -90,6 +95,8 @@ static int choose_compute(struct translator *t, const char *name, struct error *
 static int open_shortlist(struct translator *t, const char *folder, struct error *err) {
     char path[4096];
     struct error inner = {0};
+    if (config_copies(&t->config))
+        return error_set(err, ERROR_INPUT, "shortlist: a model that copies takes none");
     if (path_in(folder, "shortlist.safetensors", path, sizeof path, err) != 0)
         return -1;
     t->shortlist = shortlist_open(path, tokenizer_size(t->source), tokenizer_size(t->target), tokenizer_end(t->target), &inner);
@@ -178,6 +185,13 @@ static size_t default_max_length(const struct translator *translator, size_t sou
     return length < TRANSLATOR_MAX_TARGET ? length : TRANSLATOR_MAX_TARGET;
 }
 
+static int find_copies(struct sentence *sentence, struct error *err) {
+    const struct translator *t = sentence->translator;
+    sentence->copies =
+        copies_find(&(struct copies_between){t->source, t->target}, sentence->tokens, sentence->length, &sentence->arena, err);
+    return sentence->copies ? 0 : -1;
+}
+
 /* Tokens of the sentence's own text, with </s> if the encoder reads one; none if nothing in it is visible to the tokenizer. */
 static int tokenize(struct sentence *sentence, struct error *err) {
     const struct translator *t = sentence->translator;
@@ -197,7 +211,7 @@ static int tokenize(struct sentence *sentence, struct error *err) {
         with_end[count++] = (struct token){.id = end, .piece = tokenizer_piece(t->source, end), .begin = bytes, .end = bytes};
     sentence->tokens = with_end;
     sentence->length = count;
-    return 0;
+    return output_copies(&t->output) ? find_copies(sentence, err) : 0;
 }
 
 static int sentence_init(struct sentence *sentence, const struct translator *translator, const char *text, struct span span,
@@ -295,8 +309,11 @@ int translator_force(struct sentence *sentence, const char *target, size_t lengt
     int *ids = arena_alloc(&sentence->arena, count, sizeof *ids);
     if (!ids)
         return error_memory(err);
-    for (size_t i = 0; i < count; i++)
-        ids[i] = tokens[i].id;
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = sentence->copies ? copies_id(sentence->copies, &tokens[i]) : tokens[i].id;
+        if (!output_writes(&sentence->translator->output) && !copies_have(sentence->copies, ids[i]))
+            return error_set(err, ERROR_INPUT, "the model can but copy, and the text has no %s", tokens[i].piece);
+    }
     sentence->target_tokens = tokens;
     sentence->options.strategy = "forced";
     sentence->options.n_best = 1;
@@ -347,19 +364,26 @@ static int replace_unknown(const struct sentence *sentence, const struct hypothe
     return *piece || !sentence->replace_unknowns ? 0 : copy_attended(sentence, attention, arena, piece, err);
 }
 
+/* Token i, with a piece if it is printed as another than its id's. */
+static int show(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t i, struct arena *arena,
+                struct token *token, struct error *err) {
+    token->id = hypothesis->tokens[i];
+    const struct token *copied = sentence->copies ? copies_token(sentence->copies, token->id) : NULL;
+    if (copied)
+        token->piece = copied->piece;
+    bool unknown = token->id == tokenizer_unknown(sentence->translator->target);
+    return unknown ? replace_unknown(sentence, hypothesis, i, arena, &token->piece, err) : 0;
+}
+
 int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,
                       struct rendering *out, struct error *err) {
-    const struct tokenizer *target = sentence->translator->target;
     struct token *tokens = arena_zalloc(arena, hypothesis->length, sizeof *tokens);
     if (!tokens)
         return error_memory(err);
-    for (size_t i = 0; i < hypothesis->length; i++) {
-        tokens[i].id = hypothesis->tokens[i];
-        if (tokens[i].id == tokenizer_unknown(target) &&
-            replace_unknown(sentence, hypothesis, i, arena, &tokens[i].piece, err) != 0)
+    for (size_t i = 0; i < hypothesis->length; i++)
+        if (show(sentence, hypothesis, i, arena, &tokens[i], err) != 0)
             return -1;
-    }
-    if (tokenizer_decode(target, tokens, hypothesis->length, arena, &out->text, err) != 0)
+    if (tokenizer_decode(sentence->translator->target, tokens, hypothesis->length, arena, &out->text, err) != 0)
         return -1;
     out->tokens = tokens;
     return 0;

@@ -49,7 +49,8 @@ struct translator_options {
 };
 
 /* Loads a model folder (config.json, model.safetensors, tokenizer files, shortlist.safetensors if asked for). options: NULL for the
- * defaults. NULL with ERROR_INPUT (an unknown compute type), ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
+ * defaults. NULL with ERROR_INPUT (an unknown compute type, a shortlist for a model that copies), ERROR_FILE, ERROR_FORMAT or
+ * ERROR_MEMORY. */
 struct translator *translator_open(const char *folder, const struct translator_options *options, struct error *err);
 void translator_free(struct translator *translator);
 struct translator_info translator_info(const struct translator *translator);
@@ -79,6 +80,7 @@ struct sentence {
     struct arena arena; /* everything that belongs to this sentence */
     struct search search;
     struct memory *memory;     /* annotations and keys (model/attention.h), while decoding */
+    struct copies *copies;     /* its words as target tokens (model/copies.h), for a model that copies */
     struct target_ids targets; /* what it chooses from */
     size_t first_row;          /* place in its batch */
 };
@@ -95,7 +97,7 @@ int translator_prepare(const struct translator *translator, const char *text, si
 enum { TRANSLATOR_MAX_TARGET = 1000 }; /* tokens, whatever the options say */
 
 /* Makes a prepared sentence score this target text instead (options.strategy "forced"). target: valid UTF-8. -1 with ERROR_LENGTH
- * if it has more than TRANSLATOR_MAX_TARGET tokens. */
+ * if it has more than TRANSLATOR_MAX_TARGET tokens, ERROR_INPUT if the model can but copy and the source has not all of them. */
 int translator_force(struct sentence *sentence, const char *target, size_t length, struct error *err);
 
 /* Ends a sentence, admitted or not (but not while in a batch). */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import json
 import sys
 from pathlib import Path
@@ -13,14 +14,15 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from test_weights import RECIPE, _losses, corpus  # noqa: E402, F401 (corpus: a fixture)
+from test_weights import RECIPE, _copying_recipe, _losses, corpus  # noqa: E402, F401 (corpus: a fixture)
 from weights import config, export, methods, search, train  # noqa: E402
+from weights.copies import Source  # noqa: E402
 from weights.model import Model  # noqa: E402
 from weights.tokenizer import BOS, EOS  # noqa: E402
 
 import torch  # noqa: E402 (after weights, which sets its threads)
 
-PAIRS = [([4, 5, 6, EOS], [7, 8]), ([5, EOS], [9, 10, 11])]
+PAIRS = [(Source([4, 5, 6, EOS], [], []), [7, 8]), (Source([5, EOS], [], []), [9, 10, 11])]
 
 
 def _model() -> Model:
@@ -38,27 +40,26 @@ def _methods(**training) -> methods.Methods:
 
 def test_own_words_are_those_of_greedy_search():
     model = _model()
-    source, lengths = search.pad([s for s, _ in PAIRS])
     inputs = torch.full((2, 6), BOS)
     model.train()
-    mixed = methods.own_words(model, source, lengths, inputs, 1.0)
+    mixed = methods.own_words(model, PAIRS, inputs, 1.0)
     assert model.training
     model.eval()
-    for row, found in zip(mixed.tolist(), search.greedy(model, [s for s, _ in PAIRS])):
+    for row, found in zip(mixed.tolist(), search.greedy(model, [s.ids for s, _ in PAIRS])):
         known = found.tokens[:5]
         assert row[0] == BOS and row[1:1 + len(known)] == known
 
 
 def test_scheduled_sampling_grows():
     model, method = _model(), _methods(scheduled_sampling=0.5)
-    source, lengths = search.pad([[4, 5, 6, EOS]] * 60)
+    batch = PAIRS[:1] * 60
     inputs = torch.full((60, 21), 11)
     inputs[:, 0] = BOS
-    assert method.inputs(model, source, lengths, inputs, 0.0) is inputs
+    assert method.inputs(model, batch, inputs, 0.0) is inputs
     shares = []
     for progress in (0.2, 1.0):
         torch.manual_seed(1)
-        shares.append((method.inputs(model, source, lengths, inputs, progress) != inputs).float().mean().item() * 21 / 20)
+        shares.append((method.inputs(model, batch, inputs, progress) != inputs).float().mean().item() * 21 / 20)
     assert 0.02 < shares[0] < 0.13 and 0.3 < shares[1] < 0.55  # a model's word can be the reference's
 
 
@@ -102,13 +103,28 @@ def test_every_method_trains_words_that_are_spelled(corpus, tmp_path):  # noqa: 
     assert trainer.finished()
 
 
+@pytest.mark.parametrize("out", ["pointer", "pointer_generator", "copy"])
+def test_every_method_trains_words_that_are_copied(tmp_path, out):
+    """Also where the model's own word, which the decoder reads, is one that the vocabulary lacks."""
+    for name in ("train", "valid"):
+        text = "".join(f"say n{i} now\tn{i} now\n" for i in range(60))
+        (tmp_path / f"{name}.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    recipe = _copying_recipe(out)
+    recipe["training"] |= {"epochs": 2, "scheduled_sampling": 0.8, "coverage_loss": 0.5, "guided_attention": 0.5, "guide": "lexical"}
+    (tmp_path / "recipe.json").write_text(json.dumps(recipe))
+    trainer = train.Trainer(tmp_path / "recipe.json", tmp_path, tmp_path / "run", False)
+    assert any(word >= trainer.target.size for _, target in trainer.pairs for word in target)
+    trainer.run(save_every=300)
+    assert trainer.finished()
+
+
 def test_guided_attention_is_learned():
     """A few steps on the guide alone bring the attention to it."""
     model, method = _model(), _methods(guided_attention=1.0, guide="lexical")
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     losses = []
     for _ in range(30):
-        source, lengths = search.pad([s for s, _ in PAIRS])
+        source, lengths = search.pad([s.ids for s, _ in PAIRS])
         _, weights = model.readouts(source, lengths, search.pad([[BOS] + t for _, t in PAIRS])[0])
         loss = method.attention_loss(weights, PAIRS, torch.ones(weights.shape[:2], dtype=torch.bool))
         optimizer.zero_grad()

@@ -32,7 +32,8 @@ static void teardown(void) {
 }
 
 static struct model_config configure(bool tied) {
-    struct model_config config = {.decoder = {.readout = "attentional", .readout_size = SIZE}, .output = {.tied = tied}};
+    struct model_config config = {.decoder = {.readout = "attentional", .readout_size = SIZE},
+                                  .output = {.type = "vocabulary", .tied = tied}};
     return config;
 }
 

@@ -194,6 +194,14 @@ START_TEST(a_missing_shortlist_is_named) {
 }
 END_TEST
 
+START_TEST(copying_takes_no_shortlist) {
+    struct error err = {0};
+    ck_assert_ptr_null(translator_open("tests/golden/copy", &(struct translator_options){.shortlist = true}, &err));
+    ck_assert_int_eq(err.code, ERROR_INPUT);
+    ck_assert_str_eq(err.message, "shortlist: a model that copies takes none");
+}
+END_TEST
+
 START_TEST(info_tells_a_shortlist) {
     struct translator *listed = model_open_listed(MODEL, NULL, &(struct made_list){.each = 3});
     ck_assert(translator_info(listed).shortlist);
@@ -357,6 +365,7 @@ Suite *translator_suite(void) {
     tcase_add_test(tests, a_target_is_scored);
     tcase_add_test(tests, an_endless_target_is_refused);
     tcase_add_test(tests, a_missing_shortlist_is_named);
+    tcase_add_test(tests, copying_takes_no_shortlist);
     tcase_add_test(tests, info_tells_a_shortlist);
     tcase_add_test(tests, a_missing_folder_is_named);
     tcase_add_test(tests, unknowns_are_replaced);

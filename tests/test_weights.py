@@ -18,7 +18,7 @@ import pytest
 TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS.parent))
 
-from weights import card, config, data, evaluate, export, folder, methods, safetensors, scores, search, tokenizer, train  # noqa: E402
+from weights import card, config, copies, data, evaluate, export, folder, methods, safetensors, scores, search, tokenizer, train  # noqa: E402
 from weights.model import Model  # noqa: E402
 from weights.spelling import Spelling  # noqa: E402
 from weights.tokenizer import EOS  # noqa: E402
@@ -522,11 +522,12 @@ def test_golden_values_are_current(case):
     model, _, _ = folder.read(case)
     sentences = json.loads((case / "golden.json").read_text(encoding="utf-8"))["sentences"]
     sources = [sentence["source"] for sentence in sentences]
-    for sentence, found in zip(sentences, search.greedy(model, sources), strict=True):
+    words = [sentence["words"] for sentence in sentences] if model.output.copies else None
+    for sentence, found in zip(sentences, search.greedy(model, sources, words=words), strict=True):
         assert found.tokens == sentence["greedy"]["tokens"] and found.ended == sentence["greedy"]["ended"]
         assert found.log_probs == pytest.approx(sentence["greedy"]["log_probs"], rel=1e-4, abs=1e-4)
         assert all(sum(row) == pytest.approx(1, abs=1e-5) for row in found.attention if model.config["attention"])
-    for sentence, n_best in zip(sentences, search.beam(model, sources, 5), strict=True):
+    for sentence, n_best in zip(sentences, search.beam(model, sources, 5, words=words), strict=True):
         assert [h.tokens for h in n_best] == [h["tokens"] for h in sentence["beam"][0]["hypotheses"]]
 
 
@@ -534,13 +535,18 @@ def test_golden_values_are_current(case):
 def test_every_parameter_learns(case):
     """Sentences of different lengths in one batch, targets longer than some sources: no gradient is missing, zero or not a number."""
     model, _, _ = folder.read(case)
-    sources = [sentence["source"] for sentence in json.loads((case / "golden.json").read_text(encoding="utf-8"))["sentences"]]
+    sentences = json.loads((case / "golden.json").read_text(encoding="utf-8"))["sentences"]
+    sources = [copies.Source(sentence["source"], sentence.get("words", []), []) for sentence in sentences]
     target, characters = tokenizer.load(case, model.config["tokenizer"])[1], tokenizer.load_characters(case, model.config)
     spelling = Spelling(characters, target) if characters else None
-    batch = [(source, [5, 6, 7, 8, 9, 3, 4] + (spelling or target).encode("zugzwang")) for source in sources]
+    text = [5, 6, 7, 8, 9, 3, 4] + (spelling or target).encode("zugzwang")
+    batch = [(source, text if train.producible(source, text, model.config) else (source.words * 8)[:8]) for source in sources]
     method = methods.Methods(model.config, train.DEFAULTS | {"label_smoothing": 0.1}, batch)
     train.loss_of(model.train(), batch, method, 0.0, torch.device("cpu"), spelling)[0].backward()
+    shown = case.name == "pointer"  # which neither a cell nor its output reads: what it attends to is shown, but not learned
     for name, parameter in model.named_tensors().items():
+        if shown and name.startswith("attention."):
+            continue
         assert parameter.grad is not None and parameter.grad.isfinite().all() and parameter.grad.any(), name
 
 
@@ -548,3 +554,62 @@ def test_beam_of_one_is_greedy():
     model, sources = _tiny_model(3.0), [[4, EOS], [5, 6, 3, EOS]]
     for greedy, n_best in zip(search.greedy(model, sources), search.beam(model, sources, 1)):
         assert greedy.tokens == n_best[0].tokens and greedy.attention == n_best[0].attention
+
+
+COPYING = [case for case in GOLDEN if json.loads((case / "config.json").read_text())["output"]["type"] in config.COPYING]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("case", COPYING, ids=lambda case: case.name)
+def test_the_marginal_is_of_the_distribution(case):
+    """The loss's log-probability of a token is that of the search, also in a batch of sentences of unlike lengths."""
+    model, _, _ = folder.read(case)
+    sentences = json.loads((case / "golden.json").read_text(encoding="utf-8"))["sentences"]
+    memory, state = search.encode(model, [s["source"] for s in sentences], [s["words"] for s in sentences])
+    inputs, _ = search.pad([[1] + s["forced"]["tokens"] for s in sentences])
+    wanted, _ = search.pad([s["forced"]["tokens"] + [EOS] for s in sentences])
+    reads = model.teach(inputs, state, memory)
+    exact = model.output.log_probs(reads, memory).gather(2, wanted[:, :, None])[:, :, 0]
+    for i, sentence in enumerate(sentences):
+        log_probs = sentence["forced"]["log_probs"]
+        assert model.output.marginal(reads, memory, wanted)[i, :len(log_probs)].tolist() == pytest.approx(log_probs, abs=1e-4)
+        assert exact[i, :len(log_probs)].tolist() == pytest.approx(log_probs, abs=1e-4)
+
+
+def _copying_recipe(out: str) -> dict:
+    recipe = copy.deepcopy(RECIPE)
+    recipe["output"] = {"type": out}
+    recipe["tokenizer"] = {"type": "words", "source": "source.txt", "target": "target.txt"}
+    recipe["training"] |= {"vocabulary": 0, "min_count": 2, "epochs": 6, "label_smoothing": 0.0, "dropout": 0.0}
+    if out == "pointer":
+        recipe["decoder"] |= {"readout": "concat", "readout_size": 0}
+    return recipe
+
+
+@pytest.mark.parametrize("out", ["pointer", "pointer_generator", "copy"])
+def test_unseen_words_are_copied(tmp_path, out):
+    """`say NAME now` -> `NAME now`, where no name comes twice, in training or after."""
+    for name, first, count in (("train", 0, 400), ("valid", 400, 20)):
+        text = "".join(f"{'please ' * (i % 2)}say n{i} now\tn{i} now\n" for i in range(first, first + count))
+        (tmp_path / f"{name}.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    (tmp_path / "recipe.json").write_text(json.dumps(_copying_recipe(out)), encoding="utf-8")
+    trainer = train.Trainer(tmp_path / "recipe.json", tmp_path, tmp_path / "run", False)
+    assert not any(piece.startswith("n4") for piece in trainer.target.pieces)
+    trainer.run(save_every=1e9)
+    outputs = [copies.decode(search.greedy(trainer.model, [s.ids], words=[s.words])[0].tokens, trainer.target, s)
+               for s in trainer.valid_sources]
+    assert outputs == trainer.valid_references
+
+
+def test_label_smoothing_is_refused_where_the_output_copies(tmp_path):
+    recipe = _copying_recipe("copy")
+    recipe["training"]["label_smoothing"] = 0.1
+    (tmp_path / "recipe.json").write_text(json.dumps(recipe), encoding="utf-8")
+    with pytest.raises(SystemExit, match="^training.label_smoothing: "):
+        train.load_recipe(tmp_path / "recipe.json")
+
+
+def test_a_pointer_trains_on_what_it_can_produce():
+    source, settings = copies.Source([3, EOS], [4, EOS], []), {"output": {"type": "pointer"}}
+    assert train.producible(source, [4, 4], settings) and not train.producible(source, [4, 5], settings)
+    assert train.producible(source, [5], {"output": {"type": "copy"}})

@@ -32,6 +32,7 @@ class Key:
 
 
 CELLS = ("gru", "lstm", "rnn")
+COPYING = ("pointer", "pointer_generator", "copy")  # outputs that can produce words of the source
 SECTIONS: dict[str, dict[str, Key]] = {
     "encoder": {
         "type": Key(str, ("recurrent", "convolutional"), "recurrent"),
@@ -71,7 +72,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "residual": Key(bool, (), False),
     },
     "output": {
-        "type": Key(str, ("vocabulary", "characters"), "vocabulary"),
+        "type": Key(str, ("vocabulary", "characters", *COPYING), "vocabulary"),
         "tied": Key(bool, (), False),
         "character_embedding": Key(int, (0, 65536), 0),
     },
@@ -158,9 +159,9 @@ def validate(config: dict) -> dict:
     for name, keys in SECTIONS.items():
         if config[name] is not None:
             _fill(config[name], keys, name + ".")
-    encoder, decoder, tokenizer = config["encoder"], config["decoder"], config["tokenizer"]
+    encoder, decoder, tokenizer, output = (config[name] for name in ("encoder", "decoder", "tokenizer", "output"))
     attention = config["attention"] or {name: key.default for name, key in SECTIONS["attention"].items()}
-    convolutional, fixed = encoder["type"] == "convolutional", decoder["style"] == "fixed"
+    convolutional, fixed, pointer = encoder["type"] == "convolutional", decoder["style"] == "fixed", output["type"] == "pointer"
     rules = (
         (convolutional and encoder["width"] % 2 == 0, "encoder.width: must be odd"),
         (not convolutional and encoder["residual"] and encoder["layers"] == 1, "encoder.residual: needs two layers or more"),
@@ -202,10 +203,15 @@ def validate(config: dict) -> dict:
         (tokenizer["lowercase"] and tokenizer["type"] == "sentencepiece",
          "tokenizer.lowercase: a SentencePiece vocabulary has its own normalisation"),
         (tokenizer["punctuation"] and tokenizer["type"] != "words", "tokenizer.punctuation: belongs to words, and only there"),
-        (config["output"]["type"] == "characters" and tokenizer["type"] != "words",
+        (output["type"] == "characters" and tokenizer["type"] != "words",
          "output.type: characters spell words, so tokenizer.type must be words"),
-        ((config["output"]["type"] == "characters") != (config["output"]["character_embedding"] > 0),
+        ((output["type"] == "characters") != (output["character_embedding"] > 0),
          "output.character_embedding: belongs to the type characters, and only there"),
+        (output["type"] in COPYING and fixed, "output.type: copying needs a decoder with attention"),
+        (pointer and not encoder["eos"], "encoder.eos: a pointer ends by pointing at the source's </s>"),
+        (pointer and output["tied"], "output.tied: a pointer has no output matrix"),
+        (pointer and not decoder["input_feeding"] and decoder["readout"] != "concat",
+         "decoder.readout: must be concat, since a pointer reads none, unless decoder.input_feeding does"),
     )
     for broken, message in rules:
         if broken:

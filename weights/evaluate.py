@@ -23,10 +23,11 @@ from typing import Callable, Iterator
 import torch
 from tqdm import tqdm
 
-from . import card, data, folder, scores, search
+from . import card, copies, data, folder, scores, search
+from .copies import Source
 from .model import Model
 from .search import Hypothesis
-from .tokenizer import EOS, Tokenizer, load_characters, lower
+from .tokenizer import Tokenizer, load_characters, lower
 
 BATCH = 50  # sentences in a PyTorch batch, texts in a request
 CONNECTIONS = 4
@@ -53,21 +54,22 @@ class PyTorch:
     def __init__(self, model: Model, source: Tokenizer, target: Tokenizer, characters: Tokenizer | None = None) -> None:
         self.model, self.source, self.target, self.characters = model, source, target, characters
 
-    def _search(self, sentences: list[list[int]], strategy: str, beam_size: int) -> list[Hypothesis]:
+    def _search(self, sources: list[Source], strategy: str, beam_size: int) -> list[Hypothesis]:
+        ids, words = [source.ids for source in sources], [source.words for source in sources]
         if strategy == "greedy":
-            return search.greedy(self.model, sentences)
-        return [hypotheses[0] for hypotheses in search.beam(self.model, sentences, beam_size)]
+            return search.greedy(self.model, ids, words=words)
+        return [hypotheses[0] for hypotheses in search.beam(self.model, ids, beam_size, words=words)]
 
     def translate(self, texts: list[str], strategy: str, beam_size: int) -> list[Output]:
-        end = [EOS] if self.model.config["encoder"]["eos"] else []
-        encoded = [self.source.encode(text) + end for text in texts]
-        order = sorted(range(len(texts)), key=lambda i: len(encoded[i]))
+        encoded = [copies.source_of(text, self.source, self.target, self.model.config) for text in texts]
+        order = sorted(range(len(texts)), key=lambda i: len(encoded[i].ids))
         outputs: dict[int, Output] = {}
         for chunk in tqdm(list(chunks(order, BATCH)), desc=f"{self.name} {strategy}", leave=False, disable=None):
             for i, best in zip(chunk, self._search([encoded[i] for i in chunk], strategy, beam_size)):
-                others = search.print_unknowns(self.model, encoded[i], best, self.source.texts(texts[i]), self.characters)
-                pieces = [others.get(place, self.target.pieces[token]) for place, token in enumerate(best.tokens)]
-                outputs[i] = Output(self.target.decode(best.tokens, others), pieces, best.margin)
+                spelled = search.print_unknowns(self.model, encoded[i].ids, best, self.source.texts(texts[i]), self.characters)
+                others = copies.copied(best.tokens, self.target, encoded[i]) | spelled
+                pieces = [others.get(place) or self.target.pieces[token] for place, token in enumerate(best.tokens)]
+                outputs[i] = Output(copies.decode(best.tokens, self.target, encoded[i], spelled), pieces, best.margin)
         return [outputs[i] for i in range(len(texts))]
 
 

@@ -6,7 +6,7 @@ compare against it: floats within a stated tolerance, tokens exactly. To keep bo
 searches never choose between two candidates closer than MIN_MARGIN, and whose log-probabilities in float32 are those in float64.
 
 golden.json: {"sentences": [{
-  "text", "source": ids as the encoder reads them,
+  "text", "source": ids as the encoder reads them, "words": the same as targets (outputs that copy),
   "annotations" [T][D], "keys" [T][A] (without attention [], as are all its rows), "final" [layer][h or h, c][D], "start" [layer][h or h, c][H],
   "steps": the first three, [{"previous" id, "state" [layer][h or h, c][H], "attention" [T], "readout" [O], "log_probs" [V]}]
            (log_probs in the first DISTRIBUTIONS sentences),
@@ -29,8 +29,10 @@ import numpy
 import torch
 
 from . import config as configuration
-from . import folder, search, tokenizer
+from . import copies, folder, search, tokenizer
+from .copies import Source
 from .model import DecoderState, Model
+from .output import IMPOSSIBLE
 from .search import Hypothesis
 from .tokenizer import BOS, EOS, UNK, Tokenizer, load
 
@@ -144,7 +146,7 @@ CASES = (
     Case("tokenizer-characters", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL),
          tokenizer=CHARACTERS, seed=49),
     Case("output-characters", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS,
-         output={"type": "characters", "character_embedding": 4}, seed=1165),
+         output={"type": "characters", "character_embedding": 4}, seed=1488),
     Case("luong-general-rnn", _encoder("rnn", 2), GENERAL, _decoder("luong", "rnn", 2, **LAST, **ATTENTIONAL), seed=30),
     Case("residual-luong-gru", _encoder("gru", 3, residual=True), GENERAL,
          _decoder("luong", "gru", 3, **LAST, **ATTENTIONAL, residual=True), seed=115),
@@ -165,6 +167,18 @@ CASES = (
     Case("fixed-gru", _encoder("gru", bidirectional=False, hidden=8), None, _decoder("fixed", "gru", **LAST, **MAXOUT), seed=2026),
     Case("fixed-lstm", _encoder("lstm", 2), None,
          _decoder("fixed", "lstm", 3, **LAST_PROJECTED, **ATTENTIONAL, residual=True, first_input="zero"), tied=True, seed=180),
+    Case("pointer", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **CONCAT), output={"type": "pointer"}, seed=633),
+    Case("pointer-generator", _encoder("lstm"), ADDITIVE, _decoder("conditional", "gru", 2, **MEAN_PROJECTED, **TANH, first_input="zero"),
+         output={"type": "pointer_generator"}, seed=19),
+    Case("pointer-generator-feeding", _encoder("gru"), GENERAL, _decoder("luong", "lstm", **LAST_PROJECTED, **ATTENTIONAL,
+                                                                       input_feeding=True), tied=True, output={"type": "pointer_generator"}, seed=46),
+    Case("copy", _encoder("gru"), ADDITIVE, _decoder("conditional", "lstm", **MEAN_PROJECTED, **TANH), output={"type": "copy"}, seed=392),
+    Case("copy-int8", _encoder("gru", bidirectional=False, eos=False), GENERAL, _decoder("luong", "gru", 2, **ZERO, **ATTENTIONAL), tied=True,
+         storage="int8", output={"type": "copy"}, seed=1447),
+    Case("copy-words", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS,
+         output={"type": "copy"}, seed=123),
+    Case("pointer-generator-residual", _convolutional(2, 3), DOT | {"window": "local_m", "half_width": 2},
+         _decoder("luong", "lstm", 2, **MEAN, **ATTENTIONAL, input_feeding=True, residual=True), output={"type": "pointer_generator"}, seed=9),
 )
 
 
@@ -180,17 +194,19 @@ def randomise(model: Model, random: numpy.random.Generator) -> None:
         shape = tuple(parameter.shape)
         gain = next(gain for ending, gain in GAINS.items() if name.endswith(ending)) / (shape[-1] ** 0.5 if ".weight" in name else 1)
         tensors[name] = (gain * random.standard_normal(shape)).astype(numpy.float32)
-    tensors["output.bias"][[UNK, BOS]] = -8
-    if model.config["tokenizer"]["type"] == "words":
-        tensors["output.bias"][UNK] = 3
+    if "output.bias" in tensors:
+        tensors["output.bias"][[UNK, BOS]] = -8
+        if model.config["tokenizer"]["type"] == "words":
+            tensors["output.bias"][UNK] = 3
+        tensors["output.bias"][EOS] = random.uniform(0, 6)
     if model.speller:
         tensors["speller.output.bias"][EOS] = 3
-    tensors["output.bias"][EOS] = random.uniform(0, 6)
     folder.load_tensors(model, tensors)
 
 
-def _searches_of(model: Model, source: list[int]) -> tuple[Hypothesis, list[list[Hypothesis]]]:
-    return search.greedy(model, [source])[0], [search.beam(model, [source], *beam)[0] for beam in BEAMS]
+def _searches_of(model: Model, source: Source) -> tuple[Hypothesis, list[list[Hypothesis]]]:
+    words = [source.words]
+    return search.greedy(model, [source.ids], words=words)[0], [search.beam(model, [source.ids], *beam, words=words)[0] for beam in BEAMS]
 
 
 def _margin(greedy: Hypothesis, beams: list[list[Hypothesis]]) -> float:
@@ -202,14 +218,16 @@ def _margin(greedy: Hypothesis, beams: list[list[Hypothesis]]) -> float:
     return min(gaps)
 
 
-def interesting(model: Model, sources: list[list[int]]) -> bool:
+def interesting(model: Model, sources: list[Source]) -> bool:
     """Most sentences end by themselves, after different numbers of tokens, a beam finds something better, and nothing is a near-tie;
-    models of words choose <unk> as well."""
-    greedy = [search.greedy(model, [source])[0] for source in sources]
+    models of words choose <unk> as well; where the output copies, a word is copied that the vocabulary does not have."""
+    greedy = [search.greedy(model, [source.ids], words=[source.words])[0] for source in sources]
     lengths = {len(h.tokens) for h in greedy if h.ended}
     if len(lengths) < 3 or sum(h.ended for h in greedy) < 4 or sum(len(h.tokens) > 1 for h in greedy) < 5:
         return False
     if model.config["tokenizer"]["type"] == "words" and sum(UNK in h.tokens for h in greedy) < 2:
+        return False
+    if model.output.copies and not any(token >= model.decoder.embedding.num_embeddings for h in greedy for token in h.tokens):
         return False
     found = [_searches_of(model, source) for source in sources]
     improved = sum(beams[0][0].tokens != best.tokens for best, beams in found)
@@ -217,18 +235,19 @@ def interesting(model: Model, sources: list[list[int]]) -> bool:
     return improved > 0 and reordered > 0 and all(_margin(*searches) > MIN_MARGIN for searches in found)
 
 
-def _log_probs(model: Model, source: list[int], target: list[int]) -> list[float]:
+def _log_probs(model: Model, source: Source, target: list[int]) -> list[float]:
     """Of every token of every hypothesis of every search, and of the forced target."""
     greedy, beams = _searches_of(model, source)
-    hypotheses = [greedy, search.forced(model, source, target), *(h for n_best in beams for h in n_best)]
+    hypotheses = [greedy, search.forced(model, source.ids, target, source.words), *(h for n_best in beams for h in n_best)]
     return [log_prob for hypothesis in hypotheses for log_prob in hypothesis.log_probs]
 
 
-def steady(model: Model, sources: list[list[int]], target: list[int]) -> bool:
+def steady(model: Model, sources: list[Source], targets: list[list[int]]) -> bool:
     """Rounding errors do not grow from step to step: float64 gives the same log-probabilities up to MAX_ROUNDING, relative above 1."""
     exact = copy.deepcopy(model).double()
     return all(abs(a - b) <= MAX_ROUNDING * max(1, abs(a))
-               for source in sources for a, b in zip(_log_probs(model, source, target), _log_probs(exact, source, target), strict=True))
+               for source, target in zip(sources, targets, strict=True)
+               for a, b in zip(_log_probs(model, source, target), _log_probs(exact, source, target), strict=True))
 
 
 def rounded(value):
@@ -251,29 +270,31 @@ def _hypothesis(hypothesis: Hypothesis, **other) -> dict:
 def _steps(model: Model, state: DecoderState, memory, previous: list[int], distributions: bool) -> list[dict]:
     steps = []
     for i, token in enumerate(previous):
-        readout, state, attention = model.decoder.step(model.decoder.embed(torch.tensor([token]), i == 0), state, memory)
-        log_probs = torch.log_softmax(model.output(readout), dim=-1)[0]
-        steps.append({"previous": token, "state": _states(state.layers), "attention": rounded(attention[0]),
-                      "readout": rounded(readout[0])} | ({"log_probs": rounded(log_probs)} if distributions else {}))
+        reads, state = model.look(torch.tensor([token]), i == 0, state, memory)
+        log_probs = model.output.log_probs(reads, memory)[0, 0].clamp_min(IMPOSSIBLE)  # JSON has no infinity
+        steps.append({"previous": token, "state": _states(state.layers), "attention": rounded(reads.weights[0, 0]),
+                      "readout": rounded(reads.readouts[0, 0])} | ({"log_probs": rounded(log_probs)} if distributions else {}))
     return steps
 
 
 @torch.no_grad()
 def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], characters: Tokenizer | None, text: str, distributions: bool) -> dict:
     """Everything that golden.json says of one sentence."""
-    source, target = source_ids(model.config, sides[0], text), sides[1].encode(TARGET)
-    ids, lengths = search.pad([source])
+    source = copies.source_of(text, *sides, model.config)
+    target = forced_target(model.config, source, sides[1])
+    ids, lengths = search.pad([source.ids])
     annotations, finals = model.encoder(ids, lengths)
-    memory, start = model.encode(ids, lengths)
+    memory, start = search.encode(model, [source.ids], [source.words])
     greedy, beams = _searches_of(model, source)
-    forced = search.forced(model, source, target)
-    unknowns = search.print_unknowns(model, source, greedy, sides[0].texts(text), characters)
+    forced = search.forced(model, source.ids, target, source.words)
+    unknowns = search.print_unknowns(model, source.ids, greedy, sides[0].texts(text), characters)
     return {
-        "text": text, "source": source, "annotations": rounded(annotations[0]), "keys": rounded(memory.keys[0]),
+        "text": text, "source": source.ids, **({"words": source.words} if model.output.copies else {}),
+        "annotations": rounded(annotations[0]), "keys": rounded(memory.keys[0]),
         "final": _states(finals), "start": _states(start.layers),
         "steps": _steps(model, start, memory, [BOS] + target[:2], distributions),
         "greedy": _hypothesis(greedy, attention=rounded(greedy.attention),
-                              text=sides[1].decode(greedy.tokens, unknowns)),
+                              text=copies.decode(greedy.tokens, sides[1], source, unknowns)),
         "beam": [{"beam_size": size, "length_penalty": penalty,
                   "hypotheses": [_hypothesis(h, score=rounded(h.score(penalty))) for h in hypotheses]}
                  for (size, penalty), hypotheses in zip(BEAMS, beams)],
@@ -293,20 +314,22 @@ def link_vocabularies(case: Path, config: dict, data: Path) -> None:
         (case / name).symlink_to(os.path.relpath(data / vocabulary, case))
 
 
-def source_ids(config: dict, side: Tokenizer, text: str) -> list[int]:
-    """The ids that the encoder reads."""
-    return side.encode(text) + ([EOS] if config["encoder"]["eos"] else [])
+def forced_target(config: dict, source: Source, target: Tokenizer) -> list[int]:
+    """A target that the output can produce, with temporary ids for one that copies."""
+    copied = [word for word in reversed(source.words) if word != EOS] * 3
+    return copied[:5] if config["output"]["type"] == "pointer" else copied[:3] + target.encode(TARGET)
 
 
 def write_model(case: Case, out: Path, sides: tuple[Tokenizer, Tokenizer]) -> tuple[Model, int]:
     """Writes the model of the first seed that is interesting and steady; -> that model as it comes back from its file, the seed."""
-    sources = [source_ids(case.config, sides[0], text) for text in SENTENCES]
+    sources = [copies.source_of(text, *sides, case.config) for text in SENTENCES]
+    targets = [forced_target(case.config, source, sides[1]) for source in sources]
     for seed in count(case.seed):
         model = Model(case.config, **tokenizer.vocabulary_sizes(out, case.config))
         randomise(model, numpy.random.default_rng(seed))
         folder.write(out, model, case.storage, {"seed": str(seed)})
         model, _, _ = folder.read(out)
-        if interesting(model, sources) and steady(model, sources, sides[1].encode(TARGET)):
+        if interesting(model, sources) and steady(model, sources, targets):
             return model, seed
     raise AssertionError("unreachable: count() does not end")
 

@@ -18,10 +18,11 @@ import numpy
 import torch
 from torch import Tensor
 
-from . import aligner
+from . import aligner, search
+from .copies import Source
 from .model import Model
 
-Pair = tuple[list[int], list[int]]  # source ids as the encoder reads them, target ids without </s>
+Pair = tuple[Source, list[int]]  # the target without </s>
 
 DEFAULTS = {"scheduled_sampling": 0.0, "coverage_loss": 0.0, "guided_attention": 0.0, "guide": "diagonal"}
 NEEDS_ATTENTION = ("coverage_loss", "guided_attention")
@@ -30,12 +31,12 @@ SMALLEST = 1e-9  # attention below this is not told apart
 
 
 @torch.no_grad()
-def own_words(model: Model, source: Tensor, lengths: Tensor, inputs: Tensor, probability: float) -> Tensor:
+def own_words(model: Model, batch: list[Pair], inputs: Tensor, probability: float) -> Tensor:
     """inputs [B, S], the reference's words after bos -> the same with each word but the first replaced, with this probability, by what the
     model itself chose there, reading its own earlier words."""
     chosen = torch.rand(inputs.shape).to(inputs.device) < probability
     model.eval()
-    memory, state = model.encode(source, lengths)
+    memory, state = search.encode(model, [s.ids for s, _ in batch], [s.words for s, _ in batch], inputs.device)
     mixed = inputs.clone()
     for i in range(inputs.shape[1] - 1):
         log_probs, state, _ = model.step(mixed[:, i], i == 0, state, memory)
@@ -68,13 +69,13 @@ class Methods:
             sys.exit(f"training.guide: must be one of {', '.join(GUIDES)}, got {training['guide']}")
         self.guide = GUIDES[training["guide"]]([self._words(pair) for pair in pairs]) if training["guided_attention"] else None
 
-    def _words(self, pair: Pair) -> Pair:
-        return (pair[0][:-1] if self.reads_eos else pair[0]), pair[1]
+    def _words(self, pair: Pair) -> aligner.Pair:
+        return (pair[0].ids[:-1] if self.reads_eos else pair[0].ids), pair[1]
 
-    def inputs(self, model: Model, source: Tensor, lengths: Tensor, inputs: Tensor, progress: float) -> Tensor:
+    def inputs(self, model: Model, batch: list[Pair], inputs: Tensor, progress: float) -> Tensor:
         """progress: 0 at the first step, 1 at the last that is planned."""
         probability = self.training["scheduled_sampling"] * progress
-        return own_words(model, source, lengths, inputs, probability) if probability > 0 else inputs
+        return own_words(model, batch, inputs, probability) if probability > 0 else inputs
 
     def guide_of(self, batch: list[Pair], shape: torch.Size) -> Tensor:
         """-> [B, S, T]; </s> is guided to the source's </s>."""

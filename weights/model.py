@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from .config import annotation_size, context_size, positions, readout_size
 from .encoders import CELLS, ENCODERS, Recurrent, State
+from .output import OUTPUTS, Reads
 from .tokenizer import BOS, EOS, UNK
 
 
@@ -182,15 +183,18 @@ WINDOWS: dict[str, type[nn.Module]] = {"global": Everywhere, "local_m": Monotoni
 
 @dataclass
 class Memory:
-    """What the decoder looks at: annotations [B, T, D], keys [B, T, A], values [B, T, C], mask [B, T] (True: a token)."""
+    """What the decoder looks at: annotations [B, T, D], keys [B, T, A], values [B, T, C], mask [B, T] (True: a token); for outputs that
+    copy, the source's tokens as targets, words [B, T]."""
 
     annotations: Tensor
     keys: Tensor
     values: Tensor
     mask: Tensor
+    words: Tensor | None = None
 
     def select(self, rows: Tensor) -> "Memory":
-        return Memory(self.annotations[rows], self.keys[rows], self.values[rows], self.mask[rows])
+        words = None if self.words is None else self.words[rows]
+        return Memory(self.annotations[rows], self.keys[rows], self.values[rows], self.mask[rows], words)
 
 
 @dataclass
@@ -320,8 +324,8 @@ class Decoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def embed(self, tokens: Tensor, first: bool) -> Tensor:
-        """tokens [...] -> embeddings; the first input is the bos embedding or a zero vector."""
-        y = self.embedding(tokens)
+        """tokens [...] -> embeddings; the first input is the bos embedding or a zero vector; a temporary id (weights/copies.py) is <unk>."""
+        y = self.embedding(tokens.masked_fill(tokens >= self.embedding.num_embeddings, UNK))
         return torch.zeros_like(y) if first and self.config["first_input"] == "zero" else y
 
     def memory(self, annotations: Tensor, lengths: Tensor, finals: list[State]) -> Memory:
@@ -374,18 +378,17 @@ class Decoder(nn.Module):
             x = self.put_out(i, layer.sequence(self.dropout(x), old), x)
         return x
 
-    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
-        """y [B, E] -> readout [B, O], next state, weights [B, T]."""
+    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
+        """y [B, E] -> what the output reads of this one step (its tensors have no S), next state."""
         raise NotImplementedError
 
-    def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, Tensor]:
-        """Teacher forcing: y [B, S, E] -> readouts [B, S, O], weights [B, S, T]."""
-        outs, weights = [], []
+    def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> Reads:
+        """Teacher forcing: y [B, S, E] -> all steps."""
+        steps = []
         for i in range(y.shape[1]):
-            out, state, weight = self.step(y[:, i], state, memory)
-            outs.append(out)
-            weights.append(weight)
-        return torch.stack(outs, 1), torch.stack(weights, 1)
+            reads, state = self.step(y[:, i], state, memory)
+            steps.append(reads)
+        return Reads(*(torch.stack(parts, 1) for parts in zip(*steps)))
 
     def named_tensors(self) -> dict[str, Tensor]:
         tensors = {"decoder.embedding": self.embedding.weight}
@@ -401,19 +404,20 @@ class Decoder(nn.Module):
 class Luong(Decoder):
     """s_t = f(s_{t-1}, y_{t-1}); c_t from score(s_t, h); readout of [c_t; s_t]. Input feeding: f also reads h~_{t-1}."""
 
-    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
+    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
         x = y if state.feed is None else torch.cat([y, state.feed], dim=-1)
         layers, s = self.stack(x, state)
         c, weights = self.attention(s[:, None], memory, state.past)
-        out = self.read(y, s, c[:, 0])
-        return out, DecoderState(layers, None if state.feed is None else out, state.past.after(weights[:, 0])), weights[:, 0]
+        c, weights = c[:, 0], weights[:, 0]
+        out = self.read(y, s, c)
+        return Reads(out, s, y, weights), DecoderState(layers, None if state.feed is None else out, state.past.after(weights))
 
-    def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, Tensor]:
+    def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> Reads:
         if state.feed is not None:
             return super().teach(y, state, memory)
         s = self.sequence(y, state)  # no feedback from the attention: all steps at once
         c, weights = self.attention(s, memory, state.past)
-        return self.read(y, s, c), weights
+        return Reads(self.read(y, s, c), s, y, weights)
 
 
 class Conditional(Decoder):
@@ -423,13 +427,13 @@ class Conditional(Decoder):
         super().__init__(config, vocabulary, dropout)
         self.conditional = Recurrent(config["decoder"]["cell"], context_size(config), config["decoder"]["hidden"])
 
-    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
+    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
         middle = self.layers[0].step(self.dropout(y), state.layers[0])
         c, weights = self.attention(middle[0][:, None], memory, state.past)
-        c = c[:, 0]
+        c, weights = c[:, 0], weights[:, 0]
         bottom = self.conditional.step(c, middle)
         layers, s = self.stack(bottom[0], state, 1)
-        return self.read(y, s, c), DecoderState([bottom, *layers], None, state.past.after(weights[:, 0])), weights[:, 0]
+        return Reads(self.read(y, s, c), s, y, weights), DecoderState([bottom, *layers], None, state.past.after(weights))
 
     def named_tensors(self) -> dict[str, Tensor]:
         return super().named_tensors() | self.conditional.named_tensors("decoder.conditional.")
@@ -441,10 +445,11 @@ class Bahdanau(Decoder):
 
     reads_context = True
 
-    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
+    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
         c, weights = self.attention(state.layers[0][0][:, None], memory, state.past)
-        layers, s = self.stack(torch.cat([y, c[:, 0]], dim=-1), state)
-        return self.read(y, s, c[:, 0]), DecoderState(layers, None, state.past.after(weights[:, 0])), weights[:, 0]
+        c, weights = c[:, 0], weights[:, 0]
+        layers, s = self.stack(torch.cat([y, c], dim=-1), state)
+        return Reads(self.read(y, s, c), s, y, weights), DecoderState(layers, None, state.past.after(weights))
 
 
 class Fixed(Decoder):
@@ -456,15 +461,15 @@ class Fixed(Decoder):
         c = finals[-1][0][:, None]
         return Memory(c, c[:, :0], c, torch.ones_like(c[:, :, 0], dtype=torch.bool))
 
-    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
+    def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
         c = memory.values[:, 0]
         layers, s = self.stack(torch.cat([y, c], dim=-1), state)
-        return self.read(y, s, c), DecoderState(layers, None, None), y[:, :0]
+        return Reads(self.read(y, s, c), s, y, y[:, :0]), DecoderState(layers, None, None)
 
-    def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Tensor, Tensor]:
+    def teach(self, y: Tensor, state: DecoderState, memory: Memory) -> Reads:
         c = memory.values.expand(-1, y.shape[1], -1)
         s = self.sequence(torch.cat([y, c], dim=-1), state)
-        return self.read(y, s, c), y[:, :, :0]
+        return Reads(self.read(y, s, c), s, y, y[:, :, :0])
 
 
 STYLES: dict[str, type[Decoder]] = {"luong": Luong, "conditional": Conditional, "bahdanau": Bahdanau, "fixed": Fixed}
@@ -514,31 +519,45 @@ class Model(nn.Module):
         self.config = config
         self.encoder = ENCODERS[config["encoder"]["type"]](config, source, dropout)
         self.decoder = STYLES[config["decoder"]["style"]](config, target, dropout)
-        self.output = nn.Linear(readout_size(config), target)
+        self.output = OUTPUTS[config["output"]["type"]](config, target)
         if config["output"]["tied"]:
             self.output.weight = self.decoder.embedding.weight
         self.speller = Speller(config, characters) if characters else None
         self.dropout = nn.Dropout(dropout)
 
-    def encode(self, ids: Tensor, lengths: Tensor) -> tuple[Memory, DecoderState]:
-        """ids [B, T], lengths [B] (on the CPU) -> what the decoder looks at, and its first state."""
+    def encode(self, ids: Tensor, lengths: Tensor, words: Tensor | None = None) -> tuple[Memory, DecoderState]:
+        """ids [B, T], lengths [B] (on the CPU), words [B, T] for outputs that copy -> what the decoder looks at, and its first state."""
         annotations, finals = self.encoder(ids, lengths)
         memory = self.decoder.memory(annotations, lengths, finals)
+        memory.words = words
         return memory, self.decoder.start(memory, finals)
 
-    def step(self, tokens: Tensor, first: bool, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
-        """tokens [B] -> log-probabilities [B, V], next state, attention [B, T]."""
-        out, state, weights = self.decoder.step(self.decoder.embed(tokens, first), state, memory)
-        return torch.log_softmax(self.output(out), dim=-1), state, weights
+    def look(self, tokens: Tensor, first: bool, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
+        """tokens [B] -> what the output reads of this one step, next state."""
+        y = self.decoder.embed(tokens, first)
+        reads, state = self.decoder.step(y, state, memory)
+        return Reads(*(part[:, None] for part in reads)), state
 
-    def readouts(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """inputs [B, S] (begins with bos) -> readouts [B, S, O], which `output` turns into logits, and attention [B, S, T]."""
-        memory, state = self.encode(source, lengths)
+    def step(self, tokens: Tensor, first: bool, state: DecoderState, memory: Memory) -> tuple[Tensor, DecoderState, Tensor]:
+        """tokens [B] -> log-probabilities [B, V] (with temporary ids: V + X), next state, attention [B, T]."""
+        reads, state = self.look(tokens, first, state, memory)
+        return self.output.log_probs(reads, memory)[:, 0], state, reads.weights[:, 0]
+
+    def teach(self, inputs: Tensor, state: DecoderState, memory: Memory) -> Reads:
+        """inputs [B, S] (begins with bos) -> what the output reads of all steps."""
         y = torch.cat([self.decoder.embed(inputs[:, :1], True), self.decoder.embed(inputs[:, 1:], False)], dim=1)
         return self.decoder.teach(y, state, memory)
 
+    def readouts(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """inputs [B, S] (begins with bos) -> readouts [B, S, O], which a vocabulary output turns into logits, and attention [B, S, T]."""
+        memory, state = self.encode(source, lengths)
+        reads = self.teach(inputs, state, memory)
+        return reads.readouts, reads.weights
+
     def named_tensors(self) -> dict[str, Tensor]:
         """Every parameter under its name in model.safetensors; matrices are [out, in]."""
-        tensors = self.encoder.named_tensors() | self.decoder.named_tensors() | {"output.bias": self.output.bias}
+        tensors = self.encoder.named_tensors() | self.decoder.named_tensors() | self.output.named_tensors()
         tensors |= self.speller.named_tensors() if self.speller else {}
-        return tensors if self.config["output"]["tied"] else tensors | {"output.weight": self.output.weight}
+        if self.config["output"]["tied"]:
+            del tensors["output.weight"]
+        return tensors

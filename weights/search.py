@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from .model import Model
+from .model import DecoderState, Memory, Model
 from .tokenizer import BOS, EOS, UNK, Tokenizer
 
 
@@ -76,12 +76,19 @@ def pad(sentences: list[list[int]], value: int = EOS) -> tuple[Tensor, Tensor]:
     return ids, lengths
 
 
-@torch.no_grad()
-def greedy(model: Model, sentences: list[list[int]], device: torch.device | str = "cpu") -> list[Hypothesis]:
-    """sentences: source ids with </s>. One hypothesis each, in order; `margin` is the smallest gap between best and second."""
+def encode(model: Model, sentences: list[list[int]], words: list[list[int]] | None,
+           device: torch.device | str = "cpu") -> tuple[Memory, DecoderState]:
+    """words: the sentences' tokens as targets (weights/copies.py), which only outputs that copy read."""
     ids, lengths = pad(sentences)
+    return model.encode(ids.to(device), lengths, pad(words)[0].to(device) if words is not None and model.output.copies else None)
+
+
+@torch.no_grad()
+def greedy(model: Model, sentences: list[list[int]], device: torch.device | str = "cpu",
+           words: list[list[int]] | None = None) -> list[Hypothesis]:
+    """sentences: source ids with </s>; words as in `encode`. One hypothesis each, in order; `margin` is the smallest gap between best and second."""
     limits = [max_length(model.config, len(s)) for s in sentences]
-    memory, state = model.encode(ids.to(device), lengths)
+    memory, state = encode(model, sentences, words, device)
     found = [Hypothesis([], [], False) for _ in sentences]
     rows = list(range(len(sentences)))
     tokens = torch.full((len(rows),), BOS, device=device)
@@ -122,11 +129,10 @@ class _Open:
 
 @torch.no_grad()
 def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty: float = 1.0,
-         device: torch.device | str = "cpu") -> list[list[Hypothesis]]:
-    """n-best lists, best first. `margin` of the best: the gap to the second, and of every cut between kept and dropped, the least."""
-    ids, lengths = pad(sentences)
+         device: torch.device | str = "cpu", words: list[list[int]] | None = None) -> list[list[Hypothesis]]:
+    """n-best lists, best first; words as in `encode`. `margin` of the best: the gap to the second, and of every cut between kept and dropped, the least."""
     limits = [max_length(model.config, len(s)) for s in sentences]
-    memory, state = model.encode(ids.to(device), lengths)
+    memory, state = encode(model, sentences, words, device)
     finished: list[list[Hypothesis]] = [[] for _ in sentences]
     margins = [math.inf] * len(sentences)
     rows = [_Open(i, Hypothesis([], [], False)) for i in range(len(sentences))]
@@ -145,7 +151,7 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
         for sentence, members in by_sentence.items():
             k = size - len(finished[sentence])
             candidates = sorted(((rows[i].total + values[i][j], i, indices[i][j], values[i][j])
-                                 for i in members for j in range(len(values[i]))), key=lambda c: (-c[0], c[1], c[2]))
+                                 for i in members for j in range(len(values[i])) if values[i][j] > -math.inf), key=lambda c: (-c[0], c[1], c[2]))
             if len(candidates) > k:
                 margins[sentence] = min(margins[sentence], candidates[k - 1][0] - candidates[k][0])
             for total, i, token, log_prob in candidates[:k]:
@@ -172,10 +178,10 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
 
 
 @torch.no_grad()
-def forced(model: Model, source: list[int], target: list[int]) -> Hypothesis:
+def forced(model: Model, source: list[int], target: list[int], words: list[int] | None = None) -> Hypothesis:
     """Scores a given target (without </s>)."""
-    ids, lengths = pad([source])
-    readouts, weights = model.readouts(ids, lengths, torch.tensor([[BOS] + target]))
-    log_probs = torch.log_softmax(model.output(readouts[0]), dim=-1)
+    memory, state = encode(model, [source], None if words is None else [words])
+    reads = model.teach(torch.tensor([[BOS] + target]), state, memory)
+    log_probs = model.output.log_probs(reads, memory)[0]
     wanted = target + [EOS]
-    return Hypothesis(target, [log_probs[i, t].item() for i, t in enumerate(wanted)], True, weights[0].tolist())
+    return Hypothesis(target, [log_probs[i, t].item() for i, t in enumerate(wanted)], True, reads.weights[0].tolist())

@@ -68,6 +68,10 @@ class Tokenizer:
         """others: at some of the places, whatever the id there, a piece that the vocabulary need not have."""
         raise NotImplementedError
 
+    def find(self, piece: str) -> int:
+        """The id that text becomes as this piece, or -1; the special ones are no text."""
+        raise NotImplementedError
+
     def texts(self, text: str) -> list[str]:
         """What each token stands for in the text, without white space; one without a character of its own: what the next does."""
         found: list[str] = []
@@ -101,7 +105,12 @@ class SentencePiece(Tokenizer):
         return self.processor.encode(text)
 
     def decode(self, ids: list[int], others: dict[int, str] | None = None) -> str:
-        return self.processor.decode([(others or {}).get(i, self.pieces[token]) for i, token in enumerate(ids)])
+        shown = {i: piece.removeprefix(SPACE) if i == 0 else re.sub(f"^{SPACE}", " ", piece) for i, piece in (others or {}).items()}
+        return self.processor.decode([shown.get(i, self.pieces[token]) for i, token in enumerate(ids)])
+
+    def find(self, piece: str) -> int:
+        token = self.processor.piece_to_id(piece)
+        return -1 if self.processor.is_unknown(token) or self.processor.is_control(token) else token
 
 
 def read_vocabulary(path: Path) -> list[str]:
@@ -168,6 +177,9 @@ class Plain(Tokenizer):
 
     def tokens(self, text: str) -> list[Token]:
         return [Token(self.ids.get(piece, UNK), piece, begin, end) for piece, begin, end in self.cut(text, self.options)]
+
+    def find(self, piece: str) -> int:
+        return self.ids.get(piece, -1)
 
     def _shown(self, token: int, other: str | None) -> tuple[str, bool, bool]:
         if other is not None or token >= len(SPECIAL):

@@ -22,8 +22,11 @@ from torch import nn
 from tqdm import tqdm
 
 from . import config as configuration
-from . import data, methods, scores, search, tokenizer
-from .model import Model
+from . import copies, data, methods, scores, search, tokenizer
+from .copies import Source
+from .methods import Pair
+from .model import Memory, Model
+from .output import Reads
 from .spelling import Spelling
 from .tokenizer import BOS, EOS, Tokenizer
 
@@ -40,7 +43,10 @@ def load_recipe(path: Path) -> tuple[dict, dict]:
         sys.exit(f"training.{key}: {'unknown key' if key in training else 'missing'}")
     if training["corpus"] not in data.CORPORA:
         sys.exit(f"training.corpus: must be one of {', '.join(data.CORPORA)}, got {training['corpus']}")
-    return configuration.validate(recipe), training
+    config = configuration.validate(recipe)
+    if config["output"]["type"] in configuration.COPYING and training["label_smoothing"] > 0:
+        sys.exit("training.label_smoothing: must be 0 for an output that copies, since its tokens are each sentence's")
+    return config, training
 
 
 def prepare_vocabularies(out: Path, config: dict, training: dict, pairs: list[tuple[str, str]]) -> tuple[Tokenizer, Tokenizer]:
@@ -55,13 +61,18 @@ def prepare_vocabularies(out: Path, config: dict, training: dict, pairs: list[tu
     return tokenizer.load(out, section)
 
 
-def encode_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer | Spelling,
-                 config: dict) -> list[tuple[list[int], list[int]]]:
-    """-> (source ids with </s>, target ids without), pairs that are empty or over the model's limit left out."""
-    limit = config["limits"]["max_source_tokens"]
-    end = [EOS] if config["encoder"]["eos"] else []
-    encoded = [(s + end, t) for s, t in ((source.encode(a), target.encode(b)) for a, b in pairs)]
-    return [(s, t) for s, t in encoded if len(end) < len(s) <= limit and 0 < len(t) < limit]
+def producible(source: Source, target: list[int], config: dict) -> bool:
+    """A pointer has no words but the source's."""
+    return config["output"]["type"] != "pointer" or set(target) <= set(source.words)
+
+
+def encode_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, config: dict,
+                 spelling: Spelling | None = None) -> list[Pair]:
+    """Pairs that are empty, over the model's limit or beyond its output are left out. spelling: what encodes targets that are spelled."""
+    limit, empty = config["limits"]["max_source_tokens"], int(config["encoder"]["eos"])
+    sources = [copies.source_of(a, source, target, config) for a, _ in pairs]
+    encoded = [(s, spelling.encode(b) if spelling else copies.target_ids(b, target, s)) for s, (_, b) in zip(sources, pairs)]
+    return [(s, t) for s, t in encoded if empty < len(s.ids) <= limit and 0 < len(t) < limit and producible(s, t, config)]
 
 
 def learning_rate(step: int, training: dict, total: int) -> float:
@@ -97,37 +108,53 @@ class SmoothedCrossEntropy(torch.autograd.Function):
         return out.mul_(gradient), None, None
 
 
-def loss_of(model: Model, batch: list[tuple[list[int], list[int]]], method: methods.Methods, progress: float,
-            device: torch.device, spelling: Spelling | None = None) -> tuple[torch.Tensor, int]:
+def written_loss(model: Model, reads: Reads, wanted: torch.Tensor, real: torch.Tensor, smoothing: float) -> torch.Tensor:
+    """Of a softmax over the vocabulary. wanted, real [B, S] (True: a target token)."""
+    logits = model.output(model.dropout(reads.readouts[real]))  # padding never reaches the output layer
+    return SmoothedCrossEntropy.apply(logits, wanted[real], smoothing)
+
+
+def copied_loss(model: Model, reads: Reads, memory: Memory, wanted: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
+    """-log of the probability of producing the wanted token, in whatever way."""
+    reads = reads._replace(readouts=model.dropout(reads.readouts))
+    return -model.output.marginal(reads, memory, wanted.clamp_min(0))[real].sum()
+
+
+def loss_of(model: Model, batch: list[Pair], method: methods.Methods, progress: float, device: torch.device,
+            spelling: Spelling | None = None) -> tuple[torch.Tensor, int]:
     """The loss summed over target tokens (</s> included), and their number. progress: 0 at the first step, 1 at the last planned one;
     spelling: what target ids past the vocabulary are."""
-    source, lengths = search.pad([s for s, _ in batch])
-    inputs, _ = search.pad([[BOS] + t for _, t in batch])
-    words, _ = search.pad([t + [EOS] for _, t in batch], value=-100)
-    source, inputs, words = source.to(device), inputs.to(device), words.to(device)
-    wanted, real = words, words != -100  # padding never reaches the output layer
+    inputs = search.pad([[BOS] + t for _, t in batch])[0].to(device)
+    words = search.pad([t + [EOS] for _, t in batch], value=-100)[0].to(device)
+    wanted, real = words, words != -100
     if spelling:
         inputs, wanted = spelling.hide(inputs), spelling.hide(wanted)
-    readouts, weights = model.readouts(source, lengths, method.inputs(model, source, lengths, inputs, progress))
-    logits = model.output(model.dropout(readouts[real]))
-    loss = SmoothedCrossEntropy.apply(logits, wanted[real], method.training["label_smoothing"])
-    loss = loss + method.attention_loss(weights, batch, real)
+    inputs = method.inputs(model, batch, inputs, progress)
+    memory, state = search.encode(model, [s.ids for s, _ in batch], [s.words for s, _ in batch], device)
+    reads = model.teach(inputs, state, memory)
+    if model.output.copies:
+        loss = copied_loss(model, reads, memory, wanted, real)
+    else:
+        loss = written_loss(model, reads, wanted, real, method.training["label_smoothing"])
+    loss = loss + method.attention_loss(reads.weights, batch, real)
     if spelling:
-        loss = loss + spelling.loss(model, readouts[real], words[real])
-    return loss, len(logits)
+        loss = loss + spelling.loss(model, reads.readouts[real], words[real])
+    return loss, int(real.sum())
 
 
-def validate(model: Model, sentences: list[list[int]], references: list[str], target: Tokenizer, device: torch.device,
+def validate(model: Model, sentences: list[Source], references: list[str], target: Tokenizer, device: torch.device,
              characters: Tokenizer | None = None) -> float:
     """Greedy BLEU; characters: what the model spells with."""
     model.eval()
-    order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
+    order = sorted(range(len(sentences)), key=lambda i: len(sentences[i].ids))
     outputs = [""] * len(sentences)
     for begin in range(0, len(order), 100):
         chunk = order[begin:begin + 100]
-        for index, hypothesis in zip(chunk, search.greedy(model, [sentences[i] for i in chunk], device)):
-            spelled = search.spell(model, sentences[index], hypothesis, characters, device)
-            outputs[index] = target.decode(hypothesis.tokens, spelled)
+        ids, words = ([sentences[i].ids for i in chunk], [sentences[i].words for i in chunk])
+        for index, hypothesis in zip(chunk, search.greedy(model, ids, device, words)):
+            source = sentences[index]
+            spelled = search.spell(model, source.ids, hypothesis, characters, device)
+            outputs[index] = copies.decode(hypothesis.tokens, target, source, spelled)
     model.train()
     return scores.bleu(outputs, references)
 
@@ -154,11 +181,10 @@ class Trainer:
         self.source, self.target = prepare_vocabularies(out, self.config, self.training, pairs)
         self.characters = tokenizer.load_characters(out, self.config)
         self.spelling = Spelling(self.characters, self.target) if self.characters else None
-        self.pairs = encode_pairs(pairs, self.source, self.spelling or self.target, self.config)
+        self.pairs = encode_pairs(pairs, self.source, self.target, self.config, self.spelling)
         self.methods = methods.Methods(self.config, self.training, self.pairs)
         valid = corpus.read(data_folder, "valid", flip)
-        end = [EOS] if self.config["encoder"]["eos"] else []
-        self.valid_sources = [self.source.encode(s) + end for s, _ in valid]
+        self.valid_sources = [copies.source_of(s, self.source, self.target, self.config) for s, _ in valid]
         fold = tokenizer.lower if self.config["tokenizer"]["lowercase"] else str
         self.valid_references = [fold(t) for _, t in valid]
         sizes = tokenizer.vocabulary_sizes(out, self.config)
@@ -187,7 +213,7 @@ class Trainer:
         self.seconds = saved.get("seconds", 0.0) - time.process_time()
         print(f"resumed at epoch {self.epoch + 1}, step {self.step}", flush=True)
 
-    def update(self, batch: list[tuple[list[int], list[int]]], total: int) -> tuple[float, int]:
+    def update(self, batch: list[Pair], total: int) -> tuple[float, int]:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.step, self.training, total)
         self.optimizer.zero_grad(set_to_none=True)
@@ -217,7 +243,7 @@ class Trainer:
 
     def run(self, save_every: float, until: float = math.inf) -> None:
         """Trains to the planned end, or until time.monotonic() passes `until`: then the checkpoint is saved and the same run can go on."""
-        lengths = [(len(s), len(t) + 1) for s, t in self.pairs]
+        lengths = [(len(s.ids), len(t) + 1) for s, t in self.pairs]
         per_epoch = len(data.make_batches(lengths, self.training["batch_tokens"], self.training["seed"], 0))
         total = per_epoch * self.training["epochs"]
         saved = time.monotonic()

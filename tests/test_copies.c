@@ -1,0 +1,255 @@
+/* Source words as target tokens, their share of a distribution, and how they are printed. */
+#include "model/copies.h"
+#include "model/model.h"
+#include "model/translator.h"
+#include "tests/models.h"
+#include "tests/numbers.h"
+#include "tests/suites.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- distributions, against double precision ---- */
+
+enum { VOCABULARY = 53, READOUT = 6, HIDDEN = 5, INPUT = 3, ANNOTATION = 4, LENGTH = 6, EXTRA = 2, ROWS = 3 };
+
+#define VOCABULARY_TENSORS                                                                                                         \
+    "\"output.bias\":{\"dtype\":\"F32\",\"shape\":[53],\"data_offsets\":[0,212]},"                                                 \
+    "\"output.weight\":{\"dtype\":\"F32\",\"shape\":[53,6],\"data_offsets\":[212,1484]}"
+
+/* The parameters that a kind has: the vocabulary's 371 floats, and the key's 20 or the gate's 1 and 12. */
+static const struct kind {
+    const char *name, *header;
+    size_t parameters;
+    bool writes, gated;
+} kinds[] = {
+    {"pointer", "{\"output.key.weight\":{\"dtype\":\"F32\",\"shape\":[5,4],\"data_offsets\":[0,80]}}", 20, false, false},
+    {"copy", "{" VOCABULARY_TENSORS ",\"output.key.weight\":{\"dtype\":\"F32\",\"shape\":[5,4],\"data_offsets\":[1484,1564]}}", 391,
+     true, false},
+    {"pointer_generator",
+     "{" VOCABULARY_TENSORS ",\"output.gate.bias\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[1484,1488]},"
+     "\"output.gate.weight\":{\"dtype\":\"F32\",\"shape\":[1,12],\"data_offsets\":[1488,1536]}}",
+     384, true, true},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* What the output reads. Word 7 and the temporary id V stand twice in the source. */
+struct setting {
+    const struct kind *kind;
+    float *parameters, *annotations, *readouts, *states, *inputs, *attention;
+};
+
+static const int words[LENGTH] = {7, VOCABULARY, 7, VOCABULARY + 1, VOCABULARY, 2};
+
+static double product(const float *x, const float *y, size_t n) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)x[i] * (double)y[i];
+    return sum;
+}
+
+/* logits [V]: exp of them, and their sum. */
+static double write_words(const struct setting *s, size_t r, double *odds) {
+    double sum = 0;
+    for (size_t v = 0; s->kind->writes && v < VOCABULARY; v++) {
+        odds[v] =
+            exp((double)s->parameters[v] + product(s->parameters + VOCABULARY + v * READOUT, s->readouts + r * READOUT, READOUT));
+        sum += odds[v];
+    }
+    return sum;
+}
+
+/* See et al. as they write it: both distributions, mixed. */
+static void mix(const struct setting *s, size_t r, double sum, double *odds) {
+    const float *bias = s->parameters + VOCABULARY * (READOUT + 1), *gate = bias + 1, *a = s->attention + r * LENGTH;
+    double g = (double)*bias + product(gate + ANNOTATION, s->states + r * HIDDEN, HIDDEN) +
+               product(gate + ANNOTATION + HIDDEN, s->inputs + r * INPUT, INPUT);
+    for (size_t j = 0; j < LENGTH; j++)
+        g += (double)a[j] * product(gate, s->annotations + j * ANNOTATION, ANNOTATION);
+    double copied = 1 / (1 + exp(-g));
+    for (size_t v = 0; v < VOCABULARY; v++)
+        odds[v] *= (1 - copied) / sum;
+    for (size_t j = 0; j < LENGTH; j++)
+        odds[words[j]] += copied * (double)a[j];
+}
+
+/* e_j = h_j^T V s beside the logits. */
+static void point(const struct setting *s, size_t r, double *odds) {
+    const float *key = s->parameters + s->kind->parameters - HIDDEN * ANNOTATION;
+    for (size_t j = 0; j < LENGTH; j++) {
+        double e = 0;
+        for (size_t h = 0; h < HIDDEN; h++)
+            e += (double)s->states[r * HIDDEN + h] * product(key + h * ANNOTATION, s->annotations + j * ANNOTATION, ANNOTATION);
+        odds[words[j]] += exp(e);
+    }
+}
+
+static void check_row(const struct setting *s, size_t r, const struct distribution *found) {
+    double odds[VOCABULARY + EXTRA] = {0}, written = write_words(s, r, odds), total = 0, entropy = 0;
+    if (s->kind->gated)
+        mix(s, r, written, odds);
+    else
+        point(s, r, odds);
+    ck_assert_uint_eq(found->size, VOCABULARY + EXTRA);
+    for (size_t v = 0; v < found->size; v++)
+        total += odds[v];
+    for (size_t v = 0; v < found->size; v++) {
+        double p = odds[v] / total;
+        ck_assert_double_eq_tol(exp((double)(found->logits[v] - found->log_sum)), p, 1e-6);
+        entropy -= p > 0 ? p * log(p) : 0;
+    }
+    ck_assert_double_eq_tol((double)found->entropy, entropy, 1e-5);
+    for (size_t i = 0; i < found->top_count; i++)
+        ck_assert(odds[found->top[i].token] > 0 && (i == 0 || found->top[i].logit <= found->top[i - 1].logit));
+}
+
+static void run(const struct setting *s, const struct kernels *kernels) {
+    struct output output;
+    struct error err = {0};
+    struct model_config config = {.encoder = {.hidden = ANNOTATION},
+                                  .decoder = {.readout = "tanh", .readout_size = READOUT, .hidden = HIDDEN, .embedding = INPUT},
+                                  .limits = {.max_source_tokens = LENGTH}};
+    strcpy(config.output.type, s->kind->name);
+    struct weights *weights = parameters_open(s->kind->header, s->parameters, s->kind->parameters);
+    weights_use(weights, &(struct backend){kernels, COMPUTE_FLOAT32});
+    ck_assert_msg(output_init(&output, &config, &(struct output_options){.vocabulary = VOCABULARY}, weights, kernels, &err) == 0,
+                  "%s", err.message);
+    ck_assert_int_eq(weights_all_used(weights, &err), 0);
+
+    float *keys = calloc(LENGTH * output.key.out, sizeof *keys), *logits = guarded(ROWS * output.stride), scores[LENGTH];
+    output_keys(&output, s->annotations, LENGTH, keys);
+    const struct copies copies = {.words = words, .length = LENGTH, .count = EXTRA, .keys = keys};
+    const struct copies *of_rows[ROWS] = {&copies, &copies, &copies};
+    const float *attention[ROWS] = {s->attention, s->attention + LENGTH, s->attention + 2 * LENGTH};
+    struct ranked top[ROWS * SEARCH_MAX_WANTED];
+    struct distribution distributions[ROWS];
+    output_run(
+        &output,
+        &(struct output_rows){
+            .rows = ROWS,
+            .readouts = s->readouts,
+            .targets = (const struct target_ids[ROWS]){{0}},
+            .wanted = (const size_t[ROWS]){0, 3, SEARCH_MAX_WANTED},
+            .logits = logits,
+            .top = top,
+            .distributions = distributions,
+            .source = {.copies = of_rows, .states = s->states, .inputs = s->inputs, .attention = attention, .scores = scores}});
+    for (size_t r = 0; r < ROWS; r++)
+        check_row(s, r, &distributions[r]);
+    ck_assert_uint_eq(distributions[2].top_count, s->kind->writes ? SEARCH_MAX_WANTED : 4); /* the source has four words */
+    ck_assert(guards_intact(logits, ROWS * output.stride));
+    guarded_free(logits);
+    free(keys);
+    output_done(&output);
+    weights_free(weights);
+}
+
+START_TEST(shares_equal_double_precision) {
+    const struct kind *kind = &kinds[_i % KINDS];
+    const struct kernels *kernels = kernel_set(_i / KINDS);
+    matrix_single_threaded();
+    struct setting s = {.kind = kind,
+                        .parameters = noise(kind->parameters, 2, 1),
+                        .annotations = noise(LENGTH * ANNOTATION, 1, 2),
+                        .readouts = noise(ROWS * READOUT, 1, 3),
+                        .states = noise(ROWS * HIDDEN, 1, 4),
+                        .inputs = noise(ROWS * INPUT, 1, 5),
+                        .attention = noise(ROWS * LENGTH, 3, 6)};
+    for (size_t r = 0; r < ROWS; r++)
+        kernels->softmax(s.attention + r * LENGTH, LENGTH);
+    run(&s, kernels);
+    float *parts[] = {s.parameters, s.annotations, s.readouts, s.states, s.inputs, s.attention};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        free(parts[i]);
+}
+END_TEST
+
+/* ---- words ---- */
+
+static struct translator *translator;
+static struct arena arena;
+
+static void setup(void) {
+    translator = model_open("tests/golden/pointer");
+    arena_init(&arena, 1 << 16);
+}
+
+static void teardown(void) {
+    arena_done(&arena);
+    translator_free(translator);
+}
+
+static struct sentence *prepare(const char *text) {
+    static const struct search_options greedy = {.strategy = "greedy", .beam_size = 1, .n_best = 1, .length_penalty = 1};
+    struct sentence *sentence;
+    size_t count;
+    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, &greedy, &arena, &sentence, &count, NULL), 0);
+    ck_assert_uint_eq(count, 1);
+    return sentence;
+}
+
+/* The pieces of "here is here." are _here, _is, _here and ".": the first two are not in the target vocabulary. */
+START_TEST(words_that_the_target_lacks_get_temporary_ids) {
+    struct sentence *sentence = prepare("here is here.");
+    const struct copies *copies = sentence->copies;
+    int vocabulary = (int)translator->decoder.vocabulary, stop = tokenizer_find(translator->target, ".");
+    const int wanted[] = {vocabulary, vocabulary + 1, vocabulary, stop, tokenizer_end(translator->target)};
+    ck_assert_uint_eq(copies->length, sizeof wanted / sizeof *wanted);
+    for (size_t j = 0; j < copies->length; j++)
+        ck_assert_int_eq(copies->words[j], wanted[j]);
+    ck_assert_uint_eq(copies->count, 2);
+    ck_assert_int_eq(copies_input(copies, vocabulary + 1), tokenizer_unknown(translator->target));
+    ck_assert_int_eq(copies_input(copies, stop), stop);
+    ck_assert(copies_have(copies, stop) && !copies_have(copies, stop + 1));
+    sentence_done(sentence);
+}
+END_TEST
+
+START_TEST(copies_are_printed_as_words) {
+    struct sentence *sentence = prepare("here is here.");
+    const int v = (int)translator->decoder.vocabulary, tokens[] = {v + 1, v, sentence->copies->words[3]};
+    const struct hypothesis hypothesis = {.tokens = tokens, .length = 3};
+    static const size_t begins[] = {0, 3, 7}, ends[] = {2, 7, 8};
+    struct rendering rendering;
+    ck_assert_int_eq(translator_render(sentence, &hypothesis, &arena, &rendering, NULL), 0);
+    ck_assert_str_eq(rendering.text, "is here.");
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_uint_eq(rendering.tokens[i].begin, begins[i]);
+        ck_assert_uint_eq(rendering.tokens[i].end, ends[i]);
+    }
+    ck_assert_str_eq(rendering.tokens[1].piece, "\u2581here");
+    sentence_done(sentence);
+}
+END_TEST
+
+/* A pointer has no words but the source's: any other has no probability, and no logarithm of it. */
+START_TEST(a_pointer_refuses_targets_that_it_cannot_produce) {
+    struct sentence *sentence = prepare("here is here.");
+    struct error err = {0};
+    ck_assert_int_eq(translator_force(sentence, "C.", 2, &err), -1);
+    ck_assert_int_eq(err.code, ERROR_INPUT);
+    ck_assert_ptr_nonnull(strstr(err.message, "the text has no "));
+    sentence_done(sentence);
+}
+END_TEST
+
+START_TEST(the_architecture_names_the_output) {
+    const char *architecture = translator_info(translator).architecture;
+    ck_assert_ptr_nonnull(strstr(architecture, ", pointer output"));
+}
+END_TEST
+
+Suite *copies_suite(void) {
+    Suite *suite = suite_create("copies");
+    TCase *shares = tcase_create("shares"), *cases = tcase_create("words");
+    tcase_add_loop_test(shares, shares_equal_double_precision, 0, KINDS * kernel_sets());
+    suite_add_tcase(suite, shares);
+    tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_add_test(cases, words_that_the_target_lacks_get_temporary_ids);
+    tcase_add_test(cases, copies_are_printed_as_words);
+    tcase_add_test(cases, a_pointer_refuses_targets_that_it_cannot_produce);
+    tcase_add_test(cases, the_architecture_names_the_output);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
