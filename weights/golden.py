@@ -177,6 +177,8 @@ CASES = (
          storage="int8", output={"type": "copy"}, seed=1447),
     Case("copy-words", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS,
          output={"type": "copy"}, seed=123),
+    Case("copy-residual", _encoder("gru", 2), GENERAL,
+         _decoder("bahdanau", "gru", 2, **LAST, **TANH, residual=True), output={"type": "copy"}, seed=66),
     Case("pointer-generator-residual", _convolutional(2, 3), DOT | {"window": "local_m", "half_width": 2},
          _decoder("luong", "lstm", 2, **MEAN, **ATTENTIONAL, input_feeding=True, residual=True), output={"type": "pointer_generator"}, seed=9),
 )
