@@ -185,8 +185,12 @@ static size_t default_max_length(const struct translator *translator, size_t sou
     return length < TRANSLATOR_MAX_TARGET ? length : TRANSLATOR_MAX_TARGET;
 }
 
+/* The output layer has room for the copies of a sentence within the limit; what cannot be cut may be longer. */
 static int find_copies(struct sentence *sentence, struct error *err) {
     const struct translator *t = sentence->translator;
+    size_t limit = t->config.limits.max_source_tokens;
+    if (sentence->length > limit + t->config.encoder.eos)
+        return error_set(err, ERROR_LENGTH, "the text has a part of more than %zu tokens that cannot be cut", limit);
     sentence->copies =
         copies_find(&(struct copies_between){t->source, t->target}, sentence->tokens, sentence->length, &sentence->arena, err);
     return sentence->copies ? 0 : -1;

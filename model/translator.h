@@ -87,9 +87,10 @@ struct sentence {
 
 /* Cuts text into sentences ready to be admitted: segmented (split true; otherwise the text is one sentence), tokenized, and, where
  * a sentence has more than max_source_tokens, wrapped at clause punctuation or white space. With split false a text over the limit
- * is ERROR_LENGTH. text: valid UTF-8 that outlives the sentences. options: strategy and numbers for all; max_length 0 means the
- * model's ratio, or min_length if that is more. sentences: an array in the arena, each to be ended with sentence_done. A blank text
- * gives count 0. -1 with ERROR_INPUT, ERROR_LENGTH or ERROR_MEMORY. Thread-safe. */
+ * is ERROR_LENGTH, and where the output copies source words, so is a part over it that cannot be cut. text: valid UTF-8 that
+ * outlives the sentences. options: strategy and numbers for all; max_length 0 means the model's ratio, or min_length if that is
+ * more. sentences: an array in the arena, each to be ended with sentence_done. A blank text gives count 0. -1 with ERROR_INPUT,
+ * ERROR_LENGTH or ERROR_MEMORY. Thread-safe. */
 int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,
                        const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
                        struct error *err);

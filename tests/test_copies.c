@@ -234,6 +234,20 @@ START_TEST(a_pointer_refuses_targets_that_it_cannot_produce) {
 }
 END_TEST
 
+/* One character that normalisation makes 18 of: it cannot be cut, and there is no room for so many copies. */
+START_TEST(what_cannot_be_cut_is_refused) {
+    static const char text[] = "\uFDFA";
+    struct search_options options = {.strategy = "greedy", .beam_size = 1, .n_best = 1, .length_penalty = 1};
+    struct sentence *list;
+    size_t count;
+    struct error err = {0};
+    translator->config.limits.max_source_tokens = 5;
+    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), true, &options, &arena, &list, &count, &err), -1);
+    ck_assert_int_eq(err.code, ERROR_LENGTH);
+    ck_assert_str_eq(err.message, "the text has a part of more than 5 tokens that cannot be cut");
+}
+END_TEST
+
 START_TEST(the_architecture_names_the_output) {
     const char *architecture = translator_info(translator).architecture;
     ck_assert_ptr_nonnull(strstr(architecture, ", pointer output"));
@@ -249,6 +263,7 @@ Suite *copies_suite(void) {
     tcase_add_test(cases, words_that_the_target_lacks_get_temporary_ids);
     tcase_add_test(cases, copies_are_printed_as_words);
     tcase_add_test(cases, a_pointer_refuses_targets_that_it_cannot_produce);
+    tcase_add_test(cases, what_cannot_be_cut_is_refused);
     tcase_add_test(cases, the_architecture_names_the_output);
     suite_add_tcase(suite, cases);
     return suite;
