@@ -70,6 +70,40 @@ static void add(const float *x, size_t n, float *y) {
         y[i] += x[i];
 }
 
+static float mean_of(const float *x, size_t n) {
+    vec total = splat(0);
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        total += load(x + i);
+    if (i < n)
+        total += load_part(x + i, n - i, 0);
+    return sum_lanes(total) / (float)n;
+}
+
+/* The mean of (x - mean)^2. */
+static float variance_of(const float *x, size_t n, float mean) {
+    vec total = splat(0);
+    size_t i = 0;
+    for (; i + VL <= n; i += VL) {
+        vec off = load(x + i) - mean;
+        total += off * off;
+    }
+    if (i < n) {
+        vec off = load_part(x + i, n - i, mean) - mean;
+        total += off * off;
+    }
+    return sum_lanes(total) / (float)n;
+}
+
+static void normalize(float *x, const float *gain, const float *shift, size_t n, float epsilon) {
+    float mean = mean_of(x, n), scale = 1.0f / sqrtf(variance_of(x, n, mean) + epsilon);
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        store(x + i, (load(x + i) - mean) * scale * load(gain + i) + load(shift + i));
+    for (; i < n; i++)
+        x[i] = (x[i] - mean) * scale * gain[i] + shift[i];
+}
+
 static void maxima(const float *x, size_t n, float *y) {
     size_t i = 0;
     for (; i + VL <= n; i += VL)
@@ -366,6 +400,7 @@ const struct kernels JOIN(kernels, KERNELS) = {
     .gru = gru,
     .lstm = lstm,
     .gated = gated,
+    .normalize = normalize,
     .maxima = maxima,
     .dot = dot,
     .additive = additive,

@@ -143,6 +143,31 @@ START_TEST(gated_of_every_size) {
 }
 END_TEST
 
+/* Against double precision: mean 0 and variance 1, but for gain and shift. */
+START_TEST(normalization_of_every_size) {
+    const struct kernels *kernels = kernel_set(_i);
+    for (size_t n = 1; n > 0; n = next_size(n)) {
+        float *x = noise(n, 3, (uint32_t)n), *gain = noise(n, 2, (uint32_t)n + 1), *shift = noise(n, 2, (uint32_t)n + 2);
+        float *y = guarded_copy(x, n);
+        kernels->normalize(y, gain, shift, n, 1e-5f);
+        double mean = 0, variance = 0, worst = 0;
+        for (size_t i = 0; i < n; i++)
+            mean += (double)x[i] / (double)n;
+        for (size_t i = 0; i < n; i++)
+            variance += ((double)x[i] - mean) * ((double)x[i] - mean) / (double)n;
+        for (size_t i = 0; i < n; i++)
+            worst = worse(worst,
+                          fabs(((double)x[i] - mean) / sqrt(variance + 1e-5) * (double)gain[i] + (double)shift[i] - (double)y[i]));
+        ck_assert_msg(worst < 1e-5, "%s, n %zu: error %g", kernels->name, n, worst);
+        ck_assert(guards_intact(y, n));
+        guarded_free(y);
+        free(x);
+        free(gain);
+        free(shift);
+    }
+}
+END_TEST
+
 START_TEST(maxima_of_every_size) {
     for (size_t n = 1; n > 0; n = next_size(n)) {
         float *x = noise(n, 4, 1), *before = noise(n, 4, 2), *y = guarded_copy(before, n);
@@ -344,6 +369,7 @@ static void add_elementwise(TCase *cases, int sets) {
     tcase_add_loop_test(cases, gru_of_every_size, 0, sets);
     tcase_add_loop_test(cases, lstm_of_every_size, 0, sets);
     tcase_add_loop_test(cases, gated_of_every_size, 0, sets);
+    tcase_add_loop_test(cases, normalization_of_every_size, 0, sets);
     tcase_add_loop_test(cases, maxima_of_every_size, 0, sets);
     tcase_add_loop_test(cases, saturated_gates, 0, sets);
 }
