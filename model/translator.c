@@ -311,7 +311,8 @@ int translator_force(struct sentence *sentence, const char *target, size_t lengt
     if (count > TRANSLATOR_MAX_TARGET)
         return error_set(err, ERROR_LENGTH, "the target has %zu tokens, more than %d", count, (int)TRANSLATOR_MAX_TARGET);
     int *ids = arena_alloc(&sentence->arena, count, sizeof *ids);
-    if (!ids)
+    sentence->target = arena_copy(&sentence->arena, target, length);
+    if (!ids || !sentence->target)
         return error_memory(err);
     for (size_t i = 0; i < count; i++) {
         ids[i] = sentence->copies ? copies_id(sentence->copies, &tokens[i]) : tokens[i].id;
@@ -359,10 +360,6 @@ static int replace_unknown(const struct sentence *sentence, const struct hypothe
                            const char **piece, struct error *err) {
     const struct translator *t = sentence->translator;
     const float *attention = hypothesis->attention[i];
-    if (sentence->options.target) {
-        *piece = sentence->target_tokens[i].piece;
-        return 0;
-    }
     if (t->characters && speller_run(&t->speller, attention + sentence->search.source_length, arena, piece, err) != 0)
         return -1;
     return *piece || !sentence->replace_unknowns ? 0 : copy_attended(sentence, attention, arena, piece, err);
@@ -379,8 +376,23 @@ static int show(const struct sentence *sentence, const struct hypothesis *hypoth
     return unknown ? replace_unknown(sentence, hypothesis, i, arena, &token->piece, err) : 0;
 }
 
+/* The tokens of a forced target with its own text. */
+static int render_target(const struct sentence *sentence, struct arena *arena, struct rendering *out, struct error *err) {
+    size_t count = sentence->options.target_length;
+    char *text = arena_copy(arena, sentence->target, strlen(sentence->target));
+    struct token *tokens = arena_alloc(arena, count, sizeof *tokens);
+    if (!text || !tokens)
+        return error_memory(err);
+    if (count > 0)
+        memcpy(tokens, sentence->target_tokens, count * sizeof *tokens);
+    *out = (struct rendering){.text = text, .tokens = tokens};
+    return 0;
+}
+
 int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,
                       struct rendering *out, struct error *err) {
+    if (sentence->options.target)
+        return render_target(sentence, arena, out, err);
     struct token *tokens = arena_zalloc(arena, hypothesis->length, sizeof *tokens);
     if (!tokens)
         return error_memory(err);

@@ -65,7 +65,8 @@ struct sentence {
     size_t unknown;       /* tokens that the vocabulary does not have */
     struct search_options options;
     bool replace_unknowns;        /* for translator_render; the caller's */
-    struct token *target_tokens;  /* forced: [options.target_length] */
+    const char *target;           /* forced: its text, */
+    struct token *target_tokens;  /* [options.target_length] */
     const atomic_bool *cancelled; /* NULL, or: stop decoding when it turns true */
     void *owner;                  /* the caller's */
 
@@ -107,8 +108,8 @@ void sentence_done(struct sentence *sentence);
 /* A hypothesis as text. tokens [length]: pieces with their bytes within text. All in the arena. Thread-safe.
  * With replace_unknowns, <unk> is printed as the source token that got the most attention in its step (Luong et al. 2015), as it
  * stands in the source text; its piece is that text, too. </s> does not count, and a token without a character of its own stands
- * for the next. A model whose output spells (model/speller.h) spells it instead, always. In a forced target, what the vocabulary
- * does not have is printed as it was given. */
+ * for the next. A model whose output spells (model/speller.h) spells it instead, always. A forced target is printed as it was
+ * given. */
 struct rendering {
     char *text;
     struct token *tokens;

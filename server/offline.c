@@ -2,7 +2,7 @@
  * place in the ring is free again once it is written, so memory is bounded however long the input is. */
 #include "server/offline.h"
 #include "server/clock.h"
-#include "server/render.h"
+#include "server/links.h"
 #include "server/worker.h"
 #include <assert.h>
 #include <errno.h>
@@ -14,12 +14,21 @@
 
 enum { WINDOW_FACTOR = 4, MIN_WINDOW = 256, PROGRESS_LINES = 100 };
 
-struct line {
+enum { DIRECTIONS = 2 };
+
+/* What a model is asked of a line: of the second, if there is one, the line's target as the source. */
+struct direction {
     struct request request;
-    struct text text; /* source and target: the buffers below */
+    struct text text; /* source and target: the line's buffers */
+    struct line *line;
+};
+
+struct line {
+    struct direction directions[DIRECTIONS];
     char *source, *target;
+    size_t source_length, target_length;
     struct stream *stream;
-    bool ended; /* guarded by the stream's lock */
+    size_t pending; /* directions not ended; guarded by the stream's lock */
 };
 
 /* What the two modes do differently. */
@@ -33,13 +42,15 @@ struct mode {
 struct stream {
     const struct options *options;
     const struct mode *mode;
-    const struct translator *translator;
+    struct translator *const *translators; /* [directions] */
+    size_t directions;
+    const struct links_kind *links; /* aligning */
     struct scheduler *scheduler;
     FILE *in, *target, *out; /* target: NULL when translating */
     struct line *lines;      /* [window] */
     size_t window;
 
-    pthread_mutex_t lock; /* guards all below, and line.ended */
+    pthread_mutex_t lock; /* guards all below, and line.pending */
     pthread_cond_t room;  /* written grew, or the writer failed */
     pthread_cond_t ready; /* the next line to be written ended, or the input did */
     size_t read, written; /* lines; the ring holds those between */
@@ -69,30 +80,23 @@ static void ask_alignment(const struct options *options, struct request *request
 
 static int print_translation(struct line *line, FILE *out, struct error *err) {
     struct rendered rendered;
-    if (render_text(&line->text, &line->request.arena, &rendered, err) != 0)
+    struct direction *only = &line->directions[0];
+    if (render_text(&only->text, &only->request.arena, &rendered, err) != 0)
         return -1;
     fwrite(rendered.text, 1, rendered.length, out);
     return 0;
 }
 
-/* Pharaoh format: the source word with the most attention of each target word. */
+/* A blank side gives no links. */
 static int print_alignment(struct line *line, FILE *out, struct error *err) {
-    if (line->text.count == 0)
-        return 0;
-    const struct sentence *sentence = &line->text.sentences[0];
-    struct rendering rendering;
-    struct word_attention words;
-    if (translator_render(sentence, &sentence->hypotheses[0], &line->request.arena, &rendering, err) != 0 ||
-        render_words(sentence, &sentence->hypotheses[0], &rendering, &line->request.arena, &words, err) != 0)
-        return -1;
-    const char *space = "";
-    for (size_t i = 0, j; i < words.target_count; i++) {
-        if (!render_aligned(&words, i, &j))
-            continue;
-        fprintf(out, "%s%zu-%zu", space, j, i);
-        space = " ";
+    struct links_direction directions[DIRECTIONS];
+    size_t count = line->stream->directions;
+    for (size_t i = 0; i < count; i++) {
+        if (line->directions[i].text.count == 0)
+            return 0;
+        directions[i] = (struct links_direction){&line->directions[i].text.sentences[0], &line->directions[i].request.arena};
     }
-    return 0;
+    return links_print(line->stream->links, directions, count, out, err);
 }
 
 static const struct mode translate_mode = {ask_translation, print_translation};
@@ -105,18 +109,19 @@ static void fail(struct stream *stream, const struct error *error) {
     pthread_mutex_unlock(&stream->lock);
 }
 
-static void end_line(struct line *line) {
+static void end_direction(struct direction *direction) {
+    struct line *line = direction->line;
     struct stream *stream = line->stream;
     pthread_mutex_lock(&stream->lock);
-    line->ended = true;
-    if (line == &stream->lines[stream->written % stream->window])
+    line->pending--;
+    if (line->pending == 0 && line == &stream->lines[stream->written % stream->window])
         pthread_cond_signal(&stream->ready);
     pthread_mutex_unlock(&stream->lock);
 }
 
-/* On the worker that decoded the line's last sentence. */
+/* On the worker that decoded the last sentence. */
 static void finish(struct request *request) {
-    end_line(request->owner);
+    end_direction(request->owner);
 }
 
 /* The place of the next line, or NULL when the run has failed. */
@@ -143,36 +148,56 @@ static int read_text(FILE *file, size_t number, char **text, size_t *length, str
 
 static int read_texts(struct stream *stream, struct line *line, struct error *err) {
     size_t number = stream->read + 1;
-    int source = read_text(stream->in, number, &line->source, &line->text.source_length, err);
+    int source = read_text(stream->in, number, &line->source, &line->source_length, err);
     if (source < 0 || !stream->target)
         return source;
-    int target = read_text(stream->target, number, &line->target, &line->text.target_length, err);
+    int target = read_text(stream->target, number, &line->target, &line->target_length, err);
     if (target >= 0 && source != target)
         return error_set(err, ERROR_INPUT, "%s has %s lines than the source", stream->options->target, source ? "fewer" : "more");
     return target;
 }
 
 /* A line too long for the model is wrapped rather than refused, unless it has a target. */
-static int prepare(struct stream *stream, struct line *line, struct error *err) {
-    struct request *request = &line->request;
+static int prepare(struct direction *direction, const struct translator *translator, struct error *err) {
+    struct request *request = &direction->request;
+    const struct stream *stream = direction->line->stream;
     enum request_input input;
     struct error refused = {0};
-    request->texts = &line->text;
-    request->text_count = 1;
-    request->finish = finish;
-    request->owner = line;
     stream->mode->ask(stream->options, request);
-    if (request_prepare(request, stream->translator, &input, &refused) == 0)
+    if (request_prepare(request, translator, &input, &refused) == 0)
         return 0;
-    if (refused.code == ERROR_LENGTH && !request->split && !line->target) {
+    if (refused.code == ERROR_LENGTH && !request->split && !direction->text.target) {
         request->split = true;
-        return request_prepare(request, stream->translator, &input, err);
+        return request_prepare(request, translator, &input, err);
     }
     return error_set(err, refused.code, "line %zu: %s", stream->read + 1, refused.message);
 }
 
+static int prepare_line(struct line *line, struct error *err) {
+    const struct stream *stream = line->stream;
+    line->pending = stream->directions;
+    for (size_t i = 0; i < stream->directions; i++) {
+        struct direction *direction = &line->directions[i];
+        bool there = i == 0;
+        direction->line = line;
+        direction->text = (struct text){.source = there ? line->source : line->target,
+                                        .source_length = there ? line->source_length : line->target_length,
+                                        .target = there ? line->target : line->source,
+                                        .target_length = there ? line->target_length : line->source_length};
+        direction->request.model = i;
+        direction->request.texts = &direction->text;
+        direction->request.text_count = 1;
+        direction->request.finish = finish;
+        direction->request.owner = direction;
+        if (prepare(direction, stream->translators[i], err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static void release_line(struct line *line) {
-    request_done(&line->request);
+    for (size_t i = 0; i < line->stream->directions; i++)
+        request_done(&line->directions[i].request);
     free(line->source);
     free(line->target);
 }
@@ -180,29 +205,34 @@ static void release_line(struct line *line) {
 /* 1: the line is on its way; 0: the input has ended; -1. */
 static int read_line(struct stream *stream, struct line *line, struct error *err) {
     memset(line, 0, sizeof *line);
-    request_init(&line->request);
     line->stream = stream;
+    for (size_t i = 0; i < stream->directions; i++)
+        request_init(&line->directions[i].request);
     int result = read_texts(stream, line, err);
-    line->text.source = line->source;
-    line->text.target = line->target;
-    if (result == 1 && prepare(stream, line, err) != 0)
+    if (result == 1 && prepare_line(line, err) != 0)
         result = -1;
     if (result != 1)
         release_line(line);
     return result;
 }
 
+static void submit(struct stream *stream, struct direction *direction) {
+    if (direction->request.job_count == 0) {
+        end_direction(direction);
+        return;
+    }
+    enum scheduler_verdict verdict = scheduler_submit(stream->scheduler, &direction->request);
+    assert(verdict == SCHEDULER_ACCEPTED); /* the ring is the bound, the queue has none */
+    (void)verdict;
+}
+
 static void hand_over(struct stream *stream, struct line *line) {
     pthread_mutex_lock(&stream->lock);
     stream->read++;
     pthread_mutex_unlock(&stream->lock);
-    if (line->request.job_count == 0) {
-        end_line(line);
-    } else {
-        enum scheduler_verdict verdict = scheduler_submit(stream->scheduler, &line->request);
-        assert(verdict == SCHEDULER_ACCEPTED); /* the ring is the bound, the queue has none */
-        (void)verdict;
-    }
+    size_t directions = stream->directions; /* after the last one the line may be gone */
+    for (size_t i = 0; i < directions; i++)
+        submit(stream, &line->directions[i]);
 }
 
 static void read_all(struct stream *stream) {
@@ -226,7 +256,7 @@ static void read_all(struct stream *stream) {
 static bool must_wait(const struct stream *stream) {
     if (stream->written == stream->read)
         return !stream->input_ended;
-    return !stream->lines[stream->written % stream->window].ended;
+    return stream->lines[stream->written % stream->window].pending > 0;
 }
 
 /* The next line in order once it has ended, or NULL after the last. Before a wait, what was printed is sent on: the reader of a
@@ -245,14 +275,22 @@ static struct line *next_line(struct stream *stream) {
     return line;
 }
 
-static int print_line(struct stream *stream, struct line *line, struct error *err) {
-    for (size_t i = 0; i < line->request.job_count; i++) {
-        const struct sentence *sentence = line->request.jobs[i].sentence;
+/* The first failure of a direction's sentences, or what they are counted as. */
+static int count(struct stream *stream, const struct direction *direction, struct error *err) {
+    for (size_t i = 0; i < direction->request.job_count; i++) {
+        const struct sentence *sentence = direction->request.jobs[i].sentence;
         if (sentence->error.code != ERROR_NONE)
             return error_set(err, sentence->error.code, "line %zu: %s", stream->written + 1, sentence->error.message);
         stream->sentences++;
         stream->target_tokens += sentence->hypotheses[0].length + sentence->hypotheses[0].ended;
     }
+    return 0;
+}
+
+static int print_line(struct stream *stream, struct line *line, struct error *err) {
+    for (size_t i = 0; i < stream->directions; i++)
+        if (count(stream, &line->directions[i], err) != 0)
+            return -1;
     if (stream->mode->print(line, stream->out, err) != 0)
         return -1;
     putc('\n', stream->out);
@@ -314,6 +352,8 @@ static int open_stream(struct stream *stream, struct error *err) {
     size_t window = WINDOW_FACTOR * options->workers * options->rows;
     stream->window = window < MIN_WINDOW ? MIN_WINDOW : window;
     stream->mode = options->command == COMMAND_ATTENTION ? &attention_mode : &translate_mode;
+    stream->links = options->links ? links_kind_find(options->links) : NULL;
+    stream->directions = options->models.count;
     stream->in = stdin;
     stream->out = stdout;
     if (options->target && !(stream->target = fopen(options->target, "re")))
@@ -354,9 +394,15 @@ static int decode_stream(struct stream *stream, const struct models *models, str
     return result;
 }
 
-static int check_mode(const struct stream *stream, const struct translator_info *info, struct error *err) {
-    if (stream->mode == &attention_mode && !info->attention)
-        return error_set(err, ERROR_INPUT, "model \"%s\" has no attention to align words by", info->name);
+static int check_models(const struct stream *stream, const struct models *models, struct error *err) {
+    const struct translator_info *first = &models->infos[0], *second = &models->infos[stream->directions - 1];
+    for (size_t i = 0; stream->mode == &attention_mode && i < models->count; i++)
+        if (!models->infos[i].attention)
+            return error_set(err, ERROR_INPUT, "model \"%s\" has no attention to align words by", models->infos[i].name);
+    bool opposite = strcmp(first->source, second->target) == 0 && strcmp(first->target, second->source) == 0;
+    if (stream->directions > 1 && !opposite)
+        return error_set(err, ERROR_INPUT, "--model: the second must be of the opposite direction, %s to %s; it is %s to %s",
+                         first->target, first->source, second->source, second->target);
     return 0;
 }
 
@@ -370,8 +416,8 @@ int offline_run(const struct options *options, struct error *err) {
     if (result == 0)
         result = models_load(&models, options, NULL, err);
     if (result == 0) {
-        stream.translator = models.translators[0];
-        result = check_mode(&stream, &models.infos[0], err);
+        stream.translators = models.translators;
+        result = check_models(&stream, &models, err);
     }
     if (result == 0)
         result = decode_stream(&stream, &models, err);

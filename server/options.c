@@ -1,4 +1,5 @@
 #include "server/options.h"
+#include "server/links.h"
 #include "server/log.h"
 #include <ctype.h>
 #include <errno.h>
@@ -50,6 +51,12 @@ static int set_compute(const struct option *option, const char *name, const char
             return set_string(option, name, value, field, err);
     }
     return error_set(err, ERROR_INPUT, "%s must be float32, bfloat16, int8 or auto, got \"%.60s\"", name, value);
+}
+
+static int set_links(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    if (!links_kind_find(value))
+        return error_set(err, ERROR_INPUT, "%s must be best, mutual or balanced, got \"%.60s\"", name, value);
+    return set_string(option, name, value, field, err);
 }
 
 static int set_log_level(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
@@ -153,6 +160,10 @@ static const struct option table[] = {
     {"keep-unknowns", NULL, NULL, "print unknown words as \u2047 (default: as the source words most looked at)", COMMAND_TRANSLATE,
      set_switch, FIELD(keep_unknowns), 0, 0},
     {"target", "FILE", NULL, "the translations to align, one a line", COMMAND_ATTENTION, set_string, FIELD(target), 0, 0},
+    {"links", "KIND", "best",
+     "best: the source word most looked at of each target word; mutual: that are each other's best; balanced: these after "
+     "every source word got its share",
+     COMMAND_ATTENTION, set_links, FIELD(links), 0, 0},
     {"stats", NULL, NULL, "print sentences, target tokens, seconds and tokens per second at the end", BATCH, set_switch,
      FIELD(stats), 0, 0},
 };
@@ -264,8 +275,10 @@ static bool asked_for(const struct arguments *arguments, const char *flag) {
 static int check(const struct options *options, struct error *err) {
     if (options->models.count == 0)
         return error_set(err, ERROR_INPUT, "--model DIR is missing");
-    if (options->command != COMMAND_SERVE && options->models.count > 1)
+    if (options->command == COMMAND_TRANSLATE && options->models.count > 1)
         return error_set(err, ERROR_INPUT, "--model may be given only once in this mode");
+    if (options->command == COMMAND_ATTENTION && options->models.count > 2)
+        return error_set(err, ERROR_INPUT, "--model may be given only twice in this mode, once for each direction");
     if (options->command == COMMAND_ATTENTION && !options->target)
         return error_set(err, ERROR_INPUT, "--target FILE is missing");
     bool beam = options->command == COMMAND_TRANSLATE && strcmp(options->strategy, "beam") == 0;
@@ -307,6 +320,7 @@ void options_done(struct options *options) {
     free(options->cors);
     free(options->strategy);
     free(options->target);
+    free(options->links);
 }
 
 static void print_options(FILE *out, const char *title, int commands) {
@@ -332,7 +346,8 @@ char *options_help(void) {
         "alignd: a translation service that shows its attention\n\n"
         "  alignd --model DIR [--model DIR ...] [options]               serve HTTP\n"
         "  alignd translate --model DIR [options] < source > target     translate lines\n"
-        "  alignd attention --model DIR --target FILE < source          align the words of line pairs (Pharaoh format)\n\n"
+        "  alignd attention --model DIR --target FILE < source          align the words of line pairs (Pharaoh format); with a\n"
+        "                                                               second --model, of the opposite direction, by both\n\n"
         "Each option is also an environment variable, in brackets; a flag goes before it. ALIGND_MODEL may hold several folders,\n"
         "with ':' between them. --help prints this, --version the version.\n",
         out);

@@ -30,7 +30,7 @@ struct options {
     size_t queue, step_ms, max_body_bytes, max_text_chars, deadline_ms, grace_ms;
 
     /* batch modes; unset when serving */
-    char *strategy, *target;
+    char *strategy, *target, *links;
     size_t beam_size, min_length, max_length;
     double length_penalty;
     bool split_sentences, keep_unknowns, stats;

@@ -127,6 +127,16 @@ START_TEST(compute_and_shortlist) {
 }
 END_TEST
 
+START_TEST(links_of_one_model_or_two) {
+    ck_assert_int_eq(parse("attention --model a --target b"), 0);
+    ck_assert_str_eq(options.links, "best");
+    teardown();
+    ck_assert_int_eq(parse("attention --model a --model b --target c --links balanced"), 0);
+    ck_assert_uint_eq(options.models.count, 2);
+    ck_assert_str_eq(options.links, "balanced");
+}
+END_TEST
+
 START_TEST(help_and_version_need_no_model) {
     ck_assert_int_eq(parse("--help"), 0);
     ck_assert(options.help);
@@ -175,6 +185,9 @@ static const struct {
     {"translate --model a --rows 4", "--beam-size must be at most --rows (4), got 5"},
     {"translate --model a --min-length 5 --max-length 4", "--min-length must be at most --max-length (4), got 5"},
     {"attention --model a", "--target FILE is missing"},
+    {"attention --model a --model b --model c --target d", "--model may be given only twice in this mode, once for each direction"},
+    {"attention --model a --target b --links all", "--links must be best, mutual or balanced, got \"all\""},
+    {"translate --model a --links best", "unknown argument \"--links\""},
 };
 
 START_TEST(wrong_command_line) {
@@ -205,6 +218,7 @@ Suite *options_suite(void) {
     tcase_add_test(tcase, empty_variable_counts_as_unset);
     tcase_add_test(tcase, switches);
     tcase_add_test(tcase, compute_and_shortlist);
+    tcase_add_test(tcase, links_of_one_model_or_two);
     tcase_add_test(tcase, help_and_version_need_no_model);
     tcase_add_test(tcase, help_names_every_option_and_variable);
     tcase_add_loop_test(tcase, wrong_command_line, 0, sizeof wrong / sizeof wrong[0]);

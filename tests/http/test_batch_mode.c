@@ -196,13 +196,23 @@ END_TEST
 
 /* ---- attention ---- */
 
-/* Runs `alignd attention` with this file of targets. */
-static void align(const char *source, const char *target, struct outcome *outcome) {
+/* Runs `alignd attention` with these flags and this file of targets. */
+static void align_with(const char *const *flags, const char *source, const char *target, struct outcome *outcome) {
     char path[64];
+    const char *arguments[16] = {"attention"};
+    size_t count = 1;
     int file = memory_file(target);
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), file);
-    program_run(ARGUMENTS("attention", "--model", MODEL, "--target", path), source, outcome);
+    while (*flags)
+        arguments[count++] = *flags++;
+    arguments[count++] = "--target";
+    arguments[count] = path;
+    program_run(arguments, source, outcome);
     close(file);
+}
+
+static void align(const char *source, const char *target, struct outcome *outcome) {
+    align_with(ARGUMENTS("--model", MODEL), source, target, outcome);
 }
 
 static size_t count_words(const char *line, size_t length) {
@@ -270,6 +280,30 @@ START_TEST(attention_equals_the_daemon) {
 }
 END_TEST
 
+/* Characters that the vocabularies lack stay part of their words, on both sides. */
+START_TEST(attention_of_two_models) {
+    static const char source[] = "The man sees a dog\u2663\u2663s .\n\nyes\n",
+                      target[] = "L\u2019homme voit un chien\u2663\u2663s .\noui\n\n";
+    struct outcome one, both;
+    align_with(ARGUMENTS("--model", "weights/en-fr", "--links", "balanced"), source, target, &one);
+    align_with(ARGUMENTS("--model", "weights/en-fr", "--model", "weights/fr-en", "--links", "balanced"), source, target, &both);
+    ck_assert_str_eq(one.out, "0-0 2-1 3-2 4-3 5-4\n\n\n");
+    ck_assert_str_eq(both.out, "1-0 2-1 3-2 4-3 5-4\n\n\n");
+    ck_assert_int_eq(one.status | both.status, 0);
+    outcome_done(&one);
+    outcome_done(&both);
+}
+END_TEST
+
+START_TEST(attention_needs_opposite_directions) {
+    struct outcome outcome;
+    align_with(ARGUMENTS("--model", "weights/en-fr", "--model", MODEL), "", "", &outcome);
+    ck_assert_int_eq(outcome.status, 1);
+    ck_assert_str_eq(outcome.err, "alignd: --model: the second must be of the opposite direction, fr to en; it is en to fr\n");
+    outcome_done(&outcome);
+}
+END_TEST
+
 START_TEST(attention_needs_a_model_with_attention) {
     struct outcome outcome;
     program_run(ARGUMENTS("attention", "--model", "tests/golden/fixed-gru", "--target", "/dev/null"), "", &outcome);
@@ -314,6 +348,8 @@ Suite *batch_mode_suite(void) {
     tcase_add_test(tcase, lines_are_not_held_back);
     tcase_add_test(tcase, attention_lines);
     tcase_add_test(tcase, attention_equals_the_daemon);
+    tcase_add_test(tcase, attention_of_two_models);
+    tcase_add_test(tcase, attention_needs_opposite_directions);
     tcase_add_test(tcase, attention_needs_a_model_with_attention);
     tcase_add_test(tcase, attention_needs_as_many_lines);
     suite_add_tcase(suite, tcase);
