@@ -9,6 +9,7 @@ struct raw_config {
     size_t format;
     char initial_state[CONFIG_NAME_BYTES], first_input[CONFIG_NAME_BYTES];
     char scale[CONFIG_NAME_BYTES], keys[CONFIG_NAME_BYTES], values[CONFIG_NAME_BYTES]; /* of the attention */
+    char lowercase[CONFIG_NAME_BYTES], punctuation[CONFIG_NAME_BYTES];                 /* on which sides */
     struct model_config config;
 };
 
@@ -105,10 +106,12 @@ static const struct raw_config DEFAULTS = {
     .scale = "fixed",
     .keys = "identity",
     .values = "identity",
+    .lowercase = "none",
+    .punctuation = "none",
     .config =
         {
             .task = "translation",
-            .tokenizer = {.type = "sentencepiece", .source = "source.spm", .target = "target.spm"},
+            .tokenizer = {.type = "sentencepiece", .source.file = "source.spm", .target.file = "target.spm"},
             .encoder = {.type = "recurrent", .layers = 1, .bidirectional = true, .eos = true},
             .attention = {.window = "global"},
             .decoder = {.layers = 1, .readout = "attentional"},
@@ -119,13 +122,14 @@ static const struct raw_config DEFAULTS = {
 
 #define AT(member) offsetof(struct raw_config, member)
 #define CELLS      "gru, lstm, rnn"
+#define SIDES      "none, source, both"
 
 static const struct key top[] = {
     {"format", read_integer, REQUIRED, AT(format), NULL, 1, 1},
     {"name", read_string, REQUIRED, AT(config.name), NULL, 0, 0},
     {"source", read_string, REQUIRED, AT(config.source), NULL, 0, 0},
     {"target", read_string, REQUIRED, AT(config.target), NULL, 0, 0},
-    {"task", read_string, OPTIONAL, AT(config.task), "translation", 0, 0},
+    {"task", read_string, OPTIONAL, AT(config.task), "translation, parsing", 0, 0},
 };
 
 static const struct key encoder[] = {
@@ -177,10 +181,10 @@ static const struct key output[] = {
 
 static const struct key tokenizer[] = {
     {"tokenizer.type", read_string, OPTIONAL, AT(config.tokenizer.type), "sentencepiece, words, characters", 0, 0},
-    {"tokenizer.source", read_file_name, OPTIONAL, AT(config.tokenizer.source), NULL, 0, 0},
-    {"tokenizer.target", read_file_name, OPTIONAL, AT(config.tokenizer.target), NULL, 0, 0},
-    {"tokenizer.lowercase", read_boolean, OPTIONAL, AT(config.tokenizer.lowercase), NULL, 0, 0},
-    {"tokenizer.punctuation", read_boolean, OPTIONAL, AT(config.tokenizer.punctuation), NULL, 0, 0},
+    {"tokenizer.source", read_file_name, OPTIONAL, AT(config.tokenizer.source.file), NULL, 0, 0},
+    {"tokenizer.target", read_file_name, OPTIONAL, AT(config.tokenizer.target.file), NULL, 0, 0},
+    {"tokenizer.lowercase", read_string, OPTIONAL, AT(lowercase), SIDES, 0, 0},
+    {"tokenizer.punctuation", read_string, OPTIONAL, AT(punctuation), SIDES, 0, 0},
 };
 
 static const struct key limits[] = {
@@ -272,6 +276,14 @@ static int read_sections(json_t *root, struct raw_config *raw, struct error *err
             return -1;
     }
     return 0;
+}
+
+/* "none", "source" or "both". */
+static void set_sides(const struct raw_config *raw, struct model_config *config) {
+    config->tokenizer.source.lowercase = strcmp(raw->lowercase, "none") != 0;
+    config->tokenizer.target.lowercase = strcmp(raw->lowercase, "both") == 0;
+    config->tokenizer.source.punctuation = strcmp(raw->punctuation, "none") != 0;
+    config->tokenizer.target.punctuation = strcmp(raw->punctuation, "both") == 0;
 }
 
 static enum initial_state find_initial_state(const char *name) {
@@ -366,9 +378,9 @@ static int check_characters(const struct model_config *config, struct error *err
 }
 
 static int check_tokenizer(const struct model_config *config, struct error *err) {
-    if (config->tokenizer.lowercase && strcmp(config->tokenizer.type, "sentencepiece") == 0)
+    if (config->tokenizer.source.lowercase && strcmp(config->tokenizer.type, "sentencepiece") == 0)
         return error_set(err, ERROR_FORMAT, "tokenizer.lowercase: a SentencePiece vocabulary has its own normalisation");
-    if (config->tokenizer.punctuation && strcmp(config->tokenizer.type, "words") != 0)
+    if (config->tokenizer.source.punctuation && strcmp(config->tokenizer.type, "words") != 0)
         return error_set(err, ERROR_FORMAT, "tokenizer.punctuation: belongs to words, and only there");
     return 0;
 }
@@ -425,6 +437,7 @@ int config_read(const char *path, struct model_config *config, struct error *err
     json_decref(root);
     if (result != 0)
         return -1;
+    set_sides(&raw, &raw.config);
     raw.config.decoder.initial_state = find_initial_state(raw.initial_state);
     raw.config.decoder.first_zero = strcmp(raw.first_input, "zero") == 0;
     raw.config.attention.learned_scale = strcmp(raw.scale, "learned") == 0;

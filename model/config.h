@@ -30,6 +30,11 @@ struct attention_config {
     bool coverage;
 };
 
+struct tokenizer_side {
+    char file[CONFIG_NAME_BYTES]; /* within the folder: no '/' */
+    bool lowercase, punctuation;  /* model/tokenizer.h */
+};
+
 enum initial_state { INITIAL_ZERO, INITIAL_LAST, INITIAL_MEAN };
 
 struct decoder_config {
@@ -44,9 +49,9 @@ struct decoder_config {
 struct model_config {
     char name[CONFIG_NAME_BYTES], source[CONFIG_NAME_BYTES], target[CONFIG_NAME_BYTES], task[CONFIG_NAME_BYTES];
     struct {
-        char type[CONFIG_NAME_BYTES], source[CONFIG_NAME_BYTES], target[CONFIG_NAME_BYTES];
-        bool lowercase, punctuation; /* model/tokenizer.h */
-    } tokenizer;                     /* kind, and the file names within the folder (no '/') */
+        char type[CONFIG_NAME_BYTES];
+        struct tokenizer_side source, target;
+    } tokenizer;
     struct encoder_config encoder;
     struct attention_config attention;
     struct decoder_config decoder;

@@ -19,19 +19,21 @@ static int path_in(const char *folder, const char *file, char *buffer, size_t by
     return 0;
 }
 
-static struct tokenizer *open_tokenizer(const struct model_config *config, const char *folder, const char *kind, const char *file,
+static struct tokenizer *open_tokenizer(const char *folder, const char *kind, const char *file, const struct tokenizer_side *side,
                                         struct error *err) {
     char path[4096];
-    struct tokenizer_options options = {.lowercase = config->tokenizer.lowercase, .punctuation = config->tokenizer.punctuation};
+    struct tokenizer_options options = {.lowercase = side->lowercase, .punctuation = side->punctuation};
     return path_in(folder, file, path, sizeof path, err) == 0 ? tokenizer_open(kind, path, &options, err) : NULL;
 }
 
 static int open_vocabularies(struct translator *t, const char *folder, struct error *err) {
     const struct model_config *c = &t->config;
+    const char *kind = c->tokenizer.type;
     bool spells = strcmp(c->output.type, "characters") == 0;
-    t->source = open_tokenizer(c, folder, c->tokenizer.type, c->tokenizer.source, err);
-    t->target = t->source ? open_tokenizer(c, folder, c->tokenizer.type, c->tokenizer.target, err) : NULL;
-    t->characters = t->target && spells ? open_tokenizer(c, folder, "characters", SPELLER_VOCABULARY, err) : NULL;
+    t->source = open_tokenizer(folder, kind, c->tokenizer.source.file, &c->tokenizer.source, err);
+    t->target = t->source ? open_tokenizer(folder, kind, c->tokenizer.target.file, &c->tokenizer.target, err) : NULL;
+    t->characters =
+        t->target && spells ? open_tokenizer(folder, "characters", SPELLER_VOCABULARY, &c->tokenizer.target, err) : NULL;
     return t->target && (t->characters || !spells) ? 0 : -1;
 }
 

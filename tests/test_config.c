@@ -149,7 +149,7 @@ START_TEST(files_stay_within_the_folder) {
         ck_assert_msg(strncmp(err.message, "tokenizer.target: must be the name of a file", 44) == 0, "%s", err.message);
     }
     ck_assert_int_eq(read_with("tokenizer.source", "..source.spm"), 0);
-    ck_assert_str_eq(config.tokenizer.source, "..source.spm");
+    ck_assert_str_eq(config.tokenizer.source.file, "..source.spm");
 }
 END_TEST
 
@@ -159,8 +159,8 @@ START_TEST(defaults_are_filled_in) {
     json_decref(list);
     ck_assert_str_eq(config.task, "translation");
     ck_assert_str_eq(config.tokenizer.type, "sentencepiece");
-    ck_assert_str_eq(config.tokenizer.source, "source.spm");
-    ck_assert_str_eq(config.tokenizer.target, "target.spm");
+    ck_assert_str_eq(config.tokenizer.source.file, "source.spm");
+    ck_assert_str_eq(config.tokenizer.target.file, "target.spm");
     ck_assert_str_eq(config.encoder.type, "recurrent");
     ck_assert(config.encoder.eos && !config.encoder.residual && !config.decoder.residual);
     ck_assert_uint_eq(config.encoder.width, 0);
@@ -199,8 +199,8 @@ START_TEST(every_key_is_read) {
     ck_assert_str_eq(config.name, "n");
     ck_assert_str_eq(config.source, "de");
     ck_assert_str_eq(config.target, "pt-BR");
-    ck_assert_str_eq(config.tokenizer.source, "a.spm");
-    ck_assert_str_eq(config.tokenizer.target, "b.spm");
+    ck_assert_str_eq(config.tokenizer.source.file, "a.spm");
+    ck_assert_str_eq(config.tokenizer.target.file, "b.spm");
     ck_assert_str_eq(config.encoder.cell, "gru");
     ck_assert_uint_eq(config.encoder.layers, 3);
     ck_assert_uint_eq(config.encoder.embedding, 11);

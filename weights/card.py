@@ -78,14 +78,18 @@ def _attention(config: dict) -> str:
     return f"{attention['score']}{size} over annotations of {annotation_size(config)}{window}{coverage}"
 
 
+def _sides(what: str, where: str) -> str:
+    return {"none": "", "both": what}.get(where, f"{what} on the {where} side")
+
+
 def _describe(config: dict) -> dict[str, str]:
     encoder, attention, decoder = config["encoder"], config["attention"], config["decoder"]
     feeding = ", input feeding" if decoder["input_feeding"] else ""
     projection = ", projected" if decoder["initial_projection"] else ""
     tokenizer = config["tokenizer"]
     return {
-        "tokens": TOKENS[tokenizer["type"]] + (", punctuation apart" if tokenizer["punctuation"] else ""),
-        "case": "lower case" if tokenizer["lowercase"] else "cased",
+        "tokens": TOKENS[tokenizer["type"]] + _sides(", punctuation apart", tokenizer["punctuation"]),
+        "case": _sides("lower case", tokenizer["lowercase"]) or "cased",
         "encoder": _cell(encoder) + (", bidirectional" if encoder.get("bidirectional") else ""),
         "attention": _attention(config) if attention else "none",
         "decoder": f"{decoder['style']}, {_cell(decoder)}{feeding}; initial state {decoder['initial_state']}{projection}",

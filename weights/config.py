@@ -80,8 +80,8 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "type": Key(str, ("sentencepiece", "words", "characters"), "sentencepiece"),
         "source": Key(str, (), "source.spm"),
         "target": Key(str, (), "target.spm"),
-        "lowercase": Key(bool, (), False),
-        "punctuation": Key(bool, (), False),
+        "lowercase": Key(str, ("none", "source", "both"), "none"),
+        "punctuation": Key(str, ("none", "source", "both"), "none"),
     },
     "limits": {
         "max_source_tokens": Key(int, (1, 1000), 100),
@@ -93,7 +93,7 @@ TOP: dict[str, Key] = {
     "name": Key(str),
     "source": Key(str),
     "target": Key(str),
-    "task": Key(str, ("translation",), "translation"),
+    "task": Key(str, ("translation", "parsing"), "translation"),
 }
 
 
@@ -200,9 +200,9 @@ def validate(config: dict) -> dict:
         (decoder["initial_state"] == "last" and not decoder["initial_projection"]
          and (decoder["layers"] != encoder["layers"] or decoder["cell"] != encoder.get("cell")),
          "decoder.initial_projection: without one, encoder and decoder need the same cell and number of layers"),
-        (tokenizer["lowercase"] and tokenizer["type"] == "sentencepiece",
+        (tokenizer["lowercase"] != "none" and tokenizer["type"] == "sentencepiece",
          "tokenizer.lowercase: a SentencePiece vocabulary has its own normalisation"),
-        (tokenizer["punctuation"] and tokenizer["type"] != "words", "tokenizer.punctuation: belongs to words, and only there"),
+        (tokenizer["punctuation"] != "none" and tokenizer["type"] != "words", "tokenizer.punctuation: belongs to words, and only there"),
         (output["type"] == "characters" and tokenizer["type"] != "words",
          "output.type: characters spell words, so tokenizer.type must be words"),
         ((output["type"] == "characters") != (output["character_embedding"] > 0),

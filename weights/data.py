@@ -39,7 +39,8 @@ class Corpus:
     """Where a corpus's splits lie below the data folder.
 
     files: split -> file name; with columns, one file a language, `{}` in the name. held_out: pairs of train that are its validation split,
-    where it comes without one: every so many-th, the same in every run. prepare: (text, language) -> text, for columns only.
+    where it comes without one: every so many-th, the same in every run. prepare: (text, side) -> text; a side is a column's language, or else
+    "source" or "target".
     """
 
     folder: str
@@ -50,11 +51,12 @@ class Corpus:
 
     def _read_file(self, root: Path, split: str) -> list[tuple[str, str]]:
         path = root / self.folder / self.files[split]
-        if not self.columns:
-            return read_pairs(path)
-        sides = [read_lines(path.with_name(path.name.format(language))) for language in self.columns]
+        if self.columns:
+            sides = [read_lines(path.with_name(path.name.format(language))) for language in self.columns]
+        else:
+            sides = list(map(list, zip(*read_pairs(path))))
         if self.prepare:
-            sides = [[self.prepare(line, language) for line in side] for side, language in zip(sides, self.columns)]
+            sides = [[self.prepare(line, name) for line in side] for side, name in zip(sides, self.columns or ("source", "target"))]
         return list(zip(*sides, strict=True))
 
     def read(self, root: Path, split: str, flip: bool = False) -> list[tuple[str, str]]:
@@ -77,6 +79,11 @@ def _multi30k(target: str) -> Corpus:
     return Corpus("multi30k", files, ("en", target), prepare=moses.lower_normalise_tokenise)
 
 
+def _join_punctuation(text: str, side: str) -> str:
+    """Questions as people type them: `what is the capital of texas?`"""
+    return text.replace(" ?", "?") if side == "source" else text
+
+
 # The recipe key training.corpus. "tsv" is the data folder itself: any parallel text in three files.
 CORPORA: dict[str, Corpus] = {
     "tsv": Corpus("", _splits("{}.tsv.gz")),
@@ -85,6 +92,7 @@ CORPORA: dict[str, Corpus] = {
     "multi30k-en-de": _multi30k("de"),
     "multi30k-en-fr": _multi30k("fr"),
     "geoquery": Corpus("geoquery", _splits("{}.tsv.gz"), held_out=60),
+    "geoquery-typed": Corpus("geoquery", _splits("{}.tsv.gz"), held_out=60, prepare=_join_punctuation),
     "geoquery-lambda": Corpus("geoquery", _splits("lambda.{}.tsv.gz"), held_out=60),
     "geoquery-sql": Corpus("geoquery", _splits("sql.{}.tsv.gz")),
     "atis": Corpus("atis", _splits("{}.tsv.gz")),

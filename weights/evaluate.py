@@ -27,7 +27,7 @@ from . import card, copies, data, folder, scores, search
 from .copies import Source
 from .model import Model
 from .search import Hypothesis
-from .tokenizer import Tokenizer, load_characters, lower
+from .tokenizer import Tokenizer, load_characters, lower, options_of
 
 BATCH = 50  # sentences in a PyTorch batch, texts in a request
 CONNECTIONS = 4
@@ -167,7 +167,7 @@ def main() -> None:
     pairs = data.read_pairs(arguments.data / f"{arguments.split}.tsv.gz", arguments.flip)
     sources, references = [s for s, _ in pairs], [t for _, t in pairs]
     model, source, target = folder.read(arguments.model)
-    if model.config["tokenizer"]["lowercase"]:
+    if options_of(model.config["tokenizer"], "target")["lowercase"]:
         references = [lower(t) for t in references]
     engines: list[PyTorch | Daemon] = []
     if arguments.pytorch or not arguments.url:

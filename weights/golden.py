@@ -87,7 +87,7 @@ ZERO = {"initial_state": "zero"}
 LAST, MEAN = {"initial_state": "last", "initial_projection": False}, {"initial_state": "mean", "initial_projection": False}
 LAST_PROJECTED, MEAN_PROJECTED = ({**kind, "initial_projection": True} for kind in (LAST, MEAN))
 WORDS, CHARACTERS = ({"type": kind, "source": "source.vocab", "target": "target.vocab"} for kind in ("words", "characters"))
-WORDS |= {"punctuation": True, "lowercase": True}
+WORDS |= {"punctuation": "both", "lowercase": "both"}
 
 CASES = (
     Case("luong-general-gru", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tied=True, seed=137),

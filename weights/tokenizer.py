@@ -42,7 +42,7 @@ class Token(NamedTuple):
 
 
 class Tokenizer:
-    """One side: text -> ids (without </s>), ids -> text. options: config.json's section."""
+    """One side: text -> ids (without </s>), ids -> text. options: what else it does (`options_of`)."""
 
     pieces: list[str]
 
@@ -264,17 +264,22 @@ class Characters(Plain):
 KINDS: dict[str, type[Tokenizer]] = {"sentencepiece": SentencePiece, "words": Words, "characters": Characters}
 
 
+def options_of(section: dict, side: str) -> dict[str, bool]:
+    """section: config.json's, validated. side: source or target. -> what a tokenizer of that side does beside cutting."""
+    return {key: section[key] in (side, "both") for key in ("lowercase", "punctuation")}
+
+
 def load(folder: Path, section: dict) -> tuple[Tokenizer, Tokenizer]:
     """section: config.json's, validated. -> the source side's tokenizer, the target side's."""
-    kind = KINDS[section["type"]]
-    return kind(folder / section["source"], section), kind(folder / section["target"], section)
+    source, target = (KINDS[section["type"]](folder / section[side], options_of(section, side)) for side in ("source", "target"))
+    return source, target
 
 CHARACTERS = "chars.vocab"  # in the folder of a model whose output spells
 
 
 def load_characters(folder: Path, config: dict) -> Characters | None:
     """What the model spells with; config: validated. None unless its output's type is characters."""
-    return Characters(folder / CHARACTERS, config["tokenizer"]) if config["output"]["type"] == "characters" else None
+    return Characters(folder / CHARACTERS, options_of(config["tokenizer"], "target")) if config["output"]["type"] == "characters" else None
 
 
 def vocabulary_sizes(folder: Path, config: dict) -> dict[str, int]:

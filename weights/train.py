@@ -55,9 +55,11 @@ def prepare_vocabularies(out: Path, config: dict, training: dict, pairs: list[tu
     for side, lines in (("source", [p[0] for p in pairs]), ("target", [p[1] for p in pairs])):
         path = out / section[side]
         if not path.exists():
-            tokenizer.KINDS[section["type"]].train(lines, path, training["vocabulary"], training["min_count"], training["seed"], section)
+            tokenizer.KINDS[section["type"]].train(lines, path, training["vocabulary"], training["min_count"], training["seed"],
+                                                   tokenizer.options_of(section, side))
     if config["output"]["type"] == "characters" and not (out / tokenizer.CHARACTERS).exists():
-        tokenizer.Characters.train([p[1] for p in pairs], out / tokenizer.CHARACTERS, 0, 1, training["seed"], section)
+        tokenizer.Characters.train([p[1] for p in pairs], out / tokenizer.CHARACTERS, 0, 1, training["seed"],
+                                   tokenizer.options_of(section, "target"))
     return tokenizer.load(out, section)
 
 
@@ -185,7 +187,7 @@ class Trainer:
         self.methods = methods.Methods(self.config, self.training, self.pairs)
         valid = corpus.read(data_folder, "valid", flip)
         self.valid_sources = [copies.source_of(s, self.source, self.target, self.config) for s, _ in valid]
-        fold = tokenizer.lower if self.config["tokenizer"]["lowercase"] else str
+        fold = tokenizer.lower if tokenizer.options_of(self.config["tokenizer"], "target")["lowercase"] else str
         self.valid_references = [fold(t) for _, t in valid]
         sizes = tokenizer.vocabulary_sizes(out, self.config)
         self.model = Model(self.config, dropout=self.training["dropout"], **sizes).to(self.device)
