@@ -372,7 +372,7 @@ def test_training_with_other_vocabularies(corpus, tmp_path, monkeypatch, kind, w
     _, source, target = folder.read(tmp_path / "model")
     assert set(source.pieces) == {*tokenizer.SPECIAL, *wanted}
     assert target.decode(target.encode("un chien")) == "un chien"
-    card.write(tmp_path / "model", [], "", "test", 20, False)
+    card.write(tmp_path / "model", [], "", 20, False)
     assert f"| tokens | {kind}, source.vocab and target.vocab" in (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
 
 
@@ -448,8 +448,8 @@ def test_evaluate_daemon():
 def test_evaluate_reports_differences():
     same, ours, theirs = (evaluate.Output(text, [text], 0.25) for text in ("same", "ours", "theirs"))
     lines: list[str] = []
-    evaluate.report([evaluate.Result("pytorch", "greedy", 1, 2, 3, [same, ours]),
-                     evaluate.Result("daemon", "greedy", 1, 2, 3, [same, theirs])], lines.append)
+    evaluate.report([evaluate.Result("pytorch", "greedy", {"BLEU": 1, "chrF": 2}, 3, [same, ours]),
+                     evaluate.Result("daemon", "greedy", {"BLEU": 1, "chrF": 2}, 3, [same, theirs])], lines.append)
     assert lines[2:] == ["greedy: 1 of 2 sentences differ token for token", "  line 2: margin 2.50e-01: 'ours' / 'theirs'"]
 
 

@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from pathlib import Path
 
 from . import safetensors
 from .config import annotation_size, validate
 from .folder import SCALE
 
-LANGUAGES = {"de": "German", "en": "English", "fr": "French"}
+LANGUAGES = {"de": "German", "en": "English", "fr": "French", "x-geoquery": "GeoQuery's logical forms"}
 STORAGE = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "I8": "int8"}
+OUTPUTS = {"vocabulary": "softmax over the target pieces", "characters": "softmax over the target pieces, unknown words spelled",
+           "pointer": "softmax over the source's tokens", "copy": "one softmax over the target pieces and the source's tokens",
+           "pointer_generator": "softmax over the target pieces mixed with the attention over the source's tokens"}
 TOKENS = {"sentencepiece": "SentencePiece unigram", "words": "words", "characters": "characters"}
 
 CARD = """# {source} to {target}
 
-Translates short everyday sentences from {source} to {target}. Loaded by `alignd --model {folder}`.
+{purpose} Loaded by `alignd --model {folder}`.
 
 | | |
 |---|---|
@@ -34,10 +38,8 @@ Translates short everyday sentences from {source} to {target}. Loaded by `alignd
 
 ## Scores
 
-The {sentences:,} sentences of {split}.tsv.gz in DATA, single reference; BLEU (13a, {case}) and chrF as sacreBLEU computes them.
+The {sentences:,} {test_set}
 
-| search | computed by | BLEU | chrF |
-|---|---|---|---|
 {scores}
 
     {command}
@@ -52,16 +54,43 @@ The {sentences:,} sentences of {split}.tsv.gz in DATA, single reference; BLEU (1
 
 ## Data and licence
 
-Sentence pairs of the Tatoeba project in the selection of manythings.org/anki. Attribution: www.manythings.org/anki and tatoeba.org.
-The data is under CC BY 2.0 (https://creativecommons.org/licenses/by/2.0/), and so are these weights and vocabularies: keep that
-attribution when you pass them on.
+{licence}
 
 ## Limits
 
-The training sentences are short (six or seven words on average) and everyday. Long sentences, technical or literary text,
-rare names and numbers come out badly, and characters that the training data lacks come out as unknown. A sentence with several correct
-translations gets one of them; the single-reference scores count the others as wrong.
+{caution}
 """
+
+
+@dataclass(frozen=True)
+class About:
+    """What a corpus makes of a model, in sentences. purpose may name {source} and {target}, test_set {case}."""
+
+    purpose: str
+    test_set: str
+    licence: str
+    caution: str
+
+
+# By the recipe's training.corpus.
+ABOUT: dict[str, About] = {
+    "tsv": About(
+        "Translates short everyday sentences from {source} to {target}.",
+        "sentences of the test split, single reference; BLEU (13a, {case}) and chrF as sacreBLEU computes them.",
+        """Sentence pairs of the Tatoeba project in the selection of manythings.org/anki. Attribution: www.manythings.org/anki and tatoeba.org.
+The data is under CC BY 2.0 (https://creativecommons.org/licenses/by/2.0/), and so are these weights and vocabularies: keep that
+attribution when you pass them on.""",
+        """The training sentences are short (six or seven words on average) and everyday. Long sentences, technical or literary text,
+rare names and numbers come out badly, and characters that the training data lacks come out as unknown. A sentence with several correct
+translations gets one of them; the single-reference scores count the others as wrong."""),
+    "geoquery-typed": About(
+        "Turns questions about the geography of the United States into logical forms that a Prolog program can execute, copying names.",
+        "questions of the standard test split. Exact match: the whole form is the reference, token for token.",
+        """GeoQuery: 880 questions by Zelle and Mooney (1996), University of Texas, in the split and form of Jia and Liang (2016); the original data
+is mirrored under GPL 2.0. Only these weights and the list of words are here, made from the 600 training questions.""",
+        """It knows the questions of its 600 examples and those like them. Names of states, cities and rivers may be new, since they are copied;
+new kinds of questions come out as a form that looks right and is not. Another form that means the same counts as wrong."""),
+}
 
 
 def _cell(section: dict) -> str:
@@ -93,9 +122,14 @@ def _describe(config: dict) -> dict[str, str]:
         "encoder": _cell(encoder) + (", bidirectional" if encoder.get("bidirectional") else ""),
         "attention": _attention(config) if attention else "none",
         "decoder": f"{decoder['style']}, {_cell(decoder)}{feeding}; initial state {decoder['initial_state']}{projection}",
-        "output": f"{decoder['readout']} readout ({decoder['readout_size'] or 'no layer'}), softmax over the target pieces"
+        "output": f"{decoder['readout']} readout ({decoder['readout_size'] or 'no layer'}), {OUTPUTS[config['output']['type']]}"
                   + (", tied to the target embedding" if config["output"]["tied"] else ""),
     }
+
+
+def _corpus(recipe: Path) -> str:
+    """The name of what it was trained on; Tatoeba's pairs where nothing else is said."""
+    return json.loads(recipe.read_text(encoding="utf-8"))["training"].get("corpus", "tsv") if recipe.exists() else "tsv"
 
 
 def _training(recipe: Path) -> str:
@@ -107,21 +141,29 @@ def _training(recipe: Path) -> str:
             f"gradients clipped to {t['clip']}, at most {t['epochs']} epochs")
 
 
-def write(folder: Path, scores: list[tuple[str, str, float, float]], command: str, split: str, sentences: int, flip: bool) -> None:
-    """scores: (computed by, search, BLEU, chrF) in the order of the table; flip: whether it was trained from second column to first."""
+def _table(scores: list[tuple[str, str, dict[str, float]]]) -> str:
+    names = list(scores[0][2]) if scores else []
+    head, *rows = [["search", "computed by", *names],
+                   *([search, engine, *(f"{value:.2f}" for value in values.values())] for engine, search, values in scores)]
+    return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def write(folder: Path, scores: list[tuple[str, str, dict[str, float]]], command: str, sentences: int, flip: bool) -> None:
+    """scores: (computed by, search, figures) in the order of the table; flip: whether it was trained from second column to first."""
     config = validate(json.loads((folder / "config.json").read_text(encoding="utf-8")))
     tensors, metadata = safetensors.read(folder / "model.safetensors")
     largest = max(tensors.values(), key=lambda tensor: tensor.size)
-    recipe = Path("weights/recipes") / f"{config['name']}.json"
+    recipe = Path(__file__).parent / "recipes" / f"{config['name']}.json"
+    about, shown = ABOUT[_corpus(recipe)], _describe(config)
+    languages = {side: LANGUAGES.get(config[side], config[side]) for side in ("source", "target")}
     text = CARD.format(
-        **_describe(config), folder=f"weights/{config['name']}", split=split, sentences=sentences, command=command,
-        source=LANGUAGES.get(config["source"], config["source"]), target=LANGUAGES.get(config["target"], config["target"]),
+        **shown, **languages, folder=f"weights/{config['name']}", sentences=sentences, command=command,
+        purpose=about.purpose.format(**languages), test_set=about.test_set.format(**shown), licence=about.licence, caution=about.caution,
         source_file=config["tokenizer"]["source"], target_file=config["tokenizer"]["target"],
         vocabulary=len(tensors["decoder.embedding"]), storage=STORAGE[safetensors.NAMES[largest.dtype]],
         parameters=sum(math.prod(tensor.shape) for name, tensor in tensors.items() if not name.endswith(SCALE)),
         megabytes=(folder / "model.safetensors").stat().st_size / 1e6,
         max_source=config["limits"]["max_source_tokens"], ratio=config["limits"]["max_target_ratio"],
-        scores="\n".join(f"| {search} | {engine} | {bleu:.2f} | {chrf:.2f} |" for engine, search, bleu, chrf in scores),
-        training=_training(Path(__file__).parent / "recipes" / recipe.name), recipe=recipe, flip=" --flip" if flip else "",
+        scores=_table(scores), training=_training(recipe), recipe=f"weights/recipes/{recipe.name}", flip=" --flip" if flip else "",
         **{key: metadata.get(key, "unknown") for key in ("valid_bleu", "epoch", "seed", "torch")})
     (folder / "README.md").write_text(text, encoding="utf-8")

@@ -87,7 +87,7 @@ def row(variant: Variant, results: list[Result], first: list[Result], far: tuple
     cells = [variant.name]
     for ours, theirs in zip(results, first, strict=True):
         count = len(differences(ours.outputs, theirs.outputs))
-        cells += [f"{ours.bleu:.2f}", f"{ours.chrf:.2f}", f"{count / len(ours.outputs):.1%}"]
+        cells += [*(f"{score:.2f}" for score in ours.scores.values()), f"{count / len(ours.outputs):.1%}"]
     return "| " + " | ".join([*cells, f"{far[0]:.5f}", f"{far[1]:.3f}"]) + " |"
 
 

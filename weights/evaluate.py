@@ -1,7 +1,7 @@
-"""Evaluation: python3 -m weights.evaluate MODEL_FOLDER --data DIR [--flip] [--pytorch] [--url http://127.0.0.1:8080] [--card]
+"""Evaluation: python3 -m weights.evaluate MODEL --data DIR [--corpus NAME] [--flip] [--pytorch] [--url http://127.0.0.1:8080] [--card]
 
-Input: an exported model folder and DIR/SPLIT.tsv.gz. Output: BLEU and chrF (weights/scores.py) of greedy and beam search, by PyTorch with
-the stored weights, by the daemon at --url, or by both. Where both are asked for: also every sentence whose tokens differ, with the margin of
+Input: an exported model folder and a split of a corpus below DIR (weights/data.py; without a name DIR/SPLIT.tsv.gz). Output: the scores of the
+model's task (SCORES) for greedy and beam search, by PyTorch with the stored weights, by the daemon at --url, or by both. Where both are asked for: also every sentence whose tokens differ, with the margin of
 the closest choice that PyTorch made in it (a rounding error can only turn a choice whose margin is about as small). --card writes the model
 card, MODEL_FOLDER/README.md, with the scores of this run.
 """
@@ -29,6 +29,11 @@ from .model import Model
 from .search import Hypothesis
 from .tokenizer import Tokenizer, load_characters, lower, options_of
 
+# What a task is measured by.
+SCORES: dict[str, dict[str, Callable[[list[str], list[str]], float]]] = {
+    "translation": {"BLEU": scores.bleu, "chrF": scores.chrf},
+    "parsing": {"exact match %": scores.exact_match},
+}
 BATCH = 50  # sentences in a PyTorch batch, texts in a request
 CONNECTIONS = 4
 
@@ -106,18 +111,19 @@ class Result:
 
     engine: str
     strategy: str
-    bleu: float
-    chrf: float
+    scores: dict[str, float]
     seconds: float
     outputs: list[Output]
 
 
-def run(engine: PyTorch | Daemon, strategy: str, beam_size: int, sources: list[str], references: list[str]) -> Result:
+def run(engine: PyTorch | Daemon, strategy: str, beam_size: int, sources: list[str], references: list[str],
+        task: str = "translation") -> Result:
     begin = time.monotonic()
     outputs = engine.translate(sources, strategy, beam_size)
     seconds = time.monotonic() - begin
     texts = [output.text for output in outputs]
-    return Result(engine.name, strategy, scores.bleu(texts, references), scores.chrf(texts, references), seconds, outputs)
+    found = {name: score(texts, references) for name, score in SCORES[task].items()}
+    return Result(engine.name, strategy, found, seconds, outputs)
 
 
 def differences(ours: list[Output], theirs: list[Output]) -> list[int]:
@@ -128,7 +134,8 @@ def differences(ours: list[Output], theirs: list[Output]) -> list[int]:
 def report(results: list[Result], show: Callable[[str], None] = print) -> None:
     """The scores of one strategy, and where the engines disagree."""
     for r in results:
-        show(f"{r.engine:8} {r.strategy:7} BLEU {r.bleu:6.2f}  chrF {r.chrf:6.2f}  {r.seconds:7.1f} s")
+        found = "  ".join(f"{name} {score:6.2f}" for name, score in r.scores.items())
+        show(f"{r.engine:8} {r.strategy:7} {found}  {r.seconds:7.1f} s")
     if len(results) < 2:
         return
     ours, theirs = results[0].outputs, results[1].outputs
@@ -140,7 +147,8 @@ def report(results: list[Result], show: Callable[[str], None] = print) -> None:
 
 def command_line(arguments: argparse.Namespace, name: str) -> str:
     """The command that makes these scores again, for the card."""
-    flags = [f"--split {arguments.split}"] if arguments.split != "test" else []
+    flags = [f"--corpus {arguments.corpus}"] if arguments.corpus != "tsv" else []
+    flags += [f"--split {arguments.split}"] if arguments.split != "test" else []
     flags += [f"--beam-size {arguments.beam_size}"] if arguments.beam_size != 5 else []
     flags += [flag for flag, given in (("--flip", arguments.flip), ("--pytorch", arguments.pytorch)) if given]
     flags += [f"--url {arguments.url}"] if arguments.url else []
@@ -150,7 +158,8 @@ def command_line(arguments: argparse.Namespace, name: str) -> str:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is translated, with what."""
     parser.add_argument("model", type=Path, help="an exported model folder")
-    parser.add_argument("--data", type=Path, required=True, help="folder with SPLIT.tsv.gz")
+    parser.add_argument("--data", type=Path, required=True, help="folder of the corpora")
+    parser.add_argument("--corpus", default="tsv", choices=data.CORPORA, help="in that folder; tsv: SPLIT.tsv.gz")
     parser.add_argument("--split", default="test")
     parser.add_argument("--flip", action="store_true", help="translate the second column into the first")
     parser.add_argument("--beam-size", type=int, default=5)
@@ -164,7 +173,7 @@ def main() -> None:
     parser.add_argument("--card", action="store_true", help="write MODEL/README.md with these scores")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    pairs = data.read_pairs(arguments.data / f"{arguments.split}.tsv.gz", arguments.flip)
+    pairs = data.CORPORA[arguments.corpus].read(arguments.data, arguments.split, arguments.flip)
     sources, references = [s for s, _ in pairs], [t for _, t in pairs]
     model, source, target = folder.read(arguments.model)
     if options_of(model.config["tokenizer"], "target")["lowercase"]:
@@ -177,12 +186,12 @@ def main() -> None:
     print(f"{model.config['name']}, {arguments.split}: {len(pairs)} sentences, beam size {arguments.beam_size}")
     found = []
     for strategy in ("greedy", "beam"):
-        results = [run(engine, strategy, arguments.beam_size, sources, references) for engine in engines]
+        results = [run(engine, strategy, arguments.beam_size, sources, references, model.config["task"]) for engine in engines]
         report(results)
         found += results
     if arguments.card:
-        table = [(r.engine, f"beam {arguments.beam_size}" if r.strategy == "beam" else r.strategy, r.bleu, r.chrf) for r in found]
-        card.write(arguments.model, table, command_line(arguments, model.config["name"]), arguments.split, len(pairs), arguments.flip)
+        table = [(r.engine, f"beam {arguments.beam_size}" if r.strategy == "beam" else r.strategy, r.scores) for r in found]
+        card.write(arguments.model, table, command_line(arguments, model.config["name"]), len(pairs), arguments.flip)
 
 
 if __name__ == "__main__":
