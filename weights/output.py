@@ -67,15 +67,17 @@ class Copying:
             logits.scatter_(-1, word, torch.logaddexp(logits.gather(-1, word), scores[:, :, j:j + 1]))
         return torch.log_softmax(logits, dim=-1)
 
-    def marginal(self, reads: Reads, memory: Memory, wanted: Tensor) -> Tensor:
-        """log P(wanted) [B, S], summed over all ways of producing it; wanted [B, S]."""
+    def marginal(self, reads: Reads, memory: Memory, wanted: Tensor) -> tuple[Tensor, Tensor]:
+        """wanted [B, S] -> log P(wanted) [B, S], summed over all ways of producing it, and the mean over the vocabulary of the
+        log-probability of writing a token [B, S] (copies not counted): what label smoothing pulls up."""
         logits, scores = self.scores(reads, memory)
         size = logits.shape[-1]
         same = memory.words[:, None] == wanted[:, :, None]  # [B, S, T]
         copied = torch.logsumexp(scores.masked_fill(~same, IMPOSSIBLE).clamp_min(IMPOSSIBLE), dim=-1)
         written = logits.gather(-1, wanted.clamp(max=size - 1)[:, :, None])[:, :, 0].masked_fill(wanted >= size, IMPOSSIBLE)
         written = written.clamp_min(IMPOSSIBLE)
-        return torch.logaddexp(written, copied) - torch.logsumexp(torch.cat([logits, scores], dim=-1), dim=-1)
+        total = torch.logsumexp(torch.cat([logits, scores], dim=-1), dim=-1)
+        return torch.logaddexp(written, copied) - total, logits.mean(dim=-1) - total
 
 
 def pointed(key: nn.Linear, reads: Reads, memory: Memory) -> Tensor:

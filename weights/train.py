@@ -44,8 +44,8 @@ def load_recipe(path: Path) -> tuple[dict, dict]:
     if training["corpus"] not in data.CORPORA:
         sys.exit(f"training.corpus: must be one of {', '.join(data.CORPORA)}, got {training['corpus']}")
     config = configuration.validate(recipe)
-    if config["output"]["type"] in configuration.COPYING and training["label_smoothing"] > 0:
-        sys.exit("training.label_smoothing: must be 0 for an output that copies, since its tokens are each sentence's")
+    if config["output"]["type"] == "pointer" and training["label_smoothing"] > 0:
+        sys.exit("training.label_smoothing: must be 0 for a pointer, which has no vocabulary to smooth over")
     return config, training
 
 
@@ -116,10 +116,12 @@ def written_loss(model: Model, reads: Reads, wanted: torch.Tensor, real: torch.T
     return SmoothedCrossEntropy.apply(logits, wanted[real], smoothing)
 
 
-def copied_loss(model: Model, reads: Reads, memory: Memory, wanted: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
-    """-log of the probability of producing the wanted token, in whatever way."""
+def copied_loss(model: Model, reads: Reads, memory: Memory, wanted: torch.Tensor, real: torch.Tensor, smoothing: float) -> torch.Tensor:
+    """-log of the probability of producing the wanted token, in whatever way; smoothed over the vocabulary's tokens."""
     reads = reads._replace(readouts=model.dropout(reads.readouts))
-    return -model.output.marginal(reads, memory, wanted.clamp_min(0))[real].sum()
+    produced, written = model.output.marginal(reads, memory, wanted.clamp_min(0))
+    loss = -produced[real].sum()
+    return (1 - smoothing) * loss - smoothing * written[real].sum() if smoothing > 0 else loss
 
 
 def loss_of(model: Model, batch: list[Pair], method: methods.Methods, progress: float, device: torch.device,
@@ -135,7 +137,7 @@ def loss_of(model: Model, batch: list[Pair], method: methods.Methods, progress: 
     memory, state = search.encode(model, [s.ids for s, _ in batch], [s.words for s, _ in batch], device)
     reads = model.teach(inputs, state, memory)
     if model.output.copies:
-        loss = copied_loss(model, reads, memory, wanted, real)
+        loss = copied_loss(model, reads, memory, wanted, real, method.training["label_smoothing"])
     else:
         loss = written_loss(model, reads, wanted, real, method.training["label_smoothing"])
     loss = loss + method.attention_loss(reads.weights, batch, real)
