@@ -32,6 +32,7 @@ class Key:
 
 
 CELLS = ("gru", "lstm", "rnn")
+NORMALIZATIONS = ("none", "layer", "gates")
 COPYING = ("pointer", "pointer_generator", "copy")  # outputs that can produce words of the source
 SECTIONS: dict[str, dict[str, Key]] = {
     "encoder": {
@@ -44,6 +45,10 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "eos": Key(bool, (), True),
         "residual": Key(bool, (), False, only="recurrent"),
         "width": Key(int, (1, 31), only="convolutional"),
+        "normalization": Key(str, NORMALIZATIONS, "none", only="recurrent"),
+        "transitions": Key(int, (0, 16), 0, only="recurrent"),
+        "stack": Key(str, ("joined", "separate", "alternating", "forward"), "joined", only="recurrent"),
+        "embedding_shared": Key(bool, (), False),
     },
     "attention": {
         "score": Key(str, ("dot", "general", "additive", "scaled_dot", "location")),
@@ -129,7 +134,7 @@ def _fill(section: dict, keys: dict[str, Key], prefix: str) -> None:
 def annotation_size(config: dict) -> int:
     """D: the size of one annotation."""
     encoder = config["encoder"]
-    return encoder["hidden"] * (2 if encoder.get("bidirectional") else 1)
+    return encoder["hidden"] * (2 if encoder.get("bidirectional") and encoder["stack"] != "forward" else 1)
 
 
 def context_size(config: dict) -> int:
@@ -166,6 +171,12 @@ def validate(config: dict) -> dict:
         (convolutional and encoder["width"] % 2 == 0, "encoder.width: must be odd"),
         (not convolutional and encoder["residual"] and encoder["layers"] == 1, "encoder.residual: needs two layers or more"),
         (decoder["residual"] and decoder["layers"] == 1, "decoder.residual: needs two layers or more"),
+        (not convolutional and encoder["normalization"] == "gates" and encoder["cell"] != "gru",
+         "encoder.normalization: gates needs the gru cell"),
+        (not convolutional and encoder["stack"] != "joined" and not (encoder["bidirectional"] and encoder["layers"] > 1),
+         "encoder.stack: all but joined need a bidirectional encoder of two layers or more"),
+        (encoder["embedding_shared"] and encoder["embedding"] != decoder["embedding"],
+         "encoder.embedding_shared: needs encoder.embedding and decoder.embedding of one size"),
         (fixed and config["attention"] is not None, "attention: must be null with decoder.style fixed"),
         (not fixed and config["attention"] is None, "attention: may be null with decoder.style fixed only"),
         (fixed and decoder["initial_state"] != "last", "decoder.initial_state: style fixed needs last"),
@@ -195,6 +206,8 @@ def validate(config: dict) -> dict:
          "output.tied: the readout must be as large as decoder.embedding"),
         (decoder["initial_state"] == "zero" and decoder["initial_projection"],
          "decoder.initial_projection: a zero state has nothing to project"),
+        (decoder["initial_state"] == "last" and not decoder["initial_projection"] and encoder.get("stack") == "forward",
+         "decoder.initial_projection: without one, all layers of the encoder must be of one size, which encoder.stack forward's are not"),
         (decoder["initial_state"] != "zero" and not decoder["initial_projection"] and annotation_size(config) != decoder["hidden"],
          "decoder.initial_projection: without one, annotations must be as large as decoder.hidden"),
         (decoder["initial_state"] == "last" and not decoder["initial_projection"]
