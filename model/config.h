@@ -28,6 +28,7 @@ struct attention_config {
     size_t half_width;   /* of a local window */
     size_t source_depth; /* only the last so many tokens are attended; 0: all */
     bool coverage;
+    char normalization[CONFIG_NAME_BYTES]; /* of the additive score's two products */
 };
 
 enum initial_state { INITIAL_ZERO, INITIAL_LAST, INITIAL_MEAN };
@@ -39,6 +40,9 @@ struct decoder_config {
     bool first_zero; /* first_input: "zero" rather than "bos" */
     enum initial_state initial_state;
     bool residual;
+    char normalization[CONFIG_NAME_BYTES]; /* of its cells, initial projections and readout */
+    size_t transitions, upper_transitions; /* cells without input after the last of layer 0, and of each layer above it */
+    bool initial_cell;                     /* initial_cell: "state" (an LSTM's c starts as its h does) rather than "zero" */
 };
 
 struct model_config {
