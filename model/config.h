@@ -76,6 +76,9 @@ struct model_config {
 /* Reads and checks the file. -1 with ERROR_FILE or ERROR_FORMAT; config untouched then. */
 int config_read(const char *path, struct model_config *config, struct error *err);
 
+/* 0, or -1 with ERROR_FORMAT if what the keys say together cannot be built (model/config_rules.c). config_read asks. */
+int config_check(const struct model_config *config, struct error *err);
+
 /* False: style fixed, which reads nothing but the encoder's final state. */
 bool config_attends(const struct model_config *config);
 /* D, the size of one annotation: hidden, twice that if the top layer is bidirectional. */

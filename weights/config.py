@@ -1,7 +1,7 @@
 """The model configuration: one description of every key, its type and its choices.
 
 Input: a dictionary as in config.json. Output of `validate`: the same dictionary with defaults filled in, or ConfigError
-naming the key. The C server checks the same rules in model/config.c; tests/test_weights.py and tests/test_config.c hold both to
+naming the key. The C server checks the same rules in model/config.c and config_rules.c; tests/test_weights.py and tests/test_config.c hold both to
 the same list of wrong configurations.
 """
 
