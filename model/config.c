@@ -112,7 +112,7 @@ static const struct raw_config DEFAULTS = {
             .encoder = {.type = "recurrent", .layers = 1, .bidirectional = true, .eos = true},
             .attention = {.window = "global"},
             .decoder = {.layers = 1, .readout = "attentional"},
-            .output = {.type = "vocabulary"},
+            .output = {.type = "vocabulary", .unknowns = true},
             .limits = {.max_source_tokens = 100, .max_target_ratio = 3.0},
         },
 };
@@ -173,6 +173,7 @@ static const struct key output[] = {
      0},
     {"output.tied", read_boolean, OPTIONAL, AT(config.output.tied), NULL, 0, 0},
     {"output.character_embedding", read_integer, OPTIONAL, AT(config.output.character_embedding), NULL, 0, 65536},
+    {"output.unknowns", read_boolean, OPTIONAL, AT(config.output.unknowns), NULL, 0, 0},
 };
 
 static const struct key tokenizer[] = {
@@ -362,6 +363,8 @@ static int check_characters(const struct model_config *config, struct error *err
         return error_set(err, ERROR_FORMAT, "output.type: characters spell words, so tokenizer.type must be words");
     if (spells != (config->output.character_embedding > 0))
         return error_set(err, ERROR_FORMAT, "output.character_embedding: belongs to the type characters, and only there");
+    if (spells && !config->output.unknowns)
+        return error_set(err, ERROR_FORMAT, "output.unknowns: the type characters spells the words that come out as <unk>");
     return 0;
 }
 

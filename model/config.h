@@ -54,6 +54,7 @@ struct model_config {
         char type[CONFIG_NAME_BYTES];
         bool tied;                  /* the output matrix is the target embedding */
         size_t character_embedding; /* type characters: model/speller.h */
+        bool unknowns;              /* false: a search never chooses <unk> */
     } output;
     struct {
         size_t max_source_tokens;

@@ -43,6 +43,8 @@ static int check_vocabularies(const struct translator *t, struct error *err) {
         return error_set(err, ERROR_FORMAT, "tokenizer: the model copies words, but the target vocabulary has no <unk>");
     if (!t->config.decoder.first_zero && tokenizer_begin(t->target) < 0)
         return error_set(err, ERROR_FORMAT, "tokenizer: first_input is bos, but the target vocabulary has no <s>");
+    if (t->characters && tokenizer_begin(t->characters) < 0)
+        return error_set(err, ERROR_FORMAT, "tokenizer: a word is spelled from <s> on, but " SPELLER_VOCABULARY " has no <s>");
     return 0;
 }
 

@@ -75,6 +75,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "type": Key(str, ("vocabulary", "characters", *COPYING), "vocabulary"),
         "tied": Key(bool, (), False),
         "character_embedding": Key(int, (0, 65536), 0),
+        "unknowns": Key(bool, (), True),
     },
     "tokenizer": {
         "type": Key(str, ("sentencepiece", "words", "characters"), "sentencepiece"),
@@ -207,6 +208,8 @@ def validate(config: dict) -> dict:
          "output.type: characters spell words, so tokenizer.type must be words"),
         ((output["type"] == "characters") != (output["character_embedding"] > 0),
          "output.character_embedding: belongs to the type characters, and only there"),
+        (output["type"] == "characters" and not output["unknowns"],
+         "output.unknowns: the type characters spells the words that come out as <unk>"),
         (output["type"] in COPYING and fixed, "output.type: copying needs a decoder with attention"),
         (pointer and not encoder["eos"], "encoder.eos: a pointer ends by pointing at the source's </s>"),
         (pointer and output["tied"], "output.tied: a pointer has no output matrix"),

@@ -181,6 +181,8 @@ CASES = (
          _decoder("bahdanau", "gru", 2, **LAST, **TANH, residual=True), output={"type": "copy"}, seed=66),
     Case("pointer-generator-residual", _convolutional(2, 3), DOT | {"window": "local_m", "half_width": 2},
          _decoder("luong", "lstm", 2, **MEAN, **ATTENTIONAL, input_feeding=True, residual=True), output={"type": "pointer_generator"}, seed=9),
+    Case("no-unknowns", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS,
+         output={"unknowns": False}, seed=73),
 )
 
 
@@ -227,7 +229,7 @@ def interesting(model: Model, sources: list[Source]) -> bool:
     lengths = {len(h.tokens) for h in greedy if h.ended}
     if len(lengths) < 3 or sum(h.ended for h in greedy) < 4 or sum(len(h.tokens) > 1 for h in greedy) < 5:
         return False
-    if model.config["tokenizer"]["type"] == "words" and sum(UNK in h.tokens for h in greedy) < 2:
+    if model.config["tokenizer"]["type"] == "words" and model.config["output"]["unknowns"] and sum(UNK in h.tokens for h in greedy) < 2:
         return False
     if model.output.copies and not any(token >= model.decoder.embedding.num_embeddings for h in greedy for token in h.tokens):
         return False
