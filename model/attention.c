@@ -48,11 +48,21 @@ static int init_general(struct attention *a, const struct model_config *config, 
     return load_key(a, NULL, config->decoder.hidden, weights, err);
 }
 
-/* Bahdanau et al. 2015, A.1.2: e = v . tanh(W s + U h + b). The keys hold U h + b. With coverage w cov_j enters the tanh, too: Tu
- * et al. 2016, See et al. 2017. */
+/* The norms of a key and of a query; "gates" treats each as one whole, since it is of one kind. */
+static int load_norms(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
+    struct norm_names key = {"attention.key.gain", "attention.key.shift", config->attention.size, 0};
+    struct norm_names query = {"attention.query.gain", "attention.query.shift", config->attention.size, 0};
+    const struct norm_kind *kind = norm_kind_find(config->attention.normalization);
+    if (!kind)
+        return error_set(err, ERROR_FORMAT, "attention.normalization: %s is not known", config->attention.normalization);
+    return norm_init(&a->key_norm, kind, &key, weights, err) == 0 ? norm_init(&a->query_norm, kind, &query, weights, err) : -1;
+}
+
+/* Bahdanau et al. 2015, A.1.2: e = v . tanh(W s + U h + b). The keys hold U h + b. Where they are normalised, W s and U h + b are,
+ * each for itself. With coverage w cov_j enters the tanh, too: Tu et al. 2016, See et al. 2017. */
 static int init_additive(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
     size_t size = config->attention.size;
-    if (load_key(a, "attention.key.bias", size, weights, err) != 0)
+    if (load_key(a, "attention.key.bias", size, weights, err) != 0 || load_norms(a, config, weights, err) != 0)
         return -1;
     a->energy = weights_get(weights, "attention.energy", size, 1, err);
     if (config->attention.coverage) {
@@ -210,6 +220,7 @@ void attention_keys(const struct attention *attention, const float *annotations,
         linear_apply(&attention->key, annotations, attention->annotation, tokens, keys, attention->key_size);
     else
         memcpy(keys, annotations, tokens * attention->key_size * sizeof *keys);
+    norm_apply(&attention->key_norm, attention->kernels, tokens, keys, attention->key_size);
     if (attention->kind->prepare)
         attention->kind->prepare(attention, keys, tokens * attention->key_size);
 }
@@ -250,6 +261,7 @@ void attention_run(const struct attention *attention, const struct attention_row
     float *queries = rows->scratch, *positions = rows->scratch + rows->rows * a->query_size;
     if (a->query.out) {
         linear_apply(&a->query, rows->queries.x, rows->queries.distance, rows->rows, queries, a->query_size);
+        norm_apply(&a->query_norm, a->kernels, rows->rows, queries, a->query_size);
         if (a->kind->prepare)
             a->kind->prepare(a, queries, rows->rows * a->query_size);
     }

@@ -6,6 +6,7 @@
 
 #include "model/config.h"
 #include "model/matrix.h"
+#include "model/norm.h"
 #include "model/weights.h"
 
 /* What a decoder looks at, made once per sentence: keys [T, A], as the score reads them, and values [T, P], of which a context is
@@ -59,6 +60,7 @@ struct attention {
     const float *coverage;  /* w [A], additive; NULL: no coverage */
     struct linear position; /* local_p: W, and v [H] */
     const float *position_energy;
+    struct norm key_norm, query_norm; /* of these products, additive */
 };
 
 /* R rows. */

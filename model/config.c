@@ -9,6 +9,7 @@ struct raw_config {
     size_t format;
     char initial_state[CONFIG_NAME_BYTES], first_input[CONFIG_NAME_BYTES];
     char scale[CONFIG_NAME_BYTES], keys[CONFIG_NAME_BYTES], values[CONFIG_NAME_BYTES]; /* of the attention */
+    char initial_cell[CONFIG_NAME_BYTES];
     struct model_config config;
 };
 
@@ -105,13 +106,15 @@ static const struct raw_config DEFAULTS = {
     .scale = "fixed",
     .keys = "identity",
     .values = "identity",
+    .initial_cell = "zero",
     .config =
         {
             .task = "translation",
             .tokenizer = {.type = "sentencepiece", .source = "source.spm", .target = "target.spm"},
-            .encoder = {.type = "recurrent", .layers = 1, .bidirectional = true, .eos = true},
-            .attention = {.window = "global"},
-            .decoder = {.layers = 1, .readout = "attentional"},
+            .encoder =
+                {.type = "recurrent", .layers = 1, .bidirectional = true, .eos = true, .normalization = "none", .stack = "joined"},
+            .attention = {.window = "global", .normalization = "none"},
+            .decoder = {.layers = 1, .readout = "attentional", .normalization = "none"},
             .output = {.type = "vocabulary", .unknowns = true},
             .limits = {.max_source_tokens = 100, .max_target_ratio = 3.0},
         },
@@ -119,6 +122,7 @@ static const struct raw_config DEFAULTS = {
 
 #define AT(member) offsetof(struct raw_config, member)
 #define CELLS      "gru, lstm, rnn"
+#define NORMS      "none, layer, gates"
 
 static const struct key top[] = {
     {"format", read_integer, REQUIRED, AT(format), NULL, 1, 1},
@@ -138,6 +142,10 @@ static const struct key encoder[] = {
     {"encoder.eos", read_boolean, OPTIONAL, AT(config.encoder.eos), NULL, 0, 0},
     {"encoder.residual", read_boolean, OPTIONAL, AT(config.encoder.residual), NULL, 0, 0},
     {"encoder.width", read_integer, REQUIRED, AT(config.encoder.width), NULL, 1, 31},
+    {"encoder.normalization", read_string, OPTIONAL, AT(config.encoder.normalization), NORMS, 0, 0},
+    {"encoder.transitions", read_integer, OPTIONAL, AT(config.encoder.transitions), NULL, 0, 16},
+    {"encoder.stack", read_string, OPTIONAL, AT(config.encoder.stack), "joined, separate, alternating, forward", 0, 0},
+    {"encoder.embedding_shared", read_boolean, OPTIONAL, AT(config.encoder.embedding_shared), NULL, 0, 0},
 };
 
 static const struct key attention[] = {
@@ -151,6 +159,7 @@ static const struct key attention[] = {
     {"attention.half_width", read_integer, OPTIONAL, AT(config.attention.half_width), NULL, 0, 1000},
     {"attention.source_depth", read_integer, OPTIONAL, AT(config.attention.source_depth), NULL, 0, 1000},
     {"attention.coverage", read_boolean, OPTIONAL, AT(config.attention.coverage), NULL, 0, 0},
+    {"attention.normalization", read_string, OPTIONAL, AT(config.attention.normalization), NORMS, 0, 0},
 };
 
 static const struct key decoder[] = {
@@ -162,10 +171,14 @@ static const struct key decoder[] = {
     {"decoder.input_feeding", read_boolean, OPTIONAL, AT(config.decoder.input_feeding), NULL, 0, 0},
     {"decoder.initial_state", read_string, OPTIONAL, AT(initial_state), "zero, last, mean", 0, 0},
     {"decoder.initial_projection", read_boolean, OPTIONAL, AT(config.decoder.initial_projection), NULL, 0, 0},
-    {"decoder.readout", read_string, OPTIONAL, AT(config.decoder.readout), "attentional, tanh, concat, maxout", 0, 0},
+    {"decoder.readout", read_string, OPTIONAL, AT(config.decoder.readout), "attentional, tanh, concat, maxout, linear", 0, 0},
     {"decoder.readout_size", read_integer, OPTIONAL, AT(config.decoder.readout_size), NULL, 0, 65536},
     {"decoder.first_input", read_string, OPTIONAL, AT(first_input), "bos, zero", 0, 0},
     {"decoder.residual", read_boolean, OPTIONAL, AT(config.decoder.residual), NULL, 0, 0},
+    {"decoder.normalization", read_string, OPTIONAL, AT(config.decoder.normalization), NORMS, 0, 0},
+    {"decoder.transitions", read_integer, OPTIONAL, AT(config.decoder.transitions), NULL, 0, 16},
+    {"decoder.upper_transitions", read_integer, OPTIONAL, AT(config.decoder.upper_transitions), NULL, 0, 16},
+    {"decoder.initial_cell", read_string, OPTIONAL, AT(initial_cell), "zero, state", 0, 0},
 };
 
 static const struct key output[] = {
@@ -202,10 +215,9 @@ enum { SECTION_COUNT = sizeof sections / sizeof *sections };
 static const struct {
     const char *path, *type;
 } typed[] = {
-    {"encoder.cell", "recurrent"},
-    {"encoder.bidirectional", "recurrent"},
-    {"encoder.residual", "recurrent"},
-    {"encoder.width", "convolutional"},
+    {"encoder.cell", "recurrent"},      {"encoder.bidirectional", "recurrent"}, {"encoder.residual", "recurrent"},
+    {"encoder.width", "convolutional"}, {"encoder.normalization", "recurrent"}, {"encoder.transitions", "recurrent"},
+    {"encoder.stack", "recurrent"},
 };
 
 /* The one type that has this key, if the file's encoder is of another; otherwise NULL. encoder.type is read before. */
@@ -289,6 +301,26 @@ static int check_layers(const struct model_config *config, struct error *err) {
         return error_set(err, ERROR_FORMAT, "encoder.residual: needs two layers or more");
     if (config->decoder.residual && config->decoder.layers == 1)
         return error_set(err, ERROR_FORMAT, "decoder.residual: needs two layers or more");
+    if (config->decoder.upper_transitions > 0 && config->decoder.layers == 1)
+        return error_set(err, ERROR_FORMAT, "decoder.upper_transitions: needs two layers or more");
+    return 0;
+}
+
+static bool stacks_forward(const struct model_config *config) {
+    return strcmp(config->encoder.stack, "forward") == 0;
+}
+
+static int check_cells(const struct model_config *config, struct error *err) {
+    const struct encoder_config *enc = &config->encoder;
+    bool joined = strcmp(enc->stack, "joined") == 0;
+    if (strcmp(enc->normalization, "gates") == 0 && strcmp(enc->cell, "gru") != 0)
+        return error_set(err, ERROR_FORMAT, "encoder.normalization: gates needs the gru cell");
+    if (strcmp(config->decoder.normalization, "gates") == 0 && strcmp(config->decoder.cell, "gru") != 0)
+        return error_set(err, ERROR_FORMAT, "decoder.normalization: gates needs the gru cell");
+    if (!joined && !(enc->bidirectional && enc->layers > 1))
+        return error_set(err, ERROR_FORMAT, "encoder.stack: all but joined need a bidirectional encoder of two layers or more");
+    if (enc->embedding_shared && enc->embedding != config->decoder.embedding)
+        return error_set(err, ERROR_FORMAT, "encoder.embedding_shared: needs encoder.embedding and decoder.embedding of one size");
     return 0;
 }
 
@@ -325,6 +357,7 @@ static int check_attention(const struct model_config *config, struct error *err)
         {global != (a->half_width == 0), "attention.half_width: belongs to the windows local_m and local_p, and only there"},
         {a->source_depth > 0 && !global, "attention.source_depth: belongs to the window global"},
         {a->coverage && !additive, "attention.coverage: needs the additive score"},
+        {strcmp(a->normalization, "none") != 0 && !additive, "attention.normalization: belongs to the additive score"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].broken)
@@ -334,9 +367,10 @@ static int check_attention(const struct model_config *config, struct error *err)
 
 static int check_readout(const struct model_config *config, struct error *err) {
     const struct decoder_config *dec = &config->decoder;
-    bool attentional = strcmp(dec->readout, "attentional") == 0, concat = strcmp(dec->readout, "concat") == 0;
-    if (dec->input_feeding && !(attentional && strcmp(dec->style, "luong") == 0))
-        return error_set(err, ERROR_FORMAT, "decoder.input_feeding: needs style luong and readout attentional");
+    bool fed = strcmp(dec->readout, "attentional") == 0 || strcmp(dec->readout, "linear") == 0;
+    bool concat = strcmp(dec->readout, "concat") == 0;
+    if (dec->input_feeding && !(fed && strcmp(dec->style, "luong") == 0))
+        return error_set(err, ERROR_FORMAT, "decoder.input_feeding: needs style luong and readout attentional or linear");
     if (concat != (dec->readout_size == 0))
         return error_set(err, ERROR_FORMAT, "decoder.readout_size: every readout but concat needs one");
     if (config->output.tied && config_readout_size(config) != dec->embedding)
@@ -350,11 +384,19 @@ static int check_initial_state(const struct model_config *config, struct error *
     const char *reason = NULL;
     if (dec->initial_projection)
         reason = dec->initial_state == INITIAL_ZERO ? "a zero state has nothing to project" : NULL;
+    else if (dec->initial_state == INITIAL_LAST && stacks_forward(config))
+        reason = "without one, all layers of the encoder must be of one size, which encoder.stack forward's are not";
     else if (dec->initial_state != INITIAL_ZERO && config_annotation_size(config) != dec->hidden)
         reason = "without one, annotations must be as large as decoder.hidden";
     else if (dec->initial_state == INITIAL_LAST && !alike)
         reason = "without one, encoder and decoder need the same cell and number of layers";
-    return reason == NULL ? 0 : error_set(err, ERROR_FORMAT, "decoder.initial_projection: %s", reason);
+    if (reason != NULL)
+        return error_set(err, ERROR_FORMAT, "decoder.initial_projection: %s", reason);
+    if (dec->initial_cell && strcmp(dec->cell, "lstm") != 0)
+        return error_set(err, ERROR_FORMAT, "decoder.initial_cell: state belongs to the cell lstm");
+    if (dec->initial_cell && !dec->initial_projection)
+        return error_set(err, ERROR_FORMAT, "decoder.initial_cell: state needs decoder.initial_projection");
+    return 0;
 }
 
 static int check_characters(const struct model_config *config, struct error *err) {
@@ -430,13 +472,15 @@ int config_read(const char *path, struct model_config *config, struct error *err
         return -1;
     raw.config.decoder.initial_state = find_initial_state(raw.initial_state);
     raw.config.decoder.first_zero = strcmp(raw.first_input, "zero") == 0;
+    raw.config.decoder.initial_cell = strcmp(raw.initial_cell, "state") == 0;
     raw.config.attention.learned_scale = strcmp(raw.scale, "learned") == 0;
     raw.config.attention.learned_keys = strcmp(raw.keys, "learned") == 0;
     raw.config.attention.learned_values = strcmp(raw.values, "learned") == 0;
     raw.config.encoder.bidirectional &= strcmp(raw.config.encoder.type, "recurrent") == 0; /* true by default, but only there */
-    if (check_layers(&raw.config, err) != 0 || check_style(&raw.config, err) != 0 || check_attention(&raw.config, err) != 0 ||
-        check_readout(&raw.config, err) != 0 || check_initial_state(&raw.config, err) != 0 ||
-        check_tokenizer(&raw.config, err) != 0 || check_characters(&raw.config, err) != 0 || check_copying(&raw.config, err) != 0)
+    if (check_layers(&raw.config, err) != 0 || check_cells(&raw.config, err) != 0 || check_style(&raw.config, err) != 0 ||
+        check_attention(&raw.config, err) != 0 || check_readout(&raw.config, err) != 0 ||
+        check_initial_state(&raw.config, err) != 0 || check_tokenizer(&raw.config, err) != 0 ||
+        check_characters(&raw.config, err) != 0 || check_copying(&raw.config, err) != 0)
         return -1;
     *config = raw.config;
     return 0;
@@ -447,7 +491,7 @@ bool config_attends(const struct model_config *config) {
 }
 
 size_t config_annotation_size(const struct model_config *config) {
-    return config->encoder.hidden * (config->encoder.bidirectional ? 2 : 1);
+    return config->encoder.hidden * (config->encoder.bidirectional && !stacks_forward(config) ? 2 : 1);
 }
 
 size_t config_context_size(const struct model_config *config) {

@@ -17,6 +17,9 @@ struct encoder_config {
     bool eos; /* the encoder reads </s> at the end of a sentence */
     bool residual;
     size_t width; /* convolutional: tokens that one of a layer's outputs depends on; odd */
+    char normalization[CONFIG_NAME_BYTES], stack[CONFIG_NAME_BYTES];
+    size_t transitions;    /* cells without input after a layer's first */
+    bool embedding_shared; /* source and target have one embedding, decoder.embedding */
 };
 
 struct attention_config {
@@ -28,6 +31,7 @@ struct attention_config {
     size_t half_width;   /* of a local window */
     size_t source_depth; /* only the last so many tokens are attended; 0: all */
     bool coverage;
+    char normalization[CONFIG_NAME_BYTES]; /* of the additive score's two products */
 };
 
 enum initial_state { INITIAL_ZERO, INITIAL_LAST, INITIAL_MEAN };
@@ -39,6 +43,9 @@ struct decoder_config {
     bool first_zero; /* first_input: "zero" rather than "bos" */
     enum initial_state initial_state;
     bool residual;
+    char normalization[CONFIG_NAME_BYTES]; /* of its cells, initial projections and readout */
+    size_t transitions, upper_transitions; /* cells without input after the last of layer 0, and of each layer above it */
+    bool initial_cell;                     /* initial_cell: "state" (an LSTM's c starts as its h does) rather than "zero" */
 };
 
 struct model_config {
@@ -67,7 +74,7 @@ int config_read(const char *path, struct model_config *config, struct error *err
 
 /* False: style fixed, which reads nothing but the encoder's final state. */
 bool config_attends(const struct model_config *config);
-/* D, the size of one annotation: hidden, twice that if bidirectional. */
+/* D, the size of one annotation: hidden, twice that if the top layer is bidirectional. */
 size_t config_annotation_size(const struct model_config *config);
 /* C, the size of one context: of an annotation, or of a learned value. */
 size_t config_context_size(const struct model_config *config);

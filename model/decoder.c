@@ -10,7 +10,7 @@ struct step {
     const struct decoder_rows *rows;
     float *input;             /* [R, E + feed]: y, and h~ of the step before with input feeding */
     float *contexts;          /* [R, P]: sums of values */
-    float *gates_x, *gates_u; /* [R, G] */
+    float *gates_x, *gates_u; /* [R, G]; [R, cell_scratch], all cells are normalised alike */
     float *scratch;           /* [R, what the attention needs] */
     float *sums;              /* [R, H]: with residual connections, what the layers so far have put out */
     float *readout;           /* [R, readout_scratch] */
@@ -236,7 +236,7 @@ int decoder_step(const struct decoder *decoder, const struct decoder_rows *rows,
                         .input = arena_alloc(arena, r * (decoder->embedding_size + decoder->feed), sizeof(float)),
                         .contexts = arena_alloc(arena, r * decoder->attention.value, sizeof(float)),
                         .gates_x = arena_alloc(arena, r * gates, sizeof(float)),
-                        .gates_u = arena_alloc(arena, r * gates, sizeof(float)),
+                        .gates_u = arena_alloc(arena, r * cell_scratch(&decoder->cells[0]), sizeof(float)),
                         .scratch = arena_alloc(arena, r * decoder->attention.scratch, sizeof(float)),
                         .sums = arena_alloc(arena, decoder->residual ? r * decoder->hidden : 0, sizeof(float)),
                         .readout = arena_alloc(arena, r * readout_scratch(&decoder->readout), sizeof(float))};
@@ -266,16 +266,19 @@ static void mean_of(const struct decoder *d, const float *annotations, size_t le
     d->kernels->weighted_sum(equal, annotations, length, d->annotation, mean);
 }
 
-/* h of layer l for each sentence: summary [n, D] (distance ld), projected or copied. LSTM's c stays zero. */
+/* h of layer l for each sentence: summary [n, D] (distance ld), projected or copied. LSTM's c is the same or stays zero. */
 static void start_layer(const struct decoder *d, size_t l, const float *summary, size_t ld, size_t n, float *states) {
     float *h = states + l * d->layer_size;
     if (d->projected)
         linear_apply(&d->initial[l], summary, ld, n, h, d->state_size);
-    for (size_t i = 0; i < n; i++) {
+    norm_apply(&d->initial_norms[l], d->kernels, n, h, d->state_size);
+    for (size_t i = 0; i < n; i++, h += d->state_size, summary += ld) {
         if (d->projected)
-            d->kernels->tanh(h + i * d->state_size, d->hidden);
+            d->kernels->tanh(h, d->hidden);
         else
-            memcpy(h + i * d->state_size, summary + i * ld, d->hidden * sizeof *h);
+            memcpy(h, summary, d->hidden * sizeof *h);
+        if (d->initial_cell)
+            memcpy(h + d->hidden, h, d->hidden * sizeof *h);
     }
 }
 
@@ -319,27 +322,38 @@ int decoder_start(const struct decoder *decoder, const struct encoded *encoded, 
 
 /* ---- loading ---- */
 
-static int find_style(struct decoder *d, const char *name, struct error *err) {
+static int find_rows(struct decoder *d, const struct decoder_config *config, struct error *err) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].name, name) == 0)
+        if (strcmp(kinds[i].name, config->style) == 0)
             d->kind = &kinds[i];
-    return d->kind ? 0 : error_set(err, ERROR_FORMAT, "decoder.style: %s is not known", name);
+    d->norm = norm_kind_find(config->normalization);
+    if (!d->kind)
+        return error_set(err, ERROR_FORMAT, "decoder.style: %s is not known", config->style);
+    return d->norm ? 0 : error_set(err, ERROR_FORMAT, "decoder.normalization: %s is not known", config->normalization);
+}
+
+/* What layer l starts from. */
+static int load_initial(struct decoder *d, size_t l, struct weights *weights, struct error *err) {
+    char weight[64], bias[64], gain[64], shift[64];
+    snprintf(weight, sizeof weight, "decoder.initial.%zu.weight", l);
+    snprintf(bias, sizeof bias, "decoder.initial.%zu.bias", l);
+    snprintf(gain, sizeof gain, "decoder.initial.%zu.gain", l);
+    snprintf(shift, sizeof shift, "decoder.initial.%zu.shift", l);
+    struct linear_names names = {.weight = weight, .bias = bias};
+    if (weights_linear(weights, &names, d->hidden, d->annotation, &d->initial[l], err) != 0)
+        return -1;
+    return norm_init(&d->initial_norms[l], d->norm, &(struct norm_names){gain, shift, d->hidden, 0}, weights, err);
 }
 
 static int load_layer(struct decoder *d, const struct cell_kind *cell, size_t l, struct weights *weights, struct error *err) {
-    char name[64], bias[64];
+    char name[64];
     snprintf(name, sizeof name, "decoder.layers.%zu.", l);
     struct cell_shape shape = {.in = l == 0 ? d->embedding_size + d->feed : d->hidden, .hidden = d->hidden};
     if (l == 0 && d->kind->reader == FIRST_CELL)
         shape.columns = shape.in + d->context;
     if (cell_init(&d->cells[l], cell, name, &shape, weights, d->kernels, err) != 0)
         return -1;
-    if (!d->projected)
-        return 0;
-    snprintf(name, sizeof name, "decoder.initial.%zu.weight", l);
-    snprintf(bias, sizeof bias, "decoder.initial.%zu.bias", l);
-    return weights_linear(weights, &(struct linear_names){.weight = name, .bias = bias}, d->hidden, d->annotation, &d->initial[l],
-                          err);
+    return d->projected ? load_initial(d, l, weights, err) : 0;
 }
 
 /* What reads the context besides the readout: the right part of the first cell's matrix, whose left part has the bias, or a second
@@ -361,7 +375,8 @@ static int load(struct decoder *d, const struct model_config *config, const stru
     for (size_t l = 0; l < d->layers; l++)
         if (load_layer(d, cell, l, weights, err) != 0)
             return -1;
-    if (load_context_reader(d, cell, weights, err) != 0 || readout_init(&d->readout, config, weights, d->kernels, err) != 0 ||
+    if (load_context_reader(d, cell, weights, err) != 0 ||
+        readout_init(&d->readout, config, d->norm, weights, d->kernels, err) != 0 ||
         (d->attends && attention_init(&d->attention, config, weights, d->kernels, err) != 0))
         return -1;
     d->attention.value = cell_context(d)->out + readout_value(&d->readout);
@@ -387,11 +402,12 @@ int decoder_init(struct decoder *decoder, const struct model_config *config, siz
                                 .initial_state = c->initial_state,
                                 .projected = c->initial_projection,
                                 .residual = c->residual,
+                                .initial_cell = c->initial_cell,
                                 .attends = config_attends(config)};
     decoder->feed = c->input_feeding ? decoder->readout_size : 0;
     size_t covered = config->attention.coverage ? config_positions(config) : 0;
     decoder->state_size = decoder->layers * decoder->layer_size + covered + decoder->feed;
-    if (find_style(decoder, c->style, err) == 0 && load(decoder, config, cell, weights, err) == 0)
+    if (find_rows(decoder, c, err) == 0 && load(decoder, config, cell, weights, err) == 0)
         return 0;
     decoder_done(decoder);
     return -1;

@@ -5,7 +5,7 @@
  * layer, by the readout. W c + b = sum_j a_j (W V h_j + b), since the weights sum to 1: so these products are made once per
  * sentence, for all its tokens at once, and not for each row in each step. The values of the attention's memory hold them side by
  * side; where something reads c itself, V h_j. Without attention c is the encoder's final state, and the memory has one entry, the
- * products with it. */
+ * products with it. Where products are normalised, the norm is of their weighted sum, W c + b, and so no part of the values. */
 #ifndef ALIGND_DECODER_H
 #define ALIGND_DECODER_H
 
@@ -14,6 +14,7 @@
 #include "model/cell.h"
 #include "model/config.h"
 #include "model/encoder.h"
+#include "model/norm.h"
 #include "model/readout.h"
 
 enum { DECODER_FIRST = -1 }; /* the token before the first */
@@ -31,12 +32,15 @@ struct decoder {
     int first;         /* the id of the first input, or DECODER_FIRST for a zero vector */
     enum initial_state initial_state;
     bool projected, residual;
-    bool attends;           /* false: style fixed */
-    const float *embedding; /* [V, E] */
+    bool initial_cell;            /* an LSTM's c starts as its h does, not at zero */
+    const struct norm_kind *norm; /* of the products with its matrices */
+    bool attends;                 /* false: style fixed */
+    const float *embedding;       /* [V, E] */
     struct cell cells[CONFIG_MAX_LAYERS];
     struct cell conditional;     /* style conditional: the second cell of layer 0, which reads the context */
     struct linear input_context; /* styles bahdanau and fixed: what the cell of layer 0 reads of the context */
     struct linear initial[CONFIG_MAX_LAYERS];
+    struct norm initial_norms[CONFIG_MAX_LAYERS];
     struct attention attention; /* no kind and no keys where there is none; always the size P of values */
     struct readout readout;
 };

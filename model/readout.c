@@ -1,5 +1,6 @@
 #include "model/readout.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct readout_kind {
@@ -13,6 +14,11 @@ static void activate_tanh(const struct kernels *kernels, const float *units, siz
     kernels->tanh(out, size);
 }
 
+static void activate_nothing(const struct kernels *kernels, const float *units, size_t size, float *out) {
+    (void)kernels;
+    memcpy(out, units, size * sizeof *out);
+}
+
 /* Units i and O + i are a pair: the paper's 2i - 1 and 2i. */
 static void activate_maxout(const struct kernels *kernels, const float *units, size_t size, float *out) {
     memcpy(out, units, size * sizeof *out);
@@ -24,39 +30,56 @@ static const struct readout_kind kinds[] = {
     {"tanh", "ysc", 1, activate_tanh},       /* tanh(W [y; s; c] + b), Nematus and Marian */
     {"concat", "cs", 0, NULL},               /* [c; s] */
     {"maxout", "ysc", 2, activate_maxout},   /* the larger of each pair of W [y; s; c] + b, Bahdanau et al. 2015, A.2.2 */
+    {"linear", "cs", 1, activate_nothing},   /* W [c; s] + b, OpenNMT-py with its mlp attention */
 };
 
-static size_t part_size(const struct readout *r, char part) {
-    return part == 'y' ? r->embedding : part == 's' ? r->hidden : r->context;
+static size_t source_size(const struct readout *r, char source) {
+    return source == 'y' ? r->embedding : source == 's' ? r->hidden : r->context;
 }
 
-/* A readout with a layer has its part of the context multiplied already. */
-static bool side_by_side(const struct readout *r, char part) {
-    return part != 'c' || r->kind->units == 0;
-}
-
-static size_t parts_size(const struct readout *r) {
+/* Of the first so many of these sources, side by side. */
+static size_t width_of(const struct readout *r, const char *sources, size_t count) {
     size_t size = 0;
-    for (const char *part = r->kind->reads; *part; part++)
-        size += side_by_side(r, *part) ? part_size(r, *part) : 0;
+    for (size_t i = 0; i < count; i++)
+        size += source_size(r, sources[i]);
     return size;
 }
 
-/* The matrix in two: the context comes first or last in what it reads. */
-static int load_layer(struct readout *r, struct weights *weights, struct error *err) {
-    size_t rest = parts_size(r), columns = rest + r->context, context_first = r->kind->reads[0] == 'c';
+/* ---- loading ---- */
+
+/* The columns of the matrix that are for this part's sources, which lie together among those of the readout. */
+static int load_part(const struct readout *r, const struct norm_kind *norm, struct weights *weights, struct readout_part *part,
+                     struct error *err) {
+    char gain[32], shift[32];
+    const char *reads = r->kind->reads;
     size_t units = r->kind->units * r->size;
-    struct linear_names names = {.weight = "readout.weight", .first = context_first ? r->context : 0, .columns = columns};
-    struct linear_names context = {
-        .weight = "readout.weight", .bias = "readout.bias", .first = context_first ? 0 : rest, .columns = columns};
-    return weights_linear(weights, &names, units, rest, &r->layer, err) == 0 &&
-                   weights_linear(weights, &context, units, r->context, &r->context_layer, err) == 0
-               ? 0
-               : -1;
+    struct linear_names names = {.weight = "readout.weight",
+                                 .bias = *part->sources == 'c' ? "readout.bias" : NULL,
+                                 .first = width_of(r, reads, (size_t)(part->sources - reads)),
+                                 .columns = width_of(r, reads, strlen(reads))};
+    snprintf(gain, sizeof gain, "readout.gain.%c", *part->sources);
+    snprintf(shift, sizeof shift, "readout.shift.%c", *part->sources);
+    if (weights_linear(weights, &names, units, width_of(r, part->sources, part->count), &part->layer, err) != 0)
+        return -1;
+    return norm_init(&part->norm, norm, &(struct norm_names){gain, shift, units, 0}, weights, err);
 }
 
-int readout_init(struct readout *readout, const struct model_config *config, struct weights *weights, const struct kernels *kernels,
-                 struct error *err) {
+/* The context comes first or last. */
+static int load_parts(struct readout *r, const struct norm_kind *norm, struct weights *weights, struct error *err) {
+    const char *context = strchr(r->kind->reads, 'c'), *rest = context == r->kind->reads ? context + 1 : r->kind->reads;
+    size_t left = strlen(r->kind->reads) - 1, each = norm->epsilon > 0 ? 1 : left;
+    for (; left > 0; left -= each, rest += each) {
+        struct readout_part *part = &r->parts[r->part_count++];
+        *part = (struct readout_part){.sources = rest, .count = each};
+        if (load_part(r, norm, weights, part, err) != 0)
+            return -1;
+    }
+    r->context_part = (struct readout_part){.sources = context, .count = 1};
+    return load_part(r, norm, weights, &r->context_part, err);
+}
+
+int readout_init(struct readout *readout, const struct model_config *config, const struct norm_kind *norm, struct weights *weights,
+                 const struct kernels *kernels, struct error *err) {
     const struct decoder_config *c = &config->decoder;
     *readout = (struct readout){.kernels = kernels,
                                 .size = config_readout_size(config),
@@ -68,56 +91,75 @@ int readout_init(struct readout *readout, const struct model_config *config, str
             readout->kind = &kinds[i];
     if (!readout->kind)
         return error_set(err, ERROR_FORMAT, "decoder.readout: %s is not known", c->readout);
-    if (readout->kind->units == 0 || load_layer(readout, weights, err) == 0)
+    if (readout->kind->units == 0 || load_parts(readout, norm, weights, err) == 0)
         return 0;
     readout_done(readout);
     return -1;
 }
 
 void readout_done(struct readout *readout) {
-    linear_done(&readout->layer);
-    linear_done(&readout->context_layer);
+    for (size_t i = 0; i < readout->part_count; i++)
+        linear_done(&readout->parts[i].layer);
+    linear_done(&readout->context_part.layer);
 }
 
+/* ---- one step ---- */
+
 size_t readout_value(const struct readout *readout) {
-    return readout->kind->units > 0 ? readout->context_layer.out : readout->context;
+    return readout->kind->units > 0 ? readout->context_part.layer.out : readout->context;
 }
 
 void readout_values(const struct readout *readout, struct vectors x, size_t n, float *values, size_t distance) {
     if (readout->kind->units > 0)
-        linear_apply(&readout->context_layer, x.x, x.distance, n, values, distance);
+        linear_apply(&readout->context_part.layer, x.x, x.distance, n, values, distance);
     for (size_t t = 0; readout->kind->units == 0 && t < n; t++)
         memcpy(values + t * distance, x.x + t * x.distance, readout->context * sizeof *values);
 }
 
-/* The parts of all rows, row r's at x + r * size. */
-static void put_side_by_side(const struct readout *readout, const struct readout_inputs *inputs, size_t rows, float *x) {
+/* The part's sources of all rows, one row after the other. */
+static void put_side_by_side(const struct readout *readout, const struct readout_part *part, const struct readout_inputs *inputs,
+                             size_t rows, float *x) {
     for (size_t r = 0; r < rows; r++)
-        for (const char *part = readout->kind->reads; *part; part++) {
-            if (!side_by_side(readout, *part))
-                continue;
-            const struct vectors *from = *part == 'y' ? &inputs->embeddings : *part == 's' ? &inputs->states : &inputs->contexts;
-            size_t size = part_size(readout, *part);
+        for (size_t i = 0; i < part->count; i++) {
+            char source = part->sources[i];
+            const struct vectors *from = source == 'y' ? &inputs->embeddings : source == 's' ? &inputs->states : &inputs->contexts;
+            size_t size = source_size(readout, source);
             memcpy(x, from->x + r * from->distance, size * sizeof *x);
             x += size;
         }
 }
 
 size_t readout_scratch(const struct readout *readout) {
-    return readout->kind->units > 0 ? readout->layer.in + readout->layer.out : 0;
+    size_t widest = 0;
+    for (size_t i = 0; i < readout->part_count; i++)
+        widest = readout->parts[i].layer.in > widest ? readout->parts[i].layer.in : widest;
+    return widest + 2 * readout->context_part.layer.out;
+}
+
+/* units [rows, n] = the context's part, which the contexts hold already, but for its norm. */
+static void begin_with_context(const struct readout *readout, struct vectors contexts, size_t rows, float *units) {
+    const struct readout_part *part = &readout->context_part;
+    for (size_t r = 0; r < rows; r++)
+        memcpy(units + r * part->layer.out, contexts.x + r * contexts.distance, part->layer.out * sizeof *units);
+    norm_apply(&part->norm, readout->kernels, rows, units, part->layer.out);
 }
 
 void readout_run(const struct readout *readout, const struct readout_inputs *inputs, size_t rows, float *scratch, float *out) {
-    if (readout->kind->units == 0) {
-        put_side_by_side(readout, inputs, rows, out);
+    const struct readout_kind *kind = readout->kind;
+    if (kind->units == 0) {
+        struct readout_part all = {.sources = kind->reads, .count = strlen(kind->reads)};
+        put_side_by_side(readout, &all, inputs, rows, out);
         return;
     }
-    const struct linear *layer = &readout->layer;
-    float *units = scratch + rows * layer->in;
-    put_side_by_side(readout, inputs, rows, scratch);
-    linear_apply(layer, scratch, layer->in, rows, units, layer->out);
-    for (size_t r = 0; r < rows; r++, units += layer->out) {
-        readout->kernels->add(inputs->contexts.x + r * inputs->contexts.distance, layer->out, units);
-        readout->kind->activate(readout->kernels, units, readout->size, out + r * readout->size);
+    size_t n = readout->context_part.layer.out;
+    float *units = scratch, *product = units + rows * n, *x = product + rows * n;
+    begin_with_context(readout, inputs->contexts, rows, units);
+    for (const struct readout_part *part = readout->parts; part < readout->parts + readout->part_count; part++) {
+        put_side_by_side(readout, part, inputs, rows, x);
+        linear_apply(&part->layer, x, part->layer.in, rows, product, n);
+        norm_apply(&part->norm, readout->kernels, rows, product, n);
+        readout->kernels->add(product, rows * n, units);
     }
+    for (size_t r = 0; r < rows; r++)
+        kind->activate(readout->kernels, units + r * n, readout->size, out + r * readout->size);
 }

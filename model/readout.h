@@ -5,24 +5,36 @@
 
 #include "model/config.h"
 #include "model/matrix.h"
+#include "model/norm.h"
 #include "model/weights.h"
 
 struct readout_kind;
 
+/* What is multiplied in one product: W [of some of what the readout reads, side by side]. */
+struct readout_part {
+    const char *sources; /* `count` of y, s, c */
+    size_t count;
+    struct linear layer;
+    struct norm norm; /* of the product */
+};
+
+/* Its layer is the sum of its parts: one of the context, one of all else, or, where they are normalised, one of each source. */
 struct readout {
     const struct readout_kind *kind;
     const struct kernels *kernels;
-    size_t size;                        /* O */
-    size_t embedding, hidden, context;  /* E, H, C */
-    struct linear layer, context_layer; /* units of what it reads besides the context, and of that; out 0: it has no layer */
+    size_t size;                       /* O */
+    size_t embedding, hidden, context; /* E, H, C */
+    size_t part_count;                 /* 0: it has no layer */
+    struct readout_part parts[2], context_part;
 };
 
-int readout_init(struct readout *readout, const struct model_config *config, struct weights *weights, const struct kernels *kernels,
-                 struct error *err);
+/* norm: of the parts. */
+int readout_init(struct readout *readout, const struct model_config *config, const struct norm_kind *norm, struct weights *weights,
+                 const struct kernels *kernels, struct error *err);
 void readout_done(struct readout *readout);
 
-/* Floats that the readout wants of each vector that contexts are made of, and so of the context: the product with its own matrix,
- * or the vector itself. readout_values writes those of x [n, C], `distance` floats apart. */
+/* Floats that the readout wants of each vector that contexts are made of, and so of the context: the product with its own matrix
+ * (not normalised), or the vector itself. readout_values writes those of x [n, C], `distance` floats apart. */
 size_t readout_value(const struct readout *readout);
 void readout_values(const struct readout *readout, struct vectors x, size_t n, float *values, size_t distance);
 

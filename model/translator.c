@@ -35,6 +35,15 @@ static int open_vocabularies(struct translator *t, const char *folder, struct er
     return t->target && (t->characters || !spells) ? 0 : -1;
 }
 
+/* Both sides read and write the same pieces with the same ids. */
+static bool same_vocabularies(const struct translator *t) {
+    size_t size = tokenizer_size(t->source);
+    bool same = size == tokenizer_size(t->target);
+    for (size_t i = 0; same && i < size; i++)
+        same = strcmp(tokenizer_piece(t->source, (int)i), tokenizer_piece(t->target, (int)i)) == 0;
+    return same;
+}
+
 /* Ids that decoding cannot do without. */
 static int check_vocabularies(const struct translator *t, struct error *err) {
     if (tokenizer_end(t->target) < 0 || (t->config.encoder.eos && tokenizer_end(t->source) < 0))
@@ -45,6 +54,8 @@ static int check_vocabularies(const struct translator *t, struct error *err) {
         return error_set(err, ERROR_FORMAT, "tokenizer: first_input is bos, but the target vocabulary has no <s>");
     if (t->characters && tokenizer_begin(t->characters) < 0)
         return error_set(err, ERROR_FORMAT, "tokenizer: a word is spelled from <s> on, but " SPELLER_VOCABULARY " has no <s>");
+    if (t->config.encoder.embedding_shared && !same_vocabularies(t))
+        return error_set(err, ERROR_FORMAT, "encoder.embedding_shared: the vocabularies of source and target differ");
     return 0;
 }
 

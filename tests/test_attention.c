@@ -39,7 +39,7 @@ enum { GENERAL = H * D, ADDITIVE = A * D + A + A + A * H, LOCATION = POSITIONS *
 static struct model_config configure(const char *score, size_t annotation, size_t hidden, size_t size) {
     struct model_config config = {.encoder = {.hidden = annotation},
                                   .decoder = {.hidden = hidden},
-                                  .attention = {.size = size, .window = "global"},
+                                  .attention = {.size = size, .window = "global", .normalization = "none"},
                                   .limits = {.max_source_tokens = POSITIONS - 1}};
     snprintf(config.attention.score, sizeof config.attention.score, "%s", score);
     return config;
