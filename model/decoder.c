@@ -10,7 +10,7 @@ struct step {
     const struct decoder_rows *rows;
     float *input;             /* [R, E + feed]: y, and h~ of the step before with input feeding */
     float *contexts;          /* [R, P]: sums of values */
-    float *gates_x, *gates_u; /* [R, G] */
+    float *gates_x, *gates_u; /* [R, G]; [R, cell_scratch], all cells are normalised alike */
     float *scratch;           /* [R, what the attention needs] */
     float *sums;              /* [R, H]: with residual connections, what the layers so far have put out */
     float *readout;           /* [R, readout_scratch] */
@@ -236,7 +236,7 @@ int decoder_step(const struct decoder *decoder, const struct decoder_rows *rows,
                         .input = arena_alloc(arena, r * (decoder->embedding_size + decoder->feed), sizeof(float)),
                         .contexts = arena_alloc(arena, r * decoder->attention.value, sizeof(float)),
                         .gates_x = arena_alloc(arena, r * gates, sizeof(float)),
-                        .gates_u = arena_alloc(arena, r * gates, sizeof(float)),
+                        .gates_u = arena_alloc(arena, r * cell_scratch(&decoder->cells[0]), sizeof(float)),
                         .scratch = arena_alloc(arena, r * decoder->attention.scratch, sizeof(float)),
                         .sums = arena_alloc(arena, decoder->residual ? r * decoder->hidden : 0, sizeof(float)),
                         .readout = arena_alloc(arena, r * readout_scratch(&decoder->readout), sizeof(float))};

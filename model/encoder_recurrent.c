@@ -92,7 +92,7 @@ static int run_layer(const struct encoder *e, size_t l, const struct ragged *rag
         const struct cell *cell = &e->cells[l][d];
         struct arena_mark mark = arena_mark(arena);
         float *gates_x = arena_alloc(arena, ragged->tokens * cell->input.out, sizeof *gates_x);
-        float *scratch = arena_alloc(arena, ragged->n * cell->input.out, sizeof *scratch);
+        float *scratch = arena_alloc(arena, ragged->n * cell_scratch(cell), sizeof *scratch);
         float *states = arena_zalloc(arena, ragged->n * cell->kind->states * e->hidden, sizeof *states);
         if (!gates_x || !scratch || !states)
             return -1;
