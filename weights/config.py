@@ -32,6 +32,7 @@ class Key:
 
 
 CELLS = ("gru", "lstm", "rnn")
+NORMALIZATIONS = ("none", "layer", "gates")
 COPYING = ("pointer", "pointer_generator", "copy")  # outputs that can produce words of the source
 SECTIONS: dict[str, dict[str, Key]] = {
     "encoder": {
@@ -44,6 +45,10 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "eos": Key(bool, (), True),
         "residual": Key(bool, (), False, only="recurrent"),
         "width": Key(int, (1, 31), only="convolutional"),
+        "normalization": Key(str, NORMALIZATIONS, "none", only="recurrent"),
+        "transitions": Key(int, (0, 16), 0, only="recurrent"),
+        "stack": Key(str, ("joined", "separate", "alternating", "forward"), "joined", only="recurrent"),
+        "embedding_shared": Key(bool, (), False),
     },
     "attention": {
         "score": Key(str, ("dot", "general", "additive", "scaled_dot", "location")),
@@ -56,7 +61,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "half_width": Key(int, (0, 1000), 0),
         "source_depth": Key(int, (0, 1000), 0),
         "coverage": Key(bool, (), False),
-        "normalization": Key(str, ("none", "layer", "gates"), "none"),
+        "normalization": Key(str, NORMALIZATIONS, "none"),
     },
     "decoder": {
         "style": Key(str, ("luong", "conditional", "bahdanau", "fixed")),
@@ -71,7 +76,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "readout_size": Key(int, (0, 65536), 0),
         "first_input": Key(str, ("bos", "zero"), "bos"),
         "residual": Key(bool, (), False),
-        "normalization": Key(str, ("none", "layer", "gates"), "none"),
+        "normalization": Key(str, NORMALIZATIONS, "none"),
         "transitions": Key(int, (0, 16), 0),
         "upper_transitions": Key(int, (0, 16), 0),
         "initial_cell": Key(str, ("zero", "state"), "zero"),
@@ -134,7 +139,7 @@ def _fill(section: dict, keys: dict[str, Key], prefix: str) -> None:
 def annotation_size(config: dict) -> int:
     """D: the size of one annotation."""
     encoder = config["encoder"]
-    return encoder["hidden"] * (2 if encoder.get("bidirectional") else 1)
+    return encoder["hidden"] * (2 if encoder.get("bidirectional") and encoder["stack"] != "forward" else 1)
 
 
 def context_size(config: dict) -> int:
@@ -172,6 +177,13 @@ def validate(config: dict) -> dict:
         (not convolutional and encoder["residual"] and encoder["layers"] == 1, "encoder.residual: needs two layers or more"),
         (decoder["residual"] and decoder["layers"] == 1, "decoder.residual: needs two layers or more"),
         (decoder["upper_transitions"] > 0 and decoder["layers"] == 1, "decoder.upper_transitions: needs two layers or more"),
+        (decoder["normalization"] == "gates" and decoder["cell"] != "gru", "decoder.normalization: gates needs the gru cell"),
+        (not convolutional and encoder["normalization"] == "gates" and encoder["cell"] != "gru",
+         "encoder.normalization: gates needs the gru cell"),
+        (not convolutional and encoder["stack"] != "joined" and not (encoder["bidirectional"] and encoder["layers"] > 1),
+         "encoder.stack: all but joined need a bidirectional encoder of two layers or more"),
+        (encoder["embedding_shared"] and encoder["embedding"] != decoder["embedding"],
+         "encoder.embedding_shared: needs encoder.embedding and decoder.embedding of one size"),
         (fixed and config["attention"] is not None, "attention: must be null with decoder.style fixed"),
         (not fixed and config["attention"] is None, "attention: may be null with decoder.style fixed only"),
         (fixed and decoder["initial_state"] != "last", "decoder.initial_state: style fixed needs last"),
@@ -203,6 +215,8 @@ def validate(config: dict) -> dict:
          "output.tied: the readout must be as large as decoder.embedding"),
         (decoder["initial_state"] == "zero" and decoder["initial_projection"],
          "decoder.initial_projection: a zero state has nothing to project"),
+        (decoder["initial_state"] == "last" and not decoder["initial_projection"] and encoder.get("stack") == "forward",
+         "decoder.initial_projection: without one, all layers of the encoder must be of one size, which encoder.stack forward's are not"),
         (decoder["initial_state"] != "zero" and not decoder["initial_projection"] and annotation_size(config) != decoder["hidden"],
          "decoder.initial_projection: without one, annotations must be as large as decoder.hidden"),
         (decoder["initial_state"] == "last" and not decoder["initial_projection"]

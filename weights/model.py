@@ -564,6 +564,8 @@ class Model(nn.Module):
         self.encoder = ENCODERS[config["encoder"]["type"]](config, source, dropout)
         self.decoder = STYLES[config["decoder"]["style"]](config, target, dropout)
         self.output = OUTPUTS[config["output"]["type"]](config, target)
+        if config["encoder"]["embedding_shared"]:
+            self.encoder.embedding.weight = self.decoder.embedding.weight
         if config["output"]["tied"]:
             self.output.weight = self.decoder.embedding.weight
         self.speller = Speller(config, characters) if characters else None
@@ -602,6 +604,8 @@ class Model(nn.Module):
         """Every parameter under its name in model.safetensors; matrices are [out, in]."""
         tensors = self.encoder.named_tensors() | self.decoder.named_tensors() | self.output.named_tensors()
         tensors |= self.speller.named_tensors() if self.speller else {}
+        if self.config["encoder"]["embedding_shared"]:
+            del tensors["encoder.embedding"]
         if self.config["output"]["tied"]:
             del tensors["output.weight"]
         return tensors
