@@ -348,9 +348,13 @@ static int load_initial(struct decoder *d, size_t l, struct weights *weights, st
 static int load_layer(struct decoder *d, const struct cell_kind *cell, size_t l, struct weights *weights, struct error *err) {
     char name[64];
     snprintf(name, sizeof name, "decoder.layers.%zu.", l);
-    struct cell_shape shape = {.in = l == 0 ? d->embedding_size + d->feed : d->hidden, .hidden = d->hidden};
+    struct cell_shape shape = {.in = l == 0 ? d->embedding_size + d->feed : d->hidden, .hidden = d->hidden, .norm = d->norm};
     if (l == 0 && d->kind->reader == FIRST_CELL)
         shape.columns = shape.in + d->context;
+    if (l > 0)
+        shape.transitions = d->upper_transitions;
+    else if (d->kind->reader != SECOND_CELL) /* which they follow where there is one */
+        shape.transitions = d->transitions;
     if (cell_init(&d->cells[l], cell, name, &shape, weights, d->kernels, err) != 0)
         return -1;
     return d->projected ? load_initial(d, l, weights, err) : 0;
@@ -361,7 +365,7 @@ static int load_layer(struct decoder *d, const struct cell_kind *cell, size_t l,
 static int load_context_reader(struct decoder *d, const struct cell_kind *cell, struct weights *weights, struct error *err) {
     struct linear_names names = {
         .weight = "decoder.layers.0.weight_input", .first = d->embedding_size, .columns = d->embedding_size + d->context};
-    struct cell_shape shape = {.in = d->context, .hidden = d->hidden};
+    struct cell_shape shape = {.in = d->context, .hidden = d->hidden, .norm = d->norm, .transitions = d->transitions};
     if (d->kind->reader == FIRST_CELL)
         return weights_linear(weights, &names, cell->gates * d->hidden, d->context, &d->input_context, err);
     if (d->kind->reader == SECOND_CELL)
@@ -403,6 +407,8 @@ int decoder_init(struct decoder *decoder, const struct model_config *config, siz
                                 .projected = c->initial_projection,
                                 .residual = c->residual,
                                 .initial_cell = c->initial_cell,
+                                .transitions = c->transitions,
+                                .upper_transitions = c->upper_transitions,
                                 .attends = config_attends(config)};
     decoder->feed = c->input_feeding ? decoder->readout_size : 0;
     size_t covered = config->attention.coverage ? config_positions(config) : 0;

@@ -32,10 +32,11 @@ struct decoder {
     int first;         /* the id of the first input, or DECODER_FIRST for a zero vector */
     enum initial_state initial_state;
     bool projected, residual;
-    bool initial_cell;            /* an LSTM's c starts as its h does, not at zero */
-    const struct norm_kind *norm; /* of the products with its matrices */
-    bool attends;                 /* false: style fixed */
-    const float *embedding;       /* [V, E] */
+    bool initial_cell;                     /* an LSTM's c starts as its h does, not at zero */
+    const struct norm_kind *norm;          /* of the products with its matrices */
+    size_t transitions, upper_transitions; /* cells that follow the last one of layer 0, and of each layer above it */
+    bool attends;                          /* false: style fixed */
+    const float *embedding;                /* [V, E] */
     struct cell cells[CONFIG_MAX_LAYERS];
     struct cell conditional;     /* style conditional: the second cell of layer 0, which reads the context */
     struct linear input_context; /* styles bahdanau and fixed: what the cell of layer 0 reads of the context */

@@ -26,6 +26,15 @@ static const char covered_header[] = "{\"attention.key.weight\":{\"dtype\":\"F32
                                      "\"attention.energy\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[624,676]},"
                                      "\"attention.query.weight\":{\"dtype\":\"F32\",\"shape\":[13,7],\"data_offsets\":[676,1040]},"
                                      "\"attention.coverage\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[1040,1092]}}";
+static const char normalised_header[] =
+    "{\"attention.key.weight\":{\"dtype\":\"F32\",\"shape\":[13,11],\"data_offsets\":[0,572]},"
+    "\"attention.key.bias\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[572,624]},"
+    "\"attention.energy\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[624,676]},"
+    "\"attention.query.weight\":{\"dtype\":\"F32\",\"shape\":[13,7],\"data_offsets\":[676,1040]},"
+    "\"attention.key.gain\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[1040,1092]},"
+    "\"attention.key.shift\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[1092,1144]},"
+    "\"attention.query.gain\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[1144,1196]},"
+    "\"attention.query.shift\":{\"dtype\":\"F32\",\"shape\":[13],\"data_offsets\":[1196,1248]}}";
 static const char factor_header[] = "{\"attention.key.weight\":{\"dtype\":\"F32\",\"shape\":[7,11],\"data_offsets\":[0,308]},"
                                     "\"attention.factor\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[308,312]}}";
 /* for sentences of at most 8 tokens, one of which is too long */
@@ -34,7 +43,13 @@ static const char local_p_header[] = "{\"attention.key.weight\":{\"dtype\":\"F32
                                      "\"attention.position.weight\":{\"dtype\":\"F32\",\"shape\":[7,7],\"data_offsets\":[308,504]},"
                                      "\"attention.position.energy\":{\"dtype\":\"F32\",\"shape\":[7],\"data_offsets\":[504,532]}}";
 enum { POSITIONS = 8 };
-enum { GENERAL = H * D, ADDITIVE = A * D + A + A + A * H, LOCATION = POSITIONS * H, LOCAL_P = GENERAL + H * H + H };
+enum {
+    GENERAL = H * D,
+    ADDITIVE = A * D + A + A + A * H,
+    LOCATION = POSITIONS * H,
+    LOCAL_P = GENERAL + H * H + H,
+    NORMALISED = ADDITIVE + 4 * A
+};
 
 static struct model_config configure(const char *score, size_t annotation, size_t hidden, size_t size) {
     struct model_config config = {.encoder = {.hidden = annotation},
@@ -182,6 +197,35 @@ static double additive(const struct pair *pair) {
     return covered(&uncovered);
 }
 
+/* y [A] -> gain * (y - mean) / sqrt(variance + epsilon) + shift; gain and shift stand one after the other. */
+static void normalise(double *y, const float *gain) {
+    double mean = 0, variance = 0;
+    for (size_t a = 0; a < A; a++)
+        mean += y[a] / A;
+    for (size_t a = 0; a < A; a++)
+        variance += (y[a] - mean) * (y[a] - mean) / A;
+    for (size_t a = 0; a < A; a++)
+        y[a] = (double)gain[a] * (y[a] - mean) / sqrt(variance) + (double)gain[A + a];
+}
+
+/* v . tanh(norm(W s) + norm(U h + b)); of numbers like these epsilon changes next to nothing */
+static double normalised(const struct pair *pair) {
+    const float *key = pair->parameters, *bias = key + A * D, *energy = bias + A, *query = energy + A, *gains = query + A * H;
+    double keys[A], queries[A], e = 0;
+    for (size_t a = 0; a < A; a++) {
+        keys[a] = (double)bias[a], queries[a] = 0;
+        for (size_t i = 0; i < D; i++)
+            keys[a] += (double)key[a * D + i] * (double)pair->annotation[i];
+        for (size_t i = 0; i < H; i++)
+            queries[a] += (double)query[a * H + i] * (double)pair->state[i];
+    }
+    normalise(keys, gains);
+    normalise(queries, gains + 2 * A);
+    for (size_t a = 0; a < A; a++)
+        e += (double)energy[a] * tanh(keys[a] + queries[a]);
+    return e;
+}
+
 /* (W s)_j */
 static double location(const struct pair *pair) {
     double e = 0;
@@ -233,6 +277,8 @@ static const struct score_case {
     {"local_m", general_header, general, centre_m, GENERAL, H, H, {"general", .window = "local_m", .half_width = 2}},
     {"local_p", local_p_header, general, centre_p, LOCAL_P, H, H, {"general", .window = "local_p", .half_width = 3}},
     {"near", location_header, location, centre_m, LOCATION, H, 0, {"location", .window = "local_m", .half_width = 1}},
+    {"layer", normalised_header, normalised, NULL, NORMALISED, H, A, {"additive", A, .window = "global", .normalization = "layer"}},
+    {"gates", normalised_header, normalised, NULL, NORMALISED, H, A, {"additive", A, .window = "global", .normalization = "gates"}},
 };
 enum { SCORE_CASES = sizeof score_cases / sizeof *score_cases };
 
@@ -255,6 +301,8 @@ static void run_open(struct run *run, const struct score_case *score, const stru
     struct error err = {0};
     struct model_config config = configure("", D, score->hidden, 0);
     config.attention = score->config;
+    if (config.attention.normalization[0] == '\0')
+        strcpy(config.attention.normalization, "none");
     *run = (struct run){.score = score, .parameters = noise(score->parameters, 1, 21)};
     run->file = parameters_open(score->header, run->parameters, score->parameters);
     weights_use(run->file, &(struct backend){kernels, COMPUTE_FLOAT32});

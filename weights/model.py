@@ -14,9 +14,11 @@ from typing import Callable, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from .config import annotation_size, context_size, positions, readout_size
-from .encoders import CELLS, ENCODERS, Recurrent, State
+from .encoders import CELLS, ENCODERS, State, recurrent
+from .norm import Norm
 from .output import OUTPUTS, Reads
 from .tokenizer import BOS, EOS, UNK
 
@@ -65,12 +67,14 @@ class General(Dot):
 
 
 class Additive(nn.Module):
-    """e_ij = v . tanh(W s_i + U h_j + b) (Bahdanau et al. 2015, A.1.2); keys hold U h_j + b. With coverage, w cov_j enters the tanh, too,
-    cov_j being all the attention that j got before (Tu et al. 2016; See et al. 2017)."""
+    """e_ij = v . tanh(W s_i + U h_j + b) (Bahdanau et al. 2015, A.1.2); keys hold U h_j + b. Where they are normalised, W s_i and U h_j + b
+    are, each for itself. With coverage, w cov_j enters the tanh, too, cov_j being all the attention that j got before (Tu et al. 2016; See
+    et al. 2017)."""
 
     def __init__(self, config: dict) -> None:
         super().__init__()
         size = config["attention"]["size"]
+        self.key_norm, self.query_norm = (Norm(config["attention"]["normalization"], size) for _ in range(2))
         self.key = nn.Linear(annotation_size(config), size)
         self.query = nn.Linear(config["decoder"]["hidden"], size, bias=False)
         self.energy = nn.Parameter(torch.empty(size))
@@ -78,16 +82,18 @@ class Additive(nn.Module):
         self.coverage = nn.Parameter(torch.zeros(size)) if config["attention"]["coverage"] else None
 
     def keys(self, annotations: Tensor) -> Tensor:
-        return self.key(annotations)
+        return self.key_norm(self.key(annotations))
 
     def score(self, query: Tensor, keys: Tensor, coverage: Tensor | None) -> Tensor:
         if coverage is not None:
             keys = keys + coverage[..., None] * self.coverage
-        return torch.tanh(self.query(query)[:, :, None] + keys[:, None]) @ self.energy
+        return torch.tanh(self.query_norm(self.query(query))[:, :, None] + keys[:, None]) @ self.energy
 
     def named_tensors(self) -> dict[str, Tensor]:
         tensors = {"attention.key.weight": self.key.weight, "attention.key.bias": self.key.bias,
                    "attention.query.weight": self.query.weight, "attention.energy": self.energy}
+        tensors |= self.key_norm.named_tensors("attention.key.gain", "attention.key.shift")
+        tensors |= self.query_norm.named_tensors("attention.query.gain", "attention.query.shift")
         return tensors if self.coverage is None else tensors | {"attention.coverage": self.coverage}
 
 
@@ -278,7 +284,35 @@ READOUTS: dict[str, Readout] = {
     "tanh": Readout("ysc", 1, torch.tanh),        # tanh(W [y; s; c] + b), Nematus and Marian
     "concat": Readout("cs", 0, nn.Identity()),    # [c; s] itself
     "maxout": Readout("ysc", 2, _maxout),         # the larger of each pair of W [y; s; c] + b, Bahdanau et al. 2015, A.2.2
+    "linear": Readout("cs", 1, nn.Identity()),    # W [c; s] + b, OpenNMT-py with its mlp attention
 }
+
+
+class Parts(nn.Linear):
+    """W [y; s; c] + b of parts of these sizes, by their letters. Where it is normalised, it is a sum: each part's product with its columns
+    of W has its own bias and norm."""
+
+    def __init__(self, sizes: dict[str, int], units: int, normalization: str) -> None:
+        super().__init__(sum(sizes.values()), units, bias=normalization == "none")
+        self.sizes = sizes
+        self.norms = nn.ModuleDict({part: Norm(normalization, units) for part in sizes} if normalization != "none" else {})
+        self.biases = nn.ParameterDict({part: nn.Parameter(torch.zeros(units)) for part in self.norms})
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: the parts side by side."""
+        if not self.norms:
+            return super().forward(x)
+        sizes = list(self.sizes.values())
+        products = [functional.linear(part, columns, self.biases[name])
+                    for name, part, columns in zip(self.sizes, x.split(sizes, dim=-1), self.weight.split(sizes, dim=1))]
+        return sum(norm(product) for norm, product in zip(self.norms.values(), products))
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        tensors = {"readout.weight": self.weight} | ({} if self.norms else {"readout.bias": self.bias})
+        for part, norm in self.norms.items():
+            tensors[f"readout.bias.{part}"] = self.biases[part]
+            tensors |= norm.named_tensors(f"readout.gain.{part}", f"readout.shift.{part}")
+        return tensors
 
 
 @dataclass
@@ -303,6 +337,7 @@ class Decoder(nn.Module):
     """
 
     reads_context = False  # the first layer reads [y; c]
+    second_cell = False    # it has a second cell
 
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
         super().__init__()
@@ -313,15 +348,22 @@ class Decoder(nn.Module):
         size, context, hidden = annotation_size(config), context_size(config), decoder["hidden"]
         more = readout_size(config) if decoder["input_feeding"] else context if self.reads_context else 0
         self.layers = nn.ModuleList(
-            Recurrent(decoder["cell"], decoder["embedding"] + more if i == 0 else hidden, hidden) for i in range(decoder["layers"]))
+            self.cell(decoder["embedding"] + more if i == 0 else hidden, i, self.second_cell) for i in range(decoder["layers"]))
         self.initial = nn.ModuleList(
             nn.Linear(size, hidden) for _ in range(decoder["layers"] if decoder["initial_projection"] else 0))
+        self.initial_norms = nn.ModuleList(Norm(decoder["normalization"], hidden) for _ in self.initial)
         self.reads = READOUTS[decoder["readout"]]
         sizes = {"y": decoder["embedding"], "s": hidden, "c": context}
-        inputs, units = sum(sizes[p] for p in self.reads.parts), self.reads.units * decoder["readout_size"]
-        self.readout = nn.Linear(inputs, units) if units else None
+        parts, units = {part: sizes[part] for part in self.reads.parts}, self.reads.units * decoder["readout_size"]
+        self.readout = Parts(parts, units, decoder["normalization"]) if units else None
         self.readout_size = readout_size(config)
         self.dropout = nn.Dropout(dropout)
+
+    def cell(self, inputs: int, layer: int, followed: bool = False) -> nn.Module:
+        """A cell of this layer, with its transitions unless the layer's second cell has them."""
+        decoder = self.config
+        transitions = decoder["upper_transitions"] if layer > 0 else 0 if followed else decoder["transitions"]
+        return recurrent(decoder["cell"], inputs, decoder["hidden"], decoder["normalization"], transitions)
 
     def embed(self, tokens: Tensor, first: bool) -> Tensor:
         """tokens [...] -> embeddings; the first input is the bos embedding or a zero vector; a temporary id (weights/copies.py) is <unk>."""
@@ -332,7 +374,8 @@ class Decoder(nn.Module):
         return self.attention.memory(annotations, lengths)
 
     def start(self, memory: Memory, finals: list[State]) -> DecoderState:
-        """The state before the first target token. LSTM cell states start at zero unless the encoder's are handed over."""
+        """The state before the first target token. LSTM cell states start at zero unless the encoder's are handed over, or, with
+        initial_cell state, as h does."""
         batch, hidden = memory.annotations.shape[0], self.config["hidden"]
         zero = memory.annotations.new_zeros(batch, hidden)
         states = CELLS[self.config["cell"]].states
@@ -349,8 +392,8 @@ class Decoder(nn.Module):
                 else:
                     weights = (memory.mask / memory.mask.sum(1, keepdim=True)).to(memory.annotations)
                     summary = (weights[:, None] @ memory.annotations)[:, 0]
-                h = torch.tanh(self.initial[i](summary)) if self.initial else summary
-                layer = (h,) + (zero,) * (states - 1)
+                h = torch.tanh(self.initial_norms[i](self.initial[i](summary))) if self.initial else summary
+                layer = (h,) + (h if self.config["initial_cell"] == "state" else zero,) * (states - 1)
             layers.append(layer)
         feed = memory.annotations.new_zeros(batch, self.readout_size) if self.config["input_feeding"] else None
         return DecoderState(layers, feed, self.attention.start(memory) if self.attention else None)
@@ -394,10 +437,11 @@ class Decoder(nn.Module):
         tensors = {"decoder.embedding": self.embedding.weight}
         for i, layer in enumerate(self.layers):
             tensors |= layer.named_tensors(f"decoder.layers.{i}.")
-        for i, projection in enumerate(self.initial):
+        for i, (projection, norm) in enumerate(zip(self.initial, self.initial_norms)):
             tensors |= {f"decoder.initial.{i}.weight": projection.weight, f"decoder.initial.{i}.bias": projection.bias}
+            tensors |= norm.named_tensors(f"decoder.initial.{i}.gain", f"decoder.initial.{i}.shift")
         if self.readout is not None:
-            tensors |= {"readout.weight": self.readout.weight, "readout.bias": self.readout.bias}
+            tensors |= self.readout.named_tensors()
         return tensors | self.attention.named_tensors() if self.attention else tensors
 
 
@@ -423,9 +467,11 @@ class Luong(Decoder):
 class Conditional(Decoder):
     """s' = cell1(s, y); c from score(s', h); s = cell2(s', c) (Nematus, Marian); further layers stand on top of s."""
 
+    second_cell = True
+
     def __init__(self, config: dict, vocabulary: int, dropout: float) -> None:
         super().__init__(config, vocabulary, dropout)
-        self.conditional = Recurrent(config["decoder"]["cell"], context_size(config), config["decoder"]["hidden"])
+        self.conditional = self.cell(context_size(config), 0)
 
     def step(self, y: Tensor, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
         middle = self.layers[0].step(self.dropout(y), state.layers[0])
@@ -485,7 +531,7 @@ class Speller(nn.Module):
         super().__init__()
         embedding, size = config["output"]["character_embedding"], readout_size(config)
         self.embedding = nn.Embedding(characters, embedding)
-        self.cell = Recurrent("lstm", embedding, size)
+        self.cell = recurrent("lstm", embedding, size)
         self.output = nn.Linear(size, characters)
 
     def forward(self, readouts: Tensor, inputs: Tensor) -> Tensor:
