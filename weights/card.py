@@ -11,7 +11,7 @@ from pathlib import Path
 
 from . import safetensors
 from .config import annotation_size, validate
-from .folder import SCALE
+from .storage import SCALE
 
 LANGUAGES = {"de": "German", "en": "English", "fr": "French"}
 STORAGE = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "I8": "int8"}
@@ -78,7 +78,7 @@ def _attention(config: dict) -> str:
     return f"{attention['score']}{size} over annotations of {annotation_size(config)}{window}{coverage}"
 
 
-def _describe(config: dict) -> dict[str, str]:
+def describe(config: dict) -> dict[str, str]:
     encoder, attention, decoder = config["encoder"], config["attention"], config["decoder"]
     feeding = ", input feeding" if decoder["input_feeding"] else ""
     projection = ", projected" if decoder["initial_projection"] else ""
@@ -110,7 +110,7 @@ def write(folder: Path, scores: list[tuple[str, str, float, float]], command: st
     largest = max(tensors.values(), key=lambda tensor: tensor.size)
     recipe = Path("weights/recipes") / f"{config['name']}.json"
     text = CARD.format(
-        **_describe(config), folder=f"weights/{config['name']}", split=split, sentences=sentences, command=command,
+        **describe(config), folder=f"weights/{config['name']}", split=split, sentences=sentences, command=command,
         source=LANGUAGES.get(config["source"], config["source"]), target=LANGUAGES.get(config["target"], config["target"]),
         source_file=config["tokenizer"]["source"], target_file=config["tokenizer"]["target"],
         vocabulary=len(tensors["decoder.embedding"]), storage=STORAGE[safetensors.NAMES[largest.dtype]],

@@ -20,17 +20,12 @@ from typing import Iterable, Iterator, NamedTuple
 
 import sentencepiece
 
-UNK, BOS, EOS = 0, 1, 2
-SPECIAL = ("<unk>", "<s>", "</s>")
+from .vocabulary import BOS, EOS, SPECIAL, UNK, VocabularyError, read_vocabulary
+
 UNKNOWN = "\u2047"  # how <unk> is printed
 MARK, SPACE = "\uffed", "\u2581"
 WHITE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # Unicode's White_Space, for a set in a regular expression
 WHITE_CHARACTERS = "".join(character for character in map(chr, range(0x3001)) if re.fullmatch(f"[{WHITE}]", character))
-MAX_BYTES, MIN_SIZE, MAX_SIZE = 1 << 26, 3, 1 << 20
-
-
-class VocabularyError(ValueError):
-    """A vocabulary file that cannot be used; the message names the file and the line."""
 
 
 class Token(NamedTuple):
@@ -114,33 +109,6 @@ class SentencePiece(Tokenizer):
     def find(self, piece: str) -> int:
         token = self.processor.piece_to_id(piece)
         return -1 if self.processor.is_unknown(token) or self.processor.is_control(token) else token
-
-
-def read_vocabulary(path: Path) -> list[str]:
-    """The lines of a vocabulary file, checked as the C server checks them."""
-    if path.stat().st_size > MAX_BYTES:
-        raise VocabularyError(f"{path}: a vocabulary has at most {MAX_BYTES} bytes")
-    try:
-        *lines, rest = path.read_bytes().decode("utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise VocabularyError(f"{path}: not valid UTF-8") from error
-    if rest:
-        raise VocabularyError(f"{path}: the last line has no line feed")
-    if not MIN_SIZE <= len(lines) <= MAX_SIZE:
-        raise VocabularyError(f"{path}: a vocabulary has {MIN_SIZE} to {MAX_SIZE} lines, got {len(lines)}")
-    seen: dict[str, int] = {}
-    for number, line in enumerate(lines, 1):
-        fault = ("is empty" if not line else "holds a NUL" if "\0" in line else
-                 "holds white space" if re.search("[\t-\r ]", line) else None)
-        if fault:
-            raise VocabularyError(f"{path}: line {number} {fault}")
-        if line in seen:
-            raise VocabularyError(f"{path}: lines {seen[line]} and {number} are the same")
-        seen[line] = number
-    for piece in (SPECIAL[UNK], SPECIAL[EOS]):
-        if piece not in seen:
-            raise VocabularyError(f"{path}: there is no {piece}")
-    return lines
 
 
 def write_vocabulary(path: Path, pieces: Iterable[str], size: int, min_count: int) -> None:
