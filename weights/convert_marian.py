@@ -182,10 +182,10 @@ class Converter:
     def _normalised_apart(self, cell: Cell, place: Place) -> dict[str, Part]:
         """Nematus's: the bias is in the input's norm or, of a final cell, in the state's; the encoder's transitions have it outside."""
         bias, none = self._vector(cell, place.theirs, "b"), zeros(cell.gates * self.hidden)
-        inputs = {"gain_input": self._vector(cell, place.theirs, "W", "_lns"), "shift_input": self._vector(cell, place.theirs, "W", "_lnb")}
-        state = {"gain_state": self._vector(cell, place.theirs, "U", "_lns"), "shift_state": self._vector(cell, place.theirs, "U", "_lnb")}
-        biases = {"bias_input": none, "bias_state": bias} if place.final else {"bias_input": bias, "bias_state": none}
-        return (inputs if place.inputs else {}) | state | biases
+        made = {"bias_input": none, "bias_state": bias} if place.final else {"bias_input": bias, "bias_state": none}
+        for letter, what in (("W", "input"), ("U", "state")) if place.inputs else (("U", "state"),):
+            made |= {f"{name}_{what}": self._vector(cell, place.theirs, letter, end) for name, end in (("gain", "_lns"), ("shift", "_lnb"))}
+        return made
 
     BIASES = {"none": _unnormalised, "layer": _normalised, "gates": _normalised_apart}
 

@@ -16,6 +16,7 @@ from numpy import ndarray
 from numpy.lib import format as npy
 
 SUFFIX = ".npy"
+PIECE = 1 << 20
 
 
 class FormatError(ValueError):
@@ -63,14 +64,18 @@ class Archive:
         return Entry(info, shape, dtype, begin)
 
     def read(self, name: str) -> ndarray:
-        """The array (read-only); its checksum is checked on the way."""
+        """The array; its checksum is checked on the way. Read by pieces, so that it is in memory once."""
         entry = self.entries[name]
+        values = numpy.empty(entry.shape, entry.dtype)
+        bytes_left = memoryview(values.reshape(-1).view(numpy.uint8))
         try:
             with self._zip.open(entry.info) as file:
                 file.read(entry.begin)
-                data = file.read()
+                while piece := file.read(PIECE):
+                    bytes_left[:len(piece)] = piece
+                    bytes_left = bytes_left[len(piece):]
         except (OSError, EOFError, ValueError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
             raise FormatError(f"{self.path}: {name}: cannot be read: {error}") from error
-        if len(data) != entry.info.file_size - entry.begin:
+        if len(bytes_left) > 0:
             raise FormatError(f"{self.path}: {name}: the file ends within it")
-        return numpy.frombuffer(data, entry.dtype).reshape(entry.shape)
+        return values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, NamedTuple
+from typing import Callable, Iterator, NamedTuple
 
 import numpy
 from numpy import ndarray
@@ -10,6 +10,7 @@ from numpy import ndarray
 from . import safetensors
 
 SCALE = ".scale"
+BLOCK = 1024
 
 
 def quantise(matrix: ndarray) -> tuple[ndarray, ndarray]:
@@ -19,9 +20,23 @@ def quantise(matrix: ndarray) -> tuple[ndarray, ndarray]:
     return numpy.rint(matrix / scale[:, None]).clip(-127, 127).astype(numpy.int8), scale
 
 
+def _blocks(matrix: ndarray) -> Iterator[slice]:
+    """Rows that are changed at once: what a change makes on the way is then small beside a large matrix."""
+    return (slice(begin, begin + BLOCK) for begin in range(0, len(matrix), BLOCK))
+
+
 def _store_int8(name: str, matrix: ndarray) -> dict[str, ndarray]:
-    values, scale = quantise(matrix)
+    values, scale = numpy.empty(matrix.shape, numpy.int8), numpy.empty(len(matrix), numpy.float32)
+    for rows in _blocks(matrix):
+        values[rows], scale[rows] = quantise(matrix[rows])
     return {name: values, name + SCALE: scale}
+
+
+def _store_bfloat16(name: str, matrix: ndarray) -> dict[str, ndarray]:
+    values = numpy.empty(matrix.shape, "<u2")
+    for rows in _blocks(matrix):
+        values[rows] = safetensors.to_bfloat16(matrix[rows])
+    return {name: values}
 
 
 class Storage(NamedTuple):
@@ -35,7 +50,7 @@ class Storage(NamedTuple):
 STORAGES: dict[str, Storage] = {
     "float32": Storage(numpy.dtype("<f4"), lambda name, matrix: {name: matrix}),
     "float16": Storage(numpy.dtype("<f2"), lambda name, matrix: {name: matrix.astype(numpy.float16)}),
-    "bfloat16": Storage(numpy.dtype("<u2"), lambda name, matrix: {name: safetensors.to_bfloat16(matrix)}),
+    "bfloat16": Storage(numpy.dtype("<u2"), _store_bfloat16),
     "int8": Storage(numpy.dtype("i1"), _store_int8),
 }
 
