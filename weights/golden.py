@@ -82,7 +82,8 @@ def _decoder(style: str, cell: str, layers: int = 1, embedding: int = 6, hidden:
 
 GENERAL, DOT, ADDITIVE = {"score": "general"}, {"score": "dot"}, {"score": "additive", "size": 5}
 ATTENTIONAL, TANH, CONCAT = ({"readout": "attentional", "readout_size": 6}, {"readout": "tanh", "readout_size": 6}, {"readout": "concat"})
-MAXOUT = {"readout": "maxout", "readout_size": 6}
+MAXOUT, LINEAR = {"readout": "maxout", "readout_size": 6}, {"readout": "linear", "readout_size": 6}
+LAYER, GATES = {"normalization": "layer"}, {"normalization": "gates"}
 ZERO = {"initial_state": "zero"}
 LAST, MEAN = {"initial_state": "last", "initial_projection": False}, {"initial_state": "mean", "initial_projection": False}
 LAST_PROJECTED, MEAN_PROJECTED = ({**kind, "initial_projection": True} for kind in (LAST, MEAN))
@@ -181,11 +182,30 @@ CASES = (
          _decoder("bahdanau", "gru", 2, **LAST, **TANH, residual=True), output={"type": "copy"}, seed=66),
     Case("pointer-generator-residual", _convolutional(2, 3), DOT | {"window": "local_m", "half_width": 2},
          _decoder("luong", "lstm", 2, **MEAN, **ATTENTIONAL, input_feeding=True, residual=True), output={"type": "pointer_generator"}, seed=9),
+    Case("normalized-conditional-gru", _encoder("gru"), ADDITIVE | LAYER,
+         _decoder("conditional", "gru", 2, **MEAN_PROJECTED, **TANH, **LAYER, residual=True, upper_transitions=1, first_input="zero"), seed=109),
+    Case("normalized-conditional-lstm", _encoder("lstm"), ADDITIVE | LAYER,
+         _decoder("conditional", "lstm", 2, **MEAN_PROJECTED, **TANH, **LAYER, residual=True, upper_transitions=2, initial_cell="state"), seed=3),
+    Case("normalized-gates", _encoder("gru"), ADDITIVE | GATES,
+         _decoder("conditional", "gru", 2, **MEAN_PROJECTED, **TANH, **GATES, residual=True, transitions=1, upper_transitions=1), seed=152),
+    Case("normalized-feeding", _encoder("gru"), GENERAL,
+         _decoder("luong", "gru", **LAST, **ATTENTIONAL, **LAYER, input_feeding=True), tied=True, seed=711),
+    Case("normalized-bahdanau", _encoder("gru"), DOT, _decoder("bahdanau", "gru", **LAST_PROJECTED, **MAXOUT, **GATES, transitions=2), seed=297),
+    Case("normalized-fixed", _encoder("lstm"), None, _decoder("fixed", "lstm", **LAST_PROJECTED, **ATTENTIONAL, **LAYER, initial_cell="state"), seed=102),
+    Case("normalized-coverage", _encoder("gru"), ADDITIVE | LAYER | {"coverage": True, "values": "learned", "value_size": 5},
+         _decoder("conditional", "rnn", **MEAN_PROJECTED, **CONCAT, **LAYER, transitions=1), seed=3616),
+    Case("normalized-int8", _encoder("gru"), ADDITIVE | LAYER,
+         _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH, **LAYER, transitions=1, first_input="zero"), storage="int8", seed=277),
+    Case("transitions-conditional", _encoder("gru"), ADDITIVE, _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH, transitions=2), seed=35),
+    Case("transitions-luong-lstm", _encoder("lstm"), GENERAL,
+         _decoder("luong", "lstm", 2, **MEAN_PROJECTED, **ATTENTIONAL, transitions=1, upper_transitions=1, initial_cell="state")),
+    Case("linear-feeding", _encoder("lstm", 2), ADDITIVE, _decoder("luong", "lstm", 2, **LAST, **LINEAR, input_feeding=True)),
 )
 
 
 # The spread of a parameter by the end of its name, for inputs of size 1. The first that matches counts.
-GAINS = {"embedding": 2.0, "positions": 1.0, "encoder.input.weight": 0.5, "convolution.weight": 1.5, "weight_state": 1.5, ".weight": 3.5, "weight_input": 3.5, "": 0.4}
+GAINS = {"embedding": 2.0, "positions": 1.0, "encoder.input.weight": 0.5, "convolution.weight": 1.5, "weight_state": 1.5, ".weight": 3.5, "weight_input": 3.5,
+         "gain_input": 2.0, "gain_state": 1.0, ".gain": 1.5, ".gain.y": 1.5, ".gain.s": 1.5, ".gain.c": 1.5, "": 0.4}
 
 
 def randomise(model: Model, random: numpy.random.Generator) -> None:
