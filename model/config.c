@@ -111,7 +111,8 @@ static const struct raw_config DEFAULTS = {
         {
             .task = "translation",
             .tokenizer = {.type = "sentencepiece", .source = "source.spm", .target = "target.spm"},
-            .encoder = {.type = "recurrent", .layers = 1, .bidirectional = true, .eos = true},
+            .encoder =
+                {.type = "recurrent", .layers = 1, .bidirectional = true, .eos = true, .normalization = "none", .stack = "joined"},
             .attention = {.window = "global", .normalization = "none"},
             .decoder = {.layers = 1, .readout = "attentional", .normalization = "none"},
             .output = {.type = "vocabulary"},
@@ -141,6 +142,10 @@ static const struct key encoder[] = {
     {"encoder.eos", read_boolean, OPTIONAL, AT(config.encoder.eos), NULL, 0, 0},
     {"encoder.residual", read_boolean, OPTIONAL, AT(config.encoder.residual), NULL, 0, 0},
     {"encoder.width", read_integer, REQUIRED, AT(config.encoder.width), NULL, 1, 31},
+    {"encoder.normalization", read_string, OPTIONAL, AT(config.encoder.normalization), NORMS, 0, 0},
+    {"encoder.transitions", read_integer, OPTIONAL, AT(config.encoder.transitions), NULL, 0, 16},
+    {"encoder.stack", read_string, OPTIONAL, AT(config.encoder.stack), "joined, separate, alternating, forward", 0, 0},
+    {"encoder.embedding_shared", read_boolean, OPTIONAL, AT(config.encoder.embedding_shared), NULL, 0, 0},
 };
 
 static const struct key attention[] = {
@@ -209,10 +214,9 @@ enum { SECTION_COUNT = sizeof sections / sizeof *sections };
 static const struct {
     const char *path, *type;
 } typed[] = {
-    {"encoder.cell", "recurrent"},
-    {"encoder.bidirectional", "recurrent"},
-    {"encoder.residual", "recurrent"},
-    {"encoder.width", "convolutional"},
+    {"encoder.cell", "recurrent"},      {"encoder.bidirectional", "recurrent"}, {"encoder.residual", "recurrent"},
+    {"encoder.width", "convolutional"}, {"encoder.normalization", "recurrent"}, {"encoder.transitions", "recurrent"},
+    {"encoder.stack", "recurrent"},
 };
 
 /* The one type that has this key, if the file's encoder is of another; otherwise NULL. encoder.type is read before. */
@@ -303,6 +307,24 @@ static int check_layers(const struct model_config *config, struct error *err) {
     return 0;
 }
 
+static bool stacks_forward(const struct model_config *config) {
+    return strcmp(config->encoder.stack, "forward") == 0;
+}
+
+static int check_cells(const struct model_config *config, struct error *err) {
+    const struct encoder_config *enc = &config->encoder;
+    bool joined = strcmp(enc->stack, "joined") == 0;
+    if (strcmp(enc->normalization, "gates") == 0 && strcmp(enc->cell, "gru") != 0)
+        return error_set(err, ERROR_FORMAT, "encoder.normalization: gates needs the gru cell");
+    if (strcmp(config->decoder.normalization, "gates") == 0 && strcmp(config->decoder.cell, "gru") != 0)
+        return error_set(err, ERROR_FORMAT, "decoder.normalization: gates needs the gru cell");
+    if (!joined && !(enc->bidirectional && enc->layers > 1))
+        return error_set(err, ERROR_FORMAT, "encoder.stack: all but joined need a bidirectional encoder of two layers or more");
+    if (enc->embedding_shared && enc->embedding != config->decoder.embedding)
+        return error_set(err, ERROR_FORMAT, "encoder.embedding_shared: needs encoder.embedding and decoder.embedding of one size");
+    return 0;
+}
+
 static int check_style(const struct model_config *config, struct error *err) {
     bool fixed = strcmp(config->decoder.style, "fixed") == 0, last = config->decoder.initial_state == INITIAL_LAST;
     if (fixed && config_attends(config))
@@ -363,6 +385,8 @@ static int check_initial_state(const struct model_config *config, struct error *
     const char *reason = NULL;
     if (dec->initial_projection)
         reason = dec->initial_state == INITIAL_ZERO ? "a zero state has nothing to project" : NULL;
+    else if (dec->initial_state == INITIAL_LAST && stacks_forward(config))
+        reason = "without one, all layers of the encoder must be of one size, which encoder.stack forward's are not";
     else if (dec->initial_state != INITIAL_ZERO && config_annotation_size(config) != dec->hidden)
         reason = "without one, annotations must be as large as decoder.hidden";
     else if (dec->initial_state == INITIAL_LAST && !alike)
@@ -452,9 +476,10 @@ int config_read(const char *path, struct model_config *config, struct error *err
     raw.config.attention.learned_keys = strcmp(raw.keys, "learned") == 0;
     raw.config.attention.learned_values = strcmp(raw.values, "learned") == 0;
     raw.config.encoder.bidirectional &= strcmp(raw.config.encoder.type, "recurrent") == 0; /* true by default, but only there */
-    if (check_layers(&raw.config, err) != 0 || check_style(&raw.config, err) != 0 || check_attention(&raw.config, err) != 0 ||
-        check_readout(&raw.config, err) != 0 || check_initial_state(&raw.config, err) != 0 ||
-        check_tokenizer(&raw.config, err) != 0 || check_characters(&raw.config, err) != 0 || check_copying(&raw.config, err) != 0)
+    if (check_layers(&raw.config, err) != 0 || check_cells(&raw.config, err) != 0 || check_style(&raw.config, err) != 0 ||
+        check_attention(&raw.config, err) != 0 || check_readout(&raw.config, err) != 0 ||
+        check_initial_state(&raw.config, err) != 0 || check_tokenizer(&raw.config, err) != 0 ||
+        check_characters(&raw.config, err) != 0 || check_copying(&raw.config, err) != 0)
         return -1;
     *config = raw.config;
     return 0;
@@ -465,7 +490,7 @@ bool config_attends(const struct model_config *config) {
 }
 
 size_t config_annotation_size(const struct model_config *config) {
-    return config->encoder.hidden * (config->encoder.bidirectional ? 2 : 1);
+    return config->encoder.hidden * (config->encoder.bidirectional && !stacks_forward(config) ? 2 : 1);
 }
 
 size_t config_context_size(const struct model_config *config) {

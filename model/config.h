@@ -17,6 +17,9 @@ struct encoder_config {
     bool eos; /* the encoder reads </s> at the end of a sentence */
     bool residual;
     size_t width; /* convolutional: tokens that one of a layer's outputs depends on; odd */
+    char normalization[CONFIG_NAME_BYTES], stack[CONFIG_NAME_BYTES];
+    size_t transitions;    /* cells without input after a layer's first */
+    bool embedding_shared; /* source and target have one embedding, decoder.embedding */
 };
 
 struct attention_config {
@@ -70,7 +73,7 @@ int config_read(const char *path, struct model_config *config, struct error *err
 
 /* False: style fixed, which reads nothing but the encoder's final state. */
 bool config_attends(const struct model_config *config);
-/* D, the size of one annotation: hidden, twice that if bidirectional. */
+/* D, the size of one annotation: hidden, twice that if the top layer is bidirectional. */
 size_t config_annotation_size(const struct model_config *config);
 /* C, the size of one context: of an annotation, or of a learned value. */
 size_t config_context_size(const struct model_config *config);

@@ -24,7 +24,8 @@ int encoder_init(struct encoder *encoder, const struct model_config *config, siz
                                 .annotation = config_annotation_size(config)};
     if (!encoder->kind)
         return error_set(err, ERROR_FORMAT, "encoder.type: %s is not known", c->type);
-    encoder->embedding = weights_get(weights, "encoder.embedding", vocabulary, c->embedding, err);
+    const char *embedding = c->embedding_shared ? "decoder.embedding" : "encoder.embedding";
+    encoder->embedding = weights_get(weights, embedding, vocabulary, c->embedding, err);
     if (encoder->embedding && encoder->kind->init(encoder, config, weights, err) == 0)
         return 0;
     encoder_done(encoder);

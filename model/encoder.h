@@ -8,6 +8,7 @@
 #include "model/config.h"
 
 struct encoder_kind;
+struct encoder_stack;
 
 struct encoder {
     const struct encoder_kind *kind;
@@ -15,8 +16,9 @@ struct encoder {
     size_t vocabulary, embedding_size, hidden, layers;
     size_t annotation;      /* D */
     const float *embedding; /* [V, E] */
-    /* recurrent: D = directions * H */
-    size_t directions;
+    /* recurrent: D is what the top layer puts out, H for each of its directions */
+    const struct encoder_stack *stack;
+    size_t directions; /* of the first layer */
     bool residual;
     struct cell cells[CONFIG_MAX_LAYERS][2]; /* [layer][forward, backward] */
     /* convolutional: D = H */
@@ -28,7 +30,8 @@ struct encoder {
 
 struct encoded {
     float *annotations;               /* [sum T, D], in the order of the ids */
-    float *finals[CONFIG_MAX_LAYERS]; /* recurrent, a layer each: [n, states, D], state h first, [forward; backward] */
+    float *finals[CONFIG_MAX_LAYERS]; /* recurrent, a layer each: [n, states, its size, D in the top one], state h first,
+                                       * [forward; backward] */
     const float *top;                 /* the last layer's final h of each sentence, top_ld floats apart; NULL: there is none */
     size_t top_ld;
 };

@@ -1,32 +1,84 @@
 /* Stacked recurrent layers, in one direction or both: h_j = [forward; backward]. Residual (GNMT, Wu et al. 2016): from the second
- * layer up, what a layer puts out is its h plus what it read; its recurrence and its final state are h alone. */
+ * layer up, what a layer puts out is its h plus what it read, where the two are of a size; its recurrence and its final state are h
+ * alone. */
 #include "model/encoder.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Layer l, direction d. */
-static int load_cell(struct encoder *e, size_t l, size_t d, const struct cell_kind *kind, struct weights *weights,
+/* How the layers of a bidirectional encoder stand on each other. apart: a direction reads what itself put out below, not what both
+ * did; turning: every other layer runs against its direction; single: above the first layer there is only the first direction. */
+struct encoder_stack {
+    const char *name;
+    bool apart, turning, single;
+};
+
+static const struct encoder_stack stacks[] = {
+    {"joined", false, false, false},    /* PyTorch's */
+    {"separate", true, false, false},   /* Marian's bidirectional */
+    {"alternating", true, true, false}, /* Marian's alternating */
+    {"forward", false, false, true},    /* Marian's bi-unidirectional, GNMT's */
+};
+
+static const struct encoder_stack *find_stack(const char *name) {
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+        if (strcmp(stacks[i].name, name) == 0)
+            return &stacks[i];
+    return NULL;
+}
+
+static size_t directions_of(const struct encoder *e, size_t l) {
+    return l > 0 && e->stack->single ? 1 : e->directions;
+}
+
+/* Of a token, in what layer l puts out. */
+static size_t size_of(const struct encoder *e, size_t l) {
+    return directions_of(e, l) * e->hidden;
+}
+
+/* Of a token, in what layer l reads, all directions together. */
+static size_t input_size(const struct encoder *e, size_t l) {
+    return l == 0 ? e->embedding_size : size_of(e, l - 1);
+}
+
+/* Direction d of layer l reads its own half of the layer below. */
+static bool reads_apart(const struct encoder *e, size_t l) {
+    return l > 0 && e->stack->apart;
+}
+
+/* ---- loading ---- */
+
+static int load_cell(struct encoder *e, size_t l, size_t d, const struct model_config *config, struct weights *weights,
                      struct error *err) {
     static const char *const directions[] = {"forward", "backward"};
     char prefix[64];
     snprintf(prefix, sizeof prefix, "encoder.layers.%zu.%s.", l, directions[d]);
-    struct cell_shape shape = {.in = l == 0 ? e->embedding_size : e->annotation, .hidden = e->hidden};
-    return cell_init(&e->cells[l][d], kind, prefix, &shape, weights, e->kernels, err);
+    struct cell_shape shape = {.in = reads_apart(e, l) ? e->hidden : input_size(e, l),
+                               .hidden = e->hidden,
+                               .norm = norm_kind_find(config->encoder.normalization),
+                               .transitions = config->encoder.transitions};
+    return cell_init(&e->cells[l][d], cell_kind_find(config->encoder.cell), prefix, &shape, weights, e->kernels, err);
 }
 
 static int init(struct encoder *e, const struct model_config *config, struct weights *weights, struct error *err) {
-    const struct cell_kind *kind = cell_kind_find(config->encoder.cell);
-    if (!kind)
-        return error_set(err, ERROR_FORMAT, "encoder.cell: %s is not known", config->encoder.cell);
-    e->directions = config->encoder.bidirectional ? 2 : 1;
-    e->residual = config->encoder.residual;
+    const struct encoder_config *c = &config->encoder;
+    e->stack = find_stack(c->stack);
+    if (!e->stack)
+        return error_set(err, ERROR_FORMAT, "encoder.stack: %s is not known", c->stack);
+    if (!cell_kind_find(c->cell))
+        return error_set(err, ERROR_FORMAT, "encoder.cell: %s is not known", c->cell);
+    if (!norm_kind_find(c->normalization))
+        return error_set(err, ERROR_FORMAT, "encoder.normalization: %s is not known", c->normalization);
+    e->directions = c->bidirectional ? 2 : 1;
+    e->residual = c->residual;
     for (size_t l = 0; l < e->layers; l++)
-        for (size_t d = 0; d < e->directions; d++)
-            if (load_cell(e, l, d, kind, weights, err) != 0)
+        for (size_t d = 0; d < directions_of(e, l); d++)
+            if (load_cell(e, l, d, config, weights, err) != 0)
                 return -1;
     return 0;
 }
+
+/* ---- running ---- */
 
 /* The sentences of one run, longest first, so that those still going at step t are the first `active`. */
 struct ragged {
@@ -58,51 +110,76 @@ static int ragged_init(struct ragged *ragged, const struct sequences *sequences,
     return 0;
 }
 
-/* One direction of one layer. gates_x [tokens, G]; states [n, states * H], zero, in ragged order; h goes to column d * H of out. */
-static void run_direction(const struct encoder *e, const struct cell *cell, size_t d, const struct ragged *ragged,
-                          const float *gates_x, float *states, float *scratch, float *out) {
-    size_t ld = cell->kind->states * e->hidden, active = ragged->n;
+/* One direction of one layer. */
+struct lane {
+    const struct cell *cell;
+    bool backward;
+    struct vectors in;   /* [tokens], as much of each as the cell reads */
+    size_t column, size; /* where its h goes in what the layer puts out of a token, and the size of that */
+    float *out, *finals; /* [tokens, size]; [n, states, size] */
+};
+
+static struct lane lane_of(const struct encoder *e, size_t l, size_t d, const float *in) {
+    return (struct lane){.cell = &e->cells[l][d],
+                         .backward = (d == 1) != (e->stack->turning && l % 2 == 1),
+                         .in = {in + (reads_apart(e, l) ? d * e->hidden : 0), input_size(e, l)},
+                         .column = d * e->hidden,
+                         .size = size_of(e, l)};
+}
+
+/* gates_x [tokens, G]; states [n, states * H], zero, in ragged order. */
+static void run_steps(const struct lane *lane, const struct ragged *ragged, const float *gates_x, float *states, float *scratch) {
+    const struct cell *cell = lane->cell;
+    size_t hidden = cell->hidden, ld = cell->kind->states * hidden, active = ragged->n;
     for (size_t t = 0; t < ragged->longest; t++) {
         while (ragged->lengths[ragged->order[active - 1]] <= t)
             active--;
         for (size_t i = 0; i < active; i++) {
             size_t sentence = ragged->order[i];
-            ragged->x_rows[i] = ragged->offsets[sentence] + (d == 0 ? t : ragged->lengths[sentence] - 1 - t);
+            ragged->x_rows[i] = ragged->offsets[sentence] + (lane->backward ? ragged->lengths[sentence] - 1 - t : t);
         }
         cell_step(cell, &(struct cell_inputs){gates_x, cell->input.out, ragged->x_rows}, active, states, ld, scratch);
         for (size_t i = 0; i < active; i++)
-            memcpy(out + ragged->x_rows[i] * e->annotation + d * e->hidden, states + i * ld, e->hidden * sizeof *out);
+            memcpy(lane->out + ragged->x_rows[i] * lane->size + lane->column, states + i * ld, hidden * sizeof *states);
     }
 }
 
-/* States in ragged order -> finals [n, states, D] in the order of the sentences, column d * H. */
-static void keep_finals(const struct encoder *e, const struct cell *cell, size_t d, const struct ragged *ragged,
-                        const float *states, float *finals) {
-    size_t count = cell->kind->states;
+/* States in ragged order -> finals, in the order of the sentences. */
+static void keep_finals(const struct lane *lane, const struct ragged *ragged, const float *states) {
+    size_t count = lane->cell->kind->states, hidden = lane->cell->hidden;
     for (size_t i = 0; i < ragged->n; i++)
         for (size_t s = 0; s < count; s++)
-            memcpy(finals + (ragged->order[i] * count + s) * e->annotation + d * e->hidden, states + (i * count + s) * e->hidden,
-                   e->hidden * sizeof *finals);
+            memcpy(lane->finals + (ragged->order[i] * count + s) * lane->size + lane->column, states + (i * count + s) * hidden,
+                   hidden * sizeof *states);
 }
 
-/* in [tokens, size] -> out [tokens, D] and finals, all directions of layer l. */
-static int run_layer(const struct encoder *e, size_t l, const struct ragged *ragged, const float *in, size_t size,
-                     struct arena *arena, float *out, float *finals) {
-    for (size_t d = 0; d < e->directions; d++) {
-        const struct cell *cell = &e->cells[l][d];
-        struct arena_mark mark = arena_mark(arena);
-        float *gates_x = arena_alloc(arena, ragged->tokens * cell->input.out, sizeof *gates_x);
-        float *scratch = arena_alloc(arena, ragged->n * cell_scratch(cell), sizeof *scratch);
-        float *states = arena_zalloc(arena, ragged->n * cell->kind->states * e->hidden, sizeof *states);
-        if (!gates_x || !scratch || !states)
+static int run_lane(const struct lane *lane, const struct ragged *ragged, struct arena *arena) {
+    const struct cell *cell = lane->cell;
+    struct arena_mark mark = arena_mark(arena);
+    float *gates_x = arena_alloc(arena, ragged->tokens * cell->input.out, sizeof *gates_x);
+    float *scratch = arena_alloc(arena, ragged->n * cell_scratch(cell), sizeof *scratch);
+    float *states = arena_zalloc(arena, ragged->n * cell->kind->states * cell->hidden, sizeof *states);
+    if (!gates_x || !scratch || !states)
+        return -1;
+    linear_apply(&cell->input, lane->in.x, lane->in.distance, ragged->tokens, gates_x, cell->input.out);
+    run_steps(lane, ragged, gates_x, states, scratch);
+    keep_finals(lane, ragged, states);
+    arena_release(arena, mark);
+    return 0;
+}
+
+/* in [tokens, input_size] -> out [tokens, size_of] and finals [n, states, size_of]. */
+static int run_layer(const struct encoder *e, size_t l, const struct ragged *ragged, const float *in, struct arena *arena,
+                     float *out, float *finals) {
+    for (size_t d = 0; d < directions_of(e, l); d++) {
+        struct lane lane = lane_of(e, l, d, in);
+        lane.out = out;
+        lane.finals = finals;
+        if (run_lane(&lane, ragged, arena) != 0)
             return -1;
-        linear_apply(&cell->input, in, size, ragged->tokens, gates_x, cell->input.out);
-        run_direction(e, cell, d, ragged, gates_x, states, scratch, out);
-        keep_finals(e, cell, d, ragged, states, finals);
-        arena_release(arena, mark);
     }
-    if (e->residual && l > 0)
-        e->kernels->add(in, ragged->tokens * e->annotation, out);
+    if (e->residual && l > 0 && input_size(e, l) == size_of(e, l))
+        e->kernels->add(in, ragged->tokens * size_of(e, l), out);
     return 0;
 }
 
@@ -111,17 +188,15 @@ static int run(const struct encoder *e, float *x, const struct sequences *sequen
     if (ragged_init(&ragged, sequences, arena) != 0)
         return -1;
     const float *in = x;
-    size_t size = e->embedding_size, states = e->cells[0][0].kind->states;
+    size_t states = e->cells[0][0].kind->states;
     for (size_t l = 0; l < e->layers; l++) {
-        float *h = arena_alloc(arena, ragged.tokens * e->annotation, sizeof *h);
-        out->finals[l] = arena_alloc(arena, ragged.n * states * e->annotation, sizeof *h);
-        if (!h || !out->finals[l] || run_layer(e, l, &ragged, in, size, arena, h, out->finals[l]) != 0)
+        float *h = arena_alloc(arena, ragged.tokens * size_of(e, l), sizeof *h);
+        out->finals[l] = arena_alloc(arena, ragged.n * states * size_of(e, l), sizeof *h);
+        if (!h || !out->finals[l] || run_layer(e, l, &ragged, in, arena, h, out->finals[l]) != 0)
             return -1;
-        out->annotations = h;
+        in = out->annotations = h;
         out->top = out->finals[l];
-        out->top_ld = states * e->annotation;
-        in = h;
-        size = e->annotation;
+        out->top_ld = states * size_of(e, l);
     }
     return 0;
 }

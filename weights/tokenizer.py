@@ -280,5 +280,7 @@ def load_characters(folder: Path, config: dict) -> Characters | None:
 def vocabulary_sizes(folder: Path, config: dict) -> dict[str, int]:
     """The sizes that Model takes, by its parameters' names."""
     source, target = load(folder, config["tokenizer"])
+    if config["encoder"]["embedding_shared"] and source.pieces != target.pieces:
+        raise VocabularyError("encoder.embedding_shared: the vocabularies of source and target differ")
     characters = load_characters(folder, config)
     return {"source": source.size, "target": target.size, "characters": characters.size if characters else 0}
