@@ -302,8 +302,6 @@ static int check_layers(const struct model_config *config, struct error *err) {
         return error_set(err, ERROR_FORMAT, "decoder.residual: needs two layers or more");
     if (config->decoder.upper_transitions > 0 && config->decoder.layers == 1)
         return error_set(err, ERROR_FORMAT, "decoder.upper_transitions: needs two layers or more");
-    if (strcmp(config->decoder.normalization, "gates") == 0 && strcmp(config->decoder.cell, "gru") != 0)
-        return error_set(err, ERROR_FORMAT, "decoder.normalization: gates needs the gru cell");
     return 0;
 }
 

@@ -287,9 +287,9 @@ def corpus(tmp_path_factory) -> Path:
     return out
 
 
-def _losses(corpus: Path, out: Path, monkeypatch, stop_after: int | None = None) -> list[float]:
+def _losses(corpus: Path, out: Path, monkeypatch, stop_after: int | None = None, recipe: Path = Path("recipe.json")) -> list[float]:
     """Trains (or goes on training) in `out`, saving after every batch; the losses of its steps."""
-    trainer = train.Trainer(corpus / "recipe.json", corpus, out, False)
+    trainer = train.Trainer(corpus / recipe, corpus, out, False)
     losses: list[float] = []
     update = trainer.update
 
@@ -322,6 +322,21 @@ def test_training_learns(run_folder):
     assert sum(losses[-3:]) < 0.9 * sum(losses[:3])
     log = [json.loads(line) for line in (run_folder[0] / "log.jsonl").read_text().splitlines()]
     assert [line["epoch"] for line in log] == [1, 2]
+
+
+@pytest.mark.parametrize("normalization, cell, other", [
+    ("layer", "lstm", {"initial_cell": "state", "readout": "tanh"}),
+    ("gates", "gru", {"readout": "maxout"}),
+    ("none", "gru", {"readout": "linear"}),
+])
+def test_deep_decoders_learn(corpus, tmp_path, monkeypatch, normalization, cell, other):
+    """Layers, transitions and norms as in Marian's and Nematus's models."""
+    attention = {"score": "additive", "size": 8, "normalization": normalization}
+    decoder = {**RECIPE["decoder"], "style": "conditional", "cell": cell, "layers": 2, "residual": True, "initial_state": "mean",
+               "normalization": normalization, "transitions": 1, "upper_transitions": 1, **other}
+    (tmp_path / "recipe.json").write_text(json.dumps({**RECIPE, "attention": attention, "decoder": decoder}), encoding="utf-8")
+    losses = _losses(corpus, tmp_path / "run", monkeypatch, recipe=tmp_path / "recipe.json")
+    assert sum(losses[-3:]) < 0.9 * sum(losses[:3])
 
 
 @pytest.mark.parametrize("stops", [(5,), (1, 4), (13, 1)])
