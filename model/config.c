@@ -115,7 +115,7 @@ static const struct raw_config DEFAULTS = {
                 {.type = "recurrent", .layers = 1, .bidirectional = true, .eos = true, .normalization = "none", .stack = "joined"},
             .attention = {.window = "global", .normalization = "none"},
             .decoder = {.layers = 1, .readout = "attentional", .normalization = "none"},
-            .output = {.type = "vocabulary", .unknowns = true},
+            .output = {.type = "vocabulary", .unknowns = true, .gate = "inputs"},
             .limits = {.max_source_tokens = 100, .max_target_ratio = 3.0},
         },
 };
@@ -187,6 +187,7 @@ static const struct key output[] = {
     {"output.tied", read_boolean, OPTIONAL, AT(config.output.tied), NULL, 0, 0},
     {"output.character_embedding", read_integer, OPTIONAL, AT(config.output.character_embedding), NULL, 0, 65536},
     {"output.unknowns", read_boolean, OPTIONAL, AT(config.output.unknowns), NULL, 0, 0},
+    {"output.gate", read_string, OPTIONAL, AT(config.output.gate), "inputs, readout", 0, 0},
 };
 
 static const struct key tokenizer[] = {
@@ -303,8 +304,6 @@ static int check_layers(const struct model_config *config, struct error *err) {
         return error_set(err, ERROR_FORMAT, "decoder.residual: needs two layers or more");
     if (config->decoder.upper_transitions > 0 && config->decoder.layers == 1)
         return error_set(err, ERROR_FORMAT, "decoder.upper_transitions: needs two layers or more");
-    if (strcmp(config->decoder.normalization, "gates") == 0 && strcmp(config->decoder.cell, "gru") != 0)
-        return error_set(err, ERROR_FORMAT, "decoder.normalization: gates needs the gru cell");
     return 0;
 }
 
@@ -432,6 +431,8 @@ static int check_copying(const struct model_config *config, struct error *err) {
     const struct decoder_config *dec = &config->decoder;
     if (config_copies(config) && strcmp(dec->style, "fixed") == 0)
         return error_set(err, ERROR_FORMAT, "output.type: copying needs a decoder with attention");
+    if (strcmp(config->output.gate, "readout") == 0 && strcmp(config->output.type, "pointer_generator") != 0)
+        return error_set(err, ERROR_FORMAT, "output.gate: belongs to the type pointer_generator");
     if (strcmp(config->output.type, "pointer") != 0)
         return 0;
     if (!config->encoder.eos)

@@ -52,8 +52,9 @@ static int check_vocabularies(const struct translator *t, struct error *err) {
         return error_set(err, ERROR_FORMAT, "tokenizer: the model copies words, but the target vocabulary has no <unk>");
     if (!t->config.decoder.first_zero && tokenizer_begin(t->target) < 0)
         return error_set(err, ERROR_FORMAT, "tokenizer: first_input is bos, but the target vocabulary has no <s>");
-    if (t->characters && tokenizer_begin(t->characters) < 0)
-        return error_set(err, ERROR_FORMAT, "tokenizer: a word is spelled from <s> on, but " SPELLER_VOCABULARY " has no <s>");
+    if (t->characters && (tokenizer_begin(t->characters) < 0 || tokenizer_end(t->characters) < 0))
+        return error_set(err, ERROR_FORMAT,
+                         "tokenizer: a word is spelled from <s> to </s>, but " SPELLER_VOCABULARY " lacks one of them");
     if (t->config.encoder.embedding_shared && !same_vocabularies(t))
         return error_set(err, ERROR_FORMAT, "encoder.embedding_shared: the vocabularies of source and target differ");
     return 0;
@@ -77,17 +78,19 @@ static int load_network(struct translator *t, struct error *err) {
 static void describe(struct translator *t) {
     const struct encoder_config *e = &t->config.encoder;
     const struct decoder_config *d = &t->config.decoder;
-    char width[32] = "", attention[64] = "fixed context", output[32] = "";
+    bool joined = strcmp(e->stack, "joined") == 0;
+    char width[32] = "", directions[48] = "", attention[64] = "fixed context", output[32] = "";
     if (e->width > 0)
         snprintf(width, sizeof width, " width %zu", e->width);
+    if (e->bidirectional)
+        snprintf(directions, sizeof directions, " bidirectional%s%.16s", joined ? "" : " ", joined ? "" : e->stack);
     if (config_attends(&t->config))
         snprintf(attention, sizeof attention, "%.16s %.16s attention", d->style, t->config.attention.score);
     if (output_copies(&t->output))
         snprintf(output, sizeof output, ", %.20s output", t->config.output.type);
     snprintf(t->architecture, sizeof t->architecture, "%.16s encoder %zux%zu%s%s%s, %s, %.16s decoder %zux%zu%s%s%s",
-             *e->cell ? e->cell : e->type, e->layers, e->hidden, width, e->bidirectional ? " bidirectional" : "",
-             e->residual ? " residual" : "", attention, d->cell, d->layers, d->hidden, d->residual ? " residual" : "",
-             d->input_feeding ? " input feeding" : "", output);
+             *e->cell ? e->cell : e->type, e->layers, e->hidden, width, directions, e->residual ? " residual" : "", attention,
+             d->cell, d->layers, d->hidden, d->residual ? " residual" : "", d->input_feeding ? " input feeding" : "", output);
 }
 
 /* "auto": measured with a matrix as large as the decoder's recurrent one. */

@@ -108,11 +108,11 @@ static int find(const struct vocabulary *v, const char *piece) {
     return -1;
 }
 
-/* A model whose first input is zero needs no <s>: whoever does asks for it. */
+/* Not every model needs <s> and </s>: whoever does asks for them. */
 static int find_special(struct vocabulary *v, const char *path, struct error *err) {
     for (int i = 0; i < VOCABULARY_SPECIAL; i++) {
         v->special[i] = find(v, special[i]);
-        if (v->special[i] < 0 && i != VOCABULARY_BEGIN)
+        if (v->special[i] < 0 && i == VOCABULARY_UNKNOWN)
             return error_set(err, ERROR_FORMAT, "%s: there is no %s", path, special[i]);
     }
     return 0;

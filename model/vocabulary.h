@@ -1,6 +1,6 @@
 /* A vocabulary file: UTF-8 text, one token a line, whose id is the number of the line, from 0; every line ends with a line feed. No
  * token is empty, holds ASCII white space (a no-break space is a character of its word here) or comes twice. The tokens <unk>, </s>
- * and, where there is one, <s> are special, wherever they stand. */
+ * and <s> are special, wherever they stand; only <unk> must be there. */
 #ifndef ALIGND_VOCABULARY_H
 #define ALIGND_VOCABULARY_H
 
@@ -16,7 +16,7 @@ struct vocabulary {
     const char **pieces;             /* [size], within bytes */
     char *bytes;                     /* the file, its line feeds turned to NUL */
     int *order;                      /* [size] the ids, by piece */
-    int special[VOCABULARY_SPECIAL]; /* the ids of <unk>, <s> and </s>; -1: it has no <s> */
+    int special[VOCABULARY_SPECIAL]; /* the ids of <unk>, <s> and </s>; -1: it has none */
 };
 
 /* -1 with ERROR_FILE, ERROR_FORMAT (the message names the line, from 1) or ERROR_MEMORY; nothing to end then. */

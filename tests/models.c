@@ -1,6 +1,7 @@
 #include "tests/models.h"
 #include "tests/files.h"
 #include <check.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,35 @@ struct translator *model_open_listed(const char *folder, const char *compute, co
     file_remove(path);
     ck_assert_msg(listed != NULL, "%s", err.message);
     return listed;
+}
+
+/* The folder's config.json with another tokenizer.source. */
+static void write_config(const char *folder, const char *with, const char *source) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    json_t *config = json_load_file(path, 0, NULL);
+    ck_assert_ptr_nonnull(config);
+    json_object_set_new(json_object_get(config, "tokenizer"), "source", json_string(source));
+    snprintf(path, sizeof path, "%s/config.json", with);
+    ck_assert_int_eq(json_dump_file(config, path, 0), 0);
+    json_decref(config);
+}
+
+struct error model_error_with(const char *folder, const char *vocabulary) {
+    static const char *const names[] = {"config.json", "own.source", "model.safetensors", "target.spm"};
+    enum { NAMES = sizeof names / sizeof *names };
+    char with[] = "/tmp/alignd-test-XXXXXX", original[256];
+    struct error err = {0};
+    ck_assert_ptr_nonnull(mkdtemp(with));
+    write_config(folder, with, names[1]);
+    link_into(with, names[1], vocabulary);
+    for (size_t i = 2; i < NAMES; i++) {
+        snprintf(original, sizeof original, "%s/%s", folder, names[i]);
+        link_into(with, names[i], original);
+    }
+    translator_free(translator_open(with, NULL, &err));
+    folder_remove(with, names, NAMES);
+    return err;
 }
 
 struct weights *parameters_open(const char *header, const float *values, size_t count) {

@@ -15,6 +15,10 @@ struct made_list {
 
 /* The model with such a shortlist in use. */
 struct translator *model_open_listed(const char *folder, const char *compute, const struct made_list *list);
+
+/* What opening the model says (ERROR_NONE: it opens) when the source side has this vocabulary, in a file of its own. */
+struct error model_error_with(const char *folder, const char *vocabulary);
+
 /* Parameters from the header of a container and the float32 values [count] behind it. */
 struct weights *parameters_open(const char *header, const float *values, size_t count);
 

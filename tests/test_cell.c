@@ -171,6 +171,117 @@ START_TEST(columns_are_taken_from_the_left) {
 }
 END_TEST
 
+/* ---- normalised, with transitions ---- */
+
+/* A GRU with everything: the parameters of its names end to end, made up. Returns how many they are. */
+static size_t deep_header(char *header, size_t bytes) {
+    enum { GATES = 3 * HIDDEN };
+    static const struct {
+        const char *name;
+        size_t cols; /* 0: a vector */
+    } tensors[] = {
+        {"weight_input", IN},
+        {"bias_input", 0},
+        {"gain_input", 0},
+        {"shift_input", 0},
+        {"weight_state", HIDDEN},
+        {"bias_state", 0},
+        {"gain_state", 0},
+        {"shift_state", 0},
+        {"transitions.0.bias_input", 0},
+        {"transitions.0.weight_state", HIDDEN},
+        {"transitions.0.bias_state", 0},
+        {"transitions.0.gain_state", 0},
+        {"transitions.0.shift_state", 0},
+    };
+    size_t count = 0, length = 0;
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+        size_t cols = tensors[i].cols, values = GATES * (cols > 0 ? cols : 1);
+        char shape[32];
+        snprintf(shape, sizeof shape, cols > 0 ? "%d,%zu" : "%d", GATES, cols);
+        length += (size_t)snprintf(header + length, bytes - length,
+                                   "%s\"layer.%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}",
+                                   i == 0 ? "{" : ",", tensors[i].name, shape, 4 * count, 4 * (count + values));
+        count += values;
+    }
+    ck_assert_uint_lt(length + 1, bytes);
+    memcpy(header + length, "}", 2);
+    return count;
+}
+
+static struct weights *deep_open(float **values) {
+    char header[2048];
+    size_t count = deep_header(header, sizeof header);
+    *values = noise(count, 0.7f, 11);
+    return parameters_open(header, *values, count);
+}
+
+/* Rows that share an input: it is normalised for each, and stays as it was; scratch is what cell_scratch says. */
+START_TEST(shared_inputs_are_not_written_to) {
+    static const size_t x_rows[ROWS] = {1, 1, 0, 1, 0};
+    enum { GATES = 3 * HIDDEN };
+    struct cell cell;
+    struct cell_shape shape = {.in = IN, .hidden = HIDDEN, .norm = norm_kind_find("gates"), .transitions = 1};
+    float *values;
+    struct weights *weights = deep_open(&values);
+    ck_assert_int_eq(cell_init(&cell, cell_kind_find("gru"), "layer.", &shape, weights, kernels_choose(), NULL), 0);
+    ck_assert_int_eq(weights_all_used(weights, NULL), 0);
+    size_t scratch_size = ROWS * cell_scratch(&cell);
+    float *gates = noise(2 * GATES, 1, 5), *before = guarded_copy(gates, 2 * GATES), *scratch = guarded(scratch_size);
+    float *states = noise(ROWS * HIDDEN, 1, 6), *alone = guarded_copy(states, ROWS * HIDDEN);
+    cell_step(&cell, &(struct cell_inputs){gates, GATES, x_rows}, ROWS, states, HIDDEN, scratch);
+    ck_assert(identical(gates, before, 2 * GATES) && guards_intact(scratch, scratch_size));
+    for (size_t r = 0; r < ROWS; r++) { /* a row's result does not depend on the rows beside it */
+        cell_step(&cell, &(struct cell_inputs){gates, GATES, &x_rows[r]}, 1, alone + r * HIDDEN, HIDDEN, scratch);
+        for (size_t i = 0; i < HIDDEN; i++)
+            ck_assert_float_eq_tol(alone[r * HIDDEN + i], states[r * HIDDEN + i], 1e-6f);
+    }
+    guarded_free(alone);
+    guarded_free(scratch);
+    guarded_free(before);
+    free(states);
+    free(gates);
+    cell_done(&cell);
+    weights_free(weights);
+    free(values);
+}
+END_TEST
+
+/* A GRU has its two gates and its candidate. */
+START_TEST(gates_are_normalised_apart) {
+    struct cell cell;
+    struct cell_shape shape = {.in = IN, .hidden = HIDDEN, .norm = norm_kind_find("gates")};
+    float *values;
+    struct weights *weights = deep_open(&values);
+    ck_assert_int_eq(cell_init(&cell, cell_kind_find("gru"), "layer.", &shape, weights, kernels_choose(), NULL), 0);
+    ck_assert_uint_eq(cell.input_norm.first, 2 * HIDDEN);
+    ck_assert_uint_eq(cell.state_norm.first, 2 * HIDDEN);
+    cell_done(&cell);
+    shape.norm = norm_kind_find("layer");
+    ck_assert_int_eq(cell_init(&cell, cell_kind_find("gru"), "layer.", &shape, weights, kernels_choose(), NULL), 0);
+    ck_assert_uint_eq(cell.input_norm.first, 3 * HIDDEN);
+    cell_done(&cell);
+    weights_free(weights);
+    free(values);
+}
+END_TEST
+
+/* The second transition is missing: everything before it, already loaded, is freed. */
+START_TEST(a_missing_transition_is_named) {
+    struct cell cell;
+    struct error err = {0};
+    struct cell_shape shape = {.in = IN, .hidden = HIDDEN, .norm = norm_kind_find("layer"), .transitions = 2};
+    float *values;
+    struct weights *weights = deep_open(&values);
+    ck_assert_int_eq(cell_init(&cell, cell_kind_find("gru"), "layer.", &shape, weights, kernels_choose(), &err), -1);
+    ck_assert_str_eq(err.message, "tensor layer.transitions.1.bias_input: missing");
+    ck_assert_ptr_null(cell.transitions);
+    cell_done(&cell);
+    weights_free(weights);
+    free(values);
+}
+END_TEST
+
 START_TEST(table_has_what_it_has) {
     ck_assert_uint_eq(cell_kind_find("gru")->gates, 3);
     ck_assert_uint_eq(cell_kind_find("gru")->states, 1);
@@ -228,6 +339,9 @@ Suite *cell_suite(void) {
     tcase_add_loop_test(cases, rnn_is_pytorchs, 0, kernel_sets());
     tcase_add_loop_test(cases, inputs_come_from_the_rows_named, 0, kernel_sets());
     tcase_add_test(cases, columns_are_taken_from_the_left);
+    tcase_add_test(cases, shared_inputs_are_not_written_to);
+    tcase_add_test(cases, gates_are_normalised_apart);
+    tcase_add_test(cases, a_missing_transition_is_named);
     tcase_add_test(cases, table_has_what_it_has);
     tcase_add_test(cases, wrong_parameters_are_named);
     tcase_add_test(cases, half_a_cell_is_none);

@@ -168,6 +168,9 @@ START_TEST(defaults_are_filled_in) {
     ck_assert_uint_eq(config.attention.size, 0);
     ck_assert(!config.attention.learned_scale && !config.attention.learned_keys && !config.attention.learned_values);
     ck_assert_str_eq(config.attention.window, "global");
+    ck_assert_str_eq(config.attention.normalization, "none");
+    ck_assert_str_eq(config.decoder.normalization, "none");
+    ck_assert(config.decoder.transitions == 0 && config.decoder.upper_transitions == 0 && !config.decoder.initial_cell);
     ck_assert(!config.attention.coverage && config.attention.half_width == 0 && config.attention.source_depth == 0);
     ck_assert_uint_eq(config_context_size(&config), config_annotation_size(&config));
     ck_assert_uint_eq(config_positions(&config), 101);
@@ -190,10 +193,11 @@ START_TEST(every_key_is_read) {
         " \"hidden\": 12, \"eos\": false},"
         "\"attention\": {\"score\": \"additive\", \"size\": 13, \"values\": \"learned\", \"value_size\": 16, \"window\": "
         "\"local_p\","
-        " \"half_width\": 17, \"coverage\": true},"
+        " \"half_width\": 17, \"coverage\": true, \"normalization\": \"gates\"},"
         "\"decoder\": {\"style\": \"conditional\", \"cell\": \"lstm\", \"layers\": 2, \"embedding\": 14, \"hidden\": 15,"
         " \"initial_state\": \"mean\", \"initial_projection\": true, \"readout\": \"tanh\", \"readout_size\": 14,"
-        " \"first_input\": \"zero\"},"
+        " \"first_input\": \"zero\", \"normalization\": \"layer\", \"transitions\": 3, \"upper_transitions\": 4,"
+        " \"initial_cell\": \"state\"},"
         "\"output\": {\"type\": \"vocabulary\", \"tied\": true}, \"limits\": {\"max_source_tokens\": 50, \"max_target_ratio\": 2}}";
     ck_assert_msg(read_text(text) == 0, "%s", err.message);
     ck_assert_str_eq(config.name, "n");
@@ -220,6 +224,11 @@ START_TEST(every_key_is_read) {
     ck_assert_uint_eq(config.decoder.hidden, 15);
     ck_assert_int_eq(config.decoder.initial_state, INITIAL_MEAN);
     ck_assert(config.decoder.initial_projection && config.decoder.first_zero && !config.decoder.input_feeding);
+    ck_assert_str_eq(config.attention.normalization, "gates");
+    ck_assert_str_eq(config.decoder.normalization, "layer");
+    ck_assert_uint_eq(config.decoder.transitions, 3);
+    ck_assert_uint_eq(config.decoder.upper_transitions, 4);
+    ck_assert(config.decoder.initial_cell);
     ck_assert_str_eq(config.decoder.readout, "tanh");
     ck_assert_uint_eq(config.decoder.readout_size, 14);
     ck_assert(config.output.tied);

@@ -164,7 +164,6 @@ static const struct {
     {"words", "<unk>\n</s>\n", 11, "a vocabulary has 3 to 1048576 lines, got 2"},
     {"words", SPECIAL "a", 16, "the last line has no line feed"},
     {"words", "a\nb\nc\n</s>\n", 11, "there is no <unk>"},
-    {"words", "<unk>\n<s>\na\n", 12, "there is no </s>"},
     {"words", SPECIAL "a\n\nb\n", 20, "line 5 is empty"},
     {"words", SPECIAL "a\r\n", 18, "line 4 holds white space"},
     {"words", SPECIAL "a b\n", 19, "line 4 holds white space"},

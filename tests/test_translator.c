@@ -67,6 +67,8 @@ START_TEST(architecture_is_described) {
          "gru encoder 3x4 bidirectional residual, luong general attention, gru decoder 3x8 residual"},
         {"tests/golden/convolutional-additive-lstm",
          "convolutional encoder 2x5 width 5, bahdanau additive attention, lstm decoder 1x8"},
+        {"tests/golden/stack-alternating-gru",
+         "gru encoder 3x4 bidirectional alternating, conditional additive attention, gru decoder 3x8"},
         {"tests/golden/fixed-gru", "gru encoder 1x8, fixed context, gru decoder 1x8"},
         {"tests/golden/luong-feeding-lstm", "lstm encoder 2x8, luong dot attention, lstm decoder 2x8 input feeding"},
     };
@@ -215,6 +217,16 @@ START_TEST(a_missing_folder_is_named) {
     ck_assert_ptr_null(translator_open("/nonexistent/model", NULL, &err));
     ck_assert_int_eq(err.code, ERROR_FILE);
     ck_assert_ptr_nonnull(strstr(err.message, "/nonexistent/model"));
+}
+END_TEST
+
+/* A row of the embedding is one word, whichever side it is on. */
+START_TEST(one_embedding_needs_one_vocabulary) {
+    struct error err = model_error_with("tests/golden/embedding-shared", "tests/data/tiny.en.spm");
+    ck_assert_int_eq(err.code, ERROR_FORMAT);
+    ck_assert_str_eq(err.message, "encoder.embedding_shared: the vocabularies of source and target differ");
+    err = model_error_with("tests/golden/embedding-shared", "tests/data/tiny.fr.spm");
+    ck_assert_int_eq(err.code, ERROR_NONE);
 }
 END_TEST
 
@@ -368,6 +380,7 @@ Suite *translator_suite(void) {
     tcase_add_test(tests, copying_takes_no_shortlist);
     tcase_add_test(tests, info_tells_a_shortlist);
     tcase_add_test(tests, a_missing_folder_is_named);
+    tcase_add_test(tests, one_embedding_needs_one_vocabulary);
     tcase_add_test(tests, unknowns_are_replaced);
     tcase_add_test(tests, unknown_words_are_replaced);
     tcase_add_test(tests, a_forced_target_keeps_its_words);

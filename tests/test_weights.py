@@ -18,7 +18,7 @@ import pytest
 TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS.parent))
 
-from weights import card, config, copies, data, evaluate, export, folder, methods, safetensors, scores, search, tokenizer, train  # noqa: E402
+from weights import card, config, copies, data, encoders, evaluate, export, folder, methods, safetensors, scores, search, tokenizer, train  # noqa: E402
 from weights.model import Model  # noqa: E402
 from weights.spelling import Spelling  # noqa: E402
 from weights.tokenizer import EOS  # noqa: E402
@@ -231,7 +231,7 @@ def test_plain_tokens(tmp_path, case):
 
 @pytest.mark.parametrize("content, message", [
     (b"", "3 to 1048576 lines, got 0"), (b"<unk>\n<s>\n</s>\na", "the last line has no line feed"),
-    (b"a\n<s>\n</s>\nb\n", "there is no <unk>"), (b"a\n<s>\n<unk>\nb\n", "there is no </s>"), (b"<unk>\n<s>\n</s>\na\n\n", "line 5 is empty"),
+    (b"a\n<s>\n</s>\nb\n", "there is no <unk>"), (b"<unk>\n<s>\n</s>\na\n\n", "line 5 is empty"),
     (b"<unk>\n<s>\n</s>\na\r\n", "line 4 holds white space"), (b"<unk>\n<s>\n</s>\na\0\n", "line 4 holds a NUL"),
     (b"<unk>\n<s>\n</s>\nb\na\nb\n", "lines 4 and 6 are the same"), (b"<unk>\n<s>\n</s>\n\xff\n", "not valid UTF-8"),
 ])
@@ -299,9 +299,9 @@ def corpus(tmp_path_factory) -> Path:
     return out
 
 
-def _losses(corpus: Path, out: Path, monkeypatch, stop_after: int | None = None) -> list[float]:
+def _losses(corpus: Path, out: Path, monkeypatch, stop_after: int | None = None, recipe: Path = Path("recipe.json")) -> list[float]:
     """Trains (or goes on training) in `out`, saving after every batch; the losses of its steps."""
-    trainer = train.Trainer(corpus / "recipe.json", corpus, out, False)
+    trainer = train.Trainer(corpus / recipe, corpus, out, False)
     losses: list[float] = []
     update = trainer.update
 
@@ -334,6 +334,21 @@ def test_training_learns(run_folder):
     assert sum(losses[-3:]) < 0.9 * sum(losses[:3])
     log = [json.loads(line) for line in (run_folder[0] / "log.jsonl").read_text().splitlines()]
     assert [line["epoch"] for line in log] == [1, 2]
+
+
+@pytest.mark.parametrize("normalization, cell, other", [
+    ("layer", "lstm", {"initial_cell": "state", "readout": "tanh"}),
+    ("gates", "gru", {"readout": "maxout"}),
+    ("none", "gru", {"readout": "linear"}),
+])
+def test_deep_decoders_learn(corpus, tmp_path, monkeypatch, normalization, cell, other):
+    """Layers, transitions and norms as in Marian's and Nematus's models."""
+    attention = {"score": "additive", "size": 8, "normalization": normalization}
+    decoder = {**RECIPE["decoder"], "style": "conditional", "cell": cell, "layers": 2, "residual": True, "initial_state": "mean",
+               "normalization": normalization, "transitions": 1, "upper_transitions": 1, **other}
+    (tmp_path / "recipe.json").write_text(json.dumps({**RECIPE, "attention": attention, "decoder": decoder}), encoding="utf-8")
+    losses = _losses(corpus, tmp_path / "run", monkeypatch, recipe=tmp_path / "recipe.json")
+    assert sum(losses[-3:]) < 0.9 * sum(losses[:3])
 
 
 @pytest.mark.parametrize("stops", [(5,), (1, 4), (13, 1)])
@@ -560,6 +575,79 @@ def test_every_parameter_learns(case):
         if shown and name.startswith("attention."):
             continue
         assert parameter.grad is not None and parameter.grad.isfinite().all() and parameter.grad.any(), name
+
+
+# ---- cells and stacks, PyTorch's and ours ----
+
+def _same_values(source: torch.nn.Module, target: torch.nn.Module, *names) -> None:
+    found = source.named_tensors("", *names)
+    for name, parameter in target.named_tensors("", *names).items():
+        parameter.data.copy_(found[name])
+
+
+def _close(a: tuple[torch.Tensor, ...], b: tuple[torch.Tensor, ...]) -> bool:
+    return len(a) == len(b) and all(torch.allclose(x, y, atol=1e-6) for x, y in zip(a, b))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("cell", encoders.CELLS)
+def test_a_deep_cell_with_nothing_more_is_pytorchs(cell):
+    plain, deep = encoders.Recurrent(cell, 5, 4), encoders.Deep(cell, 5, 4, "none", 0)
+    _same_values(plain, deep)
+    x, lengths = torch.randn(3, 7, 5), torch.tensor([7, 2, 5])
+    state = tuple(torch.randn(3, 4) for _ in range(encoders.CELLS[cell].states))
+    (h, finals), (deep_h, deep_finals) = plain.packed(x, lengths), deep.packed(x, lengths)
+    assert _close((h, *finals), (deep_h, *deep_finals)) and not deep_h[1, 2:].any()
+    assert _close(plain.step(x[:, 0], state), deep.step(x[:, 0], state))
+    assert _close((plain.sequence(x, state),), (deep.sequence(x, state),))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("cell", encoders.CELLS)
+def test_a_pair_is_pytorchs_bidirectional(cell):
+    directions = ("forward.", "backward.")
+    whole = encoders.Recurrent(cell, 5, 4, bidirectional=True)
+    pair = encoders.Pair(encoders.Recurrent(cell, 5, 4), encoders.Deep(cell, 5, 4, "none", 0), apart=False, turned=False)
+    _same_values(whole, pair, directions)
+    x, lengths = torch.randn(3, 7, 5), torch.tensor([7, 2, 5])
+    (h, finals), (pair_h, pair_finals) = whole.packed(x, lengths), pair.packed(x, lengths)
+    assert _close((h, *finals), (pair_h, *pair_finals))
+
+
+@torch.no_grad()
+def test_company_does_not_change_a_deep_encoders_sentence():
+    case = next(case for case in GOLDEN if case.name == "stack-alternating-lstm")
+    encoder = folder.read(case)[0].encoder
+    ids, lengths = torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0]]), torch.tensor([4, 2])
+    together, finals = encoder(ids, lengths)
+    alone, alone_finals = encoder(ids[1:, :2], lengths[1:])
+    assert _close((together[1:, :2],), (alone,))
+    assert all(_close(tuple(part[1:] for part in layer), other) for layer, other in zip(finals, alone_finals))
+
+
+def test_one_embedding_is_one_parameter():
+    settings = config.validate(_edited({"set": {"encoder.embedding_shared": True, "output": {"tied": True}}}))
+    model = Model(settings, 20, 20)
+    assert model.encoder.embedding.weight is model.decoder.embedding.weight
+    assert not {"encoder.embedding", "output.weight"} & model.named_tensors().keys()
+    assert sum(p.numel() for p in model.parameters()) == sum(t.numel() for t in model.named_tensors().values())
+
+
+@pytest.mark.parametrize("edit", [{"source": "joint.spm", "target": "joint.spm"}, {}], ids=["one file", "one embedding"])
+def test_one_vocabulary_for_both_sides(tmp_path, edit):
+    settings = config.validate(_edited({"set": {"tokenizer": {"type": "words", **edit}, "encoder.embedding_shared": not edit}}))
+    pairs = [("a man", "un homme"), ("a dog", "un chien")]
+    source, target = train.prepare_vocabularies(tmp_path, settings, {"vocabulary": 0, "min_count": 1, "seed": 1}, pairs)
+    assert source.pieces == target.pieces and {"man", "homme"} < set(source.pieces)
+    assert len(set(tokenizer.vocabulary_sizes(tmp_path, settings).values()) - {0}) == 1
+
+
+def test_unlike_vocabularies_have_no_embedding_together(tmp_path):
+    settings = config.validate(_edited({"set": {"encoder.embedding_shared": True, "tokenizer": {"type": "words"}}}))
+    for name, word in (("source.spm", "man"), ("target.spm", "homme")):
+        (tmp_path / name).write_text(f"<unk>\n<s>\n</s>\n{word}\n")
+    with pytest.raises(tokenizer.VocabularyError, match="^encoder.embedding_shared: "):
+        tokenizer.vocabulary_sizes(tmp_path, settings)
 
 
 def test_beam_of_one_is_greedy():

@@ -86,6 +86,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "tied": Key(bool, (), False),
         "character_embedding": Key(int, (0, 65536), 0),
         "unknowns": Key(bool, (), True),
+        "gate": Key(str, ("inputs", "readout"), "inputs"),
     },
     "tokenizer": {
         "type": Key(str, ("sentencepiece", "words", "characters"), "sentencepiece"),
@@ -236,6 +237,7 @@ def validate(config: dict) -> dict:
         (output["type"] == "characters" and not output["unknowns"],
          "output.unknowns: the type characters spells the words that come out as <unk>"),
         (output["type"] in COPYING and fixed, "output.type: copying needs a decoder with attention"),
+        (output["gate"] == "readout" and output["type"] != "pointer_generator", "output.gate: belongs to the type pointer_generator"),
         (pointer and not encoder["eos"], "encoder.eos: a pointer ends by pointing at the source's </s>"),
         (pointer and output["tied"], "output.tied: a pointer has no output matrix"),
         (pointer and not decoder["input_feeding"] and decoder["readout"] != "concat",

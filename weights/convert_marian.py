@@ -358,7 +358,10 @@ def _words(path: Path, size: int) -> list[str]:
         places[int(place)] = word
     if missing := next((i for i in range(size) if i not in places), None):
         raise ConversionError(f"{path}: the model has {size:,} words, and none here has the id {missing}")
-    return [places[i] for i in range(size)]
+    words = [places[i] for i in range(size)]
+    if "</s>" not in words:
+        raise ConversionError(f"{path}: there is no </s>")
+    return words
 
 
 def _count_pieces(content: bytes) -> int:

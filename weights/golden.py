@@ -82,7 +82,8 @@ def _decoder(style: str, cell: str, layers: int = 1, embedding: int = 6, hidden:
 
 GENERAL, DOT, ADDITIVE = {"score": "general"}, {"score": "dot"}, {"score": "additive", "size": 5}
 ATTENTIONAL, TANH, CONCAT = ({"readout": "attentional", "readout_size": 6}, {"readout": "tanh", "readout_size": 6}, {"readout": "concat"})
-MAXOUT = {"readout": "maxout", "readout_size": 6}
+MAXOUT, LINEAR = {"readout": "maxout", "readout_size": 6}, {"readout": "linear", "readout_size": 6}
+LAYER, GATES = {"normalization": "layer"}, {"normalization": "gates"}
 ZERO = {"initial_state": "zero"}
 LAST, MEAN = {"initial_state": "last", "initial_projection": False}, {"initial_state": "mean", "initial_projection": False}
 LAST_PROJECTED, MEAN_PROJECTED = ({**kind, "initial_projection": True} for kind in (LAST, MEAN))
@@ -181,13 +182,57 @@ CASES = (
          _decoder("bahdanau", "gru", 2, **LAST, **TANH, residual=True), output={"type": "copy"}, seed=66),
     Case("pointer-generator-residual", _convolutional(2, 3), DOT | {"window": "local_m", "half_width": 2},
          _decoder("luong", "lstm", 2, **MEAN, **ATTENTIONAL, input_feeding=True, residual=True), output={"type": "pointer_generator"}, seed=9),
+    Case("normalized-gru", _encoder("gru", normalization="layer"), ADDITIVE, _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH), seed=42),
+    Case("normalized-lstm", _encoder("lstm", 2, normalization="layer"), GENERAL, _decoder("luong", "lstm", 2, **LAST, **ATTENTIONAL), seed=7),
+    Case("normalized-gates-gru", _encoder("gru", 2, normalization="gates", bidirectional=False, hidden=5), ADDITIVE,
+         _decoder("conditional", "gru", **LAST_PROJECTED, **TANH), storage="int8", seed=12),
+    Case("transitions-gru", _encoder("gru", transitions=2), GENERAL, _decoder("luong", "gru", **LAST, **ATTENTIONAL), seed=100),
+    Case("transitions-lstm", _encoder("lstm", 2, transitions=1), ADDITIVE, _decoder("conditional", "lstm", 2, **LAST, **TANH), seed=259),
+    Case("transitions-normalized-gru", _encoder("gru", normalization="gates", transitions=2), GENERAL,
+         _decoder("luong", "gru", **MEAN_PROJECTED, **CONCAT), seed=32),
+    Case("transitions-normalized-lstm", _encoder("lstm", normalization="layer", transitions=2), ADDITIVE,
+         _decoder("conditional", "lstm", **LAST, **TANH), seed=185),
+    Case("stack-separate-rnn", _encoder("rnn", 2, stack="separate", normalization="layer", transitions=1), GENERAL,
+         _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), seed=155),
+    Case("stack-separate-lstm", _encoder("lstm", 3, stack="separate", residual=True), DOT,
+         _decoder("luong", "lstm", 3, **LAST, **ATTENTIONAL, residual=True), seed=49),
+    Case("stack-alternating-gru", _encoder("gru", 3, stack="alternating"), ADDITIVE, _decoder("conditional", "gru", 3, **LAST, **TANH), seed=58),
+    Case("stack-alternating-lstm", _encoder("lstm", 2, stack="alternating", residual=True, normalization="layer", transitions=1), ADDITIVE,
+         _decoder("conditional", "lstm", 2, **MEAN_PROJECTED, **TANH, first_input="zero", residual=True), seed=15),
+    Case("stack-forward-gru", _encoder("gru", 3, stack="forward", residual=True), DOT,
+         _decoder("luong", "gru", hidden=4, **MEAN, **ATTENTIONAL), seed=108),
+    Case("stack-forward-lstm", _encoder("lstm", 2, stack="forward", normalization="layer"), None,
+         _decoder("fixed", "lstm", **LAST_PROJECTED, **MAXOUT), seed=92),
+    Case("embedding-shared", _encoder("gru", embedding_shared=True), ADDITIVE, _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH),
+         tied=True, tokenizer={"source": "target.spm"}, storage="float16", seed=36),
+    Case("normalized-conditional-gru", _encoder("gru"), ADDITIVE | LAYER,
+         _decoder("conditional", "gru", 2, **MEAN_PROJECTED, **TANH, **LAYER, residual=True, upper_transitions=1, first_input="zero"), seed=691),
+    Case("normalized-conditional-lstm", _encoder("lstm"), ADDITIVE | LAYER,
+         _decoder("conditional", "lstm", 2, **MEAN_PROJECTED, **TANH, **LAYER, residual=True, upper_transitions=2, initial_cell="state"), seed=67),
+    Case("normalized-gates", _encoder("gru"), ADDITIVE | GATES,
+         _decoder("conditional", "gru", 2, **MEAN_PROJECTED, **TANH, **GATES, residual=True, transitions=1, upper_transitions=1), seed=319),
+    Case("normalized-feeding", _encoder("gru"), GENERAL,
+         _decoder("luong", "gru", **LAST, **ATTENTIONAL, **LAYER, input_feeding=True), tied=True, seed=784),
+    Case("normalized-bahdanau", _encoder("gru"), DOT, _decoder("bahdanau", "gru", **LAST_PROJECTED, **MAXOUT, **GATES, transitions=2), seed=501),
+    Case("normalized-fixed", _encoder("lstm"), None, _decoder("fixed", "lstm", **LAST_PROJECTED, **ATTENTIONAL, **LAYER, initial_cell="state"), seed=139),
+    Case("normalized-coverage", _encoder("gru"), ADDITIVE | LAYER | {"coverage": True, "values": "learned", "value_size": 5},
+         _decoder("conditional", "rnn", **MEAN_PROJECTED, **CONCAT, **LAYER, transitions=1), seed=3616),
+    Case("normalized-int8", _encoder("gru"), ADDITIVE | LAYER,
+         _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH, **LAYER, transitions=1, first_input="zero"), storage="int8", seed=632),
+    Case("transitions-conditional", _encoder("gru"), ADDITIVE, _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH, transitions=2), seed=35),
+    Case("transitions-luong-lstm", _encoder("lstm"), GENERAL,
+         _decoder("luong", "lstm", 2, **MEAN_PROJECTED, **TANH, transitions=1, upper_transitions=1, initial_cell="state"), seed=46),
+    Case("linear-feeding", _encoder("lstm", 2), ADDITIVE, _decoder("luong", "lstm", 2, **LAST, **LINEAR, input_feeding=True), seed=91),
     Case("no-unknowns", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS,
          output={"unknowns": False}, seed=73),
+    Case("pointer-generator-readout", _encoder("gru", eos=False), GENERAL,
+         _decoder("luong", "gru", **LAST, **ATTENTIONAL, input_feeding=True), output={"type": "pointer_generator", "gate": "readout"}, seed=70),
 )
 
 
 # The spread of a parameter by the end of its name, for inputs of size 1. The first that matches counts.
-GAINS = {"embedding": 2.0, "positions": 1.0, "encoder.input.weight": 0.5, "convolution.weight": 1.5, "weight_state": 1.5, ".weight": 3.5, "weight_input": 3.5, "": 0.4}
+GAINS = {"embedding": 2.0, "positions": 1.0, "encoder.input.weight": 0.5, "convolution.weight": 1.5, "weight_state": 1.5, ".weight": 3.5, "weight_input": 3.5,
+         "gain_input": 2.0, "gain_state": 1.0, ".gain": 1.5, ".gain.y": 1.5, ".gain.s": 1.5, ".gain.c": 1.5, "": 0.4}
 
 
 def randomise(model: Model, random: numpy.random.Generator) -> None:

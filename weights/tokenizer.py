@@ -5,8 +5,8 @@ words: what stands between white space; with `punctuation`, every character of U
 mark, U+FFED, on each side where it touches its neighbour (of two that touch, the second has it), so that decoding gives the text back.
 characters: one token a character; U+2581 stands for white space between them.
 Both read a vocabulary file: UTF-8, one token a line, whose id is the line's number from 0. `lowercase` folds their pieces, character by character.
-<unk>, </s> and, unless the model's first input is zero, <s> stand anywhere in a vocabulary; those trained here have them at 0, 2 and 1, and
-PyTorch's searches (weights/search.py) need them there. model/plain.c and model/vocabulary.c do the same; tests/data/plain_tokens.json
+<unk>, <s> and </s> stand anywhere in a vocabulary, which needs the last two only where its model does; those trained here have them at 0, 1
+and 2, and PyTorch's searches (weights/search.py) need them there. model/plain.c and model/vocabulary.c do the same; tests/data/plain_tokens.json
 holds both to it.
 """
 
@@ -262,6 +262,8 @@ def load_characters(folder: Path, config: dict) -> Characters | None:
 def vocabulary_sizes(folder: Path, config: dict) -> dict[str, int]:
     """The sizes that Model takes, by its parameters' names. The vocabularies must be such as PyTorch's searches read."""
     source, target = load(folder, config["tokenizer"])
+    if config["encoder"]["embedding_shared"] and source.pieces != target.pieces:
+        raise VocabularyError("encoder.embedding_shared: the vocabularies of source and target differ")
     characters = load_characters(folder, config)
     for path, side in ((config["tokenizer"]["source"], source), (config["tokenizer"]["target"], target), (CHARACTERS, characters)):
         if side:

@@ -12,6 +12,7 @@ import argparse
 import json
 import math
 import random
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -50,11 +51,15 @@ def load_recipe(path: Path) -> tuple[dict, dict]:
 
 
 def prepare_vocabularies(out: Path, config: dict, training: dict, pairs: list[tuple[str, str]]) -> tuple[Tokenizer, Tokenizer]:
-    """Trains what is missing; a resumed run reads the files of the first."""
-    section = config["tokenizer"]
-    for side, lines in (("source", [p[0] for p in pairs]), ("target", [p[1] for p in pairs])):
+    """Trains what is missing; a resumed run reads the files of the first. Sides with one embedding, or one file, have one vocabulary."""
+    section, sides = config["tokenizer"], {"source": [p[0] for p in pairs], "target": [p[1] for p in pairs]}
+    joint = config["encoder"]["embedding_shared"] or section["source"] == section["target"]
+    for side, lines in sides.items():
         path = out / section[side]
-        if not path.exists():
+        if joint and side == "target" and not path.exists():
+            shutil.copyfile(out / section["source"], path)
+        elif not path.exists():
+            lines = sides["source"] + sides["target"] if joint else lines
             tokenizer.KINDS[section["type"]].train(lines, path, training["vocabulary"], training["min_count"], training["seed"], section)
     if config["output"]["type"] == "characters" and not (out / tokenizer.CHARACTERS).exists():
         tokenizer.Characters.train([p[1] for p in pairs], out / tokenizer.CHARACTERS, 0, 1, training["seed"], section)

@@ -35,7 +35,6 @@ def read_vocabulary(path: Path) -> list[str]:
         if line in seen:
             raise VocabularyError(f"{path}: lines {seen[line]} and {number} are the same")
         seen[line] = number
-    for piece in (SPECIAL[UNK], SPECIAL[EOS]):
-        if piece not in seen:
-            raise VocabularyError(f"{path}: there is no {piece}")
+    if SPECIAL[UNK] not in seen:
+        raise VocabularyError(f"{path}: there is no {SPECIAL[UNK]}")
     return lines
