@@ -5,8 +5,10 @@ nothing with the converter; and files and options that must be refused by name.
 """
 
 import json
+import re
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -15,9 +17,9 @@ import pytest
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from weights import compute, convert_marian, converted, folder, mappings, marian_options, npz, safetensors, storage  # noqa: E402
+from weights import compute, convert_marian, convert_opennmt, converted, folder, mappings, marian_options, npz, safetensors, storage  # noqa: E402
 from weights.converted import ConversionError  # noqa: E402
-from weights.evaluate import Daemon  # noqa: E402
+from weights.evaluate import Daemon, open_pytorch  # noqa: E402
 from weights.model import Model  # noqa: E402
 
 E, D, V = 5, 4, (9, 11)  # embedding, state, vocabularies
@@ -317,9 +319,9 @@ def vocabularies(tmp_path: Path, options: dict) -> tuple[Path, Path]:
 
 
 def convert(path: Path, sides: tuple[Path, Path], out: Path, kind: str = "float32", unknowns: bool = False) -> Path:
-    archive = npz.Archive(path)
-    options, _ = convert_marian._options(archive, None)
-    converted.write(out, convert_marian.convert(archive, dict(HEAD), sides, options, unknowns), kind)
+    with npz.Archive(path) as archive:
+        options, _ = convert_marian._options(archive, None)
+        converted.write(out, convert_marian.convert(archive, dict(HEAD), sides, options, unknowns), kind)
     return out
 
 
@@ -379,6 +381,37 @@ def test_marian_storages(tmp_path, kind, far):
     assert f"stored as | {kind}" in (out / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("kind", storage.STORAGES)
+def test_marian_memory(tmp_path, kind):
+    """A model that is nearly all one matrix: less than twice its size, above what the vocabularies take."""
+    options = BASE | GRU | {"tied-embeddings-all": "true", "dim-emb": 256}
+    made = Maker(MODELS["gru"] | {"tied-embeddings-all": "true"}, 1)
+    wide = {name: numpy.zeros([256 if n == E else n for n in tensor.shape], numpy.float32) for name, tensor in made.t.items()}
+    words = 60000
+    wide |= {"Wemb": numpy.random.default_rng(1).standard_normal((words, 256), numpy.float32), "decoder_ff_logit_l2_b": numpy.zeros((1, words), numpy.float32)}
+    path = save(tmp_path / "model.npz", wide, options)
+    (tmp_path / "v.txt").write_text("</s>\n<unk>\n" + "".join(f"{i}\n" for i in range(words - 2)))
+    del wide
+    tracemalloc.start()
+    convert(path, (tmp_path / "v.txt",) * 2, tmp_path / "out", kind)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert path.stat().st_size > 6e7 and peak < 1.9 * path.stat().st_size
+
+
+def test_readme_lists_every_option():
+    readme = (Path(__file__).parent.parent / "weights" / "README.md").read_text(encoding="utf-8")
+    for name, option in [*marian_options.OPTIONS.items(), *convert_opennmt.OPTIONS.items()]:
+        assert re.search(rf"^\| `{name}` \|.*\| {re.escape(option.reason)} \|$", readme, re.MULTILINE), name
+
+
+def test_pytorch_refuses_the_vocabularies(tmp_path):
+    _, path, sides = made_model(tmp_path, MODELS["gru"])
+    out = convert(path, sides, tmp_path / "out")
+    with pytest.raises(SystemExit, match="source.vocab: PyTorch needs <unk>, <s>, </s> at 0, 1, 2, and this has <unk> at 1, no <s>, </s> at 0"):
+        open_pytorch(out)
+
+
 ALIGND = Path("build/alignd")
 
 
@@ -418,6 +451,7 @@ def test_tensors_are_refused_by_name(tmp_path):
     assert "encoder_bi_b: holds values that are no numbers" == refused(tmp_path, tensors | {"encoder_bi_b": numpy.full((1, 8), numpy.nan, numpy.float32)})
     assert "encoder_bi_U: holds int8" in refused(tmp_path, tensors | {"encoder_bi_U": tensors["encoder_bi_U"].astype(numpy.int8)})
     assert "decoder_U: must hold plain numbers" in refused(tmp_path, tensors | {"decoder_U": numpy.array([{}], dtype=object)})
+    assert "is another name of" in refused(tmp_path, Maker(MODELS["amun"], 1).t | {"Wemb": numpy.zeros((9, 5), numpy.float32)}, MODELS["amun"])
     assert "decoder_cell1_gamma1: unknown" in refused(tmp_path, tensors | {"decoder_cell1_gamma1": numpy.ones((1, 12), numpy.float32)})
 
 

@@ -68,7 +68,11 @@ class Tensors:
 
     def __init__(self, archive: Archive, names: dict[str, str]) -> None:
         self.archive = archive
-        self.stored = {names.get(name, name): name for name in archive.entries if name not in DROPPED}
+        self.stored: dict[str, str] = {}
+        for name in archive.entries.keys() - DROPPED.keys():
+            if (ours := names.get(name, name)) in self.stored:
+                raise ConversionError(f"{name}: is another name of {self.stored[ours]}")
+            self.stored[ours] = name
         self.left = set(self.stored)
 
     def has(self, name: str) -> bool:
@@ -449,12 +453,12 @@ def main() -> None:
     parser.add_argument("--allow-unknowns", action="store_true", help="searches may choose <unk>, as with Marian's --allow-unk")
     converted.add_arguments(parser)
     arguments = parser.parse_args()
+    sides = (arguments.source_vocabulary, arguments.target_vocabulary)
     try:
-        archive = Archive(arguments.model)
-        options, ignored = _options(archive, arguments.options)
-        conversion = convert(archive, converted.head_of(arguments), (arguments.source_vocabulary, arguments.target_vocabulary), options,
-                             arguments.allow_unknowns)
-        converted.write(arguments.output, conversion, arguments.storage)
+        with Archive(arguments.model) as archive:
+            options, ignored = _options(archive, arguments.options)
+            conversion = convert(archive, converted.head_of(arguments), sides, options, arguments.allow_unknowns)
+            converted.write(arguments.output, conversion, arguments.storage)
     except (ConversionError, FormatError) as error:
         sys.exit(f"{arguments.model}: {error}" if isinstance(error, ConversionError) else str(error))
     for name in sorted(DROPPED.keys() & archive.entries.keys()):

@@ -39,9 +39,13 @@ def load_tensors(model: Model, tensors: dict[str, ndarray]) -> None:
             parameter.copy_(torch.from_numpy(tensors[name]))
 
 
+def read_config(folder: Path) -> dict:
+    return configuration.validate(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+
+
 def read(folder: Path) -> tuple[Model, Tokenizer, Tokenizer]:
     """-> the model (for inference), the source side's tokenizer, the target side's."""
-    config = configuration.validate(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+    config = read_config(folder)
     source, target = load(folder, config["tokenizer"])
     model = Model(config, **vocabulary_sizes(folder, config)).eval()
     load_tensors(model, expand(safetensors.read(folder / "model.safetensors")[0]))

@@ -48,6 +48,12 @@ class Archive:
                 raise FormatError(f"{path}: {info.filename}: {'there twice' if name in self.entries else 'not an array'}")
             self.entries[name] = self._header(name, info)
 
+    def __enter__(self) -> "Archive":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()
+
     def _header(self, name: str, info: zipfile.ZipInfo) -> Entry:
         try:
             with self._zip.open(info) as file:
