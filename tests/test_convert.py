@@ -17,7 +17,7 @@ import pytest
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from weights import compute, convert_marian, convert_opennmt, converted, folder, mappings, marian_options, npz, safetensors, storage  # noqa: E402
+from weights import compute, convert_marian, convert_opennmt, converted, folder, mappings, marian_options, marian_vocabulary, npz, safetensors, storage  # noqa: E402
 from weights.converted import ConversionError  # noqa: E402
 from weights.evaluate import Daemon, open_pytorch  # noqa: E402
 from weights.model import Model  # noqa: E402
@@ -558,7 +558,7 @@ def test_yaml_that_is_not_known(text, message):
 
 def read_words(tmp_path: Path, name: str, text: str, size: int) -> list[str]:
     (tmp_path / name).write_text(text, encoding="utf-8")
-    return convert_marian.vocabulary(tmp_path / name, size).content.decode().split("\n")[:-1]
+    return marian_vocabulary.read(tmp_path / name, size).content.decode().split("\n")[:-1]
 
 
 def test_vocabularies(tmp_path):
@@ -578,17 +578,17 @@ def test_vocabularies_that_are_refused(tmp_path, name, text, message):
     if text is not None:
         (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(ConversionError, match=message):
-        convert_marian.vocabulary(tmp_path / name, 4)
+        marian_vocabulary.read(tmp_path / name, 4)
 
 
 def test_sentencepiece_vocabularies(tmp_path):
     path = Path(__file__).parent / "data" / "tiny.en.spm"
-    side = convert_marian.vocabulary(path, 200)
+    side = marian_vocabulary.read(path, 200)
     assert side.kind == "sentencepiece" and side.size == 200
     section, files = converted.tokenizer_of(side, side)
     assert section == {"type": "sentencepiece", "source": "joint.spm", "target": "joint.spm"} and list(files) == ["joint.spm"]
     with pytest.raises(ConversionError, match="has 200 pieces, the model 201"):
-        convert_marian.vocabulary(path, 201)
+        marian_vocabulary.read(path, 201)
     with pytest.raises(ConversionError, match="a model has one kind of tokens"):
         converted.tokenizer_of(side, converted.of_words(Path("v"), ["</s>", "<unk>", "a"]))
 

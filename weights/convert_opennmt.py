@@ -229,7 +229,7 @@ class Converter:
 
     def embed(self) -> None:
         source, target = (EMBEDDING.format(side) for side in ("encoder", "decoder"))
-        if self._shares():
+        if self.shares():
             self.tensors.same(source, target)
         else:
             self.made["encoder.embedding"] = self.tensors.take(source, self.sizes[0], self.embeddings[0])
@@ -259,7 +259,7 @@ class Converter:
         self.made |= {"output.gate.weight": self.tensors.take("generator.linear_copy.weight", 1, self.hidden),
                       "output.gate.bias": self.tensors.take("generator.linear_copy.bias", 1)}
 
-    def _shares(self) -> bool:
+    def shares(self) -> bool:
         return bool(self.options.get("share_embeddings"))
 
     def _ties(self) -> bool:
@@ -271,7 +271,7 @@ class Converter:
         output = {"type": "pointer_generator", "gate": "readout"} if self.options.get("copy_attn") else {}
         return {
             "encoder": {"cell": cell, "layers": self.layers, "bidirectional": self.both, "embedding": self.embeddings[0],
-                        "hidden": self.hidden // (1 + self.both), "eos": False, "embedding_shared": self._shares()},
+                        "hidden": self.hidden // (1 + self.both), "eos": False, "embedding_shared": self.shares()},
             "attention": {"score": "additive", "size": self.hidden} if mlp else {"score": self.options["global_attention"]},
             "decoder": {"style": "luong", "cell": cell, "layers": self.layers, "embedding": self.embeddings[1], "hidden": self.hidden,
                         "input_feeding": self.feeds, "initial_state": "last", "readout": "linear" if mlp else "attentional",
@@ -295,7 +295,7 @@ def convert(found: dict, head: dict, origin: str, unknowns: bool = True) -> Conv
     if tensors.left:
         raise ConversionError(f"{min(tensors.left)}: unknown, so the model is another than its options say")
     section, files = converted.tokenizer_of(*_vocabularies(sides))
-    if converter._shares() and len(files) > 1:
+    if converter.shares() and len(files) > 1:
         raise ConversionError("option share_embeddings: source and target have one embedding, but their vocabularies differ")
     config = head | converter.config() | {"tokenizer": section}
     config["output"]["unknowns"] = unknowns
