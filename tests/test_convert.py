@@ -432,6 +432,24 @@ def test_marian_served(tmp_path, name):
     numpy.testing.assert_allclose(sentence["attention"], attention, atol=1e-5)
 
 
+@pytest.mark.skipif(not ALIGND.exists(), reason="the server is not built")
+def test_first_input_needs_its_token(tmp_path):
+    _, path, sides = made_model(tmp_path, MODELS["gru"])
+    config = convert(path, sides, tmp_path / "out") / "config.json"
+    config.write_text(config.read_text().replace('"first_input": "zero"', '"first_input": "bos"'))
+    done = subprocess.run([ALIGND, "translate", "--model", tmp_path / "out"], input=b"", capture_output=True)
+    assert done.returncode != 0 and b"first_input is bos, but the target vocabulary has no <s>" in done.stderr
+
+
+def test_command_line_refuses(tmp_path):
+    tensors = Maker(MODELS["gru"], 1).t
+    path, sides = save(tmp_path / "model.npz", tensors, MODELS["gru"] | {"type": "transformer"}), vocabularies(tmp_path, MODELS["gru"])
+    command = [sys.executable, "-m", "weights.convert_marian", path, "--source-vocabulary", sides[0], "--target-vocabulary", sides[1], "--output"]
+    done = subprocess.run([*command, tmp_path / "out"], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr == (f"{path}: option type: transformer is not supported: only recurrent models with one source can"
+                                                    " be converted (supported: s2s, amun, nematus)\n")
+
+
 # ---- what is refused ----
 
 def refused(tmp_path: Path, tensors: dict, options: dict = MODELS["gru"]) -> str:
