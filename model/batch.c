@@ -162,7 +162,9 @@ static int settle(const struct batch *batch, struct sentence *sentence, const st
     if (sentence->copies)
         sentence->copies->keys = copy_keys;
     sentence->options.keep = t->characters ? t->decoder.readout_size : 0;
-    if (search_init(&sentence->search, &sentence->options, tokenizer_end(t->target), seen, &sentence->arena, &sentence->error) != 0)
+    struct search_ids ids = {.end = tokenizer_end(t->target),
+                             .banned = t->config.output.unknowns ? -1 : tokenizer_unknown(t->target)};
+    if (search_init(&sentence->search, &sentence->options, ids, seen, &sentence->arena, &sentence->error) != 0)
         return -1;
     return find_targets(t->shortlist, sentence);
 }

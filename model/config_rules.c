@@ -144,6 +144,8 @@ static int check_characters(const struct model_config *config, struct error *err
         return error_set(err, ERROR_FORMAT, "output.type: characters spell words, so tokenizer.type must be words");
     if (spells != (config->output.character_embedding > 0))
         return error_set(err, ERROR_FORMAT, "output.character_embedding: belongs to the type characters, and only there");
+    if (spells && !config->output.unknowns)
+        return error_set(err, ERROR_FORMAT, "output.unknowns: the type characters spells the words that come out as <unk>");
     return 0;
 }
 
@@ -159,6 +161,8 @@ static int check_copying(const struct model_config *config, struct error *err) {
     const struct decoder_config *dec = &config->decoder;
     if (config_copies(config) && strcmp(dec->style, "fixed") == 0)
         return error_set(err, ERROR_FORMAT, "output.type: copying needs a decoder with attention");
+    if (strcmp(config->output.gate, "readout") == 0 && strcmp(config->output.type, "pointer_generator") != 0)
+        return error_set(err, ERROR_FORMAT, "output.gate: belongs to the type pointer_generator");
     if (strcmp(config->output.type, "pointer") != 0)
         return 0;
     if (!config->encoder.eos)

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-/* writes: words of the vocabulary, from the readout. score (NULL: nothing is copied): row r's source positions [T] on the scale of
- * its logits; init loads what it needs. */
+/* gate: what output.gate says; NULL: it has none, and there it says nothing else. writes: words of the vocabulary, from the
+ * readout. score (NULL: nothing is copied): row r's source positions [T] on the scale of its logits; init loads what it needs. */
 struct output_kind {
-    const char *name;
+    const char *name, *gate;
     bool writes;
     int (*init)(struct output *output, const struct model_config *config, struct weights *weights, struct error *err);
     void (*score)(const struct output *output, const struct output_rows *rows, size_t r, float *scores);
@@ -42,26 +42,42 @@ static int init_gate(struct output *o, const struct model_config *config, struct
     return weights_linear(weights, &names, 1, input, &o->gate_input, err);
 }
 
+/* OpenNMT-py's: w r + b of the readout. */
+static int init_readout_gate(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
+    struct linear_names names = {.weight = "output.gate.weight", .bias = "output.gate.bias"};
+    return weights_linear(weights, &names, 1, config_readout_size(config), &o->gate_readout, err);
+}
+
 /* See et al. 2017: P = P(copy) a + (1 - P(copy)) softmax(logits), P(copy) = sigmoid(g) (their p_gen is 1 - P(copy)). Both sides
  * divided by (1 - P(copy)) / exp(L), L the log of the logits' sum, leave exp(logits), and exp(L + g) a_j of position j. */
+static void share(const struct output *o, const struct output_rows *rows, size_t r, float gate, float *scores) {
+    float shift = gate + o->kernels->summarize(rows->logits + r * o->stride, o->vocabulary, 0, NULL).log_sum;
+    for (size_t j = 0; j < rows->source.copies[r]->length; j++)
+        scores[j] = shift + logf(fmaxf(rows->source.attention[r][j], FLT_MIN));
+}
+
+static void score_readout_gate(const struct output *o, const struct output_rows *rows, size_t r, float *scores) {
+    float gate;
+    linear_apply(&o->gate_readout, rows->readouts + r * o->gate_readout.in, o->gate_readout.in, 1, &gate, 1);
+    share(o, rows, r, gate, scores);
+}
+
 static void score_gate(const struct output *o, const struct output_rows *rows, size_t r, float *scores) {
     const struct copies *copies = rows->source.copies[r];
-    const float *attention = rows->source.attention[r];
     float context, state, input;
-    o->kernels->weighted_sum(attention, copies->keys, copies->length, 1, &context);
+    o->kernels->weighted_sum(rows->source.attention[r], copies->keys, copies->length, 1, &context);
     linear_apply(&o->gate_state, rows->source.states + r * o->gate_state.in, o->gate_state.in, 1, &state, 1);
     linear_apply(&o->gate_input, rows->source.inputs + r * o->gate_input.in, o->gate_input.in, 1, &input, 1);
-    float shift = o->kernels->summarize(rows->logits + r * o->stride, o->vocabulary, 0, NULL).log_sum + context + state + input;
-    for (size_t j = 0; j < copies->length; j++)
-        scores[j] = shift + logf(fmaxf(attention[j], FLT_MIN));
+    share(o, rows, r, context + state + input, scores);
 }
 
 static const struct output_kind kinds[] = {
-    {"vocabulary", true, NULL, NULL},
-    {"characters", true, NULL, NULL}, /* <unk> is spelled when it is printed (model/speller.h) */
-    {"pointer", false, init_pointer, score_pointer},
-    {"pointer_generator", true, init_gate, score_gate},
-    {"copy", true, init_pointer, score_pointer}, /* Jia & Liang 2016 (whose scores are the attention's own) */
+    {"vocabulary", NULL, true, NULL, NULL},
+    {"characters", NULL, true, NULL, NULL}, /* <unk> is spelled when it is printed (model/speller.h) */
+    {"pointer", NULL, false, init_pointer, score_pointer},
+    {"pointer_generator", "inputs", true, init_gate, score_gate},
+    {"pointer_generator", "readout", true, init_readout_gate, score_readout_gate},
+    {"copy", NULL, true, init_pointer, score_pointer}, /* Jia & Liang 2016 (whose scores are the attention's own) */
 };
 
 /* ---- loading ---- */
@@ -78,7 +94,7 @@ int output_init(struct output *output, const struct model_config *config, const 
                 struct weights *weights, const struct kernels *kernels, struct error *err) {
     *output = (struct output){.kernels = kernels, .vocabulary = options->vocabulary};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].name, config->output.type) == 0)
+        if (strcmp(kinds[i].name, config->output.type) == 0 && (!kinds[i].gate || strcmp(kinds[i].gate, config->output.gate) == 0))
             output->kind = &kinds[i];
     if (!output->kind)
         return error_set(err, ERROR_FORMAT, "output.type: %s is not known", config->output.type);
@@ -95,6 +111,7 @@ void output_done(struct output *output) {
     linear_done(&output->key);
     linear_done(&output->gate_state);
     linear_done(&output->gate_input);
+    linear_done(&output->gate_readout);
 }
 
 bool output_copies(const struct output *output) {

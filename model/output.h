@@ -21,7 +21,8 @@ struct output {
     size_t vocabulary, stride;            /* V; floats of a row of logits: V, and room for temporary ids */
     struct linear linear;                 /* [V, O]; tied: the weight is the target embedding; out 0: nothing but copies */
     struct linear key;                    /* [K, D] of an annotation; out 0: copies nothing */
-    struct linear gate_state, gate_input; /* pointer_generator: [1, H], [1, E] */
+    struct linear gate_state, gate_input; /* pointer_generator, of a gate on [c; s; y]: [1, H], [1, E]; `key` has c's part */
+    struct linear gate_readout;           /* of a gate on the readout: [1, O] */
 };
 
 struct output_options {

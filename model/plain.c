@@ -148,11 +148,11 @@ void *plain_open_words(const char *path, const struct tokenizer_options *options
 
 /* No text becomes a longer piece. */
 static int check_characters(const struct vocabulary *vocabulary, const char *path, struct error *err) {
-    for (size_t id = VOCABULARY_SPECIAL; id < vocabulary->size; id++) {
+    for (size_t id = 0; id < vocabulary->size; id++) {
         const char *piece = vocabulary->pieces[id];
         size_t length = strlen(piece), next = 0;
         character_next(piece, length, &next);
-        if (next != length)
+        if (next != length && !vocabulary_is_special(vocabulary, (int)id))
             return error_set(err, ERROR_FORMAT, "%s: line %zu is not one character", path, id + 1);
     }
     return 0;
@@ -180,19 +180,20 @@ size_t plain_size(const void *model) {
     return ((const struct plain *)model)->vocabulary.size;
 }
 
+static int special_of(const struct plain *plain, int which) {
+    return plain->vocabulary.special[which];
+}
+
 int plain_unknown(const void *model) {
-    (void)model;
-    return VOCABULARY_UNKNOWN;
+    return special_of(model, VOCABULARY_UNKNOWN);
 }
 
 int plain_begin(const void *model) {
-    (void)model;
-    return VOCABULARY_BEGIN;
+    return special_of(model, VOCABULARY_BEGIN);
 }
 
 int plain_end(const void *model) {
-    (void)model;
-    return VOCABULARY_END;
+    return special_of(model, VOCABULARY_END);
 }
 
 const char *plain_piece(const void *model, int id) {
@@ -238,7 +239,7 @@ static int make_token(const struct plain *plain, const char *text, const struct 
         return error_memory(err);
     size_t length = spell(plain, text, cut, piece);
     int id = strlen(piece) == length ? plain_find(plain, piece) : -1; /* a text may hold NUL, a piece none */
-    *token = (struct token){.id = VOCABULARY_UNKNOWN, .piece = piece, .begin = cut->begin, .end = cut->end};
+    *token = (struct token){.id = plain_unknown(plain), .piece = piece, .begin = cut->begin, .end = cut->end};
     if (id >= 0) {
         arena_release(arena, mark);
         token->id = id;
@@ -270,10 +271,10 @@ int plain_encode(const void *model, const char *text, size_t length, struct aren
 static struct shown show(const struct plain *plain, const struct token *token) {
     if (token->piece != NULL)
         return plain->rule->show(plain, token->piece);
-    if (token->id >= VOCABULARY_SPECIAL)
+    if (!vocabulary_is_special(&plain->vocabulary, token->id))
         return plain->rule->show(plain, plain_piece(plain, token->id));
     struct shown shown = plain->rule->show(plain, "");
-    shown.text = token->id == VOCABULARY_UNKNOWN ? UNKNOWN : "";
+    shown.text = token->id == plain_unknown(plain) ? UNKNOWN : "";
     shown.length = strlen(shown.text);
     return shown;
 }

@@ -47,16 +47,21 @@ static size_t width_of(const struct readout *r, const char *sources, size_t coun
 
 /* ---- loading ---- */
 
-/* The columns of the matrix that are for this part's sources, which lie together among those of the readout. */
+/* The columns of the matrix that are for this part's sources, which lie together among those of the readout. One bias serves for
+ * the sum of the parts, and is the context's, unless each part has its own norm. */
 static int load_part(const struct readout *r, const struct norm_kind *norm, struct weights *weights, struct readout_part *part,
                      struct error *err) {
-    char gain[32], shift[32];
+    char bias[32], gain[32], shift[32];
     const char *reads = r->kind->reads;
     size_t units = r->kind->units * r->size;
+    bool apart = norm->epsilon > 0;
     struct linear_names names = {.weight = "readout.weight",
-                                 .bias = *part->sources == 'c' ? "readout.bias" : NULL,
+                                 .bias = apart                   ? bias
+                                         : *part->sources == 'c' ? "readout.bias"
+                                                                 : NULL,
                                  .first = width_of(r, reads, (size_t)(part->sources - reads)),
                                  .columns = width_of(r, reads, strlen(reads))};
+    snprintf(bias, sizeof bias, "readout.bias.%c", *part->sources);
     snprintf(gain, sizeof gain, "readout.gain.%c", *part->sources);
     snprintf(shift, sizeof shift, "readout.shift.%c", *part->sources);
     if (weights_linear(weights, &names, units, width_of(r, part->sources, part->count), &part->layer, err) != 0)

@@ -45,7 +45,7 @@ static struct candidate candidate_of(const struct search *search, const struct d
 
 /* </s> may not come before min_length tokens are there. */
 static bool allowed(const struct search *search, int token) {
-    return token != search->end || search->step >= search->options.min_length;
+    return token != search->ids.banned && (token != search->ids.end || search->step >= search->options.min_length);
 }
 
 /* ---- the strategies ---- */
@@ -77,7 +77,7 @@ static size_t want_none(const struct search *search) {
 
 static size_t choose_forced(const struct search *search, const struct distribution *rows, struct candidate *chosen) {
     size_t i = search->step;
-    int token = i < search->options.target_length ? search->options.target[i] : search->end;
+    int token = i < search->options.target_length ? search->options.target[i] : search->ids.end;
     assert(!rows[0].ids);
     chosen[0] = candidate_of(search, rows, 0, (struct ranked){.token = token, .logit = rows[0].logits[token]});
     return 1;
@@ -146,8 +146,8 @@ static int new_attention_rows(struct search *search) {
     return 0;
 }
 
-int search_init(struct search *search, const struct search_options *options, int end, size_t source_length, struct arena *arena,
-                struct error *err) {
+int search_init(struct search *search, const struct search_options *options, struct search_ids ids, size_t source_length,
+                struct arena *arena, struct error *err) {
     const struct search_kind *kind = find(options->strategy);
     if (!kind)
         return error_set(err, ERROR_INPUT, "strategy %s is not known", options->strategy);
@@ -155,7 +155,7 @@ int search_init(struct search *search, const struct search_options *options, int
     assert(most >= 1 && most <= SEARCH_MAX_ROWS && options->max_length >= 1);
     *search = (struct search){.kind = kind,
                               .options = *options,
-                              .end = end,
+                              .ids = ids,
                               .source_length = source_length,
                               .arena = arena,
                               .rows = 1,
@@ -188,13 +188,13 @@ static struct search_node *extend(const struct search *search, const struct dist
 /* A path is over at </s> or, for a search of its own choice, at the length limit. */
 static bool is_over(const struct search *search, const struct search_node *node) {
     size_t limit = search->options.target ? search->options.target_length + 1 : search->options.max_length;
-    return node->token == search->end || node->depth >= limit;
+    return node->token == search->ids.end || node->depth >= limit;
 }
 
-/* One more while </s> may be among them that is not allowed. */
+/* As many more as may be among them that are not allowed. */
 size_t search_wanted(const struct search *search) {
     size_t wanted = search->kind->wanted(search);
-    return wanted > 0 && !allowed(search, search->end) ? wanted + 1 : wanted;
+    return wanted == 0 ? 0 : wanted + !allowed(search, search->ids.end) + (search->ids.banned >= 0);
 }
 
 int search_advance(struct search *search, const struct distribution *rows, struct error *err) {
@@ -229,7 +229,7 @@ int search_advance(struct search *search, const struct distribution *rows, struc
 /* ---- results ---- */
 
 static int unfold(const struct search *search, const struct search_node *last, struct hypothesis *out) {
-    size_t count = last->depth, length = last->token == search->end ? count - 1 : count;
+    size_t count = last->depth, length = last->token == search->ids.end ? count - 1 : count;
     int *tokens = arena_alloc(search->arena, count, sizeof *tokens);
     float *log_probs = arena_alloc(search->arena, count, sizeof *log_probs);
     float *entropies = arena_alloc(search->arena, count, sizeof *entropies);

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SEARCH_MAX_ROWS = 32, SEARCH_MAX_WANTED = SEARCH_MAX_ROWS + 1 };
+enum { SEARCH_MAX_ROWS = 32, SEARCH_MAX_WANTED = SEARCH_MAX_ROWS + 2 };
 
 /* log p(token) = logits[token] - log_sum; with ids, log p(ids[i]) = logits[i] - log_sum and no other token is possible. */
 struct distribution {
@@ -37,6 +37,12 @@ struct search_options {
     size_t keep; /* floats of its own that the batch keeps behind each attention row */
 };
 
+/* Ids with a meaning. */
+struct search_ids {
+    int end;    /* </s> */
+    int banned; /* never chosen, its probability left as it is; a given target may hold it. -1: none */
+};
+
 struct hypothesis {
     const int *tokens; /* [length], without </s> */
     size_t length;
@@ -53,7 +59,7 @@ struct search_kind;
 struct search {
     const struct search_kind *kind;
     struct search_options options;
-    int end;              /* the id of </s> */
+    struct search_ids ids;
     size_t source_length; /* T: the length of an attention row; 0 without attention */
     struct arena *arena;  /* everything below lives here; owned by the sentence */
 
@@ -73,8 +79,8 @@ bool search_known(const char *strategy);
 size_t search_max_rows(const struct search_options *options);
 
 /* Starts with one row. options are copied (target is not). -1 with ERROR_INPUT (unknown strategy) or ERROR_MEMORY. */
-int search_init(struct search *search, const struct search_options *options, int end, size_t source_length, struct arena *arena,
-                struct error *err);
+int search_init(struct search *search, const struct search_options *options, struct search_ids ids, size_t source_length,
+                struct arena *arena, struct error *err);
 
 /* How many of its best tokens the search needs of each live row for the next advance, at most SEARCH_MAX_WANTED. 0: it looks up its
  * tokens' logits itself, so that its distributions must have no ids. */

@@ -54,6 +54,9 @@ static int check_vocabularies(const struct translator *t, struct error *err) {
         return error_set(err, ERROR_FORMAT, "tokenizer: the model copies words, but the target vocabulary has no <unk>");
     if (!t->config.decoder.first_zero && tokenizer_begin(t->target) < 0)
         return error_set(err, ERROR_FORMAT, "tokenizer: first_input is bos, but the target vocabulary has no <s>");
+    if (t->characters && (tokenizer_begin(t->characters) < 0 || tokenizer_end(t->characters) < 0))
+        return error_set(err, ERROR_FORMAT,
+                         "tokenizer: a word is spelled from <s> to </s>, but " SPELLER_VOCABULARY " lacks one of them");
     if (t->config.encoder.embedding_shared && !same_vocabularies(t))
         return error_set(err, ERROR_FORMAT, "encoder.embedding_shared: the vocabularies of source and target differ");
     return 0;

@@ -1,5 +1,4 @@
 #include "model/vocabulary.h"
-#include "model/character.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,10 +55,7 @@ static size_t count_lines(const char *bytes, size_t size) {
 static const char *fault_of(const char *piece, size_t length) {
     if (length == 0)
         return "is empty";
-    for (size_t next = 0; next < length;)
-        if (character_is_space(character_next(piece, length, &next)))
-            return "holds white space";
-    return NULL;
+    return strpbrk(piece, "\t\n\v\f\r ") != NULL ? "holds white space" : NULL;
 }
 
 /* Turns the line feeds to NUL. */
@@ -73,8 +69,6 @@ static int take_lines(struct vocabulary *v, const char *path, struct error *err)
         const char *fault = fault_of(at, (size_t)(end - at));
         if (fault != NULL)
             return error_set(err, ERROR_FORMAT, "%s: line %zu %s", path, id + 1, fault);
-        if (id < VOCABULARY_SPECIAL && strcmp(at, special[id]) != 0)
-            return error_set(err, ERROR_FORMAT, "%s: line %zu must be %s", path, id + 1, special[id]);
         v->pieces[id] = at;
         at = end + 1;
     }
@@ -98,19 +92,45 @@ static int sort(struct vocabulary *v, const char *path, struct error *err) {
     return 0;
 }
 
+/* Any token's id, or -1. */
+static int find(const struct vocabulary *v, const char *piece) {
+    size_t low = 0, high = v->size;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int id = v->order[middle], side = strcmp(piece, v->pieces[id]);
+        if (side == 0)
+            return id;
+        if (side < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return -1;
+}
+
+/* Not every model needs <s> and </s>: whoever does asks for them. */
+static int find_special(struct vocabulary *v, const char *path, struct error *err) {
+    for (int i = 0; i < VOCABULARY_SPECIAL; i++) {
+        v->special[i] = find(v, special[i]);
+        if (v->special[i] < 0 && i == VOCABULARY_UNKNOWN)
+            return error_set(err, ERROR_FORMAT, "%s: there is no %s", path, special[i]);
+    }
+    return 0;
+}
+
 static int take(struct vocabulary *v, const char *path, size_t bytes, struct error *err) {
     v->size = count_lines(v->bytes, bytes);
     if (bytes > 0 && v->bytes[bytes - 1] != '\n')
         return error_set(err, ERROR_FORMAT, "%s: the last line has no line feed", path);
-    if (v->size <= VOCABULARY_SPECIAL || v->size > VOCABULARY_MAX_SIZE)
-        return error_set(err, ERROR_FORMAT, "%s: a vocabulary has %d to %d lines, got %zu", path, VOCABULARY_SPECIAL + 1,
+    if (v->size < VOCABULARY_MIN_SIZE || v->size > VOCABULARY_MAX_SIZE)
+        return error_set(err, ERROR_FORMAT, "%s: a vocabulary has %d to %d lines, got %zu", path, (int)VOCABULARY_MIN_SIZE,
                          (int)VOCABULARY_MAX_SIZE, v->size);
     v->bytes[bytes] = '\0';
     v->pieces = calloc(v->size, sizeof *v->pieces);
     v->order = calloc(v->size, sizeof *v->order);
     if (v->pieces == NULL || v->order == NULL)
         return error_memory(err);
-    return take_lines(v, path, err) == 0 ? sort(v, path, err) : -1;
+    return take_lines(v, path, err) == 0 && sort(v, path, err) == 0 ? find_special(v, path, err) : -1;
 }
 
 int vocabulary_read(struct vocabulary *vocabulary, const char *path, struct error *err) {
@@ -133,17 +153,14 @@ void vocabulary_done(struct vocabulary *vocabulary) {
     *vocabulary = (struct vocabulary){0};
 }
 
+bool vocabulary_is_special(const struct vocabulary *vocabulary, int id) {
+    for (int i = 0; i < VOCABULARY_SPECIAL; i++)
+        if (vocabulary->special[i] == id)
+            return true;
+    return false;
+}
+
 int vocabulary_find(const struct vocabulary *vocabulary, const char *piece) {
-    size_t low = 0, high = vocabulary->size;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int id = vocabulary->order[middle], side = strcmp(piece, vocabulary->pieces[id]);
-        if (side == 0)
-            return id < VOCABULARY_SPECIAL ? -1 : id;
-        if (side < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return -1;
+    int id = find(vocabulary, piece);
+    return vocabulary_is_special(vocabulary, id) ? -1 : id;
 }

@@ -10,7 +10,7 @@ enum { SOURCE = 3 };
 
 /* Letter i of the vocabulary: </s> first or last. */
 static char letter_of(const struct game *game, int token) {
-    return game->search.end == 0 ? ".abc"[token] : "abc."[token];
+    return game->search.ids.end == 0 ? ".abc"[token] : "abc."[token];
 }
 
 /* Different for every path, and exact in a float: a number in base 5. */
@@ -104,7 +104,7 @@ void game_start(struct game *game, const struct rule *rules, uint32_t seed, cons
                 struct arena *arena) {
     struct error err = {0};
     *game = (struct game){.rules = rules, .seed = seed};
-    ck_assert_msg(search_init(&game->search, options, end, SOURCE, arena, &err) == 0, "%s", err.message);
+    ck_assert_msg(search_init(&game->search, options, (struct search_ids){end, -1}, SOURCE, arena, &err) == 0, "%s", err.message);
     ck_assert_uint_eq(game->search.rows, 1);
 }
 

@@ -111,6 +111,7 @@ static void run(const struct setting *s, const struct kernels *kernels) {
                                   .decoder = {.readout = "tanh", .readout_size = READOUT, .hidden = HIDDEN, .embedding = INPUT},
                                   .limits = {.max_source_tokens = LENGTH}};
     strcpy(config.output.type, s->kind->name);
+    strcpy(config.output.gate, "inputs");
     struct weights *weights = parameters_open(s->kind->header, s->parameters, s->kind->parameters);
     weights_use(weights, &(struct backend){kernels, COMPUTE_FLOAT32});
     ck_assert_msg(output_init(&output, &config, &(struct output_options){.vocabulary = VOCABULARY}, weights, kernels, &err) == 0,

@@ -333,6 +333,44 @@ START_TEST(forced_ends_at_the_first_end) {
 }
 END_TEST
 
+/* ---- a token that is never chosen ---- */
+
+enum { A = 0 }; /* where the end is LAST */
+
+static void play_without(int banned, const struct rule *rules, const struct search_options *options) {
+    game_start(&game, rules, 0, options, LAST, &arena);
+    game.search.ids.banned = banned;
+    game_finish(&game);
+}
+
+/* The others keep their probabilities: the game checks those of the results against the table. */
+START_TEST(the_banned_is_never_chosen) {
+    struct search_options options = greedy(10);
+    play_without(A, trap, &options);
+    game_expect_results(&game, "b.");
+    options.min_length = 2;
+    static const struct rule rules[] = {{"", .5f, .3f, .2f, 0}, {"b", .5f, .3f, .2f, 0}, {0}};
+    play_without(A, rules, &options);
+    game_expect_results(&game, "bb.");
+    options = beam(2, 10);
+    play_without(A, trap, &options);
+    game_expect_results(&game, "b.");
+    options.max_length = 2;
+    static const struct rule wide[] = {{"", .1f, .5f, .3f, .05f}, {NULL, 0, .4f, .35f, .25f}};
+    play_without(A, wide, &options);
+    game_expect_results(&game, "bb .");
+}
+END_TEST
+
+START_TEST(a_target_may_hold_the_banned) {
+    static const int target[] = {A};
+    struct search_options options = forced(target, 1);
+    static const struct rule rules[] = {{"", .1f, .2f, .7f, 0}, {"a", .3f, .3f, .4f, 0}, {0}};
+    play_without(A, rules, &options);
+    game_expect_results(&game, "a.");
+}
+END_TEST
+
 /* ---- the table of strategies ---- */
 
 START_TEST(strategies_have_names) {
@@ -347,7 +385,7 @@ START_TEST(strategies_have_names) {
 }
 END_TEST
 
-/* Greedy one, a beam as many as it has places left, one more while the end is not allowed, forced none. */
+/* Greedy one, a beam as many as it has places left, one more for each token that is not allowed, forced none. */
 START_TEST(strategies_say_how_many_they_want) {
     static const struct rule rules[] = {{"", .5f, .3f, .2f, 0}, {NULL, .1f, .5f, .4f, 0}};
     struct search_options options = greedy(10);
@@ -367,6 +405,7 @@ START_TEST(strategies_say_how_many_they_want) {
     options = beam(SEARCH_MAX_ROWS, 10);
     options.min_length = 1;
     game_start(&game, rules, 0, &options, LAST, &arena);
+    game.search.ids.banned = A;
     ck_assert_uint_eq(search_wanted(&game.search), SEARCH_MAX_WANTED);
 
     options = forced(NULL, 0);
@@ -381,7 +420,7 @@ START_TEST(unknown_strategy_is_refused) {
     struct error err = {0};
     struct search_options options = greedy(10);
     options.strategy = "guess";
-    ck_assert_int_eq(search_init(&search, &options, 0, 3, &arena, &err), -1);
+    ck_assert_int_eq(search_init(&search, &options, (struct search_ids){0, -1}, 3, &arena, &err), -1);
     ck_assert_int_eq(err.code, ERROR_INPUT);
     ck_assert_str_eq(err.message, "strategy guess is not known");
 }
@@ -424,6 +463,8 @@ Suite *search_suite(void) {
     tcase_add_test(cases, forced_scores_the_target);
     tcase_add_test(cases, forced_with_an_empty_target);
     tcase_add_test(cases, forced_ends_at_the_first_end);
+    tcase_add_test(cases, the_banned_is_never_chosen);
+    tcase_add_test(cases, a_target_may_hold_the_banned);
     tcase_add_test(cases, strategies_have_names);
     tcase_add_test(cases, strategies_say_how_many_they_want);
     tcase_add_test(cases, unknown_strategy_is_refused);

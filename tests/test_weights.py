@@ -230,8 +230,8 @@ def test_plain_tokens(tmp_path, case):
 
 
 @pytest.mark.parametrize("content, message", [
-    (b"", "4 to 1048576 lines, got 0"), (b"<unk>\n<s>\n</s>\na", "the last line has no line feed"),
-    (b"a\n<s>\n</s>\nb\n", "line 1 must be <unk>"), (b"<unk>\n<s>\n</s>\na\n\n", "line 5 is empty"),
+    (b"", "3 to 1048576 lines, got 0"), (b"<unk>\n<s>\n</s>\na", "the last line has no line feed"),
+    (b"a\n<s>\n</s>\nb\n", "there is no <unk>"), (b"<unk>\n<s>\n</s>\na\n\n", "line 5 is empty"),
     (b"<unk>\n<s>\n</s>\na\r\n", "line 4 holds white space"), (b"<unk>\n<s>\n</s>\na\0\n", "line 4 holds a NUL"),
     (b"<unk>\n<s>\n</s>\nb\na\nb\n", "lines 4 and 6 are the same"), (b"<unk>\n<s>\n</s>\n\xff\n", "not valid UTF-8"),
 ])
@@ -240,6 +240,18 @@ def test_vocabulary_refused(tmp_path, content, message):
     path.write_bytes(content)
     with pytest.raises(tokenizer.VocabularyError, match=message):
         tokenizer.read_vocabulary(path)
+
+
+def test_special_tokens_stand_anywhere(tmp_path):
+    """As Marian writes them, and with what it may hold inside a word."""
+    options = {"type": "words", "source": "v", "target": "v", "lowercase": False, "punctuation": False}
+    (tmp_path / "v").write_text("</s>\n<unk>\n10\u00a0000\nb\n", encoding="utf-8")
+    side = tokenizer.load(tmp_path, options)[0]
+    assert side.special == (1, -1, 0)
+    assert side.encode("b </s> c") == [3, 1, 1]
+    assert side.decode([3, 0, 1, 2]) == "b \u2047 10\u00a0000"
+    with pytest.raises(tokenizer.VocabularyError, match="PyTorch needs <unk>, <s>, </s> at 0, 1, 2, and this has <unk> at 1, no <s>, </s> at 0"):
+        tokenizer.vocabulary_sizes(tmp_path, {"tokenizer": options, "output": {"type": "vocabulary"}, "encoder": {"embedding_shared": False}})
 
 
 def test_characters_are_single(tmp_path):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from . import safetensors
 from .config import annotation_size, validate
-from .folder import SCALE
+from .storage import SCALE
 
 LANGUAGES = {"de": "German", "en": "English", "fr": "French", "x-geoquery": "GeoQuery's logical forms"}
 STORAGE = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "I8": "int8"}
@@ -111,7 +111,7 @@ def _sides(what: str, where: str) -> str:
     return {"none": "", "both": what}.get(where, f"{what} on the {where} side")
 
 
-def _describe(config: dict) -> dict[str, str]:
+def describe(config: dict) -> dict[str, str]:
     encoder, attention, decoder = config["encoder"], config["attention"], config["decoder"]
     feeding = ", input feeding" if decoder["input_feeding"] else ""
     projection = ", projected" if decoder["initial_projection"] else ""
@@ -154,7 +154,7 @@ def write(folder: Path, scores: list[tuple[str, str, dict[str, float]]], command
     tensors, metadata = safetensors.read(folder / "model.safetensors")
     largest = max(tensors.values(), key=lambda tensor: tensor.size)
     recipe = Path(__file__).parent / "recipes" / f"{config['name']}.json"
-    about, shown = ABOUT[_corpus(recipe)], _describe(config)
+    about, shown = ABOUT[_corpus(recipe)], describe(config)
     languages = {side: LANGUAGES.get(config[side], config[side]) for side in ("source", "target")}
     text = CARD.format(
         **shown, **languages, folder=f"weights/{config['name']}", sentences=sentences, command=command,

@@ -28,6 +28,7 @@ from .copies import Source
 from .model import Model
 from .search import Hypothesis
 from .tokenizer import Tokenizer, load_characters, lower, options_of
+from .vocabulary import VocabularyError
 
 # What a task is measured by.
 SCORES: dict[str, dict[str, Callable[[list[str], list[str]], float]]] = {
@@ -165,6 +166,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--beam-size", type=int, default=5)
 
 
+def open_pytorch(path: Path) -> PyTorch:
+    """Ends the program where the vocabularies are not such as PyTorch's searches read (those of models from elsewhere)."""
+    try:
+        model, source, target = folder.read(path)
+    except VocabularyError as error:
+        sys.exit(f"{path}: {error}")
+    return PyTorch(model, source, target, load_characters(path, model.config))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_arguments(parser)
@@ -175,23 +185,23 @@ def main() -> None:
     torch.set_num_threads(1)
     pairs = data.CORPORA[arguments.corpus].read(arguments.data, arguments.split, arguments.flip)
     sources, references = [s for s, _ in pairs], [t for _, t in pairs]
-    model, source, target = folder.read(arguments.model)
-    if options_of(model.config["tokenizer"], "target")["lowercase"]:
+    config = folder.read_config(arguments.model)
+    if options_of(config["tokenizer"], "target")["lowercase"]:
         references = [lower(t) for t in references]
     engines: list[PyTorch | Daemon] = []
     if arguments.pytorch or not arguments.url:
-        engines.append(PyTorch(model, source, target, load_characters(arguments.model, model.config)))
+        engines.append(open_pytorch(arguments.model))
     if arguments.url:
-        engines.append(Daemon(arguments.url, model.config["name"]))
-    print(f"{model.config['name']}, {arguments.split}: {len(pairs)} sentences, beam size {arguments.beam_size}")
+        engines.append(Daemon(arguments.url, config["name"]))
+    print(f"{config['name']}, {arguments.split}: {len(pairs)} sentences, beam size {arguments.beam_size}")
     found = []
     for strategy in ("greedy", "beam"):
-        results = [run(engine, strategy, arguments.beam_size, sources, references, model.config["task"]) for engine in engines]
+        results = [run(engine, strategy, arguments.beam_size, sources, references, config["task"]) for engine in engines]
         report(results)
         found += results
     if arguments.card:
         table = [(r.engine, f"beam {arguments.beam_size}" if r.strategy == "beam" else r.strategy, r.scores) for r in found]
-        card.write(arguments.model, table, command_line(arguments, model.config["name"]), len(pairs), arguments.flip)
+        card.write(arguments.model, table, command_line(arguments, config["name"]), len(pairs), arguments.flip)
 
 
 if __name__ == "__main__":

@@ -206,23 +206,27 @@ CASES = (
     Case("embedding-shared", _encoder("gru", embedding_shared=True), ADDITIVE, _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH),
          tied=True, tokenizer={"source": "target.spm"}, storage="float16", seed=36),
     Case("normalized-conditional-gru", _encoder("gru"), ADDITIVE | LAYER,
-         _decoder("conditional", "gru", 2, **MEAN_PROJECTED, **TANH, **LAYER, residual=True, upper_transitions=1, first_input="zero"), seed=109),
+         _decoder("conditional", "gru", 2, **MEAN_PROJECTED, **TANH, **LAYER, residual=True, upper_transitions=1, first_input="zero"), seed=691),
     Case("normalized-conditional-lstm", _encoder("lstm"), ADDITIVE | LAYER,
-         _decoder("conditional", "lstm", 2, **MEAN_PROJECTED, **TANH, **LAYER, residual=True, upper_transitions=2, initial_cell="state"), seed=3),
+         _decoder("conditional", "lstm", 2, **MEAN_PROJECTED, **TANH, **LAYER, residual=True, upper_transitions=2, initial_cell="state"), seed=67),
     Case("normalized-gates", _encoder("gru"), ADDITIVE | GATES,
-         _decoder("conditional", "gru", 2, **MEAN_PROJECTED, **TANH, **GATES, residual=True, transitions=1, upper_transitions=1), seed=152),
+         _decoder("conditional", "gru", 2, **MEAN_PROJECTED, **TANH, **GATES, residual=True, transitions=1, upper_transitions=1), seed=319),
     Case("normalized-feeding", _encoder("gru"), GENERAL,
-         _decoder("luong", "gru", **LAST, **ATTENTIONAL, **LAYER, input_feeding=True), tied=True, seed=711),
-    Case("normalized-bahdanau", _encoder("gru"), DOT, _decoder("bahdanau", "gru", **LAST_PROJECTED, **MAXOUT, **GATES, transitions=2), seed=297),
-    Case("normalized-fixed", _encoder("lstm"), None, _decoder("fixed", "lstm", **LAST_PROJECTED, **ATTENTIONAL, **LAYER, initial_cell="state"), seed=102),
+         _decoder("luong", "gru", **LAST, **ATTENTIONAL, **LAYER, input_feeding=True), tied=True, seed=784),
+    Case("normalized-bahdanau", _encoder("gru"), DOT, _decoder("bahdanau", "gru", **LAST_PROJECTED, **MAXOUT, **GATES, transitions=2), seed=501),
+    Case("normalized-fixed", _encoder("lstm"), None, _decoder("fixed", "lstm", **LAST_PROJECTED, **ATTENTIONAL, **LAYER, initial_cell="state"), seed=139),
     Case("normalized-coverage", _encoder("gru"), ADDITIVE | LAYER | {"coverage": True, "values": "learned", "value_size": 5},
          _decoder("conditional", "rnn", **MEAN_PROJECTED, **CONCAT, **LAYER, transitions=1), seed=3616),
     Case("normalized-int8", _encoder("gru"), ADDITIVE | LAYER,
-         _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH, **LAYER, transitions=1, first_input="zero"), storage="int8", seed=277),
+         _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH, **LAYER, transitions=1, first_input="zero"), storage="int8", seed=632),
     Case("transitions-conditional", _encoder("gru"), ADDITIVE, _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH, transitions=2), seed=35),
     Case("transitions-luong-lstm", _encoder("lstm"), GENERAL,
          _decoder("luong", "lstm", 2, **MEAN_PROJECTED, **TANH, transitions=1, upper_transitions=1, initial_cell="state"), seed=46),
     Case("linear-feeding", _encoder("lstm", 2), ADDITIVE, _decoder("luong", "lstm", 2, **LAST, **LINEAR, input_feeding=True), seed=91),
+    Case("no-unknowns", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS,
+         output={"unknowns": False}, seed=73),
+    Case("pointer-generator-readout", _encoder("gru", eos=False), GENERAL,
+         _decoder("luong", "gru", **LAST, **ATTENTIONAL, input_feeding=True), output={"type": "pointer_generator", "gate": "readout"}, seed=70),
 )
 
 
@@ -270,7 +274,7 @@ def interesting(model: Model, sources: list[Source]) -> bool:
     lengths = {len(h.tokens) for h in greedy if h.ended}
     if len(lengths) < 3 or sum(h.ended for h in greedy) < 4 or sum(len(h.tokens) > 1 for h in greedy) < 5:
         return False
-    if model.config["tokenizer"]["type"] == "words" and sum(UNK in h.tokens for h in greedy) < 2:
+    if model.config["tokenizer"]["type"] == "words" and model.config["output"]["unknowns"] and sum(UNK in h.tokens for h in greedy) < 2:
         return False
     if model.output.copies and not any(token >= model.decoder.embedding.num_embeddings for h in greedy for token in h.tokens):
         return False

@@ -290,25 +290,27 @@ READOUTS: dict[str, Readout] = {
 
 class Parts(nn.Linear):
     """W [y; s; c] + b of parts of these sizes, by their letters. Where it is normalised, it is a sum: each part's product with its columns
-    of W (c's with b) has its own norm."""
+    of W has its own bias and norm."""
 
     def __init__(self, sizes: dict[str, int], units: int, normalization: str) -> None:
-        super().__init__(sum(sizes.values()), units)
+        super().__init__(sum(sizes.values()), units, bias=normalization == "none")
         self.sizes = sizes
         self.norms = nn.ModuleDict({part: Norm(normalization, units) for part in sizes} if normalization != "none" else {})
+        self.biases = nn.ParameterDict({part: nn.Parameter(torch.zeros(units)) for part in self.norms})
 
     def forward(self, x: Tensor) -> Tensor:
         """x: the parts side by side."""
         if not self.norms:
             return super().forward(x)
         sizes = list(self.sizes.values())
-        products = [functional.linear(part, columns, self.bias if name == "c" else None)
+        products = [functional.linear(part, columns, self.biases[name])
                     for name, part, columns in zip(self.sizes, x.split(sizes, dim=-1), self.weight.split(sizes, dim=1))]
         return sum(norm(product) for norm, product in zip(self.norms.values(), products))
 
     def named_tensors(self) -> dict[str, Tensor]:
-        tensors = {"readout.weight": self.weight, "readout.bias": self.bias}
+        tensors = {"readout.weight": self.weight} | ({} if self.norms else {"readout.bias": self.bias})
         for part, norm in self.norms.items():
+            tensors[f"readout.bias.{part}"] = self.biases[part]
             tensors |= norm.named_tensors(f"readout.gain.{part}", f"readout.shift.{part}")
         return tensors
 

@@ -103,18 +103,21 @@ class Pointer(Copying, nn.Module):
 
 
 class PointerGenerator(Copying, Vocabulary):
-    """P = P(copy) P_pointer + (1 - P(copy)) P_vocab, P_pointer the attention of the step, P(copy) = sigmoid(w [c; s; y] + b) (See et al.
-    2017, whose p_gen is 1 - P(copy)). With g = w [c; s; y] + b and L the log of the logits' sum, exp(L + g) a_j is position j's share
-    beside exp(logits): that P without its denominator."""
+    """P = P(copy) P_pointer + (1 - P(copy)) P_vocab, P_pointer the attention of the step, P(copy) = sigmoid(g), g = w [c; s; y] + b (See et
+    al. 2017, whose p_gen is 1 - P(copy)), or, with gate readout, w r + b of the readout (OpenNMT-py). L being the log of the logits' sum,
+    exp(L + g) a_j is position j's share beside exp(logits): that P without its denominator."""
 
     def __init__(self, config: dict, vocabulary: int) -> None:
         super().__init__(config, vocabulary)
         decoder = config["decoder"]
-        self.gate = nn.Linear(annotation_size(config) + decoder["hidden"] + decoder["embedding"], 1)
+        self.of_readout = config["output"]["gate"] == "readout"
+        inputs = annotation_size(config) + decoder["hidden"] + decoder["embedding"]
+        self.gate = nn.Linear(readout_size(config) if self.of_readout else inputs, 1)
 
     def scores(self, reads: Reads, memory: Memory) -> tuple[Tensor, Tensor]:
         logits = self(reads.readouts)
-        gate = self.gate(torch.cat([reads.weights @ memory.annotations, reads.states, reads.inputs], dim=-1))  # [B, S, 1]
+        inputs = [reads.readouts] if self.of_readout else [reads.weights @ memory.annotations, reads.states, reads.inputs]
+        gate = self.gate(torch.cat(inputs, dim=-1))  # [B, S, 1]
         attention = reads.weights.clamp_min(LEAST).log().masked_fill(~memory.mask[:, None], float("-inf"))
         return logits, torch.logsumexp(logits, dim=-1, keepdim=True) + gate + attention
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Iterable
 
 import numpy
 from numpy import ndarray
@@ -43,20 +44,31 @@ def from_bfloat16(patterns: ndarray) -> ndarray:
 
 
 def write(path: Path, tensors: dict[str, ndarray], metadata: dict[str, str] | None = None) -> None:
-    """Writes the file. Larger elements come first, so that every tensor is aligned to its own element and no gap is needed."""
+    """Writes the file."""
+    write_parts(path, {name: (tensor.dtype, tensor.shape) for name, tensor in tensors.items()}, tensors.items(), metadata)
+
+
+def write_parts(path: Path, layout: dict[str, tuple[numpy.dtype, tuple[int, ...]]], parts: Iterable[tuple[str, ndarray]],
+                metadata: dict[str, str] | None = None) -> None:
+    """The same of tensors that come one by one, in any order, and are those of the layout. Larger elements stand first, so that every
+    tensor is aligned to its own element and no gap is needed."""
     header: dict[str, dict] = {METADATA: metadata} if metadata else {}
-    order = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name))
-    offset = 0
-    for name in order:
-        tensor = tensors[name]
-        header[name] = {"dtype": NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [offset, offset + tensor.nbytes]}
-        offset += tensor.nbytes
+    end = 0
+    for name in sorted(layout, key=lambda name: (-layout[name][0].itemsize, name)):
+        dtype, shape = layout[name]
+        begin, end = end, end + math.prod(shape) * dtype.itemsize
+        header[name] = {"dtype": NAMES[dtype], "shape": list(shape), "data_offsets": [begin, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-(8 + len(text)) % DATA_ALIGNMENT)
+    missing = set(layout)
     with open(path, "wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
-        for name in order:
-            file.write(numpy.ascontiguousarray(tensors[name]).tobytes())
+        for name, tensor in parts:
+            assert (tensor.dtype, tensor.shape) == layout[name], name
+            file.seek(8 + len(text) + header[name]["data_offsets"][0])
+            file.write(numpy.ascontiguousarray(tensor).data)
+            missing.remove(name)
+    assert not missing, missing
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict:

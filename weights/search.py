@@ -76,6 +76,14 @@ def pad(sentences: list[list[int]], value: int = EOS) -> tuple[Tensor, Tensor]:
     return ids, lengths
 
 
+def without_unknowns(model: Model, log_probs: Tensor) -> Tensor:
+    """What a search may choose from: log-probabilities [B, V]; where output.unknowns is false, <unk> is struck out and its probability is not
+    handed to the others."""
+    if not model.config["output"]["unknowns"]:
+        log_probs[:, UNK] = -math.inf
+    return log_probs
+
+
 def encode(model: Model, sentences: list[list[int]], words: list[list[int]] | None,
            device: torch.device | str = "cpu") -> tuple[Memory, DecoderState]:
     """words: the sentences' tokens as targets (weights/copies.py), which only outputs that copy read."""
@@ -96,7 +104,7 @@ def greedy(model: Model, sentences: list[list[int]], device: torch.device | str 
     while rows:
         log_probs, state, weights = model.step(tokens, first, state, memory)
         first = False
-        best = log_probs.topk(2, dim=1)
+        best = without_unknowns(model, log_probs).topk(2, dim=1)
         scores, choice, keep = best.values.tolist(), best.indices[:, 0].tolist(), []
         attention = weights.tolist()
         for i, row in enumerate(rows):
@@ -142,7 +150,7 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
         log_probs, state, weights = model.step(tokens, first, state, memory)
         first = False
         attention = weights.tolist()
-        best = log_probs.topk(min(size + 1, log_probs.shape[1]), dim=1)
+        best = without_unknowns(model, log_probs).topk(min(size + 1, log_probs.shape[1]), dim=1)
         values, indices = best.values.tolist(), best.indices.tolist()
         by_sentence: dict[int, list[int]] = {}
         for i, row in enumerate(rows):

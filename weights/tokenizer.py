@@ -4,8 +4,9 @@ sentencepiece: NAME.spm (unigram, nmt_nfkc normalisation, byte fallback off).
 words: what stands between white space; with `punctuation`, every character of Unicode's categories P and S is a token of its own, with a
 mark, U+FFED, on each side where it touches its neighbour (of two that touch, the second has it), so that decoding gives the text back.
 characters: one token a character; U+2581 stands for white space between them.
-Both read a vocabulary file: UTF-8, one token a line, the first three <unk>, <s>, </s>. `lowercase` folds their pieces, character by character.
-Ids in all of them: 0 <unk>, 1 <s>, 2 </s>, then by the line. model/plain.c and model/vocabulary.c do the same; tests/data/plain_tokens.json
+Both read a vocabulary file: UTF-8, one token a line, whose id is the line's number from 0. `lowercase` folds their pieces, character by character.
+<unk>, <s> and </s> stand anywhere in a vocabulary, which needs the last two only where its model does; those trained here have them at 0, 1
+and 2, and PyTorch's searches (weights/search.py) need them there. model/plain.c and model/vocabulary.c do the same; tests/data/plain_tokens.json
 holds both to it.
 """
 
@@ -19,17 +20,12 @@ from typing import Iterable, Iterator, NamedTuple
 
 import sentencepiece
 
-UNK, BOS, EOS = 0, 1, 2
-SPECIAL = ("<unk>", "<s>", "</s>")
+from .vocabulary import BOS, EOS, SPECIAL, UNK, VocabularyError, read_vocabulary
+
 UNKNOWN = "\u2047"  # how <unk> is printed
 MARK, SPACE = "\uffed", "\u2581"
 WHITE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # Unicode's White_Space, for a set in a regular expression
 WHITE_CHARACTERS = "".join(character for character in map(chr, range(0x3001)) if re.fullmatch(f"[{WHITE}]", character))
-MAX_BYTES, MAX_SIZE = 1 << 26, 1 << 20
-
-
-class VocabularyError(ValueError):
-    """A vocabulary file that cannot be used; the message names the file and the line."""
 
 
 class Token(NamedTuple):
@@ -45,6 +41,7 @@ class Tokenizer:
     """One side: text -> ids (without </s>), ids -> text. options: what else it does (`options_of`)."""
 
     pieces: list[str]
+    special: tuple[int, int, int]  # the ids of <unk>, <s>, </s>; -1: there is none
 
     def __init__(self, path: Path, options: dict) -> None:
         raise NotImplementedError
@@ -87,6 +84,7 @@ class SentencePiece(Tokenizer):
     def __init__(self, path: Path, options: dict) -> None:
         self.processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
         self.pieces = [self.processor.id_to_piece(i) for i in range(self.processor.get_piece_size())]
+        self.special = (self.processor.unk_id(), self.processor.bos_id(), self.processor.eos_id())
 
     @classmethod
     def train(cls, lines: list[str], path: Path, size: int, min_count: int, seed: int, options: dict) -> None:
@@ -113,31 +111,6 @@ class SentencePiece(Tokenizer):
         return -1 if self.processor.is_unknown(token) or self.processor.is_control(token) else token
 
 
-def read_vocabulary(path: Path) -> list[str]:
-    """The lines of a vocabulary file, checked as the C server checks them."""
-    if path.stat().st_size > MAX_BYTES:
-        raise VocabularyError(f"{path}: a vocabulary has at most {MAX_BYTES} bytes")
-    try:
-        *lines, rest = path.read_bytes().decode("utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise VocabularyError(f"{path}: not valid UTF-8") from error
-    if rest:
-        raise VocabularyError(f"{path}: the last line has no line feed")
-    if not len(SPECIAL) < len(lines) <= MAX_SIZE:
-        raise VocabularyError(f"{path}: a vocabulary has {len(SPECIAL) + 1} to {MAX_SIZE} lines, got {len(lines)}")
-    seen: dict[str, int] = {}
-    for number, line in enumerate(lines, 1):
-        fault = ("is empty" if not line else "holds a NUL" if "\0" in line else
-                 "holds white space" if re.search(f"[{WHITE}]", line) else
-                 f"must be {SPECIAL[number - 1]}" if number <= len(SPECIAL) and line != SPECIAL[number - 1] else None)
-        if fault:
-            raise VocabularyError(f"{path}: line {number} {fault}")
-        if line in seen:
-            raise VocabularyError(f"{path}: lines {seen[line]} and {number} are the same")
-        seen[line] = number
-    return lines
-
-
 def write_vocabulary(path: Path, pieces: Iterable[str], size: int, min_count: int) -> None:
     """The most frequent pieces; of equals those that come first in the order of code points. size 0: all."""
     counts = Counter(pieces)
@@ -159,7 +132,8 @@ class Plain(Tokenizer):
     def __init__(self, path: Path, options: dict) -> None:
         self.options = options
         self.pieces = read_vocabulary(path)
-        self.ids = {piece: i for i, piece in enumerate(self.pieces) if i >= len(SPECIAL)}
+        self.special = tuple(self.pieces.index(piece) if piece in self.pieces else -1 for piece in SPECIAL)
+        self.ids = {piece: i for i, piece in enumerate(self.pieces) if i not in self.special}
 
     @classmethod
     def train(cls, lines: list[str], path: Path, size: int, min_count: int, seed: int, options: dict) -> None:
@@ -176,15 +150,15 @@ class Plain(Tokenizer):
         raise NotImplementedError
 
     def tokens(self, text: str) -> list[Token]:
-        return [Token(self.ids.get(piece, UNK), piece, begin, end) for piece, begin, end in self.cut(text, self.options)]
+        return [Token(self.ids.get(piece, self.special[UNK]), piece, begin, end) for piece, begin, end in self.cut(text, self.options)]
 
     def find(self, piece: str) -> int:
         return self.ids.get(piece, -1)
 
     def _shown(self, token: int, other: str | None) -> tuple[str, bool, bool]:
-        if other is not None or token >= len(SPECIAL):
+        if other is not None or token not in self.special:
             return self.show(self.pieces[token] if other is None else other, self.options)
-        return (UNKNOWN if token == UNK else "", *self.show("", self.options)[1:])
+        return (UNKNOWN if token == self.special[UNK] else "", *self.show("", self.options)[1:])
 
     def decode(self, ids: list[int], others: dict[int, str] | None = None) -> str:
         out, joined = "", True
@@ -242,8 +216,8 @@ class Characters(Plain):
 
     def __init__(self, path: Path, options: dict) -> None:
         super().__init__(path, options)
-        for number, piece in enumerate(self.pieces[len(SPECIAL):], len(SPECIAL) + 1):
-            if len(piece) != 1:
+        for number, piece in enumerate(self.pieces, 1):
+            if len(piece) != 1 and piece not in SPECIAL:
                 raise VocabularyError(f"{path}: line {number} is not one character")
 
     @classmethod
@@ -274,6 +248,14 @@ def load(folder: Path, section: dict) -> tuple[Tokenizer, Tokenizer]:
     source, target = (KINDS[section["type"]](folder / section[side], options_of(section, side)) for side in ("source", "target"))
     return source, target
 
+
+def check_special(path: Path, side: Tokenizer) -> None:
+    """PyTorch's searches know the special tokens by their ids here."""
+    if side.special != (UNK, BOS, EOS):
+        found = ", ".join(f"{piece} at {place}" if place >= 0 else f"no {piece}" for piece, place in zip(SPECIAL, side.special))
+        raise VocabularyError(f"{path}: PyTorch needs <unk>, <s>, </s> at 0, 1, 2, and this has {found}; the server takes them anywhere")
+
+
 CHARACTERS = "chars.vocab"  # in the folder of a model whose output spells
 
 
@@ -283,9 +265,12 @@ def load_characters(folder: Path, config: dict) -> Characters | None:
 
 
 def vocabulary_sizes(folder: Path, config: dict) -> dict[str, int]:
-    """The sizes that Model takes, by its parameters' names."""
+    """The sizes that Model takes, by its parameters' names. The vocabularies must be such as PyTorch's searches read."""
     source, target = load(folder, config["tokenizer"])
     if config["encoder"]["embedding_shared"] and source.pieces != target.pieces:
         raise VocabularyError("encoder.embedding_shared: the vocabularies of source and target differ")
     characters = load_characters(folder, config)
+    for path, side in ((config["tokenizer"]["source"], source), (config["tokenizer"]["target"], target), (CHARACTERS, characters)):
+        if side:
+            check_special(folder / path, side)
     return {"source": source.size, "target": target.size, "characters": characters.size if characters else 0}

@@ -1,0 +1,190 @@
+"""What the converters of weights from elsewhere share: tensors made one at a time, vocabularies, and the model folder, in NumPy.
+
+A converter says for every tensor of the model folder which shape it has and how it is made; `write` makes and stores them one after the
+other, so that never more than one of them is in memory, and the folder appears only when it is whole.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Callable, Iterator, NamedTuple
+
+import numpy
+from numpy import ndarray
+
+from . import card, safetensors, storage
+from . import config as configuration
+from .vocabulary import read_vocabulary
+
+WEIGHTS, CONFIG = "model.safetensors", "config.json"
+
+
+class ConversionError(ValueError):
+    """What cannot be converted; the message names it."""
+
+
+class Part(NamedTuple):
+    """A tensor that is read or made when it is needed: float32."""
+
+    shape: tuple[int, ...]
+    make: Callable[[], ndarray]
+
+
+def constant(values: ndarray) -> Part:
+    return Part(values.shape, lambda: values)
+
+
+def zeros(size: int) -> Part:
+    return constant(numpy.zeros(size, numpy.float32))
+
+
+def joined(parts: list[Part], axis: int = -1) -> Part:
+    """Side by side along an axis of theirs."""
+    if len(parts) == 1:
+        return parts[0]
+    shape = list(parts[0].shape)
+    shape[axis] = sum(part.shape[axis] for part in parts)
+    return Part(tuple(shape), lambda: numpy.concatenate([part.make() for part in parts], axis=axis))
+
+
+def changed(part: Part, change: Callable[[ndarray], ndarray]) -> Part:
+    """change keeps the shape."""
+    return Part(part.shape, lambda: change(part.make()))
+
+
+def transposed(part: Part) -> Part:
+    return Part(part.shape[::-1], lambda: part.make().T)
+
+
+# ---- vocabularies ----
+
+class Vocabulary(NamedTuple):
+    """One side's: the type of its tokenizer, its file, how many tokens it has."""
+
+    kind: str
+    content: bytes
+    size: int
+
+
+def of_words(path: Path, words: list[str]) -> Vocabulary:
+    """The file that holds these; path is what messages name."""
+    content = "".join(f"{word}\n" for word in words).encode()
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / path.name).write_bytes(content)
+        try:
+            read_vocabulary(Path(folder) / path.name)
+        except ValueError as error:
+            raise ConversionError(str(error).removeprefix(folder + os.sep)) from error
+    return Vocabulary("words", content, len(words))
+
+
+ENDINGS = {"words": ".vocab", "sentencepiece": ".spm"}
+
+
+def tokenizer_of(source: Vocabulary, target: Vocabulary) -> tuple[dict, dict[str, bytes]]:
+    """-> config.json's section, the files by their names; equal vocabularies are one file."""
+    if source.kind != target.kind:
+        raise ConversionError(f"the source's vocabulary is {source.kind}, the target's {target.kind}: a model has one kind of tokens")
+    ending = ENDINGS[source.kind]
+    names = ("joint" + ending,) * 2 if source.content == target.content else ("source" + ending, "target" + ending)
+    return {"type": source.kind, "source": names[0], "target": names[1]}, {names[0]: source.content, names[1]: target.content}
+
+
+# ---- the folder ----
+
+CARD = """# {name}
+
+Converted from {origin} by `{program}`. Loaded by `alignd --model {name}`.
+
+| | |
+|---|---|
+| from | {source} |
+| into | {target} |
+| encoder | {encoder} |
+| attention | {attention} |
+| decoder | {decoder} |
+| output | {output} |
+| tokens | {tokens} |
+| parameters | {parameters:,} |
+| stored as | {storage}, vectors as float32; {megabytes:.1f} MB |
+
+Data, training and licence are those of the model that it was converted from.
+"""
+
+
+class Conversion(NamedTuple):
+    """A model about to be written."""
+
+    config: dict  # validated
+    tensors: dict[str, Part]
+    vocabularies: dict[str, bytes]
+    origin: str   # what it was converted from, for its card
+    program: str
+
+
+def _parts(tensors: dict[str, Part], kind: str) -> Iterator[tuple[str, ndarray]]:
+    for name, part in tensors.items():
+        tensor = part.make()
+        assert tensor.shape == part.shape, name
+        yield from storage.store_one(name, tensor, kind).items()
+
+
+def _write(folder: Path, conversion: Conversion, kind: str) -> None:
+    layout: dict = {}
+    for name, part in conversion.tensors.items():
+        layout |= storage.layout(name, part.shape, kind)
+    safetensors.write_parts(folder / WEIGHTS, layout, _parts(conversion.tensors, kind), {"converted_from": conversion.origin})
+    text = json.dumps(conversion.config, indent=2, ensure_ascii=False)
+    (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
+    for name, content in conversion.vocabularies.items():
+        (folder / name).write_bytes(content)
+    (folder / "README.md").write_text(CARD.format(
+        **card.describe(conversion.config), name=conversion.config["name"], origin=conversion.origin, program=conversion.program,
+        source=conversion.config["source"], target=conversion.config["target"], storage=kind,
+        parameters=sum(int(numpy.prod(part.shape)) for part in conversion.tensors.values()),
+        megabytes=(folder / WEIGHTS).stat().st_size / 1e6), encoding="utf-8")
+
+
+def write(out: Path, conversion: Conversion, kind: str) -> None:
+    """The folder must not be there."""
+    if out.exists():
+        raise ConversionError(f"{out}: is there already")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as folder:
+        made = Path(folder) / "model"
+        made.mkdir()
+        _write(made, conversion, kind)
+        made.rename(out)
+
+
+def validated(config: dict) -> dict:
+    try:
+        return configuration.validate(config)
+    except configuration.ConfigError as error:
+        raise ConversionError(f"the model's configuration: {error}") from error
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What every converter asks for beside its model."""
+    parser.add_argument("--output", type=Path, required=True, help="the model folder to make")
+    parser.add_argument("--name", help="its name; without it, that of the folder")
+    parser.add_argument("--source", default="und", help="BCP-47 code of the language that it reads (und)")
+    parser.add_argument("--target", default="und", help="of that which it writes (und)")
+    parser.add_argument("--storage", choices=list(storage.STORAGES), default="float32", help="of the matrices (float32)")
+    parser.add_argument("--max-source-tokens", type=int, default=100, help="of a sentence; longer ones are cut (100)")
+    parser.add_argument("--max-target-ratio", type=float, default=3.0, help="target tokens for a source token, at most (3)")
+
+
+def head_of(arguments: argparse.Namespace) -> dict:
+    """The keys of config.json that the command line gives."""
+    return {"format": configuration.FORMAT, "name": arguments.name or arguments.output.name, "source": arguments.source,
+            "target": arguments.target,
+            "limits": {"max_source_tokens": arguments.max_source_tokens, "max_target_ratio": arguments.max_target_ratio}}
+
+
+def report(out: Path, conversion: Conversion) -> None:
+    print(f"{out}: {len(conversion.tensors)} tensors, {(out / WEIGHTS).stat().st_size:,} bytes")

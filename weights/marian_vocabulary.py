@@ -1,0 +1,83 @@
+"""Marian's and Nematus's vocabularies: YAML (.yml), JSON (.json), SentencePiece (.spm), anything else one word a line.
+
+Input: a file and the number of words that the model has. Output: the vocabulary as a model folder holds it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from . import converted, mappings
+from .converted import ConversionError, Vocabulary
+
+NEMATUS_SPECIAL = {"eos": "</s>", "<EOS>": "</s>", "UNK": "<unk>", "<UNK>": "<unk>"}
+
+
+def _pairs(path: Path) -> list[tuple[str, object]]:
+    """Words and ids, as the file has them."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".json":
+        pairs = json.loads(text, object_pairs_hook=list)
+        return [(NEMATUS_SPECIAL.get(word, word) if str(place) in "01" else word, place) for word, place in pairs]
+    if path.suffix in (".yml", ".yaml"):
+        return list(mappings.read(text).items())
+    return [(line, i) for i, line in enumerate(text.removesuffix("\n").split("\n"))]
+
+
+def _words(path: Path, size: int) -> list[str]:
+    """By id, the first `size`: Marian takes the others for unknown, too."""
+    places: dict[int, str] = {}
+    for word, place in _pairs(path):
+        if not str(place).isdigit() or int(place) in places:
+            raise ConversionError(f"{path}: {word!r} has the id {place}{' of another' if str(place).isdigit() else ', which is no number'}")
+        places[int(place)] = word
+    if missing := next((i for i in range(size) if i not in places), None):
+        raise ConversionError(f"{path}: the model has {size:,} words, and none here has the id {missing}")
+    words = [places[i] for i in range(size)]
+    if "</s>" not in words:
+        raise ConversionError(f"{path}: there is no </s>")
+    return words
+
+
+def _count_pieces(content: bytes) -> int:
+    """Of a SentencePiece model: the top level's fields of number 1."""
+    at = count = 0
+
+    def varint() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = content[at]
+            at, value, shift = at + 1, value | (byte & 127) << shift, shift + 7
+            if byte < 128:
+                return value
+
+    while at < len(content):
+        tag = varint()
+        if tag & 7 != 2:
+            raise IndexError
+        count += tag >> 3 == 1
+        length = varint()
+        at += length
+    if at != len(content):
+        raise IndexError
+    return count
+
+
+def _sentencepiece(path: Path, size: int) -> Vocabulary:
+    content = path.read_bytes()
+    try:
+        count = _count_pieces(content)
+    except IndexError:
+        raise ConversionError(f"{path}: is no SentencePiece model") from None
+    if count != size:
+        raise ConversionError(f"{path}: has {count:,} pieces, the model {size:,}")
+    return Vocabulary("sentencepiece", content, count)
+
+
+def read(path: Path, size: int) -> Vocabulary:
+    try:
+        return _sentencepiece(path, size) if path.suffix in (".spm", ".model") else converted.of_words(path, _words(path, size))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, mappings.SyntaxFault) as error:
+        raise ConversionError(f"{path}: {error}") from error
