@@ -190,6 +190,7 @@ class Trainer:
         self.source, self.target = prepare_vocabularies(out, self.config, self.training, pairs)
         self.characters = tokenizer.load_characters(out, self.config)
         self.spelling = Spelling(self.characters, self.target) if self.characters else None
+        self.pairs_read = len(pairs)
         self.pairs = encode_pairs(pairs, self.source, self.target, self.config, self.spelling)
         self.methods = methods.Methods(self.config, self.training, self.pairs)
         valid = corpus.read(data_folder, "valid", flip)
@@ -286,7 +287,8 @@ def main() -> None:
     torch.set_num_threads(1)
     trainer = Trainer(arguments.recipe, arguments.data, arguments.out, arguments.flip)
     parameters = sum(p.numel() for p in trainer.model.parameters())
-    print(f"{parameters:,} parameters, {len(trainer.pairs):,} pairs, {trainer.device}, torch {torch.__version__}", flush=True)
+    print(f"{parameters:,} parameters, {len(trainer.pairs):,} of {trainer.pairs_read:,} pairs (the others are too long, or the output "
+          f"cannot produce them), {trainer.device}, torch {torch.__version__}", flush=True)
     trainer.resume()
     trainer.run(arguments.save_every, time.monotonic() + arguments.budget)
 
