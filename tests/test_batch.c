@@ -210,8 +210,8 @@ START_TEST(beam_attention_equals_forced) {
             if (!want->ended)
                 continue;
             struct sentence *forced = prepare(texts[i], "forced", 1);
-            forced->options.target = want->tokens;
-            forced->options.target_length = want->length;
+            forced->options.prefix = want->tokens;
+            forced->options.prefix_length = want->length;
             struct batch *batch = batch_create(translator, ROWS, NULL);
             batch_admit(batch, &forced, 1);
             drain(batch);
@@ -318,7 +318,7 @@ START_TEST(a_list_of_all_changes_nothing) {
     translator = model_open_listed(MODEL, "int8", &(struct made_list){.always = all, .count = 200});
     for (size_t i = 0; i < 3 * TEXTS; i++) {
         struct sentence *listed = decode_prepared(prepare_nth(i));
-        ck_assert_uint_eq(listed->targets.count, i % 3 == 2 ? 0 : 200);
+        ck_assert_uint_eq(listed->targets.count, 200);
         check_same(listed, plain[i]);
         sentence_done(listed);
         sentence_done(plain[i]);
