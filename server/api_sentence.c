@@ -142,6 +142,43 @@ static json_t *offsets(struct picture *picture, const struct answer *answer) {
     return object;
 }
 
+static json_t *alternatives(struct picture *picture, const struct alternatives *step) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < step->count; i++)
+        push(picture, array,
+             json_pack("{s:s, s:f}", "token", translator_piece(picture->sentence, step->tokens[i]), "log_prob",
+                       (double)step->log_probs[i]));
+    return array;
+}
+
+static json_t *top_k(struct picture *picture) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < picture->rows; i++)
+        push(picture, array, alternatives(picture, picture->hypothesis->alternatives[i]));
+    return array;
+}
+
+static json_t *branch(struct picture *picture, size_t id) {
+    static const char *const states[] = {[BRANCH_KEPT] = "kept", [BRANCH_PRUNED] = "pruned", [BRANCH_FINISHED] = "finished"};
+    const struct branch *b = &picture->sentence->search.tree.branches[id];
+    json_t *object = json_object();
+    put(picture, object, "id", json_integer((json_int_t)id));
+    put(picture, object, "parent", b->parent == SIZE_MAX ? json_null() : json_integer((json_int_t)b->parent));
+    put(picture, object, "step", json_integer((json_int_t)b->step));
+    put(picture, object, "token", json_string(translator_piece(picture->sentence, b->token)));
+    put(picture, object, "log_prob", json_real((double)b->log_prob));
+    put(picture, object, "score", json_real(b->score));
+    put(picture, object, "state", json_string(states[b->state]));
+    return object;
+}
+
+static json_t *tree(struct picture *picture) {
+    json_t *array = json_array();
+    for (size_t id = 0; id < picture->sentence->search.tree.count; id++)
+        push(picture, array, branch(picture, id));
+    return array;
+}
+
 static json_t *timing(const struct sentence *sentence) {
     const struct job *job = sentence_job(sentence);
     return json_pack("{s:f, s:f, s:I}", "queue_ms", (double)(job->admitted_us - job->queued_us) / 1000, "decode_ms",
@@ -162,11 +199,14 @@ static void put_included(struct picture *picture, json_t *object, const struct a
         put(picture, object, "offsets", offsets(picture, answer));
     if (picture->include & INCLUDE_ENTROPY)
         put(picture, object, "entropy", splice_numbers(picture->splices, hypothesis->entropies, picture->rows));
+    if (picture->include & INCLUDE_TOP_K)
+        put(picture, object, "top_k", top_k(picture));
     if (picture->include & INCLUDE_TIMING)
         put(picture, object, "timing", timing(picture->sentence));
 }
 
 static json_t *hypothesis_json(struct picture *picture, const struct answer *answer) {
+    static const char *const reasons[] = {[FINISH_EOS] = "eos", [FINISH_LENGTH] = "length", [FINISH_BUDGET] = "budget"};
     const struct sentence *sentence = picture->sentence;
     json_t *object = json_object();
     put(picture, object, "source_text", json_stringn(sentence_text(sentence), sentence_text_length(sentence)));
@@ -177,7 +217,9 @@ static json_t *hypothesis_json(struct picture *picture, const struct answer *ans
     }
     put(picture, object, "score", json_real(picture->hypothesis->score));
     put(picture, object, "log_prob", json_real(picture->hypothesis->log_prob));
-    put(picture, object, "finish_reason", json_string(picture->hypothesis->ended ? "eos" : "length"));
+    put(picture, object, "finish_reason", json_string(reasons[picture->hypothesis->finish]));
+    if (strcmp(sentence->options.strategy, "exact") == 0)
+        put(picture, object, "optimal", json_boolean(picture->hypothesis->finish != FINISH_BUDGET));
     put_included(picture, object, answer);
     return object;
 }
@@ -206,6 +248,8 @@ static json_t *sentence_json(struct picture *picture, const struct rendered *ren
     picture->rendering = rendered->sentences[i];
     choose(picture, &picture->sentence->hypotheses[0]);
     json_t *object = hypothesis_json(picture, &answer);
+    if (picture->include & INCLUDE_BEAM)
+        put(picture, object, "beam", tree(picture));
     if (n_best > 1)
         put(picture, object, "hypotheses", hypotheses(picture, &answer));
     return object;
