@@ -142,43 +142,6 @@ static json_t *offsets(struct picture *picture, const struct answer *answer) {
     return object;
 }
 
-static json_t *alternatives(struct picture *picture, const struct alternatives *step) {
-    json_t *array = json_array();
-    for (size_t i = 0; i < step->count; i++)
-        push(picture, array,
-             json_pack("{s:s, s:f}", "token", translator_piece(picture->sentence, step->tokens[i]), "log_prob",
-                       (double)step->log_probs[i]));
-    return array;
-}
-
-static json_t *top_k(struct picture *picture) {
-    json_t *array = json_array();
-    for (size_t i = 0; i < picture->rows; i++)
-        push(picture, array, alternatives(picture, picture->hypothesis->alternatives[i]));
-    return array;
-}
-
-static json_t *branch(struct picture *picture, size_t id) {
-    static const char *const states[] = {[BRANCH_KEPT] = "kept", [BRANCH_PRUNED] = "pruned", [BRANCH_FINISHED] = "finished"};
-    const struct branch *b = &picture->sentence->search.tree.branches[id];
-    json_t *object = json_object();
-    put(picture, object, "id", json_integer((json_int_t)id));
-    put(picture, object, "parent", b->parent == SIZE_MAX ? json_null() : json_integer((json_int_t)b->parent));
-    put(picture, object, "step", json_integer((json_int_t)b->step));
-    put(picture, object, "token", json_string(translator_piece(picture->sentence, b->token)));
-    put(picture, object, "log_prob", json_real((double)b->log_prob));
-    put(picture, object, "score", json_real(b->score));
-    put(picture, object, "state", json_string(states[b->state]));
-    return object;
-}
-
-static json_t *tree(struct picture *picture) {
-    json_t *array = json_array();
-    for (size_t id = 0; id < picture->sentence->search.tree.count; id++)
-        push(picture, array, branch(picture, id));
-    return array;
-}
-
 static json_t *timing(const struct sentence *sentence) {
     const struct job *job = sentence_job(sentence);
     return json_pack("{s:f, s:f, s:I}", "queue_ms", (double)(job->admitted_us - job->queued_us) / 1000, "decode_ms",
@@ -200,7 +163,7 @@ static void put_included(struct picture *picture, json_t *object, const struct a
     if (picture->include & INCLUDE_ENTROPY)
         put(picture, object, "entropy", splice_numbers(picture->splices, hypothesis->entropies, picture->rows));
     if (picture->include & INCLUDE_TOP_K)
-        put(picture, object, "top_k", top_k(picture));
+        put(picture, object, "top_k", api_top_k(picture->sentence, hypothesis, picture->rows, picture->splices));
     if (picture->include & INCLUDE_TIMING)
         put(picture, object, "timing", timing(picture->sentence));
 }
@@ -249,7 +212,7 @@ static json_t *sentence_json(struct picture *picture, const struct rendered *ren
     choose(picture, &picture->sentence->hypotheses[0]);
     json_t *object = hypothesis_json(picture, &answer);
     if (picture->include & INCLUDE_BEAM)
-        put(picture, object, "beam", tree(picture));
+        put(picture, object, "beam", api_tree(picture->sentence, picture->splices));
     if (n_best > 1)
         put(picture, object, "hypotheses", hypotheses(picture, &answer));
     return object;
