@@ -116,7 +116,8 @@ static bool is_full(const struct search *search) {
     return search->ended_count == search->options.n_best;
 }
 
-/* A complete path takes its place among the n best, where it has one; that of equal score and before it stays ahead. */
+/* A complete path takes its place among the n best; that of equal score and before it stays ahead. 1: it has one, 0: it is not
+ * better than the last, -1: memory is out. */
 static int complete(struct search *search, struct search_node *last) {
     struct exact *exact = search->state;
     double score = search_score(search, last);
@@ -137,7 +138,7 @@ static int complete(struct search *search, struct search_node *last) {
     copy.score = score;
     exact->best[place] = copy;
     search->ended[place] = saved;
-    return 0;
+    return 1;
 }
 
 /* ---- the path in hand ---- */
@@ -230,6 +231,15 @@ static int stop(struct search *search) {
     return 0;
 }
 
+/* A child with which the path is over. Where all children are such, which differ by their log-probabilities alone, none behind one
+ * that has no place has any. Otherwise it is </s>. */
+static int try_end(struct search *search, struct frame *frame, struct search_node *node) {
+    int placed = complete(search, node);
+    if (placed < 0)
+        return -1;
+    return placed == 0 && node->depth == search->options.max_length ? give_up(search, frame) : 0;
+}
+
 /* Takes the next child of the frame in hand. 1: the search goes on without a step, 0: there is a row to be computed, -1. */
 static int try_child(struct search *search, struct frame *frame) {
     struct candidate *child = &frame->children[frame->next];
@@ -240,7 +250,7 @@ static int try_child(struct search *search, struct frame *frame) {
     frame->next++;
     frame->tried++;
     if (over)
-        return complete(search, &node) == 0 ? 1 : -1;
+        return try_end(search, frame, &node) == 0 ? 1 : -1;
     return descend(search, &node);
 }
 
