@@ -241,6 +241,16 @@ static struct view view_of(const struct attention *a, const struct attention_row
     return view;
 }
 
+/* Given weights, wherever the window stands. */
+static void impose(const struct attention *a, const struct attention_rows *rows, size_t r) {
+    const struct memory *memory = rows->memories[r];
+    size_t covered = memory->length < a->reach ? memory->length : a->reach;
+    memcpy(rows->weights[r], rows->forced[r], memory->length * sizeof *rows->weights[r]);
+    a->kernels->weighted_sum(rows->weights[r], memory->values, memory->length, a->value, rows->contexts + r * a->value);
+    if (a->coverage)
+        a->kernels->add(rows->weights[r], covered, rows->coverage + r * rows->coverage_distance);
+}
+
 /* positions [R, H]: W s of all rows, where the window has that matrix. */
 static void attend(const struct attention *a, const struct attention_rows *rows, size_t r, float *positions) {
     size_t length = rows->memories[r]->length < a->reach ? rows->memories[r]->length : a->reach;
@@ -267,6 +277,10 @@ void attention_run(const struct attention *attention, const struct attention_row
     }
     if (a->position.out)
         linear_apply(&a->position, rows->queries.x, rows->queries.distance, rows->rows, positions, a->position.out);
-    for (size_t r = 0; r < rows->rows; r++)
-        attend(a, rows, r, positions);
+    for (size_t r = 0; r < rows->rows; r++) {
+        if (rows->forced && rows->forced[r])
+            impose(a, rows, r);
+        else
+            attend(a, rows, r, positions);
+    }
 }

@@ -74,6 +74,7 @@ struct attention_rows {
     float *const *weights;                /* [R] rows of [T_r], written; 0 outside the window */
     float *contexts;                      /* [R, P], written */
     float *scratch;                       /* [R, attention->scratch] */
+    const float *const *forced;           /* NULL, or [R]: weights [T_r] to take instead of the model's own; NULL: its own */
 };
 
 int attention_init(struct attention *attention, const struct model_config *config, struct weights *weights,

@@ -38,8 +38,8 @@ struct batch {
         const struct copies **copies;
         struct target_ids *targets;
         size_t *wanted;
-        struct ranked *top; /* x SEARCH_MAX_WANTED */
         struct distribution *distributions;
+        const float **forced;
     } group;
     struct arena arena; /* holds all of the above */
     struct arena scratch;
@@ -65,11 +65,11 @@ static int allocate(struct batch *batch) {
     batch->group.copies = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.copies);
     batch->group.targets = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.targets);
     batch->group.wanted = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.wanted);
-    batch->group.top = arena_alloc(arena, GROUP_ROWS, SEARCH_MAX_WANTED * sizeof *batch->group.top);
     batch->group.distributions = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.distributions);
+    batch->group.forced = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.forced);
     return batch->live && batch->failed && batch->states && batch->next && batch->group.tokens && batch->group.steps &&
                    batch->group.memories && batch->group.attention && batch->group.readouts && batch->group.logits &&
-                   batch->group.targets && batch->group.wanted && batch->group.top && batch->group.distributions &&
+                   batch->group.targets && batch->group.wanted && batch->group.distributions && batch->group.forced &&
                    batch->group.inputs && batch->group.tops && batch->group.scores && batch->group.copies
                ? 0
                : -1;
@@ -121,10 +121,10 @@ struct encoding {
     float *keys, *values, *copy_keys, *states;
 };
 
-/* The ids that the sentence's search may choose from. All, if it looks up logits itself, or had nothing to choose but </s>. */
+/* The ids that the sentence's search may choose from. All, if it had nothing to choose but </s>. */
 static int find_targets(const struct shortlist *shortlist, struct sentence *sentence) {
     struct target_ids found;
-    if (!shortlist || search_wanted(&sentence->search) == 0)
+    if (!shortlist)
         return 0;
     int *source = arena_alloc(&sentence->arena, sentence->length, sizeof *source);
     if (!source)
@@ -146,11 +146,29 @@ static const float *keep(struct sentence *sentence, const float *from, size_t fi
     return own;
 }
 
+/* Floats behind each attention row: a readout, where words are spelled from it, and a state, where the search comes back to it. */
+static size_t kept_readout(const struct translator *t) {
+    return t->characters ? t->decoder.readout_size : 0;
+}
+
+/* Starts the sentence's search; state: its first. */
+static int start_search(const struct translator *t, struct sentence *sentence, const float *state) {
+    bool resumes = search_resumes(&sentence->options);
+    sentence->options.keep = kept_readout(t) + (resumes ? t->decoder.state_size : 0);
+    if (resumes && !(sentence->first_state = keep(sentence, state, 0, 1, t->decoder.state_size)))
+        return error_memory(&sentence->error);
+    size_t seen = t->decoder.attends ? sentence->length : 0;
+    struct search_ids ids = {.end = tokenizer_end(t->target),
+                             .banned = t->config.output.unknowns ? -1 : tokenizer_unknown(t->target)};
+    return search_init(&sentence->search, &sentence->options, ids, seen, &sentence->arena, &sentence->error);
+}
+
 /* Copies one sentence's memory, which begins at this slot, into its own arena, and starts its search. */
-static int settle(const struct batch *batch, struct sentence *sentence, const struct encoding *encoding, size_t first) {
+static int settle(const struct batch *batch, struct sentence *sentence, const struct encoding *encoding, size_t first,
+                  const float *state) {
     const struct translator *t = batch->translator;
     const struct attention *attention = &t->decoder.attention;
-    size_t length = decoder_slots(&t->decoder, sentence->length), seen = t->decoder.attends ? sentence->length : 0;
+    size_t length = decoder_slots(&t->decoder, sentence->length);
     struct memory *memory = arena_alloc(&sentence->arena, 1, sizeof *memory);
     const float *keys = keep(sentence, encoding->keys, first, length, attention->key_size);
     const float *values = keep(sentence, encoding->values, first, length, attention->value);
@@ -161,10 +179,7 @@ static int settle(const struct batch *batch, struct sentence *sentence, const st
     sentence->memory = memory;
     if (sentence->copies)
         sentence->copies->keys = copy_keys;
-    sentence->options.keep = t->characters ? t->decoder.readout_size : 0;
-    struct search_ids ids = {.end = tokenizer_end(t->target),
-                             .banned = t->config.output.unknowns ? -1 : tokenizer_unknown(t->target)};
-    if (search_init(&sentence->search, &sentence->options, ids, seen, &sentence->arena, &sentence->error) != 0)
+    if (start_search(t, sentence, state) != 0)
         return -1;
     return find_targets(t->shortlist, sentence);
 }
@@ -201,12 +216,12 @@ static void admit_group(struct batch *batch, struct sentence *const *sentences, 
     int failed = encode(batch, sentences, n, tokens, &encoding, &err);
     for (size_t i = 0, at = 0; i < n; at += decoder_slots(decoder, sentences[i]->length), i++) {
         struct sentence *sentence = sentences[i];
+        const float *state = encoding.states + i * decoder->state_size;
         if (failed)
             sentence->error = err;
-        else if (settle(batch, sentence, &encoding, at) == 0) {
+        else if (settle(batch, sentence, &encoding, at, state) == 0) {
             sentence->first_row = batch->rows;
-            memcpy(batch->states + batch->rows++ * decoder->state_size, encoding.states + i * decoder->state_size,
-                   decoder->state_size * sizeof *encoding.states);
+            memcpy(batch->states + batch->rows++ * decoder->state_size, state, decoder->state_size * sizeof *state);
             batch->live[batch->live_count++] = sentence;
             batch->reserved += sentence_max_rows(sentence);
             continue;
@@ -257,31 +272,60 @@ static int input_of(const struct sentence *sentence, size_t row) {
     return sentence->copies ? copies_input(sentence->copies, token) : token;
 }
 
-/* An output that spells starts from the readout of the step that chose <unk>. */
-static void keep_readouts(const struct batch *batch, const struct group *group) {
-    const float *readout = batch->group.readouts;
+/* What the searches' rows shall find behind their attention. */
+static void keep_behind(const struct batch *batch, const struct group *group) {
+    const struct decoder *decoder = &batch->translator->decoder;
+    size_t row = 0, readout = kept_readout(batch->translator);
     for (size_t i = group->first; i < group->end; i++) {
         const struct search *search = &batch->live[i]->search;
-        for (size_t r = 0; r < search->rows; r++, readout += batch->translator->decoder.readout_size)
-            memcpy(search->attention[r] + search->source_length, readout, search->options.keep * sizeof *readout);
+        for (size_t r = 0; search->options.keep > 0 && r < search->rows; r++) {
+            float *kept = search->attention[r] + search->source_length;
+            memcpy(kept, batch->group.readouts + (row + r) * decoder->readout_size, readout * sizeof *kept);
+            memcpy(kept + readout, batch->states + (group->first_row + row + r) * decoder->state_size,
+                   (search->options.keep - readout) * sizeof *kept);
+        }
+        row += search->rows;
     }
 }
 
+/* The attention row that the sentence's next step takes; NULL: the model's own. */
+static const float *forced_at(const struct sentence *sentence, size_t step) {
+    for (size_t i = 0; i < sentence->forced_count; i++)
+        if (sentence->forced_attention[i].step == step)
+            return sentence->forced_attention[i].weights;
+    return NULL;
+}
+
+/* What the group's rows read. Returns how many of its best tokens a row wants at most. */
+static size_t lay_out(struct batch *batch, const struct group *group) {
+    size_t most = 0;
+    for (size_t i = group->first, row = 0; i < group->end; i++) {
+        const struct sentence *sentence = batch->live[i];
+        const struct search *search = &sentence->search;
+        size_t wanted = search_wanted(search);
+        most = wanted > most ? wanted : most;
+        for (size_t r = 0; r < search->rows; r++, row++) {
+            batch->group.tokens[row] = input_of(sentence, r);
+            batch->group.steps[row] = search->step;
+            batch->group.memories[row] = sentence->memory;
+            batch->group.copies[row] = sentence->copies;
+            batch->group.attention[row] = search->attention[r];
+            batch->group.targets[row] = search_looks_up(search) ? (struct target_ids){0} : sentence->targets;
+            batch->group.wanted[row] = wanted;
+            batch->group.forced[row] = forced_at(sentence, search->step);
+        }
+    }
+    return most;
+}
+
+/* The distributions' best tokens are in the scratch arena. */
 static int compute(struct batch *batch, const struct group *group, struct error *err) {
     const struct translator *t = batch->translator;
     bool copies = output_copies(&t->output);
-    for (size_t i = group->first, row = 0; i < group->end; i++) {
-        const struct sentence *sentence = batch->live[i];
-        for (size_t r = 0; r < sentence->search.rows; r++, row++) {
-            batch->group.tokens[row] = input_of(sentence, r);
-            batch->group.steps[row] = sentence->search.step;
-            batch->group.memories[row] = sentence->memory;
-            batch->group.copies[row] = sentence->copies;
-            batch->group.attention[row] = sentence->search.attention[r];
-            batch->group.targets[row] = sentence->targets;
-            batch->group.wanted[row] = search_wanted(&sentence->search);
-        }
-    }
+    size_t most = lay_out(batch, group);
+    struct ranked *top = arena_alloc(&batch->scratch, group->rows * most, sizeof *top);
+    if (!top)
+        return error_memory(err);
     struct decoder_rows rows = {.rows = group->rows,
                                 .tokens = batch->group.tokens,
                                 .steps = batch->group.steps,
@@ -290,16 +334,18 @@ static int compute(struct batch *batch, const struct group *group, struct error 
                                 .attention = batch->group.attention,
                                 .readouts = batch->group.readouts,
                                 .inputs = copies ? batch->group.inputs : NULL,
-                                .tops = copies ? batch->group.tops : NULL};
+                                .tops = copies ? batch->group.tops : NULL,
+                                .forced = batch->group.forced};
     if (decoder_step(&t->decoder, &rows, &batch->scratch, err) != 0)
         return -1;
-    keep_readouts(batch, group);
+    keep_behind(batch, group);
     output_run(&t->output, &(struct output_rows){.rows = group->rows,
                                                  .readouts = batch->group.readouts,
                                                  .targets = batch->group.targets,
                                                  .wanted = batch->group.wanted,
                                                  .logits = batch->group.logits,
-                                                 .top = batch->group.top,
+                                                 .top = top,
+                                                 .top_stride = most,
                                                  .distributions = batch->group.distributions,
                                                  .source = {.copies = batch->group.copies,
                                                             .states = batch->group.tops,
@@ -327,12 +373,19 @@ static bool advance(struct sentence *sentence, const struct distribution *distri
     return false;
 }
 
+/* The state that a row goes on from: that of the step before, unless its search comes back to an earlier one. */
+static const float *state_before(const struct batch *batch, const struct sentence *sentence, size_t row) {
+    if (!sentence->first_state)
+        return batch->states + (sentence->first_row + sentence->search.parents[row]) * batch->translator->decoder.state_size;
+    const float *kept = search_kept(&sentence->search, row);
+    return kept ? kept + kept_readout(batch->translator) : sentence->first_state;
+}
+
 /* Moves the rows that go on into the next state matrix, behind those already there. */
 static void gather(struct batch *batch, struct sentence *sentence, size_t at) {
     size_t size = batch->translator->decoder.state_size;
     for (size_t r = 0; r < sentence->search.rows; r++)
-        memcpy(batch->next + (at + r) * size, batch->states + (sentence->first_row + sentence->search.parents[r]) * size,
-               size * sizeof(float));
+        memcpy(batch->next + (at + r) * size, state_before(batch, sentence, r), size * sizeof(float));
     sentence->first_row = at;
 }
 
@@ -351,6 +404,7 @@ static size_t hand_back_failed(struct batch *batch, struct sentence **done) {
 static void step_group(struct batch *batch, const struct group *group, struct survivors *kept, struct sentence **done,
                        size_t *done_count) {
     struct error err = {0};
+    struct arena_mark mark = arena_mark(&batch->scratch);
     bool computed = compute(batch, group, &err) == 0;
     for (size_t i = group->first; i < group->end; i++) {
         struct sentence *sentence = batch->live[i];
@@ -365,6 +419,7 @@ static void step_group(struct batch *batch, const struct group *group, struct su
             done[(*done_count)++] = sentence;
         }
     }
+    arena_release(&batch->scratch, mark);
 }
 
 size_t batch_step(struct batch *batch, struct sentence **done) {

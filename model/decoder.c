@@ -88,7 +88,8 @@ static void attend(const struct step *step, struct vectors queries) {
                                                                       .steps = rows->steps,
                                                                       .weights = rows->attention,
                                                                       .contexts = step->contexts,
-                                                                      .scratch = step->scratch});
+                                                                      .scratch = step->scratch,
+                                                                      .forced = rows->forced});
 }
 
 /* Luong et al. 2015: s_t = f(s_{t-1}, y_{t-1}), all layers; c_t from score(s_t, h). */

@@ -57,6 +57,7 @@ struct decoder_rows {
     float *readouts;                      /* [R, O], written */
     float *inputs;                        /* [R, E], written: the embeddings of the tokens; NULL: not wanted */
     float *tops;                          /* [R, H], written: what the top layer puts out; NULL: not wanted */
+    const float *const *forced;           /* [R] attention rows to take instead of the model's own, or NULL; see attention_rows */
 };
 
 /* first: the id of <s>. */

@@ -175,7 +175,7 @@ static void score_words(const struct output *output, const struct output_rows *r
 static struct distribution summarize(const struct output *output, const struct output_rows *rows, size_t r) {
     const float *logits = rows->logits + r * output->stride;
     const int *ids = rows->targets[r].ids;
-    struct ranked *top = rows->top + r * SEARCH_MAX_WANTED;
+    struct ranked *top = rows->top + r * rows->top_stride;
     size_t size = ids ? rows->targets[r].count : output->vocabulary;
     if (output_copies(output))
         size = add_copies(output, rows, r);

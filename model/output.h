@@ -44,11 +44,12 @@ void output_keys(const struct output *output, const float *annotations, size_t t
 /* R rows side by side. */
 struct output_rows {
     size_t rows;
-    const float *readouts;              /* [R, O] */
-    const struct target_ids *targets;   /* [R] what each row may choose from; an output that copies: no ids */
-    const size_t *wanted;               /* [R] how many of the best tokens, at most SEARCH_MAX_WANTED */
-    float *logits;                      /* [R, stride], written: of each row as many as it has targets */
-    struct ranked *top;                 /* [R, SEARCH_MAX_WANTED], written */
+    const float *readouts;            /* [R, O] */
+    const struct target_ids *targets; /* [R] what each row may choose from; an output that copies: no ids */
+    const size_t *wanted;             /* [R] how many of the best tokens, at most top_stride */
+    float *logits;                    /* [R, stride], written: of each row as many as it has targets */
+    struct ranked *top;               /* [R, top_stride], written */
+    size_t top_stride;
     struct distribution *distributions; /* [R], written: they point into logits and top */
 
     struct {                                /* read by outputs that copy */

@@ -1,5 +1,5 @@
-/* Search over log-probabilities: one small state machine per sentence, one table of strategies. Knows no network: it sees one
- * distribution per live row and answers which rows go on, from which parent, with which token.
+/* Search over log-probabilities: one small state machine per sentence, one table of strategies (search.c), a file for each. Knows
+ * no network: it sees one distribution per live row and answers which rows go on, from which parent, with which token.
  *
  * Rows of one search stand side by side in the batch. Per step: the batch computes a distribution and an attention row for each
  * live row; search_advance reads them and writes the next rows. */
@@ -11,8 +11,9 @@
 #include "model/ranked.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-enum { SEARCH_MAX_ROWS = 32, SEARCH_MAX_WANTED = SEARCH_MAX_ROWS + 2 };
+enum { SEARCH_MAX_ROWS = 32, SEARCH_ALTERNATIVES = 5 };
 
 /* log p(token) = logits[token] - log_sum; with ids, log p(ids[i]) = logits[i] - log_sum and no other token is possible. */
 struct distribution {
@@ -25,16 +26,34 @@ struct distribution {
     size_t top_count;         /* as many as were wanted; fewer: all others are impossible, or no numbers */
 };
 
+struct sampling {
+    double temperature; /* > 0 */
+    size_t top_k;       /* from so many of the best tokens; 0: all */
+    double top_p;       /* 0..1, from the fewest best tokens that have this much of the probability; 1: all */
+    /* The numbers drawn depend on these two alone: the same text whatever else is decoded beside it. */
+    uint64_t seed, stream;
+};
+
 struct search_options {
-    const char *strategy;  /* a name in the table: "greedy", "beam", "forced" */
+    const char *strategy;  /* a name in the table: "greedy", "beam", "sample", "exact", "forced" */
     size_t beam_size;      /* beam: 1..SEARCH_MAX_ROWS */
-    size_t n_best;         /* beam: 1..beam_size */
+    size_t n_best;         /* 1..SEARCH_MAX_ROWS, beam: 1..beam_size; sample: so many samples. Greedy and forced have one */
     double length_penalty; /* score = log_prob / length^length_penalty, </s> counted */
     size_t min_length;     /* target tokens before </s> may come */
     size_t max_length;     /* target tokens, </s> not counted; >= 1 */
-    const int *target;     /* forced: the tokens to score, without </s> */
-    size_t target_length;
+    const int *prefix;     /* the tokens that come first, whatever else is asked for; forced: all, without </s> */
+    size_t prefix_length;
     size_t keep; /* floats of its own that the batch keeps behind each attention row */
+    struct sampling sampling;
+    size_t no_repeat_ngram; /* no sequence of so many tokens comes twice; 0: any may */
+    /* The log-probabilities of tokens that are on the path already count so many times (Keskar et al. 2019 divide logits, which
+     * have no sign to rely on); up to 1: once. Not those of the prefix. */
+    double repetition_penalty;
+    /* GNMT's beta, Wu et al. 2016: score += beta * sum over source tokens of log(min(1, all attention that it got)). */
+    double coverage_penalty;
+    size_t max_steps;  /* exact: steps until it takes the best found so far; 0: any */
+    bool alternatives; /* hypotheses tell the best tokens of each step */
+    bool tree;         /* search_tree tells what was looked at; of beam_size tokens a row, at most */
 };
 
 /* Ids with a meaning. */
@@ -43,18 +62,43 @@ struct search_ids {
     int banned; /* never chosen, its probability left as it is; a given target may hold it. -1: none */
 };
 
+/* The best tokens of one step, before any penalty. */
+struct alternatives {
+    size_t count; /* up to SEARCH_ALTERNATIVES */
+    int tokens[SEARCH_ALTERNATIVES];
+    float log_probs[SEARCH_ALTERNATIVES];
+};
+
+/* Why a hypothesis is no longer: </s>; the length limit, or no token that may come; max_steps. */
+enum finish { FINISH_EOS, FINISH_LENGTH, FINISH_BUDGET };
+
 struct hypothesis {
     const int *tokens; /* [length], without </s> */
     size_t length;
-    bool ended;                    /* </s> was reached (finish_reason "eos"); otherwise the length limit was */
-    const float *log_probs;        /* [length + ended], that of </s> last */
-    const float *entropies;        /* [length + ended], nats */
-    const float *const *attention; /* [length + ended] rows of [source_length] */
-    double log_prob;               /* the sum */
-    double score;                  /* normalised by length */
+    bool ended;                                     /* </s> was reached */
+    enum finish finish;                             /* FINISH_BUDGET: of an exact search that may have missed better ones */
+    const float *log_probs;                         /* [length + ended], that of </s> last */
+    const float *entropies;                         /* [length + ended], nats */
+    const float *const *attention;                  /* [length + ended] rows of [source_length] */
+    const struct alternatives *const *alternatives; /* [length + ended]; NULLs unless asked for */
+    double log_prob;                                /* the sum */
+    double score;                                   /* the sum with repetition_penalty, normalised by length; coverage_penalty */
+};
+
+/* kept: went on to the next step; pruned: among its row's best beam_size, but dropped; finished. */
+enum branch_state { BRANCH_KEPT, BRANCH_PRUNED, BRANCH_FINISHED };
+
+/* A token that was looked at. Its id is its index; its parent's is lower. */
+struct branch {
+    size_t parent, step; /* SIZE_MAX: the start; 0.. */
+    int token;
+    float log_prob; /* of the token */
+    double score;   /* of the path up to it; coverage_penalty only where it has finished */
+    enum branch_state state;
 };
 
 struct search_kind;
+struct search_node;
 
 struct search {
     const struct search_kind *kind;
@@ -68,27 +112,41 @@ struct search {
     size_t *parents;   /* [rows] after an advance: the row of the step before that it continues */
     float **attention; /* [rows] where the next step's attention row of each live row goes, each [source_length] */
 
-    size_t step;                 /* steps done */
-    struct search_node **leaves; /* [rows] */
-    struct search_node **ended;  /* finished hypotheses' last nodes, in the order they ended */
+    size_t step;                        /* tokens on the path of every live row */
+    struct search_node **leaves;        /* [rows] */
+    struct alternatives **alternatives; /* [rows] of the step in hand; NULLs unless asked for */
+    struct search_node **ended;         /* finished hypotheses' last nodes, in the order they ended */
     size_t ended_count;
+    bool exhausted; /* max_steps ended it */
+    int *path;      /* of the row in hand; NULL: nothing depends on it */
+    void *state;    /* the strategy's own */
+    struct {
+        struct branch *branches; /* [count], room for more */
+        size_t count, room;
+    } tree;
 };
 
 /* True if the table has such a strategy. Rows it can ever need: search_max_rows. */
 bool search_known(const char *strategy);
 size_t search_max_rows(const struct search_options *options);
+/* True if its next row may go on from any step, not just from the last: with the state that its batch kept (search_kept). */
+bool search_resumes(const struct search_options *options);
 
-/* Starts with one row. options are copied (target is not). -1 with ERROR_INPUT (unknown strategy) or ERROR_MEMORY. */
+/* Starts with one row. options are copied (prefix is not). -1 with ERROR_INPUT (unknown strategy) or ERROR_MEMORY. */
 int search_init(struct search *search, const struct search_options *options, struct search_ids ids, size_t source_length,
                 struct arena *arena, struct error *err);
 
-/* How many of its best tokens the search needs of each live row for the next advance, at most SEARCH_MAX_WANTED. 0: it looks up its
- * tokens' logits itself, so that its distributions must have no ids. */
+/* How many of its best tokens the search needs of each live row for the next advance. */
 size_t search_wanted(const struct search *search);
+/* True if it looks up its tokens' logits itself in the next advance, so that its distributions must have no ids. */
+bool search_looks_up(const struct search *search);
 
 /* rows: one distribution per live row, with its search_wanted best tokens. Sets rows, tokens, parents and attention for the next
  * step. -1 with ERROR_MEMORY: the search is over. */
 int search_advance(struct search *search, const struct distribution *rows, struct error *err);
+
+/* [keep] what the batch kept behind the attention row of the step that decided a live row's last token; NULL: there was none. */
+const float *search_kept(const struct search *search, size_t row);
 
 /* After the end: the best n_best hypotheses, best first, in the arena. */
 int search_results(const struct search *search, struct hypothesis **hypotheses, size_t *count, struct error *err);

@@ -1,5 +1,6 @@
 #include "model/translator.h"
 #include "model/copies.h"
+#include "model/given.h"
 #include "model/matrix.h"
 #include "model/model.h"
 #include "model/text.h"
@@ -244,7 +245,8 @@ static int sentence_init(struct sentence *sentence, const struct translator *tra
         sentence_done(sentence);
         return -1;
     }
-    if (sentence->options.max_length == 0) {
+    sentence->usual_length = options->max_length == 0;
+    if (sentence->usual_length) {
         size_t usual = default_max_length(translator, sentence->length);
         sentence->options.max_length = usual > options->min_length ? usual : options->min_length;
     }
@@ -321,30 +323,6 @@ int translator_prepare(const struct translator *translator, const char *text, si
     return 0;
 }
 
-int translator_force(struct sentence *sentence, const char *target, size_t length, struct error *err) {
-    struct token *tokens;
-    size_t count;
-    if (tokenizer_encode(sentence->translator->target, target, length, &sentence->arena, &tokens, &count, err) != 0)
-        return -1;
-    if (count > TRANSLATOR_MAX_TARGET)
-        return error_set(err, ERROR_LENGTH, "the target has %zu tokens, more than %d", count, (int)TRANSLATOR_MAX_TARGET);
-    int *ids = arena_alloc(&sentence->arena, count, sizeof *ids);
-    sentence->target = arena_copy(&sentence->arena, target, length);
-    if (!ids || !sentence->target)
-        return error_memory(err);
-    for (size_t i = 0; i < count; i++) {
-        ids[i] = sentence->copies ? copies_id(sentence->copies, &tokens[i]) : tokens[i].id;
-        if (!output_writes(&sentence->translator->output) && !copies_have(sentence->copies, ids[i]))
-            return error_set(err, ERROR_INPUT, "the model can but copy, and the text has no %s", tokens[i].piece);
-    }
-    sentence->target_tokens = tokens;
-    sentence->options.strategy = "forced";
-    sentence->options.n_best = 1;
-    sentence->options.target = ids;
-    sentence->options.target_length = count;
-    return 0;
-}
-
 void sentence_done(struct sentence *sentence) {
     arena_done(&sentence->arena);
 }
@@ -394,23 +372,8 @@ static int show(const struct sentence *sentence, const struct hypothesis *hypoth
     return unknown ? replace_unknown(sentence, hypothesis, i, arena, &token->piece, err) : 0;
 }
 
-/* The tokens of a forced target with its own text. */
-static int render_target(const struct sentence *sentence, struct arena *arena, struct rendering *out, struct error *err) {
-    size_t count = sentence->options.target_length;
-    char *text = arena_copy(arena, sentence->target, strlen(sentence->target));
-    struct token *tokens = arena_alloc(arena, count, sizeof *tokens);
-    if (!text || !tokens)
-        return error_memory(err);
-    if (count > 0)
-        memcpy(tokens, sentence->target_tokens, count * sizeof *tokens);
-    *out = (struct rendering){.text = text, .tokens = tokens};
-    return 0;
-}
-
 int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,
                       struct rendering *out, struct error *err) {
-    if (sentence->options.target)
-        return render_target(sentence, arena, out, err);
     struct token *tokens = arena_zalloc(arena, hypothesis->length, sizeof *tokens);
     if (!tokens)
         return error_memory(err);
@@ -420,5 +383,10 @@ int translator_render(const struct sentence *sentence, const struct hypothesis *
     if (tokenizer_decode(sentence->translator->target, tokens, hypothesis->length, arena, &out->text, err) != 0)
         return -1;
     out->tokens = tokens;
-    return 0;
+    return sentence->given ? given_render(sentence, hypothesis->length, arena, out, err) : 0;
+}
+
+const char *translator_piece(const struct sentence *sentence, int token) {
+    const struct token *copied = sentence->copies ? copies_token(sentence->copies, token) : NULL;
+    return copied ? copied->piece : tokenizer_piece(sentence->translator->target, token);
 }

@@ -55,6 +55,12 @@ struct translator *translator_open(const char *folder, const struct translator_o
 void translator_free(struct translator *translator);
 struct translator_info translator_info(const struct translator *translator);
 
+/* An attention row that a step takes instead of the model's own. */
+struct forced_attention {
+    size_t step;
+    const float *weights; /* [length] of the sentence, not negative, sum 1 */
+};
+
 struct sentence {
     /* the question: set by translator_prepare and the caller before batch_admit */
     const struct translator *translator;
@@ -64,9 +70,12 @@ struct sentence {
     size_t length;        /* T, 1.. */
     size_t unknown;       /* tokens that the vocabulary does not have */
     struct search_options options;
-    bool replace_unknowns;        /* for translator_render; the caller's */
-    const char *target;           /* forced: its text, */
-    struct token *target_tokens;  /* [options.target_length] */
+    bool usual_length;                         /* options.max_length is the model's, not the caller's */
+    bool replace_unknowns;                     /* for translator_render; the caller's */
+    const char *given;                         /* what the translation begins with: the text of options.prefix, */
+    struct token *given_tokens;                /* [options.prefix_length] */
+    struct forced_attention *forced_attention; /* [forced_count] at most one a step */
+    size_t forced_count;
     const atomic_bool *cancelled; /* NULL, or: stop decoding when it turns true */
     void *owner;                  /* the caller's */
 
@@ -83,6 +92,7 @@ struct sentence {
     struct memory *memory;     /* annotations and keys (model/attention.h), while decoding */
     struct copies *copies;     /* its words as target tokens (model/copies.h), for a model that copies */
     struct target_ids targets; /* what it chooses from */
+    const float *first_state;  /* of the decoder, where the search may come back to it */
     size_t first_row;          /* place in its batch */
 };
 
@@ -102,14 +112,26 @@ enum { TRANSLATOR_MAX_TARGET = 1000 }; /* tokens, whatever the options say */
  * if it has more than TRANSLATOR_MAX_TARGET tokens, ERROR_INPUT if the model can but copy and the source has not all of them. */
 int translator_force(struct sentence *sentence, const char *target, size_t length, struct error *err);
 
+/* Makes a prepared sentence's translation begin with this text. prefix: valid UTF-8, not empty. The default of max_length becomes
+ * what has room for it. -1 with ERROR_LENGTH if it has more than TRANSLATOR_MAX_TARGET tokens, ERROR_INPUT if it has more than
+ * max_length or if the model can but copy and the source has not all of them. */
+int translator_begin_with(struct sentence *sentence, const char *prefix, size_t length, struct error *err);
+
+/* Makes the step take these weights [count] as its attention, divided by their sum; they are finite, not negative and not all 0.
+ * -1 with ERROR_INPUT if they are not as many as the source tokens. */
+int translator_attend(struct sentence *sentence, size_t step, const double *weights, size_t count, struct error *err);
+
+/* The piece that a token of the sentence's translation stands for; owned by it or the translator. */
+const char *translator_piece(const struct sentence *sentence, int token);
+
 /* Ends a sentence, admitted or not (but not while in a batch). */
 void sentence_done(struct sentence *sentence);
 
 /* A hypothesis as text. tokens [length]: pieces with their bytes within text. All in the arena. Thread-safe.
  * With replace_unknowns, <unk> is printed as the source token that got the most attention in its step (Luong et al. 2015), as it
  * stands in the source text; its piece is that text, too. </s> does not count, and a token without a character of its own stands
- * for the next. A model whose output spells (model/speller.h) spells it instead, always. A forced target is printed as it was
- * given. */
+ * for the next. A model whose output spells (model/speller.h) spells it instead, always. A forced target and a prefix are printed
+ * as they were given. */
 struct rendering {
     char *text;
     struct token *tokens;

@@ -30,4 +30,9 @@ void api_decode_finish(const struct service *service, const char *array_name, st
  * out. */
 json_t *api_render_text(const struct request *request, const struct text *text, struct arena *arena, struct splices *splices);
 
+/* The placeholders of a hypothesis's top_k, of its first so many rows, and of a sentence's search tree. NULL when memory is out or
+ * a number is not finite. */
+json_t *api_top_k(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t rows, struct splices *splices);
+json_t *api_tree(const struct sentence *sentence, struct splices *splices);
+
 #endif

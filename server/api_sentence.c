@@ -162,11 +162,14 @@ static void put_included(struct picture *picture, json_t *object, const struct a
         put(picture, object, "offsets", offsets(picture, answer));
     if (picture->include & INCLUDE_ENTROPY)
         put(picture, object, "entropy", splice_numbers(picture->splices, hypothesis->entropies, picture->rows));
+    if (picture->include & INCLUDE_TOP_K)
+        put(picture, object, "top_k", api_top_k(picture->sentence, hypothesis, picture->rows, picture->splices));
     if (picture->include & INCLUDE_TIMING)
         put(picture, object, "timing", timing(picture->sentence));
 }
 
 static json_t *hypothesis_json(struct picture *picture, const struct answer *answer) {
+    static const char *const reasons[] = {[FINISH_EOS] = "eos", [FINISH_LENGTH] = "length", [FINISH_BUDGET] = "budget"};
     const struct sentence *sentence = picture->sentence;
     json_t *object = json_object();
     put(picture, object, "source_text", json_stringn(sentence_text(sentence), sentence_text_length(sentence)));
@@ -177,7 +180,9 @@ static json_t *hypothesis_json(struct picture *picture, const struct answer *ans
     }
     put(picture, object, "score", json_real(picture->hypothesis->score));
     put(picture, object, "log_prob", json_real(picture->hypothesis->log_prob));
-    put(picture, object, "finish_reason", json_string(picture->hypothesis->ended ? "eos" : "length"));
+    put(picture, object, "finish_reason", json_string(reasons[picture->hypothesis->finish]));
+    if (strcmp(sentence->options.strategy, "exact") == 0)
+        put(picture, object, "optimal", json_boolean(picture->hypothesis->finish != FINISH_BUDGET));
     put_included(picture, object, answer);
     return object;
 }
@@ -206,6 +211,8 @@ static json_t *sentence_json(struct picture *picture, const struct rendered *ren
     picture->rendering = rendered->sentences[i];
     choose(picture, &picture->sentence->hypotheses[0]);
     json_t *object = hypothesis_json(picture, &answer);
+    if (picture->include & INCLUDE_BEAM)
+        put(picture, object, "beam", api_tree(picture->sentence, picture->splices));
     if (n_best > 1)
         put(picture, object, "hypotheses", hypotheses(picture, &answer));
     return object;

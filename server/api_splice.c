@@ -52,6 +52,16 @@ json_t *splice_numbers(struct splices *splices, const float *values, size_t coun
     return json_pack("[n, I]", (json_int_t)offset);
 }
 
+json_t *splice_text(struct splices *splices, const char *json, size_t length) {
+    if (reserve(splices, length + 1) != 0)
+        return NULL;
+    size_t offset = splices->length;
+    memcpy(splices->text + offset, json, length + 1);
+    splices->length += length + 1;
+    splices->count++;
+    return json_pack("[n, I]", (json_int_t)offset);
+}
+
 /* The character behind a string, whose opening quote is at c. Whatever a client sent is within strings. */
 static const char *skip_string(const char *c) {
     for (c++; *c != '"'; c++) {

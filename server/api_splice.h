@@ -7,8 +7,8 @@
 #include "model/translator.h"
 #include <jansson.h>
 
-/* The arrays of one tree; starts as {.arena = ...}. A placeholder is the array [null,offset] and so names its text: trees may be
- * put together in any order. No other array in the tree may begin with null. */
+/* The arrays (or other values) of one tree; starts as {.arena = ...}. A placeholder is the array [null,offset] and so names its
+ * text: trees may be put together in any order. No other array in the tree may begin with null. */
 struct splices {
     struct arena *arena;
     char *text; /* [length], room for [capacity] bytes: the arrays, each with a NUL behind it */
@@ -18,6 +18,9 @@ struct splices {
 
 /* The placeholder of an array of these numbers. NULL when memory is out or, as from json_real(), a number is not finite. */
 json_t *splice_numbers(struct splices *splices, const float *values, size_t count);
+
+/* The placeholder of a value that is JSON already: NUL-terminated, [length]. NULL when memory is out. */
+json_t *splice_text(struct splices *splices, const char *json, size_t length);
 
 /* The JSON of a tree that holds every placeholder once, to be freed. NULL when memory is out. */
 char *splice_dump(const struct splices *splices, const json_t *root);

@@ -1,6 +1,7 @@
 /* POST /translate, native dialect; and what it shares with POST /attention. */
 #include "server/api_json.h"
 #include "server/log.h"
+#include <string.h>
 
 static void fail_internal(const struct request *request, const struct error *error, struct reply *reply) {
     log_event(LOG_ERROR, "internal_error", "id=%s message=\"%s\"", request->id, error->message);
@@ -9,7 +10,11 @@ static void fail_internal(const struct request *request, const struct error *err
 
 static void fail_preparation(const struct request *request, enum request_input input, const struct error *error,
                              struct reply *reply) {
-    static const char *const names[] = {[REQUEST_TEXT] = "text", [REQUEST_TARGET] = "target", [REQUEST_SPLIT] = "split_sentences"};
+    static const char *const names[] = {[REQUEST_TEXT] = "text",
+                                        [REQUEST_TARGET] = "target",
+                                        [REQUEST_SPLIT] = "split_sentences",
+                                        [REQUEST_PREFIX] = "prefix",
+                                        [REQUEST_FORCE] = "force_attention"};
     if (error->code == ERROR_LENGTH)
         api_fail(reply, STATUS_TOO_LARGE, names[input], "%s", error->message);
     else if (error->code == ERROR_INPUT)
@@ -61,8 +66,13 @@ void api_decode_finish(const struct service *service, const char *array_name, st
         }
     }
     const struct translator_info *info = &service->models.infos[request->model];
-    json_t *root =
-        json_pack("{s:s, s:s, s:s, s:o}", "model", info->name, "source", info->source, "target", info->target, array_name, answers);
+    json_t *root = json_pack("{s:s, s:s, s:s}", "model", info->name, "source", info->source, "target", info->target);
+    if (strcmp(request->search.strategy, "sample") == 0)
+        json_object_set_new(root, "seed", json_integer((json_int_t)request->search.sampling.seed));
+    if (json_object_set_new(root, array_name, answers) != 0) {
+        json_decref(root);
+        root = NULL;
+    }
     api_reply_spliced(reply, STATUS_OK, root, &splices);
 }
 

@@ -70,6 +70,11 @@ static void ask_translation(const struct options *options, struct request *reque
         .length_penalty = options->length_penalty,
         .min_length = options->min_length,
         .max_length = options->max_length,
+        .sampling = {.temperature = options->temperature, .top_k = options->top_k, .top_p = options->top_p, .seed = options->seed},
+        .no_repeat_ngram = options->no_repeat_ngram,
+        .repetition_penalty = options->repetition_penalty,
+        .coverage_penalty = options->coverage_penalty,
+        .max_steps = options->exact_steps,
     };
 }
 
@@ -185,6 +190,7 @@ static int prepare_line(struct line *line, struct error *err) {
                                         .target = there ? line->target : line->source,
                                         .target_length = there ? line->target_length : line->source_length};
         direction->request.model = i;
+        direction->request.number = (uint32_t)stream->read;
         direction->request.texts = &direction->text;
         direction->request.text_count = 1;
         direction->request.finish = finish;
@@ -399,6 +405,8 @@ static int check_models(const struct stream *stream, const struct models *models
     for (size_t i = 0; stream->mode == &attention_mode && i < models->count; i++)
         if (!models->infos[i].attention)
             return error_set(err, ERROR_INPUT, "model \"%s\" has no attention to align words by", models->infos[i].name);
+    if (!first->attention && stream->options->coverage_penalty > 0)
+        return error_set(err, ERROR_INPUT, "--coverage-penalty must be 0: model \"%s\" has no attention", first->name);
     bool opposite = strcmp(first->source, second->target) == 0 && strcmp(first->target, second->source) == 0;
     if (stream->directions > 1 && !opposite)
         return error_set(err, ERROR_INPUT, "--model: the second must be of the opposite direction, %s to %s; it is %s to %s",

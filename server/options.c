@@ -1,6 +1,7 @@
 #include "server/options.h"
 #include "server/links.h"
 #include "server/log.h"
+#include "server/request.h"
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -39,8 +40,8 @@ static int set_string(const struct option *option, const char *name, const char 
 }
 
 static int set_strategy(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
-    if (strcmp(value, "greedy") != 0 && strcmp(value, "beam") != 0)
-        return error_set(err, ERROR_INPUT, "%s must be greedy or beam, got \"%.60s\"", name, value);
+    if (!request_strategy(value))
+        return error_set(err, ERROR_INPUT, "%s must be " REQUEST_STRATEGIES ", got \"%.60s\"", name, value);
     return set_string(option, name, value, field, err);
 }
 
@@ -149,7 +150,7 @@ static const struct option table[] = {
     {"grace-ms", "N", "30000", "time that accepted requests have to finish after SIGTERM", COMMAND_SERVE, set_size, FIELD(grace_ms),
      0, 1e9},
     {"cors", "ORIGIN", "*", "Access-Control-Allow-Origin; empty: no such header", COMMAND_SERVE, set_string, FIELD(cors), 0, 0},
-    {"strategy", "NAME", "beam", "greedy or beam", COMMAND_TRANSLATE, set_strategy, FIELD(strategy), 0, 0},
+    {"strategy", "NAME", "beam", REQUEST_STRATEGIES, COMMAND_TRANSLATE, set_strategy, FIELD(strategy), 0, 0},
     {"beam-size", "N", "5", "hypotheses in a beam", COMMAND_TRANSLATE, set_size, FIELD(beam_size), 1, 32},
     {"length-penalty", "P", "1", "score = log_prob / length^P", COMMAND_TRANSLATE, set_real, FIELD(length_penalty), 0, 2},
     {"min-length", "N", "0", "target tokens at least", COMMAND_TRANSLATE, set_size, FIELD(min_length), 0, 1000},
@@ -164,6 +165,24 @@ static const struct option table[] = {
      "best: the source word most looked at of each target word; mutual: that are each other's best; balanced: these after "
      "every source word got its share",
      COMMAND_ATTENTION, set_links, FIELD(links), 0, 0},
+    {"temperature", "T", "1", "strategy sample: log-probabilities are divided by it", COMMAND_TRANSLATE, set_real,
+     FIELD(temperature), 0.01, 10},
+    {"top-k", "N", "0", "strategy sample: from so many of the best tokens; 0: all", COMMAND_TRANSLATE, set_size, FIELD(top_k), 0,
+     1000},
+    {"top-p", "P", "1", "strategy sample: from the fewest best tokens that have this much of the probability", COMMAND_TRANSLATE,
+     set_real, FIELD(top_p), 0.01, 1},
+    {"seed", "N", "0", "strategy sample: the same number, the same translations", COMMAND_TRANSLATE, set_size, FIELD(seed), 0,
+     9007199254740991},
+    {"exact-steps", "N", "5000", "strategy exact: decoder steps a sentence until the best found so far will do", COMMAND_SERVE,
+     set_size, FIELD(exact_steps), 1, 1e9},
+    {"exact-steps", "N", "5000", "strategy exact: decoder steps a sentence until the best found so far will do", COMMAND_TRANSLATE,
+     set_size, FIELD(exact_steps), 1, 1e9},
+    {"coverage-penalty", "P", "0", "score += P * sum over source tokens of log(min(1, attention it got))", COMMAND_TRANSLATE,
+     set_real, FIELD(coverage_penalty), 0, 2},
+    {"no-repeat-ngram", "N", "0", "no sequence of so many tokens comes twice; 0: any may", COMMAND_TRANSLATE, set_size,
+     FIELD(no_repeat_ngram), 0, 20},
+    {"repetition-penalty", "P", "1", "the log-probabilities of tokens that came before count P times", COMMAND_TRANSLATE, set_real,
+     FIELD(repetition_penalty), 1, 10},
     {"stats", NULL, NULL, "print sentences, target tokens, seconds and tokens per second at the end", BATCH, set_switch,
      FIELD(stats), 0, 0},
 };

@@ -29,11 +29,15 @@ struct options {
     char *listen, *cors;
     size_t queue, step_ms, max_body_bytes, max_text_chars, deadline_ms, grace_ms;
 
+    size_t exact_steps; /* serving and translating */
+
     /* batch modes; unset when serving */
     char *strategy, *target, *links;
     size_t beam_size, min_length, max_length;
     double length_penalty;
     bool split_sentences, keep_unknowns, stats;
+    size_t top_k, no_repeat_ngram, seed;
+    double temperature, top_p, coverage_penalty, repetition_penalty;
 };
 
 /* Flag before environment (ALIGND_*) before default. Owns copies of all strings. -1 with ERROR_INPUT and a message that names the

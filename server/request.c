@@ -23,16 +23,54 @@ void request_done(struct request *request) {
     arena_done(&request->arena);
 }
 
-static int prepare_target(struct text *text, enum request_input *input, struct error *err) {
-    if (!text->target || text->count == 0)
-        return 0; /* nothing is said about a blank text */
-    if (text->count > 1) {
-        *input = REQUEST_SPLIT;
-        return error_set(err, ERROR_INPUT, "split_sentences must be false where target is given: the text has %zu sentences",
-                         text->count);
+const char *request_strategy(const char *name) {
+    static const char *const known[] = {"greedy", "beam", "sample", "exact"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(name, known[i]) == 0)
+            return known[i];
     }
+    return NULL;
+}
+
+/* What is for one sentence alone. */
+static int check_single(const struct text *text, const char *what, enum request_input *input, struct error *err) {
+    if (text->count <= 1)
+        return 0;
+    *input = REQUEST_SPLIT;
+    return error_set(err, ERROR_INPUT, "split_sentences must be false where %s is given: the text has %zu sentences", what,
+                     text->count);
+}
+
+static int prepare_target(struct text *text, enum request_input *input, struct error *err) {
+    if (check_single(text, "target", input, err) != 0)
+        return -1;
     *input = REQUEST_TARGET;
     return translator_force(&text->sentences[0], text->target, text->target_length, err);
+}
+
+static int prepare_forced(const struct request *request, struct text *text, enum request_input *input, struct error *err) {
+    if (check_single(text, "force_attention", input, err) != 0)
+        return -1;
+    *input = REQUEST_FORCE;
+    for (size_t i = 0; i < request->forced_count; i++) {
+        const struct forced_step *forced = &request->forced[i];
+        if (translator_attend(&text->sentences[0], forced->step, forced->weights, forced->count, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What is given of the answer, if there will be one: nothing is said about a blank text. */
+static int prepare_given(const struct request *request, struct text *text, enum request_input *input, struct error *err) {
+    if (text->count == 0)
+        return 0;
+    if (text->target && prepare_target(text, input, err) != 0)
+        return -1;
+    if (request->forced_count > 0 && prepare_forced(request, text, input, err) != 0)
+        return -1;
+    *input = REQUEST_PREFIX;
+    return request->prefix_length > 0 ? translator_begin_with(&text->sentences[0], request->prefix, request->prefix_length, err)
+                                      : 0;
 }
 
 static int prepare_jobs(struct request *request, struct error *err) {
@@ -49,6 +87,7 @@ static int prepare_jobs(struct request *request, struct error *err) {
             sentence->cancelled = &request->cancelled;
             sentence->replace_unknowns = request->replace_unknowns;
             sentence->owner = job;
+            sentence->options.sampling.stream = (uint64_t)request->number << 32 | (uint64_t)(job - jobs);
             *job = (struct job){.request = request,
                                 .sentence = sentence,
                                 .model = request->model,
@@ -68,7 +107,7 @@ int request_prepare(struct request *request, const struct translator *translator
         if (translator_prepare(translator, text->source, text->source_length, request->split, &request->search, &request->arena,
                                &text->sentences, &text->count, err) != 0)
             return -1;
-        if (prepare_target(text, input, err) != 0)
+        if (prepare_given(request, text, input, err) != 0)
             return -1;
     }
     return prepare_jobs(request, err);

@@ -28,6 +28,20 @@ enum include {
     INCLUDE_ENTROPY = 1 << 6,
     INCLUDE_TIMING = 1 << 7,
     INCLUDE_EOS = 1 << 8,
+    INCLUDE_TOP_K = 1 << 9,
+    INCLUDE_BEAM = 1 << 10,
+};
+
+/* The strategies that one may ask for. */
+#define REQUEST_STRATEGIES "greedy, beam, sample or exact"
+/* A name of static storage; NULL: not one of them. */
+const char *request_strategy(const char *name);
+
+/* Weights [count] that a decoder step takes as its attention, as asked for. */
+struct forced_step {
+    size_t step;
+    double *weights;
+    size_t count;
 };
 
 /* One sentence on its way: waiting in the scheduler, then live in a worker's batch. */
@@ -65,6 +79,11 @@ struct request {
 
     struct job *jobs;
     size_t job_count;
+    const char *prefix; /* of the translation of each text; NULL or "": any */
+    size_t prefix_length;
+    struct forced_step *forced; /* [forced_count] */
+    size_t forced_count;
+    uint32_t number;     /* of requests with one seed; each samples on its own */
     int64_t deadline_us; /* clock_us; INT64_MAX: none */
 
     atomic_size_t pending; /* jobs not ended */
@@ -79,7 +98,7 @@ void request_init(struct request *request);
 void request_done(struct request *request);
 
 /* Why request_prepare failed, beside the error: which input it was. */
-enum request_input { REQUEST_TEXT, REQUEST_TARGET, REQUEST_SPLIT };
+enum request_input { REQUEST_TEXT, REQUEST_TARGET, REQUEST_SPLIT, REQUEST_PREFIX, REQUEST_FORCE };
 
 /* Cuts texts into sentences by the options above, and makes one job of each. -1 with ERROR_MEMORY, or
  * with ERROR_INPUT or ERROR_LENGTH and *input set. */

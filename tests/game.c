@@ -1,4 +1,5 @@
 #include "tests/game.h"
+#include "model/search_kind.h"
 #include "tests/numbers.h"
 #include <check.h>
 #include <math.h>
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SOURCE = 3 };
+enum { SOURCE = 3, KEPT = 1 };
 
 /* Letter i of the vocabulary: </s> first or last. */
 static char letter_of(const struct game *game, int token) {
@@ -82,8 +83,23 @@ static void show(const struct game *game, size_t row, float logits[VOCABULARY], 
                                           .size = VOCABULARY,
                                           .top = top,
                                           .top_count = rank(game, logits, top)};
-    for (size_t j = 0; j < SOURCE; j++)
+    for (size_t j = 0; j < SOURCE + game->search.options.keep; j++)
         game->search.attention[row][j] = marker + (float)j;
+}
+
+/* The path of a row that comes from anywhere. What was kept of its parent must be the parent's. */
+static void return_to(struct game *game, char path[MAX_PATH]) {
+    const struct search_node *leaf = game->search.leaves[0];
+    size_t length = leaf ? leaf->depth : 0;
+    path[length] = '\0';
+    for (const struct search_node *node = leaf; node; node = node->parent)
+        path[node->depth - 1] = letter_of(game, node->token);
+    ck_assert_uint_eq(game->search.step, length);
+    const float *kept = search_kept(&game->search, 0);
+    if (length > 0)
+        ck_assert_float_eq(kept[0], marker_of(path, length - 1) + SOURCE);
+    else
+        ck_assert_ptr_null(kept);
 }
 
 void game_step(struct game *game) {
@@ -95,6 +111,11 @@ void game_step(struct game *game) {
     for (size_t r = 0; r < game->search.rows; r++)
         show(game, r, logits[r], top[r], &distributions[r]);
     ck_assert_int_eq(search_advance(&game->search, distributions, NULL), 0);
+    game->steps++;
+    if (game->search.rows > 0 && search_resumes(&game->search.options)) {
+        return_to(game, game->paths[0]);
+        return;
+    }
     for (size_t r = 0; r < game->search.rows; r++)
         snprintf(game->paths[r], MAX_PATH, "%.*s%c", MAX_PATH - 2, before[game->search.parents[r]],
                  letter_of(game, game->search.tokens[r]));
@@ -103,8 +124,10 @@ void game_step(struct game *game) {
 void game_start(struct game *game, const struct rule *rules, uint32_t seed, const struct search_options *options, int end,
                 struct arena *arena) {
     struct error err = {0};
+    struct search_options keeping = *options;
+    keeping.keep = search_resumes(options) ? KEPT : 0;
     *game = (struct game){.rules = rules, .seed = seed};
-    ck_assert_msg(search_init(&game->search, options, (struct search_ids){end, -1}, SOURCE, arena, &err) == 0, "%s", err.message);
+    ck_assert_msg(search_init(&game->search, &keeping, (struct search_ids){end, -1}, SOURCE, arena, &err) == 0, "%s", err.message);
     ck_assert_uint_eq(game->search.rows, 1);
 }
 
@@ -133,12 +156,28 @@ static void text_of(const struct game *game, const struct hypothesis *h, char te
     text[i] = '\0';
 }
 
+double game_merit(const struct game *game, const char *path, size_t length, char letter) {
+    const struct search_options *options = &game->search.options;
+    size_t n = options->no_repeat_ngram;
+    double log_prob = log((double)game_probability(game, path, length, letter));
+    if (length < options->prefix_length)
+        return log_prob;
+    if (letter == '.' && length < options->min_length)
+        return -INFINITY;
+    for (size_t i = 0; n > 0 && i + n <= length; i++)
+        if (path[i + n - 1] == letter && memcmp(path + i, path + length - (n - 1), n - 1) == 0)
+            return -INFINITY;
+    bool again = options->repetition_penalty > 1 && memchr(path, letter, length);
+    return again ? options->repetition_penalty * log_prob : log_prob;
+}
+
 /* Every number of a hypothesis is of its own path: also what the parents' rows were shown. */
 static void check_numbers(const struct game *game, const struct hypothesis *h) {
     char text[MAX_PATH];
     text_of(game, h, text);
-    double sum = 0;
+    double sum = 0, merit = 0;
     for (size_t i = 0; text[i]; i++) {
+        merit += game_merit(game, text, i, text[i]);
         float expected = logf(game_probability(game, text, i, text[i]));
         ck_assert_float_eq_tol(h->log_probs[i], expected, 1e-5f);
         ck_assert_float_eq(h->entropies[i], marker_of(text, i));
@@ -147,7 +186,9 @@ static void check_numbers(const struct game *game, const struct hypothesis *h) {
         sum += (double)expected;
     }
     ck_assert_double_eq_tol(h->log_prob, sum, 1e-5);
-    ck_assert_double_eq_tol(h->score, h->log_prob / pow((double)strlen(text), game->search.options.length_penalty), 1e-9);
+    ck_assert_double_eq_tol(h->score, merit / pow((double)strlen(text), game->search.options.length_penalty), 1e-5);
+    if (!(game->search.options.repetition_penalty > 1))
+        ck_assert_double_eq_tol(h->score, h->log_prob / pow((double)strlen(text), game->search.options.length_penalty), 1e-9);
 }
 
 void game_results(const struct game *game, char texts[MAX_TEXTS]) {

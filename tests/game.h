@@ -17,6 +17,7 @@ struct game {
     struct search search;
     const struct rule *rules; /* NULL: made up from the path and the seed */
     uint32_t seed;
+    size_t steps;
     char paths[SEARCH_MAX_ROWS][MAX_PATH]; /* of the live rows */
 };
 
@@ -29,6 +30,9 @@ void game_finish(struct game *game);
 
 /* The table's probability of '.', 'a', 'b' or 'c' after the first length letters of a path. */
 float game_probability(const struct game *game, const char *path, size_t length, char letter);
+
+/* What a path without its last letter scores with it: search_options' repetition_penalty, and -INFINITY where it may not come. */
+double game_merit(const struct game *game, const char *path, size_t length, char letter);
 
 /* The live rows, best first: "ab ac". */
 void game_expect_rows(const struct game *game, const char *paths);

@@ -5,6 +5,7 @@
 #include "tests/suites.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,17 +80,29 @@ static void check_same(const struct sentence *a, const struct sentence *b) {
     }
 }
 
-/* Every third is scored against a target. */
+/* Ways to search; "forced": a target is scored. */
+static const struct {
+    const char *strategy;
+    size_t rows;
+    const char *given;
+} ways[] = {{"beam", 5, NULL},  {"greedy", 1, NULL},   {"forced", 1, "Tom est ici."},
+            {"exact", 1, NULL}, {"sample", 3, "Tom "}, {"greedy", 1, "Je ne"}};
+enum { WAYS = sizeof ways / sizeof *ways, FORCED = 2 };
+
+/* Each text in each way. */
 static struct sentence *prepare_nth(size_t i) {
-    static const char target[] = "Tom est ici.";
-    struct sentence *sentence = i % 3 == 0 ? prepare(texts[i / 3], "beam", 5) : prepare(texts[i / 3], "greedy", 1);
-    if (i % 3 == 2)
-        ck_assert_int_eq(translator_force(sentence, target, strlen(target), NULL), 0);
+    const char *strategy = ways[i % WAYS].strategy, *given = ways[i % WAYS].given;
+    bool forced = i % WAYS == FORCED;
+    struct sentence *sentence = prepare(texts[i / WAYS], forced ? "greedy" : strategy, ways[i % WAYS].rows);
+    sentence->options.sampling = (struct sampling){.temperature = 1, .top_p = 0.9, .seed = 11, .stream = i};
+    sentence->options.max_steps = 60;
+    if (given)
+        ck_assert_int_eq((forced ? translator_force : translator_begin_with)(sentence, given, strlen(given), NULL), 0);
     return sentence;
 }
 
 static void check_mixed_equals_alone(void) {
-    enum { COUNT = 3 * TEXTS };
+    enum { COUNT = WAYS * TEXTS };
     struct batch *batch = batch_create(translator, ROWS, NULL);
     struct sentence *mixed[COUNT], *done[ROWS];
     size_t admitted = 0, reserved = 0, finished = 0;
@@ -210,8 +223,8 @@ START_TEST(beam_attention_equals_forced) {
             if (!want->ended)
                 continue;
             struct sentence *forced = prepare(texts[i], "forced", 1);
-            forced->options.target = want->tokens;
-            forced->options.target_length = want->length;
+            forced->options.prefix = want->tokens;
+            forced->options.prefix_length = want->length;
             struct batch *batch = batch_create(translator, ROWS, NULL);
             batch_admit(batch, &forced, 1);
             drain(batch);
@@ -226,6 +239,94 @@ START_TEST(beam_attention_equals_forced) {
         }
         sentence_done(beam);
     }
+}
+END_TEST
+
+/* Exact search comes back to decoder states of steps long past: what it finds scores as a target what it scored when found. */
+START_TEST(exact_numbers_equal_forced) {
+    for (size_t i = 0; i < TEXTS; i++) {
+        struct sentence *exact = prepare(texts[i], "exact", 3);
+        exact->options.length_penalty = 0;
+        exact->options.max_steps = 400;
+        decode_prepared(exact);
+        ck_assert_uint_eq(exact->error.code, ERROR_NONE);
+        for (size_t h = 0; h < exact->count; h++) {
+            const struct hypothesis *want = &exact->hypotheses[h];
+            struct sentence *forced = prepare(texts[i], "forced", 1);
+            forced->options.prefix = want->tokens;
+            forced->options.prefix_length = want->length;
+            decode_prepared(forced);
+            const struct hypothesis *got = &forced->hypotheses[0];
+            for (size_t t = 0; t < want->length + want->ended; t++) {
+                ck_assert_float_eq_tol(got->log_probs[t], want->log_probs[t], 1e-4f);
+                for (size_t j = 0; j < forced->length; j++)
+                    ck_assert_float_eq_tol(got->attention[t][j], want->attention[t][j], 1e-5f);
+            }
+            sentence_done(forced);
+        }
+        sentence_done(exact);
+    }
+}
+END_TEST
+
+/* The best of all scores no less than what a beam finds. */
+START_TEST(exact_is_no_worse_than_beam) {
+    size_t proven = 0;
+    for (size_t i = 0; i < TEXTS; i++) {
+        struct sentence *beam = prepare(texts[i], "beam", 5), *exact = prepare(texts[i], "exact", 1);
+        beam->options.length_penalty = exact->options.length_penalty = 0;
+        beam->options.max_length = exact->options.max_length = 4;
+        exact->options.max_steps = 20000;
+        decode_prepared(beam);
+        decode_prepared(exact);
+        if (exact->hypotheses[0].finish != FINISH_BUDGET) {
+            ck_assert_double_ge(exact->hypotheses[0].score, beam->hypotheses[0].score - 1e-5);
+            proven++;
+        }
+        sentence_done(beam);
+        sentence_done(exact);
+    }
+    ck_assert_uint_ge(proven, TEXTS / 2);
+}
+END_TEST
+
+/* ---- attention that is given ---- */
+
+static const char *const attending[] = {"conditional-additive-gru", "bahdanau-coverage-values", "conditional-coverage-local-p",
+                                        "luong-feeding-gru",        "luong-local-m-gru",        "pointer-generator"};
+enum { ATTENDING = sizeof attending / sizeof *attending };
+
+static void attend(struct sentence *sentence, size_t step, const float *row) {
+    double weights[64];
+    for (size_t j = 0; j < sentence->length; j++)
+        weights[j] = 3 * (double)row[j];
+    ck_assert_int_eq(translator_attend(sentence, step, weights, sentence->length, NULL), 0);
+}
+
+/* The model's own rows, given, change nothing; all weight on one token is what the step then looks at, and changes what follows. */
+START_TEST(attention_can_be_forced) {
+    char folder[128];
+    snprintf(folder, sizeof folder, "tests/golden/%s", attending[_i]);
+    translator_free(translator);
+    translator = model_open(folder);
+    struct sentence *own = decode_alone(texts[3], "greedy", 1), *same = prepare(texts[3], "greedy", 1),
+                    *other = prepare(texts[3], "greedy", 1);
+    const struct hypothesis *h = &own->hypotheses[0];
+    float first[64] = {1};
+    for (size_t t = 0; t < h->length + h->ended; t++) {
+        attend(same, t, h->attention[t]);
+        attend(other, t, first);
+    }
+    decode_prepared(same);
+    decode_prepared(other);
+    ck_assert_uint_eq(same->hypotheses[0].length, h->length);
+    ck_assert_double_eq_tol(same->hypotheses[0].log_prob, h->log_prob, 1e-4);
+    ck_assert_float_eq(other->hypotheses[0].attention[0][0], 1);
+    ck_assert_float_eq(other->hypotheses[0].attention[0][1], 0);
+    ck_assert(fabs(other->hypotheses[0].log_prob - h->log_prob) > 1e-4);
+    sentence_done(own);
+    sentence_done(same);
+    sentence_done(other);
 }
 END_TEST
 
@@ -307,18 +408,18 @@ static void list_all(int *ids) {
 /* With int8 a list of all ids changes not one bit. */
 START_TEST(a_list_of_all_changes_nothing) {
     int all[200];
-    struct sentence *plain[3 * TEXTS];
+    struct sentence *plain[WAYS * TEXTS];
     struct error err = {0};
     list_all(all);
     translator_free(translator);
     struct translator *without = translator = translator_open(MODEL, &(struct translator_options){.compute = "int8"}, &err);
     ck_assert_msg(without != NULL, "%s", err.message);
-    for (size_t i = 0; i < 3 * TEXTS; i++)
+    for (size_t i = 0; i < WAYS * TEXTS; i++)
         plain[i] = decode_prepared(prepare_nth(i));
     translator = model_open_listed(MODEL, "int8", &(struct made_list){.always = all, .count = 200});
-    for (size_t i = 0; i < 3 * TEXTS; i++) {
+    for (size_t i = 0; i < WAYS * TEXTS; i++) {
         struct sentence *listed = decode_prepared(prepare_nth(i));
-        ck_assert_uint_eq(listed->targets.count, i % 3 == 2 ? 0 : 200);
+        ck_assert_uint_eq(listed->targets.count, 200);
         check_same(listed, plain[i]);
         sentence_done(listed);
         sentence_done(plain[i]);
@@ -329,10 +430,10 @@ END_TEST
 
 /* A target is scored over the whole vocabulary, its own tokens on the list or not. */
 START_TEST(forced_decoding_ignores_the_list) {
-    struct sentence *plain = decode_prepared(prepare_nth(5));
+    struct sentence *plain = decode_prepared(prepare_nth(WAYS + FORCED));
     struct translator *without = translator;
     translator = model_open_listed(MODEL, "float32", &(struct made_list){.each = 2});
-    struct sentence *listed = decode_prepared(prepare_nth(5));
+    struct sentence *listed = decode_prepared(prepare_nth(WAYS + FORCED));
     check_same(listed, plain);
     sentence_done(listed);
     sentence_done(plain);
@@ -375,6 +476,9 @@ Suite *batch_suite(void) {
     tcase_add_test(tests, a_short_one_overtakes);
     tcase_add_test(tests, cancelled_ones_leave_at_once);
     tcase_add_test(tests, beam_attention_equals_forced);
+    tcase_add_test(tests, exact_numbers_equal_forced);
+    tcase_add_test(tests, exact_is_no_worse_than_beam);
+    tcase_add_loop_test(tests, attention_can_be_forced, 0, ATTENDING);
     tcase_add_test(tests, scores_that_are_no_numbers_are_an_error);
     tcase_add_test(tests, attention_rows_sum_to_one);
     suite_add_tcase(suite, tests);

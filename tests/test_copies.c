@@ -123,7 +123,8 @@ static void run(const struct setting *s, const struct kernels *kernels) {
     const struct copies copies = {.words = words, .length = LENGTH, .count = EXTRA, .keys = keys};
     const struct copies *of_rows[ROWS] = {&copies, &copies, &copies};
     const float *attention[ROWS] = {s->attention, s->attention + LENGTH, s->attention + 2 * LENGTH};
-    struct ranked top[ROWS * SEARCH_MAX_WANTED];
+    enum { WANTED = 33 };
+    struct ranked top[ROWS * WANTED];
     struct distribution distributions[ROWS];
     output_run(
         &output,
@@ -131,14 +132,15 @@ static void run(const struct setting *s, const struct kernels *kernels) {
             .rows = ROWS,
             .readouts = s->readouts,
             .targets = (const struct target_ids[ROWS]){{0}},
-            .wanted = (const size_t[ROWS]){0, 3, SEARCH_MAX_WANTED},
+            .wanted = (const size_t[ROWS]){0, 3, WANTED},
             .logits = logits,
             .top = top,
+            .top_stride = WANTED,
             .distributions = distributions,
             .source = {.copies = of_rows, .states = s->states, .inputs = s->inputs, .attention = attention, .scores = scores}});
     for (size_t r = 0; r < ROWS; r++)
         check_row(s, r, &distributions[r]);
-    ck_assert_uint_eq(distributions[2].top_count, s->kind->writes ? SEARCH_MAX_WANTED : 4); /* the source has four words */
+    ck_assert_uint_eq(distributions[2].top_count, s->kind->writes ? WANTED : 4); /* the source has four words */
     ck_assert(guards_intact(logits, ROWS * output.stride));
     guarded_free(logits);
     free(keys);

@@ -295,8 +295,8 @@ static void prepare(const struct translator *t, const json_t *sentences, const s
         if (force) {
             const json_t *target = json_object_get(json_object_get(sentence, "forced"), "tokens");
             int *tokens = arena_alloc(&out[i].arena, 64, sizeof *tokens);
-            out[i].options.target_length = read_ids(target, tokens, 64);
-            out[i].options.target = tokens;
+            out[i].options.prefix_length = read_ids(target, tokens, 64);
+            out[i].options.prefix = tokens;
         }
     }
 }

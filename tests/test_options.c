@@ -50,6 +50,12 @@ START_TEST(batch_defaults) {
     ck_assert_str_eq(options.strategy, "beam");
     ck_assert_uint_eq(options.beam_size, 5);
     ck_assert_double_eq(options.length_penalty, 1);
+    ck_assert_double_eq(options.temperature, 1);
+    ck_assert_double_eq(options.top_p, 1);
+    ck_assert_double_eq(options.coverage_penalty, 0);
+    ck_assert_double_eq(options.repetition_penalty, 1);
+    ck_assert_uint_eq(options.exact_steps, 5000);
+    ck_assert(options.top_k == 0 && options.no_repeat_ngram == 0 && options.seed == 0);
     ck_assert_str_eq(options.compute, "float32");
     ck_assert(!options.stats && !options.split_sentences && !options.keep_unknowns && !options.shortlist);
 }
@@ -178,7 +184,21 @@ static const struct {
     {"--model a --step-ms 1000001", "--step-ms must be between 0 and 1000000, got 1000001"},
     {"translate --model a --step-ms 5", "unknown argument \"--step-ms\""},
     {"translate --model a --model b", "--model may be given only once in this mode"},
-    {"translate --model a --strategy best", "--strategy must be greedy or beam, got \"best\""},
+    {"translate --model a --strategy best", "--strategy must be greedy, beam, sample or exact, got \"best\""},
+    {"translate --model a --strategy forced", "--strategy must be greedy, beam, sample or exact, got \"forced\""},
+    {"translate --model a --temperature 0", "--temperature must be between 0.01 and 10, got 0"},
+    {"translate --model a --temperature 11", "--temperature must be between 0.01 and 10, got 11"},
+    {"translate --model a --top-k 1001", "--top-k must be between 0 and 1000, got 1001"},
+    {"translate --model a --top-p 0", "--top-p must be between 0.01 and 1, got 0"},
+    {"translate --model a --top-p 1.1", "--top-p must be between 0.01 and 1, got 1.1"},
+    {"translate --model a --seed -1", "--seed must be a whole number, got \"-1\""},
+    {"translate --model a --seed 9007199254740993", "--seed must be between 0 and 9007199254740991, got 9007199254740993"},
+    {"translate --model a --exact-steps 0", "--exact-steps must be between 1 and 1000000000, got 0"},
+    {"--model a --exact-steps 0", "--exact-steps must be between 1 and 1000000000, got 0"},
+    {"--model a --seed 1", "unknown argument \"--seed\""},
+    {"translate --model a --coverage-penalty 2.1", "--coverage-penalty must be between 0 and 2, got 2.1"},
+    {"translate --model a --no-repeat-ngram 21", "--no-repeat-ngram must be between 0 and 20, got 21"},
+    {"translate --model a --repetition-penalty 0.9", "--repetition-penalty must be between 1 and 10, got 0.9"},
     {"translate --model a --length-penalty 3", "--length-penalty must be between 0 and 2, got 3"},
     {"translate --model a --length-penalty nan", "--length-penalty must be a number, got \"nan\""},
     {"translate --model a --stats=maybe", "--stats must be true or false, got \"maybe\""},

@@ -99,8 +99,9 @@ static void run(bool tied, const struct kernels *kernels) {
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
 
     float *readouts = noise(ROWS * SIZE, 1, 12), *logits = guarded(ROWS * VOCABULARY);
-    static const size_t wanted[ROWS] = {3, 1, 5, SEARCH_MAX_WANTED, 0};
-    struct ranked top[ROWS * SEARCH_MAX_WANTED];
+    enum { WANTED = 33 };
+    static const size_t wanted[ROWS] = {3, 1, 5, WANTED, 0};
+    struct ranked top[ROWS * WANTED];
     struct distribution distributions[ROWS];
     struct output_rows rows = {.rows = ROWS,
                                .readouts = readouts,
@@ -108,6 +109,7 @@ static void run(bool tied, const struct kernels *kernels) {
                                .wanted = wanted,
                                .logits = logits,
                                .top = top,
+                               .top_stride = WANTED,
                                .distributions = distributions};
     output_run(&output, &rows);
     for (size_t r = 0; r < ROWS; r++)

@@ -298,7 +298,7 @@ END_TEST
 /* ---- forced ---- */
 
 static struct search_options forced(const int *target, size_t length) {
-    return (struct search_options){.strategy = "forced", .n_best = 1, .max_length = 1, .target = target, .target_length = length};
+    return (struct search_options){.strategy = "forced", .n_best = 1, .max_length = 1, .prefix = target, .prefix_length = length};
 }
 
 /* Whatever its probability, and longer than max_length. */
@@ -406,7 +406,7 @@ START_TEST(strategies_say_how_many_they_want) {
     options.min_length = 1;
     game_start(&game, rules, 0, &options, LAST, &arena);
     game.search.ids.banned = A;
-    ck_assert_uint_eq(search_wanted(&game.search), SEARCH_MAX_WANTED);
+    ck_assert_uint_eq(search_wanted(&game.search), SEARCH_MAX_ROWS + 2);
 
     options = forced(NULL, 0);
     options.min_length = 1;

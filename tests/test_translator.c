@@ -187,6 +187,64 @@ START_TEST(an_endless_target_is_refused) {
 }
 END_TEST
 
+/* The text begins with exactly what was given, and every token stands where it should. */
+START_TEST(a_prefix_is_printed_as_given) {
+    static const char *const prefixes[] = {"Tom", "Tom est", "  Tom  est", "Tom ", "\u212bngstr\u00f6m \u2026", "X\n", "E\u0301t"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        struct sentence *list;
+        struct rendering rendering;
+        ck_assert_uint_eq(prepare("Tom is here.", false, &list), 1);
+        ck_assert_int_eq(translator_begin_with(list, prefixes[i], strlen(prefixes[i]), NULL), 0);
+        const struct hypothesis *h = decode(list)->hypotheses;
+        ck_assert_int_eq(translator_render(list, h, &arena, &rendering, NULL), 0);
+        ck_assert_int_eq(strncmp(rendering.text, prefixes[i], strlen(prefixes[i])), 0);
+        size_t at = 0, given = list->options.prefix_length;
+        ck_assert_uint_ge(h->length, given);
+        for (size_t t = 0; t < h->length; t++) {
+            ck_assert_uint_ge(rendering.tokens[t].begin, at);
+            ck_assert_uint_ge(rendering.tokens[t].end, rendering.tokens[t].begin);
+            at = rendering.tokens[t].end;
+            ck_assert_int_eq(t < given, at <= strlen(prefixes[i]) && t < given);
+        }
+        ck_assert_uint_eq(at, h->length > given ? strlen(rendering.text) : at);
+        sentence_done(list);
+    }
+}
+END_TEST
+
+START_TEST(a_prefix_needs_room) {
+    struct search_options options = greedy;
+    struct sentence *list;
+    size_t count;
+    struct error err = {0};
+    char text[4000] = "";
+    for (int i = 0; i < 60; i++)
+        strcat(text, "Tom ");
+    ck_assert_int_eq(translator_prepare(translator, "I", 1, true, &options, &arena, &list, &count, NULL), 0);
+    ck_assert_int_eq(translator_begin_with(list, text, strlen(text), NULL), 0);
+    ck_assert_uint_eq(list->options.max_length, list->options.prefix_length + 1);
+    end_all(list, count);
+    options.max_length = 3;
+    ck_assert_int_eq(translator_prepare(translator, "I", 1, true, &options, &arena, &list, &count, NULL), 0);
+    ck_assert_int_eq(translator_begin_with(list, text, strlen(text), &err), -1);
+    ck_assert_int_eq(err.code, ERROR_INPUT);
+    ck_assert_ptr_nonnull(strstr(err.message, "max_length is 3"));
+    end_all(list, count);
+}
+END_TEST
+
+START_TEST(forced_attention_has_a_weight_for_each_token) {
+    static const double weights[40] = {1};
+    struct error err = {0};
+    struct sentence *list;
+    ck_assert_uint_eq(prepare("Tom is here.", false, &list), 1);
+    ck_assert_int_eq(translator_attend(list, 2, weights, list->length, NULL), 0);
+    ck_assert_int_eq(translator_attend(list, 3, weights, list->length + 1, &err), -1);
+    ck_assert_int_eq(err.code, ERROR_INPUT);
+    sentence_done(list);
+}
+END_TEST
+
 START_TEST(a_missing_shortlist_is_named) {
     struct error err = {0};
     ck_assert_ptr_null(translator_open(MODEL, &(struct translator_options){.shortlist = true}, &err));
@@ -378,6 +436,9 @@ Suite *translator_suite(void) {
     tcase_add_test(tests, unknown_strategy_is_refused);
     tcase_add_test(tests, a_target_is_scored);
     tcase_add_test(tests, an_endless_target_is_refused);
+    tcase_add_test(tests, a_prefix_is_printed_as_given);
+    tcase_add_test(tests, a_prefix_needs_room);
+    tcase_add_test(tests, forced_attention_has_a_weight_for_each_token);
     tcase_add_test(tests, a_missing_shortlist_is_named);
     tcase_add_test(tests, copying_takes_no_shortlist);
     tcase_add_test(tests, info_tells_a_shortlist);

@@ -107,6 +107,58 @@ START_TEST(translate_options) {
 }
 END_TEST
 
+/* One seed gives one output, whatever the workers; lines sample on their own. */
+START_TEST(samples_are_repeated) {
+    static const char *const one[] = {"translate", "--model", MODEL, "--strategy", "sample", "--seed", "7", "--workers", "1", NULL};
+    static const char *const two[] = {"translate", "--model", MODEL, "--strategy", "sample", "--seed", "7", "--workers", "2", NULL};
+    static const char *const other[] = {"translate", "--model", MODEL, "--strategy", "sample", "--seed", "8", NULL};
+    static const char *const cold[] = {"translate", "--model",       MODEL, "--strategy", "sample", "--seed",
+                                       "8",         "--temperature", "2",   "--top-k",    "1",      NULL};
+    static const char *const greedy[] = {"translate", "--model", MODEL, "--strategy", "greedy", NULL};
+    char *input = input_text(2);
+    struct outcome outcomes[5];
+    program_run(one, input, &outcomes[0]);
+    program_run(two, input, &outcomes[1]);
+    program_run(other, input, &outcomes[2]);
+    program_run(cold, input, &outcomes[3]);
+    program_run(greedy, input, &outcomes[4]);
+    ck_assert_str_eq(outcomes[0].out, outcomes[1].out);
+    ck_assert_str_ne(outcomes[0].out, outcomes[2].out);
+    ck_assert_str_eq(outcomes[3].out, outcomes[4].out);
+    for (size_t i = 0; i < 5; i++) {
+        ck_assert_int_eq(outcomes[i].status, 0);
+        outcome_done(&outcomes[i]);
+    }
+    free(input);
+}
+END_TEST
+
+/* Each of these changes what comes out, and none fails. */
+START_TEST(penalties_and_exact_search) {
+    static const char *const plain[] = {"translate", "--model", MODEL, "--strategy", "greedy", NULL};
+    static const char *const changed[][10] = {
+        {"translate", "--model", MODEL, "--strategy", "greedy", "--no-repeat-ngram", "1", NULL},
+        {"translate", "--model", MODEL, "--strategy", "greedy", "--repetition-penalty", "5", NULL},
+        {"translate", "--model", MODEL, "--strategy", "exact", "--exact-steps", "200", "--length-penalty", "0", NULL},
+    };
+    char *input = input_text(1);
+    struct outcome before, after;
+    program_run(plain, input, &before);
+    for (size_t i = 0; i < 3; i++) {
+        program_run(changed[i], input, &after);
+        ck_assert_int_eq(after.status, 0);
+        ck_assert_str_ne(before.out, after.out);
+        outcome_done(&after);
+    }
+    program_run(ARGUMENTS("translate", "--model", "tests/golden/fixed-gru", "--coverage-penalty", "1"), input, &after);
+    ck_assert_int_eq(after.status, 1);
+    ck_assert_str_eq(after.err, "alignd: --coverage-penalty must be 0: model \"fixed-gru\" has no attention\n");
+    outcome_done(&after);
+    outcome_done(&before);
+    free(input);
+}
+END_TEST
+
 START_TEST(translate_edges) {
     struct outcome outcome;
     program_run(ARGUMENTS("translate", "--model", MODEL), "", &outcome);
@@ -341,6 +393,8 @@ Suite *batch_mode_suite(void) {
     tcase_add_test(tcase, translate_keeps_count_and_order);
     tcase_add_test(tcase, translate_splits_sentences);
     tcase_add_test(tcase, translate_options);
+    tcase_add_test(tcase, samples_are_repeated);
+    tcase_add_test(tcase, penalties_and_exact_search);
     tcase_add_test(tcase, translate_edges);
     tcase_add_test(tcase, translate_refuses_other_encodings);
     tcase_add_test(tcase, broken_pipe);

@@ -42,7 +42,7 @@ START_TEST(wrong_flags) {
         {{"--strategy", "beam", NULL}, "unknown argument \"--strategy\"" HINT}, /* of the batch mode */
         {{"translate", "--listen", "x", NULL}, "unknown argument \"--listen\"" HINT},
         {{"translate", NULL}, "--model DIR is missing" HINT},
-        {{"translate", "--strategy", "best", NULL}, "--strategy must be greedy or beam, got \"best\"" HINT},
+        {{"translate", "--strategy", "best", NULL}, "--strategy must be greedy, beam, sample or exact, got \"best\"" HINT},
         {{"translate", "--length-penalty", "3", NULL}, "--length-penalty must be between 0 and 2, got 3" HINT},
         {{"translate", "--length-penalty", "nan", NULL}, "--length-penalty must be a number, got \"nan\"" HINT},
         {{"attention", "--model", MODEL, NULL}, "--target FILE is missing" HINT},

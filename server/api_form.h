@@ -1,0 +1,30 @@
+/* The fields of POST /translate and POST /attention as sent: one table (api_fields.c) gives each its type, range and place. */
+#ifndef ALIGND_API_FORM_H
+#define ALIGND_API_FORM_H
+
+#include "server/api_json.h"
+
+/* Strings and values are borrowed from the JSON. */
+struct form {
+    json_t *text, *target, *force_attention;
+    const char *model, *source, *target_language, *strategy, *prefix;
+    size_t beam_size, n_best, min_length, max_length, top_k, no_repeat_ngram, seed;
+    double length_penalty, coverage_penalty, repetition_penalty, temperature, top_p;
+    bool split, split_given, replace_unknowns, seed_given;
+    unsigned include;
+};
+
+/* Fills what is there, over the defaults. Strict: an unknown field is an error, so that a typo is not silently ignored, and so is
+ * one that means nothing to the strategy. -1: the reply is set. */
+int api_read_form(json_t *root, enum api_kind kind, struct form *form, struct reply *reply);
+
+/* force_attention -> request->forced. -1: the reply is set. */
+int api_read_forced(json_t *value, struct request *request, struct reply *reply);
+
+/* "an array", "null". */
+const char *api_type_name(const json_t *value);
+
+/* Always -1. */
+#define api_refuse(reply, field, ...) (api_fail(reply, STATUS_INVALID, field, __VA_ARGS__), -1)
+
+#endif
