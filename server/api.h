@@ -58,6 +58,22 @@ void api_fail_unready(enum service_state state, struct reply *reply);
 void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply);
 void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, struct reply *reply);
 
+/* The answer to a streamed request as server-sent events. The reader's of the request's events. */
+struct api_stream {
+    struct request *request;
+    const struct reply *reply; /* that finish sets: the last event */
+    struct arena arena;        /* of one event */
+    struct api_places *told;   /* [request->text_count] the end of each text's last sentence told */
+    char *text;                /* [length] of the event in hand, malloc'ed */
+    size_t length;
+    bool over; /* it is the last */
+};
+/* -1: memory is out. */
+int api_stream_init(struct api_stream *stream, struct request *request, const struct reply *reply);
+void api_stream_done(struct api_stream *stream);
+/* 1: the next event is in hand. 0: there is none yet. -1: memory is out. */
+int api_stream_next(struct api_stream *stream);
+
 /* The endpoints; their places are in the table. */
 void api_translate_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_translate_finish(const struct service *service, struct request *request, struct reply *reply);

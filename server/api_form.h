@@ -10,7 +10,7 @@ struct form {
     const char *model, *source, *target_language, *strategy, *prefix;
     size_t beam_size, n_best, min_length, max_length, top_k, no_repeat_ngram, seed;
     double length_penalty, coverage_penalty, repetition_penalty, temperature, top_p;
-    bool split, split_given, replace_unknowns, seed_given;
+    bool split, split_given, stream, replace_unknowns, seed_given;
     unsigned include;
 };
 

@@ -30,6 +30,17 @@ void api_decode_finish(const struct service *service, const char *array_name, st
  * out. */
 json_t *api_render_text(const struct request *request, const struct text *text, struct arena *arena, struct splices *splices);
 
+/* Where a sentence begins in the whole input and output. */
+struct api_place {
+    size_t bytes, units; /* UTF-8, UTF-16 */
+};
+struct api_places {
+    struct api_place source, target;
+};
+/* One sentence object of it. at: where sentence i - 1 ended, zeroed for the first; moved to the end of this one. */
+json_t *api_render_sentence(const struct request *request, const struct text *text, size_t i, struct api_places *at,
+                            struct splices *splices);
+
 /* The placeholders of a hypothesis's top_k, of its first so many rows, and of a sentence's search tree. NULL when memory is out or
  * a number is not finite. */
 json_t *api_top_k(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t rows, struct splices *splices);

@@ -216,6 +216,7 @@ static uint64_t random_seed(void) {
 static void fill_options(const struct form *form, size_t exact_steps, struct request *request) {
     request->include = form->include;
     request->replace_unknowns = form->replace_unknowns;
+    request->streamed = form->stream;
     request->split = form->split_given ? form->split : !form->target;
     request->search = (struct search_options){
         .strategy = form->strategy,

@@ -1,6 +1,8 @@
 #include "server/http.h"
 #include "server/api.h"
 #include "server/clock.h"
+#include "server/events.h"
+#include "server/http_stream.h"
 #include "server/listen.h"
 #include "server/log.h"
 #include "server/watch.h"
@@ -32,10 +34,12 @@ struct http {
     size_t in_flight;     /* exchanges whose request has come in whole: they are owed a reply */
 };
 
-/* RECEIVING -> ANSWERED, or RECEIVING -> DECODING (suspended) -> ANSWERED. */
-enum stage { STAGE_RECEIVING, STAGE_DECODING, STAGE_ANSWERED };
+/* RECEIVING -> ANSWERED, or RECEIVING -> DECODING (suspended) -> ANSWERED, or RECEIVING -> STREAMING. */
+enum stage { STAGE_RECEIVING, STAGE_DECODING, STAGE_ANSWERED, STAGE_STREAMING };
 
-/* One request and its reply. Made by the first call for it, freed by the completion callback and nowhere else. */
+/* One request and its reply. Made by the first call for it, ended by the completion callback and nowhere else; but while it
+ * streams, request and reply are the workers' until they have the answer (events_end), and if the client has left by then, they end
+ * it. */
 struct exchange {
     struct request request;
     struct http *http;
@@ -50,6 +54,7 @@ struct exchange {
     size_t length, capacity, discarded;
     struct reply reply;
     struct watched watched;
+    struct stream *stream; /* NULL: answered in one piece */
 };
 
 static const char *header(struct MHD_Connection *connection, const char *name) {
@@ -104,6 +109,7 @@ static void exchange_count(struct exchange *exchange) {
 static void exchange_free(struct exchange *exchange) {
     struct http *http = exchange->http;
     bool counted = exchange->whole;
+    stream_free(exchange->stream);
     request_done(&exchange->request);
     free(exchange->body);
     free(exchange->reply.body);
@@ -112,6 +118,23 @@ static void exchange_free(struct exchange *exchange) {
     if (counted && --http->in_flight == 0)
         pthread_cond_broadcast(&http->idle);
     pthread_mutex_unlock(&http->lock);
+}
+
+/* What the client got; a stream: what its last event told. 0: it left without. */
+static unsigned status_sent(const struct exchange *exchange) {
+    bool answered = exchange->stage == STAGE_ANSWERED || exchange->stage == STAGE_STREAMING;
+    return answered && request_reason(&exchange->request) != CANCEL_CLIENT ? exchange->reply.status : 0;
+}
+
+static void exchange_end(struct exchange *exchange) {
+    int64_t duration_us = clock_us() - exchange->began_us;
+    unsigned status = status_sent(exchange);
+    size_t count;
+    metrics_request_ended(exchange->http->service->metrics, exchange->endpoint, status, duration_us);
+    log_event(LOG_INFO, "request", "id=%s method=%s endpoint=%s status=%u sentences=%zu duration_ms=%.3f", exchange->id,
+              exchange->method, api_labels(&count)[exchange->endpoint], status, exchange->request.job_count,
+              (double)duration_us / 1000);
+    exchange_free(exchange);
 }
 
 /* 0, or -1 when the client sends without end or memory is out: the connection closes. */
@@ -136,36 +159,60 @@ static int receive(struct exchange *exchange, const char *bytes, size_t count) {
     return 0;
 }
 
+static void set_reply(struct exchange *exchange) {
+    const struct service *service = exchange->http->service;
+    watch_remove(exchange->http->watch, &exchange->watched);
+    enum cancel_reason reason = request_reason(&exchange->request);
+    if (reason == CANCEL_NONE)
+        exchange->route->finish(service, &exchange->request, &exchange->reply);
+    else
+        api_fail_cancelled(service, reason, &exchange->reply);
+}
+
 /* Called by the worker that ended the last job: after the resume the exchange is the HTTP thread's again, and may be gone. */
 static void finish(struct request *request) {
     struct exchange *exchange = request->owner;
-    const struct service *service = exchange->http->service;
-    watch_remove(exchange->http->watch, &exchange->watched);
-    enum cancel_reason reason = request_reason(request);
-    if (reason == CANCEL_NONE)
-        exchange->route->finish(service, request, &exchange->reply);
-    else
-        api_fail_cancelled(service, reason, &exchange->reply);
+    set_reply(exchange);
     MHD_resume_connection(exchange->connection);
 }
 
+/* The same of a stream, whose reader may have left. */
+static void finish_stream(struct request *request) {
+    struct exchange *exchange = request->owner;
+    set_reply(exchange);
+    if (events_end(request->events))
+        exchange_end(exchange);
+}
+
+/* Prepared and not submitted yet: from now on the request is answered piece by piece. */
+static void open_stream(struct exchange *exchange) {
+    exchange->stream = stream_open(exchange->connection, &exchange->request, &exchange->reply);
+    if (!exchange->stream)
+        api_fail(&exchange->reply, STATUS_INTERNAL, NULL, "out of memory");
+}
+
 /* Suspended first and watched first: from the moment the scheduler accepts it, the request may be finished by a worker. A
- * refusal takes the same way back. */
+ * refusal takes the same way back. A stream suspends itself when it has nothing to send. */
 static void submit(struct exchange *exchange) {
     struct http *http = exchange->http;
+    bool streamed = exchange->stream != NULL;
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     assert(info);
-    exchange->request.finish = finish;
+    exchange->request.finish = streamed ? finish_stream : finish;
     exchange->request.owner = exchange;
-    exchange->stage = STAGE_DECODING;
+    exchange->stage = streamed ? STAGE_STREAMING : STAGE_DECODING;
     watch_add(http->watch, &exchange->watched, &exchange->request, info->connect_fd);
-    MHD_suspend_connection(exchange->connection);
+    if (!streamed)
+        MHD_suspend_connection(exchange->connection);
     enum scheduler_verdict verdict = scheduler_submit(http->service->scheduler, &exchange->request);
     if (verdict == SCHEDULER_ACCEPTED)
         return;
     watch_remove(http->watch, &exchange->watched);
     api_fail_refused(http->service, verdict, &exchange->reply);
-    MHD_resume_connection(exchange->connection);
+    if (streamed)
+        exchange->stage = STAGE_RECEIVING;
+    else
+        MHD_resume_connection(exchange->connection);
 }
 
 /* A request may ask for less time than options->deadline_ms. */
@@ -187,18 +234,29 @@ static int set_deadline(struct exchange *exchange) {
     return 0;
 }
 
+/* Only blank texts: there is nothing to decode. */
+static void answer_blank(struct exchange *exchange) {
+    exchange->route->finish(exchange->http->service, &exchange->request, &exchange->reply);
+    if (exchange->stream) {
+        exchange->stage = STAGE_STREAMING;
+        events_end(exchange->request.events);
+    }
+}
+
 static void call_route(struct exchange *exchange) {
     struct call call = {exchange->body, exchange->length, header(exchange->connection, "Content-Type")};
     if (exchange->route->finish && set_deadline(exchange) != 0)
         return;
     const struct service *service = exchange->http->service;
     exchange->route->start(service, &call, &exchange->request, &exchange->reply);
+    if (exchange->reply.status == 0 && exchange->request.streamed)
+        open_stream(exchange);
     if (exchange->reply.status != 0)
         return;
     if (exchange->request.job_count > 0)
         submit(exchange);
-    else /* only blank texts: there is nothing to decode */
-        exchange->route->finish(service, &exchange->request, &exchange->reply);
+    else
+        answer_blank(exchange);
 }
 
 static bool method_fits(const struct exchange *exchange) {
@@ -244,8 +302,7 @@ static void add_cors(const struct exchange *exchange, struct MHD_Response *respo
     }
 }
 
-static void add_headers(const struct exchange *exchange, struct MHD_Response *response) {
-    const struct reply *reply = &exchange->reply;
+static void add_headers(const struct exchange *exchange, const struct reply *reply, struct MHD_Response *response) {
     if (reply->content_type)
         add_header(response, "Content-Type", reply->content_type);
     if (reply->retry_after_s > 0) {
@@ -261,6 +318,20 @@ static void add_headers(const struct exchange *exchange, struct MHD_Response *re
     add_cors(exchange, response);
 }
 
+/* The reply is the workers' still: what comes of the request is told in the last event. */
+static enum MHD_Result respond_streaming(struct exchange *exchange) {
+    static const struct reply begun = {.status = STATUS_OK, .content_type = "text/event-stream"};
+    struct MHD_Response *response = stream_response(exchange->stream);
+    if (!response)
+        return MHD_NO;
+    add_headers(exchange, &begun, response);
+    add_header(response, "Cache-Control", "no-cache");
+    add_header(response, "X-Accel-Buffering", "no"); /* nginx shall pass events on at once */
+    enum MHD_Result queued = MHD_queue_response(exchange->connection, begun.status, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
 static enum MHD_Result respond(struct exchange *exchange) {
     struct reply *reply = &exchange->reply;
     assert(reply->status != 0 && exchange->stage != STAGE_ANSWERED);
@@ -270,7 +341,7 @@ static enum MHD_Result respond(struct exchange *exchange) {
     if (!response)
         return MHD_NO;
     reply->body = NULL; /* the response's now */
-    add_headers(exchange, response);
+    add_headers(exchange, reply, response);
     enum MHD_Result queued = MHD_queue_response(exchange->connection, reply->status, response);
     MHD_destroy_response(response);
     exchange->stage = STAGE_ANSWERED;
@@ -296,7 +367,7 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
         if (exchange->stage == STAGE_DECODING)
             return MHD_YES; /* called again once resumed */
     }
-    return respond(exchange);
+    return exchange->stage == STAGE_STREAMING ? respond_streaming(exchange) : respond(exchange);
 }
 
 static void completed(void *closure, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code) {
@@ -307,14 +378,11 @@ static void completed(void *closure, struct MHD_Connection *connection, void **s
     if (!exchange)
         return;
     *state = NULL;
-    int64_t duration_us = clock_us() - exchange->began_us;
-    unsigned status = exchange->stage == STAGE_ANSWERED ? exchange->reply.status : 0;
-    size_t count;
-    metrics_request_ended(http->service->metrics, exchange->endpoint, status, duration_us);
-    log_event(LOG_INFO, "request", "id=%s method=%s endpoint=%s status=%u sentences=%zu duration_ms=%.3f", exchange->id,
-              exchange->method, api_labels(&count)[exchange->endpoint], status, exchange->request.job_count,
-              (double)duration_us / 1000);
-    exchange_free(exchange);
+    bool streaming = exchange->stage == STAGE_STREAMING;
+    if (streaming) /* before its socket is closed and the number given to another */
+        watch_remove(http->watch, &exchange->watched);
+    if (!streaming || events_close(exchange->request.events))
+        exchange_end(exchange);
 }
 
 static struct http *create(struct service *service, struct error *err) {
@@ -336,7 +404,7 @@ static struct http *create(struct service *service, struct error *err) {
 }
 
 static int start(struct http *http, struct error *err) {
-    http->watch = watch_start(err);
+    http->watch = watch_start(http->service->options->heartbeat_ms, err);
     int fd = http->watch ? listen_open(http->service->options->listen, http->address, err) : -1;
     if (fd < 0)
         return -1;

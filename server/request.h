@@ -37,6 +37,8 @@ enum include {
 /* A name of static storage; NULL: not one of them. */
 const char *request_strategy(const char *name);
 
+struct events;
+
 /* Weights [count] that a decoder step takes as its attention, as asked for. */
 struct forced_step {
     size_t step;
@@ -74,6 +76,7 @@ struct request {
     unsigned include; /* enum include */
     bool split;       /* cut texts into sentences */
     bool replace_unknowns;
+    bool streamed; /* the answer is wanted piece by piece */
     struct text *texts;
     size_t text_count;
 
@@ -91,6 +94,10 @@ struct request {
     atomic_bool cancelled; /* reason is set; the sentences of the request watch it */
     void (*finish)(struct request *request);
     void *owner;
+
+    /* NULL, or called on the job's worker: after each round that leaves it live, and when it has ended (done_us is set). */
+    void (*progress)(struct job *job);
+    struct events *events; /* what progress told, for whoever streams it; NULL: nobody does */
 };
 
 void request_init(struct request *request);

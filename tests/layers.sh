@@ -21,5 +21,5 @@ refuse 'SentencePiece belongs to model/sentencepiece.cc' "$model $server" 'sente
 refuse 'ICU belongs to model/segmenter.c, model/character.c and model/text.c' "$model $server" 'unicode/' '^model/(segmenter|character|text)\.'
 refuse 'jansson.h belongs to the endpoints, model/config.c and model/safetensors.c' "$model $server" 'jansson' \
     '^(server/api[_.a-z]*|model/config\.c|model/safetensors\.c):'
-refuse 'microhttpd.h belongs to server/http.c' "$model $server" 'microhttpd' '^server/http\.c:'
+refuse 'microhttpd.h belongs to server/http.c and server/http_*.c' "$model $server" 'microhttpd' '^server/http(_[a-z]+)?\.c:'
 exit $status
