@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCRATCH_BYTES = 16 * 1024 };
+/* WINDOW: rendering all tokens again for each that comes would take time that grows with the square of their number. */
+enum { SCRATCH_BYTES = 16 * 1024, WINDOW = 16 };
 
 /* One sentence. */
 struct feed {
@@ -23,7 +24,8 @@ struct feed {
 
     /* the reader's */
     size_t known, told; /* tokens: noted when last looked, and sent */
-    size_t printed;     /* bytes of the sentence's text sent */
+    size_t first;       /* of the tokens that are still rendered with each that comes */
+    size_t printed;     /* bytes of their text sent */
     bool over, done;    /* ended when last looked; and all of its tokens are told */
 };
 
@@ -162,21 +164,46 @@ static size_t settled(const char *text) {
     return length;
 }
 
+/* What stands far behind a settled token does not change any more: it alone is rendered before those that follow. */
+static void move_on(struct events *events, struct feed *feed, const struct hypothesis *part, const struct token *last) {
+    const struct sentence *sentence = feed->job->sentence;
+    struct rendering rendering;
+    size_t place = part->length - 1;
+    if (place - feed->first < WINDOW || place < sentence->options.prefix_length || last->begin == last->end ||
+        translator_render_rest(sentence, part, place, &events->scratch, &rendering, NULL) != 0)
+        return;
+    feed->first = place;
+    feed->printed = strlen(rendering.text);
+}
+
 /* The last token known waits for the next if its text is not settled. */
 static bool tell_text(struct events *events, struct feed *feed, const struct hypothesis *all, struct event *event) {
     struct rendering rendering;
     struct hypothesis part = *all;
     part.length = feed->told + 1;
-    if (translator_render(feed->job->sentence, &part, &events->scratch, &rendering, NULL) != 0)
+    if (translator_render_rest(feed->job->sentence, &part, feed->first, &events->scratch, &rendering, NULL) != 0)
         return false;
+    const struct token *token = &rendering.tokens[feed->told - feed->first];
     bool last = part.length == all->length;
     size_t whole = strlen(rendering.text), length = last && feed->over ? whole : settled(rendering.text);
     if (last && length < whole)
         return false;
-    event->piece = rendering.tokens[feed->told].piece;
+    event->piece = token->piece;
     event->added = rendering.text + feed->printed;
     event->added_length = length > feed->printed ? length - feed->printed : 0;
     feed->printed += event->added_length;
+    if (length == whole)
+        move_on(events, feed, &part, token);
+    return true;
+}
+
+/* What was given comes as it was given, with its last token. */
+static bool tell_given(const struct feed *feed, struct event *event) {
+    const struct sentence *sentence = feed->job->sentence;
+    if (feed->told + 1 >= sentence->options.prefix_length)
+        return false;
+    event->piece = sentence->given_tokens[feed->told].piece;
+    event->added = "";
     return true;
 }
 
@@ -187,12 +214,10 @@ static bool tell_token(struct events *events, struct event *event) {
     size_t count = all.length + (all.ended && (events->request->include & INCLUDE_EOS));
     if (!tells_tokens(sentence) || feed->told >= count)
         return false;
-    if (feed->told < all.length && !tell_text(events, feed, &all, event))
+    if (feed->told == all.length)
+        *event = (struct event){.text = feed->text, .piece = "</s>", .added = ""};
+    else if (!tell_given(feed, event) && !tell_text(events, feed, &all, event))
         return false;
-    if (feed->told == all.length) {
-        event->piece = "</s>";
-        event->added = "";
-    }
     event->kind = EVENT_TOKEN;
     event->sentence = (size_t)(sentence - events->request->texts[event->text].sentences);
     event->log_prob = (double)all.log_probs[feed->told++];
