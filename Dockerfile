@@ -16,5 +16,5 @@ COPY --from=build /out/ /
 USER alignd
 EXPOSE 8080
 STOPSIGNAL SIGTERM
-ENV ALIGND_LISTEN=0.0.0.0:8080 ALIGND_MODEL=/usr/share/alignd/en-fr:/usr/share/alignd/fr-en
+ENV ALIGND_LISTEN=0.0.0.0:8080 ALIGND_MODEL=/usr/share/alignd/en-fr:/usr/share/alignd/fr-en:/usr/share/alignd/geoquery
 ENTRYPOINT ["/usr/bin/alignd"]
