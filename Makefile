@@ -59,7 +59,7 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-python results warnings-clang asan tsan bench format format-check layers install clean
+.PHONY: all run test check-http check-clients check-python results warnings-clang asan tsan bench format format-check layers install clean
 .PHONY: deps deps-test deps-python deps-ci
 all: $(BUILD)/alignd
 
@@ -74,6 +74,12 @@ test: deps-test
 check-http: deps-test
 	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run
 	$(BUILD)/tests/http/run $(BUILD)/alignd
+
+# LibreTranslate's clients from npm, against the shipped models. Needs node and npm (18 or later) and the registry.
+check-clients: deps
+	@$(SUBMAKE) all
+	npm ci --prefix tests/clients --no-audit --no-fund --silent
+	node tests/clients/run.mjs $(BUILD)/alignd
 
 check-python: deps-python
 	$(PYTHON) -m pytest -q tests
@@ -159,7 +165,7 @@ deps-python:
 deps-ci:
 	@$(call INSTALL_MISSING,$(CI_PACKAGES))
 
-SOURCES := $(wildcard model/*.[ch] model/*.cc server/*.[ch] tests/*.[ch] tests/*/*.[ch])
+SOURCES := $(wildcard model/*.[ch] model/*.cc server/*.[ch] server/*.cc tests/*.[ch] tests/*/*.[ch])
 format:
 	clang-format -i $(SOURCES)
 format-check:

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MAX_TEXTS = 64, BOTH = API_TRANSLATE | API_ATTENTION, DEFAULT_BEAM_SIZE = 5 };
+enum { MAX_TEXTS = API_MAX_TEXTS, BOTH = API_TRANSLATE | API_ATTENTION, DEFAULT_BEAM_SIZE = 5 };
 
 /* The fields as sent. Strings and values are borrowed from the JSON. */
 struct form {
@@ -194,16 +194,25 @@ static bool is_json_type(const char *content_type) {
            (length > 5 && strncasecmp(content_type + length - 5, "+json", 5) == 0);
 }
 
-/* A body that begins with { is JSON whatever its content type says, so that plain `curl -d` works. */
-static json_t *load_body(const struct call *call, struct reply *reply) {
+static size_t count_blanks(const struct call *call) {
     size_t blank = 0;
     while (blank < call->length && strchr(" \t\r\n", call->body[blank]) && call->body[blank])
         blank++;
-    if (blank == call->length) {
+    return blank;
+}
+
+/* A body that begins with { is JSON whatever its content type says, so that plain `curl -d` works. */
+bool api_begins_object(const struct call *call) {
+    size_t blank = count_blanks(call);
+    return blank < call->length && call->body[blank] == '{';
+}
+
+json_t *api_load(const struct call *call, struct reply *reply) {
+    if (count_blanks(call) == call->length) {
         api_fail(reply, STATUS_INVALID, NULL, "the body is empty: a JSON object is needed");
         return NULL;
     }
-    if (call->body[blank] != '{' && !is_json_type(call->content_type)) {
+    if (!api_begins_object(call) && !is_json_type(call->content_type)) {
         api_fail(reply, STATUS_MEDIA_TYPE, NULL, "the body must be a JSON object (content type application/json)");
         return NULL;
     }
@@ -368,11 +377,7 @@ static void fill_options(const struct form *form, struct request *request) {
     };
 }
 
-int api_parse(const struct service *service, const struct call *call, enum api_kind kind, struct request *request,
-              struct reply *reply) {
-    json_t *root = load_body(call, reply);
-    if (!root)
-        return -1;
+int api_parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply) {
     size_t rows = service->options->rows, count;
     struct form form = default_form(rows, kind);
     int result = -1;
@@ -382,6 +387,5 @@ int api_parse(const struct service *service, const struct call *call, enum api_k
         fill_options(&form, request);
         result = 0;
     }
-    json_decref(root);
     return result;
 }

@@ -1,11 +1,11 @@
 extern "C" {
 #include "server/cld2.h"
 }
+#include <cld2/public/compact_lang_det.h>
+#include <cld2/public/encodings.h>
 #include <climits>
 #include <cstdint>
 #include <cstdio> /* cld2's header uses it and does not say so */
-#include <cld2/public/compact_lang_det.h>
-#include <cld2/public/encodings.h>
 
 size_t cld2_detect(const char *text, size_t length, bool markup, const char *expected, struct cld2_guess guesses[CLD2_GUESSES]) {
     CLD2::CLDHints hints = {expected, nullptr, CLD2::UNKNOWN_ENCODING, CLD2::UNKNOWN_LANGUAGE};
@@ -18,8 +18,8 @@ size_t cld2_detect(const char *text, size_t length, bool markup, const char *exp
         CLD2::ExtDetectLanguageSummaryCheckUTF8(text, bytes, !markup, &hints, CLD2::kCLDFlagBestEffort, languages, percents, scores,
                                                 nullptr, &text_bytes, &reliable, &valid_bytes);
         if (valid_bytes < bytes) /* a control character: what is before it must do */
-            CLD2::ExtDetectLanguageSummaryCheckUTF8(text, valid_bytes, !markup, &hints, CLD2::kCLDFlagBestEffort, languages, percents,
-                                                    scores, nullptr, &text_bytes, &reliable, &valid_bytes);
+            CLD2::ExtDetectLanguageSummaryCheckUTF8(text, valid_bytes, !markup, &hints, CLD2::kCLDFlagBestEffort, languages,
+                                                    percents, scores, nullptr, &text_bytes, &reliable, &valid_bytes);
     } catch (...) { /* memory */
         return 0;
     }

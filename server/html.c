@@ -15,7 +15,7 @@ struct element {
 };
 
 struct parser {
-    const char *text; /* [length] */
+    const char *text;            /* [length] */
     size_t length, at, last_end; /* last_end: of the last '>' */
     struct arena *arena;
     struct html_piece *pieces;
@@ -381,7 +381,8 @@ static bool write_segment(struct html_piece *pieces, size_t first, size_t end, s
         letters = letters || has_letters(writer->text, begin, writer->length);
         pieces[i++].end = (uint32_t)writer->length;
     }
-    if (pieces[end - 1].end > pieces[end - 1].begin && pieces[end - 1].kind == PIECE_TEXT && writer->text[writer->length - 1] == ' ')
+    if (pieces[end - 1].end > pieces[end - 1].begin && pieces[end - 1].kind == PIECE_TEXT &&
+        writer->text[writer->length - 1] == ' ')
         pieces[end - 1].end = (uint32_t)--writer->length;
     return letters;
 }
@@ -391,7 +392,8 @@ static void add_segment(struct cutter *cutter, size_t first, size_t end) {
     struct writer writer = {.text = cutter->text};
     if (first == end || !write_segment(html->pieces, first, end, &writer))
         return;
-    struct html_segment *segments = html_reserve(cutter->arena, html->segments, html->count, &cutter->capacity, 1, sizeof *segments);
+    struct html_segment *segments =
+        html_reserve(cutter->arena, html->segments, html->count, &cutter->capacity, 1, sizeof *segments);
     if (!segments) {
         cutter->failed = true;
         return;
@@ -438,8 +440,8 @@ int html_parse(const char *markup, size_t length, struct arena *arena, struct ht
     struct cutter cutter = {.arena = arena, .html = out, .text = arena_alloc(arena, length + 1, 1)};
     if (!parser || !cutter.text)
         return error_memory(err);
-    *parser = (struct parser){
-        .text = markup, .length = length, .last_end = last_end ? (size_t)(last_end - markup) : 0, .arena = arena};
+    *parser =
+        (struct parser){.text = markup, .length = length, .last_end = last_end ? (size_t)(last_end - markup) : 0, .arena = arena};
     parse(parser);
     *out = (struct html){.pieces = parser->pieces, .piece_count = parser->count};
     if (!parser->failed)

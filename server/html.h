@@ -1,8 +1,8 @@
 /* Markup -> texts to translate, and back with every tag in its place. Knows nothing of HTTP or of models.
  *
- * Markup is cut into pieces: tags, text, comments. Block-level tags, <br> and what is not to be translated separate the segments, runs of
- * text with inline elements in them. A segment's text goes through a translator, which also tells which words became which; html_write
- * then puts each inline element around the words that its own words became.
+ * Markup is cut into pieces: tags, text, comments. Block-level tags, <br> and what is not to be translated separate the segments,
+ * runs of text with inline elements in them. A segment's text goes through a translator, which also tells which words became which;
+ * html_write then puts each inline element around the words that its own words became.
  *
  * The pieces always nest: an end tag without an element is dropped, a missing one is added. Whatever else the markup holds comes
  * out once, byte by byte. Time is linear in the markup's length; nothing recurses deeper than HTML_MAX_DEPTH.

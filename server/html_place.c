@@ -1,6 +1,6 @@
-/* Segments' translations -> markup. Each inline element becomes a node with the range of words of the translation that its own words
- * became: the densest run of them that its parent has and no sibling took, so that nodes nest. A node without words (a comment, an
- * image, an empty element, words that became nothing) stands behind what the word before it became. */
+/* Segments' translations -> markup. Each inline element becomes a node with the range of words of the translation that its own
+ * words became: the densest run of them that its parent has and no sibling took, so that nodes nest. A node without words (a
+ * comment, an image, an empty element, words that became nothing) stands behind what the word before it became. */
 #include "server/html_piece.h"
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +23,9 @@ struct placer {
     const struct html_translation *translation;
     struct span *words; /* [word_count] of the translation */
     size_t word_count;
-    size_t *owner;     /* [word_count] the innermost node that has it so far */
-    size_t *link_word; /* [link_count] the word of each link's target */
-    bool *linked;      /* [word_count] */
+    size_t *owner;      /* [word_count] the innermost node that has it so far */
+    size_t *link_word;  /* [link_count] the word of each link's target */
+    bool *linked;       /* [word_count] */
     struct node *nodes; /* [count] in the order of their start tags; the first is the whole segment */
     size_t count;
     size_t *candidates; /* [link_count] */
@@ -414,7 +414,8 @@ static void write_unit(struct scribe *scribe, const struct node *node) {
         write_piece(scribe->out, &scribe->placer->html->pieces[i]);
     if (scribe->at < node->behind)
         scribe->at = node->behind;
-    if (point && node->space_behind && !at_end && !is_space_at(translation->text, translation->length, scribe->at) && !scribe->out->failed)
+    if (point && node->space_behind && !at_end && !is_space_at(translation->text, translation->length, scribe->at) &&
+        !scribe->out->failed)
         write_bytes(scribe->out, " ", 1);
 }
 

@@ -33,8 +33,8 @@ bool language_widen(char *code) {
 void language_name(const char *code, char name[LANGUAGE_NAME_BYTES]) {
     UChar wide[LANGUAGE_NAME_BYTES];
     UErrorCode status = U_ZERO_ERROR;
-    int32_t length = uloc_getDisplayName(code, "en", wide, LANGUAGE_NAME_BYTES / 4, &status);
-    bool plain = U_SUCCESS(status) && length > 0 && length < LANGUAGE_NAME_BYTES / 4;
+    int32_t length = uloc_getDisplayName(code, "en", wide, LANGUAGE_NAME_BYTES, &status);
+    bool plain = U_SUCCESS(status) && length > 0 && length < LANGUAGE_NAME_BYTES;
     for (int32_t i = 0; plain && i < length; i++) {
         plain = wide[i] >= ' ' && wide[i] <= '~';
         name[i] = (char)wide[i];
@@ -69,16 +69,24 @@ static bool choose(const struct cld2_guess *guesses, size_t guess_count, const c
     return false;
 }
 
+/* The codes [first,count) that may be expected together, with commas between them. Returns how many. */
+static size_t expect(const char *const *codes, size_t first, size_t count, char expected[MAX_EXPECTED * CODE_BYTES]) {
+    size_t taken = count - first < MAX_EXPECTED ? count - first : MAX_EXPECTED, at = 0;
+    for (size_t i = 0; i < taken; i++)
+        at += (size_t)snprintf(expected + at, CODE_BYTES, "%s%.*s", i > 0 ? "," : "", CODE_BYTES - 2, codes[first + i]);
+    return taken;
+}
+
 struct language_guess language_detect(const char *text, size_t length, bool markup, const char *const *codes, size_t count) {
-    char expected[MAX_EXPECTED * CODE_BYTES] = "";
-    size_t at = 0;
-    for (size_t i = 0; i < count && count <= MAX_EXPECTED; i++)
-        at += (size_t)snprintf(expected + at, CODE_BYTES, "%s%.*s", i > 0 ? "," : "", CODE_BYTES - 2, codes[i]);
+    char expected[MAX_EXPECTED * CODE_BYTES];
     struct cld2_guess guesses[CLD2_GUESSES];
     struct language_guess best = {0};
-    const char *const hints[] = {length < SHORT_BYTES || !*expected ? NULL : expected, *expected ? expected : NULL};
-    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
-        if (choose(guesses, cld2_detect(text, length, markup, hints[i], guesses), codes, count, &best))
+    if ((length < SHORT_BYTES || count > MAX_EXPECTED) &&
+        choose(guesses, cld2_detect(text, length, markup, NULL, guesses), codes, count, &best))
+        return best;
+    for (size_t first = 0; first < count;) {
+        first += expect(codes, first, count, expected);
+        if (choose(guesses, cld2_detect(text, length, markup, expected, guesses), codes, count, &best))
             break;
     }
     return best;

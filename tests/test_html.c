@@ -105,8 +105,8 @@ static void check_nests(const char *out, const char *markup) {
         const char *end = strchr(at, '>');
         ck_assert_msg(end != NULL, "a tag without end in %.900s", out);
         if (at[1] == '/' && read_name(at + 2, name)) {
-            ck_assert_msg(depth > 0 && strcasecmp(open[depth - 1], name) == 0, "</%.900s> ends nothing in\n%.2000s\nof\n%.2000s", name, out,
-                          markup);
+            ck_assert_msg(depth > 0 && strcasecmp(open[depth - 1], name) == 0, "</%.900s> ends nothing in\n%.2000s\nof\n%.2000s",
+                          name, out, markup);
             depth--;
         } else if (read_name(at + 1, name) && !is_void(name) && end[-1] != '/') {
             ck_assert_uint_lt(depth, HTML_MAX_DEPTH + 8);
@@ -132,8 +132,10 @@ static void check_kept(const char *out, const char *markup, size_t numbers) {
         char tag[32], word[32];
         snprintf(tag, sizeof tag, " n=\"%zu\"", i);
         snprintf(word, sizeof word, "w%zuw", i);
-        ck_assert_msg(count_of(out, tag) == count_of(markup, tag), "%.900s is lost or doubled in\n%.900s\nof\n%.900s", tag, out, markup);
-        ck_assert_msg(count_of(out, word) == count_of(markup, word), "%.900s is lost or doubled in\n%.900s\nof\n%.900s", word, out, markup);
+        ck_assert_msg(count_of(out, tag) == count_of(markup, tag), "%.900s is lost or doubled in\n%.900s\nof\n%.900s", tag, out,
+                      markup);
+        ck_assert_msg(count_of(out, word) == count_of(markup, word), "%.900s is lost or doubled in\n%.900s\nof\n%.900s", word, out,
+                      markup);
     }
 }
 
@@ -152,9 +154,10 @@ static uint32_t draw(struct maker *maker, uint32_t below) {
 
 #define PRINT(maker, ...) ((maker)->length += (size_t)sprintf((maker)->text + (maker)->length, __VA_ARGS__))
 
-static const char *const elements[] = {"b",  "i",  "a",     "em", "strong", "span",  "p",    "div", "ul",  "li",       "code",
-                                       "td", "tr", "table", "h1", "x-y",    "small", "pre",  "dl",  "dt",  "dd",       "u",
-                                       "B",  "P",  "select", "option", "section", "label", "font", "sup", "template", "blockquote"};
+static const char *const elements[] = {"b",      "i",      "a",       "em",    "strong", "span",  "p",        "div",
+                                       "ul",     "li",     "code",    "td",    "tr",     "table", "h1",       "x-y",
+                                       "small",  "pre",    "dl",      "dt",    "dd",     "u",     "B",        "P",
+                                       "select", "option", "section", "label", "font",   "sup",   "template", "blockquote"};
 enum { ELEMENTS = sizeof elements / sizeof *elements };
 
 /* One piece: a word, a tag that may have no end, an end tag of something. */
@@ -236,7 +239,8 @@ struct example {
 static void check_examples(const struct fake *fake, const struct example *examples, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const char *out = run(fake, examples[i].markup);
-        ck_assert_msg(strcmp(out, examples[i].out) == 0, "%.900s became\n%.900s instead of\n%.900s", examples[i].markup, out, examples[i].out);
+        ck_assert_msg(strcmp(out, examples[i].out) == 0, "%.900s became\n%.900s instead of\n%.900s", examples[i].markup, out,
+                      examples[i].out);
         check_nests(out, examples[i].markup);
     }
 }
@@ -378,10 +382,12 @@ static char *repeat(const char *unit, size_t bytes) {
     return text;
 }
 
-static const char *const units[] = {"<b>",      "<div>",   "<b>a ",        "</b>",     "<b></i>", "<p><b>",   "<",          "<a ",     "<a b=\"",
-                                    "<a b='>",  "<!--",    "<!",           "</",       "&",       "&#x",      "&unknown;",  "<i>a</i> ", "a ",
-                                    "<table>",  "<li>",    "<script>",     "<title>",  "<b><p>",  "<td></b>", "<code>",     "</script", "<a b=c ",
-                                    "<b>a</b>", "<i></i>", "<b><i><u>a </b>", "<ul><li>", "\xc3\xa9", "<svg><p>", "<textarea><", "</a<", "a<!---->"};
+static const char *const units[] = {"<b>",      "<div>",    "<b>a ",    "</b>",        "<b></i>",   "<p><b>",
+                                    "<",        "<a ",      "<a b=\"",  "<a b='>",     "<!--",      "<!",
+                                    "</",       "&",        "&#x",      "&unknown;",   "<i>a</i> ", "a ",
+                                    "<table>",  "<li>",     "<script>", "<title>",     "<b><p>",    "<td></b>",
+                                    "<code>",   "</script", "<a b=c ",  "<b>a</b>",    "<i></i>",   "<b><i><u>a </b>",
+                                    "<ul><li>", "\xc3\xa9", "<svg><p>", "<textarea><", "</a<",      "a<!---->"};
 
 START_TEST(a_mebibyte_of_it) {
     char *markup = repeat(units[_i], MEBIBYTE);

@@ -16,5 +16,6 @@ Suite *steady_suite(void);
 Suite *drain_suite(void);
 Suite *command_suite(void);
 Suite *batch_mode_suite(void);
+Suite *libre_suite(void);
 
 #endif
