@@ -63,6 +63,9 @@ const char *const *api_labels(size_t *count);
 
 /* The body's first character that is not blank is {: it is taken for JSON whatever its content type says. */
 bool api_begins_object(const struct call *call);
+bool api_is_blank(const struct call *call);
+/* The request is a form, or all in the query string. */
+bool api_is_form(const struct call *call);
 
 /* Sets an error reply: {"error": message, "code": ..., "field": field}. field may be NULL. */
 __attribute__((format(printf, 4, 5))) void api_fail(struct reply *reply, unsigned status, const char *field, const char *format,

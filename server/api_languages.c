@@ -14,7 +14,7 @@ void api_detect(const struct service *service, const struct call *call, struct r
     (void)request;
     if (!api_admit(service, reply))
         return;
-    json_t *root = call->field_count > 0 && !api_begins_object(call) ? api_libre_load(call, reply) : api_load(call, reply);
+    json_t *root = api_is_form(call) ? api_libre_load(call, reply) : api_load(call, reply);
     const json_t *q = json_object_get(root, "q");
     size_t count;
     if (root && api_libre_count(q, &count, reply) == 0) {

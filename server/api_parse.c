@@ -207,8 +207,16 @@ bool api_begins_object(const struct call *call) {
     return blank < call->length && call->body[blank] == '{';
 }
 
+bool api_is_blank(const struct call *call) {
+    return count_blanks(call) == call->length;
+}
+
+bool api_is_form(const struct call *call) {
+    return (call->form || call->field_count > 0) && !api_begins_object(call);
+}
+
 json_t *api_load(const struct call *call, struct reply *reply) {
-    if (count_blanks(call) == call->length) {
+    if (api_is_blank(call)) {
         api_fail(reply, STATUS_INVALID, NULL, "the body is empty: a JSON object is needed");
         return NULL;
     }

@@ -83,7 +83,7 @@ void api_decode_finish(const struct service *service, const char *array_name, st
 void api_translate_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     if (!api_admit(service, reply))
         return;
-    bool fields = call->field_count > 0 && !api_begins_object(call);
+    bool fields = api_is_form(call);
     json_t *root = fields ? api_libre_load(call, reply) : api_load(call, reply);
     if (root && (fields || api_libre_speaks(root)))
         api_libre_start(service, root, request, reply);

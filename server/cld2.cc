@@ -1,11 +1,12 @@
 extern "C" {
 #include "server/cld2.h"
 }
-#include <cld2/public/compact_lang_det.h>
-#include <cld2/public/encodings.h>
 #include <climits>
 #include <cstdint>
-#include <cstdio> /* cld2's header uses it and does not say so */
+#include <cstdio> /* cld2's header uses it and does not say so: this goes first */
+
+#include <cld2/public/compact_lang_det.h>
+#include <cld2/public/encodings.h>
 
 size_t cld2_detect(const char *text, size_t length, bool markup, const char *expected, struct cld2_guess guesses[CLD2_GUESSES]) {
     CLD2::CLDHints hints = {expected, nullptr, CLD2::UNKNOWN_ENCODING, CLD2::UNKNOWN_LANGUAGE};

@@ -77,7 +77,7 @@ int form_read(struct MHD_Connection *connection, struct arena *arena, struct cal
     form->arena = arena;
     form->count = 0;
     form->failed = false;
-    if (call->length > 0 && !api_begins_object(call))
+    if (!api_is_blank(call) && !api_begins_object(call))
         read_body(connection, form, call);
     MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, take_argument, form);
     call->fields = form->fields;

@@ -277,6 +277,8 @@ START_TEST(refusals) {
         check_refusal(&(struct call){.path = "/translate", .json = rows[i].json}, 400, rows[i].field, rows[i].message);
     check_refusal(&(struct call){.path = "/translate", .body = "foo=bar", .headers = {URLENCODED}}, 400, "q",
                   "Invalid request: missing q parameter");
+    check_refusal(&(struct call){.path = "/translate", .body = "--XX--", .headers = {MULTIPART}}, 400, "q",
+                  "Invalid request: missing q parameter");
     check_refusal(&(struct call){.path = "/translate", .body = "q=%ff&source=en&target=fr", .headers = {URLENCODED}}, 400, NULL,
                   "the fields are not valid UTF-8");
     check_refusal(&(struct call){.path = "/translate", .body = "q=x", .headers = {"Content-Type: text/plain"}}, 415, NULL,
