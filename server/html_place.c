@@ -1,86 +1,18 @@
-/* Segments' translations -> markup. Each inline element becomes a node with the range of words of the translation that its own
+/* Each inline element becomes a node with the range of words of the translation that its own
  * words became: the densest run of them that its parent has and no sibling took, so that nodes nest. A node without words (a
  * comment, an image, an empty element, words that became nothing) stands behind what the word before it became. */
-#include "server/html_piece.h"
+#include "server/html_place.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* MAX_GAP: so many words of others end a run. */
 enum { MAX_GAP = 8 };
 
-struct node {
-    size_t piece, end_piece; /* of a unit, all between is part of it */
-    size_t parent;
-    struct span source;   /* bytes of the segment's text, without white space around them */
-    size_t first, end;    /* words of the translation */
-    size_t begin, behind; /* the same in bytes; of a point, equal */
-    bool unit, space_before, space_behind;
-};
-
-struct placer {
-    const struct html *html;
-    const struct html_segment *segment;
-    const struct html_translation *translation;
-    struct span *words; /* [word_count] of the translation */
-    size_t word_count;
-    size_t *owner;      /* [word_count] the innermost node that has it so far */
-    size_t *link_word;  /* [link_count] the word of each link's target */
-    bool *linked;       /* [word_count] */
-    struct node *nodes; /* [count] in the order of their start tags; the first is the whole segment */
-    size_t count;
-    size_t *candidates; /* [link_count] */
-};
-
-/* ---- output ---- */
-
-struct output {
-    struct arena *arena;
-    char *text;
-    size_t length, capacity;
-    bool failed;
-};
-
-static void write_bytes(struct output *out, const char *bytes, size_t length) {
-    char *text = html_reserve(out->arena, out->text, out->length, &out->capacity, length + 1, 1);
-    if (!text) {
-        out->failed = true;
-        return;
-    }
-    out->text = text;
-    memcpy(text + out->length, bytes, length);
-    out->length += length;
-    text[out->length] = '\0';
-}
-
-static void write_piece(struct output *out, const struct html_piece *piece) {
-    if (!out->failed)
-        write_bytes(out, piece->raw, piece->length);
-}
-
-static void write_escaped(struct output *out, const char *text, size_t length) {
-    for (size_t at = 0; at < length && !out->failed;) {
-        size_t plain = 0;
-        while (at + plain < length && !memchr("&<>", text[at + plain], 3))
-            plain++;
-        write_bytes(out, text + at, plain);
-        at += plain;
-        if (at < length && !out->failed) {
-            const char *reference = text[at] == '&' ? "&amp;" : text[at] == '<' ? "&lt;" : "&gt;";
-            write_bytes(out, reference, strlen(reference));
-            at++;
-        }
-    }
-}
-
 /* ---- words ---- */
 
 static struct span trim(const char *text, struct span span) {
     struct span inner = segmenter_trim(text + span.begin, span.end - span.begin);
     return (struct span){span.begin + inner.begin, span.begin + inner.end};
-}
-
-static bool is_space_at(const char *text, size_t length, size_t at) {
-    return at < length && character_is_space(character_next(text, length, &at));
 }
 
 static size_t find_words(const char *text, size_t length, struct span *words) {
@@ -90,7 +22,7 @@ static size_t find_words(const char *text, size_t length, struct span *words) {
         bool space = character_is_space(character_next(text, length, &at));
         if (space)
             continue;
-        while (at < length && !is_space_at(text, length, at))
+        while (at < length && !html_is_space_at(text, length, at))
             character_next(text, length, &at);
         if (words)
             words[count] = (struct span){begin, at};
@@ -356,105 +288,6 @@ static void place(struct placer *placer, size_t index) {
         set_point_byte(placer, node);
 }
 
-/* ---- markup again ---- */
-
-struct order {
-    size_t parent, begin, node;
-};
-
-static int compare_orders(const void *a, const void *b) {
-    const struct order *x = a, *y = b;
-    const size_t left[] = {x->parent, x->begin, x->node}, right[] = {y->parent, y->begin, y->node};
-    for (size_t i = 0; i < 3; i++) {
-        if (left[i] != right[i])
-            return left[i] < right[i] ? -1 : 1;
-    }
-    return 0;
-}
-
-/* A node and how far its children are written. */
-struct frame {
-    size_t node, next, end; /* orders [next,end) are its children */
-};
-
-struct scribe {
-    const struct placer *placer;
-    const struct order *orders; /* [placer->count] */
-    struct output *out;
-    size_t at; /* bytes of the translation written */
-};
-
-static void write_to(struct scribe *scribe, size_t byte) {
-    if (byte <= scribe->at)
-        return;
-    write_escaped(scribe->out, scribe->placer->translation->text + scribe->at, byte - scribe->at);
-    scribe->at = byte;
-}
-
-static size_t first_child(const struct scribe *scribe, size_t parent) {
-    size_t low = 1, high = scribe->placer->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (scribe->orders[middle].parent >= parent)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-/* A unit takes the place of the words that stood in for it. */
-static void write_unit(struct scribe *scribe, const struct node *node) {
-    const struct html_translation *translation = scribe->placer->translation;
-    write_to(scribe, node->begin);
-    bool point = node->first == node->end, at_end = scribe->at == translation->length;
-    if (point && node->space_before && at_end && scribe->at > 0)
-        write_bytes(scribe->out, " ", 1);
-    for (size_t i = node->piece; i <= node->end_piece; i++)
-        write_piece(scribe->out, &scribe->placer->html->pieces[i]);
-    if (scribe->at < node->behind)
-        scribe->at = node->behind;
-    if (point && node->space_behind && !at_end && !is_space_at(translation->text, translation->length, scribe->at) &&
-        !scribe->out->failed)
-        write_bytes(scribe->out, " ", 1);
-}
-
-static void write_nodes(struct scribe *scribe) {
-    const struct placer *placer = scribe->placer;
-    const struct html_piece *pieces = placer->html->pieces;
-    struct frame stack[HTML_MAX_DEPTH + 1] = {{.node = 0, .next = 1, .end = first_child(scribe, 1)}};
-    for (size_t depth = 1; depth > 0 && !scribe->out->failed;) {
-        struct frame *frame = &stack[depth - 1];
-        const struct node *node = &placer->nodes[frame->node];
-        if (frame->next == frame->end) {
-            write_to(scribe, node->behind);
-            if (frame->node > 0)
-                write_piece(scribe->out, &pieces[node->end_piece]);
-            depth--;
-            continue;
-        }
-        size_t child = scribe->orders[frame->next++].node;
-        if (placer->nodes[child].unit) {
-            write_unit(scribe, &placer->nodes[child]);
-            continue;
-        }
-        write_to(scribe, placer->nodes[child].begin);
-        write_piece(scribe->out, &pieces[placer->nodes[child].piece]);
-        stack[depth++] = (struct frame){child, first_child(scribe, child), first_child(scribe, child + 1)};
-    }
-}
-
-static int order_nodes(const struct placer *placer, struct arena *arena, struct order **orders) {
-    *orders = arena_alloc(arena, placer->count, sizeof **orders);
-    if (!*orders)
-        return -1;
-    (*orders)[0] = (struct order){0};
-    for (size_t i = 1; i < placer->count; i++)
-        (*orders)[i] = (struct order){placer->nodes[i].parent, placer->nodes[i].begin, i};
-    qsort(*orders + 1, placer->count - 1, sizeof **orders, compare_orders);
-    return 0;
-}
-
 static int prepare(struct placer *placer, struct arena *arena) {
     const struct html_translation *translation = placer->translation;
     placer->word_count = find_words(translation->text, translation->length, NULL);
@@ -466,59 +299,10 @@ static int prepare(struct placer *placer, struct arena *arena) {
     return find_links(placer, arena) == 0 && find_nodes(placer, arena) == 0 ? 0 : -1;
 }
 
-/* White space at the ends of a segment is as it was: raw text from both ends inwards. */
-static void write_edge(struct output *out, const struct html_piece *piece, bool head) {
-    size_t blank = 0;
-    if (piece->kind != PIECE_TEXT)
-        return;
-    while (blank < piece->length && html_is_space(head ? piece->raw[blank] : piece->raw[piece->length - 1 - blank]))
-        blank++;
-    if (!out->failed)
-        write_bytes(out, head ? piece->raw : piece->raw + piece->length - blank, blank);
-}
-
-static void write_translation(const struct html *html, const struct html_segment *segment,
-                              const struct html_translation *translation, struct output *out) {
-    struct placer placer = {.html = html, .segment = segment, .translation = translation};
-    struct order *orders;
-    if (prepare(&placer, out->arena) != 0) {
-        out->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < placer.count; i++)
-        place(&placer, i);
-    if (order_nodes(&placer, out->arena, &orders) != 0) {
-        out->failed = true;
-        return;
-    }
-    struct scribe scribe = {.placer = &placer, .orders = orders, .out = out};
-    write_edge(out, &html->pieces[segment->first], true);
-    write_nodes(&scribe);
-    if (segment->end - segment->first > 1 || html->pieces[segment->first].begin < html->pieces[segment->first].end)
-        write_edge(out, &html->pieces[segment->end - 1], false);
-}
-
-char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,
-                 struct error *err) {
-    struct output out = {.arena = arena};
-    size_t segment = 0;
-    write_bytes(&out, "", 0);
-    for (size_t i = 0; i < html->piece_count && !out.failed;) {
-        const struct html_segment *next = segment < html->count ? &html->segments[segment] : NULL;
-        if (next && next->first == i && translations[segment].text) {
-            write_translation(html, next, &translations[segment], &out);
-            i = next->end;
-        } else {
-            write_piece(&out, &html->pieces[i++]);
-            if (!next || i < next->end)
-                continue;
-        }
-        segment++;
-    }
-    if (out.failed) {
-        error_memory(err);
-        return NULL;
-    }
-    *length = out.length;
-    return out.text;
+int html_place(struct placer *placer, struct arena *arena) {
+    if (prepare(placer, arena) != 0)
+        return -1;
+    for (size_t i = 0; i < placer->count; i++)
+        place(placer, i);
+    return 0;
 }

@@ -101,8 +101,7 @@ START_TEST(ignored_and_absent) {
     static const char *const bodies[] = {
         "{'q': 'The dog runs.', 'source': 'en', 'target': 'fr', 'api_key': null}",
         "{'q': 'The dog runs.', 'source': 'en', 'target': 'fr', 'api_key': ''}",
-        "{'q': 'The dog runs.', 'source': 'EN', 'target': 'Fr', 'apiKey': 'x', 'secret': [1], 'format': null, 'alternatives': "
-        "null}",
+        "{'q': 'The dog runs.', 'source': 'EN', 'target': 'Fr', 'apiKey': 'x', 'format': null}",
         "{'q': 'The dog runs.', 'source': 'en-US', 'target': 'fr_CA', 'format': '', 'alternatives': 0}",
         "{'q': 'The dog runs.', 'source': 'en', 'target': 'fr', 'alternatives': -3}",
     };
@@ -324,7 +323,8 @@ START_TEST(detect) {
         reply_done(&reply);
     }
     check_refusal(&(struct call){.path = "/detect", .json = "{}"}, 400, "q", "Invalid request: missing q parameter");
-    check_refusal(&(struct call){.path = "/detect", .json = "x"}, 415, NULL,
+    check_refusal(&(struct call){.path = "/detect", .json = "x"}, 400, "q", "Invalid request: missing q parameter");
+    check_refusal(&(struct call){.path = "/detect", .json = "x", .headers = {"Content-Type: text/plain"}}, 415, NULL,
                   "the body must be a JSON object (content type application/json)");
 }
 END_TEST
