@@ -91,6 +91,7 @@ struct request {
     atomic_bool cancelled; /* reason is set; the sentences of the request watch it */
     void (*finish)(struct request *request);
     void *owner;
+    void *plan; /* the endpoint's own: how the texts make its answer; in the arena */
 };
 
 void request_init(struct request *request);
