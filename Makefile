@@ -18,7 +18,7 @@ BUILD   ?= build
 JOBS    ?= $(shell nproc)
 SUBMAKE  = $(MAKE) --no-print-directory -j$(JOBS)
 
-PACKAGES      := gcc g++ make pkg-config libmicrohttpd-dev libjansson-dev libopenblas-dev libsentencepiece-dev libicu-dev
+PACKAGES      := gcc g++ make pkg-config libmicrohttpd-dev libjansson-dev libopenblas-dev libsentencepiece-dev libicu-dev libxml2-dev libcld2-dev
 TEST_PACKAGES := $(PACKAGES) check libcurl4-openssl-dev
 PYTHON_PACKAGES := python3-torch python3-numpy python3-sentencepiece python3-tqdm python3-pytest
 CI_PACKAGES   := $(TEST_PACKAGES) $(PYTHON_PACKAGES) clang clang-format libclang-rt-dev
@@ -30,14 +30,14 @@ HARDEN   := -fPIE -fstack-protector-strong $(if $(SANITIZE),,-D_FORTIFY_SOURCE=2
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all -DSANITIZED)
 COMMON   := $(OPTIMIZE) -g -MMD -MP -I. -DALIGND_VERSION='"$(VERSION)"' $(HARDEN) $(SANITIZER)
 # _GNU_SOURCE: POSIX threads and clocks, accept4 and pipe2; the language itself stays C11
-CFLAGS_ALL   = -std=c11 -D_GNU_SOURCE $(COMMON) $(C_WARNINGS) $(CFLAGS)
+CFLAGS_ALL   = -std=c11 -D_GNU_SOURCE $(COMMON) -isystem /usr/include/libxml2 $(C_WARNINGS) $(CFLAGS)
 CXXFLAGS_ALL = -std=c++17 $(COMMON) $(WARNINGS) $(CXXFLAGS)
 LDFLAGS_ALL  = -pie -Wl,-z,relro,-z,now $(SANITIZER) $(LDFLAGS)
-LIBS = -lmicrohttpd -ljansson -lopenblas -lsentencepiece -licuuc -lstdc++ -lpthread -lm
+LIBS = -lmicrohttpd -ljansson -lopenblas -lsentencepiece -licuuc -lxml2 -lcld2 -lstdc++ -lpthread -lm
 
 KERNEL_SOURCES := model/kernels.c model/products.c model/products_int8.c
 MODEL_OBJECTS  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(KERNEL_SOURCES),$(wildcard model/*.c))) $(BUILD)/model/sentencepiece.o
-SERVER_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c))
+SERVER_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c)) $(BUILD)/server/cld2.o
 TEST_OBJECTS   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 
 # These are compiled once per instruction set; the processor chooses at run time. Products and sums may fuse there, but not after
@@ -59,8 +59,8 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-python results warnings-clang asan tsan bench format format-check layers install clean
-.PHONY: deps deps-test deps-python deps-ci
+.PHONY: all run test check-http check-clients check-python results warnings-clang asan tsan bench format format-check layers install clean
+.PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
 
 run: deps
@@ -74,6 +74,12 @@ test: deps-test
 check-http: deps-test
 	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run
 	$(BUILD)/tests/http/run $(BUILD)/alignd
+
+# LibreTranslate's clients from npm, against the shipped models. Needs node and npm (18 or later) and the registry.
+check-clients: deps deps-node
+	@$(SUBMAKE) all
+	npm ci --prefix tests/clients --no-audit --no-fund --silent
+	node tests/clients/run.mjs $(BUILD)/alignd
 
 check-python: deps-python
 	$(PYTHON) -m pytest -q tests
@@ -156,10 +162,13 @@ deps-test:
 
 deps-python:
 	@$(call INSTALL_MISSING,$(PYTHON_PACKAGES))
+# Node.js from elsewhere may bring npm along; Debian has it apart.
+deps-node:
+	@{ command -v node && command -v npm; } >/dev/null || { $(call INSTALL_MISSING,nodejs npm); }
 deps-ci:
 	@$(call INSTALL_MISSING,$(CI_PACKAGES))
 
-SOURCES := $(wildcard model/*.[ch] model/*.cc server/*.[ch] tests/*.[ch] tests/*/*.[ch])
+SOURCES := $(wildcard model/*.[ch] model/*.cc server/*.[ch] server/*.cc tests/*.[ch] tests/*/*.[ch])
 format:
 	clang-format -i $(SOURCES)
 format-check:

@@ -115,10 +115,10 @@ size_t sentence_max_rows(const struct sentence *sentence) {
 
 /* ---- admission ---- */
 
-/* What encoding a group of sentences gives: keys [slots, A], values [slots, P], copy_keys [tokens, K], states [sentences, S]; there
- * are at most as many slots as tokens, and as many where the output copies. */
+/* What encoding a group of sentences gives: keys [slots, A], values [slots, P], copy_keys [tokens, K], copy_gates [tokens, 1 or 0],
+ * states [sentences, S]; there are at most as many slots as tokens, and as many where the output copies. */
 struct encoding {
-    float *keys, *values, *copy_keys, *states;
+    float *keys, *values, *copy_keys, *copy_gates, *states;
 };
 
 /* The ids that the sentence's search may choose from. All, if it had nothing to choose but </s>. */
@@ -173,12 +173,15 @@ static int settle(const struct batch *batch, struct sentence *sentence, const st
     const float *keys = keep(sentence, encoding->keys, first, length, attention->key_size);
     const float *values = keep(sentence, encoding->values, first, length, attention->value);
     const float *copy_keys = keep(sentence, encoding->copy_keys, first, length, t->output.key.out);
-    if (!memory || !keys || !values || !copy_keys)
+    const float *copy_gates = keep(sentence, encoding->copy_gates, first, length, t->output.gate_context.out);
+    if (!memory || !keys || !values || !copy_keys || !copy_gates)
         return error_memory(&sentence->error);
     *memory = (struct memory){.length = length, .keys = keys, .values = values};
     sentence->memory = memory;
-    if (sentence->copies)
+    if (sentence->copies) {
         sentence->copies->keys = copy_keys;
+        sentence->copies->gates = copy_gates;
+    }
     if (start_search(t, sentence, state) != 0)
         return -1;
     return find_targets(t->shortlist, sentence);
@@ -194,8 +197,9 @@ static int encode(struct batch *batch, struct sentence *const *sentences, size_t
     out->keys = arena_alloc(&batch->scratch, tokens * t->decoder.attention.key_size, sizeof(float));
     out->values = arena_alloc(&batch->scratch, tokens * t->decoder.attention.value, sizeof(float));
     out->copy_keys = arena_alloc(&batch->scratch, tokens * t->output.key.out, sizeof(float));
+    out->copy_gates = arena_alloc(&batch->scratch, tokens * t->output.gate_context.out, sizeof(float));
     out->states = arena_alloc(&batch->scratch, n * t->decoder.state_size, sizeof(float));
-    if (!ids || !lengths || !out->keys || !out->values || !out->copy_keys || !out->states)
+    if (!ids || !lengths || !out->keys || !out->values || !out->copy_keys || !out->copy_gates || !out->states)
         return error_memory(err);
     for (size_t i = 0, at = 0; i < n; i++) {
         lengths[i] = sentences[i]->length;
@@ -205,7 +209,7 @@ static int encode(struct batch *batch, struct sentence *const *sentences, size_t
     if (encoder_run(&t->encoder, ids, lengths, n, &batch->scratch, &encoded, err) != 0 ||
         decoder_start(&t->decoder, &encoded, lengths, n, &batch->scratch, out->states, err) != 0)
         return -1;
-    output_keys(&t->output, encoded.annotations, tokens, out->copy_keys);
+    output_keys(&t->output, encoded.annotations, tokens, out->copy_keys, out->copy_gates);
     return decoder_remember(&t->decoder, &encoded, lengths, n, &batch->scratch, out->keys, out->values, err);
 }
 

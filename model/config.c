@@ -118,7 +118,7 @@ static const struct raw_config DEFAULTS = {
                 {.type = "recurrent", .layers = 1, .bidirectional = true, .eos = true, .normalization = "none", .stack = "joined"},
             .attention = {.window = "global", .normalization = "none"},
             .decoder = {.layers = 1, .readout = "attentional", .normalization = "none"},
-            .output = {.type = "vocabulary", .unknowns = true, .gate = "inputs"},
+            .output = {.type = "vocabulary", .unknowns = true, .gate = "inputs", .pointer = "attention"},
             .limits = {.max_source_tokens = 100, .max_target_ratio = 3.0},
         },
 };
@@ -192,6 +192,7 @@ static const struct key output[] = {
     {"output.character_embedding", read_integer, OPTIONAL, AT(config.output.character_embedding), NULL, 0, 65536},
     {"output.unknowns", read_boolean, OPTIONAL, AT(config.output.unknowns), NULL, 0, 0},
     {"output.gate", read_string, OPTIONAL, AT(config.output.gate), "inputs, readout", 0, 0},
+    {"output.pointer", read_string, OPTIONAL, AT(config.output.pointer), "attention, readout", 0, 0},
 };
 
 static const struct key tokenizer[] = {

@@ -64,10 +64,11 @@ struct model_config {
     struct decoder_config decoder;
     struct {
         char type[CONFIG_NAME_BYTES];
-        bool tied;                    /* the output matrix is the target embedding */
-        size_t character_embedding;   /* type characters: model/speller.h */
-        char gate[CONFIG_NAME_BYTES]; /* what a pointer_generator's gate reads: "inputs" [c; s; y], or the "readout" */
-        bool unknowns;                /* false: a search never chooses <unk> */
+        bool tied;                       /* the output matrix is the target embedding */
+        size_t character_embedding;      /* type characters: model/speller.h */
+        char gate[CONFIG_NAME_BYTES];    /* what a pointer_generator's gate reads: "inputs" [c; s; y], or the "readout" */
+        char pointer[CONFIG_NAME_BYTES]; /* whose its pointer is: the step's "attention", or one of the "readout" */
+        bool unknowns;                   /* false: a search never chooses <unk> */
     } output;
     struct {
         size_t max_source_tokens;

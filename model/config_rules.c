@@ -161,8 +161,11 @@ static int check_copying(const struct model_config *config, struct error *err) {
     const struct decoder_config *dec = &config->decoder;
     if (config_copies(config) && strcmp(dec->style, "fixed") == 0)
         return error_set(err, ERROR_FORMAT, "output.type: copying needs a decoder with attention");
-    if (strcmp(config->output.gate, "readout") == 0 && strcmp(config->output.type, "pointer_generator") != 0)
+    bool mixes = strcmp(config->output.type, "pointer_generator") == 0;
+    if (strcmp(config->output.gate, "readout") == 0 && !mixes)
         return error_set(err, ERROR_FORMAT, "output.gate: belongs to the type pointer_generator");
+    if (strcmp(config->output.pointer, "readout") == 0 && !mixes)
+        return error_set(err, ERROR_FORMAT, "output.pointer: belongs to the type pointer_generator");
     if (strcmp(config->output.type, "pointer") != 0)
         return 0;
     if (!config->encoder.eos)

@@ -19,7 +19,7 @@ struct copies {
     size_t length;                    /* T */
     const struct token *const *extra; /* [count] the source token where each temporary id first appears */
     size_t count;                     /* X */
-    const float *keys; /* [T, K] what the output reads of each source token (model/output.h); set when the sentence is encoded */
+    const float *keys, *gates; /* [T, K], [T, 1 or 0] what output_keys makes of the source tokens; set when they are encoded */
 };
 
 /* The two sides' vocabularies. */

@@ -5,33 +5,61 @@
 #include <math.h>
 #include <string.h>
 
-/* gate: what output.gate says; NULL: it has none, and there it says nothing else. writes: words of the vocabulary, from the
- * readout. score (NULL: nothing is copied): row r's source positions [T] on the scale of its logits; init loads what it needs. */
+/* Loads what a row of a table needs. */
+typedef int output_loader(struct output *output, const struct model_config *config, struct weights *weights, struct error *err);
+
+/* writes: words of the vocabulary, from the readout. score (NULL: nothing is copied): row r's source positions [T] on the scale of
+ * its logits. */
 struct output_kind {
-    const char *name, *gate;
+    const char *name;
     bool writes;
-    int (*init)(struct output *output, const struct model_config *config, struct weights *weights, struct error *err);
+    output_loader *init;
     void (*score)(const struct output *output, const struct output_rows *rows, size_t r, float *scores);
 };
 
-/* ---- the kinds ---- */
+/* output.gate. logit: the g of P(copy) = sigmoid(g) in row r. */
+struct output_gate {
+    const char *name;
+    output_loader *init;
+    float (*logit)(const struct output *output, const struct output_rows *rows, size_t r);
+};
+
+/* output.pointer. share: the log-probabilities of row r's source positions [T], if it copies. init may be NULL. */
+struct output_pointer {
+    const char *name;
+    output_loader *init;
+    void (*share)(const struct output *output, const struct output_rows *rows, size_t r, float *shares);
+};
+
+/* ---- pointing ---- */
+
+static int load_keys(struct output *o, size_t size, const struct model_config *config, struct weights *weights, struct error *err) {
+    struct linear_names names = {.weight = "output.key.weight"};
+    return weights_linear(weights, &names, size, config_annotation_size(config), &o->key, err);
+}
+
+/* e_j = h_j^T V q of row r, whose queries are q [R, K]; keys hold V^T h. */
+static void point(const struct output *o, const struct output_rows *rows, size_t r, const float *queries, float *scores) {
+    const struct copies *copies = rows->source.copies[r];
+    o->kernels->dot(queries + r * o->key.out, copies->keys, copies->length, o->key.out, scores);
+}
 
 static int init_pointer(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
-    return weights_linear(weights, &(struct linear_names){.weight = "output.key.weight"}, config->decoder.hidden,
-                          config_annotation_size(config), &o->key, err);
+    return load_keys(o, config->decoder.hidden, config, weights, err);
 }
 
-/* Vinyals et al. 2015: e_j = h_j^T V s; keys hold V^T h. */
+/* Vinyals et al. 2015: q is s. */
 static void score_pointer(const struct output *o, const struct output_rows *rows, size_t r, float *scores) {
-    const struct copies *copies = rows->source.copies[r];
-    o->kernels->dot(rows->source.states + r * o->key.out, copies->keys, copies->length, o->key.out, scores);
+    point(o, rows, r, rows->source.states, scores);
 }
+
+/* ---- a pointer_generator's gates ---- */
 
 /* w [c; s; y] + b in three parts. A context is read through the annotations (model/decoder.h): w c = sum_j a_j (w h_j). */
-static int init_gate(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
+static int init_inputs_gate(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
     size_t context = config_annotation_size(config), state = config->decoder.hidden, input = config->decoder.embedding;
     struct linear_names names = {.weight = "output.gate.weight", .columns = context + state + input};
-    if (weights_linear(weights, &names, 1, context, &o->key, err) != 0)
+    if (weights_linear(weights, &names, 1, context, &o->gate_context, err) != 0)
         return -1;
     names.first = context;
     names.bias = "output.gate.bias";
@@ -42,42 +70,92 @@ static int init_gate(struct output *o, const struct model_config *config, struct
     return weights_linear(weights, &names, 1, input, &o->gate_input, err);
 }
 
+static float inputs_logit(const struct output *o, const struct output_rows *rows, size_t r) {
+    const struct copies *copies = rows->source.copies[r];
+    float context, state, input;
+    o->kernels->weighted_sum(rows->source.attention[r], copies->gates, copies->length, 1, &context);
+    linear_apply(&o->gate_state, rows->source.states + r * o->gate_state.in, o->gate_state.in, 1, &state, 1);
+    linear_apply(&o->gate_input, rows->source.inputs + r * o->gate_input.in, o->gate_input.in, 1, &input, 1);
+    return context + state + input;
+}
+
 /* OpenNMT-py's: w r + b of the readout. */
 static int init_readout_gate(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
     struct linear_names names = {.weight = "output.gate.weight", .bias = "output.gate.bias"};
     return weights_linear(weights, &names, 1, config_readout_size(config), &o->gate_readout, err);
 }
 
-/* See et al. 2017: P = P(copy) a + (1 - P(copy)) softmax(logits), P(copy) = sigmoid(g) (their p_gen is 1 - P(copy)). Both sides
- * divided by (1 - P(copy)) / exp(L), L the log of the logits' sum, leave exp(logits), and exp(L + g) a_j of position j. */
-static void share(const struct output *o, const struct output_rows *rows, size_t r, float gate, float *scores) {
-    float shift = gate + o->kernels->summarize(rows->logits + r * o->stride, o->vocabulary, 0, NULL).log_sum;
+static float readout_logit(const struct output *o, const struct output_rows *rows, size_t r) {
+    float logit;
+    linear_apply(&o->gate_readout, rows->readouts + r * o->gate_readout.in, o->gate_readout.in, 1, &logit, 1);
+    return logit;
+}
+
+static const struct output_gate gate_kinds[] = {
+    {"inputs", init_inputs_gate, inputs_logit},
+    {"readout", init_readout_gate, readout_logit},
+};
+
+/* ---- a pointer_generator's pointers ---- */
+
+static void share_attention(const struct output *o, const struct output_rows *rows, size_t r, float *shares) {
+    (void)o;
     for (size_t j = 0; j < rows->source.copies[r]->length; j++)
-        scores[j] = shift + logf(fmaxf(rows->source.attention[r][j], FLT_MIN));
+        shares[j] = logf(fmaxf(rows->source.attention[r][j], FLT_MIN));
 }
 
-static void score_readout_gate(const struct output *o, const struct output_rows *rows, size_t r, float *scores) {
-    float gate;
-    linear_apply(&o->gate_readout, rows->readouts + r * o->gate_readout.in, o->gate_readout.in, 1, &gate, 1);
-    share(o, rows, r, gate, scores);
+/* OpenNMT-py's second attention: q is the readout. */
+static int init_readout_pointer(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
+    return load_keys(o, config_readout_size(config), config, weights, err);
 }
 
-static void score_gate(const struct output *o, const struct output_rows *rows, size_t r, float *scores) {
-    const struct copies *copies = rows->source.copies[r];
-    float context, state, input;
-    o->kernels->weighted_sum(rows->source.attention[r], copies->keys, copies->length, 1, &context);
-    linear_apply(&o->gate_state, rows->source.states + r * o->gate_state.in, o->gate_state.in, 1, &state, 1);
-    linear_apply(&o->gate_input, rows->source.inputs + r * o->gate_input.in, o->gate_input.in, 1, &input, 1);
-    share(o, rows, r, context + state + input, scores);
+static void share_by_readout(const struct output *o, const struct output_rows *rows, size_t r, float *shares) {
+    size_t length = rows->source.copies[r]->length;
+    point(o, rows, r, rows->readouts, shares);
+    float log_sum = o->kernels->summarize(shares, length, 0, NULL).log_sum;
+    for (size_t j = 0; j < length; j++)
+        shares[j] -= log_sum;
+}
+
+static const struct output_pointer pointer_kinds[] = {
+    {"attention", NULL, share_attention},
+    {"readout", init_readout_pointer, share_by_readout},
+};
+
+/* ---- the kinds ---- */
+
+static int init_generator(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
+    for (size_t i = 0; i < sizeof gate_kinds / sizeof *gate_kinds; i++)
+        if (strcmp(gate_kinds[i].name, config->output.gate) == 0)
+            o->gate = &gate_kinds[i];
+    for (size_t i = 0; i < sizeof pointer_kinds / sizeof *pointer_kinds; i++)
+        if (strcmp(pointer_kinds[i].name, config->output.pointer) == 0)
+            o->pointer = &pointer_kinds[i];
+    if (!o->gate)
+        return error_set(err, ERROR_FORMAT, "output.gate: %s is not known", config->output.gate);
+    if (!o->pointer)
+        return error_set(err, ERROR_FORMAT, "output.pointer: %s is not known", config->output.pointer);
+    if (o->gate->init(o, config, weights, err) != 0)
+        return -1;
+    return o->pointer->init ? o->pointer->init(o, config, weights, err) : 0;
+}
+
+/* See et al. 2017: P = P(copy) p + (1 - P(copy)) softmax(logits), P(copy) = sigmoid(g) (their p_gen is 1 - P(copy)). Both sides
+ * divided by (1 - P(copy)) / exp(L), L the log of the logits' sum, leave exp(logits), and exp(L + g) p_j of position j. */
+static void score_generator(const struct output *o, const struct output_rows *rows, size_t r, float *scores) {
+    float log_sum = o->kernels->summarize(rows->logits + r * o->stride, o->vocabulary, 0, NULL).log_sum;
+    float shift = o->gate->logit(o, rows, r) + log_sum;
+    o->pointer->share(o, rows, r, scores);
+    for (size_t j = 0; j < rows->source.copies[r]->length; j++)
+        scores[j] += shift;
 }
 
 static const struct output_kind kinds[] = {
-    {"vocabulary", NULL, true, NULL, NULL},
-    {"characters", NULL, true, NULL, NULL}, /* <unk> is spelled when it is printed (model/speller.h) */
-    {"pointer", NULL, false, init_pointer, score_pointer},
-    {"pointer_generator", "inputs", true, init_gate, score_gate},
-    {"pointer_generator", "readout", true, init_readout_gate, score_readout_gate},
-    {"copy", NULL, true, init_pointer, score_pointer}, /* Jia & Liang 2016 (whose scores are the attention's own) */
+    {"vocabulary", true, NULL, NULL},
+    {"characters", true, NULL, NULL}, /* <unk> is spelled when it is printed (model/speller.h) */
+    {"pointer", false, init_pointer, score_pointer},
+    {"pointer_generator", true, init_generator, score_generator},
+    {"copy", true, init_pointer, score_pointer}, /* Jia & Liang 2016 (whose scores are the attention's own) */
 };
 
 /* ---- loading ---- */
@@ -94,7 +172,7 @@ int output_init(struct output *output, const struct model_config *config, const 
                 struct weights *weights, const struct kernels *kernels, struct error *err) {
     *output = (struct output){.kernels = kernels, .vocabulary = options->vocabulary};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].name, config->output.type) == 0 && (!kinds[i].gate || strcmp(kinds[i].gate, config->output.gate) == 0))
+        if (strcmp(kinds[i].name, config->output.type) == 0)
             output->kind = &kinds[i];
     if (!output->kind)
         return error_set(err, ERROR_FORMAT, "output.type: %s is not known", config->output.type);
@@ -109,6 +187,7 @@ int output_init(struct output *output, const struct model_config *config, const 
 void output_done(struct output *output) {
     linear_done(&output->linear);
     linear_done(&output->key);
+    linear_done(&output->gate_context);
     linear_done(&output->gate_state);
     linear_done(&output->gate_input);
     linear_done(&output->gate_readout);
@@ -124,9 +203,11 @@ bool output_writes(const struct output *output) {
 
 /* ---- running ---- */
 
-void output_keys(const struct output *output, const float *annotations, size_t tokens, float *keys) {
+void output_keys(const struct output *output, const float *annotations, size_t tokens, float *keys, float *gates) {
     if (output->key.out)
         linear_apply(&output->key, annotations, output->key.in, tokens, keys, output->key.out);
+    if (output->gate_context.out)
+        linear_apply(&output->gate_context, annotations, output->gate_context.in, tokens, gates, 1);
 }
 
 /* log(exp(a) + exp(b)), b finite; no number if one of them is none. */

@@ -2,7 +2,7 @@
  * source's words, or vocabulary and source.
  * Outputs are a table. Those that copy give every source position a score on the scale of the vocabulary's logits; positions of
  * equal words add up, and one softmax goes over them all. The attention that a search keeps is that of the step, also where the
- * scores of the positions are others (pointer, copy). */
+ * scores of the positions are others (pointer, copy, a pointer_generator whose pointer is the readout's). */
 #ifndef ALIGND_OUTPUT_H
 #define ALIGND_OUTPUT_H
 
@@ -14,14 +14,19 @@
 #include "model/weights.h"
 
 struct output_kind;
+struct output_gate;
+struct output_pointer;
 
 struct output {
     const struct output_kind *kind;
+    const struct output_gate *gate;       /* pointer_generator: how likely it copies */
+    const struct output_pointer *pointer; /* and what */
     const struct kernels *kernels;
-    size_t vocabulary, stride;            /* V; floats of a row of logits: V, and room for temporary ids */
-    struct linear linear;                 /* [V, O]; tied: the weight is the target embedding; out 0: nothing but copies */
-    struct linear key;                    /* [K, D] of an annotation; out 0: copies nothing */
-    struct linear gate_state, gate_input; /* pointer_generator, of a gate on [c; s; y]: [1, H], [1, E]; `key` has c's part */
+    size_t vocabulary, stride;  /* V; floats of a row of logits: V, and room for temporary ids */
+    struct linear linear;       /* [V, O]; tied: the weight is the target embedding; out 0: nothing but copies */
+    struct linear key;          /* [K, D] of an annotation; out 0: has no scores of its own */
+    struct linear gate_context; /* of a gate on [c; s; y]: c's part, [1, D] of an annotation; out 0: another gate, or none */
+    struct linear gate_state, gate_input; /* the others: [1, H], [1, E] */
     struct linear gate_readout;           /* of a gate on the readout: [1, O] */
 };
 
@@ -38,8 +43,9 @@ bool output_copies(const struct output *output);
 /* False: it can produce the source's words alone. */
 bool output_writes(const struct output *output);
 
-/* keys [tokens, K], K = output->key.out, of annotations [tokens, D], sentences end to end. */
-void output_keys(const struct output *output, const float *annotations, size_t tokens, float *keys);
+/* keys [tokens, K], K = output->key.out, and gates [tokens, output->gate_context.out] of annotations [tokens, D], sentences end to
+ * end. */
+void output_keys(const struct output *output, const float *annotations, size_t tokens, float *keys, float *gates);
 
 /* R rows side by side. */
 struct output_rows {
@@ -53,7 +59,7 @@ struct output_rows {
     struct distribution *distributions; /* [R], written: they point into logits and top */
 
     struct {                                /* read by outputs that copy */
-        const struct copies *const *copies; /* [R] with their keys */
+        const struct copies *const *copies; /* [R] with their keys and gates */
         const float *states;                /* [R, H] what the decoder's top layer puts out */
         const float *inputs;                /* [R, E] embeddings of the tokens before */
         const float *const *attention;      /* [R] rows of [T_r] */

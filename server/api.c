@@ -8,11 +8,16 @@ static const struct route routes[] = {
     {"/health", "GET", api_health, NULL},
     {"/ready", "GET", api_ready, NULL},
     {"/metrics", "GET", api_metrics, NULL},
+    {"/detect", "POST", api_detect, NULL},
+    {"/languages", "GET", api_languages, NULL},
+    {"/frontend/settings", "GET", api_settings, NULL},
+    {"/spec", "GET", api_spec, NULL},
 };
 enum { ROUTE_COUNT = sizeof routes / sizeof routes[0] };
 
 /* The labels of metrics and log lines: other paths share one, since clients may send any. */
-static const char *const labels[] = {"/translate", "/attention", "/models", "/health", "/ready", "/metrics", "other"};
+static const char *const labels[] = {"/translate", "/attention",         "/models", "/health", "/ready", "/metrics", "/detect",
+                                     "/languages", "/frontend/settings", "/spec",   "other"};
 _Static_assert(sizeof labels / sizeof labels[0] == ROUTE_COUNT + 1, "one label per route, and one for the rest");
 
 const struct route *api_find(const char *path, size_t *index) {

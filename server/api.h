@@ -8,6 +8,7 @@
 enum {
     STATUS_OK = 200,
     STATUS_NO_CONTENT = 204,
+    STATUS_MOVED = 302,
     STATUS_INVALID = 400,
     STATUS_NOT_FOUND = 404,
     STATUS_METHOD = 405,
@@ -19,11 +20,21 @@ enum {
     STATUS_DEADLINE = 504,
 };
 
+/* A field of a form or of the query string. */
+struct api_field {
+    const char *name;
+    char *value; /* [length] bytes, any, and a NUL */
+    size_t length;
+};
+
 /* What an endpoint is given. */
 struct call {
     const char *body; /* [length] bytes, any */
     size_t length;
-    const char *content_type; /* NULL: none */
+    const char *content_type;       /* NULL: none */
+    bool form;                      /* the body is a form, and not a JSON object whatever its content type */
+    const struct api_field *fields; /* [field_count] the form's, then the query string's */
+    size_t field_count;
 };
 
 struct reply {
@@ -32,6 +43,7 @@ struct reply {
     char *body; /* malloc'ed, [length] */
     size_t length;
     unsigned retry_after_s; /* 0: no such header */
+    const char *location;   /* NULL: no such header; static */
 };
 
 /* start: either answers at once (sets the reply) or prepares the jobs of the request and leaves the reply alone. finish: sets the
@@ -48,6 +60,12 @@ void api_init(void);
 /* NULL: no such path. index: the place of its label in api_labels; that of other paths is the last. */
 const struct route *api_find(const char *path, size_t *index);
 const char *const *api_labels(size_t *count);
+
+/* The body's first character that is not blank is {: it is taken for JSON whatever its content type says. */
+bool api_begins_object(const struct call *call);
+bool api_is_blank(const struct call *call);
+/* The request is a form, or all in the query string. */
+bool api_is_form(const struct call *call);
 
 /* Sets an error reply: {"error": message, "code": ..., "field": field}. field may be NULL. */
 __attribute__((format(printf, 4, 5))) void api_fail(struct reply *reply, unsigned status, const char *field, const char *format,
@@ -83,5 +101,9 @@ void api_models(const struct service *service, const struct call *call, struct r
 void api_health(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_ready(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_detect(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_settings(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_spec(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 
 #endif

@@ -2,7 +2,11 @@
 #include "server/api_json.h"
 
 void api_attention_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    api_decode_start(service, call, API_ATTENTION, request, reply);
+    if (!api_admit(service, reply))
+        return;
+    json_t *root = api_load(call, reply);
+    api_decode_start(service, root, API_ATTENTION, request, reply);
+    json_decref(root);
 }
 
 void api_attention_finish(const struct service *service, struct request *request, struct reply *reply) {

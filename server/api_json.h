@@ -16,12 +16,39 @@ void api_reply_spliced(struct reply *reply, unsigned status, json_t *root, const
 /* The fields and differences of the two decoding endpoints. */
 enum api_kind { API_TRANSLATE = 1 << 0, API_ATTENTION = 1 << 1 };
 
-/* Body -> request: everything checked, nothing tokenized. -1: the reply is set. */
-int api_parse(const struct service *service, const struct call *call, enum api_kind kind, struct request *request,
-              struct reply *reply);
+enum { API_MAX_TEXTS = 64 }; /* in a request */
 
-/* The whole of start for both: refuses while loading or draining, parses, prepares the sentences. */
-void api_decode_start(const struct service *service, const struct call *call, enum api_kind kind, struct request *request,
+/* The JSON object that the body is. NULL: the reply is set. */
+json_t *api_load(const struct call *call, struct reply *reply);
+/* JSON object -> request: everything checked, nothing tokenized. -1: the reply is set. */
+int api_parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply);
+
+/* False, and the reply is set: the daemon is loading or draining. */
+bool api_admit(const struct service *service, struct reply *reply);
+/* Texts -> jobs. field: what a text's error names. Otherwise the reply is set. */
+void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply);
+/* Replies 500 and true, if a sentence failed. */
+bool api_fail_decoded(const struct request *request, struct reply *reply);
+void api_fail_memory(const struct request *request, struct reply *reply);
+
+/* The LibreTranslate dialect. */
+bool api_libre_speaks(const json_t *root);
+/* Of a form and a query string: {name: value}, strings only. NULL: the reply is set. */
+json_t *api_libre_load(const struct call *call, struct reply *reply);
+void api_libre_start(const struct service *service, const json_t *root, struct request *request, struct reply *reply);
+void api_libre_finish(const struct service *service, struct request *request, struct reply *reply);
+/* The text or texts to translate: q [count] of them. -1: the reply is set. */
+int api_libre_count(const json_t *q, size_t *count, struct reply *reply);
+const json_t *api_libre_item(const json_t *q, size_t i);
+/* The likeliest of the source languages, for all texts together. */
+struct api_guess {
+    const char *code;
+    double confidence;
+};
+struct api_guess api_libre_detect(const struct service *service, const json_t *q, bool markup);
+
+/* JSON object -> jobs. root NULL: the reply is set already. */
+void api_decode_start(const struct service *service, json_t *root, enum api_kind kind, struct request *request,
                       struct reply *reply);
 /* The whole of finish: {"model","source","target", array_name: [{"text","sentences"}]}. */
 void api_decode_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply);

@@ -7,7 +7,7 @@
 #include <strings.h>
 #include <sys/random.h>
 
-enum { MAX_TEXTS = 64, DEFAULT_BEAM_SIZE = 5 };
+enum { MAX_TEXTS = API_MAX_TEXTS, DEFAULT_BEAM_SIZE = 5 };
 
 static bool is_json_type(const char *content_type) {
     size_t length = content_type ? strcspn(content_type, "; \t") : 0;
@@ -15,16 +15,33 @@ static bool is_json_type(const char *content_type) {
            (length > 5 && strncasecmp(content_type + length - 5, "+json", 5) == 0);
 }
 
-/* A body that begins with { is JSON whatever its content type says, so that plain `curl -d` works. */
-static json_t *load_body(const struct call *call, struct reply *reply) {
+static size_t count_blanks(const struct call *call) {
     size_t blank = 0;
     while (blank < call->length && strchr(" \t\r\n", call->body[blank]) && call->body[blank])
         blank++;
-    if (blank == call->length) {
+    return blank;
+}
+
+/* A body that begins with { is JSON whatever its content type says, so that plain `curl -d` works. */
+bool api_begins_object(const struct call *call) {
+    size_t blank = count_blanks(call);
+    return blank < call->length && call->body[blank] == '{';
+}
+
+bool api_is_blank(const struct call *call) {
+    return count_blanks(call) == call->length;
+}
+
+bool api_is_form(const struct call *call) {
+    return (call->form || call->field_count > 0) && !api_begins_object(call);
+}
+
+json_t *api_load(const struct call *call, struct reply *reply) {
+    if (api_is_blank(call)) {
         api_fail(reply, STATUS_INVALID, NULL, "the body is empty: a JSON object is needed");
         return NULL;
     }
-    if (call->body[blank] != '{' && !is_json_type(call->content_type)) {
+    if (!api_begins_object(call) && !is_json_type(call->content_type)) {
         api_fail(reply, STATUS_MEDIA_TYPE, NULL, "the body must be a JSON object (content type application/json)");
         return NULL;
     }
@@ -250,11 +267,7 @@ static int check(const struct service *service, const struct form *form, size_t 
     return check_attention(&service->models.infos[request->model], form, reply);
 }
 
-int api_parse(const struct service *service, const struct call *call, enum api_kind kind, struct request *request,
-              struct reply *reply) {
-    json_t *root = load_body(call, reply);
-    if (!root)
-        return -1;
+int api_parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply) {
     size_t count;
     struct form form = default_form(service->options->rows, kind);
     int result = -1;
@@ -264,6 +277,5 @@ int api_parse(const struct service *service, const struct call *call, enum api_k
         fill_options(&form, service->options->exact_steps, request);
         result = 0;
     }
-    json_decref(root);
     return result;
 }

@@ -1,4 +1,4 @@
-/* POST /translate, native dialect; and what it shares with POST /attention. */
+/* POST /translate: its native dialect, and what it shares with POST /attention. */
 #include "server/api_json.h"
 #include "server/log.h"
 #include <string.h>
@@ -8,38 +8,43 @@ static void fail_internal(const struct request *request, const struct error *err
     api_fail(reply, STATUS_INTERNAL, NULL, "internal error, request id %s", request->id);
 }
 
-static void fail_preparation(const struct request *request, enum request_input input, const struct error *error,
-                             struct reply *reply) {
-    static const char *const names[] = {[REQUEST_TEXT] = "text",
-                                        [REQUEST_TARGET] = "target",
-                                        [REQUEST_SPLIT] = "split_sentences",
-                                        [REQUEST_PREFIX] = "prefix",
-                                        [REQUEST_FORCE] = "force_attention"};
+static void fail_preparation(const struct request *request, const char *name, const struct error *error, struct reply *reply) {
     if (error->code == ERROR_LENGTH)
-        api_fail(reply, STATUS_TOO_LARGE, names[input], "%s", error->message);
+        api_fail(reply, STATUS_TOO_LARGE, name, "%s", error->message);
     else if (error->code == ERROR_INPUT)
-        api_fail(reply, STATUS_INVALID, names[input], "%s", error->message);
+        api_fail(reply, STATUS_INVALID, name, "%s", error->message);
     else
         fail_internal(request, error, reply);
 }
 
-void api_decode_start(const struct service *service, const struct call *call, enum api_kind kind, struct request *request,
-                      struct reply *reply) {
+bool api_admit(const struct service *service, struct reply *reply) {
     enum service_state state = service_state(service);
-    if (state != SERVICE_READY) {
-        metrics_rejected(service->metrics, state == SERVICE_LOADING ? REJECTED_LOADING : REJECTED_DRAINING);
-        api_fail_unready(state, reply);
-        return;
-    }
-    if (api_parse(service, call, kind, request, reply) != 0)
-        return;
+    if (state == SERVICE_READY)
+        return true;
+    metrics_rejected(service->metrics, state == SERVICE_LOADING ? REJECTED_LOADING : REJECTED_DRAINING);
+    api_fail_unready(state, reply);
+    return false;
+}
+
+void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply) {
+    const char *const names[] = {[REQUEST_TEXT] = field,
+                                 [REQUEST_TARGET] = "target",
+                                 [REQUEST_SPLIT] = "split_sentences",
+                                 [REQUEST_PREFIX] = "prefix",
+                                 [REQUEST_FORCE] = "force_attention"};
     enum request_input input = REQUEST_TEXT;
     struct error error = {0};
     if (request_prepare(request, service->models.translators[request->model], &input, &error) != 0)
-        fail_preparation(request, input, &error, reply);
+        fail_preparation(request, names[input], &error, reply);
     else if (request->job_count > scheduler_capacity(service->scheduler)) /* would never be accepted */
-        api_fail(reply, STATUS_TOO_LARGE, "text", "text must have at most %zu sentences, got %zu",
+        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences, got %zu", field,
                  scheduler_capacity(service->scheduler), request->job_count);
+}
+
+void api_decode_start(const struct service *service, json_t *root, enum api_kind kind, struct request *request,
+                      struct reply *reply) {
+    if (root && api_parse(service, root, kind, request, reply) == 0)
+        api_prepare(service, "text", request, reply);
 }
 
 static const struct error *first_error(const struct request *request) {
@@ -50,18 +55,26 @@ static const struct error *first_error(const struct request *request) {
     return NULL;
 }
 
-void api_decode_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply) {
+bool api_fail_decoded(const struct request *request, struct reply *reply) {
     const struct error *error = first_error(request);
-    if (error) {
+    if (error)
         fail_internal(request, error, reply);
+    return error != NULL;
+}
+
+void api_fail_memory(const struct request *request, struct reply *reply) {
+    fail_internal(request, &(struct error){ERROR_MEMORY, "out of memory"}, reply);
+}
+
+void api_decode_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply) {
+    if (api_fail_decoded(request, reply))
         return;
-    }
     struct splices splices = {.arena = &request->arena};
     json_t *answers = json_array();
     for (size_t i = 0; i < request->text_count; i++) {
         if (json_array_append_new(answers, api_render_text(request, &request->texts[i], &request->arena, &splices)) != 0) {
             json_decref(answers);
-            fail_internal(request, &(struct error){ERROR_MEMORY, "out of memory"}, reply);
+            api_fail_memory(request, reply);
             return;
         }
     }
@@ -76,10 +89,22 @@ void api_decode_finish(const struct service *service, const char *array_name, st
     api_reply_spliced(reply, STATUS_OK, root, &splices);
 }
 
+/* A form or a query string is LibreTranslate's; a JSON object tells by its fields. */
 void api_translate_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    api_decode_start(service, call, API_TRANSLATE, request, reply);
+    if (!api_admit(service, reply))
+        return;
+    bool fields = api_is_form(call);
+    json_t *root = fields ? api_libre_load(call, reply) : api_load(call, reply);
+    if (root && (fields || api_libre_speaks(root)))
+        api_libre_start(service, root, request, reply);
+    else
+        api_decode_start(service, root, API_TRANSLATE, request, reply);
+    json_decref(root);
 }
 
 void api_translate_finish(const struct service *service, struct request *request, struct reply *reply) {
-    api_decode_finish(service, "translations", request, reply);
+    if (request->plan)
+        api_libre_finish(service, request, reply);
+    else
+        api_decode_finish(service, "translations", request, reply);
 }

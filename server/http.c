@@ -2,6 +2,7 @@
 #include "server/api.h"
 #include "server/clock.h"
 #include "server/events.h"
+#include "server/http_form.h"
 #include "server/http_stream.h"
 #include "server/listen.h"
 #include "server/log.h"
@@ -244,9 +245,14 @@ static void answer_blank(struct exchange *exchange) {
 }
 
 static void call_route(struct exchange *exchange) {
-    struct call call = {exchange->body, exchange->length, header(exchange->connection, "Content-Type")};
+    struct call call = {
+        .body = exchange->body, .length = exchange->length, .content_type = header(exchange->connection, "Content-Type")};
     if (exchange->route->finish && set_deadline(exchange) != 0)
         return;
+    if (form_read(exchange->connection, &exchange->request.arena, &call) != 0) {
+        api_fail(&exchange->reply, STATUS_INTERNAL, NULL, "out of memory");
+        return;
+    }
     const struct service *service = exchange->http->service;
     exchange->route->start(service, &call, &exchange->request, &exchange->reply);
     if (exchange->reply.status == 0 && exchange->request.streamed)
@@ -310,6 +316,8 @@ static void add_headers(const struct exchange *exchange, const struct reply *rep
         snprintf(seconds, sizeof seconds, "%u", reply->retry_after_s);
         add_header(response, "Retry-After", seconds);
     }
+    if (reply->location)
+        add_header(response, "Location", reply->location);
     if (reply->status == STATUS_METHOD || reply->status == STATUS_NO_CONTENT)
         add_header(response, "Allow", allowed_methods(exchange->route));
     if (service_state(exchange->http->service) == SERVICE_DRAINING)

@@ -94,6 +94,7 @@ struct request {
     atomic_bool cancelled; /* reason is set; the sentences of the request watch it */
     void (*finish)(struct request *request);
     void *owner;
+    void *plan; /* the endpoint's own: how the texts make its answer; in the arena */
 
     /* NULL, or called on the job's worker: after each round that leaves it live, and when it has ended (done_us is set). */
     void (*progress)(struct job *job);

@@ -44,6 +44,32 @@ class Stacked(nn.Module):
         self.layers = nn.ModuleList(cell(inputs if i == 0 else SIZE, SIZE) for i in range(layers))
 
 
+class Attention(nn.Module):
+    """onmt.modules.GlobalAttention, which never gets the coverage that it could read."""
+
+    def __init__(self, kind: str, coverage: bool = False) -> None:
+        super().__init__()
+        self.kind = kind
+        if kind == "general":
+            self.linear_in = nn.Linear(SIZE, SIZE, bias=False)
+        elif kind == "mlp":
+            self.linear_context = nn.Linear(SIZE, SIZE, bias=False)
+            self.linear_query = nn.Linear(SIZE, SIZE)
+            self.v = nn.Linear(SIZE, 1, bias=False)
+        self.linear_out = nn.Linear(2 * SIZE, SIZE, bias=kind == "mlp")
+        if coverage:
+            self.linear_cover = nn.Linear(1, SIZE, bias=False)
+
+    def forward(self, s, h):
+        if self.kind == "mlp":
+            scores = self.v(torch.tanh(self.linear_query(s) + self.linear_context(h)))[:, 0]
+        else:
+            scores = h @ (self.linear_in(s) if self.kind == "general" else s)
+        weights = torch.softmax(scores, 0)
+        out = self.linear_out(torch.cat([weights @ h, s]))
+        return (out if self.kind == "mlp" else torch.tanh(out)), weights
+
+
 class Made(nn.Module):
     """One sentence at a time."""
 
@@ -62,15 +88,10 @@ class Made(nn.Module):
         self.fed = options.get("input_feed", 1)
         cell = {"LSTM": nn.LSTMCell, "GRU": nn.GRUCell}[kind]
         self.decoder.rnn = Stacked(cell, sizes[1] + SIZE, layers) if self.fed else module(sizes[1], SIZE, layers)
-        self.decoder.attn = nn.Module()
-        mlp = options["global_attention"] == "mlp"
-        if options["global_attention"] == "general":
-            self.decoder.attn.linear_in = nn.Linear(SIZE, SIZE, bias=False)
-        elif mlp:
-            self.decoder.attn.linear_context = nn.Linear(SIZE, SIZE, bias=False)
-            self.decoder.attn.linear_query = nn.Linear(SIZE, SIZE)
-            self.decoder.attn.v = nn.Linear(SIZE, 1, bias=False)
-        self.decoder.attn.linear_out = nn.Linear(2 * SIZE, SIZE, bias=mlp)
+        self.decoder.attn = Attention(options["global_attention"], options["coverage_attn"])
+        self.own = options.get("copy_attn") and not options.get("reuse_copy_attn")
+        if self.own:
+            self.decoder.copy_attn = Attention(options.get("copy_attn_type") or options["global_attention"])
         self.generator = nn.Sequential(nn.Linear(SIZE, len(words[1])), nn.LogSoftmax(-1))
         if options.get("copy_attn"):
             self.generator = nn.Module()
@@ -84,16 +105,6 @@ class Made(nn.Module):
 
     def index(self, side: int, word: str) -> int:
         return self.words[side].index(word) if word in self.words[side] else 0
-
-    def attend(self, s, h):
-        attn, kind = self.decoder.attn, self.o["global_attention"]
-        if kind == "mlp":
-            scores = attn.v(torch.tanh(attn.linear_query(s) + attn.linear_context(h)))[:, 0]
-        else:
-            scores = h @ (attn.linear_in(s) if kind == "general" else s)
-        weights = torch.softmax(scores, 0)
-        out = attn.linear_out(torch.cat([weights @ h, s]))
-        return (out if kind == "mlp" else torch.tanh(out)), weights
 
     def step(self, y, states, feed):
         x, found = torch.cat([y, feed])[None], []
@@ -140,8 +151,8 @@ class Made(nn.Module):
                 s, states = self.step(y, states, feed)
             else:
                 s = tops[i]
-            feed, weights = self.attend(s, h)
-            p, own = self.probabilities(feed, weights, source)
+            feed, weights = self.decoder.attn(s, h)
+            p, own = self.probabilities(feed, self.decoder.copy_attn(feed, h)[1] if self.own else weights, source)
             scores.append(p[len(self.words[1]) + own.index(word) if word in own else self.index(1, word)].log())
             rows.append(weights)
         return torch.stack(scores), torch.stack(rows)
@@ -150,6 +161,7 @@ class Made(nn.Module):
 BASE = {"model_type": "text", "encoder_type": "brnn", "decoder_type": "rnn", "rnn_type": "LSTM", "layers": 1, "global_attention": "general",
         "bridge": False, "coverage_attn": False, "context_gate": None, "copy_attn": False, "batch_size": 64}
 COPY = {"copy_attn": True, "reuse_copy_attn": True}
+OWN = {"copy_attn": True, "reuse_copy_attn": False}
 MODELS = {
     "lstm": BASE,
     "gru-two": BASE | {"rnn_type": "GRU", "layers": 2},
@@ -159,6 +171,11 @@ MODELS = {
     "unfed": BASE | {"input_feed": 0, "layers": 3},
     "copy": BASE | COPY,
     "copy-mlp-gru": BASE | COPY | {"global_attention": "mlp", "rnn_type": "GRU", "layers": 2},
+    "copy-own": BASE | OWN,
+    "copy-own-gru": BASE | OWN | {"rnn_type": "GRU", "layers": 2, "encoder_type": "rnn", "global_attention": "dot"},
+    "copy-own-other": BASE | OWN | {"global_attention": "mlp", "copy_attn_type": "dot", "share_decoder_embeddings": True, "tgt_word_vec_size": SIZE},
+    "coverage": BASE | {"coverage_attn": True},
+    "coverage-copy": BASE | OWN | {"coverage_attn": True, "global_attention": "mlp", "copy_attn_type": "general"},
     "tied": BASE | {"share_decoder_embeddings": True, "tgt_word_vec_size": SIZE},
     "shared": BASE | COPY | {"share_embeddings": True, "share_decoder_embeddings": True, "tgt_word_vec_size": SIZE},
 }
@@ -281,13 +298,16 @@ ALIGND = Path("build/alignd")
 
 
 @pytest.mark.skipif(not ALIGND.exists(), reason="the server is not built")
-@pytest.mark.parametrize("name", ["copy", "unfed", "mlp", "shared"])
+@pytest.mark.parametrize("name", ["copy", "unfed", "mlp", "shared", "copy-own-other", "coverage-copy"])
 def test_opennmt_served(tmp_path, name):
     """The command line, and the server's scores and attention of a given target; the source's vocabulary has no </s>."""
     made, words = Made(MODELS[name], words_of(MODELS[name])), words_of(MODELS[name])
     command = [sys.executable, "-m", "weights.convert_opennmt", save(tmp_path / "model.pt", made, VOCABULARIES["1.x"](words)),
                "--output", tmp_path / "model", "--source", "en", "--target", "fr"]
-    assert "tensors" in subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "tensors" in printed
+    for dropped in ("decoder.attn.linear_cover.weight", "decoder.copy_attn.linear_out.weight"):
+        assert (f"dropped: {dropped}, which nothing reads" in printed) == (dropped in made.state_dict())
     with compute.daemon(ALIGND, tmp_path / "model", compute.Variant(name, [])) as url:
         body = {"text": " ".join(SOURCE), "target": " ".join(TARGET), "include": ["log_probs", "attention", "eos"]}
         sentence = Daemon(url, "model").request("/attention", body)["results"][0]["sentences"][0]
@@ -302,10 +322,11 @@ def test_opennmt_served(tmp_path, name):
     ({"encoder_type": "transformer"}, "option encoder_type: transformer is not supported"), ({"decoder_type": "cnn"}, "option decoder_type: cnn"),
     ({"encoder_type": "mean"}, "option encoder_type: mean"), ({"rnn_type": "SRU"}, "option rnn_type: SRU"), ({"model_type": "audio"}, "option model_type: audio"),
     ({"bridge": True}, "option bridge: True is not supported"), ({"context_gate": "both"}, "option context_gate: both"),
-    ({"coverage_attn": True}, "option coverage_attn: True is not supported: OpenNMT-py adds the attention"), ({"brnn_merge": "sum"}, "option brnn_merge: sum"),
+    ({"coverage_attn": "fertility"}, "option coverage_attn: fertility is not supported: it is on or off"), ({"brnn_merge": "sum"}, "option brnn_merge: sum"),
     ({"global_attention": "none"}, "option global_attention: none"), ({"global_attention_function": "sparsemax"}, "option global_attention_function: sparsemax"),
     ({"generator_function": "sparsemax"}, "option generator_function: sparsemax"), ({"position_encoding": True}, "option position_encoding: True"),
-    ({"copy_attn": True}, "option copy_attn: without reuse_copy_attn"), ({"model_task": "lm"}, "option model_task: lm"),
+    (OWN | {"copy_attn_type": "mlp"}, "option copy_attn_type: mlp is not supported without reuse_copy_attn: a second additive score"),
+    (OWN | {"global_attention": "mlp"}, "option copy_attn_type: mlp is not supported without reuse_copy_attn"), ({"model_task": "lm"}, "option model_task: lm"),
     ({"copy_attn_type": "none"}, "option copy_attn_type: none"), ({"position_encoding_type": "Rotary"}, "option position_encoding_type: Rotary"),
 ])
 def test_opennmt_options_refused(tmp_path, change, message):
@@ -332,6 +353,7 @@ def _with(name: str, tensor: object):
     (_with("decoder.attn.linear_in.weight", "x"), "decoder.attn.linear_in.weight: is no tensor"),
     (_with("encoder.embeddings.make_embedding.emb_luts.1.weight", torch.zeros(3, 2)), "emb_luts.1.weight: unknown"),
     (_with("decoder.copy_attn.linear_out.weight", torch.zeros(6, 12)), "decoder.copy_attn.linear_out.weight: unknown"),
+    (_with("decoder.attn.linear_cover.weight", torch.zeros(6, 1)), "decoder.attn.linear_cover.weight: unknown"),
     (lambda checkpoint: checkpoint.pop("generator"), "not a checkpoint of OpenNMT-py"),
     (lambda checkpoint: checkpoint["vocab"].pop("tgt"), "vocab: has no tgt"),
     (lambda checkpoint: checkpoint["vocab"].update(src=3), "vocab: is in none of the forms"),

@@ -18,19 +18,34 @@ enum { VOCABULARY = 53, READOUT = 6, HIDDEN = 5, INPUT = 3, ANNOTATION = 4, LENG
     "\"output.bias\":{\"dtype\":\"F32\",\"shape\":[53],\"data_offsets\":[0,212]},"                                                 \
     "\"output.weight\":{\"dtype\":\"F32\",\"shape\":[53,6],\"data_offsets\":[212,1484]}"
 
-/* The parameters that a kind has: the vocabulary's 371 floats, and the key's 20 or the gate's 1 and 12. */
+#define INPUTS_GATE                                                                                                                \
+    "\"output.gate.bias\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[1484,1488]},"                                         \
+    "\"output.gate.weight\":{\"dtype\":\"F32\",\"shape\":[1,12],\"data_offsets\":[1488,1536]}"
+
+#define READOUT_GATE                                                                                                               \
+    "\"output.gate.bias\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[1484,1488]},"                                         \
+    "\"output.gate.weight\":{\"dtype\":\"F32\",\"shape\":[1,6],\"data_offsets\":[1488,1512]}"
+
+/* The parameters that a kind has, in this order: the vocabulary's 371 floats, the gate's 1 and 12 or 6, the key's 20 or 24. gate
+ * and pointer: NULL if it has none. */
 static const struct kind {
-    const char *name, *header;
+    const char *name, *gate, *pointer, *header;
     size_t parameters;
-    bool writes, gated;
+    bool writes;
 } kinds[] = {
-    {"pointer", "{\"output.key.weight\":{\"dtype\":\"F32\",\"shape\":[5,4],\"data_offsets\":[0,80]}}", 20, false, false},
-    {"copy", "{" VOCABULARY_TENSORS ",\"output.key.weight\":{\"dtype\":\"F32\",\"shape\":[5,4],\"data_offsets\":[1484,1564]}}", 391,
-     true, false},
-    {"pointer_generator",
-     "{" VOCABULARY_TENSORS ",\"output.gate.bias\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[1484,1488]},"
-     "\"output.gate.weight\":{\"dtype\":\"F32\",\"shape\":[1,12],\"data_offsets\":[1488,1536]}}",
-     384, true, true},
+    {"pointer", NULL, NULL, "{\"output.key.weight\":{\"dtype\":\"F32\",\"shape\":[5,4],\"data_offsets\":[0,80]}}", 20, false},
+    {"copy", NULL, NULL,
+     "{" VOCABULARY_TENSORS ",\"output.key.weight\":{\"dtype\":\"F32\",\"shape\":[5,4],\"data_offsets\":[1484,1564]}}", 391, true},
+    {"pointer_generator", "inputs", "attention", "{" VOCABULARY_TENSORS "," INPUTS_GATE "}", 384, true},
+    {"pointer_generator", "readout", "attention", "{" VOCABULARY_TENSORS "," READOUT_GATE "}", 378, true},
+    {"pointer_generator", "inputs", "readout",
+     "{" VOCABULARY_TENSORS "," INPUTS_GATE
+     ",\"output.key.weight\":{\"dtype\":\"F32\",\"shape\":[6,4],\"data_offsets\":[1536,1632]}}",
+     408, true},
+    {"pointer_generator", "readout", "readout",
+     "{" VOCABULARY_TENSORS "," READOUT_GATE
+     ",\"output.key.weight\":{\"dtype\":\"F32\",\"shape\":[6,4],\"data_offsets\":[1512,1608]}}",
+     402, true},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -60,34 +75,51 @@ static double write_words(const struct setting *s, size_t r, double *odds) {
     return sum;
 }
 
-/* See et al. as they write it: both distributions, mixed. */
-static void mix(const struct setting *s, size_t r, double sum, double *odds) {
+/* P(copy) */
+static double copying(const struct setting *s, size_t r) {
     const float *bias = s->parameters + VOCABULARY * (READOUT + 1), *gate = bias + 1, *a = s->attention + r * LENGTH;
-    double g = (double)*bias + product(gate + ANNOTATION, s->states + r * HIDDEN, HIDDEN) +
-               product(gate + ANNOTATION + HIDDEN, s->inputs + r * INPUT, INPUT);
+    double g = (double)*bias;
+    if (strcmp(s->kind->gate, "readout") == 0)
+        return 1 / (1 + exp(-g - product(gate, s->readouts + r * READOUT, READOUT)));
+    g += product(gate + ANNOTATION, s->states + r * HIDDEN, HIDDEN) +
+         product(gate + ANNOTATION + HIDDEN, s->inputs + r * INPUT, INPUT);
     for (size_t j = 0; j < LENGTH; j++)
         g += (double)a[j] * product(gate, s->annotations + j * ANNOTATION, ANNOTATION);
-    double copied = 1 / (1 + exp(-g));
+    return 1 / (1 + exp(-g));
+}
+
+/* exp(e_j), e_j = h_j^T V q, q of this size, V at the end of the parameters. */
+static double pointed(const struct setting *s, const float *q, size_t size, size_t j) {
+    const float *key = s->parameters + s->kind->parameters - size * ANNOTATION;
+    double e = 0;
+    for (size_t i = 0; i < size; i++)
+        e += (double)q[i] * product(key + i * ANNOTATION, s->annotations + j * ANNOTATION, ANNOTATION);
+    return exp(e);
+}
+
+/* See et al. as they write it: both distributions, mixed. */
+static void mix(const struct setting *s, size_t r, double sum, double *odds) {
+    double copied = copying(s, r), shares[LENGTH], all = 0;
+    bool own = strcmp(s->kind->pointer, "readout") == 0;
+    for (size_t j = 0; j < LENGTH; j++) {
+        shares[j] = own ? pointed(s, s->readouts + r * READOUT, READOUT, j) : (double)s->attention[r * LENGTH + j];
+        all += shares[j];
+    }
     for (size_t v = 0; v < VOCABULARY; v++)
         odds[v] *= (1 - copied) / sum;
     for (size_t j = 0; j < LENGTH; j++)
-        odds[words[j]] += copied * (double)a[j];
+        odds[words[j]] += copied * shares[j] / (own ? all : 1);
 }
 
-/* e_j = h_j^T V s beside the logits. */
+/* Beside the logits. */
 static void point(const struct setting *s, size_t r, double *odds) {
-    const float *key = s->parameters + s->kind->parameters - HIDDEN * ANNOTATION;
-    for (size_t j = 0; j < LENGTH; j++) {
-        double e = 0;
-        for (size_t h = 0; h < HIDDEN; h++)
-            e += (double)s->states[r * HIDDEN + h] * product(key + h * ANNOTATION, s->annotations + j * ANNOTATION, ANNOTATION);
-        odds[words[j]] += exp(e);
-    }
+    for (size_t j = 0; j < LENGTH; j++)
+        odds[words[j]] += pointed(s, s->states + r * HIDDEN, HIDDEN, j);
 }
 
 static void check_row(const struct setting *s, size_t r, const struct distribution *found) {
     double odds[VOCABULARY + EXTRA] = {0}, written = write_words(s, r, odds), total = 0, entropy = 0;
-    if (s->kind->gated)
+    if (s->kind->gate)
         mix(s, r, written, odds);
     else
         point(s, r, odds);
@@ -111,16 +143,18 @@ static void run(const struct setting *s, const struct kernels *kernels) {
                                   .decoder = {.readout = "tanh", .readout_size = READOUT, .hidden = HIDDEN, .embedding = INPUT},
                                   .limits = {.max_source_tokens = LENGTH}};
     strcpy(config.output.type, s->kind->name);
-    strcpy(config.output.gate, "inputs");
+    strcpy(config.output.gate, s->kind->gate ? s->kind->gate : "inputs");
+    strcpy(config.output.pointer, s->kind->pointer ? s->kind->pointer : "attention");
     struct weights *weights = parameters_open(s->kind->header, s->parameters, s->kind->parameters);
     weights_use(weights, &(struct backend){kernels, COMPUTE_FLOAT32});
     ck_assert_msg(output_init(&output, &config, &(struct output_options){.vocabulary = VOCABULARY}, weights, kernels, &err) == 0,
                   "%s", err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
 
-    float *keys = calloc(LENGTH * output.key.out, sizeof *keys), *logits = guarded(ROWS * output.stride), scores[LENGTH];
-    output_keys(&output, s->annotations, LENGTH, keys);
-    const struct copies copies = {.words = words, .length = LENGTH, .count = EXTRA, .keys = keys};
+    float *keys = calloc(LENGTH * output.key.out, sizeof *keys), gates[LENGTH];
+    float *logits = guarded(ROWS * output.stride), scores[LENGTH];
+    output_keys(&output, s->annotations, LENGTH, keys, gates);
+    const struct copies copies = {.words = words, .length = LENGTH, .count = EXTRA, .keys = keys, .gates = gates};
     const struct copies *of_rows[ROWS] = {&copies, &copies, &copies};
     const float *attention[ROWS] = {s->attention, s->attention + LENGTH, s->attention + 2 * LENGTH};
     enum { WANTED = 33 };

@@ -187,9 +187,12 @@ static void check_joints(const struct translator *t, const json_t *sentence) {
     struct source source = {{.length = length, .keys = keys, .values = values},
                             copies_of(t, sentence, tokens_of(t, sentence, ids, length, &arena), length, &arena)};
     float *copy_keys = arena_alloc(&arena, length * t->output.key.out, sizeof *copy_keys);
-    output_keys(&t->output, encoded.annotations, length, copy_keys);
-    if (source.copies)
+    float *copy_gates = arena_alloc(&arena, length * t->output.gate_context.out, sizeof *copy_gates);
+    output_keys(&t->output, encoded.annotations, length, copy_keys, copy_gates);
+    if (source.copies) {
         source.copies->keys = copy_keys;
+        source.copies->gates = copy_gates;
+    }
     check_steps(t, &source, state, json_object_get(sentence, "steps"), &arena);
     arena_done(&arena);
 }

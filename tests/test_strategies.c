@@ -150,6 +150,22 @@ START_TEST(samples_do_not_depend_on_each_other) {
 }
 END_TEST
 
+/* A banned token is not drawn, though it has most of the probability. */
+START_TEST(banned_tokens_are_not_drawn) {
+    static const struct rule rules[] = {{NULL, .1f, .7f, .1f, .1f}};
+    char texts[MAX_TEXTS];
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct search_options options = options_of("sample", 1, 5);
+        options.sampling.seed = seed;
+        game_start(&game, rules, 0, &options, LAST, &arena);
+        game.search.ids.banned = 0; /* a */
+        game_finish(&game);
+        game_results(&game, texts);
+        ck_assert_ptr_null(strchr(texts, 'a'));
+    }
+}
+END_TEST
+
 /* ---- exact ---- */
 
 START_TEST(exact_finds_what_beam_misses) {
@@ -490,6 +506,7 @@ Suite *strategies_suite(void) {
     tcase_add_test(cases, samples_follow_the_table);
     tcase_add_test(cases, a_seed_gives_one_text);
     tcase_add_test(cases, samples_do_not_depend_on_each_other);
+    tcase_add_test(cases, banned_tokens_are_not_drawn);
     tcase_add_test(cases, exact_finds_what_beam_misses);
     tcase_add_test(cases, bounds_prune);
     tcase_add_test(cases, a_budget_ends_the_search);

@@ -111,6 +111,11 @@ def _sides(what: str, where: str) -> str:
     return {"none": "", "both": what}.get(where, f"{what} on the {where} side")
 
 
+def _output(output: dict) -> str:
+    pointer = ", which has a score of its own" if output["pointer"] == "readout" else ""
+    return OUTPUTS[output["type"]] + pointer + (", tied to the target embedding" if output["tied"] else "")
+
+
 def describe(config: dict) -> dict[str, str]:
     encoder, attention, decoder = config["encoder"], config["attention"], config["decoder"]
     feeding = ", input feeding" if decoder["input_feeding"] else ""
@@ -122,8 +127,7 @@ def describe(config: dict) -> dict[str, str]:
         "encoder": _cell(encoder) + (", bidirectional" if encoder.get("bidirectional") else ""),
         "attention": _attention(config) if attention else "none",
         "decoder": f"{decoder['style']}, {_cell(decoder)}{feeding}; initial state {decoder['initial_state']}{projection}",
-        "output": f"{decoder['readout']} readout ({decoder['readout_size'] or 'no layer'}), {OUTPUTS[config['output']['type']]}"
-                  + (", tied to the target embedding" if config["output"]["tied"] else ""),
+        "output": f"{decoder['readout']} readout ({decoder['readout_size'] or 'no layer'}), {_output(config['output'])}",
     }
 
 

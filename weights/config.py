@@ -87,6 +87,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "character_embedding": Key(int, (0, 65536), 0),
         "unknowns": Key(bool, (), True),
         "gate": Key(str, ("inputs", "readout"), "inputs"),
+        "pointer": Key(str, ("attention", "readout"), "attention"),
     },
     "tokenizer": {
         "type": Key(str, ("sentencepiece", "words", "characters"), "sentencepiece"),
@@ -238,6 +239,7 @@ def validate(config: dict) -> dict:
          "output.unknowns: the type characters spells the words that come out as <unk>"),
         (output["type"] in COPYING and fixed, "output.type: copying needs a decoder with attention"),
         (output["gate"] == "readout" and output["type"] != "pointer_generator", "output.gate: belongs to the type pointer_generator"),
+        (output["pointer"] == "readout" and output["type"] != "pointer_generator", "output.pointer: belongs to the type pointer_generator"),
         (pointer and not encoder["eos"], "encoder.eos: a pointer ends by pointing at the source's </s>"),
         (pointer and output["tied"], "output.tied: a pointer has no output matrix"),
         (pointer and not decoder["input_feeding"] and decoder["readout"] != "concat",

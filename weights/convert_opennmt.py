@@ -2,7 +2,7 @@
 
 Input: a checkpoint of a recurrent model (encoder_type rnn or brnn) as OpenNMT-py 0.x to 3.x saves it; the vocabularies are in it. Output: a
 model folder that alignd loads, whose tokens are words: OpenNMT-py reads text that is cut already, at white space. What cannot be converted is
-refused by name (OPTIONS); every tensor of the checkpoint is used. NumPy only; nothing in the checkpoint is run (weights/checkpoint.py).
+refused by name (OPTIONS); every tensor of the checkpoint is used, or printed as dropped. NumPy only; nothing in the checkpoint is run (weights/checkpoint.py).
 
 The matrices are PyTorch's own, [out, in], and gates stand as ours do. The source has no </s>.
 """
@@ -51,8 +51,7 @@ OPTIONS: dict[str, Option] = {
     "brnn_merge": Option(("concat",), "alignd's annotations are both directions side by side"),
     "bridge": Option((False, None), "its layer mixes the final states of all layers, and alignd's initial states do not"),
     "context_gate": Option((None, ""), "alignd has no context gate"),
-    "coverage_attn": Option((False, None), "OpenNMT-py adds the attention that a word got to its annotation, again at each step, and then squashes"
-                            " the annotation, which is the context's as well: alignd's coverage enters the score alone"),
+    "coverage_attn": Option((False, True, None), "it is on or off"),  # and changes nothing: DROPPED
     "global_attention": Option(("general", "dot", "mlp"), "alignd has no such attention"),
     "global_attention_function": Option(("softmax",), "alignd's attention is a softmax"),
     "generator_function": Option(("softmax", "log_softmax"), "alignd's output is a softmax"),
@@ -70,11 +69,18 @@ def options_of(found: dict) -> dict:
         if value not in option.supported:
             wanted = ", ".join(str(choice) for choice in option.supported if choice is not None)
             raise ConversionError(f"option {name}: {value} is not supported: {option.reason} (supported: {wanted})")
-    copies, same = bool(given.get("copy_attn")), bool(given.get("reuse_copy_attn"))
-    if copies and not same:
-        raise ConversionError("option copy_attn: without reuse_copy_attn the words to copy get an attention of their own, from the readout, which"
-                              " alignd does not have")
-    return {name: option.supported[0] for name, option in OPTIONS.items()} | given
+    options = {name: option.supported[0] for name, option in OPTIONS.items()} | given
+    if second_attention(options) == "mlp":
+        raise ConversionError("option copy_attn_type: mlp is not supported without reuse_copy_attn: a second additive score is no output of"
+                              " alignd's (supported: general, dot)")
+    return options
+
+
+def second_attention(options: dict) -> str:
+    """The kind of the attention that the words to copy get for themselves; "": they get the decoder's, or none are copied."""
+    if not options.get("copy_attn") or options.get("reuse_copy_attn"):
+        return ""
+    return options["copy_attn_type"] or options["global_attention"]
 
 
 # ---- vocabularies ----
@@ -124,6 +130,9 @@ def _vocabularies(sides: tuple[list[str], list[str]]) -> tuple[Vocabulary, Vocab
 # ---- tensors ----
 
 EMBEDDING = "{}.embeddings.make_embedding.emb_luts.0.weight"
+COVERAGE, COPY = "decoder.attn.linear_cover.weight", "decoder.copy_attn."
+DROPPED = {COVERAGE: "which nothing reads: OpenNMT-py sums the coverage for its loss and does not hand it to the attention",
+           COPY + "linear_out.weight": "which nothing reads: of the attention that copies only the weights are used, not the context"}
 
 
 class Tensors:
@@ -224,6 +233,8 @@ class Converter:
                           "attention.query.weight": self.tensors.take("decoder.attn.linear_query.weight", n, n)}
             energy = self.tensors.take("decoder.attn.v.weight", 1, n)
             self.made["attention.energy"] = Part((n,), lambda: energy.make()[0])
+        if self.options["coverage_attn"]:
+            self.tensors.take(COVERAGE, n, 1)  # DROPPED
         self.made["readout.weight"] = self.tensors.take("decoder.attn.linear_out.weight", n, 2 * n)
         self.made["readout.bias"] = self.tensors.take("decoder.attn.linear_out.bias", n) if kind == "mlp" else zeros(n)
 
@@ -258,6 +269,11 @@ class Converter:
         self._matrix("generator.linear.weight")
         self.made |= {"output.gate.weight": self.tensors.take("generator.linear_copy.weight", 1, self.hidden),
                       "output.gate.bias": self.tensors.take("generator.linear_copy.bias", 1)}
+        if kind := second_attention(self.options):
+            n = self.hidden
+            self.tensors.take(COPY + "linear_out.weight", n, 2 * n)  # DROPPED
+            self.made["output.key.weight"] = (transposed(self.tensors.take(COPY + "linear_in.weight", n, n)) if kind == "general"
+                                              else constant(numpy.eye(n, dtype=numpy.float32)))
 
     def shares(self) -> bool:
         return bool(self.options.get("share_embeddings"))
@@ -268,7 +284,8 @@ class Converter:
     def config(self) -> dict:
         """The sections of config.json that the model determines."""
         cell, mlp = self.options["rnn_type"].lower(), self.options["global_attention"] == "mlp"
-        output = {"type": "pointer_generator", "gate": "readout"} if self.options.get("copy_attn") else {}
+        pointer = "readout" if second_attention(self.options) else "attention"
+        output = {"type": "pointer_generator", "gate": "readout", "pointer": pointer} if self.options.get("copy_attn") else {}
         return {
             "encoder": {"cell": cell, "layers": self.layers, "bidirectional": self.both, "embedding": self.embeddings[0],
                         "hidden": self.hidden // (1 + self.both), "eos": False, "embedding_shared": self.shares()},
@@ -309,10 +326,13 @@ def main() -> None:
     converted.add_arguments(parser)
     arguments = parser.parse_args()
     try:
-        conversion = convert(load(arguments.model), converted.head_of(arguments), arguments.model.name, not arguments.ban_unknowns)
+        found = load(arguments.model)
+        conversion = convert(found, converted.head_of(arguments), arguments.model.name, not arguments.ban_unknowns)
         converted.write(arguments.output, conversion, arguments.storage)
     except ConversionError as error:
         sys.exit(f"{arguments.model}: {error}")
+    for name in sorted(DROPPED.keys() & found["model"].keys()):
+        print(f"dropped: {name}, {DROPPED[name]}")
     converted.report(arguments.output, conversion)
 
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from .config import annotation_size, positions
+from .config import positions
 from .norm import Norm
 
 State = tuple[Tensor, ...]  # (h,) or (h, c), each [B, H]

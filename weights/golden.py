@@ -227,6 +227,12 @@ CASES = (
          output={"unknowns": False}, seed=73),
     Case("pointer-generator-readout", _encoder("gru", eos=False), GENERAL,
          _decoder("luong", "gru", **LAST, **ATTENTIONAL, input_feeding=True), output={"type": "pointer_generator", "gate": "readout"}, seed=70),
+    Case("pointer-of-readout", _encoder("gru"), ADDITIVE, _decoder("conditional", "lstm", **MEAN_PROJECTED, **TANH),
+         output={"type": "pointer_generator", "pointer": "readout"}, seed=191),
+    Case("pointer-of-readout-feeding", _encoder("lstm", eos=False), GENERAL, _decoder("luong", "lstm", **LAST, **ATTENTIONAL, input_feeding=True),
+         output={"type": "pointer_generator", "gate": "readout", "pointer": "readout"}, seed=127),
+    Case("pointer-of-readout-int8", _encoder("gru", eos=False), DOT, _decoder("luong", "gru", **MEAN, **CONCAT), storage="int8",
+         output={"type": "pointer_generator", "pointer": "readout"}, seed=853),
 )
 
 

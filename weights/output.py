@@ -4,7 +4,7 @@ An output is a row of OUTPUTS; the C server has a row of the same name. Those th
 the vocabulary's logits: all ways of producing a token add up, and one softmax goes over them all. A source token's id as a target
 (weights/copies.py) is in `Memory.words`: that of its word in the target vocabulary or, where it lacks it, a temporary id V, V + 1, ... of the
 sentence. The encoder's </s> stands for the end of the target. The attention that a search reports is that of the step, also where
-the scores of the positions are others (pointer, copy).
+the scores of the positions are others (pointer, copy, a pointer_generator whose pointer is the readout's).
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ class Copying:
         return torch.logaddexp(written, copied) - total, logits.mean(dim=-1) - total
 
 
-def pointed(key: nn.Linear, reads: Reads, memory: Memory) -> Tensor:
-    """e_j = h_j^T V s of every position [B, S, T]; key holds V^T."""
-    e = reads.states @ key(memory.annotations).transpose(1, 2)
+def pointed(key: nn.Linear, queries: Tensor, memory: Memory) -> Tensor:
+    """queries q [B, S, Q] -> e_j = h_j^T V q of every position [B, S, T]; key holds V^T."""
+    e = queries @ key(memory.annotations).transpose(1, 2)
     return e.masked_fill(~memory.mask[:, None], float("-inf"))
 
 
@@ -95,7 +95,7 @@ class Pointer(Copying, nn.Module):
         self.key = nn.Linear(annotation_size(config), config["decoder"]["hidden"], bias=False)
 
     def scores(self, reads: Reads, memory: Memory) -> tuple[Tensor, Tensor]:
-        e = pointed(self.key, reads, memory)
+        e = pointed(self.key, reads.states, memory)
         return e.new_full((*e.shape[:2], self.vocabulary), float("-inf")), e
 
     def named_tensors(self) -> dict[str, Tensor]:
@@ -104,8 +104,9 @@ class Pointer(Copying, nn.Module):
 
 class PointerGenerator(Copying, Vocabulary):
     """P = P(copy) P_pointer + (1 - P(copy)) P_vocab, P_pointer the attention of the step, P(copy) = sigmoid(g), g = w [c; s; y] + b (See et
-    al. 2017, whose p_gen is 1 - P(copy)), or, with gate readout, w r + b of the readout (OpenNMT-py). L being the log of the logits' sum,
-    exp(L + g) a_j is position j's share beside exp(logits): that P without its denominator."""
+    al. 2017, whose p_gen is 1 - P(copy)). OpenNMT-py's: with gate readout, g = w r + b of the readout; with pointer readout, P_pointer is a
+    softmax of its own over e_j = h_j^T V r. L being the log of the logits' sum, exp(L + g) P_pointer(j) is position j's share beside
+    exp(logits): that P without its denominator."""
 
     def __init__(self, config: dict, vocabulary: int) -> None:
         super().__init__(config, vocabulary)
@@ -113,16 +114,24 @@ class PointerGenerator(Copying, Vocabulary):
         self.of_readout = config["output"]["gate"] == "readout"
         inputs = annotation_size(config) + decoder["hidden"] + decoder["embedding"]
         self.gate = nn.Linear(readout_size(config) if self.of_readout else inputs, 1)
+        own = config["output"]["pointer"] == "readout"
+        self.key = nn.Linear(annotation_size(config), readout_size(config), bias=False) if own else None
+
+    def shares(self, reads: Reads, memory: Memory) -> Tensor:
+        """log P_pointer [B, S, T]"""
+        if self.key is not None:
+            return torch.log_softmax(pointed(self.key, reads.readouts, memory), dim=-1)
+        return reads.weights.clamp_min(LEAST).log().masked_fill(~memory.mask[:, None], float("-inf"))
 
     def scores(self, reads: Reads, memory: Memory) -> tuple[Tensor, Tensor]:
         logits = self(reads.readouts)
         inputs = [reads.readouts] if self.of_readout else [reads.weights @ memory.annotations, reads.states, reads.inputs]
         gate = self.gate(torch.cat(inputs, dim=-1))  # [B, S, 1]
-        attention = reads.weights.clamp_min(LEAST).log().masked_fill(~memory.mask[:, None], float("-inf"))
-        return logits, torch.logsumexp(logits, dim=-1, keepdim=True) + gate + attention
+        return logits, torch.logsumexp(logits, dim=-1, keepdim=True) + gate + self.shares(reads, memory)
 
     def named_tensors(self) -> dict[str, Tensor]:
-        return super().named_tensors() | {"output.gate.weight": self.gate.weight, "output.gate.bias": self.gate.bias}
+        own = {"output.key.weight": self.key.weight} if self.key is not None else {}
+        return super().named_tensors() | {"output.gate.weight": self.gate.weight, "output.gate.bias": self.gate.bias} | own
 
 
 class Copy(Copying, Vocabulary):
@@ -134,7 +143,7 @@ class Copy(Copying, Vocabulary):
         self.key = nn.Linear(annotation_size(config), config["decoder"]["hidden"], bias=False)
 
     def scores(self, reads: Reads, memory: Memory) -> tuple[Tensor, Tensor]:
-        return self(reads.readouts), pointed(self.key, reads, memory)
+        return self(reads.readouts), pointed(self.key, reads.states, memory)
 
     def named_tensors(self) -> dict[str, Tensor]:
         return super().named_tensors() | {"output.key.weight": self.key.weight}

@@ -42,6 +42,16 @@ void folder_make(char *folder, const char *name, const char *source, const char 
     json_decref(config);
 }
 
+void folder_set(const char *folder, const char *key, const char *value) {
+    char path[PATH_BYTES];
+    path_in(folder, CONFIG, path);
+    json_t *config = json_load_file(path, 0, NULL);
+    ck_assert_ptr_nonnull(config);
+    json_object_set_new(config, key, json_string(value));
+    ck_assert_int_eq(json_dump_file(config, path, 0), 0);
+    json_decref(config);
+}
+
 void folder_make_waiting(char *folder) {
     char path[PATH_BYTES];
     link_files(folder);

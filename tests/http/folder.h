@@ -6,6 +6,8 @@
 
 /* folder: FOLDER_TEMPLATE in, the path out. The model has another name and other languages: the weights do not care. */
 void folder_make(char *folder, const char *name, const char *source, const char *target);
+/* Sets another field of a made folder's config.json. */
+void folder_set(const char *folder, const char *key, const char *value);
 /* The model's config.json is a pipe: who loads it waits until folder_release has written to it. */
 void folder_make_waiting(char *folder);
 void folder_release(const char *folder);

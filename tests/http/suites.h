@@ -17,6 +17,7 @@ Suite *drain_suite(void);
 Suite *command_suite(void);
 Suite *batch_mode_suite(void);
 Suite *strategies_suite(void);
+Suite *libre_suite(void);
 Suite *stream_suite(void);
 
 #endif

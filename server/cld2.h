@@ -1,0 +1,19 @@
+/* Compact Language Detector 2 for C: its only caller is language.c. */
+#ifndef ALIGND_CLD2_H
+#define ALIGND_CLD2_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CLD2_GUESSES = 3, CLD2_CODE_BYTES = 16 };
+
+struct cld2_guess {
+    char code[CLD2_CODE_BYTES];
+    int percent; /* of the text */
+};
+
+/* The likeliest languages of a text of any bytes, best first; returns how many. expected: codes with commas between them, which it
+ * should rather be; NULL: none. Thread-safe. */
+size_t cld2_detect(const char *text, size_t length, bool markup, const char *expected, struct cld2_guess guesses[CLD2_GUESSES]);
+
+#endif

@@ -1,0 +1,54 @@
+/* Markup -> texts to translate, and back with every tag in its place. Knows nothing of HTTP or of models.
+ *
+ * Markup is cut into pieces: tags, text, comments. Block-level tags, <br> and what is not to be translated separate the segments,
+ * runs of text with inline elements in them. A segment's text goes through a translator, which also tells which words became which;
+ * html_write then puts each inline element around the words that its own words became.
+ *
+ * The pieces always nest: an end tag without an element is dropped, a missing one is added. Whatever else the markup holds comes
+ * out once, byte by byte. Time is linear in the markup's length; nothing recurses deeper than HTML_MAX_DEPTH.
+ *
+ * Never translated: script, style, code, pre, textarea, template, svg, math, what has translate="no" or class="notranslate", and
+ * character references of unknown name. Inside a sentence such a thing is a unit: it moves as a whole. */
+#ifndef ALIGND_HTML_H
+#define ALIGND_HTML_H
+
+#include "model/translator.h"
+
+enum { HTML_MAX_DEPTH = 256 }; /* elements open at once; one more closes the innermost */
+
+struct html_piece;
+
+struct html_segment {
+    const char *text; /* [length] plain text: references decoded, white space collapsed */
+    size_t length;
+    size_t first, end; /* its pieces */
+};
+
+struct html {
+    struct html_piece *pieces; /* [piece_count] */
+    size_t piece_count;
+    struct html_segment *segments; /* [count], in order */
+    size_t count;
+};
+
+/* markup: valid UTF-8 that outlives html. All in the arena. -1 with ERROR_MEMORY, or ERROR_LENGTH (4 GiB and over). */
+int html_parse(const char *markup, size_t length, struct arena *arena, struct html *out, struct error *err);
+
+/* Words of a segment's text and of its translation, in bytes, of which the second came from the first. */
+struct html_link {
+    struct span source, target;
+};
+
+struct html_translation {
+    const char *text;
+    size_t length;
+    struct html_link *links; /* [link_count] in any order; html_write sorts them */
+    size_t link_count;
+};
+
+/* translations [html->count]; one whose text is NULL leaves its segment as it is. NUL-terminated; all in the arena. NULL with
+ * ERROR_MEMORY. */
+char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,
+                 struct error *err);
+
+#endif
