@@ -52,11 +52,15 @@ struct route {
     const char *path, *method; /* "GET" (HEAD too) or "POST" */
     void (*start)(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
     void (*finish)(const struct service *service, struct request *request, struct reply *reply);
+    /* for /openapi.json: what it does, the schemas (api_schema) of body and reply; NULL: none; of a reply: text */
+    const char *summary, *takes, *gives;
 };
 
 /* Before any thread starts. */
 void api_init(void);
 
+/* The i-th; NULL: there are no more. */
+const struct route *api_route(size_t i);
 /* NULL: no such path. index: the place of its label in api_labels; that of other paths is the last. */
 const struct route *api_find(const char *path, size_t *index);
 const char *const *api_labels(size_t *count);
@@ -104,6 +108,7 @@ void api_metrics(const struct service *service, const struct call *call, struct 
 void api_detect(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_settings(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_openapi(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_spec(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 
 #endif

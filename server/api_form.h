@@ -18,6 +18,12 @@ struct form {
  * one that means nothing to the strategy. -1: the reply is set. */
 int api_read_form(json_t *root, enum api_kind kind, struct form *form, struct reply *reply);
 
+/* What a body without fields has. rows: of a worker. */
+struct form api_default_form(size_t rows, enum api_kind kind);
+
+/* The JSON schema of a body, made from the table. rows: of a worker. */
+json_t *api_fields_schema(enum api_kind kind, size_t rows);
+
 /* force_attention -> request->forced. -1: the reply is set. */
 int api_read_forced(json_t *value, struct request *request, struct reply *reply);
 

@@ -31,6 +31,14 @@ void api_prepare(const struct service *service, const char *field, struct reques
 bool api_fail_decoded(const struct request *request, struct reply *reply);
 void api_fail_memory(const struct request *request, struct reply *reply);
 
+/* A JSON schema by a short notation: "string", "integer", "number", "boolean", "object", "[T]" an array of T, "T?" or null, "A|B"
+ * one of them, "=a,b" a string of these, and the name of a component of /openapi.json. */
+json_t *api_schema(const char *type);
+/* With a description, if there is one. Takes over value. */
+json_t *api_described(json_t *value, const char *text);
+/* All components but the bodies of the decoding endpoints (api_fields_schema). */
+json_t *api_schemas(void);
+
 /* The LibreTranslate dialect. */
 bool api_libre_speaks(const json_t *root);
 /* Of a form and a query string: {name: value}, strings only. NULL: the reply is set. */

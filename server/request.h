@@ -36,6 +36,8 @@ enum include {
 #define REQUEST_STRATEGIES "greedy, beam, sample or exact"
 /* A name of static storage; NULL: not one of them. */
 const char *request_strategy(const char *name);
+/* The i-th; NULL: there are no more. */
+const char *request_strategy_name(size_t i);
 
 struct events;
 
