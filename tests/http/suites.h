@@ -19,5 +19,6 @@ Suite *batch_mode_suite(void);
 Suite *strategies_suite(void);
 Suite *libre_suite(void);
 Suite *stream_suite(void);
+Suite *openapi_suite(void);
 
 #endif
