@@ -44,6 +44,7 @@ struct reply {
     size_t length;
     unsigned retry_after_s; /* 0: no such header */
     const char *location;   /* NULL: no such header; static */
+    bool streamed;          /* the body comes piece by piece: nobody on the way may keep it */
 };
 
 /* start: either answers at once (sets the reply) or prepares the jobs of the request and leaves the reply alone. finish: sets the

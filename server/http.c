@@ -3,6 +3,7 @@
 #include "server/clock.h"
 #include "server/events.h"
 #include "server/http_form.h"
+#include "server/http_headers.h"
 #include "server/http_stream.h"
 #include "server/listen.h"
 #include "server/log.h"
@@ -270,10 +271,6 @@ static bool method_fits(const struct exchange *exchange) {
            (strcmp(exchange->method, "HEAD") == 0 && strcmp(exchange->route->method, "GET") == 0);
 }
 
-static const char *allowed_methods(const struct route *route) {
-    return strcmp(route->method, "GET") == 0 ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
-}
-
 /* The request has come in whole. Either sets the reply or suspends the connection. */
 static void dispatch(struct exchange *exchange) {
     struct reply *reply = &exchange->reply;
@@ -282,7 +279,7 @@ static void dispatch(struct exchange *exchange) {
     else if (strcmp(exchange->method, "OPTIONS") == 0)
         reply->status = STATUS_NO_CONTENT;
     else if (!method_fits(exchange))
-        api_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", allowed_methods(exchange->route));
+        api_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", headers_allowed(exchange->route));
     else if (exchange->discarded > 0)
         api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
                  exchange->http->service->options->max_body_bytes);
@@ -290,51 +287,17 @@ static void dispatch(struct exchange *exchange) {
         call_route(exchange);
 }
 
-static void add_header(struct MHD_Response *response, const char *name, const char *value) {
-    if (MHD_add_response_header(response, name, value) != MHD_YES)
-        log_event(LOG_ERROR, "header_lost", "name=%s", name);
-}
-
-static void add_cors(const struct exchange *exchange, struct MHD_Response *response) {
-    const char *origin = exchange->http->service->options->cors;
-    if (*origin == '\0')
-        return;
-    add_header(response, "Access-Control-Allow-Origin", origin);
-    add_header(response, "Access-Control-Expose-Headers", "X-Request-Id, Retry-After");
-    if (exchange->route && strcmp(exchange->method, "OPTIONS") == 0) {
-        add_header(response, "Access-Control-Allow-Methods", allowed_methods(exchange->route));
-        add_header(response, "Access-Control-Allow-Headers", "Content-Type, X-Request-Id, X-Deadline-Ms");
-        add_header(response, "Access-Control-Max-Age", "86400");
-    }
-}
-
-static void add_headers(const struct exchange *exchange, const struct reply *reply, struct MHD_Response *response) {
-    if (reply->content_type)
-        add_header(response, "Content-Type", reply->content_type);
-    if (reply->retry_after_s > 0) {
-        char seconds[16];
-        snprintf(seconds, sizeof seconds, "%u", reply->retry_after_s);
-        add_header(response, "Retry-After", seconds);
-    }
-    if (reply->location)
-        add_header(response, "Location", reply->location);
-    if (reply->status == STATUS_METHOD || reply->status == STATUS_NO_CONTENT)
-        add_header(response, "Allow", allowed_methods(exchange->route));
-    if (service_state(exchange->http->service) == SERVICE_DRAINING)
-        add_header(response, "Connection", "close");
-    add_header(response, "X-Request-Id", exchange->id);
-    add_cors(exchange, response);
+static void set_headers(const struct exchange *exchange, const struct reply *reply, struct MHD_Response *response) {
+    headers_add(&(struct heading){exchange->http->service, exchange->route, exchange->method, exchange->id, reply}, response);
 }
 
 /* The reply is the workers' still: what comes of the request is told in the last event. */
 static enum MHD_Result respond_streaming(struct exchange *exchange) {
-    static const struct reply begun = {.status = STATUS_OK, .content_type = "text/event-stream"};
+    static const struct reply begun = {.status = STATUS_OK, .content_type = "text/event-stream", .streamed = true};
     struct MHD_Response *response = stream_response(exchange->stream);
     if (!response)
         return MHD_NO;
-    add_headers(exchange, &begun, response);
-    add_header(response, "Cache-Control", "no-cache");
-    add_header(response, "X-Accel-Buffering", "no"); /* nginx shall pass events on at once */
+    set_headers(exchange, &begun, response);
     enum MHD_Result queued = MHD_queue_response(exchange->connection, begun.status, response);
     MHD_destroy_response(response);
     return queued;
@@ -349,7 +312,7 @@ static enum MHD_Result respond(struct exchange *exchange) {
     if (!response)
         return MHD_NO;
     reply->body = NULL; /* the response's now */
-    add_headers(exchange, reply, response);
+    set_headers(exchange, reply, response);
     enum MHD_Result queued = MHD_queue_response(exchange->connection, reply->status, response);
     MHD_destroy_response(response);
     exchange->stage = STAGE_ANSWERED;
