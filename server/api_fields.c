@@ -171,6 +171,7 @@ static const struct field fields[] = {
     {"top_p", BOTH, read_real, FORM(top_p), 0.01, 1, "sample"},
     {"seed", BOTH, read_seed, 0, 0, 0, "sample"},
     {"force_attention", API_ATTENTION, read_value, FORM(force_attention), 0, 0, NULL},
+    {"glossary", BOTH, read_value, FORM(glossary), 0, 0, NULL},
 };
 
 static const struct field *find_field(const char *name, enum api_kind kind) {

@@ -14,7 +14,8 @@ static void fail_preparation(const struct request *request, enum request_input i
                                         [REQUEST_TARGET] = "target",
                                         [REQUEST_SPLIT] = "split_sentences",
                                         [REQUEST_PREFIX] = "prefix",
-                                        [REQUEST_FORCE] = "force_attention"};
+                                        [REQUEST_FORCE] = "force_attention",
+                                        [REQUEST_GLOSSARY] = "glossary"};
     if (error->code == ERROR_LENGTH)
         api_fail(reply, STATUS_TOO_LARGE, names[input], "%s", error->message);
     else if (error->code == ERROR_INPUT)

@@ -18,7 +18,7 @@ refuse 'model/ knows nothing of the server, HTTP or threads' "$model" 'server/|m
 refuse 'server/ sees the model only through model/translator.h' "$server" 'model/' 'model/translator\.h"$'
 refuse 'cblas.h belongs to model/matrix.c' "$model $server" 'cblas' '^model/matrix\.c:'
 refuse 'SentencePiece belongs to model/sentencepiece.cc' "$model $server" 'sentencepiece_' '^model/sentencepiece\.cc:'
-refuse 'ICU belongs to model/segmenter.c, model/character.c and model/text.c' "$model $server" 'unicode/' '^model/(segmenter|character|text)\.'
+refuse 'ICU belongs to model/segmenter.c and model/character.c' "$model $server" 'unicode/' '^model/(segmenter|character)\.'
 refuse 'jansson.h belongs to the endpoints, model/config.c and model/safetensors.c' "$model $server" 'jansson' \
     '^(server/api[_.a-z]*|model/config\.c|model/safetensors\.c):'
 refuse 'microhttpd.h belongs to server/http.c' "$model $server" 'microhttpd' '^server/http\.c:'
