@@ -58,15 +58,16 @@ struct restored {
     size_t count, hidden; /* hidden: placeholders that are there */
 };
 
-static int add(struct restored *r, struct token token, const char *mark, size_t begin, size_t end) {
-    size_t marked = strlen(mark);
-    char *piece = arena_alloc(r->arena, marked + end - begin + 1, 1);
+/* A token of its own: the mark and text[span]. */
+static int add(struct restored *r, int id, const char *mark, struct span span) {
+    size_t marked = strlen(mark), length = span.end - span.begin;
+    char *piece = arena_alloc(r->arena, marked + length + 1, 1);
     if (!piece)
         return -1;
     memcpy(piece, mark, marked);
-    memcpy(piece + marked, r->text + begin, end - begin);
-    piece[marked + end - begin] = '\0';
-    r->tokens[r->count++] = (struct token){.id = token.id, .piece = piece, .begin = begin, .end = end};
+    memcpy(piece + marked, r->text + span.begin, length);
+    piece[marked + length] = '\0';
+    r->tokens[r->count++] = (struct token){.id = id, .piece = piece, .begin = span.begin, .end = span.end};
     return 0;
 }
 
@@ -80,7 +81,16 @@ static int add_placeholder(struct restored *r, int id) {
     /* the mark before it, where the tokenizer writes it alone, is a part of it */
     if (r->count > 0 && *mark && strcmp(r->tokens[r->count - 1].piece, mark) == 0)
         r->count--;
-    return add(r, (struct token){.id = id}, mark, span->begin, span->end);
+    return add(r, id, mark, *span);
+}
+
+/* Bytes of the masked text beside a placeholder, in one token with it: unknown as well, unless they are white space. */
+static int add_beside(struct restored *r, int id, size_t begin, size_t end) {
+    size_t from = before(r->masked, begin);
+    struct span visible = segmenter_trim(r->text + from, end - begin);
+    if (visible.begin == visible.end)
+        return 0;
+    return add(r, id, "", (struct span){from + visible.begin, from + visible.end});
 }
 
 /* A token that has placeholders in it: these, and what stands between them. */
@@ -89,13 +99,11 @@ static int split(struct restored *r, const struct token *token, int id) {
     size_t at = token->begin;
     while (r->hidden < m->count && m->places[r->hidden] < token->end) {
         size_t place = m->places[r->hidden];
-        if (place > at && add(r, *token, "", before(m, at), before(m, at) + place - at) != 0)
-            return -1;
-        if (add_placeholder(r, id) != 0)
+        if (add_beside(r, id, at, place) != 0 || add_placeholder(r, id) != 0)
             return -1;
         at = place + HIDDEN_BYTES;
     }
-    return at < token->end ? add(r, *token, "", before(m, at), before(m, at) + token->end - at) : 0;
+    return add_beside(r, id, at, token->end);
 }
 
 static void shift(struct restored *r, const struct token *token) {

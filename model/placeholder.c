@@ -117,13 +117,20 @@ static size_t skip_scheme(const struct scan *scan) {
     return at > scan->begin && scan->length - at > 3 && memcmp(scan->text + at, "://", 3) == 0 ? at + 3 : scan->begin;
 }
 
-/* Ends an address at what is more likely of the sentence: a closing bracket only if none opens within. */
+static size_t occurrences(const struct scan *scan, size_t begin, size_t end, char c) {
+    size_t count = 0;
+    for (size_t i = begin; i < end; i++)
+        count += scan->text[i] == c;
+    return count;
+}
+
+/* Ends an address at what is more likely of the sentence: a closing bracket only if it has none to close within. */
 static size_t trim_address(const struct scan *scan, size_t first, size_t end) {
     while (end > first) {
         char last = scan->text[end - 1];
         char opening = last == ')' ? '(' : last == ']' ? '[' : last == '}' ? '{' : '\0';
-        bool within = opening && memchr(scan->text + first, opening, end - first);
-        if (!(opening && !within) && !is_one_of(last, ".,;:!?'*"))
+        bool excess = opening && occurrences(scan, first, end, last) > occurrences(scan, first, end, opening);
+        if (!excess && !is_one_of(last, ".,;:!?'*"))
             break;
         end--;
     }

@@ -13,6 +13,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define LEAST logf(FLT_MIN)
+
 /* A continuation that may be chosen. */
 struct option {
     struct candidate candidate;
@@ -42,9 +44,10 @@ static size_t places(const struct search *search) {
     return search->ended_count < beam ? beam - search->ended_count : 0;
 }
 
-/* </s> may be among them too early, and so may tokens that phrases go on with. */
+/* </s> may be among them too early, and so may tokens that phrases go on with. The tree shows what has no place, too. */
 static size_t wanted(const struct search *search) {
-    return places(search) + search->options.phrases.count + 1;
+    size_t most = places(search), beam = search->options.beam_size;
+    return (search->options.tree && most < beam ? beam : most) + search->options.phrases.count + 1;
 }
 
 /* ---- start ---- */
@@ -90,7 +93,7 @@ static float attended(const struct search *search, size_t row, const struct phra
         return fallback;
     for (size_t j = phrase->first; j < phrase->first + phrase->count; j++)
         sum += search->attention[row][j];
-    return logf(fminf(fmaxf(sum, FLT_MIN), 1));
+    return fminf(fmaxf(logf(sum), LEAST), 0);
 }
 
 /* The next token of a phrase. One that is in no vocabulary is as probable as its source is attended to. */
@@ -99,6 +102,7 @@ static struct candidate advancing(const struct search *search, const struct dist
     int token = phrase->tokens[at];
     bool known = (size_t)token < rows[r].size;
     float log_prob = known ? rows[r].logits[token] - rows[r].log_sum : attended(search, r, phrase, -logf((float)rows[r].size));
+    log_prob = log_prob < LEAST ? LEAST : log_prob; /* impossible as it is, it must come; what is no number stays none */
     float merit = at == 0 ? attended(search, r, phrase, log_prob) : phrase->count > 0 ? 0 : log_prob;
     return search_candidate(search, r, token, log_prob, (double)fmaxf(merit, log_prob));
 }
@@ -206,6 +210,24 @@ static size_t choose(const struct constrained *own, size_t k, struct candidate *
     return count;
 }
 
+/* Where some end, the others are no more than the places in the beam that are left, the best. Returns how many go on or end. */
+static size_t leave_places(const struct search *search, struct candidate *chosen, size_t count) {
+    struct candidate others[SEARCH_MAX_ROWS];
+    size_t ends = 0, other_count = 0, taken = search->ended_count;
+    for (size_t i = 0; i < count; i++)
+        taken += chosen[i].token == search->ids.end;
+    size_t left = taken == 0 ? count : search->options.beam_size > taken ? search->options.beam_size - taken : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (chosen[i].token == search->ids.end)
+            chosen[ends++] = chosen[i];
+        else if (left > 0)
+            search_insert(others, &other_count, left, chosen[i]);
+    }
+    for (size_t i = 0; i < other_count; i++)
+        chosen[ends + i] = others[i];
+    return ends + other_count;
+}
+
 static void move_on(struct search *search, struct constrained *own) {
     for (size_t r = 0; r < search->rows; r++)
         progress_take(&search->options.phrases, &own->progress[search->parents[r]], search->tokens[r], &own->next[r]);
@@ -225,7 +247,7 @@ static int advance(struct search *search, const struct distribution *rows, struc
         add_best(search, own, rows, r);
     }
     rank_options(own, search->ended_count == 0);
-    size_t count = choose(own, places(search), chosen);
+    size_t count = leave_places(search, chosen, choose(own, places(search), chosen));
     if (search_prune_others(search, rows, chosen, count) != 0 || search_extend(search, rows, chosen, count, err) != 0)
         return search_fail(search, err);
     move_on(search, own);

@@ -34,6 +34,8 @@ Suite *copies_suite(void);
 Suite *links_suite(void);
 Suite *strategies_suite(void);
 Suite *backpointers_suite(void);
+Suite *phrases_suite(void);
+Suite *placeholder_suite(void);
 /* Parts of the kernels' suite: tests/test_products.c, tests/test_softmax.c. */
 TCase *products_cases(void);
 TCase *softmax_cases(void);
