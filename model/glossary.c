@@ -61,8 +61,8 @@ bool glossary_next(const struct glossary *glossary, const char *text, size_t len
         *found = (struct span){begin, begin};
         for (size_t i = 0; i < glossary->count; i++) {
             size_t bytes;
-            if (!begins_with(text + begin, length - begin, glossary->entries[i].source, &bytes) ||
-                begin + bytes <= found->end || !is_edge(text, length, begin) || !is_edge(text, length, begin + bytes))
+            if (!begins_with(text + begin, length - begin, glossary->entries[i].source, &bytes) || begin + bytes <= found->end ||
+                !is_edge(text, length, begin) || !is_edge(text, length, begin + bytes))
                 continue;
             found->end = begin + bytes;
             *entry = &glossary->entries[i];
@@ -81,8 +81,8 @@ bool glossary_next(const struct glossary *glossary, const char *text, size_t len
 /* The phrases of one sentence as they are found, and the pieces that no vocabulary has. */
 struct found {
     struct sentence *sentence;
-    struct phrase *phrases;     /* [count], room for one a source token */
-    const struct token **own;   /* the pieces' tokens; their ids follow those of the vocabulary and of copies */
+    struct phrase *phrases;   /* [count], room for one a source token */
+    const struct token **own; /* the pieces' tokens; their ids follow those of the vocabulary and of copies */
     size_t count, own_count, first_own;
     char *given; /* the prefix, without the pieces that were found in it; NULL: there is none */
 };
@@ -112,7 +112,8 @@ static bool take_given(struct found *found, const char *text) {
 /* A phrase that is one token of its own, printed as this piece, unless the prefix has it. */
 static int add_own(struct found *found, const struct token *token, struct span span, struct error *err) {
     const struct tokenizer *target = found->sentence->translator->target;
-    const char *mark = tokenizer_mark(target), *text = token->piece + (strncmp(token->piece, mark, strlen(mark)) == 0 ? strlen(mark) : 0);
+    const char *mark = tokenizer_mark(target),
+               *text = token->piece + (strncmp(token->piece, mark, strlen(mark)) == 0 ? strlen(mark) : 0);
     if (take_given(found, text))
         return 0;
     int *id = arena_alloc(&found->sentence->arena, 1, sizeof *id);
@@ -125,7 +126,8 @@ static int add_own(struct found *found, const struct token *token, struct span s
 }
 
 /* True if these tokens are printed as the text, byte for byte. */
-static bool writes(const struct tokenizer *target, const struct token *tokens, size_t count, const char *text, struct arena *arena) {
+static bool writes(const struct tokenizer *target, const struct token *tokens, size_t count, const char *text,
+                   struct arena *arena) {
     struct token *copy = arena_zalloc(arena, count, sizeof *copy);
     char *printed;
     for (size_t i = 0; copy && i < count; i++) {
@@ -244,11 +246,35 @@ static int hide_copies(struct sentence *sentence, struct error *err) {
     return 0;
 }
 
+/* True if text has neither letter nor digit. */
+static bool is_wordless(const char *text, size_t length) {
+    for (size_t next = 0; next < length;) {
+        int32_t c = character_next(text, length, &next);
+        if (!character_is_space(c) && !character_is_punctuation(c))
+            return false;
+    }
+    return true;
+}
+
+/* True if the sentence has placeholders, and beside them no words. */
+static bool is_bare(const struct sentence *sentence) {
+    const char *text = sentence->text + sentence->source.begin;
+    size_t length = sentence->source.end - sentence->source.begin, behind = 0;
+    struct span span;
+    for (size_t at = 0; placeholder_next(text, length, &at, &span); behind = span.end)
+        if (!is_wordless(text + behind, span.begin - behind))
+            return false;
+    return behind > 0 && is_wordless(text + behind, length - behind);
+}
+
 int translator_constrain(struct sentence *sentence, const struct glossary *glossary, struct error *err) {
     struct copies *copies = sentence->copies;
     struct found found = {.sentence = sentence};
     if (!search_constrains(&sentence->options))
         return 0;
+    if (sentence->translator->masking && !sentence->given && is_bare(sentence))
+        return translator_force(sentence, sentence->text + sentence->source.begin, sentence->source.end - sentence->source.begin,
+                                err);
     if (make_room(&found, err) != 0 || find(&found, glossary, err) != 0)
         return -1;
     if (found.count == 0) {
@@ -273,17 +299,27 @@ bool glossary_holds(const struct sentence *sentence, size_t j) {
     return false;
 }
 
-const char *glossary_piece(const struct sentence *sentence, const struct token *token, const char *previous, struct arena *arena) {
+/* True if a space comes before the token: as in the source, where another character is before it in the translation. */
+static bool stands_apart(const struct sentence *sentence, const struct token *token, const char *previous) {
     const char *mark = tokenizer_mark(sentence->translator->target), *source = sentence->text + sentence->source.begin;
-    size_t marked = strlen(mark), length = strlen(token->piece), before = previous ? strlen(previous) : 0, begin = token->begin;
-    if (marked == 0 || strncmp(token->piece, mark, marked) == 0 || begin == 0)
-        return token->piece;
-    if (before > 0 && character_previous(previous, &before) == character_previous(source, &begin))
-        return token->piece;
-    char *piece = arena_alloc(arena, marked + length + 1, 1);
+    size_t before = previous ? strlen(previous) : 0, begin = token->begin;
+    if (before == 0 || strcmp(previous, mark) == 0)
+        return before == 0;
+    if (begin == 0 || strncmp(token->piece, mark, strlen(mark)) == 0)
+        return true;
+    return character_previous(previous, &before) != character_previous(source, &begin);
+}
+
+const char *glossary_piece(const struct sentence *sentence, const struct token *token, const char *previous, struct arena *arena) {
+    const char *mark = tokenizer_mark(sentence->translator->target);
+    size_t marked = strlen(mark);
+    const char *text = token->piece + (strncmp(token->piece, mark, marked) == 0 ? marked : 0);
+    if (!stands_apart(sentence, token, previous))
+        mark = "";
+    char *piece = arena_alloc(arena, strlen(mark) + strlen(text) + 1, 1);
     if (!piece)
         return NULL;
-    memcpy(piece, mark, marked);
-    memcpy(piece + marked, token->piece, length + 1);
+    memcpy(piece, mark, strlen(mark));
+    memcpy(piece + strlen(mark), text, strlen(text) + 1);
     return piece;
 }

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Of the private use area: in no vocabulary, and left alone by normalisation. A placeholder is known by its place, so a text may have
- * such characters of its own. */
+/* Of the private use area: in no vocabulary, and left alone by normalisation. A placeholder is known by its place, so a text may
+ * have such characters of its own. */
 #define HIDDEN "\xee\x80\x80"
 enum { HIDDEN_BYTES = sizeof HIDDEN - 1 };
 

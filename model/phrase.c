@@ -56,8 +56,7 @@ bool progress_complete(const struct phrases *phrases, const struct progress *pro
 /* The first phrase that goes on with this token; count: none. */
 static size_t advanced(const struct phrases *phrases, const struct progress *progress, int token) {
     size_t q = 0;
-    while (q < phrases->count &&
-           !(progress_may_advance(phrases, progress, q) && phrases->list[q].tokens[progress->at] == token))
+    while (q < phrases->count && !(progress_may_advance(phrases, progress, q) && phrases->list[q].tokens[progress->at] == token))
         q++;
     return q;
 }

@@ -7,7 +7,7 @@
 
 /* Tokens that must stand on the path in a row; a phrase that must come twice is there twice. */
 struct phrase {
-    const int *tokens;   /* [length], 1.. */
+    const int *tokens; /* [length], 1.. */
     size_t length;
     size_t first, count; /* the source tokens that it translates; count 0: not known */
 };

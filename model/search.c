@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-static const struct search_kind *const kinds[] = {&search_greedy, &search_beam, &search_sample, &search_exact,
-                                                &search_forced, &search_constrained};
+static const struct search_kind *const kinds[] = {&search_greedy, &search_beam,   &search_sample,
+                                                  &search_exact,  &search_forced, &search_constrained};
 
 static const struct search_kind *find(const char *strategy) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

@@ -1,8 +1,8 @@
 /* A beam whose hypotheses must hold phrases: dynamic beam allocation (Post and Vilar 2018; Hu et al. 2019).
  *
  * Beside a row's best tokens stand those that a phrase goes on with. The places are shared among banks, of continuations with
- * equally many tokens of phrases: first the best of each bank, then the second of each; where there are more banks than places, those
- * with the better merit. From the first hypothesis that has ended, which holds all phrases, the best are chosen as in a beam.
+ * equally many tokens of phrases: first the best of each bank, then the second of each; where there are more banks than places,
+ * those with the better merit. From the first hypothesis that has ended, which holds all phrases, the best are chosen as in a beam.
  *
  * A phrase whose source tokens are known counts what they get of the attention when it begins, and nothing for its other tokens: it
  * comes where they are translated, and a beam that is in the midst of it does not fall behind. */
@@ -26,7 +26,7 @@ struct constrained {
     size_t total;           /* tokens of all phrases */
     struct option *options; /* [count] of the step in hand */
     size_t count, first;    /* first: of the row in hand */
-    size_t *sizes; /* [total + 1] of the banks */
+    size_t *sizes;          /* [total + 1] of the banks */
 };
 
 static size_t max_rows(const struct search_options *options) {

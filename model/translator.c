@@ -362,7 +362,8 @@ void sentence_done(struct sentence *sentence) {
 
 /* ---- hypotheses to text ---- */
 
-/* The source token with the most attention but for placeholders, or where it has no character the next that has one; NULL: there is none. */
+/* The source token with the most attention but for placeholders, or where it has no character the next that has one; NULL: there is
+ * none. */
 static const struct token *attended(const struct sentence *sentence, const float *attention) {
     size_t count = sentence->search.source_length, best = 0;
     count -= count > 0 && sentence->translator->config.encoder.eos;

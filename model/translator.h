@@ -97,11 +97,11 @@ struct sentence {
 };
 
 /* Cuts text into sentences ready to be admitted: segmented (split true; otherwise the text is one sentence), tokenized, and, where
- * a sentence has more than max_source_tokens, wrapped at clause punctuation or white space. For strategies beam and greedy a placeholder
- * (model/placeholder.h) is one token, and is not cut: translator_constrain must follow. With split false a text over the limit
- * is ERROR_LENGTH, and where the output copies source words, so is a part over it that cannot be cut. text: valid UTF-8 that
- * outlives the sentences. options: strategy and numbers for all; max_length 0 means the model's ratio, or min_length if that is
- * more. sentences: an array in the arena, each to be ended with sentence_done. A blank text gives count 0. -1 with ERROR_INPUT,
+ * a sentence has more than max_source_tokens, wrapped at clause punctuation or white space. For strategies beam and greedy a
+ * placeholder (model/placeholder.h) is one token, and is not cut: translator_constrain must follow. With split false a text over
+ * the limit is ERROR_LENGTH, and where the output copies source words, so is a part over it that cannot be cut. text: valid UTF-8
+ * that outlives the sentences. options: strategy and numbers for all; max_length 0 means the model's ratio, or min_length if that
+ * is more. sentences: an array in the arena, each to be ended with sentence_done. A blank text gives count 0. -1 with ERROR_INPUT,
  * ERROR_LENGTH or ERROR_MEMORY. Thread-safe. */
 int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,
                        const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
@@ -128,10 +128,10 @@ struct glossary {
 };
 
 /* Makes a prepared sentence's translation hold a target phrase wherever a source phrase stands in its text, and every placeholder
- * (model/placeholder.h) as it is; nothing changes where there are none. Behind translator_begin_with; for strategies beam and greedy,
- * with others nothing happens. Where source phrases overlap the first counts, of those that begin together the longest; they are found
- * as whole words, with the case as given or with a first letter of the other case. -1 with ERROR_INPUT if the model cannot write a
- * phrase, or with ERROR_MEMORY. */
+ * (model/placeholder.h) as it is; nothing changes where there are none. Behind translator_begin_with; for strategies beam and
+ * greedy, with others nothing happens. Where source phrases overlap the first counts, of those that begin together the longest;
+ * they are found as whole words, with the case as given or with a first letter of the other case. -1 with ERROR_INPUT if the model
+ * cannot write a phrase, or with ERROR_MEMORY. */
 int translator_constrain(struct sentence *sentence, const struct glossary *glossary, struct error *err);
 
 /* Makes the step take these weights [count] as its attention, divided by their sum; they are finite, not negative and not all 0.

@@ -10,12 +10,9 @@ static void fail_internal(const struct request *request, const struct error *err
 
 static void fail_preparation(const struct request *request, enum request_input input, const struct error *error,
                              struct reply *reply) {
-    static const char *const names[] = {[REQUEST_TEXT] = "text",
-                                        [REQUEST_TARGET] = "target",
-                                        [REQUEST_SPLIT] = "split_sentences",
-                                        [REQUEST_PREFIX] = "prefix",
-                                        [REQUEST_FORCE] = "force_attention",
-                                        [REQUEST_GLOSSARY] = "glossary"};
+    static const char *const names[] = {
+        [REQUEST_TEXT] = "text",     [REQUEST_TARGET] = "target",         [REQUEST_SPLIT] = "split_sentences",
+        [REQUEST_PREFIX] = "prefix", [REQUEST_FORCE] = "force_attention", [REQUEST_GLOSSARY] = "glossary"};
     if (error->code == ERROR_LENGTH)
         api_fail(reply, STATUS_TOO_LARGE, names[input], "%s", error->message);
     else if (error->code == ERROR_INPUT)

@@ -42,11 +42,11 @@ static const struct {
     size_t tokens;
     bool complete;
 } progresses[] = {
-    {"ab", "", 0, false},      {"ab", "a", 1, false},        {"ab", "ab", 2, true},     {"ab", "ac", 0, false}, /* broken off */
-    {"ab", "aab", 2, true},    {"ab", "abc", 2, true},       {"ab", "acab", 2, true},   {"ab ab", "ab", 2, false},
-    {"ab ab", "abab", 4, true}, {"ab ac", "ac", 2, false},   {"ab ac", "acab", 4, true}, {"a ab", "ab", 2, false}, /* the longer */
-    {"a ab", "aba", 3, true},  {"ab a", "aab", 3, true},     {"a abc", "abb", 1, false}, /* the shorter is held */
-    {"abc a", "abcc", 3, false}, {"aab", "aaab", 0, false}, /* no token is looked at again */
+    {"ab", "", 0, false},        {"ab", "a", 1, false},     {"ab", "ab", 2, true},      {"ab", "ac", 0, false}, /* broken off */
+    {"ab", "aab", 2, true},      {"ab", "abc", 2, true},    {"ab", "acab", 2, true},    {"ab ab", "ab", 2, false},
+    {"ab ab", "abab", 4, true},  {"ab ac", "ac", 2, false}, {"ab ac", "acab", 4, true}, {"a ab", "ab", 2, false}, /* the longer */
+    {"a ab", "aba", 3, true},    {"ab a", "aab", 3, true},  {"a abc", "abb", 1, false}, /* the shorter is held */
+    {"abc a", "abcc", 3, false}, {"aab", "aaab", 0, false},                             /* no token is looked at again */
     {"c", "abc", 1, true},
 };
 
@@ -128,8 +128,11 @@ static void expect(const struct rule *rules, const struct search_options *option
 }
 
 /* a. is nearly sure; c never comes by itself, and best behind a. */
-static const struct rule shy[] = {{"", 0, .97f, .02f, .01f}, {"a", .94f, .02f, .02f, .02f},  {"c", .1f, .8f, .05f, .05f},
-                                  {"ac", .9f, 0, .1f, 0},    {NULL, .4f, .2f, .39f, .01f}};
+static const struct rule shy[] = {{"", 0, .97f, .02f, .01f},
+                                  {"a", .94f, .02f, .02f, .02f},
+                                  {"c", .1f, .8f, .05f, .05f},
+                                  {"ac", .9f, 0, .1f, 0},
+                                  {NULL, .4f, .2f, .39f, .01f}};
 
 START_TEST(what_a_beam_would_never_choose) {
     for (size_t beam = 1; beam <= 8; beam++) {
@@ -142,8 +145,8 @@ END_TEST
 
 /* Order "cb" is 4 times as likely as "bc". */
 START_TEST(the_better_order) {
-    static const struct rule rules[] = {{"", .5f, .3f, .1f, .1f}, {"b", .5f, .3f, 0, .2f}, {"c", .1f, .1f, .8f, 0},
-                                        {NULL, .9f, .04f, .03f, .03f}};
+    static const struct rule rules[] = {
+        {"", .5f, .3f, .1f, .1f}, {"b", .5f, .3f, 0, .2f}, {"c", .1f, .1f, .8f, 0}, {NULL, .9f, .04f, .03f, .03f}};
     struct search_options options = options_of(4, 10, phrases_of("b c"));
     expect(rules, &options, "cb.");
 }
@@ -162,8 +165,8 @@ END_TEST
 
 /* Behind a, c is far likelier than b: the phrase is broken off, and begun again. */
 START_TEST(a_phrase_is_broken_off) {
-    static const struct rule rules[] = {{"", 0, .9f, .1f, 0}, {"a", 0, 0, .001f, .999f}, {"ac", .2f, .8f, 0, 0},
-                                        {"aca", 0, 0, .99f, .01f}, {NULL, 1, 0, 0, 0}};
+    static const struct rule rules[] = {
+        {"", 0, .9f, .1f, 0}, {"a", 0, 0, .001f, .999f}, {"ac", .2f, .8f, 0, 0}, {"aca", 0, 0, .99f, .01f}, {NULL, 1, 0, 0, 0}};
     struct search_options options = options_of(2, 10, phrases_of("ab"));
     expect(rules, &options, "acab.");
 }

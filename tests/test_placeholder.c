@@ -70,8 +70,12 @@ static void check_tokens(const struct tokenizer *masking, const char *text, stru
 }
 
 START_TEST(placeholders_are_tokens) {
-    static const char *const read[] = {"{a}", "A boy {name} plays.", "{a}{b} {c}, ({d})snow{e}x", "\xe6\xbc\xa2{a}\xe6\xbc\xa2",
-                                       "\xee\x80\x80 {a} \xee\x80\x80", "Boy %s https://a.b/c?d=E."};
+    static const char *const read[] = {"{a}",
+                                       "A boy {name} plays.",
+                                       "{a}{b} {c}, ({d})snow{e}x",
+                                       "\xe6\xbc\xa2{a}\xe6\xbc\xa2",
+                                       "\xee\x80\x80 {a} \xee\x80\x80",
+                                       "Boy %s https://a.b/c?d=E."};
     struct error err = {0};
     struct arena arena;
     struct tokenizer *tokenizer = tokenizer_open(vocabularies[_i][0], vocabularies[_i][1], NULL, &err);

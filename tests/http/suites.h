@@ -17,5 +17,6 @@ Suite *drain_suite(void);
 Suite *command_suite(void);
 Suite *batch_mode_suite(void);
 Suite *strategies_suite(void);
+Suite *glossary_suite(void);
 
 #endif
