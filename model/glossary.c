@@ -203,6 +203,7 @@ static int find(struct found *found, const struct glossary *glossary, struct err
         const struct token *token = sentence->translator->masking ? token_at(sentence, span.begin) : NULL;
         if (add_entries(found, glossary, behind, span.begin, err) != 0 || (token && add_own(found, token, span, err) != 0))
             return -1;
+        found->sentence->unknown -= token != NULL;
     }
     return add_entries(found, glossary, behind, length, err);
 }
@@ -267,14 +268,19 @@ static bool is_bare(const struct sentence *sentence) {
     return behind > 0 && is_wordless(text + behind, length - behind);
 }
 
+/* Nothing to translate. False: it is too long to be given. */
+static bool force_itself(struct sentence *sentence) {
+    const char *text = sentence->text + sentence->source.begin;
+    return translator_force(sentence, text, sentence->source.end - sentence->source.begin, NULL) == 0;
+}
+
 int translator_constrain(struct sentence *sentence, const struct glossary *glossary, struct error *err) {
     struct copies *copies = sentence->copies;
     struct found found = {.sentence = sentence};
     if (!search_constrains(&sentence->options))
         return 0;
-    if (sentence->translator->masking && !sentence->given && is_bare(sentence))
-        return translator_force(sentence, sentence->text + sentence->source.begin, sentence->source.end - sentence->source.begin,
-                                err);
+    if (sentence->translator->masking && !sentence->given && is_bare(sentence) && force_itself(sentence))
+        return 0;
     if (make_room(&found, err) != 0 || find(&found, glossary, err) != 0)
         return -1;
     if (found.count == 0) {

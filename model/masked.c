@@ -43,10 +43,15 @@ int masked_make(const char *text, size_t length, struct arena *arena, struct mas
 
 /* Where a byte of the masked text, in no placeholder, was. */
 static size_t before(const struct masked *masked, size_t at) {
-    for (size_t i = masked->count; i-- > 0;)
-        if (at >= masked->places[i] + HIDDEN_BYTES)
-            return at - masked->places[i] - HIDDEN_BYTES + masked->placeholders[i].end;
-    return at;
+    size_t first = 0, end = masked->count; /* of the placeholders before it, the last is before `first` */
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (masked->places[middle] + HIDDEN_BYTES <= at)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first == 0 ? at : at - masked->places[first - 1] - HIDDEN_BYTES + masked->placeholders[first - 1].end;
 }
 
 /* Tokens as they are restored. */

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* Any scheme is shorter; the bound keeps the time proportional to the length of the text. */
+enum { MAX_SCHEME = 30 };
+
 /* A text, and where a placeholder may begin in it. */
 struct scan {
     const char *text;
@@ -112,27 +115,26 @@ static size_t skip_scheme(const struct scan *scan) {
     size_t at = scan->begin;
     if (scan->length - at > 4 && memcmp(scan->text + at, "www.", 4) == 0)
         return at + 4;
-    while (is_letter(peek(scan, at)) || (at > scan->begin && (is_digit(peek(scan, at)) || is_one_of(peek(scan, at), "+.-"))))
+    size_t most = at + MAX_SCHEME;
+    while (at < most && (is_letter(peek(scan, at)) || (at > scan->begin && is_one_of(peek(scan, at), "0123456789+.-"))))
         at++;
     return at > scan->begin && scan->length - at > 3 && memcmp(scan->text + at, "://", 3) == 0 ? at + 3 : scan->begin;
 }
 
-static size_t occurrences(const struct scan *scan, size_t begin, size_t end, char c) {
-    size_t count = 0;
-    for (size_t i = begin; i < end; i++)
-        count += scan->text[i] == c;
-    return count;
-}
-
 /* Ends an address at what is more likely of the sentence: a closing bracket only if it has none to close within. */
 static size_t trim_address(const struct scan *scan, size_t first, size_t end) {
-    while (end > first) {
-        char last = scan->text[end - 1];
-        char opening = last == ')' ? '(' : last == ']' ? '[' : last == '}' ? '{' : '\0';
-        bool excess = opening && occurrences(scan, first, end, last) > occurrences(scan, first, end, opening);
-        if (!excess && !is_one_of(last, ".,;:!?'*"))
+    static const char opening[] = "([{", closing[] = ")]}";
+    size_t excess[sizeof closing - 1] = {0}; /* closing ones less opening ones, modulo 2^64 */
+    for (size_t i = first; i < end; i++)
+        for (size_t kind = 0; kind < sizeof closing - 1; kind++)
+            excess[kind] += (size_t)(scan->text[i] == closing[kind]) - (size_t)(scan->text[i] == opening[kind]);
+    for (; end > first; end--) {
+        const char *bracket = is_one_of(scan->text[end - 1], closing) ? strchr(closing, scan->text[end - 1]) : NULL;
+        bool excessive = bracket && excess[bracket - closing] - 1 < scan->length;
+        if (!excessive && !is_one_of(scan->text[end - 1], ".,;:!?'*"))
             break;
-        end--;
+        if (excessive)
+            excess[bracket - closing]--;
     }
     return end;
 }
@@ -141,7 +143,7 @@ static size_t as_address(const struct scan *scan) {
     size_t first = begins_word(scan) ? skip_scheme(scan) : scan->begin, at = first;
     for (size_t next = at; first > scan->begin && next < scan->length; at = next) {
         int32_t c = character_next(scan->text, scan->length, &next);
-        if (character_is_space(c) || (c < 0x80 ? is_one_of((char)c, "<>\"`\\^|") : character_is_punctuation(c)))
+        if (character_is_space(c) || (c < 0x80 ? c < ' ' || is_one_of((char)c, "<>\"`\\^|") : character_is_punctuation(c)))
             break;
     }
     at = trim_address(scan, first, at);
