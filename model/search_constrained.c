@@ -27,6 +27,7 @@ struct constrained {
     struct option *options; /* [count] of the step in hand */
     size_t count, first;    /* first: of the row in hand */
     size_t *sizes;          /* [total + 1] of the banks */
+    double floor;           /* what lacks tokens must score */
 };
 
 static size_t max_rows(const struct search_options *options) {
@@ -112,11 +113,26 @@ static bool fits(const struct search *search, const struct constrained *own, con
     return depth + own->total - progress_tokens(progress) <= search->options.max_length;
 }
 
+/* The best score that has ended, once enough have: what still lacks a phrase, and for that cannot end, would linger. */
+static double find_floor(const struct search *search) {
+    double best = -INFINITY;
+    for (size_t i = 0; search->ended_count >= search->options.n_best && i < search->ended_count; i++)
+        best = fmax(best, search_score(search, search->ended[i]));
+    return best;
+}
+
+/* True if it holds all phrases, or scores well enough to be waited for. */
+static bool promises(const struct search *search, const struct constrained *own, const struct candidate *c) {
+    return progress_tokens(&own->trial) == own->total ||
+           c->merit / pow((double)(search->step + 1), search->options.length_penalty) >= own->floor;
+}
+
 /* Adds a continuation of the row in hand, or finds it there and keeps the better. */
 static void add(struct search *search, struct constrained *own, const struct candidate *c) {
     bool end = c->token == search->ids.end;
     progress_take(&search->options.phrases, &own->progress[c->row], c->token, &own->trial);
-    if (!(c->merit > -INFINITY) || !(end || fits(search, own, &own->trial, search->step + 1)))
+    if (!(c->merit > -INFINITY) || !(end || fits(search, own, &own->trial, search->step + 1)) ||
+        !promises(search, own, c))
         return;
     size_t i = own->first;
     while (i < own->count && own->options[i].candidate.token != c->token)
@@ -241,6 +257,7 @@ static int advance(struct search *search, const struct distribution *rows, struc
     if (search->step == search->options.prefix_length)
         take_prefix(search, own);
     own->count = 0;
+    own->floor = find_floor(search);
     for (size_t r = 0; r < search->rows; r++) {
         own->first = own->count;
         add_phrases(search, own, rows, r);
