@@ -27,7 +27,7 @@ struct constrained {
     struct option *options; /* [count] of the step in hand */
     size_t count, first;    /* first: of the row in hand */
     size_t *sizes;          /* [total + 1] of the banks */
-    double floor;           /* what lacks tokens must score */
+    double floor;           /* that a continuation must score */
 };
 
 static size_t max_rows(const struct search_options *options) {
@@ -113,7 +113,8 @@ static bool fits(const struct search *search, const struct constrained *own, con
     return depth + own->total - progress_tokens(progress) <= search->options.max_length;
 }
 
-/* The best score that has ended, once enough have: what still lacks a phrase, and for that cannot end, would linger. */
+/* Once n_best have ended, what scores no better than the best of them is given up: without all phrases it could not end, and would
+ * linger. */
 static double find_floor(const struct search *search) {
     double best = -INFINITY;
     for (size_t i = 0; search->ended_count >= search->options.n_best && i < search->ended_count; i++)
@@ -121,18 +122,15 @@ static double find_floor(const struct search *search) {
     return best;
 }
 
-/* True if it holds all phrases, or scores well enough to be waited for. */
 static bool promises(const struct search *search, const struct constrained *own, const struct candidate *c) {
-    return progress_tokens(&own->trial) == own->total ||
-           c->merit / pow((double)(search->step + 1), search->options.length_penalty) >= own->floor;
+    return c->merit / pow((double)(search->step + 1), search->options.length_penalty) >= own->floor;
 }
 
 /* Adds a continuation of the row in hand, or finds it there and keeps the better. */
 static void add(struct search *search, struct constrained *own, const struct candidate *c) {
     bool end = c->token == search->ids.end;
     progress_take(&search->options.phrases, &own->progress[c->row], c->token, &own->trial);
-    if (!(c->merit > -INFINITY) || !(end || fits(search, own, &own->trial, search->step + 1)) ||
-        !promises(search, own, c))
+    if (!(c->merit > -INFINITY) || !(end || fits(search, own, &own->trial, search->step + 1)) || !promises(search, own, c))
         return;
     size_t i = own->first;
     while (i < own->count && own->options[i].candidate.token != c->token)
