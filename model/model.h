@@ -16,6 +16,8 @@ struct translator {
     struct model_config config;
     struct weights *weights;
     struct tokenizer *source, *target, *characters; /* characters: NULL unless the output spells */
+    struct tokenizer *masking; /* source, which hides placeholders; NULL: the model has no <unk> to write in their place */
+    bool *continues;           /* [V] glossary_continues */
     struct segmenter *segmenter;
     struct shortlist *shortlist; /* NULL: none in use */
     struct backend backend;

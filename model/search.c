@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-static const struct search_kind *const kinds[] = {&search_greedy, &search_beam, &search_sample, &search_exact, &search_forced};
+static const struct search_kind *const kinds[] = {&search_greedy, &search_beam,   &search_sample,
+                                                  &search_exact,  &search_forced, &search_constrained};
 
 static const struct search_kind *find(const char *strategy) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -25,6 +26,11 @@ size_t search_max_rows(const struct search_options *options) {
 bool search_resumes(const struct search_options *options) {
     const struct search_kind *kind = find(options->strategy);
     return kind && kind->resumes;
+}
+
+bool search_constrains(const struct search_options *options) {
+    const struct search_kind *kind = find(options->strategy);
+    return kind == &search_beam || kind == &search_greedy;
 }
 
 size_t search_one_row(const struct search_options *options) {
@@ -169,13 +175,18 @@ size_t search_best(struct search *search, const struct distribution *rows, size_
 
 /* ---- one step ---- */
 
-bool search_looks_up(const struct search *search) {
+/* True if the next token is given. */
+static bool is_given(const struct search *search) {
     return search->step < search->options.prefix_length || search->kind == &search_forced;
+}
+
+bool search_looks_up(const struct search *search) {
+    return search->kind->looks_up || is_given(search);
 }
 
 /* Of k tokens that may be demoted so many, as many more must be known: all those on the path, </s> and what is banned. */
 size_t search_wanted(const struct search *search) {
-    size_t wanted = search_looks_up(search) ? 0 : search->kind->wanted(search);
+    size_t wanted = is_given(search) ? 0 : search->kind->wanted(search);
     if (wanted > 0)
         wanted += (search->path ? search->step : 0) + !allowed(search, search->ids.end) + (search->ids.banned >= 0);
     return search->options.alternatives && wanted < SEARCH_ALTERNATIVES ? SEARCH_ALTERNATIVES : wanted;

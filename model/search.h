@@ -8,6 +8,7 @@
 
 #include "model/arena.h"
 #include "model/error.h"
+#include "model/phrase.h"
 #include "model/ranked.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,7 +36,7 @@ struct sampling {
 };
 
 struct search_options {
-    const char *strategy;  /* a name in the table: "greedy", "beam", "sample", "exact", "forced" */
+    const char *strategy;  /* a name in the table: "greedy", "beam", "sample", "exact", "forced", "constrained" */
     size_t beam_size;      /* beam: 1..SEARCH_MAX_ROWS */
     size_t n_best;         /* 1..SEARCH_MAX_ROWS, beam: 1..beam_size; sample: so many samples. Greedy and forced have one */
     double length_penalty; /* score = log_prob / length^length_penalty, </s> counted */
@@ -54,6 +55,10 @@ struct search_options {
     size_t max_steps;  /* exact: steps until it takes the best found so far; 0: any */
     bool alternatives; /* hypotheses tell the best tokens of each step */
     bool tree;         /* search_tree tells what was looked at; of beam_size tokens a row, at most */
+    /* constrained: what must come, each before </s>; max_length has room for it behind the prefix. Its tokens may be such as no
+     * distribution has: those are as probable as their source tokens are attended to. */
+    struct phrases phrases;
+    size_t max_rows; /* constrained: rows it may take if it has use for more than beam_size */
 };
 
 /* Ids with a meaning. */
@@ -131,6 +136,9 @@ bool search_known(const char *strategy);
 size_t search_max_rows(const struct search_options *options);
 /* True if its next row may go on from any step, not just from the last: with the state that its batch kept (search_kept). */
 bool search_resumes(const struct search_options *options);
+
+/* True if the strategy may be "constrained" instead: the same, with phrases. */
+bool search_constrains(const struct search_options *options);
 
 /* Starts with one row. options are copied (prefix is not). -1 with ERROR_INPUT (unknown strategy) or ERROR_MEMORY. */
 int search_init(struct search *search, const struct search_options *options, struct search_ids ids, size_t source_length,

@@ -15,25 +15,6 @@ static size_t wanted(const struct search *search) {
     return search->options.tree ? search->options.beam_size : places(search);
 }
 
-static bool is_chosen(const struct candidate *chosen, size_t count, const struct candidate *c) {
-    for (size_t i = 0; i < count; i++)
-        if (chosen[i].row == c->row && chosen[i].token == c->token)
-            return true;
-    return false;
-}
-
-/* Tells the tree of the rows' best that were not chosen. */
-static int prune(struct search *search, const struct distribution *rows, const struct candidate *chosen, size_t count) {
-    struct candidate best[SEARCH_MAX_ROWS];
-    for (size_t r = 0; search->options.tree && r < search->rows; r++) {
-        size_t n = search_best(search, rows, r, search->options.beam_size, best);
-        for (size_t i = 0; i < n; i++)
-            if (!is_chosen(chosen, count, &best[i]) && search_prune(search, &best[i]) != 0)
-                return -1;
-    }
-    return 0;
-}
-
 static int advance(struct search *search, const struct distribution *rows, struct error *err) {
     struct candidate chosen[SEARCH_MAX_ROWS], best[SEARCH_MAX_ROWS];
     size_t k = places(search), count = 0;
@@ -42,7 +23,7 @@ static int advance(struct search *search, const struct distribution *rows, struc
         for (size_t i = 0; i < n; i++)
             search_insert(chosen, &count, k, best[i]);
     }
-    if (prune(search, rows, chosen, count) != 0)
+    if (search_prune_others(search, rows, chosen, count) != 0)
         return search_fail(search, err);
     return search_extend(search, rows, chosen, count, err);
 }

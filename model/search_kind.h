@@ -32,6 +32,7 @@ struct candidate {
 struct search_kind {
     const char *name;
     bool resumes;
+    bool looks_up;
     size_t (*max_rows)(const struct search_options *options);
     /* How many of a row's best tokens it may have to look at, were all of them allowed. */
     size_t (*wanted)(const struct search *search);
@@ -41,7 +42,7 @@ struct search_kind {
     int (*advance)(struct search *search, const struct distribution *rows, struct error *err);
 };
 
-extern const struct search_kind search_greedy, search_beam, search_sample, search_exact, search_forced;
+extern const struct search_kind search_greedy, search_beam, search_sample, search_exact, search_forced, search_constrained;
 
 size_t search_one_row(const struct search_options *options);
 
@@ -76,5 +77,7 @@ int search_fail(struct search *search, struct error *err);
 /* Nothing unless options.tree is set. A node that is kept or finished, whose branch is set; and what became of a candidate. */
 int search_grow(struct search *search, struct search_node *node, enum branch_state state);
 int search_prune(struct search *search, const struct candidate *c);
+/* The same of the rows' best beam_size that are not among these. */
+int search_prune_others(struct search *search, const struct distribution *rows, const struct candidate *chosen, size_t count);
 
 #endif

@@ -128,3 +128,21 @@ int search_prune(struct search *search, const struct candidate *c) {
         .parent = search->leaves[c->row], .token = c->token, .log_prob = c->log_prob, .merit = c->merit, .depth = search->step + 1};
     return add_branch(search, &node, BRANCH_PRUNED);
 }
+
+static bool is_chosen(const struct candidate *chosen, size_t count, const struct candidate *c) {
+    for (size_t i = 0; i < count; i++)
+        if (chosen[i].row == c->row && chosen[i].token == c->token)
+            return true;
+    return false;
+}
+
+int search_prune_others(struct search *search, const struct distribution *rows, const struct candidate *chosen, size_t count) {
+    struct candidate best[SEARCH_MAX_ROWS];
+    for (size_t r = 0; search->options.tree && r < search->rows; r++) {
+        size_t n = search_best(search, rows, r, search->options.beam_size, best);
+        for (size_t i = 0; i < n; i++)
+            if (!is_chosen(chosen, count, &best[i]) && search_prune(search, &best[i]) != 0)
+                return -1;
+    }
+    return 0;
+}

@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
-#include <unicode/uchar.h>
 
 enum { SCRATCH_BLOCK_BYTES = 1 << 16 };
 
@@ -55,12 +54,6 @@ static bool ends_with_clause_mark(const char *text, size_t length) {
     return false;
 }
 
-/* Chinese, Japanese and Korean letters and marks: no space stands between a clause mark and these. */
-static bool is_wide(int32_t character) {
-    int32_t width = u_getIntPropertyValue(character, UCHAR_EAST_ASIAN_WIDTH);
-    return width == U_EA_WIDE || width == U_EA_FULLWIDTH;
-}
-
 static enum cut rate_cut(const struct wrap *wrap, size_t token) {
     size_t begin = wrap->tokens[token].begin, end = wrap->tokens[token].end, after = end;
     if (begin == end) /* what it stands for comes with the tokens that follow */
@@ -69,7 +62,7 @@ static enum cut rate_cut(const struct wrap *wrap, size_t token) {
         return CUT_TOKENS;
     int32_t next = character_next(wrap->text, wrap->length, &after);
     bool space = character_is_space(next);
-    if ((space || is_wide(next)) && ends_with_clause_mark(wrap->text + begin, end - begin))
+    if ((space || character_is_wide(next)) && ends_with_clause_mark(wrap->text + begin, end - begin))
         return CUT_CLAUSE;
     return space ? CUT_SPACE : CUT_TOKENS;
 }

@@ -1,5 +1,6 @@
 #include "model/tokenizer.h"
 #include "model/character.h"
+#include "model/masked.h"
 #include "model/plain.h"
 #include "model/segmenter.h"
 #include "model/sentencepiece.h"
@@ -22,20 +23,22 @@ struct tokenizer_kind {
     int (*encode)(const void *model, const char *text, size_t length, struct arena *arena, struct token **tokens, size_t *count,
                   struct error *err);
     int (*decode)(const void *model, struct token *tokens, size_t count, struct arena *arena, char **text, struct error *err);
+    const char *mark;
 };
 
 static const struct tokenizer_kind kinds[] = {
     {"sentencepiece", sentencepiece_open, sentencepiece_free, sentencepiece_size, sentencepiece_unknown, sentencepiece_begin,
-     sentencepiece_end, sentencepiece_piece, sentencepiece_find, sentencepiece_encode, sentencepiece_decode},
+     sentencepiece_end, sentencepiece_piece, sentencepiece_find, sentencepiece_encode, sentencepiece_decode, "\u2581"},
     {"words", plain_open_words, plain_free, plain_size, plain_unknown, plain_begin, plain_end, plain_piece, plain_find,
-     plain_encode, plain_decode},
+     plain_encode, plain_decode, ""},
     {"characters", plain_open_characters, plain_free, plain_size, plain_unknown, plain_begin, plain_end, plain_piece, plain_find,
-     plain_encode, plain_decode},
+     plain_encode, plain_decode, ""},
 };
 
 struct tokenizer {
     const struct tokenizer_kind *kind;
     void *model;
+    bool masking; /* the model is another's */
 };
 
 static const struct tokenizer_kind *find_kind(const char *name) {
@@ -76,10 +79,20 @@ struct tokenizer *tokenizer_open(const char *kind, const char *path, const struc
     return tokenizer;
 }
 
+struct tokenizer *tokenizer_masking(const struct tokenizer *tokenizer, struct error *err) {
+    struct tokenizer *masking = malloc(sizeof *masking);
+    if (masking)
+        *masking = (struct tokenizer){tokenizer->kind, tokenizer->model, .masking = true};
+    else
+        error_memory(err);
+    return masking;
+}
+
 void tokenizer_free(struct tokenizer *tokenizer) {
     if (tokenizer == NULL)
         return;
-    tokenizer->kind->free(tokenizer->model);
+    if (!tokenizer->masking)
+        tokenizer->kind->free(tokenizer->model);
     free(tokenizer);
 }
 
@@ -117,11 +130,28 @@ static void trim_tokens(const char *text, struct token *tokens, size_t count) {
     }
 }
 
+const char *tokenizer_mark(const struct tokenizer *tokenizer) {
+    return tokenizer->kind->mark;
+}
+
+/* Through a text in which placeholders are hidden, if there are any. */
+static int encode(const struct tokenizer *tokenizer, const char *text, size_t length, struct arena *arena, struct token **tokens,
+                  size_t *count, struct error *err) {
+    struct masked masked = {0};
+    if (tokenizer->masking && masked_make(text, length, arena, &masked, err) != 0)
+        return -1;
+    if (!masked.text)
+        return tokenizer->kind->encode(tokenizer->model, text, length, arena, tokens, count, err);
+    if (tokenizer->kind->encode(tokenizer->model, masked.text, masked.length, arena, tokens, count, err) != 0)
+        return -1;
+    return masked_restore(&masked, text, tokenizer_unknown(tokenizer), tokenizer->kind->mark, arena, tokens, count, err);
+}
+
 int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, struct arena *arena, struct token **tokens,
                      size_t *count, struct error *err) {
     if (length > INT_MAX)
         return error_set(err, ERROR_LENGTH, "a text of %zu bytes is too long", length);
-    if (tokenizer->kind->encode(tokenizer->model, text, length, arena, tokens, count, err) != 0)
+    if (encode(tokenizer, text, length, arena, tokens, count, err) != 0)
         return -1;
     trim_tokens(text, *tokens, *count);
     return 0;

@@ -32,6 +32,9 @@ struct tokenizer_options {
 /* kind: config's tokenizer.type. options: NULL for none. NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; the message names the
  * file. */
 struct tokenizer *tokenizer_open(const char *kind, const char *path, const struct tokenizer_options *options, struct error *err);
+/* The same, but each placeholder of a text (model/placeholder.h) is one unknown token, whose piece is its text. For encoding. Its
+ * tokenizer must outlive it. NULL with ERROR_MEMORY. */
+struct tokenizer *tokenizer_masking(const struct tokenizer *tokenizer, struct error *err);
 void tokenizer_free(struct tokenizer *tokenizer);
 
 /* V, and the ids of the special pieces (-1: there is none). */
@@ -43,6 +46,9 @@ int tokenizer_end(const struct tokenizer *tokenizer);   /* </s> */
 const char *tokenizer_piece(const struct tokenizer *tokenizer, int id);
 /* The id that text becomes as this piece, or -1: the vocabulary does not have it. <unk>, <s> and </s> are no text. */
 int tokenizer_find(const struct tokenizer *tokenizer, const char *piece);
+
+/* What a piece begins with that has white space before it; "": nothing tells. */
+const char *tokenizer_mark(const struct tokenizer *tokenizer);
 
 /* text: valid UTF-8, length bytes. Tokens (no </s>) go to the arena; offsets lie on character boundaries. Blank text gives none,
  * and neither do characters that normalisation takes away (U+200B). Returns 0, or -1 with ERROR_LENGTH (over INT_MAX bytes),

@@ -1,8 +1,10 @@
 #include "model/translator.h"
 #include "model/copies.h"
 #include "model/given.h"
+#include "model/glossary.h"
 #include "model/matrix.h"
 #include "model/model.h"
+#include "model/placeholder.h"
 #include "model/text.h"
 
 #include <math.h>
@@ -35,7 +37,12 @@ static int open_vocabularies(struct translator *t, const char *folder, struct er
     t->target = t->source ? open_tokenizer(folder, kind, c->tokenizer.target.file, &c->tokenizer.target, err) : NULL;
     t->characters =
         t->target && spells ? open_tokenizer(folder, "characters", SPELLER_VOCABULARY, &c->tokenizer.target, err) : NULL;
-    return t->target && (t->characters || !spells) ? 0 : -1;
+    if (!t->target || (spells && !t->characters) || glossary_continues(t->target, &t->continues, err) != 0)
+        return -1;
+    bool writes = strcmp(c->output.type, "pointer") != 0;
+    bool masks = writes && tokenizer_unknown(t->source) >= 0 && tokenizer_unknown(t->target) >= 0;
+    t->masking = masks ? tokenizer_masking(t->source, err) : NULL;
+    return t->masking || !masks ? 0 : -1;
 }
 
 /* Both sides read and write the same pieces with the same ids. */
@@ -169,9 +176,11 @@ void translator_free(struct translator *translator) {
     weights_free(translator->weights);
     shortlist_free(translator->shortlist);
     segmenter_free(translator->segmenter);
+    tokenizer_free(translator->masking);
     tokenizer_free(translator->source);
     tokenizer_free(translator->target);
     tokenizer_free(translator->characters);
+    free(translator->continues);
     free(translator);
 }
 
@@ -215,12 +224,18 @@ static int find_copies(struct sentence *sentence, struct error *err) {
     return sentence->copies ? 0 : -1;
 }
 
+/* What reads the source: where the search can bring placeholders through, without them. */
+static const struct tokenizer *reader(const struct translator *translator, const struct search_options *options) {
+    return translator->masking && search_constrains(options) ? translator->masking : translator->source;
+}
+
 /* Tokens of the sentence's own text, with </s> if the encoder reads one; none if nothing in it is visible to the tokenizer. */
 static int tokenize(struct sentence *sentence, struct error *err) {
     const struct translator *t = sentence->translator;
     size_t bytes = sentence->source.end - sentence->source.begin, count;
     struct token *tokens, *with_end;
-    if (tokenizer_encode(t->source, sentence->text + sentence->source.begin, bytes, &sentence->arena, &tokens, &count, err) != 0)
+    if (tokenizer_encode(reader(t, &sentence->options), sentence->text + sentence->source.begin, bytes, &sentence->arena, &tokens,
+                         &count, err) != 0)
         return -1;
     with_end = arena_alloc(&sentence->arena, count + 1, sizeof *with_end);
     if (!with_end)
@@ -275,17 +290,35 @@ static int append(struct span_list *list, const struct span *spans, size_t count
     return 0;
 }
 
-/* Spans of at most max_source_tokens tokens each; none if the text is blank. */
-static int cut(const struct translator *t, const char *text, size_t length, bool split, struct arena *arena, struct span_list *list,
-               struct error *err) {
+/* Makes one of the spans that a placeholder goes across: sentences seem to end in some. */
+static void join(const char *text, size_t length, struct span *spans, size_t *count) {
+    struct span placeholder = {0, 0};
+    size_t at = 0, kept = 0;
+    bool more = true;
+    for (size_t i = 0; i < *count; i++) {
+        while (more && placeholder.end <= spans[i].begin)
+            more = placeholder_next(text, length, &at, &placeholder);
+        if (kept > 0 && more && placeholder.begin < spans[i].begin)
+            spans[kept - 1].end = spans[i].end;
+        else
+            spans[kept++] = spans[i];
+    }
+    *count = kept;
+}
+
+/* Spans of at most max_source_tokens tokens each, as the tokenizer reads them; none if the text is blank. */
+static int cut(const struct translator *t, const struct tokenizer *tokenizer, const char *text, size_t length, bool split,
+               struct arena *arena, struct span_list *list, struct error *err) {
     struct span whole = segmenter_trim(text, length), *sentences = &whole;
     size_t count = whole.end > whole.begin, limit = t->config.limits.max_source_tokens;
     if (split && segmenter_split(t->segmenter, text, length, arena, &sentences, &count, err) != 0)
         return -1;
+    if (tokenizer == t->masking)
+        join(text, length, sentences, &count);
     for (size_t i = 0; i < count; i++) {
         struct span *pieces;
         size_t piece_count;
-        if (text_wrap(t->source, text, sentences[i], limit, arena, &pieces, &piece_count, err) != 0)
+        if (text_wrap(tokenizer, text, sentences[i], limit, arena, &pieces, &piece_count, err) != 0)
             return -1;
         if (!split && piece_count > 1)
             return error_set(err, ERROR_LENGTH, "the text has more than the %zu tokens that the model takes at once", limit);
@@ -301,7 +334,7 @@ int translator_prepare(const struct translator *translator, const char *text, si
     struct span_list spans = {0};
     if (!search_known(options->strategy))
         return error_set(err, ERROR_INPUT, "strategy %s is not known", options->strategy);
-    if (cut(translator, text, length, split, arena, &spans, err) != 0)
+    if (cut(translator, reader(translator, options), text, length, split, arena, &spans, err) != 0)
         return -1;
     struct sentence *list = arena_alloc(arena, spans.count, sizeof *list);
     if (!list)
@@ -329,14 +362,17 @@ void sentence_done(struct sentence *sentence) {
 
 /* ---- hypotheses to text ---- */
 
-/* The source token with the most attention, or where it has no character the next that has one; NULL: there is none. */
+/* The source token with the most attention but for placeholders, or where it has no character the next that has one; NULL: there is
+ * none. */
 static const struct token *attended(const struct sentence *sentence, const float *attention) {
     size_t count = sentence->search.source_length, best = 0;
     count -= count > 0 && sentence->translator->config.encoder.eos;
-    for (size_t j = 1; j < count; j++)
-        if (attention[j] > attention[best])
+    while (best < count && glossary_holds(sentence, best))
+        best++;
+    for (size_t j = best + 1; j < count; j++)
+        if (attention[j] > attention[best] && !glossary_holds(sentence, j))
             best = j;
-    while (best < count && sentence->tokens[best].begin == sentence->tokens[best].end)
+    while (best < count && (sentence->tokens[best].begin == sentence->tokens[best].end || glossary_holds(sentence, best)))
         best++;
     return best < count ? &sentence->tokens[best] : NULL;
 }
@@ -361,13 +397,16 @@ static int replace_unknown(const struct sentence *sentence, const struct hypothe
     return *piece || !sentence->replace_unknowns ? 0 : copy_attended(sentence, attention, arena, piece, err);
 }
 
-/* Token i, with a piece if it is printed as another than its id's. */
+/* Token i, behind those before it, with a piece if it is printed as another than its id's. */
 static int show(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t i, struct arena *arena,
                 struct token *token, struct error *err) {
     token->id = hypothesis->tokens[i];
     const struct token *copied = sentence->copies ? copies_token(sentence->copies, token->id) : NULL;
-    if (copied)
-        token->piece = copied->piece;
+    if (copied) {
+        const char *previous = i == 0 ? NULL : token[-1].piece ? token[-1].piece : translator_piece(sentence, token[-1].id);
+        token->piece = glossary_piece(sentence, copied, previous, arena);
+        return token->piece ? 0 : error_memory(err);
+    }
     bool unknown = token->id == tokenizer_unknown(sentence->translator->target);
     return unknown ? replace_unknown(sentence, hypothesis, i, arena, &token->piece, err) : 0;
 }

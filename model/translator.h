@@ -90,17 +90,18 @@ struct sentence {
     struct arena arena; /* everything that belongs to this sentence */
     struct search search;
     struct memory *memory;     /* annotations and keys (model/attention.h), while decoding */
-    struct copies *copies;     /* its words as target tokens (model/copies.h), for a model that copies */
+    struct copies *copies;     /* target tokens that no vocabulary has (model/copies.h): of a model that copies, of phrases */
     struct target_ids targets; /* what it chooses from */
     const float *first_state;  /* of the decoder, where the search may come back to it */
     size_t first_row;          /* place in its batch */
 };
 
 /* Cuts text into sentences ready to be admitted: segmented (split true; otherwise the text is one sentence), tokenized, and, where
- * a sentence has more than max_source_tokens, wrapped at clause punctuation or white space. With split false a text over the limit
- * is ERROR_LENGTH, and where the output copies source words, so is a part over it that cannot be cut. text: valid UTF-8 that
- * outlives the sentences. options: strategy and numbers for all; max_length 0 means the model's ratio, or min_length if that is
- * more. sentences: an array in the arena, each to be ended with sentence_done. A blank text gives count 0. -1 with ERROR_INPUT,
+ * a sentence has more than max_source_tokens, wrapped at clause punctuation or white space. For strategies beam and greedy a
+ * placeholder (model/placeholder.h) is one token, and is not cut: translator_constrain must follow. With split false a text over
+ * the limit is ERROR_LENGTH, and where the output copies source words, so is a part over it that cannot be cut. text: valid UTF-8
+ * that outlives the sentences. options: strategy and numbers for all; max_length 0 means the model's ratio, or min_length if that
+ * is more. sentences: an array in the arena, each to be ended with sentence_done. A blank text gives count 0. -1 with ERROR_INPUT,
  * ERROR_LENGTH or ERROR_MEMORY. Thread-safe. */
 int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,
                        const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
@@ -116,6 +117,22 @@ int translator_force(struct sentence *sentence, const char *target, size_t lengt
  * what has room for it. -1 with ERROR_LENGTH if it has more than TRANSLATOR_MAX_TARGET tokens, ERROR_INPUT if it has more than
  * max_length or if the model can but copy and the source has not all of them. */
 int translator_begin_with(struct sentence *sentence, const char *prefix, size_t length, struct error *err);
+
+/* Source phrase -> target phrase, both NUL-terminated, not blank. */
+struct glossary_entry {
+    const char *source, *target;
+};
+struct glossary {
+    const struct glossary_entry *entries; /* [count]; the strings must live until the call ends */
+    size_t count;
+};
+
+/* Makes a prepared sentence's translation hold a target phrase wherever a source phrase stands in its text, and every placeholder
+ * (model/placeholder.h) as it is; nothing changes where there are none. Behind translator_begin_with; for strategies beam and
+ * greedy, with others nothing happens. Where source phrases overlap the first counts, of those that begin together the longest;
+ * they are found as whole words, with the case as given or with a first letter of the other case. -1 with ERROR_INPUT if the model
+ * cannot write a phrase, or with ERROR_MEMORY. */
+int translator_constrain(struct sentence *sentence, const struct glossary *glossary, struct error *err);
 
 /* Makes the step take these weights [count] as its attention, divided by their sum; they are finite, not negative and not all 0.
  * -1 with ERROR_INPUT if they are not as many as the source tokens. */

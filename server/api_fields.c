@@ -184,6 +184,8 @@ static const struct field fields[] = {
     {"force_attention", API_ATTENTION, read_value, FORM(force_attention), 0, 0, NULL,
      "what the decoder looks at in these steps, in place of its own attention"},
     {"stream", BOTH, read_boolean, FORM(stream), 0, 0, NULL, "answer with server-sent events: token, sentence, result last; error"},
+    {"glossary", BOTH, read_value, FORM(glossary), 0, 0, NULL,
+     "target phrases that must stand where their source phrases are translated"},
 };
 
 /* ---- what the table says, as JSON schemas ---- */
@@ -246,9 +248,11 @@ static json_t *include_schema(const struct field *field, const void *value) {
     return json_pack("{s:s, s:{s:s, s:o}, s:o}", "type", "array", "items", "type", "string", "enum", names, "default", defaults);
 }
 
-/* Checked elsewhere (api_parse.c, api_force.c): described by a component. */
+/* Checked elsewhere: api_parse.c, api_force.c, api_glossary.c. */
 static json_t *value_schema(const struct field *field, const void *value) {
     (void)value;
+    if (strcmp(field->name, "glossary") == 0)
+        return api_glossary_schema();
     return api_schema(strcmp(field->name, "force_attention") == 0 ? "[ForcedStep]" : "Texts");
 }
 

@@ -6,7 +6,7 @@
 
 /* Strings and values are borrowed from the JSON. */
 struct form {
-    json_t *text, *target, *force_attention;
+    json_t *text, *target, *force_attention, *glossary;
     const char *model, *source, *target_language, *strategy, *prefix;
     size_t beam_size, n_best, min_length, max_length, top_k, no_repeat_ngram, seed;
     double length_penalty, coverage_penalty, repetition_penalty, temperature, top_p;
@@ -26,6 +26,11 @@ json_t *api_fields_schema(enum api_kind kind, size_t rows);
 
 /* force_attention -> request->forced. -1: the reply is set. */
 int api_read_forced(json_t *value, struct request *request, struct reply *reply);
+
+/* glossary -> request->glossary. -1: the reply is set. */
+int api_read_glossary(json_t *value, struct request *request, struct reply *reply);
+/* What it may be, as a JSON schema. */
+json_t *api_glossary_schema(void);
 
 /* "an array", "null". */
 const char *api_type_name(const json_t *value);

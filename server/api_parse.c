@@ -144,6 +144,17 @@ static int check_prefix(const struct form *form, size_t most, struct reply *repl
     return -1;
 }
 
+/* Only beams and greedy search can be made to hold phrases. */
+static int check_glossary(const struct form *form, struct reply *reply) {
+    if (!form->glossary)
+        return 0;
+    if (form->target)
+        return api_refuse(reply, "glossary", "glossary must be left out where target is given");
+    if (strcmp(form->strategy, "beam") != 0 && strcmp(form->strategy, "greedy") != 0)
+        return api_refuse(reply, "glossary", "glossary is for strategy beam or greedy, got strategy %s", form->strategy);
+    return 0;
+}
+
 static int copy_texts(const struct form *form, size_t count, struct request *request, struct reply *reply) {
     request->texts = arena_zalloc(&request->arena, count, sizeof *request->texts);
     bool copied = request->texts != NULL;
@@ -230,7 +241,7 @@ static uint64_t random_seed(void) {
     return seed >> 11;
 }
 
-static void fill_options(const struct form *form, size_t exact_steps, struct request *request) {
+static void fill_options(const struct form *form, const struct options *options, struct request *request) {
     request->include = form->include;
     request->replace_unknowns = form->replace_unknowns;
     request->streamed = form->stream;
@@ -249,9 +260,10 @@ static void fill_options(const struct form *form, size_t exact_steps, struct req
         .no_repeat_ngram = form->no_repeat_ngram,
         .repetition_penalty = form->repetition_penalty,
         .coverage_penalty = form->coverage_penalty,
-        .max_steps = exact_steps,
+        .max_steps = options->exact_steps,
         .alternatives = (form->include & INCLUDE_TOP_K) != 0,
         .tree = (form->include & INCLUDE_BEAM) != 0,
+        .max_rows = options->rows,
     };
 }
 
@@ -259,7 +271,7 @@ static void fill_options(const struct form *form, size_t exact_steps, struct req
 static int check(const struct service *service, const struct form *form, size_t *count, struct request *request,
                  struct reply *reply) {
     if (check_strings(service, form, count, reply) != 0 || check_prefix(form, service->options->max_text_chars, reply) != 0 ||
-        check_numbers(form, service->options->rows, reply) != 0 ||
+        check_numbers(form, service->options->rows, reply) != 0 || check_glossary(form, reply) != 0 ||
         choose_model(&service->models, form, &request->model, reply) != 0)
         return -1;
     if (form->force_attention && *count > 1)
@@ -273,8 +285,9 @@ int api_parse(const struct service *service, json_t *root, enum api_kind kind, s
     int result = -1;
     if (api_read_form(root, kind, &form, reply) == 0 && check(service, &form, &count, request, reply) == 0 &&
         (!form.force_attention || api_read_forced(form.force_attention, request, reply) == 0) &&
+        (!form.glossary || api_read_glossary(form.glossary, request, reply) == 0) &&
         copy_texts(&form, count, request, reply) == 0) {
-        fill_options(&form, service->options->exact_steps, request);
+        fill_options(&form, service->options, request);
         result = 0;
     }
     return result;

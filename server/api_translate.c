@@ -27,11 +27,9 @@ bool api_admit(const struct service *service, struct reply *reply) {
 }
 
 void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply) {
-    const char *const names[] = {[REQUEST_TEXT] = field,
-                                 [REQUEST_TARGET] = "target",
-                                 [REQUEST_SPLIT] = "split_sentences",
-                                 [REQUEST_PREFIX] = "prefix",
-                                 [REQUEST_FORCE] = "force_attention"};
+    const char *const names[] = {
+        [REQUEST_TEXT] = field,      [REQUEST_TARGET] = "target",         [REQUEST_SPLIT] = "split_sentences",
+        [REQUEST_PREFIX] = "prefix", [REQUEST_FORCE] = "force_attention", [REQUEST_GLOSSARY] = "glossary"};
     enum request_input input = REQUEST_TEXT;
     struct error error = {0};
     if (request_prepare(request, service->models.translators[request->model], &input, &error) != 0)

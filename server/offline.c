@@ -75,6 +75,7 @@ static void ask_translation(const struct options *options, struct request *reque
         .repetition_penalty = options->repetition_penalty,
         .coverage_penalty = options->coverage_penalty,
         .max_steps = options->exact_steps,
+        .max_rows = options->rows,
     };
 }
 

@@ -78,6 +78,23 @@ static int prepare_given(const struct request *request, struct text *text, enum 
                                       : 0;
 }
 
+static int prepare_phrases(const struct request *request, struct text *text, enum request_input *input, struct error *err) {
+    *input = REQUEST_GLOSSARY;
+    for (size_t i = 0; i < text->count; i++) {
+        if (translator_constrain(&text->sentences[i], &request->glossary, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Those of one text: of a given target it is known from the start, for the source is then read as it stands. */
+static struct search_options options_of(const struct request *request, const struct text *text) {
+    struct search_options options = request->search;
+    if (text->target)
+        options.strategy = "forced";
+    return options;
+}
+
 static int prepare_jobs(struct request *request, struct error *err) {
     size_t count = 0;
     for (size_t i = 0; i < request->text_count; i++)
@@ -108,11 +125,12 @@ static int prepare_jobs(struct request *request, struct error *err) {
 int request_prepare(struct request *request, const struct translator *translator, enum request_input *input, struct error *err) {
     for (size_t i = 0; i < request->text_count; i++) {
         struct text *text = &request->texts[i];
+        struct search_options options = options_of(request, text);
         *input = REQUEST_TEXT;
-        if (translator_prepare(translator, text->source, text->source_length, request->split, &request->search, &request->arena,
+        if (translator_prepare(translator, text->source, text->source_length, request->split, &options, &request->arena,
                                &text->sentences, &text->count, err) != 0)
             return -1;
-        if (prepare_given(request, text, input, err) != 0)
+        if (prepare_given(request, text, input, err) != 0 || prepare_phrases(request, text, input, err) != 0)
             return -1;
     }
     return prepare_jobs(request, err);

@@ -86,6 +86,7 @@ struct request {
     size_t job_count;
     const char *prefix; /* of the translation of each text; NULL or "": any */
     size_t prefix_length;
+    struct glossary glossary;   /* what phrases are translated as */
     struct forced_step *forced; /* [forced_count] */
     size_t forced_count;
     uint32_t number;     /* of requests with one seed; each samples on its own */
@@ -108,7 +109,7 @@ void request_init(struct request *request);
 void request_done(struct request *request);
 
 /* Why request_prepare failed, beside the error: which input it was. */
-enum request_input { REQUEST_TEXT, REQUEST_TARGET, REQUEST_SPLIT, REQUEST_PREFIX, REQUEST_FORCE };
+enum request_input { REQUEST_TEXT, REQUEST_TARGET, REQUEST_SPLIT, REQUEST_PREFIX, REQUEST_FORCE, REQUEST_GLOSSARY };
 
 /* Cuts texts into sentences by the options above, and makes one job of each. -1 with ERROR_MEMORY, or
  * with ERROR_INPUT or ERROR_LENGTH and *input set. */

@@ -18,8 +18,8 @@ refuse 'model/ knows nothing of the server, HTTP or threads' "$model" 'server/|m
 refuse 'server/ sees the model only through model/translator.h' "$server" 'model/' 'model/translator\.h"$'
 refuse 'cblas.h belongs to model/matrix.c' "$model $server" 'cblas' '^model/matrix\.c:'
 refuse 'SentencePiece belongs to model/sentencepiece.cc' "$model $server" 'sentencepiece_' '^model/sentencepiece\.cc:'
-refuse 'ICU belongs to model/segmenter.c, model/character.c, model/text.c and server/language.c' "$model $server" 'unicode/' \
-    '^(model/(segmenter|character|text)|server/language)\.'
+refuse 'ICU belongs to model/segmenter.c, model/character.c and server/language.c' "$model $server" 'unicode/' \
+    '^(model/(segmenter|character)|server/language)\.'
 refuse 'jansson.h belongs to the endpoints, model/config.c and model/safetensors.c' "$model $server" 'jansson' \
     '^(server/api[_.a-z]*|model/config\.c|model/safetensors\.c):'
 refuse 'microhttpd.h belongs to server/http.c and server/http_*.c' "$model $server" 'microhttpd' '^server/http(_[a-z]+)?\.c:'

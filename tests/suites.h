@@ -37,6 +37,9 @@ Suite *backpointers_suite(void);
 Suite *html_suite(void);
 Suite *language_suite(void);
 Suite *events_suite(void);
+Suite *phrases_suite(void);
+Suite *placeholder_suite(void);
+Suite *glossary_suite(void);
 /* Parts of the kernels' suite: tests/test_products.c, tests/test_softmax.c. */
 TCase *products_cases(void);
 TCase *softmax_cases(void);

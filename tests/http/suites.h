@@ -20,5 +20,6 @@ Suite *strategies_suite(void);
 Suite *libre_suite(void);
 Suite *stream_suite(void);
 Suite *openapi_suite(void);
+Suite *glossary_suite(void);
 
 #endif

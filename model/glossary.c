@@ -1,0 +1,331 @@
+#include "model/glossary.h"
+#include "model/character.h"
+#include "model/copies.h"
+#include "model/model.h"
+#include "model/placeholder.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- words ---- */
+
+/* A letter or digit of a script that writes spaces between words. */
+static bool is_spaced(int32_t c) {
+    return c >= 0 && !character_is_space(c) && !character_is_punctuation(c) && !character_is_wide(c);
+}
+
+int glossary_continues(const struct tokenizer *target, bool **continues, struct error *err) {
+    const char *mark = tokenizer_mark(target);
+    *continues = NULL;
+    if (!*mark)
+        return 0;
+    size_t size = tokenizer_size(target);
+    bool *table = calloc(size, sizeof *table);
+    if (!table)
+        return error_memory(err);
+    for (size_t id = 0; id < size; id++) {
+        const char *piece = tokenizer_piece(target, (int)id);
+        size_t length = strlen(piece), next = 0;
+        bool text = length > 0 && tokenizer_find(target, piece) >= 0 && strncmp(piece, mark, strlen(mark)) != 0;
+        table[id] = text && is_spaced(character_next(piece, length, &next));
+    }
+    *continues = table;
+    return 0;
+}
+
+/* True if no word goes on across text[at]. */
+static bool is_edge(const char *text, size_t length, size_t at) {
+    size_t before = at, behind = at;
+    if (at == 0 || at == length)
+        return true;
+    return !is_spaced(character_previous(text, &before)) || !is_spaced(character_next(text, length, &behind));
+}
+
+/* ---- the glossary ---- */
+
+/* True if text begins with the phrase, but for the case of its first letter. */
+static bool begins_with(const char *text, size_t length, const char *phrase, size_t *bytes) {
+    size_t size = strlen(phrase), from = 0, to = 0;
+    if (size == 0 || length == 0)
+        return false;
+    int32_t here = character_next(text, length, &from), there = character_next(phrase, size, &to);
+    *bytes = from + size - to;
+    return (here == there || character_lower(here) == there || here == character_lower(there)) && *bytes <= length &&
+           memcmp(text + from, phrase + to, size - to) == 0;
+}
+
+bool glossary_next(const struct glossary *glossary, const char *text, size_t length, size_t *at, struct span *found,
+                   const struct glossary_entry **entry) {
+    for (size_t begin = *at; begin < length; begin++) {
+        *found = (struct span){begin, begin};
+        for (size_t i = 0; i < glossary->count; i++) {
+            size_t bytes;
+            if (!begins_with(text + begin, length - begin, glossary->entries[i].source, &bytes) || begin + bytes <= found->end ||
+                !is_edge(text, length, begin) || !is_edge(text, length, begin + bytes))
+                continue;
+            found->end = begin + bytes;
+            *entry = &glossary->entries[i];
+        }
+        if (found->end > begin) {
+            *at = found->end;
+            return true;
+        }
+    }
+    *at = length;
+    return false;
+}
+
+/* ---- phrases ---- */
+
+/* The phrases of one sentence as they are found, and the pieces that no vocabulary has. */
+struct found {
+    struct sentence *sentence;
+    struct phrase *phrases;   /* [count], room for one a source token */
+    const struct token **own; /* the pieces' tokens; their ids follow those of the vocabulary and of copies */
+    size_t count, own_count, first_own;
+    char *given; /* the prefix, without the pieces that were found in it; NULL: there is none */
+};
+
+/* The next phrase is of these tokens and translates text[span]. */
+static void add_phrase(struct found *found, const int *tokens, size_t length, struct span span) {
+    const struct sentence *sentence = found->sentence;
+    struct phrase phrase = {.tokens = tokens, .length = length, .first = SIZE_MAX};
+    for (size_t j = 0; j < sentence->length; j++) {
+        const struct token *token = &sentence->tokens[j];
+        if (token->end <= span.begin || token->begin >= span.end || token->begin == token->end)
+            continue;
+        phrase.first = phrase.first == SIZE_MAX ? j : phrase.first;
+        phrase.count = j + 1 - phrase.first;
+    }
+    found->phrases[found->count++] = phrase;
+}
+
+/* True if the prefix has one more of this text. */
+static bool take_given(struct found *found, const char *text) {
+    char *there = found->given ? strstr(found->given, text) : NULL;
+    if (there)
+        memset(there, ' ', strlen(text));
+    return there != NULL;
+}
+
+/* A phrase that is one token of its own, printed as this piece, unless the prefix has it. */
+static int add_own(struct found *found, const struct token *token, struct span span, struct error *err) {
+    const struct tokenizer *target = found->sentence->translator->target;
+    const char *mark = tokenizer_mark(target),
+               *text = token->piece + (strncmp(token->piece, mark, strlen(mark)) == 0 ? strlen(mark) : 0);
+    if (take_given(found, text))
+        return 0;
+    int *id = arena_alloc(&found->sentence->arena, 1, sizeof *id);
+    if (!id)
+        return error_memory(err);
+    *id = (int)(found->first_own + found->own_count);
+    found->own[found->own_count++] = token;
+    add_phrase(found, id, 1, span);
+    return 0;
+}
+
+/* True if these tokens are printed as the text, byte for byte. */
+static bool writes(const struct tokenizer *target, const struct token *tokens, size_t count, const char *text,
+                   struct arena *arena) {
+    struct token *copy = arena_zalloc(arena, count, sizeof *copy);
+    char *printed;
+    for (size_t i = 0; copy && i < count; i++) {
+        copy[i].id = tokens[i].id;
+        if (tokens[i].id == tokenizer_unknown(target))
+            return false;
+    }
+    return copy && tokenizer_decode(target, copy, count, arena, &printed, NULL) == 0 && strcmp(printed, text) == 0;
+}
+
+/* The whole text as one piece, where the vocabulary cannot write it. */
+static const struct token *make_piece(const struct tokenizer *target, const char *text, struct arena *arena) {
+    size_t marked = strlen(tokenizer_mark(target)), length = strlen(text);
+    struct token *token = arena_zalloc(arena, 1, sizeof *token);
+    char *piece = arena_alloc(arena, marked + length + 1, 1);
+    if (!token || !piece)
+        return NULL;
+    memcpy(piece, tokenizer_mark(target), marked);
+    memcpy(piece + marked, text, length + 1);
+    *token = (struct token){.id = tokenizer_unknown(target), .piece = piece, .end = length};
+    return token;
+}
+
+static int add_entry(struct found *found, const char *text, struct span span, struct error *err) {
+    const struct tokenizer *target = found->sentence->translator->target;
+    struct arena *arena = &found->sentence->arena;
+    struct token *tokens;
+    size_t count;
+    if (tokenizer_unknown(target) < 0 || !output_writes(&found->sentence->translator->output))
+        return error_set(err, ERROR_INPUT, "the model can write no phrases");
+    if (tokenizer_encode(target, text, strlen(text), arena, &tokens, &count, err) != 0)
+        return -1;
+    if (count == 0 || !writes(target, tokens, count, text, arena)) {
+        const struct token *piece = make_piece(target, text, arena);
+        return piece ? add_own(found, piece, span, err) : error_memory(err);
+    }
+    int *ids = arena_alloc(arena, count, sizeof *ids);
+    if (!ids)
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++)
+        ids[i] = tokens[i].id;
+    add_phrase(found, ids, count, span);
+    return 0;
+}
+
+/* Between the placeholders. */
+static int add_entries(struct found *found, const struct glossary *glossary, size_t begin, size_t end, struct error *err) {
+    const struct glossary_entry *entry;
+    const char *text = found->sentence->text + found->sentence->source.begin + begin;
+    struct span span;
+    for (size_t at = 0; glossary_next(glossary, text, end - begin, &at, &span, &entry);) {
+        span = (struct span){begin + span.begin, begin + span.end};
+        if (add_entry(found, entry->target, span, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The token of the placeholder that begins here; NULL: the model reads it as it stands. */
+static const struct token *token_at(const struct sentence *sentence, size_t begin) {
+    for (size_t j = 0; j < sentence->length; j++)
+        if (sentence->tokens[j].begin == begin && sentence->tokens[j].end > begin)
+            return &sentence->tokens[j];
+    return NULL;
+}
+
+static int find(struct found *found, const struct glossary *glossary, struct error *err) {
+    const struct sentence *sentence = found->sentence;
+    const char *text = sentence->text + sentence->source.begin;
+    size_t length = sentence->source.end - sentence->source.begin, behind = 0;
+    struct span span;
+    for (size_t at = 0; placeholder_next(text, length, &at, &span); behind = span.end) {
+        const struct token *token = sentence->translator->masking ? token_at(sentence, span.begin) : NULL;
+        if (add_entries(found, glossary, behind, span.begin, err) != 0 || (token && add_own(found, token, span, err) != 0))
+            return -1;
+        found->sentence->unknown -= token != NULL;
+    }
+    return add_entries(found, glossary, behind, length, err);
+}
+
+/* ---- the sentence ---- */
+
+/* Room for pieces behind those that the model copies. */
+static int make_room(struct found *found, struct error *err) {
+    struct sentence *sentence = found->sentence;
+    size_t copied = sentence->copies ? sentence->copies->count : 0;
+    const struct token **all = arena_alloc(&sentence->arena, copied + sentence->length, sizeof *all);
+    struct copies *copies = arena_zalloc(&sentence->arena, 1, sizeof *copies);
+    found->phrases = arena_alloc(&sentence->arena, sentence->length, sizeof *found->phrases);
+    if (!all || !copies || !found->phrases)
+        return error_memory(err);
+    if (sentence->copies) {
+        *copies = *sentence->copies;
+        memcpy(all, copies->extra, copied * sizeof *all);
+    }
+    copies->target = sentence->translator->target;
+    copies->extra = all;
+    found->own = all + copied;
+    found->given = sentence->given ? arena_copy(&sentence->arena, sentence->given, strlen(sentence->given)) : NULL;
+    if (sentence->given && !found->given)
+        return error_memory(err);
+    found->first_own = tokenizer_size(copies->target) + copied;
+    sentence->copies = copies;
+    return 0;
+}
+
+/* A model that copies does not copy a placeholder by itself: it would come twice. */
+static int hide_copies(struct sentence *sentence, struct error *err) {
+    int *words = arena_alloc(&sentence->arena, sentence->length, sizeof *words);
+    if (!words)
+        return error_memory(err);
+    for (size_t j = 0; j < sentence->length; j++) {
+        bool hidden = glossary_holds(sentence, j);
+        words[j] = hidden ? tokenizer_unknown(sentence->translator->target) : sentence->copies->words[j];
+    }
+    sentence->copies->words = words;
+    return 0;
+}
+
+/* True if text has neither letter nor digit. */
+static bool is_wordless(const char *text, size_t length) {
+    for (size_t next = 0; next < length;) {
+        int32_t c = character_next(text, length, &next);
+        if (!character_is_space(c) && !character_is_punctuation(c))
+            return false;
+    }
+    return true;
+}
+
+/* True if the sentence has placeholders, and beside them no words. */
+static bool is_bare(const struct sentence *sentence) {
+    const char *text = sentence->text + sentence->source.begin;
+    size_t length = sentence->source.end - sentence->source.begin, behind = 0;
+    struct span span;
+    for (size_t at = 0; placeholder_next(text, length, &at, &span); behind = span.end)
+        if (!is_wordless(text + behind, span.begin - behind))
+            return false;
+    return behind > 0 && is_wordless(text + behind, length - behind);
+}
+
+/* Nothing to translate. False: it is too long to be given. */
+static bool force_itself(struct sentence *sentence) {
+    const char *text = sentence->text + sentence->source.begin;
+    return translator_force(sentence, text, sentence->source.end - sentence->source.begin, NULL) == 0;
+}
+
+int translator_constrain(struct sentence *sentence, const struct glossary *glossary, struct error *err) {
+    struct copies *copies = sentence->copies;
+    struct found found = {.sentence = sentence};
+    if (!search_constrains(&sentence->options))
+        return 0;
+    if (sentence->translator->masking && !sentence->given && is_bare(sentence) && force_itself(sentence))
+        return 0;
+    if (make_room(&found, err) != 0 || find(&found, glossary, err) != 0)
+        return -1;
+    if (found.count == 0) {
+        sentence->copies = copies;
+        return 0;
+    }
+    const struct translator *t = sentence->translator;
+    struct search_options *options = &sentence->options;
+    options->phrases = (struct phrases){found.phrases, found.count, t->continues, tokenizer_size(t->target)};
+    options->beam_size = strcmp(options->strategy, "greedy") == 0 ? 1 : options->beam_size;
+    options->strategy = "constrained";
+    size_t least = options->prefix_length + phrases_tokens(&options->phrases);
+    options->max_length = options->max_length > least ? options->max_length : least;
+    return copies ? hide_copies(sentence, err) : 0;
+}
+
+bool glossary_holds(const struct sentence *sentence, size_t j) {
+    const struct phrases *phrases = &sentence->options.phrases;
+    for (size_t q = 0; q < phrases->count; q++)
+        if (copies_token(sentence->copies, phrases->list[q].tokens[0]) == &sentence->tokens[j])
+            return true;
+    return false;
+}
+
+/* True if a space comes before the token: as in the source, where another character is before it in the translation. */
+static bool stands_apart(const struct sentence *sentence, const struct token *token, const char *previous) {
+    const char *mark = tokenizer_mark(sentence->translator->target), *source = sentence->text + sentence->source.begin;
+    size_t before = previous ? strlen(previous) : 0, begin = token->begin;
+    if (before == 0 || strcmp(previous, mark) == 0)
+        return before == 0;
+    if (begin == 0 || strncmp(token->piece, mark, strlen(mark)) == 0)
+        return true;
+    return character_previous(previous, &before) != character_previous(source, &begin);
+}
+
+const char *glossary_piece(const struct sentence *sentence, const struct token *token, const char *previous, struct arena *arena) {
+    const char *mark = tokenizer_mark(sentence->translator->target);
+    size_t marked = strlen(mark);
+    const char *text = token->piece + (strncmp(token->piece, mark, marked) == 0 ? marked : 0);
+    if (!stands_apart(sentence, token, previous))
+        mark = "";
+    char *piece = arena_alloc(arena, strlen(mark) + strlen(text) + 1, 1);
+    if (!piece)
+        return NULL;
+    memcpy(piece, mark, strlen(mark));
+    memcpy(piece + strlen(mark), text, strlen(text) + 1);
+    return piece;
+}

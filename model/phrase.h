@@ -1,0 +1,45 @@
+/* Phrases that must come: how far a path of tokens is with them. Knows neither search nor text. */
+#ifndef ALIGND_PHRASE_H
+#define ALIGND_PHRASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Tokens that must stand on the path in a row; a phrase that must come twice is there twice. */
+struct phrase {
+    const int *tokens; /* [length], 1.. */
+    size_t length;
+    size_t first, count; /* the source tokens that it translates; count 0: not known */
+};
+
+struct phrases {
+    const struct phrase *list;
+    size_t count;
+    const bool *continues; /* [size] tokens that continue a word: a phrase does not end before one; NULL: none does */
+    size_t size;
+};
+
+struct progress {
+    bool *met; /* [count] whose tokens are on the path; no token is of two phrases */
+    size_t met_tokens;
+    size_t open, at; /* the last `at` tokens begin phrase `open`, or are all of it; at 0: none */
+};
+
+bool phrase_continues(const struct phrases *phrases, int token);
+size_t phrases_tokens(const struct phrases *phrases);
+
+/* Phrase q may go on, or begin where at is 0, with its token at progress->at. */
+bool progress_may_advance(const struct phrases *phrases, const struct progress *progress, size_t q);
+/* The longest phrase that the open tokens hold from their beginning; phrases->count: none. */
+size_t progress_held(const struct phrases *phrases, const struct progress *progress);
+/* True if the last token ends a phrase. */
+bool progress_at_end(const struct phrases *phrases, const struct progress *progress);
+/* Tokens that are met or open: out of phrases_tokens. */
+size_t progress_tokens(const struct progress *progress);
+/* True if the path may end here. */
+bool progress_complete(const struct phrases *phrases, const struct progress *progress);
+
+/* The progress of a path with this token behind it. to->met has room, and is not from->met. */
+void progress_take(const struct phrases *phrases, const struct progress *from, int token, struct progress *to);
+
+#endif

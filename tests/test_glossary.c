@@ -1,0 +1,135 @@
+/* Where a glossary's phrases stand in a text, and sentences with phrases beside others. */
+#include "model/glossary.h"
+#include "tests/models.h"
+#include "tests/suites.h"
+#include <stdio.h>
+#include <string.h>
+
+static const struct glossary_entry entries[] = {
+    {"snow", "1"},         {"the snow", "2"}, {"New York", "3"}, {"C++", "4"}, {"\xc3\xa9t\xc3\xa9", "5"},
+    {"\xe7\x8c\xab", "6"}, {"a b", "7"},      {"b c", "8"},
+};
+static const struct glossary glossary = {entries, sizeof entries / sizeof *entries};
+
+/* found: the entries' targets, in the order of the text. */
+static const struct {
+    const char *text, *found;
+} texts[] = {
+    {"", ""},
+    {"snow", "1"},
+    {"Snow, sNow and SNOW", "1"},                     /* the case of the first letter alone */
+    {"snowman, unsnow, snow1, _snow_, snow's", "11"}, /* digits are of a word, marks are not */
+    {"The snow of the snow", "22"},                   /* the longest */
+    {"the  snow", "1"},                               /* as it is written */
+    {"new York New York new york", "33"},             /* "new York": the first letter again */
+    {"I like C++ and C++.", "44"},
+    {"\xc3\x89t\xc3\xa9, \xc3\xa9t\xc3\xa9s, l'\xc3\xa9t\xc3\xa9", "55"},
+    {"\xe9\xbb\x92\xe7\x8c\xab\xe3\x81\xa8\xe7\x99\xbd\xe7\x8c\xab", "66"}, /* no spaces in Japanese */
+    {"a b c", "7"},                                                         /* the first */
+};
+
+START_TEST(source_phrases_are_found) {
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char found[64] = "";
+        const struct glossary_entry *entry;
+        struct span span;
+        size_t length = strlen(texts[i].text), end = 0;
+        for (size_t at = 0; glossary_next(&glossary, texts[i].text, length, &at, &span, &entry); end = span.end) {
+            ck_assert(span.begin >= end && span.end - span.begin == strlen(entry->source) && at == span.end);
+            strcat(found, entry->target);
+        }
+        ck_assert_msg(strcmp(found, texts[i].found) == 0, "%s: %s", texts[i].text, found);
+    }
+}
+END_TEST
+
+/* ---- in company ---- */
+
+enum { SENTENCES = 6, ROWS = 128 };
+
+static const char *const company[SENTENCES] = {"A boy plays in the snow.", "Hello {name}, how are you?",
+                                               "I live in the city.",      "The file [X12X] was not found.",
+                                               "{name} saw %s.",           "My father likes snow."};
+
+static void prepare(const struct translator *t, size_t i, struct arena *arena, struct sentence **sentence) {
+    static const struct glossary_entry own[] = {{"snow", "poudreuse"}, {"father", "cher papa"}};
+    struct search_options options = {
+        .strategy = i == 3 ? "greedy" : "beam", .beam_size = 4, .n_best = 1, .length_penalty = 1, .max_rows = 12};
+    size_t count;
+    ck_assert_int_eq(translator_prepare(t, company[i], strlen(company[i]), true, &options, arena, sentence, &count, NULL), 0);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_int_eq(translator_constrain(*sentence, &(struct glossary){own, 2}, NULL), 0);
+}
+
+/* Their texts and scores. */
+static void decode(const struct translator *t, size_t first, size_t end, char out[SENTENCES][160]) {
+    struct sentence *sentences[SENTENCES], *done[ROWS];
+    struct arena arena;
+    arena_init(&arena, 1 << 16);
+    struct batch *batch = batch_create(t, ROWS, NULL);
+    for (size_t i = first; i < end; i++)
+        prepare(t, i, &arena, &sentences[i]);
+    batch_admit(batch, sentences + first, end - first);
+    while (batch_sentences(batch) > 0)
+        batch_step(batch, done);
+    for (size_t i = first; i < end; i++) {
+        struct rendering rendering;
+        ck_assert_uint_eq(sentences[i]->count, 1);
+        ck_assert_int_eq(translator_render(sentences[i], sentences[i]->hypotheses, &arena, &rendering, NULL), 0);
+        snprintf(out[i], 160, "%s %a", rendering.text, sentences[i]->hypotheses->score);
+        sentence_done(sentences[i]);
+    }
+    batch_free(batch);
+    arena_done(&arena);
+}
+
+START_TEST(company_changes_nothing) {
+    char together[SENTENCES][160], alone[SENTENCES][160];
+    struct translator *t = model_open("weights/en-fr");
+    decode(t, 0, SENTENCES, together);
+    for (size_t i = 0; i < SENTENCES; i++) {
+        decode(t, i, i + 1, alone);
+        ck_assert_str_eq(alone[i], together[i]);
+    }
+    translator_free(t);
+}
+END_TEST
+
+/* What becomes of a sentence's options; one without phrases stays as it was. */
+START_TEST(what_a_sentence_is_made_to_hold) {
+    struct translator *t = model_open("weights/en-fr");
+    struct arena arena;
+    struct sentence *sentence;
+    arena_init(&arena, 1 << 16);
+    prepare(t, 0, &arena, &sentence);
+    ck_assert_str_eq(sentence->options.strategy, "constrained");
+    ck_assert_uint_eq(sentence->options.phrases.count, 1);
+    ck_assert_uint_gt(sentence->options.phrases.list[0].count, 0);
+    sentence_done(sentence);
+    prepare(t, 1, &arena, &sentence);
+    ck_assert_uint_eq(sentence->options.phrases.list[0].length, 1);
+    ck_assert_uint_eq(sentence->unknown, 0);
+    ck_assert_str_eq(translator_piece(sentence, sentence->options.phrases.list[0].tokens[0]), "\xe2\x96\x81{name}");
+    sentence_done(sentence);
+    prepare(t, 2, &arena, &sentence);
+    ck_assert_str_eq(sentence->options.strategy, "beam");
+    ck_assert_ptr_null(sentence->copies);
+    sentence_done(sentence);
+    prepare(t, 3, &arena, &sentence);
+    ck_assert_uint_eq(sentence->options.beam_size, 1);
+    sentence_done(sentence);
+    arena_done(&arena);
+    translator_free(t);
+}
+END_TEST
+
+Suite *glossary_suite(void) {
+    Suite *suite = suite_create("glossary");
+    TCase *cases = tcase_create("all");
+    tcase_set_timeout(cases, 60);
+    tcase_add_test(cases, source_phrases_are_found);
+    tcase_add_test(cases, company_changes_nothing);
+    tcase_add_test(cases, what_a_sentence_is_made_to_hold);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
