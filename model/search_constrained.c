@@ -94,7 +94,8 @@ static float attended(const struct search *search, size_t row, const struct phra
         return fallback;
     for (size_t j = phrase->first; j < phrase->first + phrase->count; j++)
         sum += search->attention[row][j];
-    return fminf(fmaxf(logf(sum), LEAST), 0);
+    float got = logf(sum);
+    return got < LEAST ? LEAST : got > 0 ? 0 : got; /* what is no number stays none */
 }
 
 /* The next token of a phrase. One that is in no vocabulary is as probable as its source is attended to. */
@@ -103,9 +104,9 @@ static struct candidate advancing(const struct search *search, const struct dist
     int token = phrase->tokens[at];
     bool known = (size_t)token < rows[r].size;
     float log_prob = known ? rows[r].logits[token] - rows[r].log_sum : attended(search, r, phrase, -logf((float)rows[r].size));
-    log_prob = log_prob < LEAST ? LEAST : log_prob; /* impossible as it is, it must come; what is no number stays none */
+    log_prob = log_prob < LEAST ? LEAST : log_prob; /* impossible as it is, it must come */
     float merit = at == 0 ? attended(search, r, phrase, log_prob) : phrase->count > 0 ? 0 : log_prob;
-    return search_candidate(search, r, token, log_prob, (double)fmaxf(merit, log_prob));
+    return search_candidate(search, r, token, log_prob, (double)(merit > log_prob ? merit : log_prob));
 }
 
 /* True if a path with this progress, so long, can still hold all phrases. */

@@ -265,6 +265,18 @@ START_TEST(tokens_of_no_vocabulary) {
 }
 END_TEST
 
+/* As in a beam: there is no hypothesis. */
+START_TEST(scores_that_are_no_numbers) {
+    static const struct rule rules[] = {{NULL, NAN, NAN, NAN, NAN}};
+    struct search_options options = options_of(2, 10, phrases_of("ab"));
+    struct hypothesis *list;
+    size_t count;
+    play(rules, 0, &options);
+    ck_assert_int_eq(search_results(&game.search, &list, &count, NULL), 0);
+    ck_assert_uint_eq(count, 0);
+}
+END_TEST
+
 Suite *phrases_suite(void) {
     Suite *suite = suite_create("phrases");
     TCase *cases = tcase_create("all");
@@ -282,6 +294,7 @@ Suite *phrases_suite(void) {
     tcase_add_test(cases, penalties_do_not_forbid_phrases);
     tcase_add_test(cases, a_prefix_may_hold_them);
     tcase_add_test(cases, tokens_of_no_vocabulary);
+    tcase_add_test(cases, scores_that_are_no_numbers);
     suite_add_tcase(suite, cases);
     return suite;
 }
