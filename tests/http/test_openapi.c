@@ -43,7 +43,8 @@ static const char *const fields[] = {"text",
                                      "replace_unknowns",
                                      "split_sentences",
                                      "include",
-                                     "stream"};
+                                     "stream",
+                                     "glossary"};
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 static json_t *properties_of(const char *component) {
