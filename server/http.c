@@ -44,6 +44,7 @@ struct exchange {
     enum stage stage;
     const struct route *route;     /* NULL: no such path */
     size_t endpoint;               /* index of its label */
+    const char *path;              /* as long as the request */
     char method[16], id[ID_BYTES]; /* a longer method is cut, and is none that is known */
     bool whole;                    /* the request has come in whole: counted in http->in_flight */
     int64_t began_us;
@@ -88,6 +89,7 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     exchange->http = http;
     exchange->connection = connection;
     exchange->began_us = clock_us();
+    exchange->path = path;
     exchange->route = api_find(path, &exchange->endpoint);
     snprintf(exchange->method, sizeof exchange->method, "%s", method);
     set_id(exchange);
@@ -189,8 +191,11 @@ static int set_deadline(struct exchange *exchange) {
 }
 
 static void call_route(struct exchange *exchange) {
-    struct call call = {
-        .body = exchange->body, .length = exchange->length, .content_type = header(exchange->connection, "Content-Type")};
+    struct call call = {.body = exchange->body,
+                        .length = exchange->length,
+                        .content_type = header(exchange->connection, "Content-Type"),
+                        .path = exchange->path,
+                        .if_none_match = header(exchange->connection, "If-None-Match")};
     if (exchange->route->finish && set_deadline(exchange) != 0)
         return;
     if (form_read(exchange->connection, &exchange->request.arena, &call) != 0) {
@@ -261,6 +266,13 @@ static void add_headers(const struct exchange *exchange, struct MHD_Response *re
     }
     if (reply->location)
         add_header(response, "Location", reply->location);
+    if (reply->etag) {
+        add_header(response, "ETag", reply->etag);
+        add_header(response, "Cache-Control", "no-cache");
+    }
+    if (reply->policy)
+        add_header(response, "Content-Security-Policy", reply->policy);
+    add_header(response, "X-Content-Type-Options", "nosniff");
     if (reply->status == STATUS_METHOD || reply->status == STATUS_NO_CONTENT)
         add_header(response, "Allow", allowed_methods(exchange->route));
     if (service_state(exchange->http->service) == SERVICE_DRAINING)

@@ -18,5 +18,6 @@ Suite *command_suite(void);
 Suite *batch_mode_suite(void);
 Suite *strategies_suite(void);
 Suite *libre_suite(void);
+Suite *page_suite(void);
 
 #endif
