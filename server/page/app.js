@@ -72,6 +72,8 @@ function showHistory() {
 
 /* ---- the form ---- */
 
+const examples = (model) => (model?.target.startsWith("x-") ? EXAMPLES[model.target] : EXAMPLES[model?.source]) ?? [];
+
 function fillForm() {
   const { state } = app;
   find("text").value = state.text;
@@ -80,8 +82,7 @@ function fillForm() {
   find("beam").value = state.beam;
   find("beam-field").hidden = state.strategy !== "beam";
   const model = app.models.find((m) => m.name === state.model);
-  const examples = EXAMPLES[model?.target] ?? EXAMPLES[model?.source] ?? [];
-  find("examples").replaceChildren(...examples.map((text) => el("button", { type: "button", onclick: () => start({ text }) }, text)));
+  find("examples").replaceChildren(...examples(model).map((text) => el("button", { type: "button", onclick: () => start({ text }) }, text)));
 }
 function readForm() {
   Object.assign(app.state, { text: find("text").value, model: find("model").value, strategy: find("strategy").value,
@@ -163,6 +164,7 @@ function open(name) {
   app.state.view = name;
   write();
   showTabs();
+  find(`tab-${name}`).scrollIntoView({ inline: "center", block: "nearest" });
   showPanel();
 }
 document.querySelector(".tabs").addEventListener("keydown", (event) => {
@@ -219,7 +221,7 @@ function showReading() {
       onTarget: (...args) => { onTarget(...args); if (!active) showPanel(); },
       onSource: (unit) => { if (active && app.pinned >= 0) app.questions.force(app.pinned, unit.indexes); else if (!active) show(); },
       hinted: (row, column, weight) => {
-        if (!row) idle();
+        if (!row) { if (app.pinned < 0) idle(); }
         else if (active && app.pinned >= 0) pinnedHint(s, row, column, weight);
         else hint(el("span", {}, ...looks(row, column, weight)));
       },
@@ -274,6 +276,12 @@ async function begin() {
     return;
   }
   find("model").replaceChildren(...app.models.map((m) => el("option", { value: m.name }, m.name)));
+  if (!location.hash) { /* the first visit: something to see */
+    const model = app.models[0], text = examples(model)[0] ?? "";
+    Object.assign(app.state, { text, model: model?.name ?? "" });
+    fillForm();
+    return run(false);
+  }
   await start({});
 }
 begin();

@@ -15,7 +15,7 @@ export function attentionPanel(panel, app) {
   const change = (changes, id) => { app.set(changes); restore(id); };
   const check = (id, label, name) => el("label", {}, el("input", { type: "checkbox", id, checked: state[name], onchange: (event) => change({ [name]: event.target.checked }, id) }), label);
   function draw() {
-    const room = panel.clientWidth, options = { room, threshold: state.threshold, onSay: (cell) => sayCell(out, cell) };
+    const room = panel.clientWidth - (panel.clientWidth > 760 && view.columns.length < 30 ? 260 : 0), options = { room, threshold: state.threshold, onSay: (cell) => sayCell(out, cell) };
     if (state.asTable) place.replaceChildren(table(view));
     else if (state.lines) place.replaceChildren(lineMap(view, { ...options, threshold: Math.max(0.02, state.threshold) }));
     else place.replaceChildren(heatMap(view, { ...options, onForce: forcing ? (i, from, to) => app.questions.force(i, view.columns.slice(from, to + 1).flatMap((c) => c.indexes)) : undefined }));
@@ -33,8 +33,8 @@ export function attentionPanel(panel, app) {
       el("label", {}, "Threshold", el("input", { type: "range", min: 0, max: 0.5, step: 0.01, value: state.threshold,
         oninput: (event) => { state.threshold = Number(event.target.value); value.textContent = percent(state.threshold); draw(); } }), value),
       !state.lines && !state.asTable && toggle("Force by dragging", forcing, () => { forcing = !forcing; app.show(); })),
-    place, out, legend(),
+    el("div", { class: "stage" }, place, el("div", { class: "side" }, out, legend(),
     el("p", { class: "note" }, forcing ? "Drag along a row: that word will look there, and what follows is decided again." :
-      "A row is a translated word, a column a source word; a cell says how much of its attention the one gave to the other."));
+      "A row is a translated word, a column a source word; a cell says how much of its attention the one gave to the other."))));
   draw();
 }

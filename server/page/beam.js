@@ -3,52 +3,47 @@ import { el, svg, number, direction } from "./dom.js";
 import { ink, muted, accent, paper } from "./colour.js";
 import * as api from "./api.js";
 
-const STEP = 96, ROW = 22, MOST = 700;
+const short = (n) => [...(n.token ?? "")].slice(0, 11).join("");
+const STEP = 112, ROW = 24, MOST = 700;
 let kept = { key: "", sentence: null }, penalty = 1;
 
-/* Places: x by step, y by leaf; the children of a node in order of score. */
+/* Places: a column for each step; in it the kept and finished nodes by score, and below them the pruned ones. */
 function layout(nodes) {
-  const byId = new Map(nodes.map((node) => [node.id, { ...node, children: [] }]));
-  const roots = [];
-  for (const node of byId.values()) {
-    const parent = byId.get(node.parent);
-    (parent ? parent.children : roots).push(node);
+  const list = nodes.map((node) => ({ ...node })), steps = [];
+  for (const node of list) (steps[node.step] ??= []).push(node);
+  for (const column of steps.filter(Boolean)) {
+    column.sort((a, b) => (a.state === "pruned") - (b.state === "pruned") || b.score - a.score);
+    column.forEach((node, k) => { node.y = ROW * (k + (node.state === "pruned" ? 0.6 : 0)); });
   }
-  let leaf = 0;
-  const place = (node) => {
-    node.children.sort((a, b) => b.score - a.score).forEach(place);
-    node.y = node.children.length ? (node.children[0].y + node.children.at(-1).y) / 2 : ROW * leaf++;
-  };
-  roots.sort((a, b) => b.score - a.score).forEach(place);
-  return { list: [...byId.values()], byId, leaves: leaf };
+  return { list, byId: new Map(list.map((node) => [node.id, node])), height: Math.max(...list.map((node) => node.y)) + ROW };
 }
 
 function tree(nodes) {
-  const { list, byId, leaves } = layout(nodes), steps = Math.max(...list.map((n) => n.step)) + 1;
-  const W = 24 + (steps + 1) * STEP, H = leaves * ROW + 16, x = (n) => 24 + n.step * STEP, y = (n) => n.y + 16;
+  const { list, byId, height } = layout(nodes), steps = Math.max(...list.map((n) => n.step)) + 1;
+  const W = 24 + (steps + 1) * STEP, H = height + 16, x = (n) => 24 + n.step * STEP, y = (n) => n.y + 16;
   const best = new Set();
   let node = list.filter((n) => n.state === "finished").sort((a, b) => b.score - a.score)[0];
   for (; node; node = byId.get(node.parent)) best.add(node.id);
   const edges = svg("g", { fill: "none" }), labels = svg("g", { "font-size": 12 });
   for (const n of list) {
     const parent = byId.get(n.parent), on = best.has(n.id), pruned = n.state === "pruned";
-    if (parent) edges.append(svg("path", { d: `M${x(parent) + 3} ${y(parent)}C${x(parent) + STEP / 2} ${y(parent)} ${x(n) - STEP / 2} ${y(n)} ${x(n) - 3} ${y(n)}`,
-      stroke: on ? accent() : muted(), "stroke-width": on ? 2.5 : 1, "stroke-dasharray": pruned ? "2 3" : null, opacity: on ? 1 : pruned ? 0.45 : 0.7 }));
+    if (parent) edges.append(svg("path", { d: `M${Math.min(x(n) - 24, x(parent) + 12 + 7.4 * short(parent).length)} ${y(parent)}C${x(n) - 14} ${y(parent)} ${x(n) - 16} ${y(n)} ${x(n) - 3} ${y(n)}`,
+      stroke: on ? accent() : muted(), "stroke-width": on ? 2.5 : 1, "stroke-dasharray": pruned ? "2 3" : null, opacity: on ? 1 : pruned ? 0.35 : 0.8 }));
     labels.append(svg("circle", { cx: x(n), cy: y(n), r: n.state === "finished" ? 4.5 : 3, fill: pruned ? paper() : on || n.state === "finished" ? accent() : muted(), stroke: on ? accent() : muted() },
       svg("title", {}, `${n.token}: ${n.state}, log-probability ${number(n.log_prob)}, score ${number(n.score, 3)}`)),
-    svg("text", { x: x(n) + 8, y: y(n) + 4, fill: pruned ? muted() : ink(), "font-weight": on ? 700 : 400, direction: direction(n.token ?? "") }, n.token ?? "",
+    svg("text", { x: x(n) + 8, y: y(n) + 4, fill: pruned ? muted() : ink(), "font-weight": on ? 700 : 400, direction: direction(n.token ?? "") }, short(n),
       n.state === "finished" ? svg("tspan", { fill: muted(), "font-weight": 400 }, ` ${number(n.score, 2)}`) : ""));
   }
   return svg("svg", { class: "map tree", width: W, height: H, viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label":
     `Search tree: ${list.filter((n) => n.state === "kept").length} kept, ${list.filter((n) => n.state === "pruned").length} pruned, ${list.filter((n) => n.state === "finished").length} finished nodes` },
-  svg("rect", { width: W, height: H, fill: paper() }), edges, labels);
+  svg("rect", { class: "ground", width: W, height: H, fill: paper() }), edges, labels);
 }
 
 function draw(panel, s) {
   const list = el("ol", { class: "ranks" }), value = el("output", {}, penalty.toFixed(2));
   const order = () => {
     const scored = (s.hypotheses ?? [s]).map((h) => ({ h, score: h.log_prob / h.tokens.length ** penalty })).sort((a, b) => b.score - a.score);
-    list.replaceChildren(...scored.map(({ h, score }) => el("li", {}, el("span", { class: "line", dir: "auto" }, h.text), el("small", {}, `${number(score, 3)} · ${h.tokens.length} tokens`))));
+    list.replaceChildren(...scored.map(({ h, score }) => el("li", {}, el("span", { class: "line", dir: "auto" }, h.text || el("small", {}, "(nothing)")), el("small", {}, `${number(score, 3)} · ${h.tokens.length} tokens`))));
     value.textContent = penalty.toFixed(2);
   };
   order();

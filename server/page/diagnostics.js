@@ -46,5 +46,5 @@ export function diagnosticsPanel(panel, app) {
   })));
   else panel.append(el("p", { class: "note" }, "This model has no attention to count."));
   const card = (title, words, none) => el("div", { class: "card" }, el("h3", {}, title), el("p", { dir: "auto" }, words.length ? words.join(", ") : none));
-  panel.append(el("div", { class: "cards" }, card("Repetitions", found.repeated, "Nothing is said twice."), card("Unknown words", found.unknown, "Every word was known."), card("Copied words", found.copied, "No word was taken over as it is.")));
+  panel.append(el("div", { class: "cards three" }, card("Repetitions", found.repeated, "Nothing is said twice."), card("Unknown words", found.unknown, "Every word was known."), card("Copied words", found.copied, "No word was taken over as it is.")));
 }

@@ -18,17 +18,17 @@ export function heatMap(view, { cell, threshold = 0, room = 900, onSay = () => {
   const { rows, columns, weights } = view;
   const left = Math.ceil(Math.max(40, ...rows.map((r) => width(cut(r.label))))) + 12;
   cell ??= cellSize(columns.length, room - left - 60);
-  const head = Math.ceil(Math.max(24, ...columns.map((c) => width(cut(c.label)))) * 0.76) + 16;
+  const head = Math.ceil(Math.max(24, ...columns.map((c) => width(cut(c.label)))) * 0.78) + 20;
   const W = left + columns.length * cell + Math.ceil(head * 0.72), H = head + rows.length * cell + 4;
   const x = (j) => left + j * cell, y = (i) => head + i * cell;
   const cells = document.createDocumentFragment(), gap = cell > 20 ? 1 : 0.5, names = [[], []];
   columns.forEach((column, j) => {
-    const text = label(column, { transform: `translate(${x(j) + cell / 2 + 4} ${head - 8}) rotate(-48)` });
+    const text = label(column, { transform: `translate(${x(j) + cell / 2 + 4} ${head - 8}) rotate(-48)`, "font-size": cell < 18 ? 11 : LABEL });
     names[1].push(text);
     cells.append(text);
   });
   rows.forEach((row, i) => {
-    const text = label(row, { x: left - 10, y: y(i) + cell / 2 + 4.5, "text-anchor": direction(row.label) === "rtl" ? "start" : "end" });
+    const text = label(row, { x: left - 10, y: y(i) + cell / 2 + 4.5, "text-anchor": direction(row.label) === "rtl" ? "start" : "end", "font-size": cell < 18 ? 11 : LABEL });
     names[0].push(text);
     cells.append(text);
     weights[i].forEach((w, j) => {
@@ -43,7 +43,7 @@ export function heatMap(view, { cell, threshold = 0, room = 900, onSay = () => {
   spot.setAttribute("stroke-width", 3);
   const root = svg("svg", { class: "map", width: W, height: H, viewBox: `0 0 ${W} ${H}`, role: "application", tabindex: 0, "data-force": !!onForce,
     "aria-label": `${name}: ${rows.length} target by ${columns.length} source ${rows.length > 1 ? "rows and columns" : ""}. Arrow keys move, Enter ${onForce ? "makes the word look there" : "pins"}, Escape lets go.` },
-    svg("rect", { width: W, height: H, fill: paper() }), cells, across, down, spot);
+    svg("rect", { class: "ground", width: W, height: H, fill: paper() }), cells, across, down, spot);
 
   let at = [0, 0], pinned = false, drag = null, lit = [];
   const show = (node, px, py) => { node.setAttribute("x", px); node.setAttribute("y", py); node.setAttribute("visibility", "visible"); };
@@ -113,7 +113,7 @@ export function heatMap(view, { cell, threshold = 0, room = 900, onSay = () => {
 export function lineMap(view, { threshold = 0.05, room = 900, onSay = () => {}, name = "Attention" }) {
   const { rows, columns, weights } = view;
   const left = Math.max(60, ...columns.map((c) => width(cut(c.label)))) + 14, right = Math.max(60, ...rows.map((r) => width(cut(r.label)))) + 14;
-  const W = Math.max(280, Math.min(room, 720)), step = Math.max(rows.length, columns.length) > 30 ? 20 : 32;
+  const W = Math.max(280, Math.min(room, 620)), step = Math.max(rows.length, columns.length) > 30 ? 20 : 32;
   const H = Math.max(rows.length, columns.length) * step + 12;
   const y = (i, count) => H / 2 + (i - (count - 1) / 2) * step;
   const paths = [], labels = [[], []];
@@ -132,7 +132,7 @@ export function lineMap(view, { threshold = 0.05, room = 900, onSay = () => {}, 
   });
   const root = svg("svg", { class: "map lines", width: W, height: H, viewBox: `0 0 ${W} ${H}`, tabindex: 0, role: "application",
     "aria-label": `${name} as lines from ${columns.length} source to ${rows.length} target words. Arrow keys choose a target word.` },
-    svg("rect", { width: W, height: H, fill: paper() }), group, side(columns, 0, left - 12, "end"), side(rows, 1, W - right + 12, "start"));
+    svg("rect", { class: "ground", width: W, height: H, fill: paper() }), group, side(columns, 0, left - 12, "end"), side(rows, 1, W - right + 12, "start"));
   let at = -1;
   function choose(s, k) {
     for (const { path, i, j, w } of paths) path.setAttribute("opacity", s < 0 ? (0.12 + 0.88 * w).toFixed(2) : (s ? i : j) === k ? Math.max(0.25, w) : 0.05);

@@ -45,7 +45,7 @@ export function pair(s, how, { pinned = -1, onTarget, onSource, onSelect, hinted
   point(above, column);
   point(below, row);
   if (pinned >= 0) { target[pinned]?.classList.add("pinned"); target[pinned]?.setAttribute("aria-pressed", "true"); row(pinned); }
-  return el("div", { class: "pair" }, above, below);
+  return el("div", { class: s.text.length > 180 ? "pair long" : "pair" }, above, below);
 }
 
 /* What is said of a pair of words. */
