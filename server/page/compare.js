@@ -38,7 +38,7 @@ export function comparePanel(panel, app) {
       return card;
     })), out, legend());
   }
-  panel.append(el("p", { class: "note" }, "A is what stands above. Change anything of B: the model, the search, the sentence."),
+  panel.append(el("h2", {}, "Side by side"), el("p", { class: "note" }, "A is what stands above. Change anything of B: the model, the search, the sentence."),
     el("form", { onsubmit: (event) => { event.preventDefault(); ask(); } },
       el("label", {}, "Sentence B", el("textarea", { id: "text-b", rows: 1, dir: "auto", value: other.text, oninput: field("text") })),
       el("div", { class: "row" }, choose("Model B", "model-b", "model", app.models.map((m) => [m.name, m.name])),

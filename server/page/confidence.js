@@ -15,7 +15,7 @@ export function strip(s, onStep) {
 /* The popover of step i's alternatives, at a button. */
 export function alternatives(app, s, i, button) {
   const box = find("popover");
-  box.replaceChildren(el("h3", {}, "Instead of ", el("b", { dir: "auto" }, s.tokens[i])),
+  box.replaceChildren(el("p", { class: "title" }, "Instead of ", el("b", { dir: "auto" }, s.tokens[i])),
     el("ul", {}, s.top_k[i].map(({ token, log_prob }) => el("li", {}, el("button", { type: "button", disabled: token === s.tokens[i], vars: { "--p": Math.exp(log_prob).toFixed(4) },
       onclick: () => { box.hidePopover(); app.questions.choose(i, token); } },
       el("span", { dir: "auto" }, token === END ? "</s> (end here)" : token), el("span", {}, percent(Math.exp(log_prob))))))),

@@ -21,7 +21,7 @@ export function heatMap(view, { cell, threshold = 0, room = 900, onSay = () => {
   const head = Math.ceil(Math.max(24, ...columns.map((c) => width(cut(c.label)))) * 0.78) + 20;
   const W = left + columns.length * cell + Math.ceil(head * 0.72), H = head + rows.length * cell + 4;
   const x = (j) => left + j * cell, y = (i) => head + i * cell;
-  const cells = document.createDocumentFragment(), gap = cell > 20 ? 1 : 0.5, names = [[], []];
+  const cells = document.createDocumentFragment(), gap = cell > 20 ? 1 : 0.5, side = cell - 2 * gap, levels = [],  names = [[], []];
   columns.forEach((column, j) => {
     const text = label(column, { transform: `translate(${x(j) + cell / 2 + 4} ${head - 8}) rotate(-48)`, "font-size": cell < 18 ? 11 : LABEL });
     names[1].push(text);
@@ -33,15 +33,17 @@ export function heatMap(view, { cell, threshold = 0, room = 900, onSay = () => {
     cells.append(text);
     weights[i].forEach((w, j) => {
       const seen = w >= threshold ? w : 0;
-      cells.append(svg("rect", { x: x(j) + gap, y: y(i) + gap, width: cell - 2 * gap, height: cell - 2 * gap, rx: cell > 20 ? 3 : 1, fill: heat(seen) }));
+      if (cell > 20) cells.append(svg("rect", { x: x(j) + gap, y: y(i) + gap, width: side, height: side, rx: 3, fill: heat(seen) }));
+      else (levels[Math.round(100 * seen)] ??= []).push(`M${x(j) + gap} ${y(i) + gap}h${side}v${side}h-${side}z`); /* thousands of cells: a path for each shade */
       if (cell >= 34 && seen >= 0.05)
         cells.append(svg("text", { x: x(j) + cell / 2, y: y(i) + cell / 2 + 4, "text-anchor": "middle", "font-size": 11, fill: heatInk(seen), "pointer-events": "none" }, Math.round(100 * seen)));
     });
   });
+  levels.forEach((list, level) => cells.append(svg("path", { d: list.join(""), fill: heat(level / 100) })));
   const frame = (w, h) => svg("rect", { width: w, height: h, rx: 4, fill: "none", stroke: accent(), "stroke-width": 1.5, visibility: "hidden", "pointer-events": "none" });
   const across = frame(columns.length * cell, cell), down = frame(cell, rows.length * cell), spot = frame(cell, cell);
   spot.setAttribute("stroke-width", 3);
-  const root = svg("svg", { class: "map", width: W, height: H, viewBox: `0 0 ${W} ${H}`, role: "application", tabindex: 0, "data-force": !!onForce,
+  const root = svg("svg", { class: "map", width: W, height: H, viewBox: `0 0 ${W} ${H}`, role: "application", tabindex: 0, "data-force": !!onForce, "data-cells": rows.length * columns.length,
     "aria-label": `${name}: ${rows.length} target by ${columns.length} source ${rows.length > 1 ? "rows and columns" : ""}. Arrow keys move, Enter ${onForce ? "makes the word look there" : "pins"}, Escape lets go.` },
     svg("rect", { class: "ground", width: W, height: H, fill: paper() }), cells, across, down, spot);
 
