@@ -60,7 +60,7 @@ export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all run test check-http check-clients check-page check-python results warnings-clang asan tsan bench format format-check layers install clean
-.PHONY: deps deps-test deps-python deps-ci
+.PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
 
 run: deps
@@ -76,13 +76,13 @@ check-http: deps-test
 	$(BUILD)/tests/http/run $(BUILD)/alignd
 
 # LibreTranslate's clients from npm, against the shipped models. Needs node and npm (18 or later) and the registry.
-check-clients: deps
+check-clients: deps deps-node
 	@$(SUBMAKE) all
 	npm ci --prefix tests/clients --no-audit --no-fund --silent
 	node tests/clients/run.mjs $(BUILD)/alignd
 
-# The page in Debian's chromium, driven by playwright-core from npm, against the shipped models. Needs node and npm, too.
-check-page: deps
+# The page in Debian's chromium, driven by playwright-core from npm, against the shipped models. Needs the registry, too.
+check-page: deps deps-node
 	@$(call INSTALL_MISSING,chromium)
 	@$(SUBMAKE) all
 	npm ci --prefix tests/page --no-audit --no-fund --silent
@@ -179,6 +179,9 @@ deps-test:
 
 deps-python:
 	@$(call INSTALL_MISSING,$(PYTHON_PACKAGES))
+# Node.js from elsewhere may bring npm along; Debian has it apart.
+deps-node:
+	@{ command -v node && command -v npm; } >/dev/null || { $(call INSTALL_MISSING,nodejs npm); }
 deps-ci:
 	@$(call INSTALL_MISSING,$(CI_PACKAGES))
 
