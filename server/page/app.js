@@ -257,8 +257,14 @@ addEventListener("keydown", (event) => {
   if (event.key === "Escape" && app.pinned >= 0 && !find("popover").matches(":popover-open")) { app.pinned = -1; showReading(); }
   if (event.key === "z" && (event.ctrlKey || event.metaKey) && !/^(TEXTAREA|INPUT)$/.test(event.target.tagName) && app.questions.undo()) event.preventDefault();
 });
-let room = 0;
-addEventListener("resize", () => { clearTimeout(room); room = setTimeout(() => { if (app.answer) showPanel(); }, 150); });
+let resizing = 0, wide = innerWidth;
+addEventListener("resize", () => {
+  if (innerWidth === wide) return; /* a keyboard on a phone */
+  wide = innerWidth;
+  if (find("popover").matches(":popover-open")) find("popover").hidePopover();
+  clearTimeout(resizing);
+  resizing = setTimeout(() => { if (app.answer) showPanel(); }, 150);
+});
 onTheme(() => { if (app.answer) showPanel(); });
 
 async function begin() {

@@ -30,8 +30,8 @@ export function comparePanel(panel, app) {
   }
   function draw() {
     const b = made.sentence, pair = [s, b].map((x) => matrix(x, app.how())), out = el("output", { class: "read" });
-    const wide = panel.clientWidth > 700, room = wide ? panel.clientWidth / 2 - 24 : panel.clientWidth;
-    const cell = Math.min(...pair.filter(Boolean).map((view) => cellSize(view.columns.length, room - 190)));
+    const room = panel.clientWidth > 700 ? panel.clientWidth / 2 - 24 : panel.clientWidth;
+    const cell = Math.min(...pair.filter(Boolean).map((view) => cellSize(view.columns.length, room - 140)));
     place.replaceChildren(el("div", { class: "cards" }, [s, b].map((x, k) => {
       const card = marked(k ? `B: ${other.model}, ${other.strategy}` : `A: ${app.state.model}, ${app.state.strategy}`, x, k ? s : b);
       if (pair[k]) card.append(el("br"), el("div", { class: "scroll" }, heatMap(pair[k], { cell, name: k ? "B" : "A", onSay: (at) => sayCell(out, at) })));

@@ -99,7 +99,7 @@ export class Questions {
 
 export function questionsPanel(panel, app) {
   const { questions } = app, note = el("p", { class: "error", role: "alert", hidden: true }), s = app.sentence();
-  const text = el("textarea", { id: "reference", rows: 2, dir: "auto", value: questions.text });
+  const text = el("textarea", { id: "reference", rows: 2, dir: "auto", value: questions.text, oninput: (event) => { questions.text = event.target.value; } });
   panel.append(el("h2", {}, "What would the model think of your translation?"),
     el("p", { class: "note" }, "It is made to write exactly this; its probabilities and its attention are then those of your words."),
     el("form", { onsubmit: (event) => { event.preventDefault(); note.hidden = true; if (text.value.trim()) questions.score(text.value.trim(), note); } },
