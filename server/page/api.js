@@ -37,14 +37,22 @@ async function* events(reply) {
   }
 }
 
+/* An error that comes after the stream has begun has a code, but no status. */
+const STATUS = { deadline_exceeded: 504, unavailable: 503, queue_full: 429, invalid_request: 400 };
+
 async function stream(path, body, onText, signal) {
+  const reply = await send(path, { ...body, stream: true }, signal);
   let text = "";
-  for await (const [name, data] of events(await send(path, { ...body, stream: true }, signal))) {
-    if (name === "token") onText((text += data.text ?? ""));
-    else if (name === "result") return data;
-    else if (name === "error") throw new ApiError(500, data);
+  try {
+    for await (const [name, data] of events(reply)) {
+      if (name === "token") onText((text += data.text ?? ""));
+      else if (name === "result") return data;
+      else if (name === "error") throw new ApiError(STATUS[data.code] ?? 500, data);
+    }
+  } catch (error) {
+    if (error.name === "AbortError" || error instanceof ApiError) throw error;
   }
-  throw new ApiError(0);
+  throw new ApiError(0); /* cut off */
 }
 
 async function ask(path, body, onText, signal) {
@@ -73,5 +81,5 @@ export async function decode(body, { path = "/attention", onText, signal, includ
     reply = await ask(path, { ...full, include: full.include.filter((name) => name !== "attention") }, onText, signal);
   }
   const answer = (reply.translations ?? reply.results)[0];
-  return { model: reply.model, text: answer.text, sentences: answer.sentences };
+  return { model: reply.model, seed: reply.seed, text: answer.text, sentences: answer.sentences };
 }

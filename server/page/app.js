@@ -177,11 +177,12 @@ document.querySelector(".tabs").addEventListener("keydown", (event) => {
 });
 
 function showPanel() {
-  const panel = find("panel"), sentence = app.sentence();
+  const panel = find("panel"), sentence = app.sentence(), focused = panel.contains(document.activeElement) && document.activeElement.id;
   find("detail").hidden = !sentence;
   panel.setAttribute("aria-labelledby", `tab-${app.state.view}`);
   panel.replaceChildren();
   if (sentence) PANELS[app.state.view][1](panel, app);
+  if (focused) find(focused)?.focus({ preventScroll: true });
 }
 
 function hint(...what) {
@@ -192,16 +193,16 @@ function idle() {
   hint(app.sentence() ? waits : "");
 }
 
-function onTarget(unit, i, button) {
+function onTarget(unit, i) {
   app.pinned = app.pinned === i ? -1 : i;
   showReading();
-  if (app.pinned >= 0) find("reading").querySelector(".active .target .pinned")?.focus();
+  find("reading").querySelectorAll(".active .target .unit")[i]?.focus();
 }
 function pinnedHint(s, row, column, weight) {
   const step = row.indexes[0];
   hint(el("span", {}, ...looks(row, column, weight), ". Choose a source word to make it look there, or see "),
     el("button", { type: "button", id: "see", onclick: (event) => alternatives(app, s, step, event.currentTarget) }, "what else it could have been"),
-    el("button", { type: "button", onclick: () => { app.pinned = -1; showReading(); } }, "Let go"));
+    el("button", { type: "button", onclick: () => onTarget(row, app.pinned) }, "Let go"));
 }
 
 function showReading() {
@@ -240,6 +241,10 @@ function show() {
 }
 
 /* ---- beginning ---- */
+
+if (!CSS.supports("field-sizing", "content")) {
+  find("text").addEventListener("input", ({ target }) => { target.style.height = "auto"; target.style.height = `${target.scrollHeight}px`; });
+}
 
 find("form").addEventListener("submit", (event) => { event.preventDefault(); readForm(); run(true); });
 find("text").addEventListener("keydown", (event) => {

@@ -3,7 +3,7 @@ import { el, percent } from "./dom.js";
 import { matrix } from "./sentence.js";
 import { heatMap, lineMap, table, legend, sayCell } from "./map.js";
 
-const toggle = (label, on, act) => el("button", { type: "button", "aria-pressed": String(on), onclick: act }, label);
+const toggle = (label, on, act) => el("button", { type: "button", id: `show-${label.split(" ")[0]}`, "aria-pressed": String(on), onclick: act }, label);
 let forcing = false;
 
 export function attentionPanel(panel, app) {
@@ -11,14 +11,14 @@ export function attentionPanel(panel, app) {
   if (!view) return panel.append(el("p", { class: "note" }, "This model has no attention to show."));
   const out = el("output", { class: "read", "aria-live": "polite" }), place = el("div", { class: "scroll" });
   const value = el("output", {}, percent(state.threshold));
-  const restore = (id) => panel.querySelector(`#${id}`)?.focus();
-  const change = (changes, id) => { app.set(changes); restore(id); };
-  const check = (id, label, name) => el("label", {}, el("input", { type: "checkbox", id, checked: state[name], onchange: (event) => change({ [name]: event.target.checked }, id) }), label);
+  const change = (changes) => app.set(changes);
+  const check = (id, label, name) => el("label", {}, el("input", { type: "checkbox", id, checked: state[name], onchange: (event) => change({ [name]: event.target.checked }) }), label);
   function draw() {
     const room = panel.clientWidth - (panel.clientWidth > 760 && view.columns.length < 30 ? 260 : 0), options = { room, threshold: state.threshold, onSay: (cell) => sayCell(out, cell) };
     if (state.asTable) place.replaceChildren(table(view));
     else if (state.lines) place.replaceChildren(lineMap(view, { ...options, threshold: Math.max(0.02, state.threshold) }));
     else place.replaceChildren(heatMap(view, { ...options, onForce: forcing ? (i, from, to) => app.questions.force(i, view.columns.slice(from, to + 1).flatMap((c) => c.indexes)) : undefined }));
+    place.firstChild.id = "map";
     state.asTable ? place.setAttribute("tabindex", 0) : place.removeAttribute("tabindex");
   }
   panel.append(

@@ -14,7 +14,7 @@ function save(name, blob) {
 function picture(app) {
   const view = matrix(app.sentence(), app.how());
   const node = (app.state.lines ? lineMap : heatMap)(view, { cell: app.state.lines ? undefined : 36, threshold: app.state.threshold || undefined, room: 720 });
-  for (const name of ["class", "tabindex", "role", "data-force", "data-cells"]) node.removeAttribute(name);
+  for (const name of ["class", "tabindex", "role", "id", "data-force", "data-cells"]) node.removeAttribute(name);
   node.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   node.setAttribute("font-family", "system-ui, sans-serif");
   return node;

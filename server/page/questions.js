@@ -24,6 +24,7 @@ export class Questions {
     const { app } = this, base = app.base(), before = this.asked.length;
     const { model, strategy, beam } = app.state;
     const body = { ...api.search({ model, strategy, beam }), text: base.source_text, split_sentences: false };
+    if (strategy === "sample" && app.answer.seed !== undefined) body.seed = app.answer.seed; /* the same dice */
     if (given.target !== undefined) { body.target = given.target; delete body.strategy; delete body.beam_size; }
     if (given.prefix) body.prefix = given.prefix;
     if (given.force?.length) body.force_attention = given.force;
@@ -38,6 +39,7 @@ export class Questions {
     }
     app.pinned = -1;
     app.show();
+    if (document.activeElement === document.body) document.getElementById("undo")?.focus({ preventScroll: true });
   }
 
   /* The token takes the place of token i. */
@@ -64,6 +66,7 @@ export class Questions {
     this.error = null;
     this.app.pinned = -1;
     this.app.show();
+    if (document.activeElement === document.body) document.getElementById("reading").focus({ preventScroll: true });
     return true;
   }
 
