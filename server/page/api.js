@@ -68,7 +68,7 @@ async function ask(path, body, onText, signal) {
 }
 
 /* The fields of a search. */
-export const search = ({ model, strategy, beam }) => ({ model, strategy, ...(strategy === "beam" && { beam_size: beam }) });
+export const search = ({ model, strategy, beam, seed }) => ({ model, strategy, ...(strategy === "beam" && { beam_size: beam }), ...(strategy === "sample" && seed !== undefined && { seed }) });
 
 /* The sentences of one text. A model without attention is asked again without. onText: streams; gets the text so far. */
 export async function decode(body, { path = "/attention", onText, signal, include = [] } = {}) {
@@ -81,5 +81,5 @@ export async function decode(body, { path = "/attention", onText, signal, includ
     reply = await ask(path, { ...full, include: full.include.filter((name) => name !== "attention") }, onText, signal);
   }
   const answer = (reply.translations ?? reply.results)[0];
-  return { model: reply.model, seed: reply.seed, text: answer.text, sentences: answer.sentences };
+  return { model: reply.model, text: answer.text, sentences: answer.sentences };
 }

@@ -39,12 +39,14 @@ const STORED = { text: "t", model: "m", strategy: "s", beam: "b", view: "v" };
 function write() {
   const parts = new URLSearchParams();
   for (const [name, key] of Object.entries(STORED)) parts.set(key, app.state[name]);
+  if (app.state.strategy === "sample" && app.state.seed !== undefined) parts.set("seed", app.state.seed);
   for (const name of ["words", "eos", "lines"]) if (app.state[name] !== (name === "words")) parts.set(name, Number(app.state[name]));
   history.replaceState(null, "", `#${parts}`);
 }
 function read() {
   const parts = new URLSearchParams(location.hash.slice(1));
   for (const [name, key] of Object.entries(STORED)) if (parts.has(key)) app.state[name] = parts.get(key);
+  if (/^\d{1,15}$/.test(parts.get("seed"))) app.state.seed = Number(parts.get("seed"));
   for (const name of ["words", "eos", "lines"]) if (parts.has(name)) app.state[name] = parts.get(name) === "1";
   app.state.beam = Math.min(32, Math.max(1, Math.round(Number(app.state.beam)) || 5));
   if (!PANELS[app.state.view]) app.state.view = "attention";
@@ -85,7 +87,7 @@ function fillForm() {
   find("examples").replaceChildren(...examples(model).map((text) => el("button", { type: "button", onclick: () => start({ text }) }, text)));
 }
 function readForm() {
-  Object.assign(app.state, { text: find("text").value, model: find("model").value, strategy: find("strategy").value,
+  Object.assign(app.state, { seed: undefined, text: find("text").value, model: find("model").value, strategy: find("strategy").value,
     beam: Math.min(32, Math.max(1, Math.round(Number(find("beam").value)) || 5)) });
 }
 function start(changes) {
@@ -120,6 +122,7 @@ async function run(keep) {
   running?.abort();
   const mine = (running = new AbortController()), { text, model } = app.state;
   find("text-error").hidden = true;
+  if (app.state.strategy === "sample") app.state.seed ??= Math.floor(Math.random() * 2 ** 32); /* so that questions and the link throw the same dice */
   write();
   if (!text.trim()) { app.answer = null; app.questions.reset(); return show(); }
   find("reading").classList.add("busy");

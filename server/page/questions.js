@@ -22,10 +22,8 @@ export class Questions {
 
   async #ask(title, given) {
     const { app } = this, base = app.base(), before = this.asked.length;
-    const { model, strategy, beam } = app.state;
-    const body = { ...api.search({ model, strategy, beam }), text: base.source_text, split_sentences: false };
-    if (strategy === "sample" && app.answer.seed !== undefined) body.seed = app.answer.seed; /* the same dice */
-    if (given.target !== undefined) { body.target = given.target; delete body.strategy; delete body.beam_size; }
+    const body = { ...app.search(), text: base.source_text, split_sentences: false };
+    if (given.target !== undefined) { body.target = given.target; delete body.strategy; delete body.beam_size; delete body.seed; }
     if (given.prefix) body.prefix = given.prefix;
     if (given.force?.length) body.force_attention = given.force;
     try {

@@ -109,11 +109,31 @@ test("1: models, searches, examples, history, a link", () => visit("", async (pa
   assert.equal(await page.locator("#model").inputValue(), "fr-en");
 }));
 
+test("1: a link to a sample throws the same dice", () => visit(link({ s: "sample", v: "export" }), async (page) => {
+  await translated(page);
+  await page.waitForFunction(() => location.hash.includes("seed="));
+  const drawn = await text(page.locator(".line.target")), shared = page.url();
+  assert.match(await text(page.locator("#panel pre")), /"seed":\d+/);
+  await page.goto("about:blank");
+  await page.goto(shared);
+  await translated(page);
+  assert.equal(await text(page.locator(".line.target")), drawn);
+}, { expected: /400/ }));
+
 test("1: a translation streams in", async () => {
   const events = await fetch(`${url}/translate`, { method: "POST", body: JSON.stringify({ text: "A boy.", stream: true }) });
   await events.text();
-  await visit(link({ s: "greedy" }), async (page) => {
+  await visit(link({ s: "greedy", t: "" }), async (page) => {
+    await page.locator(".state").waitFor();
+    await page.evaluate(() => {
+      window.seen = new Set();
+      new MutationObserver(() => { const waiting = document.querySelector(".wait"); if (waiting?.textContent) window.seen.add(waiting.textContent); }).observe(document.body, { childList: true, subtree: true });
+    });
+    await page.locator("#text").fill(sentence);
     await target(page, "livre").waitFor();
+    const seen = await page.evaluate(() => [...window.seen]), whole = await text(page.locator(".line.target"));
+    assert.ok(!events.ok || seen.length > 1, `${seen.length} parts`);
+    assert.ok(seen.every((part) => whole.startsWith(part)), `${seen}`);
   }, { expected: events.ok ? undefined : /400/ }); /* a daemon that does not stream answers whole */
 });
 
