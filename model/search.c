@@ -266,3 +266,8 @@ int search_advance(struct search *search, const struct distribution *rows, struc
 const float *search_kept(const struct search *search, size_t row) {
     return search->leaves[row] ? search->leaves[row]->attention + search->source_length : NULL;
 }
+
+struct decision search_last(const struct search *search, size_t row) {
+    const struct search_node *leaf = search->leaves[row];
+    return (struct decision){leaf->token, leaf->log_prob, leaf->attention};
+}

@@ -148,6 +148,14 @@ int search_advance(struct search *search, const struct distribution *rows, struc
 /* [keep] what the batch kept behind the attention row of the step that decided a live row's last token; NULL: there was none. */
 const float *search_kept(const struct search *search, size_t row);
 
+/* What was decided last on the path of a live row, after the first advance. */
+struct decision {
+    int token;
+    float log_prob;
+    const float *attention; /* the row of the step that decided it, with what the batch kept behind it; stays */
+};
+struct decision search_last(const struct search *search, size_t row);
+
 /* After the end: the best n_best hypotheses, best first, in the arena. */
 int search_results(const struct search *search, struct hypothesis **hypotheses, size_t *count, struct error *err);
 

@@ -372,18 +372,24 @@ static int show(const struct sentence *sentence, const struct hypothesis *hypoth
     return unknown ? replace_unknown(sentence, hypothesis, i, arena, &token->piece, err) : 0;
 }
 
-int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,
-                      struct rendering *out, struct error *err) {
-    struct token *tokens = arena_zalloc(arena, hypothesis->length, sizeof *tokens);
+int translator_render_rest(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t first, struct arena *arena,
+                           struct rendering *out, struct error *err) {
+    size_t count = hypothesis->length - first;
+    struct token *tokens = arena_zalloc(arena, count, sizeof *tokens);
     if (!tokens)
         return error_memory(err);
-    for (size_t i = 0; i < hypothesis->length; i++)
-        if (show(sentence, hypothesis, i, arena, &tokens[i], err) != 0)
+    for (size_t i = 0; i < count; i++)
+        if (show(sentence, hypothesis, first + i, arena, &tokens[i], err) != 0)
             return -1;
-    if (tokenizer_decode(sentence->translator->target, tokens, hypothesis->length, arena, &out->text, err) != 0)
+    if (tokenizer_decode(sentence->translator->target, tokens, count, arena, &out->text, err) != 0)
         return -1;
     out->tokens = tokens;
-    return sentence->given ? given_render(sentence, hypothesis->length, arena, out, err) : 0;
+    return sentence->given && first == 0 ? given_render(sentence, count, arena, out, err) : 0;
+}
+
+int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,
+                      struct rendering *out, struct error *err) {
+    return translator_render_rest(sentence, hypothesis, 0, arena, out, err);
 }
 
 const char *translator_piece(const struct sentence *sentence, int token) {

@@ -139,6 +139,10 @@ struct rendering {
 int translator_render(const struct sentence *sentence, const struct hypothesis *hypothesis, struct arena *arena,
                       struct rendering *out, struct error *err);
 
+/* The same of its tokens from first on alone, as if nothing stood before them; first is behind what was given, or 0. */
+int translator_render_rest(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t first, struct arena *arena,
+                           struct rendering *out, struct error *err);
+
 /* Words: runs of tokens between white space. word_of [count] gives each token's word, rising from 0; returns the number of words.
  * An empty token (begin == end) belongs to the word of the next that is not; after the last of those (</s>) to none: SIZE_MAX.
  * text: what the offsets of the tokens are of. */

@@ -3,24 +3,33 @@
 #include <string.h>
 
 static const struct route routes[] = {
-    {"/translate", "POST", api_translate_start, api_translate_finish},
-    {"/attention", "POST", api_attention_start, api_attention_finish},
-    {"/models", "GET", api_models, NULL},
-    {"/health", "GET", api_health, NULL},
-    {"/ready", "GET", api_ready, NULL},
-    {"/metrics", "GET", api_metrics, NULL},
-    {"/detect", "POST", api_detect, NULL},
-    {"/languages", "GET", api_languages, NULL},
-    {"/frontend/settings", "GET", api_settings, NULL},
-    {"/spec", "GET", api_spec, NULL},
-    {"/", "GET", api_page, NULL}, /* the last: its files, too */
+    {"/translate", "POST", api_translate_start, api_translate_finish,
+     "Translate: natively where the body has text, LibreTranslate's way where it has q", "TranslateRequest|LibreRequest",
+     "Translations|LibreTranslation"},
+    {"/attention", "POST", api_attention_start, api_attention_finish,
+     "Tokens and alignment matrices, of the model's own translation or of a given one", "AttentionRequest", "Attentions"},
+    {"/models", "GET", api_models, NULL, "The models that are loaded", NULL, "Models"},
+    {"/health", "GET", api_health, NULL, "The process lives", NULL, "Status"},
+    {"/ready", "GET", api_ready, NULL, "Requests are accepted: 503 while loading or draining", NULL, "Status"},
+    {"/metrics", "GET", api_metrics, NULL, "Metrics as Prometheus text", NULL, NULL},
+    {"/detect", "POST", api_detect, NULL, "LibreTranslate: the likeliest source language", "LibreDetect", "[Detected]"},
+    {"/languages", "GET", api_languages, NULL, "LibreTranslate: languages, and what each is translated to", NULL, "[Language]"},
+    {"/frontend/settings", "GET", api_settings, NULL, "LibreTranslate: what its page asks for", NULL, "Settings"},
+    {"/spec", "GET", api_spec, NULL, "LibreTranslate: leads to /openapi.json", NULL, NULL},
+    {"/openapi.json", "GET", api_openapi, NULL, "This description", NULL, "object"},
+    {"/", "GET", api_page, NULL, "The page; its other files are below /page/", NULL, NULL}, /* the last: its files, too */
 };
 enum { ROUTE_COUNT = sizeof routes / sizeof routes[0] };
 
 /* The labels of metrics and log lines: other paths share one, since clients may send any. */
-static const char *const labels[] = {"/translate", "/attention",         "/models", "/health", "/ready", "/metrics", "/detect",
-                                     "/languages", "/frontend/settings", "/spec",   "/",       "other"};
+static const char *const labels[] = {
+    "/translate", "/attention",         "/models", "/health",       "/ready", "/metrics", "/detect",
+    "/languages", "/frontend/settings", "/spec",   "/openapi.json", "/",      "other"};
 _Static_assert(sizeof labels / sizeof labels[0] == ROUTE_COUNT + 1, "one label per route, and one for the rest");
+
+const struct route *api_route(size_t i) {
+    return i < ROUTE_COUNT ? &routes[i] : NULL;
+}
 
 const struct route *api_find(const char *path, size_t *index) {
     for (size_t i = 0; i < ROUTE_COUNT; i++) {

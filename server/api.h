@@ -49,6 +49,7 @@ struct reply {
     const char *location;   /* NULL: no such header; static */
     const char *etag;       /* the same; what has one is asked for again before it is taken from a cache */
     const char *policy;     /* Content-Security-Policy; the same */
+    bool streamed;          /* the body comes piece by piece: nobody on the way may keep it */
 };
 
 /* start: either answers at once (sets the reply) or prepares the jobs of the request and leaves the reply alone. finish: sets the
@@ -57,11 +58,15 @@ struct route {
     const char *path, *method; /* "GET" (HEAD too) or "POST" */
     void (*start)(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
     void (*finish)(const struct service *service, struct request *request, struct reply *reply);
+    /* for /openapi.json: what it does, the schemas (api_schema) of body and reply; NULL: none; of a reply: text */
+    const char *summary, *takes, *gives;
 };
 
 /* Before any thread starts. */
 void api_init(void);
 
+/* The i-th; NULL: there are no more. */
+const struct route *api_route(size_t i);
 /* NULL: no such path. index: the place of its label in api_labels; that of other paths is the last. */
 const struct route *api_find(const char *path, size_t *index);
 const char *const *api_labels(size_t *count);
@@ -81,6 +86,22 @@ void api_fail_unready(enum service_state state, struct reply *reply);
 void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply);
 void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, struct reply *reply);
 
+/* The answer to a streamed request as server-sent events. The reader's of the request's events. */
+struct api_stream {
+    struct request *request;
+    const struct reply *reply; /* that finish sets: the last event */
+    struct arena arena;        /* of one event */
+    struct api_places *told;   /* [request->text_count] the end of each text's last sentence told */
+    char *text;                /* [length] of the event in hand, malloc'ed */
+    size_t length;
+    bool over; /* it is the last */
+};
+/* -1: memory is out. */
+int api_stream_init(struct api_stream *stream, struct request *request, const struct reply *reply);
+void api_stream_done(struct api_stream *stream);
+/* 1: the next event is in hand. 0: there is none yet. -1: memory is out. */
+int api_stream_next(struct api_stream *stream);
+
 /* The endpoints; their places are in the table. */
 void api_translate_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_translate_finish(const struct service *service, struct request *request, struct reply *reply);
@@ -93,6 +114,7 @@ void api_metrics(const struct service *service, const struct call *call, struct 
 void api_detect(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_settings(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_openapi(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_spec(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_page(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 

@@ -1,5 +1,6 @@
 /* The fields of the decoding endpoints: JSON -> struct form. */
 #include "server/api_form.h"
+#include <stdio.h>
 #include <string.h>
 
 enum { BOTH = API_TRANSLATE | API_ATTENTION };
@@ -11,6 +12,7 @@ struct field {
     size_t offset; /* in struct form */
     double minimum, maximum;
     const char *strategy; /* the only one that it means something to; NULL: any */
+    const char *text;     /* what it means, for /openapi.json */
 };
 
 static const struct {
@@ -148,30 +150,140 @@ static int read_include(const struct field *field, json_t *value, void *out, str
 #define FORM(name) offsetof(struct form, name)
 
 static const struct field fields[] = {
-    {"text", BOTH, read_value, FORM(text), 0, 0, NULL},
-    {"model", BOTH, read_string, FORM(model), 0, 0, NULL},
-    {"source", BOTH, read_string, FORM(source), 0, 0, NULL},
-    {"target", API_TRANSLATE, read_string, FORM(target_language), 0, 0, NULL},
-    {"target", API_ATTENTION, read_value, FORM(target), 0, 0, NULL},
-    {"strategy", BOTH, read_strategy, FORM(strategy), 0, 0, NULL},
-    {"beam_size", BOTH, read_integer, FORM(beam_size), 1, REQUEST_MAX_BEAM, NULL},
-    {"n_best", BOTH, read_integer, FORM(n_best), 1, REQUEST_MAX_BEAM, NULL},
-    {"length_penalty", BOTH, read_real, FORM(length_penalty), 0, 2, NULL},
-    {"min_length", BOTH, read_integer, FORM(min_length), 0, TRANSLATOR_MAX_TARGET, NULL},
-    {"max_length", BOTH, read_integer, FORM(max_length), 1, TRANSLATOR_MAX_TARGET, NULL},
-    {"split_sentences", BOTH, read_split, 0, 0, 0, NULL},
-    {"replace_unknowns", BOTH, read_boolean, FORM(replace_unknowns), 0, 0, NULL},
-    {"include", BOTH, read_include, FORM(include), 0, 0, NULL},
-    {"coverage_penalty", BOTH, read_real, FORM(coverage_penalty), 0, 2, NULL},
-    {"no_repeat_ngram", BOTH, read_integer, FORM(no_repeat_ngram), 0, 20, NULL},
-    {"repetition_penalty", BOTH, read_real, FORM(repetition_penalty), 1, 10, NULL},
-    {"prefix", BOTH, read_string, FORM(prefix), 0, 0, NULL},
-    {"temperature", BOTH, read_real, FORM(temperature), 0.01, 10, "sample"},
-    {"top_k", BOTH, read_integer, FORM(top_k), 0, 1000, "sample"},
-    {"top_p", BOTH, read_real, FORM(top_p), 0.01, 1, "sample"},
-    {"seed", BOTH, read_seed, 0, 0, 0, "sample"},
-    {"force_attention", API_ATTENTION, read_value, FORM(force_attention), 0, 0, NULL},
+    {"text", BOTH, read_value, FORM(text), 0, 0, NULL, "what to translate: a string, or an array of 1 to 64"},
+    {"model", BOTH, read_string, FORM(model), 0, 0, NULL, "a name of /models; without it the first that fits source and target"},
+    {"source", BOTH, read_string, FORM(source), 0, 0, NULL, "language code of the text"},
+    {"target", API_TRANSLATE, read_string, FORM(target_language), 0, 0, NULL, "language code of the translation"},
+    {"target", API_ATTENTION, read_value, FORM(target), 0, 0, NULL,
+     "the translation to score and align instead of alignd's own: a string if text is one, or an array as long"},
+    {"strategy", BOTH, read_strategy, FORM(strategy), 0, 0, NULL, "how to search"},
+    {"beam_size", BOTH, read_integer, FORM(beam_size), 1, REQUEST_MAX_BEAM, NULL, "hypotheses in a beam"},
+    {"n_best", BOTH, read_integer, FORM(n_best), 1, REQUEST_MAX_BEAM, NULL,
+     "hypotheses to return: at most beam_size of a beam; greedy has one"},
+    {"length_penalty", BOTH, read_real, FORM(length_penalty), 0, 2, NULL, "score = log_prob / length ^ length_penalty; 0: none"},
+    {"min_length", BOTH, read_integer, FORM(min_length), 0, TRANSLATOR_MAX_TARGET, NULL, "target tokens at least"},
+    {"max_length", BOTH, read_integer, FORM(max_length), 1, TRANSLATOR_MAX_TARGET, NULL,
+     "target tokens at most; the default is the model's ratio to the source"},
+    {"split_sentences", BOTH, read_split, 0, 0, 0, NULL,
+     "cut texts into sentences; the default is true, with a target to score false"},
+    {"replace_unknowns", BOTH, read_boolean, FORM(replace_unknowns), 0, 0, NULL,
+     "print unknown words as the source words most looked at"},
+    {"include", BOTH, read_include, FORM(include), 0, 0, NULL, "what sentences hold beside their text"},
+    {"coverage_penalty", BOTH, read_real, FORM(coverage_penalty), 0, 2, NULL,
+     "score += coverage_penalty * sum over the source tokens of log(min(1, attention it got))"},
+    {"no_repeat_ngram", BOTH, read_integer, FORM(no_repeat_ngram), 0, 20, NULL,
+     "no sequence of so many tokens comes twice; 0: any may"},
+    {"repetition_penalty", BOTH, read_real, FORM(repetition_penalty), 1, 10, NULL,
+     "the log-probability of a token that came before counts so many times"},
+    {"prefix", BOTH, read_string, FORM(prefix), 0, 0, NULL, "the translation of each text begins with this"},
+    {"temperature", BOTH, read_real, FORM(temperature), 0.01, 10, "sample", "log-probabilities are divided by it"},
+    {"top_k", BOTH, read_integer, FORM(top_k), 0, 1000, "sample", "draw from so many of the best tokens; 0: all"},
+    {"top_p", BOTH, read_real, FORM(top_p), 0.01, 1, "sample",
+     "draw from the fewest best tokens that have this much of the probability"},
+    {"seed", BOTH, read_seed, 0, 0, 0, "sample", "the same seed gives the same texts; random without it"},
+    {"force_attention", API_ATTENTION, read_value, FORM(force_attention), 0, 0, NULL,
+     "what the decoder looks at in these steps, in place of its own attention"},
+    {"stream", BOTH, read_boolean, FORM(stream), 0, 0, NULL, "answer with server-sent events: token, sentence, result last; error"},
 };
+
+/* ---- what the table says, as JSON schemas ---- */
+
+static json_t *string_schema(const struct field *field, const void *value) {
+    (void)field;
+    const char *text = *(const char *const *)value;
+    return text ? json_pack("{s:s, s:s}", "type", "string", "default", text) : json_pack("{s:s}", "type", "string");
+}
+
+static json_t *strategy_schema(const struct field *field, const void *value) {
+    json_t *schema = string_schema(field, value), *names = json_array();
+    const char *name;
+    for (size_t i = 0; (name = request_strategy_name(i)) != NULL; i++)
+        json_array_append_new(names, json_string(name));
+    json_object_set_new(schema, "enum", names);
+    return schema;
+}
+
+/* A default out of range stands for what is said in words. */
+static json_t *integer_schema(const struct field *field, const void *value) {
+    json_int_t number = (json_int_t)(*(const size_t *)value);
+    json_t *schema = json_pack("{s:s, s:I, s:I}", "type", "integer", "minimum", (json_int_t)field->minimum, "maximum",
+                               (json_int_t)field->maximum);
+    if (number >= (json_int_t)field->minimum)
+        json_object_set_new(schema, "default", json_integer(number));
+    return schema;
+}
+
+static json_t *real_schema(const struct field *field, const void *value) {
+    return json_pack("{s:s, s:f, s:f, s:f}", "type", "number", "minimum", field->minimum, "maximum", field->maximum, "default",
+                     *(const double *)value);
+}
+
+static json_t *boolean_schema(const struct field *field, const void *value) {
+    (void)field;
+    return json_pack("{s:s, s:b}", "type", "boolean", "default", (int)*(const bool *)value);
+}
+
+static json_t *split_schema(const struct field *field, const void *value) {
+    (void)field;
+    (void)value;
+    return json_pack("{s:s}", "type", "boolean");
+}
+
+static json_t *seed_schema(const struct field *field, const void *value) {
+    (void)field;
+    (void)value;
+    return json_pack("{s:s, s:i, s:I}", "type", "integer", "minimum", 0, "maximum", (json_int_t)INT64_MAX);
+}
+
+static json_t *include_schema(const struct field *field, const void *value) {
+    (void)field;
+    json_t *names = json_array(), *defaults = json_array();
+    for (size_t i = 0; i < INCLUDE_COUNT; i++) {
+        json_array_append_new(names, json_string(includes[i].name));
+        if (*(const unsigned *)value & includes[i].bit)
+            json_array_append_new(defaults, json_string(includes[i].name));
+    }
+    return json_pack("{s:s, s:{s:s, s:o}, s:o}", "type", "array", "items", "type", "string", "enum", names, "default", defaults);
+}
+
+/* Checked elsewhere (api_parse.c, api_force.c): described by a component. */
+static json_t *value_schema(const struct field *field, const void *value) {
+    (void)value;
+    return api_schema(strcmp(field->name, "force_attention") == 0 ? "[ForcedStep]" : "Texts");
+}
+
+static json_t *field_schema(const struct field *field, const struct form *defaults) {
+    static const struct {
+        int (*read)(const struct field *field, json_t *value, void *out, struct reply *reply);
+        json_t *(*schema)(const struct field *field, const void *value);
+    } types[] = {{read_value, value_schema},     {read_string, string_schema}, {read_strategy, strategy_schema},
+                 {read_integer, integer_schema}, {read_real, real_schema},     {read_boolean, boolean_schema},
+                 {read_split, split_schema},     {read_seed, seed_schema},     {read_include, include_schema}};
+    size_t i = 0;
+    while (types[i].read != field->read)
+        i++;
+    return types[i].schema(field, (const char *)defaults + field->offset);
+}
+
+static json_t *described(const struct field *field, json_t *schema) {
+    char text[300];
+    snprintf(text, sizeof text, "%s%s%s", field->text, field->strategy ? "; only for strategy " : "",
+             field->strategy ? field->strategy : "");
+    return api_described(schema, text);
+}
+
+json_t *api_fields_schema(enum api_kind kind, size_t rows) {
+    struct form defaults = api_default_form(rows, kind);
+    json_t *properties = json_object();
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        if (fields[i].kinds & (int)kind)
+            json_object_set_new(properties, fields[i].name, described(&fields[i], field_schema(&fields[i], &defaults)));
+    }
+    return json_pack("{s:s, s:o, s:[s], s:b}", "type", "object", "properties", properties, "required", "text",
+                     "additionalProperties", 0);
+}
+
+/* ---- reading ---- */
 
 static const struct field *find_field(const char *name, enum api_kind kind) {
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {

@@ -10,13 +10,19 @@ struct form {
     const char *model, *source, *target_language, *strategy, *prefix;
     size_t beam_size, n_best, min_length, max_length, top_k, no_repeat_ngram, seed;
     double length_penalty, coverage_penalty, repetition_penalty, temperature, top_p;
-    bool split, split_given, replace_unknowns, seed_given;
+    bool split, split_given, stream, replace_unknowns, seed_given;
     unsigned include;
 };
 
 /* Fills what is there, over the defaults. Strict: an unknown field is an error, so that a typo is not silently ignored, and so is
  * one that means nothing to the strategy. -1: the reply is set. */
 int api_read_form(json_t *root, enum api_kind kind, struct form *form, struct reply *reply);
+
+/* What a body without fields has. rows: of a worker. */
+struct form api_default_form(size_t rows, enum api_kind kind);
+
+/* The JSON schema of a body, made from the table. rows: of a worker. */
+json_t *api_fields_schema(enum api_kind kind, size_t rows);
 
 /* force_attention -> request->forced. -1: the reply is set. */
 int api_read_forced(json_t *value, struct request *request, struct reply *reply);

@@ -31,6 +31,14 @@ void api_prepare(const struct service *service, const char *field, struct reques
 bool api_fail_decoded(const struct request *request, struct reply *reply);
 void api_fail_memory(const struct request *request, struct reply *reply);
 
+/* A JSON schema by a short notation: "string", "integer", "number", "boolean", "object", "[T]" an array of T, "T?" or null, "A|B"
+ * one of them, "=a,b" a string of these, and the name of a component of /openapi.json. */
+json_t *api_schema(const char *type);
+/* With a description, if there is one. Takes over value. */
+json_t *api_described(json_t *value, const char *text);
+/* All components but the bodies of the decoding endpoints (api_fields_schema). */
+json_t *api_schemas(void);
+
 /* The LibreTranslate dialect. */
 bool api_libre_speaks(const json_t *root);
 /* Of a form and a query string: {name: value}, strings only. NULL: the reply is set. */
@@ -56,6 +64,17 @@ void api_decode_finish(const struct service *service, const char *array_name, st
 /* One text's answer: {"text","sentences":[...]}, as API.md describes it; its arrays of numbers go to splices. NULL when memory is
  * out. */
 json_t *api_render_text(const struct request *request, const struct text *text, struct arena *arena, struct splices *splices);
+
+/* Where a sentence begins in the whole input and output. */
+struct api_place {
+    size_t bytes, units; /* UTF-8, UTF-16 */
+};
+struct api_places {
+    struct api_place source, target;
+};
+/* One sentence object of it. at: where sentence i - 1 ended, zeroed for the first; moved to the end of this one. */
+json_t *api_render_sentence(const struct request *request, const struct text *text, size_t i, struct api_places *at,
+                            struct splices *splices);
 
 /* The placeholders of a hypothesis's top_k, of its first so many rows, and of a sentence's search tree. NULL when memory is out or
  * a number is not finite. */

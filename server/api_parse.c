@@ -205,7 +205,7 @@ static int check_attention(const struct translator_info *info, const struct form
     return 0;
 }
 
-static struct form default_form(size_t rows, enum api_kind kind) {
+struct form api_default_form(size_t rows, enum api_kind kind) {
     return (struct form){
         .strategy = "beam",
         .beam_size = rows < DEFAULT_BEAM_SIZE ? rows : DEFAULT_BEAM_SIZE,
@@ -233,6 +233,7 @@ static uint64_t random_seed(void) {
 static void fill_options(const struct form *form, size_t exact_steps, struct request *request) {
     request->include = form->include;
     request->replace_unknowns = form->replace_unknowns;
+    request->streamed = form->stream;
     request->split = form->split_given ? form->split : !form->target;
     request->search = (struct search_options){
         .strategy = form->strategy,
@@ -268,7 +269,7 @@ static int check(const struct service *service, const struct form *form, size_t 
 
 int api_parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply) {
     size_t count;
-    struct form form = default_form(service->options->rows, kind);
+    struct form form = api_default_form(service->options->rows, kind);
     int result = -1;
     if (api_read_form(root, kind, &form, reply) == 0 && check(service, &form, &count, request, reply) == 0 &&
         (!form.force_attention || api_read_forced(form.force_attention, request, reply) == 0) &&

@@ -119,26 +119,37 @@ static json_t *token_offsets(struct picture *picture, const char *text, const st
     return array;
 }
 
-/* answer: the whole output and where this sentence begins in it; NULL for a hypothesis that is not part of it. */
-struct answer {
-    const char *text;
-    size_t begin;
-};
+/* The bytes and UTF-16 units of a string that is `bytes` behind. */
+static struct api_place behind(struct api_place place, const char *text, size_t bytes) {
+    struct utf16_cursor cursor = {.text = text};
+    return (struct api_place){place.bytes + bytes, place.units + utf16_position(&cursor, bytes)};
+}
 
-static json_t *offsets(struct picture *picture, const struct answer *answer) {
+static json_t *place_json(struct api_place begin, struct api_place end) {
+    return json_pack("{s:I, s:I, s:I, s:I}", "start", (json_int_t)begin.bytes, "end", (json_int_t)end.bytes, "start_utf16",
+                     (json_int_t)begin.units, "end_utf16", (json_int_t)end.units);
+}
+
+/* Of the best hypothesis: the others are not part of the output. */
+static json_t *span(struct picture *picture, const struct api_places *begin) {
+    const char *text = picture->rendering.text;
+    json_t *object = json_object();
+    put(picture, object, "source",
+        place_json(begin->source,
+                   behind(begin->source, sentence_text(picture->sentence), sentence_text_length(picture->sentence))));
+    put(picture, object, "target", place_json(begin->target, behind(begin->target, text, strlen(text))));
+    return object;
+}
+
+static json_t *offsets(struct picture *picture, const struct api_places *begin) {
     const struct sentence *sentence = picture->sentence;
     json_t *object = json_object();
     bool end = picture->rows > picture->hypothesis->length;
     put(picture, object, "source", token_offsets(picture, sentence_text(sentence), sentence->tokens, sentence->length, false));
     put(picture, object, "target",
         token_offsets(picture, picture->rendering.text, picture->rendering.tokens, picture->hypothesis->length, end));
-    if (answer) {
-        struct utf16_cursor source = {.text = picture->text->source}, target = {.text = answer->text};
-        json_t *span = json_object();
-        put(picture, span, "source", offset(picture, &source, sentence->source.begin, sentence->source.end));
-        put(picture, span, "target", offset(picture, &target, answer->begin, answer->begin + strlen(picture->rendering.text)));
-        put(picture, object, "span", span);
-    }
+    if (begin)
+        put(picture, object, "span", span(picture, begin));
     return object;
 }
 
@@ -148,7 +159,7 @@ static json_t *timing(const struct sentence *sentence) {
                      (double)(job->done_us - job->admitted_us) / 1000, "steps", (json_int_t)sentence->steps);
 }
 
-static void put_included(struct picture *picture, json_t *object, const struct answer *answer) {
+static void put_included(struct picture *picture, json_t *object, const struct api_places *begin) {
     const struct hypothesis *hypothesis = picture->hypothesis;
     if (picture->include & INCLUDE_LOG_PROBS)
         put(picture, object, "log_probs", splice_numbers(picture->splices, hypothesis->log_probs, picture->rows));
@@ -159,7 +170,7 @@ static void put_included(struct picture *picture, json_t *object, const struct a
     if (picture->include & INCLUDE_WORDS)
         put(picture, object, "words", words(picture));
     if (picture->include & INCLUDE_OFFSETS)
-        put(picture, object, "offsets", offsets(picture, answer));
+        put(picture, object, "offsets", offsets(picture, begin));
     if (picture->include & INCLUDE_ENTROPY)
         put(picture, object, "entropy", splice_numbers(picture->splices, hypothesis->entropies, picture->rows));
     if (picture->include & INCLUDE_TOP_K)
@@ -168,7 +179,7 @@ static void put_included(struct picture *picture, json_t *object, const struct a
         put(picture, object, "timing", timing(picture->sentence));
 }
 
-static json_t *hypothesis_json(struct picture *picture, const struct answer *answer) {
+static json_t *hypothesis_json(struct picture *picture, const struct api_places *begin) {
     static const char *const reasons[] = {[FINISH_EOS] = "eos", [FINISH_LENGTH] = "length", [FINISH_BUDGET] = "budget"};
     const struct sentence *sentence = picture->sentence;
     json_t *object = json_object();
@@ -183,7 +194,7 @@ static json_t *hypothesis_json(struct picture *picture, const struct answer *ans
     put(picture, object, "finish_reason", json_string(reasons[picture->hypothesis->finish]));
     if (strcmp(sentence->options.strategy, "exact") == 0)
         put(picture, object, "optimal", json_boolean(picture->hypothesis->finish != FINISH_BUDGET));
-    put_included(picture, object, answer);
+    put_included(picture, object, begin);
     return object;
 }
 
@@ -193,29 +204,62 @@ static void choose(struct picture *picture, const struct hypothesis *hypothesis)
 }
 
 /* All hypotheses, best first; the best is the sentence object itself once more. */
-static json_t *hypotheses(struct picture *picture, const struct answer *answer) {
+static json_t *hypotheses(struct picture *picture, const struct api_places *begin) {
     json_t *array = json_array();
     for (size_t i = 0; i < picture->sentence->count; i++) {
         choose(picture, &picture->sentence->hypotheses[i]);
         if (translator_render(picture->sentence, picture->hypothesis, picture->arena, &picture->rendering, NULL) != 0)
             picture->failed = true;
         else
-            push(picture, array, hypothesis_json(picture, i == 0 ? answer : NULL));
+            push(picture, array, hypothesis_json(picture, i == 0 ? begin : NULL));
     }
     return array;
 }
 
-static json_t *sentence_json(struct picture *picture, const struct rendered *rendered, size_t n_best) {
-    size_t i = (size_t)(picture->sentence - picture->text->sentences);
-    struct answer answer = {rendered->text, rendered->begins[i]};
-    picture->rendering = rendered->sentences[i];
+static json_t *sentence_json(struct picture *picture, const struct api_places *begin, size_t n_best) {
     choose(picture, &picture->sentence->hypotheses[0]);
-    json_t *object = hypothesis_json(picture, &answer);
+    json_t *object = hypothesis_json(picture, begin);
     if (picture->include & INCLUDE_BEAM)
         put(picture, object, "beam", api_tree(picture->sentence, picture->splices));
     if (n_best > 1)
-        put(picture, object, "hypotheses", hypotheses(picture, &answer));
+        put(picture, object, "hypotheses", hypotheses(picture, begin));
     return object;
+}
+
+/* What stands before sentence i comes between the sentences of the output, too. */
+static void skip_gap(const struct text *text, size_t i, struct api_places *at) {
+    struct span gap = render_gap(text, i);
+    at->source = behind(at->source, text->source + gap.begin, gap.end - gap.begin);
+    at->target = behind(at->target, text->source + gap.begin, gap.end - gap.begin);
+}
+
+/* Sentence i of the picture's text. */
+static json_t *next_sentence(struct picture *picture, size_t i, const struct rendering *rendering, size_t n_best,
+                             struct api_places *at) {
+    picture->sentence = &picture->text->sentences[i];
+    picture->rendering = *rendering;
+    skip_gap(picture->text, i, at);
+    json_t *object = sentence_json(picture, at, n_best);
+    at->source = behind(at->source, sentence_text(picture->sentence), sentence_text_length(picture->sentence));
+    at->target = behind(at->target, rendering->text, strlen(rendering->text));
+    return object;
+}
+
+static json_t *unless_failed(const struct picture *picture, json_t *object) {
+    if (!picture->failed)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+json_t *api_render_sentence(const struct request *request, const struct text *text, size_t i, struct api_places *at,
+                            struct splices *splices) {
+    struct picture picture = {.include = request->include, .text = text, .arena = splices->arena, .splices = splices};
+    const struct sentence *sentence = &text->sentences[i];
+    struct rendering rendering;
+    if (translator_render(sentence, &sentence->hypotheses[0], splices->arena, &rendering, NULL) != 0)
+        return NULL;
+    return unless_failed(&picture, next_sentence(&picture, i, &rendering, request->search.n_best, at));
 }
 
 json_t *api_render_text(const struct request *request, const struct text *text, struct arena *arena, struct splices *splices) {
@@ -223,17 +267,12 @@ json_t *api_render_text(const struct request *request, const struct text *text, 
     if (render_text(text, arena, &rendered, NULL) != 0)
         return NULL;
     struct picture picture = {.include = request->include, .text = text, .arena = arena, .splices = splices};
+    struct api_places at = {0};
     json_t *sentences = json_array();
-    for (size_t i = 0; i < text->count; i++) {
-        picture.sentence = &text->sentences[i];
-        push(&picture, sentences, sentence_json(&picture, &rendered, request->search.n_best));
-    }
+    for (size_t i = 0; i < text->count; i++)
+        push(&picture, sentences, next_sentence(&picture, i, &rendered.sentences[i], request->search.n_best, &at));
     json_t *answer = json_object();
     put(&picture, answer, "text", json_stringn(rendered.text, rendered.length));
     put(&picture, answer, "sentences", sentences);
-    if (picture.failed) {
-        json_decref(answer);
-        return NULL;
-    }
-    return answer;
+    return unless_failed(&picture, answer);
 }

@@ -1,7 +1,10 @@
 #include "server/http.h"
 #include "server/api.h"
 #include "server/clock.h"
+#include "server/events.h"
 #include "server/http_form.h"
+#include "server/http_headers.h"
+#include "server/http_stream.h"
 #include "server/listen.h"
 #include "server/log.h"
 #include "server/watch.h"
@@ -33,10 +36,12 @@ struct http {
     size_t in_flight;     /* exchanges whose request has come in whole: they are owed a reply */
 };
 
-/* RECEIVING -> ANSWERED, or RECEIVING -> DECODING (suspended) -> ANSWERED. */
-enum stage { STAGE_RECEIVING, STAGE_DECODING, STAGE_ANSWERED };
+/* RECEIVING -> ANSWERED, or RECEIVING -> DECODING (suspended) -> ANSWERED, or RECEIVING -> STREAMING. */
+enum stage { STAGE_RECEIVING, STAGE_DECODING, STAGE_ANSWERED, STAGE_STREAMING };
 
-/* One request and its reply. Made by the first call for it, freed by the completion callback and nowhere else. */
+/* One request and its reply. Made by the first call for it, ended by the completion callback and nowhere else; but while it
+ * streams, request and reply are the workers' until they have the answer (events_end), and if the client has left by then, they end
+ * it. */
 struct exchange {
     struct request request;
     struct http *http;
@@ -52,6 +57,7 @@ struct exchange {
     size_t length, capacity, discarded;
     struct reply reply;
     struct watched watched;
+    struct stream *stream; /* NULL: answered in one piece */
 };
 
 static const char *header(struct MHD_Connection *connection, const char *name) {
@@ -107,6 +113,7 @@ static void exchange_count(struct exchange *exchange) {
 static void exchange_free(struct exchange *exchange) {
     struct http *http = exchange->http;
     bool counted = exchange->whole;
+    stream_free(exchange->stream);
     request_done(&exchange->request);
     free(exchange->body);
     free(exchange->reply.body);
@@ -115,6 +122,23 @@ static void exchange_free(struct exchange *exchange) {
     if (counted && --http->in_flight == 0)
         pthread_cond_broadcast(&http->idle);
     pthread_mutex_unlock(&http->lock);
+}
+
+/* What the client got; a stream: what its last event told. 0: it left without. */
+static unsigned status_sent(const struct exchange *exchange) {
+    bool answered = exchange->stage == STAGE_ANSWERED || exchange->stage == STAGE_STREAMING;
+    return answered && request_reason(&exchange->request) != CANCEL_CLIENT ? exchange->reply.status : 0;
+}
+
+static void exchange_end(struct exchange *exchange) {
+    int64_t duration_us = clock_us() - exchange->began_us;
+    unsigned status = status_sent(exchange);
+    size_t count;
+    metrics_request_ended(exchange->http->service->metrics, exchange->endpoint, status, duration_us);
+    log_event(LOG_INFO, "request", "id=%s method=%s endpoint=%s status=%u sentences=%zu duration_ms=%.3f", exchange->id,
+              exchange->method, api_labels(&count)[exchange->endpoint], status, exchange->request.job_count,
+              (double)duration_us / 1000);
+    exchange_free(exchange);
 }
 
 /* 0, or -1 when the client sends without end or memory is out: the connection closes. */
@@ -139,36 +163,60 @@ static int receive(struct exchange *exchange, const char *bytes, size_t count) {
     return 0;
 }
 
+static void set_reply(struct exchange *exchange) {
+    const struct service *service = exchange->http->service;
+    watch_remove(exchange->http->watch, &exchange->watched);
+    enum cancel_reason reason = request_reason(&exchange->request);
+    if (reason == CANCEL_NONE)
+        exchange->route->finish(service, &exchange->request, &exchange->reply);
+    else
+        api_fail_cancelled(service, reason, &exchange->reply);
+}
+
 /* Called by the worker that ended the last job: after the resume the exchange is the HTTP thread's again, and may be gone. */
 static void finish(struct request *request) {
     struct exchange *exchange = request->owner;
-    const struct service *service = exchange->http->service;
-    watch_remove(exchange->http->watch, &exchange->watched);
-    enum cancel_reason reason = request_reason(request);
-    if (reason == CANCEL_NONE)
-        exchange->route->finish(service, request, &exchange->reply);
-    else
-        api_fail_cancelled(service, reason, &exchange->reply);
+    set_reply(exchange);
     MHD_resume_connection(exchange->connection);
 }
 
+/* The same of a stream, whose reader may have left. */
+static void finish_stream(struct request *request) {
+    struct exchange *exchange = request->owner;
+    set_reply(exchange);
+    if (events_end(request->events))
+        exchange_end(exchange);
+}
+
+/* Prepared and not submitted yet: from now on the request is answered piece by piece. */
+static void open_stream(struct exchange *exchange) {
+    exchange->stream = stream_open(exchange->connection, &exchange->request, &exchange->reply);
+    if (!exchange->stream)
+        api_fail(&exchange->reply, STATUS_INTERNAL, NULL, "out of memory");
+}
+
 /* Suspended first and watched first: from the moment the scheduler accepts it, the request may be finished by a worker. A
- * refusal takes the same way back. */
+ * refusal takes the same way back. A stream suspends itself when it has nothing to send. */
 static void submit(struct exchange *exchange) {
     struct http *http = exchange->http;
+    bool streamed = exchange->stream != NULL;
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     assert(info);
-    exchange->request.finish = finish;
+    exchange->request.finish = streamed ? finish_stream : finish;
     exchange->request.owner = exchange;
-    exchange->stage = STAGE_DECODING;
+    exchange->stage = streamed ? STAGE_STREAMING : STAGE_DECODING;
     watch_add(http->watch, &exchange->watched, &exchange->request, info->connect_fd);
-    MHD_suspend_connection(exchange->connection);
+    if (!streamed)
+        MHD_suspend_connection(exchange->connection);
     enum scheduler_verdict verdict = scheduler_submit(http->service->scheduler, &exchange->request);
     if (verdict == SCHEDULER_ACCEPTED)
         return;
     watch_remove(http->watch, &exchange->watched);
     api_fail_refused(http->service, verdict, &exchange->reply);
-    MHD_resume_connection(exchange->connection);
+    if (streamed)
+        exchange->stage = STAGE_RECEIVING;
+    else
+        MHD_resume_connection(exchange->connection);
 }
 
 /* A request may ask for less time than options->deadline_ms. */
@@ -190,6 +238,15 @@ static int set_deadline(struct exchange *exchange) {
     return 0;
 }
 
+/* Only blank texts: there is nothing to decode. */
+static void answer_blank(struct exchange *exchange) {
+    exchange->route->finish(exchange->http->service, &exchange->request, &exchange->reply);
+    if (exchange->stream) {
+        exchange->stage = STAGE_STREAMING;
+        events_end(exchange->request.events);
+    }
+}
+
 static void call_route(struct exchange *exchange) {
     struct call call = {.body = exchange->body,
                         .length = exchange->length,
@@ -204,21 +261,19 @@ static void call_route(struct exchange *exchange) {
     }
     const struct service *service = exchange->http->service;
     exchange->route->start(service, &call, &exchange->request, &exchange->reply);
+    if (exchange->reply.status == 0 && exchange->request.streamed)
+        open_stream(exchange);
     if (exchange->reply.status != 0)
         return;
     if (exchange->request.job_count > 0)
         submit(exchange);
-    else /* only blank texts: there is nothing to decode */
-        exchange->route->finish(service, &exchange->request, &exchange->reply);
+    else
+        answer_blank(exchange);
 }
 
 static bool method_fits(const struct exchange *exchange) {
     return strcmp(exchange->method, exchange->route->method) == 0 ||
            (strcmp(exchange->method, "HEAD") == 0 && strcmp(exchange->route->method, "GET") == 0);
-}
-
-static const char *allowed_methods(const struct route *route) {
-    return strcmp(route->method, "GET") == 0 ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
 }
 
 /* The request has come in whole. Either sets the reply or suspends the connection. */
@@ -229,7 +284,7 @@ static void dispatch(struct exchange *exchange) {
     else if (strcmp(exchange->method, "OPTIONS") == 0)
         reply->status = STATUS_NO_CONTENT;
     else if (!method_fits(exchange))
-        api_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", allowed_methods(exchange->route));
+        api_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", headers_allowed(exchange->route));
     else if (exchange->discarded > 0)
         api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
                  exchange->http->service->options->max_body_bytes);
@@ -237,48 +292,20 @@ static void dispatch(struct exchange *exchange) {
         call_route(exchange);
 }
 
-static void add_header(struct MHD_Response *response, const char *name, const char *value) {
-    if (MHD_add_response_header(response, name, value) != MHD_YES)
-        log_event(LOG_ERROR, "header_lost", "name=%s", name);
+static void set_headers(const struct exchange *exchange, const struct reply *reply, struct MHD_Response *response) {
+    headers_add(&(struct heading){exchange->http->service, exchange->route, exchange->method, exchange->id, reply}, response);
 }
 
-static void add_cors(const struct exchange *exchange, struct MHD_Response *response) {
-    const char *origin = exchange->http->service->options->cors;
-    if (*origin == '\0')
-        return;
-    add_header(response, "Access-Control-Allow-Origin", origin);
-    add_header(response, "Access-Control-Expose-Headers", "X-Request-Id, Retry-After");
-    if (exchange->route && strcmp(exchange->method, "OPTIONS") == 0) {
-        add_header(response, "Access-Control-Allow-Methods", allowed_methods(exchange->route));
-        add_header(response, "Access-Control-Allow-Headers", "Content-Type, X-Request-Id, X-Deadline-Ms");
-        add_header(response, "Access-Control-Max-Age", "86400");
-    }
-}
-
-static void add_headers(const struct exchange *exchange, struct MHD_Response *response) {
-    const struct reply *reply = &exchange->reply;
-    if (reply->content_type)
-        add_header(response, "Content-Type", reply->content_type);
-    if (reply->retry_after_s > 0) {
-        char seconds[16];
-        snprintf(seconds, sizeof seconds, "%u", reply->retry_after_s);
-        add_header(response, "Retry-After", seconds);
-    }
-    if (reply->location)
-        add_header(response, "Location", reply->location);
-    if (reply->etag) {
-        add_header(response, "ETag", reply->etag);
-        add_header(response, "Cache-Control", "no-cache");
-    }
-    if (reply->policy)
-        add_header(response, "Content-Security-Policy", reply->policy);
-    add_header(response, "X-Content-Type-Options", "nosniff");
-    if (reply->status == STATUS_METHOD || reply->status == STATUS_NO_CONTENT)
-        add_header(response, "Allow", allowed_methods(exchange->route));
-    if (service_state(exchange->http->service) == SERVICE_DRAINING)
-        add_header(response, "Connection", "close");
-    add_header(response, "X-Request-Id", exchange->id);
-    add_cors(exchange, response);
+/* The reply is the workers' still: what comes of the request is told in the last event. */
+static enum MHD_Result respond_streaming(struct exchange *exchange) {
+    static const struct reply begun = {.status = STATUS_OK, .content_type = "text/event-stream", .streamed = true};
+    struct MHD_Response *response = stream_response(exchange->stream);
+    if (!response)
+        return MHD_NO;
+    set_headers(exchange, &begun, response);
+    enum MHD_Result queued = MHD_queue_response(exchange->connection, begun.status, response);
+    MHD_destroy_response(response);
+    return queued;
 }
 
 static enum MHD_Result respond(struct exchange *exchange) {
@@ -290,7 +317,7 @@ static enum MHD_Result respond(struct exchange *exchange) {
     if (!response)
         return MHD_NO;
     reply->body = NULL; /* the response's now */
-    add_headers(exchange, response);
+    set_headers(exchange, reply, response);
     enum MHD_Result queued = MHD_queue_response(exchange->connection, reply->status, response);
     MHD_destroy_response(response);
     exchange->stage = STAGE_ANSWERED;
@@ -316,7 +343,7 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
         if (exchange->stage == STAGE_DECODING)
             return MHD_YES; /* called again once resumed */
     }
-    return respond(exchange);
+    return exchange->stage == STAGE_STREAMING ? respond_streaming(exchange) : respond(exchange);
 }
 
 static void completed(void *closure, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code) {
@@ -327,14 +354,11 @@ static void completed(void *closure, struct MHD_Connection *connection, void **s
     if (!exchange)
         return;
     *state = NULL;
-    int64_t duration_us = clock_us() - exchange->began_us;
-    unsigned status = exchange->stage == STAGE_ANSWERED ? exchange->reply.status : 0;
-    size_t count;
-    metrics_request_ended(http->service->metrics, exchange->endpoint, status, duration_us);
-    log_event(LOG_INFO, "request", "id=%s method=%s endpoint=%s status=%u sentences=%zu duration_ms=%.3f", exchange->id,
-              exchange->method, api_labels(&count)[exchange->endpoint], status, exchange->request.job_count,
-              (double)duration_us / 1000);
-    exchange_free(exchange);
+    bool streaming = exchange->stage == STAGE_STREAMING;
+    if (streaming) /* before its socket is closed and the number given to another */
+        watch_remove(http->watch, &exchange->watched);
+    if (!streaming || events_close(exchange->request.events))
+        exchange_end(exchange);
 }
 
 static struct http *create(struct service *service, struct error *err) {
@@ -356,7 +380,7 @@ static struct http *create(struct service *service, struct error *err) {
 }
 
 static int start(struct http *http, struct error *err) {
-    http->watch = watch_start(err);
+    http->watch = watch_start(http->service->options->heartbeat_ms, err);
     int fd = http->watch ? listen_open(http->service->options->listen, http->address, err) : -1;
     if (fd < 0)
         return -1;

@@ -3,8 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Source bytes between the end of sentence i - 1 and the start of sentence i; i == count: what follows the last. */
-static struct span gap(const struct text *text, size_t i) {
+struct span render_gap(const struct text *text, size_t i) {
     return (struct span){.begin = i == 0 ? 0 : text->sentences[i - 1].source.end,
                          .end = i == text->count ? text->source_length : text->sentences[i].source.begin};
 }
@@ -15,7 +14,7 @@ static size_t append(char *out, size_t at, const char *bytes, size_t length) {
 }
 
 static size_t append_gap(char *out, size_t at, const struct text *text, size_t i) {
-    struct span span = gap(text, i);
+    struct span span = render_gap(text, i);
     return append(out, at, text->source + span.begin, span.end - span.begin);
 }
 

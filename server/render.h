@@ -15,6 +15,9 @@ struct rendered {
 /* Every sentence must have hypotheses. All in the arena. */
 int render_text(const struct text *text, struct arena *arena, struct rendered *out, struct error *err);
 
+/* Source bytes between the end of sentence i - 1 and the start of sentence i; i == count: what follows the last. */
+struct span render_gap(const struct text *text, size_t i);
+
 /* Attention between words: summed over the pieces of a source word, averaged over those of a target word. The columns of </s> are
  * left out, so rows sum to 1 less what it got. */
 struct word_attention {

@@ -23,13 +23,18 @@ void request_done(struct request *request) {
     arena_done(&request->arena);
 }
 
+const char *request_strategy_name(size_t i) {
+    static const char *const names[] = {"greedy", "beam", "sample", "exact"};
+    return i < sizeof names / sizeof *names ? names[i] : NULL;
+}
+
 const char *request_strategy(const char *name) {
-    static const char *const known[] = {"greedy", "beam", "sample", "exact"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(name, known[i]) == 0)
-            return known[i];
+    const char *known;
+    for (size_t i = 0; (known = request_strategy_name(i)) != NULL; i++) {
+        if (strcmp(name, known) == 0)
+            break;
     }
-    return NULL;
+    return known;
 }
 
 /* What is for one sentence alone. */

@@ -36,6 +36,10 @@ enum include {
 #define REQUEST_STRATEGIES "greedy, beam, sample or exact"
 /* A name of static storage; NULL: not one of them. */
 const char *request_strategy(const char *name);
+/* The i-th; NULL: there are no more. */
+const char *request_strategy_name(size_t i);
+
+struct events;
 
 /* Weights [count] that a decoder step takes as its attention, as asked for. */
 struct forced_step {
@@ -74,6 +78,7 @@ struct request {
     unsigned include; /* enum include */
     bool split;       /* cut texts into sentences */
     bool replace_unknowns;
+    bool streamed; /* the answer is wanted piece by piece */
     struct text *texts;
     size_t text_count;
 
@@ -92,6 +97,10 @@ struct request {
     void (*finish)(struct request *request);
     void *owner;
     void *plan; /* the endpoint's own: how the texts make its answer; in the arena */
+
+    /* NULL, or called on the job's worker: after each round that leaves it live, and when it has ended (done_us is set). */
+    void (*progress)(struct job *job);
+    struct events *events; /* what progress told, for whoever streams it; NULL: nobody does */
 };
 
 void request_init(struct request *request);

@@ -1,4 +1,6 @@
 #include "server/watch.h"
+#include "server/clock.h"
+#include "server/events.h"
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
@@ -14,6 +16,7 @@ static const uint64_t STOP_SERIAL = 0;
 struct watch {
     int epoll, stop; /* stop: an eventfd that ends the thread */
     pthread_t thread;
+    int64_t pulse_us;
 
     pthread_mutex_t lock; /* guards the list, last_serial, and that a listed request is alive */
     struct watched *first;
@@ -35,11 +38,26 @@ static void hang_up(struct watch *watch, uint64_t serial) {
     pthread_mutex_unlock(&watch->lock);
 }
 
+static void give_pulse(struct watch *watch) {
+    pthread_mutex_lock(&watch->lock);
+    for (struct watched *watched = watch->first; watched; watched = watched->next) {
+        if (watched->request->events)
+            events_pulse(watched->request->events);
+    }
+    pthread_mutex_unlock(&watch->lock);
+}
+
 static void *run(void *argument) {
     struct watch *watch = argument;
     struct epoll_event events[EVENTS];
-    for (;;) {
-        int count = epoll_wait(watch->epoll, events, EVENTS, -1);
+    for (int64_t pulse_us = clock_us() + watch->pulse_us;;) {
+        int64_t left_us = pulse_us - clock_us();
+        if (left_us <= 0) {
+            give_pulse(watch);
+            pulse_us += watch->pulse_us - left_us;
+            continue;
+        }
+        int count = epoll_wait(watch->epoll, events, EVENTS, (int)(left_us / 1000 + 1));
         assert(count >= 0 || errno == EINTR);
         for (int i = 0; i < count; i++) {
             if (events[i].data.u64 == STOP_SERIAL)
@@ -67,7 +85,7 @@ static void release(struct watch *watch) {
     free(watch);
 }
 
-struct watch *watch_start(struct error *err) {
+struct watch *watch_start(size_t pulse_ms, struct error *err) {
     struct watch *watch = calloc(1, sizeof *watch);
     if (!watch) {
         error_memory(err);
@@ -75,6 +93,7 @@ struct watch *watch_start(struct error *err) {
     }
     watch->epoll = watch->stop = -1;
     watch->last_serial = STOP_SERIAL;
+    watch->pulse_us = (int64_t)pulse_ms * 1000;
     pthread_mutex_init(&watch->lock, NULL);
     int result = open_files(watch, err);
     if (result == 0 && pthread_create(&watch->thread, NULL, run, watch) != 0)
@@ -111,8 +130,7 @@ void watch_add(struct watch *watch, struct watched *watched, struct request *req
     pthread_mutex_unlock(&watch->lock);
 }
 
-void watch_remove(struct watch *watch, struct watched *watched) {
-    pthread_mutex_lock(&watch->lock);
+static void forget(struct watch *watch, struct watched *watched) {
     if (watched->fd >= 0)
         epoll_ctl(watch->epoll, EPOLL_CTL_DEL, watched->fd, NULL);
     if (watched->previous)
@@ -121,5 +139,12 @@ void watch_remove(struct watch *watch, struct watched *watched) {
         watch->first = watched->next;
     if (watched->next)
         watched->next->previous = watched->previous;
+    watched->serial = STOP_SERIAL;
+}
+
+void watch_remove(struct watch *watch, struct watched *watched) {
+    pthread_mutex_lock(&watch->lock);
+    if (watched->serial != STOP_SERIAL)
+        forget(watch, watched);
     pthread_mutex_unlock(&watch->lock);
 }

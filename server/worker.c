@@ -11,6 +11,7 @@ struct worker {
     struct pace *pace;
     struct job **live; /* [live_count] */
     size_t live_count;
+    size_t followed;                    /* live jobs whose requests want to hear of each step */
     struct sentence **admitted, **done; /* [rows] scratch */
 };
 
@@ -28,12 +29,15 @@ struct workers {
 
 static void end_job(struct job *job) {
     job->done_us = clock_us();
+    if (job->request->progress)
+        job->request->progress(job);
     job_end(job);
 }
 
 static void add_live(struct worker *worker, struct job *job) {
     job->live_index = worker->live_count;
     worker->live[worker->live_count++] = job;
+    worker->followed += job->request->progress != NULL;
     pace_enter(worker->pace, job->model, job->rows);
     metrics_rows_changed(worker->pool->options.metrics, (int64_t)job->rows);
 }
@@ -42,6 +46,7 @@ static void remove_live(struct worker *worker, struct job *job) {
     struct job *last = worker->live[--worker->live_count];
     last->live_index = job->live_index;
     worker->live[last->live_index] = last;
+    worker->followed -= job->request->progress != NULL;
     pace_leave(worker->pace, job->model, job->rows);
     metrics_rows_changed(worker->pool->options.metrics, -(int64_t)job->rows);
 }
@@ -107,6 +112,15 @@ static void step(struct worker *worker, size_t model) {
         finish(worker, model, worker->done[i]);
 }
 
+/* Nothing, unless there is someone to tell. */
+static void tell_progress(struct worker *worker) {
+    for (size_t i = 0; worker->followed > 0 && i < worker->live_count; i++) {
+        struct job *job = worker->live[i];
+        if (job->request->progress)
+            job->request->progress(job);
+    }
+}
+
 /* Sets the cancel flag of requests whose time is up: their sentences leave at the next step. */
 static void expire(struct worker *worker) {
     bool abandoned = atomic_load(&worker->pool->abandoned);
@@ -147,6 +161,7 @@ static void *run(void *argument) {
         expire(worker);
         for (size_t model = 0; model < worker->pool->options.models->count; model++)
             step(worker, model);
+        tell_progress(worker);
     }
     pthread_mutex_lock(&worker->pool->lock);
     worker->pool->running--;

@@ -22,7 +22,7 @@ refuse 'ICU belongs to model/segmenter.c, model/character.c, model/text.c and se
     '^(model/(segmenter|character|text)|server/language)\.'
 refuse 'jansson.h belongs to the endpoints, model/config.c and model/safetensors.c' "$model $server" 'jansson' \
     '^(server/api[_.a-z]*|model/config\.c|model/safetensors\.c):'
-refuse 'microhttpd.h belongs to server/http.c and server/http_form.c' "$model $server" 'microhttpd' '^server/http(_form)?\.c:'
+refuse 'microhttpd.h belongs to server/http.c and server/http_*.c' "$model $server" 'microhttpd' '^server/http(_[a-z]+)?\.c:'
 refuse 'libxml2 belongs to server/html_tag.c' "$model $server" 'libxml/' '^server/html_tag\.c:'
 refuse 'CLD2 belongs to server/cld2.cc' "$model $server $(ls server/*.cc)" 'cld2/' '^server/cld2\.cc:'
 exit $status

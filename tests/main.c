@@ -8,7 +8,7 @@ static Suite *(*const suites[])(void) = {
     kernels_suite,    matrix_suite,       cell_suite,       attention_suite, output_suite,    search_suite,    golden_suite,
     shortlist_suite,  batch_suite,        translator_suite, options_suite,   request_suite,   scheduler_suite, pace_suite,
     metrics_suite,    decimal_suite,      api_splice_suite, plain_suite,     render_suite,    copies_suite,    links_suite,
-    strategies_suite, backpointers_suite, html_suite,       language_suite,
+    strategies_suite, backpointers_suite, html_suite,       language_suite,  events_suite,
 };
 
 int main(void) {

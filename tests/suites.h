@@ -36,6 +36,7 @@ Suite *strategies_suite(void);
 Suite *backpointers_suite(void);
 Suite *html_suite(void);
 Suite *language_suite(void);
+Suite *events_suite(void);
 /* Parts of the kernels' suite: tests/test_products.c, tests/test_softmax.c. */
 TCase *products_cases(void);
 TCase *softmax_cases(void);

@@ -1,7 +1,6 @@
 /* Requests to the daemon, and what may go wrong with them. */
 
 const INCLUDE = ["tokens", "log_probs", "attention", "offsets", "entropy", "top_k", "eos"];
-let streams = true; /* until the daemon says that it knows no such field */
 
 /* status 0: the daemon cannot be reached. */
 export class ApiError extends Error {
@@ -56,15 +55,7 @@ async function stream(path, body, onText, signal) {
 }
 
 async function ask(path, body, onText, signal) {
-  if (onText && streams) {
-    try {
-      return await stream(path, body, onText, signal);
-    } catch (error) {
-      if (error.field !== "stream" && !/unknown field "stream"/.test(error.message)) throw error;
-      streams = false;
-    }
-  }
-  return (await send(path, body, signal)).json();
+  return onText ? stream(path, body, onText, signal) : (await send(path, body, signal)).json();
 }
 
 /* The fields of a search. */

@@ -1,8 +1,8 @@
 /* LibreTranslate's clients from npm against a daemon with the shipped models: node run.mjs ALIGND, from the top folder. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { test, before, after } from "node:test";
+import { startDaemon } from "./daemon.mjs";
 
 const require = createRequire(import.meta.url);
 const program = process.argv[2] ?? "build/alignd";
@@ -10,39 +10,14 @@ const models = ["weights/en-fr", "weights/fr-en"];
 const sentence = "Where is the train station?";
 let daemon, url, expected;
 
-function start() {
-  const listen = ["--listen", "127.0.0.1:0", "--log-level", "info"];
-  daemon = spawn(program, [...models.flatMap((model) => ["--model", model]), ...listen], { stdio: ["ignore", "ignore", "pipe"] });
-  return new Promise((resolve, reject) => {
-    let log = "";
-    daemon.on("exit", (code) => reject(new Error(`alignd ended with ${code}:\n${log}`)));
-    daemon.stderr.on("data", (data) => {
-      log += data;
-      const found = /event=listening address=(\S+)/.exec(log);
-      if (found) resolve(`http://${found[1]}`);
-    });
-  });
-}
-
-async function awaitReady() {
-  for (let i = 0; i < 600; i++) {
-    if ((await fetch(`${url}/ready`)).ok) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error("alignd was not ready in time");
-}
-
 before(async () => {
-  url = await start();
-  await awaitReady();
+  daemon = await startDaemon(program, models);
+  url = daemon.url;
   const reply = await fetch(`${url}/translate`, { method: "POST", body: JSON.stringify({ text: sentence, model: "en-fr" }) });
   expected = (await reply.json()).translations[0].text;
 });
 
-after(() => {
-  daemon.removeAllListeners("exit");
-  daemon.kill("SIGTERM");
-});
+after(() => daemon.stop());
 
 test("libretranslate", async () => {
   const { translate } = require("libretranslate");

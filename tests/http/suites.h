@@ -19,5 +19,7 @@ Suite *batch_mode_suite(void);
 Suite *strategies_suite(void);
 Suite *libre_suite(void);
 Suite *page_suite(void);
+Suite *stream_suite(void);
+Suite *openapi_suite(void);
 
 #endif

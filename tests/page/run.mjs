@@ -118,24 +118,20 @@ test("1: a link to a sample throws the same dice", () => visit(link({ s: "sample
   await page.goto(shared);
   await translated(page);
   assert.equal(await text(page.locator(".line.target")), drawn);
-}, { expected: /400/ }));
+}));
 
-test("1: a translation streams in", async () => {
-  const events = await fetch(`${url}/translate`, { method: "POST", body: JSON.stringify({ text: "A boy.", stream: true }) });
-  await events.text();
-  await visit(link({ s: "greedy", t: "" }), async (page) => {
-    await page.locator(".state").waitFor();
-    await page.evaluate(() => {
-      window.seen = new Set();
-      new MutationObserver(() => { const waiting = document.querySelector(".wait"); if (waiting?.textContent) window.seen.add(waiting.textContent); }).observe(document.body, { childList: true, subtree: true });
-    });
-    await page.locator("#text").fill(sentence);
-    await target(page, "livre").waitFor();
-    const seen = await page.evaluate(() => [...window.seen]), whole = await text(page.locator(".line.target"));
-    assert.ok(!events.ok || seen.length > 1, `${seen.length} parts`);
-    assert.ok(seen.every((part) => whole.startsWith(part)), `${seen}`);
-  }, { expected: events.ok ? undefined : /400/ }); /* a daemon that does not stream answers whole */
-});
+test("1: a translation streams in", () => visit(link({ s: "greedy", t: "" }), async (page) => {
+  await page.locator(".state").waitFor();
+  await page.evaluate(() => {
+    window.seen = new Set();
+    new MutationObserver(() => { const waiting = document.querySelector(".wait"); if (waiting?.textContent) window.seen.add(waiting.textContent); }).observe(document.body, { childList: true, subtree: true });
+  });
+  await page.locator("#text").fill(sentence);
+  await target(page, "livre").waitFor();
+  const seen = await page.evaluate(() => [...window.seen]), whole = await text(page.locator(".line.target"));
+  assert.ok(seen.length > 1, `${seen.length} parts`);
+  assert.ok(seen.every((part) => whole.startsWith(part)), `${seen}`);
+}));
 
 test("2: heat map, lines, table; words, subwords, </s>, threshold, values, pins", () => visit(link({}), async (page) => {
   await translated(page);

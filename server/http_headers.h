@@ -1,0 +1,21 @@
+/* The headers of replies. */
+#ifndef ALIGND_HTTP_HEADERS_H
+#define ALIGND_HTTP_HEADERS_H
+
+#include "server/api.h"
+
+struct MHD_Response;
+
+/* What they depend on. */
+struct heading {
+    const struct service *service;
+    const struct route *route; /* NULL: no such path */
+    const char *method, *id;
+    const struct reply *reply;
+};
+void headers_add(const struct heading *heading, struct MHD_Response *response);
+
+/* "GET, HEAD, OPTIONS" */
+const char *headers_allowed(const struct route *route);
+
+#endif

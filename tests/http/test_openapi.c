@@ -1,0 +1,205 @@
+/* /openapi.json says what the daemon does: every field with its range, its names and its default, and every path with its method.
+ */
+#include "tests/http/client.h"
+#include "tests/http/suites.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct daemon served;
+static struct reply document;
+
+static void setup(void) {
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--exact-steps", "20"));
+    client_send(&served, &(struct call){.path = "/openapi.json"}, &document);
+    ck_assert_int_eq(document.status, 200);
+    ck_assert_ptr_nonnull(document.json);
+}
+
+static void teardown(void) {
+    reply_done(&document);
+    daemon_stop(&served);
+}
+
+/* Those of POST /translate are also /attention's. */
+static const char *const fields[] = {"text",
+                                     "model",
+                                     "source",
+                                     "target",
+                                     "strategy",
+                                     "beam_size",
+                                     "n_best",
+                                     "length_penalty",
+                                     "coverage_penalty",
+                                     "temperature",
+                                     "top_k",
+                                     "top_p",
+                                     "seed",
+                                     "min_length",
+                                     "max_length",
+                                     "no_repeat_ngram",
+                                     "repetition_penalty",
+                                     "prefix",
+                                     "replace_unknowns",
+                                     "split_sentences",
+                                     "include",
+                                     "stream"};
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+static json_t *properties_of(const char *component) {
+    char path[100];
+    snprintf(path, sizeof path, "components.schemas.%s.properties", component);
+    return json_at(document.json, path);
+}
+
+START_TEST(every_field) {
+    json_t *translate = properties_of("TranslateRequest"), *attention = properties_of("AttentionRequest");
+    for (size_t i = 0; i < FIELDS; i++) {
+        ck_assert_ptr_nonnull(json_object_get(translate, fields[i]));
+        ck_assert_ptr_nonnull(json_object_get(attention, fields[i]));
+        ck_assert_uint_gt(strlen(text_at(json_object_get(translate, fields[i]), "description")), 0);
+    }
+    ck_assert_uint_eq(json_object_size(translate), FIELDS);
+    ck_assert_uint_eq(json_object_size(attention), FIELDS + 1);
+    ck_assert_ptr_nonnull(json_object_get(attention, "force_attention"));
+    ck_assert(json_is_false(json_at(document.json, "components.schemas.TranslateRequest.additionalProperties")));
+}
+END_TEST
+
+/* What the daemon says to a field of this value. */
+static void check_value(const char *name, const char *value, bool right) {
+    static const char *const sampled[] = {"temperature", "top_k", "top_p", "seed"};
+    char json[300];
+    struct reply reply;
+    const char *strategy = "beam";
+    for (size_t i = 0; i < sizeof sampled / sizeof *sampled; i++)
+        strategy = strcmp(name, sampled[i]) == 0 ? "sample" : strategy;
+    snprintf(json, sizeof json, "{'text': 'A', 'strategy': '%s', '%s': %s%s}", strategy, name, value,
+             strcmp(name, "n_best") == 0 ? ", 'beam_size': 32" : "");
+    client_send(&served, &(struct call){.path = "/translate", .json = json}, &reply);
+    ck_assert_msg(reply.status == (right ? 200 : 400), "%s: %s", json, reply.body);
+    if (!right)
+        ck_assert_str_eq(text_at(reply.json, "field"), name);
+    reply_done(&reply);
+}
+
+static void check_integers(const char *name, const json_t *schema) {
+    long long low = json_integer_value(json_at(schema, "minimum")), high = json_integer_value(json_at(schema, "maximum"));
+    const struct {
+        long long number;
+        bool right;
+    } tried[] = {{low - 1, false}, {low, true}, {high, strcmp(name, "min_length") != 0}, {high + (high < INT64_MAX), false}};
+    char value[32];
+    for (size_t i = 0; i < (high < INT64_MAX ? 4 : 3); i++) {
+        if (i == 2 && !tried[i].right)
+            continue; /* so many that max_length must be given, too */
+        snprintf(value, sizeof value, "%lld", tried[i].number);
+        check_value(name, value, tried[i].right);
+    }
+}
+
+static void check_reals(const char *name, const json_t *schema) {
+    double low = number_at(schema, "minimum"), high = number_at(schema, "maximum");
+    const double tried[] = {low - 0.001, low, high, high + 0.001};
+    char value[32];
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(value, sizeof value, "%.4f", tried[i]);
+        check_value(name, value, i == 1 || i == 2);
+    }
+}
+
+/* The ranges in the document are those that are checked: at them, and just beyond. */
+START_TEST(every_range) {
+    size_t checked = 0;
+    const char *name;
+    json_t *schema;
+    json_object_foreach(properties_of("TranslateRequest"), name, schema) {
+        if (!json_object_get(schema, "minimum"))
+            continue;
+        checked++;
+        if (strcmp(text_at(schema, "type"), "integer") == 0)
+            check_integers(name, schema);
+        else
+            check_reals(name, schema);
+    }
+    ck_assert_uint_eq(checked, 12);
+}
+END_TEST
+
+START_TEST(every_name) {
+    const json_t *properties = properties_of("TranslateRequest");
+    const json_t *included = json_at(properties, "include.items.enum"), *strategies = json_at(properties, "strategy.enum");
+    for (size_t i = 0; i < json_array_size(included); i++) {
+        char value[100];
+        snprintf(value, sizeof value, "['%s']", json_string_value(json_array_get(included, i)));
+        check_value("include", value, true);
+    }
+    for (size_t i = 0; i < json_array_size(strategies); i++) {
+        char json[100];
+        struct reply reply;
+        snprintf(json, sizeof json, "{'text': 'A', 'strategy': '%s'}", json_string_value(json_array_get(strategies, i)));
+        client_post(&served, "/translate", json, 200, &reply);
+        reply_done(&reply);
+    }
+    check_value("include", "['other']", false);
+    ck_assert_uint_eq(json_array_size(included), 11);
+    ck_assert_uint_eq(json_array_size(strategies), 4);
+}
+END_TEST
+
+/* A request that spells out the defaults is answered as one that does not. */
+START_TEST(every_default) {
+    json_t *request = json_pack("{s:s}", "text", "A boy plays. It snows."), *schema;
+    const char *name;
+    struct reply plain, spelt;
+    json_object_foreach(properties_of("TranslateRequest"), name, schema) {
+        bool sampling = strstr(json_string_value(json_object_get(schema, "description")), "only for strategy sample");
+        json_t *value = json_object_get(schema, "default");
+        if (value && !sampling)
+            json_object_set(request, name, value);
+    }
+    ck_assert_uint_eq(json_object_size(request), 13);
+    char *json = json_dumps(request, 0);
+    client_post(&served, "/translate", json, 200, &spelt);
+    client_post(&served, "/translate", "{'text': 'A boy plays. It snows.'}", 200, &plain);
+    ck_assert_str_eq(plain.body, spelt.body);
+    reply_done(&plain);
+    reply_done(&spelt);
+    free(json);
+    json_decref(request);
+}
+END_TEST
+
+START_TEST(every_path) {
+    json_t *paths = json_at(document.json, "paths");
+    const char *path;
+    json_t *methods;
+    json_object_foreach(paths, path, methods) {
+        struct reply reply;
+        char allowed[HEADER_BYTES];
+        client_send(&served, &(struct call){.path = path, .method = "PUT"}, &reply);
+        ck_assert_int_eq(reply.status, 405);
+        ck_assert(reply_header(&reply, "Allow", allowed));
+        bool get = json_object_get(methods, "get") != NULL;
+        ck_assert_int_eq(strstr(allowed, "GET") != NULL, get);
+        ck_assert_int_eq(strstr(allowed, "POST") != NULL, !get);
+        ck_assert_uint_eq(json_object_size(methods), 1);
+        reply_done(&reply);
+    }
+    ck_assert_uint_eq(json_object_size(paths), 12);
+}
+END_TEST
+
+Suite *openapi_suite(void) {
+    Suite *suite = suite_create("openapi");
+    TCase *tests = tcase_create("openapi");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, TEST_TIMEOUT_S);
+    tcase_add_test(tests, every_field);
+    tcase_add_test(tests, every_range);
+    tcase_add_test(tests, every_name);
+    tcase_add_test(tests, every_default);
+    tcase_add_test(tests, every_path);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
