@@ -30,18 +30,19 @@ export function diagnose(s) {
     copied: [...new Set(target.filter((w) => /[\p{L}\p{N}]{2}/u.test(w) && source.some((x) => x.toLowerCase() === w.toLowerCase())))] };
 }
 
-function verdict(item) {
+/* usual: what a source word may expect where the translation is the longer one. */
+function verdict(item, usual) {
   if (item.mark) return ["", ""];
-  if (item.sum < 0.3) return ["odd", "hardly looked at: left out?"];
-  return item.sum > 2.2 ? ["odd", "looked at again and again: said twice?"] : ["", ""];
+  if (item.sum < 0.3 * usual) return ["odd", "hardly looked at: left out?"];
+  return item.sum > 2.2 * usual ? ["odd", "looked at again and again: said twice?"] : ["", ""];
 }
 
 export function diagnosticsPanel(panel, app) {
-  const found = diagnose(app.sentence());
-  panel.append(el("h2", {}, "Coverage"), el("p", { class: "note" }, "How much attention each source word got, summed over the translated words. The line marks 1.5: a word that is translated by one word gets about 1."));
+  const s = app.sentence(), found = diagnose(s), usual = Math.max(1, targets(s, how).length / Math.max(1, found.coverage.length));
+  panel.append(el("h2", {}, "Coverage"), el("p", { class: "note" }, `How much attention each source word got, summed over the translated words. A word that is translated by one word gets about 1. The line marks ${(1.5 * usual).toFixed(1)}.`));
   if (found.coverage.length) panel.append(el("div", { class: "cover", role: "list", "aria-label": "Coverage of each source word" }, found.coverage.map((item) => {
-    const [odd, says] = verdict(item);
-    return [el("span", { class: "word", dir: "auto", role: "listitem" }, item.word), el("span", { class: `track ${odd}`, "aria-hidden": "true" }, el("i", { vars: { "--p": Math.min(1, item.sum / 3).toFixed(3) } })),
+    const [odd, says] = verdict(item, usual);
+    return [el("span", { class: "word", dir: "auto", role: "listitem" }, item.word), el("span", { class: `track ${odd}`, "aria-hidden": "true" }, el("i", { vars: { "--p": Math.min(1, item.sum / 3 / usual).toFixed(3) } })),
       el("span", { class: "say", role: "listitem" }, `${item.sum.toFixed(2)} ${says}`)];
   })));
   else panel.append(el("p", { class: "note" }, "This model has no attention to count."));
