@@ -37,7 +37,7 @@ LIBS = -lmicrohttpd -ljansson -lopenblas -lsentencepiece -licuuc -lxml2 -lcld2 -
 
 KERNEL_SOURCES := model/kernels.c model/products.c model/products_int8.c
 MODEL_OBJECTS  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(KERNEL_SOURCES),$(wildcard model/*.c))) $(BUILD)/model/sentencepiece.o
-SERVER_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c)) $(BUILD)/server/cld2.o
+SERVER_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c)) $(BUILD)/server/cld2.o $(BUILD)/server/page_files.o
 TEST_OBJECTS   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 
 # These are compiled once per instruction set; the processor chooses at run time. Products and sums may fuse there, but not after
@@ -59,7 +59,7 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-clients check-python results warnings-clang asan tsan bench format format-check layers install clean
+.PHONY: all run test check-http check-clients check-page check-python results warnings-clang asan tsan bench format format-check layers install clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
 
@@ -82,6 +82,13 @@ check-clients: deps deps-node
 	node tests/clients/run.mjs $(BUILD)/alignd
 	node tests/clients/openapi.mjs $(BUILD)/alignd
 	node tests/clients/stream.mjs $(BUILD)/alignd
+
+# The page in Debian's chromium, driven by playwright-core from npm, against the shipped models. Needs the registry, too.
+check-page: deps deps-node
+	@$(call INSTALL_MISSING,chromium)
+	@$(SUBMAKE) all
+	npm ci --prefix tests/page --no-audit --no-fund --silent
+	node tests/page/run.mjs $(BUILD)/alignd
 
 check-python: deps-python
 	$(PYTHON) -m pytest -q tests
@@ -137,6 +144,16 @@ $(addprefix $(BUILD)/tests/bench/,clients random_model onednn): %: %.o
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
+	$(call SAY,CC,$<)
+	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
+
+# The page, as a C table
+PAGE := $(sort $(wildcard server/page/*.html server/page/*.css server/page/*.js server/page/*.svg))
+$(BUILD)/server/page_files.c: server/page/embed.sh $(PAGE) $(wildcard server/page)
+	@mkdir -p $(@D)
+	$(call SAY,PAGE,$@)
+	$(Q)sh server/page/embed.sh $(PAGE) >$@.new && mv $@.new $@
+$(BUILD)/server/page_files.o: $(BUILD)/server/page_files.c
 	$(call SAY,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
 

@@ -1,4 +1,5 @@
 #include "server/api.h"
+#include "server/page.h"
 #include <string.h>
 
 static const struct route routes[] = {
@@ -16,13 +17,14 @@ static const struct route routes[] = {
     {"/frontend/settings", "GET", api_settings, NULL, "LibreTranslate: what its page asks for", NULL, "Settings"},
     {"/spec", "GET", api_spec, NULL, "LibreTranslate: leads to /openapi.json", NULL, NULL},
     {"/openapi.json", "GET", api_openapi, NULL, "This description", NULL, "object"},
+    {"/", "GET", api_page, NULL, "The page; its other files are below /page/", NULL, NULL}, /* the last: its files, too */
 };
 enum { ROUTE_COUNT = sizeof routes / sizeof routes[0] };
 
 /* The labels of metrics and log lines: other paths share one, since clients may send any. */
 static const char *const labels[] = {
     "/translate", "/attention",         "/models", "/health",       "/ready", "/metrics", "/detect",
-    "/languages", "/frontend/settings", "/spec",   "/openapi.json", "other"};
+    "/languages", "/frontend/settings", "/spec",   "/openapi.json", "/",      "other"};
 _Static_assert(sizeof labels / sizeof labels[0] == ROUTE_COUNT + 1, "one label per route, and one for the rest");
 
 const struct route *api_route(size_t i) {
@@ -36,8 +38,8 @@ const struct route *api_find(const char *path, size_t *index) {
             return &routes[i];
         }
     }
-    *index = ROUTE_COUNT;
-    return NULL;
+    *index = page_find(path) ? ROUTE_COUNT - 1 : ROUTE_COUNT;
+    return *index < ROUTE_COUNT ? &routes[*index] : NULL;
 }
 
 const char *const *api_labels(size_t *count) {

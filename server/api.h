@@ -9,6 +9,7 @@ enum {
     STATUS_OK = 200,
     STATUS_NO_CONTENT = 204,
     STATUS_MOVED = 302,
+    STATUS_NOT_MODIFIED = 304,
     STATUS_INVALID = 400,
     STATUS_NOT_FOUND = 404,
     STATUS_METHOD = 405,
@@ -32,6 +33,8 @@ struct call {
     const char *body; /* [length] bytes, any */
     size_t length;
     const char *content_type;       /* NULL: none */
+    const char *path;               /* without the query string */
+    const char *if_none_match;      /* that header; NULL: none */
     bool form;                      /* the body is a form, and not a JSON object whatever its content type */
     const struct api_field *fields; /* [field_count] the form's, then the query string's */
     size_t field_count;
@@ -44,6 +47,8 @@ struct reply {
     size_t length;
     unsigned retry_after_s; /* 0: no such header */
     const char *location;   /* NULL: no such header; static */
+    const char *etag;       /* the same; what has one is asked for again before it is taken from a cache */
+    const char *policy;     /* Content-Security-Policy; the same */
     bool streamed;          /* the body comes piece by piece: nobody on the way may keep it */
 };
 
@@ -111,5 +116,6 @@ void api_languages(const struct service *service, const struct call *call, struc
 void api_settings(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_openapi(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_spec(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_page(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 
 #endif

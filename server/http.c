@@ -49,6 +49,7 @@ struct exchange {
     enum stage stage;
     const struct route *route;     /* NULL: no such path */
     size_t endpoint;               /* index of its label */
+    const char *path;              /* as long as the request */
     char method[16], id[ID_BYTES]; /* a longer method is cut, and is none that is known */
     bool whole;                    /* the request has come in whole: counted in http->in_flight */
     int64_t began_us;
@@ -94,6 +95,7 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     exchange->http = http;
     exchange->connection = connection;
     exchange->began_us = clock_us();
+    exchange->path = path;
     exchange->route = api_find(path, &exchange->endpoint);
     snprintf(exchange->method, sizeof exchange->method, "%s", method);
     set_id(exchange);
@@ -246,8 +248,11 @@ static void answer_blank(struct exchange *exchange) {
 }
 
 static void call_route(struct exchange *exchange) {
-    struct call call = {
-        .body = exchange->body, .length = exchange->length, .content_type = header(exchange->connection, "Content-Type")};
+    struct call call = {.body = exchange->body,
+                        .length = exchange->length,
+                        .content_type = header(exchange->connection, "Content-Type"),
+                        .path = exchange->path,
+                        .if_none_match = header(exchange->connection, "If-None-Match")};
     if (exchange->route->finish && set_deadline(exchange) != 0)
         return;
     if (form_read(exchange->connection, &exchange->request.arena, &call) != 0) {

@@ -41,6 +41,13 @@ void headers_add(const struct heading *heading, struct MHD_Response *response) {
     }
     if (reply->location)
         add_header(response, "Location", reply->location);
+    if (reply->etag) {
+        add_header(response, "ETag", reply->etag);
+        add_header(response, "Cache-Control", "no-cache");
+    }
+    if (reply->policy)
+        add_header(response, "Content-Security-Policy", reply->policy);
+    add_header(response, "X-Content-Type-Options", "nosniff");
     if (reply->status == STATUS_METHOD || reply->status == STATUS_NO_CONTENT)
         add_header(response, "Allow", headers_allowed(heading->route));
     if (service_state(heading->service) == SERVICE_DRAINING)

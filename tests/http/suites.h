@@ -18,6 +18,7 @@ Suite *command_suite(void);
 Suite *batch_mode_suite(void);
 Suite *strategies_suite(void);
 Suite *libre_suite(void);
+Suite *page_suite(void);
 Suite *stream_suite(void);
 Suite *openapi_suite(void);
 Suite *glossary_suite(void);

@@ -1,0 +1,30 @@
+#!/bin/sh
+# The page as a C table (server/page.h): sh embed.sh FILE... > page_files.c. Needs od, sed and cksum.
+set -eu
+
+printf '/* Made by server/page/embed.sh. */\n#include "server/page.h"\n'
+n=0
+for file in "$@"; do
+    printf '\nstatic const unsigned char bytes_%d[] = {\n' "$n"
+    od -An -v -tu1 "$file" | sed -e 's/^ *//' -e 's/  */,/g' -e 's/$/,/'
+    printf '};\n'
+    n=$((n + 1))
+done
+
+printf '\nconst struct page_file page_files[] = {\n'
+n=0
+for file in "$@"; do
+    name=${file##*/}
+    path=/page/$name
+    case $name in
+        index.html) path=/ type='text/html; charset=utf-8' ;;
+        *.css) type='text/css; charset=utf-8' ;;
+        *.js) type='text/javascript; charset=utf-8' ;;
+        *.svg) type='image/svg+xml' ;;
+        *) echo "embed.sh: no content type for $file" >&2 && exit 1 ;;
+    esac
+    sum=$(cksum <"$file")
+    printf '    {"%s", "%s", "\\"%x-%x\\"", bytes_%d, sizeof bytes_%d},\n' "$path" "$type" "${sum% *}" "${sum#* }" "$n" "$n"
+    n=$((n + 1))
+done
+printf '};\nconst size_t page_file_count = sizeof page_files / sizeof page_files[0];\n'

@@ -1,0 +1,57 @@
+/* The picture and the numbers, to take away. */
+import { el, copy } from "./dom.js";
+import { matrix, links } from "./sentence.js";
+import { heatMap, lineMap } from "./map.js";
+
+function save(name, blob) {
+  const url = URL.createObjectURL(blob), link = el("a", { href: url, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+}
+
+function picture(app) {
+  const view = matrix(app.sentence(), app.how());
+  const node = (app.state.lines ? lineMap : heatMap)(view, { cell: app.state.lines ? undefined : 36, threshold: app.state.threshold || undefined, room: 720 });
+  for (const name of ["class", "tabindex", "role", "id", "data-force", "data-cells"]) node.removeAttribute(name);
+  node.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  node.setAttribute("font-family", "system-ui, sans-serif");
+  return node;
+}
+export const toSvg = (app) => new XMLSerializer().serializeToString(picture(app));
+
+async function toPng(app, scale = 2) {
+  const node = picture(app), image = new Image(), w = Number(node.getAttribute("width")), h = Number(node.getAttribute("height"));
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(node))}`;
+  await image.decode();
+  const canvas = el("canvas", { width: Math.ceil(w * scale), height: Math.ceil(h * scale) });
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((done) => canvas.toBlob(done, "image/png"));
+}
+
+const quoted = (cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+export function toCsv(view) {
+  const lines = [["", ...view.columns.map((c) => c.label)], ...view.rows.map((r, i) => [r.label, ...view.weights[i].map(String)])];
+  return lines.map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
+}
+export const toPharaoh = (s) => links(s).map(([j, i]) => `${j}-${i}`).join(" ") + "\n";
+
+export function toCurl(app) {
+  const body = JSON.stringify({ text: app.base().source_text, ...app.search() });
+  return `curl -s ${location.origin}/attention -d '${body.replaceAll("'", "'\\''")}'`;
+}
+
+export function exportPanel(panel, app) {
+  const s = app.sentence(), view = matrix(s, app.how()), said = el("p", { class: "read", role: "status" });
+  const text = (name, type, make) => () => save(name, new Blob([make()], { type }));
+  const button = (label, act, off) => el("button", { type: "button", disabled: off, onclick: act }, label);
+  const copied = (label, make) => button(label, async () => { await copy(make()); said.textContent = "Copied."; });
+  panel.append(el("h2", {}, "Picture"), el("p", { class: "note" }, "The heat map or the lines, as the attention view has them."),
+    el("div", { class: "buttons" }, button("PNG", async () => save("attention.png", await toPng(app)), !view), button("SVG", text("attention.svg", "image/svg+xml", () => toSvg(app)), !view)),
+    el("h2", {}, "Numbers"), el("p", { class: "note" }, "CSV has the matrix as shown, JSON the sentence as the server sent it, Pharaoh the largest weight of each token as source-target pairs."),
+    el("div", { class: "buttons" }, button("CSV", text("attention.csv", "text/csv", () => toCsv(view)), !view), button("JSON", text("sentence.json", "application/json", () => JSON.stringify(s, null, 1))),
+      button("Pharaoh", text("alignment.txt", "text/plain", () => toPharaoh(s)), !view)),
+    el("h2", {}, "Again"), el("p", { class: "note" }, "The link opens this page with this sentence, model and search."),
+    el("div", { class: "buttons" }, copied("Copy as curl", () => toCurl(app)), copied("Copy link", () => app.link())), said, el("pre", { tabindex: 0, "aria-label": "The request as curl" }, toCurl(app)));
+}

@@ -1,0 +1,115 @@
+/* What if: another token, another place to look, a translation of the reader's own. Each question is asked of the sentence as it
+ * stands; undo goes one back. */
+import { el, number } from "./dom.js";
+import * as api from "./api.js";
+import { END, changed, matrix, prefix, targets } from "./sentence.js";
+import { heatMap, legend, sayCell } from "./map.js";
+import { strip } from "./confidence.js";
+
+const facts = (s) => el("dl", {}, [["score", number(s.score, 3)], ["log-probability", number(s.log_prob)], ["tokens", s.tokens.length]].map(([k, v]) => el("div", {}, el("dt", {}, k), el("dd", {}, v))));
+
+/* A sentence with what another has not marked. */
+export function marked(title, s, other) {
+  const how = { words: true, eos: false }, units = targets(s, how), marks = changed(targets(other, how).map((u) => u.label), units.map((u) => u.label));
+  return el("div", { class: "card" }, el("h3", {}, title), el("p", { class: "line", dir: "auto" },
+    units.map((unit, k) => [k ? s.text.slice(units[k - 1].stop, unit.start) : "", marks[k] ? el("mark", {}, unit.label) : unit.label])), facts(s));
+}
+
+export class Questions {
+  constructor(app) { Object.assign(this, { app, asked: [], error: null, reference: null, text: "" }); }
+  reset() { Object.assign(this, { asked: [], error: null, reference: null }); }
+  current() { return this.asked.at(-1)?.sentence; }
+
+  async #ask(title, given) {
+    const { app } = this, base = app.base(), before = this.asked.length;
+    const body = { ...app.search(), text: base.source_text, split_sentences: false };
+    if (given.target !== undefined) { body.target = given.target; delete body.strategy; delete body.beam_size; delete body.seed; }
+    if (given.prefix) body.prefix = given.prefix;
+    if (given.force?.length) body.force_attention = given.force;
+    try {
+      const { sentences } = await api.decode(body);
+      if (app.base() !== base || this.asked.length !== before) return;
+      if (!sentences.length) return;
+      this.asked.push({ title, given, sentence: sentences[0], before: app.sentence() });
+      this.error = null;
+    } catch (error) {
+      this.error = error;
+    }
+    app.pinned = -1;
+    app.show();
+    if (document.activeElement === document.body) document.getElementById("undo")?.focus({ preventScroll: true });
+  }
+
+  /* The token takes the place of token i. */
+  choose(i, token) {
+    const s = this.app.sentence();
+    if (token === END) return this.#ask("Ended early", { target: prefix(s, i, "").trimEnd() });
+    const force = (this.asked.at(-1)?.given.force ?? []).filter(({ step }) => step < i);
+    return this.#ask(`\u201c${token.replaceAll("\u2581", "")}\u201d instead of \u201c${s.tokens[i].replaceAll("\u2581", "")}\u201d`, { prefix: prefix(s, i, token), force });
+  }
+
+  /* The steps of target unit k look at these source tokens alone. */
+  force(k, tokens) {
+    const s = this.app.sentence(), unit = targets(s, this.app.how())[k];
+    const weights = s.source_tokens.map((_, j) => (tokens.includes(j) ? 1 : 0));
+    const last = this.asked.at(-1)?.given ?? {};
+    const force = [...(last.force ?? []).filter(({ step }) => !unit.indexes.includes(step)), ...unit.indexes.map((step) => ({ step, weights }))];
+    const where = tokens.map((j) => s.source_tokens[j].replaceAll("\u2581", " ")).join("").trim();
+    return this.#ask(`\u201c${unit.label}\u201d looks at \u201c${where}\u201d`, { ...last, target: undefined, force });
+  }
+
+  undo() {
+    if (!this.asked.length) return false;
+    this.asked.pop();
+    this.error = null;
+    this.app.pinned = -1;
+    this.app.show();
+    if (document.activeElement === document.body) document.getElementById("reading").focus({ preventScroll: true });
+    return true;
+  }
+
+  show(place) {
+    const last = this.asked.at(-1);
+    place.replaceChildren();
+    if (this.error) {
+      const note = el("p", { class: "error", role: "alert" });
+      place.append(note);
+      this.app.fail(note, this.error);
+    }
+    if (!last) return;
+    const same = last.before.text === last.sentence.text;
+    place.append(el("div", { class: "bar" }, el("h2", {}, `What if ${last.title}?`), el("button", { type: "button", id: "undo", onclick: () => this.undo() }, "Undo"),
+      this.asked.length > 1 && el("button", { type: "button", onclick: () => { this.asked = []; this.app.show(); } }, `Back to the beginning (${this.asked.length})`)),
+      el("div", { class: "cards", role: "status" }, marked("Before", last.before, last.sentence), marked(same ? "After: the same" : "After", last.sentence, last.before)));
+  }
+
+  /* Scores a translation of the reader's own. */
+  async score(target, note) {
+    const { app } = this, base = app.base();
+    this.text = target;
+    try {
+      const { sentences } = await api.decode({ model: app.state.model, text: base.source_text, target });
+      if (app.base() !== base) return;
+      this.reference = sentences[0] ?? null;
+      app.show();
+    } catch (error) {
+      app.fail(note, error);
+    }
+  }
+}
+
+export function questionsPanel(panel, app) {
+  const { questions } = app, note = el("p", { class: "error", role: "alert", hidden: true }), s = app.sentence();
+  const text = el("textarea", { id: "reference", rows: 2, dir: "auto", value: questions.text, oninput: (event) => { questions.text = event.target.value; } });
+  panel.append(el("h2", {}, "What would the model think of your translation?"),
+    el("p", { class: "note" }, "It is made to write exactly this; its probabilities and its attention are then those of your words."),
+    el("form", { onsubmit: (event) => { event.preventDefault(); note.hidden = true; if (text.value.trim()) questions.score(text.value.trim(), note); } },
+      el("label", {}, `Your translation of \u201c${s.source_text}\u201d`, text), el("div", { class: "row" }, el("button", { class: "primary" }, "Score it"))), note);
+  if (questions.reference) {
+    const mine = questions.reference, view = matrix(mine, app.how()), out = el("output", { class: "read" });
+    panel.append(el("div", { class: "cards" }, marked("The model's", s, mine), marked("Yours", mine, s)), el("br"), strip(mine),
+      view && el("div", { class: "scroll" }, heatMap(view, { room: panel.clientWidth, name: "Attention of your translation", onSay: (cell) => sayCell(out, cell) })), out, legend());
+  }
+  panel.append(el("br"), el("h2", {}, "More questions"), el("p", { class: "note" },
+    "Choose a word of the translation above, then a source word: it looks there instead, and the rest is decided again. In the attention view, drag along a row. In the confidence view, choose another token."));
+}

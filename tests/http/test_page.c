@@ -1,0 +1,146 @@
+/* GET / and the files of the page: as they lie in server/page/, with the headers that browsers need. */
+#include "tests/http/client.h"
+#include "tests/http/suites.h"
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PAGE_BYTES = 100 * 1000 };
+static const char folder[] = "server/page";
+
+static struct daemon served;
+
+static void setup(void) {
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1"));
+}
+
+static void teardown(void) {
+    daemon_stop(&served);
+}
+
+static void check_header(const struct reply *reply, const char *name, const char *expected) {
+    char value[HEADER_BYTES];
+    ck_assert_msg(reply_header(reply, name, value), "no header %s in\n%s", name, reply->headers);
+    ck_assert_str_eq(value, expected);
+}
+
+/* The file's bytes; the caller frees them. */
+static char *read_file(const char *name, size_t *length) {
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "rb");
+    ck_assert_msg(file != NULL, "%s", path);
+    char *bytes = malloc(MAX_PAGE_BYTES);
+    ck_assert_ptr_nonnull(bytes);
+    *length = fread(bytes, 1, MAX_PAGE_BYTES, file);
+    fclose(file);
+    return bytes;
+}
+
+static const char *type_of(const char *name) {
+    const char *dot = strrchr(name, '.');
+    if (strcmp(dot, ".html") == 0)
+        return "text/html; charset=utf-8";
+    if (strcmp(dot, ".css") == 0)
+        return "text/css; charset=utf-8";
+    return strcmp(dot, ".js") == 0 ? "text/javascript; charset=utf-8" : "image/svg+xml";
+}
+
+static size_t check_file(const char *name) {
+    char path[300];
+    struct reply reply;
+    size_t length;
+    char *bytes = read_file(name, &length);
+    snprintf(path, sizeof path, "/page/%s", name);
+    client_send(&served, &(struct call){.path = strcmp(name, "index.html") == 0 ? "/" : path}, &reply);
+    ck_assert_int_eq(reply.status, 200);
+    ck_assert_uint_eq(reply.length, length);
+    ck_assert_mem_eq(reply.body, bytes, length);
+    check_header(&reply, "Content-Type", type_of(name));
+    check_header(&reply, "X-Content-Type-Options", "nosniff");
+    free(bytes);
+    reply_done(&reply);
+    return length;
+}
+
+START_TEST(every_file_is_served) {
+    DIR *dir = opendir(folder);
+    ck_assert_ptr_nonnull(dir);
+    size_t bytes = 0, files = 0;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        if (entry->d_name[0] == '.' || strstr(entry->d_name, ".sh"))
+            continue;
+        bytes += check_file(entry->d_name);
+        files++;
+    }
+    closedir(dir);
+    ck_assert_uint_gt(files, 2);
+    ck_assert_msg(bytes < MAX_PAGE_BYTES, "the page has %zu bytes", bytes);
+}
+END_TEST
+
+START_TEST(nothing_inline_nothing_from_elsewhere) {
+    struct reply reply;
+    char policy[HEADER_BYTES];
+    client_send(&served, &(struct call){.path = "/?a=b"}, &reply);
+    ck_assert_int_eq(reply.status, 200);
+    ck_assert(reply_header(&reply, "Content-Security-Policy", policy));
+    ck_assert_ptr_nonnull(strstr(policy, "default-src 'self'"));
+    ck_assert_ptr_null(strstr(policy, "unsafe"));
+    ck_assert_ptr_null(strstr(policy, "http"));
+    ck_assert_ptr_null(strstr(reply.body, "http"));
+    reply_done(&reply);
+}
+END_TEST
+
+START_TEST(a_known_file_is_not_sent_again) {
+    struct reply reply;
+    char etag[HEADER_BYTES], known[HEADER_BYTES + 40];
+    client_send(&served, &(struct call){.path = "/page/app.js"}, &reply);
+    ck_assert(reply_header(&reply, "ETag", etag));
+    check_header(&reply, "Cache-Control", "no-cache");
+    reply_done(&reply);
+    snprintf(known, sizeof known, "If-None-Match: \"x\", W/%s", etag);
+    client_send(&served, &(struct call){.path = "/page/app.js", .headers = {known}}, &reply);
+    ck_assert_int_eq(reply.status, 304);
+    ck_assert_uint_eq(reply.length, 0);
+    check_header(&reply, "ETag", etag);
+    reply_done(&reply);
+    client_send(&served, &(struct call){.path = "/page/app.js", .headers = {"If-None-Match: \"x\""}}, &reply);
+    ck_assert_int_eq(reply.status, 200);
+    reply_done(&reply);
+}
+END_TEST
+
+START_TEST(other_methods_and_paths) {
+    struct reply reply;
+    client_send(&served, &(struct call){.method = "HEAD", .path = "/"}, &reply);
+    ck_assert_int_eq(reply.status, 200);
+    ck_assert_uint_eq(reply.length, 0);
+    reply_done(&reply);
+    client_send(&served, &(struct call){.method = "DELETE", .path = "/"}, &reply);
+    ck_assert_int_eq(reply.status, 405);
+    check_header(&reply, "Allow", "GET, HEAD, OPTIONS");
+    reply_done(&reply);
+    static const char *const none[] = {"/page", "/page/", "/page/none.js", "/page/../main.c", "/index.html", "/page/embed.sh"};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        client_send(&served, &(struct call){.path = none[i]}, &reply);
+        ck_assert_msg(reply.status == 404, "%s", none[i]);
+        reply_done(&reply);
+    }
+}
+END_TEST
+
+Suite *page_suite(void) {
+    Suite *suite = suite_create("page");
+    TCase *tests = tcase_create("page");
+    tcase_set_timeout(tests, TEST_TIMEOUT_S);
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, every_file_is_served);
+    tcase_add_test(tests, nothing_inline_nothing_from_elsewhere);
+    tcase_add_test(tests, a_known_file_is_not_sent_again);
+    tcase_add_test(tests, other_methods_and_paths);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
