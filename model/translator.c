@@ -397,7 +397,7 @@ static int replace_unknown(const struct sentence *sentence, const struct hypothe
     return *piece || !sentence->replace_unknowns ? 0 : copy_attended(sentence, attention, arena, piece, err);
 }
 
-/* Token i, behind those before it, with a piece if it is printed as another than its id's. */
+/* Token i, with a piece if it is printed as another than its id's. The one before it stands at token - 1. */
 static int show(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t i, struct arena *arena,
                 struct token *token, struct error *err) {
     token->id = hypothesis->tokens[i];
@@ -414,9 +414,10 @@ static int show(const struct sentence *sentence, const struct hypothesis *hypoth
 int translator_render_rest(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t first, struct arena *arena,
                            struct rendering *out, struct error *err) {
     size_t count = hypothesis->length - first;
-    struct token *tokens = arena_zalloc(arena, count, sizeof *tokens);
+    struct token *tokens = arena_zalloc(arena, count + 1, sizeof *tokens);
     if (!tokens)
         return error_memory(err);
+    tokens++->id = first > 0 ? hypothesis->tokens[first - 1] : 0; /* what stands before the first */
     for (size_t i = 0; i < count; i++)
         if (show(sentence, hypothesis, first + i, arena, &tokens[i], err) != 0)
             return -1;
