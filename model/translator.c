@@ -417,7 +417,8 @@ int translator_render_rest(const struct sentence *sentence, const struct hypothe
     struct token *tokens = arena_zalloc(arena, count + 1, sizeof *tokens);
     if (!tokens)
         return error_memory(err);
-    tokens++->id = first > 0 ? hypothesis->tokens[first - 1] : 0; /* what stands before the first */
+    tokens->id = first > 0 ? hypothesis->tokens[first - 1] : 0; /* what stands before the first */
+    tokens++;
     for (size_t i = 0; i < count; i++)
         if (show(sentence, hypothesis, first + i, arena, &tokens[i], err) != 0)
             return -1;
