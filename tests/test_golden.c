@@ -16,16 +16,15 @@
 enum { MAX_CASES = 128 };
 static char cases[MAX_CASES][64];
 
-/* Relative, or absolute below 1. A joint is a few operations deep; a path is up to thirty steps, each of which feeds its rounding
- * to the next. weights/golden.py accepts only models on which PyTorch's own float32 and float64 agree within 5e-6 on every path. */
-static const double JOINT = 1e-5, PATH = 2e-5;
-static double tolerance;
+/* Relative, or absolute below 1. What is compared stands at the end of up to thirty steps, each of which feeds its rounding to the
+ * next. weights/golden.py accepts only models on which PyTorch's own float32 and float64 agree within 5e-6 on every path. */
+static const double TOLERANCE = 2e-5;
 
 /* -1e30 in golden.json is minus infinity, which JSON does not have. */
 static void check_near(double got, double want, const char *what, size_t index) {
     if (want <= -1e30 && isinf(got) && got < 0)
         return;
-    ck_assert_msg(fabs(got - want) <= tolerance * fmax(1.0, fabs(want)), "%s[%zu]: got %.9g, want %.9g", what, index, got, want);
+    ck_assert_msg(fabs(got - want) <= TOLERANCE * fmax(1.0, fabs(want)), "%s[%zu]: got %.9g, want %.9g", what, index, got, want);
 }
 
 static void check_vector(const float *got, const json_t *want, const char *what) {
@@ -205,7 +204,6 @@ START_TEST(joints_equal_pytorch) {
     ck_assert_uint_ge(json_array_size(sentences), 5);
     json_t *first_step = json_array_get(json_object_get(json_array_get(sentences, 0), "steps"), 0);
     ck_assert_ptr_nonnull(json_object_get(first_step, "log_probs"));
-    tolerance = JOINT;
     json_array_foreach(sentences, i, sentence) check_joints(translator, sentence);
     json_decref(golden);
     translator_free(translator);
@@ -216,7 +214,6 @@ END_TEST
 START_TEST(encoding_is_ragged) {
     struct translator *t = open_case(cases[_i]);
     json_t *golden = load_case(cases[_i]), *sentence;
-    tolerance = JOINT;
     int ids[1024];
     size_t lengths[64], n = 0, tokens = 0, i;
     struct arena arena;
@@ -329,7 +326,6 @@ static void check_search(const char *name, const struct search_options *options,
     struct translator *t = open_case(name);
     json_t *golden = load_case(name), *sentences = json_object_get(golden, "sentences"), *want;
     struct sentence list[64];
-    tolerance = PATH;
     size_t count = json_array_size(sentences);
     prepare(t, sentences, options, force, list);
     decode(t, list, count, 2 * options->beam_size + 1); /* rows for about two at a time: sentences come and go */
