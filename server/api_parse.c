@@ -7,7 +7,7 @@
 #include <strings.h>
 #include <sys/random.h>
 
-enum { MAX_TEXTS = API_MAX_TEXTS, DEFAULT_BEAM_SIZE = 5 };
+enum { DEFAULT_BEAM_SIZE = 5 };
 
 static bool is_json_type(const char *content_type) {
     size_t length = content_type ? strcspn(content_type, "; \t") : 0;
@@ -101,8 +101,8 @@ static int check_texts(const char *field, const json_t *value, size_t *count, st
     if (!json_is_string(value) && !json_is_array(value))
         return api_refuse(reply, field, "%s must be a string or an array of strings, got %s", field, api_type_name(value));
     *count = json_is_array(value) ? json_array_size(value) : 1;
-    if (*count < 1 || *count > MAX_TEXTS)
-        return api_refuse(reply, field, "%s must hold between 1 and %d strings, got %zu", field, MAX_TEXTS, *count);
+    if (*count < 1 || *count > API_MAX_TEXTS)
+        return api_refuse(reply, field, "%s must hold between 1 and %d strings, got %zu", field, API_MAX_TEXTS, *count);
     for (size_t i = 0; json_is_array(value) && i < *count; i++) {
         if (!json_is_string(json_array_get(value, i)))
             return api_refuse(reply, field, "%s must be a string or an array of strings, got %s at index %zu", field,

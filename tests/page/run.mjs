@@ -1,10 +1,10 @@
 /* The page in Debian's chromium, against a daemon with the shipped models: node run.mjs ALIGND, from the top folder. With SHOTS=FOLDER,
  * screenshots of each view are left there. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test, before, after } from "node:test";
+import { startDaemon } from "../clients/daemon.mjs";
 
 const require = createRequire(import.meta.url);
 const { chromium } = require("playwright-core");
@@ -15,30 +15,15 @@ const sentence = "She gave him the book that he had lost.";
 const views = ["attention", "confidence", "ask", "beam", "compare", "diagnostics", "export"];
 let daemon, url, browser;
 
-function start() {
-  const listen = ["--listen", "127.0.0.1:0", "--log-level", "info"];
-  daemon = spawn(program, [...models.flatMap((model) => ["--model", model]), ...listen], { stdio: ["ignore", "ignore", "pipe"] });
-  return new Promise((resolve, reject) => {
-    let log = "";
-    daemon.on("exit", (code) => reject(new Error(`alignd ended with ${code}:\n${log}`)));
-    daemon.stderr.on("data", (data) => {
-      log += data;
-      const found = /event=listening address=(\S+)/.exec(log);
-      if (found) resolve(`http://${found[1]}`);
-    });
-  });
-}
-
 before(async () => {
-  url = await start();
-  for (let i = 0; i < 600 && !(await fetch(`${url}/ready`)).ok; i++) await new Promise((resolve) => setTimeout(resolve, 50));
+  daemon = await startDaemon(program, models);
+  url = daemon.url;
   browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: process.getuid() === 0 ? ["--no-sandbox"] : [] });
 });
 
 after(async () => {
   await browser?.close();
-  daemon.removeAllListeners("exit");
-  daemon.kill("SIGTERM");
+  daemon?.stop();
 });
 
 const link = (fields) => `#${new URLSearchParams({ t: sentence, m: "en-fr", ...fields })}`;
