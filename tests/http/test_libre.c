@@ -196,6 +196,26 @@ START_TEST(markup) {
 }
 END_TEST
 
+/* Some clients take an empty answer for a failure. */
+START_TEST(never_empty) {
+    static const char *const bodies[] = {
+        "{'q': '</b>', 'source': 'en', 'target': 'fr', 'format': 'html'}",
+        "{'q': '<!-- x', 'source': 'en', 'target': 'fr', 'format': 'html'}",
+        "{'q': ' ', 'source': 'en', 'target': 'fr', 'format': 'html'}",
+        "{'q': ' ', 'source': 'en', 'target': 'fr'}",
+        "{'q': '\\u200b', 'source': 'en', 'target': 'fr'}",
+        "{'q': '.', 'source': 'fr', 'target': 'en'}",
+        "{'q': '<i></i>', 'source': 'en', 'target': 'fr', 'format': 'html'}",
+    };
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        struct reply reply;
+        post(bodies[i], &reply);
+        ck_assert_msg(text_at(reply.json, "translatedText")[0] != '\0', "%s: %s", bodies[i], reply.body);
+        reply_done(&reply);
+    }
+}
+END_TEST
+
 static char *make_deep_markup(size_t depth) {
     char *body = malloc(200000),
          *end = body + sprintf(body, "{\"source\": \"en\", \"target\": \"fr\", \"format\": \"html\", \"q\": \"");
@@ -438,6 +458,7 @@ Suite *libre_suite(void) {
     tcase_add_test(tcase, same_language);
     tcase_add_test(tcase, alternatives);
     tcase_add_test(tcase, markup);
+    tcase_add_test(tcase, never_empty);
     tcase_add_test(tcase, deep_markup);
     tcase_add_test(tcase, long_sentences);
     tcase_add_test(tcase, refusals);
