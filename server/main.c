@@ -1,5 +1,6 @@
 /* alignd: start and stop order. */
 #include "server/api.h"
+#include "server/health.h"
 #include "server/http.h"
 #include "server/log.h"
 #include "server/offline.h"
@@ -106,13 +107,26 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
     return result;
 }
 
+static int run_command(const struct options *options, bool *clean, struct error *err) {
+    switch (options->command) {
+    case COMMAND_SERVE:
+        return serve(options, clean, err);
+    case COMMAND_HEALTH:
+        return health_ask(options->address, options->path, HEALTH_TIMEOUT_MS, err);
+    case COMMAND_TRANSLATE:
+    case COMMAND_ATTENTION:
+        break;
+    }
+    return offline_run(options, err);
+}
+
 static int run(const struct options *options) {
     struct error error = {0};
     bool clean = true;
     enum log_level level;
-    if (log_parse_level(options->log_level, &level) == 0)
+    if (options->log_level && log_parse_level(options->log_level, &level) == 0)
         log_set_level(level);
-    int result = options->command == COMMAND_SERVE ? serve(options, &clean, &error) : offline_run(options, &error);
+    int result = run_command(options, &clean, &error);
     if (result != 0)
         fprintf(stderr, "alignd: %s\n", error.message);
     else if (!clean)

@@ -187,6 +187,9 @@ static const struct option table[] = {
      FIELD(stats), 0, 0},
     {"heartbeat-ms", "N", "5000", "a stream that has nothing to tell sends a comment so often", COMMAND_SERVE, set_size,
      FIELD(heartbeat_ms), 10, 1e6},
+    {"listen", "ADDRESS", "127.0.0.1:8080", "where the daemon listens, HOST:PORT or unix:PATH; of several the first",
+     COMMAND_HEALTH, set_string, FIELD(address), 0, 0},
+    {"path", "PATH", "/ready", "what to ask for; /health: that the process lives", COMMAND_HEALTH, set_string, FIELD(path), 0, 0},
 };
 
 enum { OPTION_COUNT = sizeof table / sizeof table[0] };
@@ -279,6 +282,7 @@ static enum command parse_command(struct arguments *arguments) {
     const char *word = arguments->count > 1 ? arguments->values[1] : "";
     enum command command = strcmp(word, "translate") == 0   ? COMMAND_TRANSLATE
                            : strcmp(word, "attention") == 0 ? COMMAND_ATTENTION
+                           : strcmp(word, "health") == 0    ? COMMAND_HEALTH
                                                             : COMMAND_SERVE;
     arguments->next = command == COMMAND_SERVE ? 1 : 2;
     return command;
@@ -294,6 +298,8 @@ static bool asked_for(const struct arguments *arguments, const char *flag) {
 
 /* What cannot be said of one option alone. */
 static int check(const struct options *options, struct error *err) {
+    if (options->command == COMMAND_HEALTH)
+        return 0;
     if (options->models.count == 0)
         return error_set(err, ERROR_INPUT, "--model DIR is missing");
     if (options->command == COMMAND_TRANSLATE && options->models.count > 1)
@@ -342,6 +348,8 @@ void options_done(struct options *options) {
     free(options->strategy);
     free(options->target);
     free(options->links);
+    free(options->address);
+    free(options->path);
 }
 
 static void print_options(FILE *out, const char *title, int commands) {
@@ -368,7 +376,8 @@ char *options_help(void) {
         "  alignd --model DIR [--model DIR ...] [options]               serve HTTP\n"
         "  alignd translate --model DIR [options] < source > target     translate lines\n"
         "  alignd attention --model DIR --target FILE < source          align the words of line pairs (Pharaoh format); with a\n"
-        "                                                               second --model, of the opposite direction, by both\n\n"
+        "                                                               second --model, of the opposite direction, by both\n"
+        "  alignd health [--listen ADDRESS]                             ask a running daemon whether it is ready: exit status 0\n\n"
         "Each option is also an environment variable, in brackets; a flag goes before it. ALIGND_MODEL may hold several folders,\n"
         "with ':' between them. --help prints this, --version the version.\n",
         out);
@@ -377,6 +386,7 @@ char *options_help(void) {
     print_options(out, "Translating and aligning:", BATCH);
     print_options(out, "Translating:", COMMAND_TRANSLATE);
     print_options(out, "Aligning:", COMMAND_ATTENTION);
+    print_options(out, "Asking a daemon:", COMMAND_HEALTH);
     if (fclose(out) != 0) {
         free(text);
         return NULL;

@@ -8,7 +8,7 @@
 
 enum { OPTIONS_MAX_MODELS = 32 };
 
-enum command { COMMAND_SERVE = 1 << 0, COMMAND_TRANSLATE = 1 << 1, COMMAND_ATTENTION = 1 << 2 };
+enum command { COMMAND_SERVE = 1 << 0, COMMAND_TRANSLATE = 1 << 1, COMMAND_ATTENTION = 1 << 2, COMMAND_HEALTH = 1 << 4 };
 
 /* Folders given with --model, in order. */
 struct folder_list {
@@ -30,6 +30,8 @@ struct options {
     size_t queue, step_ms, max_body_bytes, max_text_chars, deadline_ms, grace_ms, heartbeat_ms;
 
     size_t exact_steps; /* serving and translating */
+
+    char *address, *path; /* of the daemon whose health is asked for */
 
     /* batch modes; unset when serving */
     char *strategy, *target, *links;

@@ -18,6 +18,7 @@ Suite *output_suite(void);
 Suite *search_suite(void);
 Suite *weights_suite(void);
 Suite *options_suite(void);
+Suite *health_suite(void);
 Suite *request_suite(void);
 Suite *scheduler_suite(void);
 Suite *pace_suite(void);
