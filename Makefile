@@ -59,7 +59,7 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-clients check-page check-python check-container check-deploy results warnings-clang asan tsan bench format format-check layers install clean
+.PHONY: all run test check-http check-clients check-page check-python check-container check-deploy check-package check-man results warnings-clang asan tsan bench format format-check layers install install-program install-models install-man install-units man deb clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
 
@@ -216,13 +216,54 @@ format-check:
 layers:
 	@sh tests/layers.sh
 
-install: install-program install-models
+# DESTDIR, PREFIX (/usr/local). install-units: for systemd, with the program where PREFIX has it.
+install: install-program install-models install-man install-units
 
 install-program: all
 	install -D -m 755 $(BUILD)/alignd $(DESTDIR)$(PREFIX)/bin/alignd
 install-models:
 	@for model in $(MODELS); do install -d $(DESTDIR)$(PREFIX)/share/alignd/$$(basename $$model); \
 	  install -m 644 $$model/* $(DESTDIR)$(PREFIX)/share/alignd/$$(basename $$model)/; done
+install-man: man
+	install -D -m 644 $(BUILD)/alignd.1 $(DESTDIR)$(PREFIX)/share/man/man1/alignd.1
+	install -D -m 644 docker/man/alignd-model.5 $(DESTDIR)$(PREFIX)/share/man/man5/alignd-model.5
+install-units:
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	@for unit in $(UNITS); do sed 's|/usr/bin/alignd|$(PREFIX)/bin/alignd|; s|/usr/share/alignd|$(PREFIX)/share/alignd|g' $$unit \
+	  >$(DESTDIR)$(PREFIX)/lib/systemd/system/$$(basename $$unit); done
+UNITS := docker/systemd/alignd.service docker/systemd/alignd.socket
+
+# alignd(1) is what --help says, between what docker/man/alignd.h2m says.
+man: $(BUILD)/alignd.1
+$(BUILD)/alignd.1: $(BUILD)/alignd docker/man/alignd.h2m
+	@$(call INSTALL_MISSING,help2man)
+	help2man --no-info --include docker/man/alignd.h2m --output $@ $<
+
+# A Debian package: the sources are copied with docker/debian where dpkg-buildpackage wants it, and built there.
+DEB_TREE = $(BUILD)/deb/alignd-$(VERSION)
+deb: deps
+	@$(call INSTALL_MISSING,dpkg-dev debhelper help2man)
+	rm -rf $(BUILD)/deb
+	mkdir -p $(DEB_TREE)
+	cp -r Makefile LICENSE README.md model server docker $(DEB_TREE)
+	cp -r docker/debian $(DEB_TREE)/debian && cp $(UNITS) $(DEB_TREE)/debian && rm $(DEB_TREE)/debian/*.in
+	mkdir $(DEB_TREE)/weights && cp -r $(MODELS) $(DEB_TREE)/weights
+	printf 'alignd ($(VERSION)) bookworm; urgency=medium\n\n  * CHANGELOG.md says what is new.\n\n -- %s  %s\n' "$$(sed -n 's/^Maintainer: //p' docker/debian/control.in)" \
+	  "$$(date -R)" >$(DEB_TREE)/debian/changelog
+	sed 's/@PACKAGES@/$(subst $() $(),$(COMMA) ,$(filter-out gcc g++ make,$(PACKAGES)))/' docker/debian/control.in >$(DEB_TREE)/debian/control
+	{ cat docker/debian/copyright.in; sed -e '1,4d' -e 's/^$$/./' -e 's/^/ /' LICENSE; } >$(DEB_TREE)/debian/copyright
+	cd $(DEB_TREE) && BUILD=build MAKEFLAGS= DEB_BUILD_OPTIONS=parallel=$(JOBS) dpkg-buildpackage -b -us -uc
+COMMA := ,
+
+# The package: built, looked at by lintian, installed in a container of Debian 12, used, removed, purged. Needs root.
+check-package: deb
+	@$(call INSTALL_MISSING,lintian buildah debootstrap util-linux iproute2)
+	lintian --fail-on error $(BUILD)/deb/alignd_$(VERSION)_*.deb
+	bash tests/package.sh $(BUILD)/deb/alignd_$(VERSION)_*.deb
+
+check-man: man
+	@$(call INSTALL_MISSING,man-db groff bsdextrautils)
+	sh tests/man.sh $(BUILD)/alignd.1 $(BUILD)/alignd
 
 clean:
 	rm -rf build
