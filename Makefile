@@ -216,6 +216,8 @@ format-check:
 layers:
 	@sh tests/layers.sh
 
+UNITS := docker/systemd/alignd.service docker/systemd/alignd.socket
+COMMA := ,
 # DESTDIR, PREFIX (/usr/local). install-units: for systemd, with the program where PREFIX has it.
 install: install-program install-models install-man install-units
 
@@ -227,11 +229,10 @@ install-models:
 install-man: man
 	install -D -m 644 $(BUILD)/alignd.1 $(DESTDIR)$(PREFIX)/share/man/man1/alignd.1
 	install -D -m 644 docker/man/alignd-model.5 $(DESTDIR)$(PREFIX)/share/man/man5/alignd-model.5
-install-units:
+install-units: $(UNITS)
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
-	@for unit in $(UNITS); do sed 's|/usr/bin/alignd|$(PREFIX)/bin/alignd|; s|/usr/share/alignd|$(PREFIX)/share/alignd|g' $$unit \
+	@for unit in $^; do sed 's|/usr/bin/alignd|$(PREFIX)/bin/alignd|; s|/usr/share/alignd|$(PREFIX)/share/alignd|g' $$unit \
 	  >$(DESTDIR)$(PREFIX)/lib/systemd/system/$$(basename $$unit); done
-UNITS := docker/systemd/alignd.service docker/systemd/alignd.socket
 
 # alignd(1) is what --help says, between what docker/man/alignd.h2m says.
 man: $(BUILD)/alignd.1
@@ -241,7 +242,7 @@ $(BUILD)/alignd.1: $(BUILD)/alignd docker/man/alignd.h2m
 
 # A Debian package: the sources are copied with docker/debian where dpkg-buildpackage wants it, and built there.
 DEB_TREE = $(BUILD)/deb/alignd-$(VERSION)
-deb: deps
+deb: deps $(UNITS)
 	@$(call INSTALL_MISSING,dpkg-dev debhelper help2man)
 	rm -rf $(BUILD)/deb
 	mkdir -p $(DEB_TREE)
@@ -253,7 +254,6 @@ deb: deps
 	sed 's/@PACKAGES@/$(subst $() $(),$(COMMA) ,$(filter-out gcc g++ make,$(PACKAGES)))/' docker/debian/control.in >$(DEB_TREE)/debian/control
 	{ cat docker/debian/copyright.in; sed -e '1,4d' -e 's/^$$/./' -e 's/^/ /' LICENSE; } >$(DEB_TREE)/debian/copyright
 	cd $(DEB_TREE) && BUILD=build MAKEFLAGS= DEB_BUILD_OPTIONS=parallel=$(JOBS) dpkg-buildpackage -b -us -uc
-COMMA := ,
 
 # The package: built, looked at by lintian, installed in a container of Debian 12, used, removed, purged. Needs root.
 check-package: deb
