@@ -187,7 +187,7 @@ static const struct option table[] = {
      FIELD(stats), 0, 0},
     {"heartbeat-ms", "N", "5000", "a stream that has nothing to tell sends a comment so often", COMMAND_SERVE, set_size,
      FIELD(heartbeat_ms), 10, 1e6},
-    {"listen", "ADDRESS", "127.0.0.1:8080", "where the daemon listens, HOST:PORT or unix:PATH; of several the first",
+    {"listen", "ADDRESS", "127.0.0.1:8080", "where the daemon listens in plain HTTP, HOST:PORT or unix:PATH; of several the first",
      COMMAND_HEALTH, set_string, FIELD(address), 0, 0},
     {"path", "PATH", "/ready", "what to ask for; /health: that the process lives", COMMAND_HEALTH, set_string, FIELD(path), 0, 0},
 };
