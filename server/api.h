@@ -11,8 +11,10 @@ enum {
     STATUS_MOVED = 302,
     STATUS_NOT_MODIFIED = 304,
     STATUS_INVALID = 400,
+    STATUS_FORBIDDEN = 403,
     STATUS_NOT_FOUND = 404,
     STATUS_METHOD = 405,
+    STATUS_CONFLICT = 409,
     STATUS_TOO_LARGE = 413,
     STATUS_MEDIA_TYPE = 415,
     STATUS_QUEUE_FULL = 429,
@@ -52,8 +54,9 @@ struct reply {
     bool streamed;          /* the body comes piece by piece: nobody on the way may keep it */
 };
 
-/* start: either answers at once (sets the reply) or prepares the jobs of the request and leaves the reply alone. finish: sets the
- * reply once every job has ended undisturbed; runs on a worker thread. */
+/* start: either answers at once (sets the reply) or prepares the jobs of the request, or its reload, and leaves the reply alone.
+ * request->models: those in service, NULL while there are none. finish: sets the reply once every job, or the reload, has ended
+ * undisturbed; runs on a worker thread, or on the one that loads. */
 struct route {
     const char *path, *method; /* "GET" (HEAD too) or "POST" */
     void (*start)(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
@@ -80,6 +83,9 @@ bool api_is_form(const struct call *call);
 /* Sets an error reply: {"error": message, "code": ..., "field": field}. field may be NULL. */
 __attribute__((format(printf, 4, 5))) void api_fail(struct reply *reply, unsigned status, const char *field, const char *format,
                                                     ...);
+/* Hands a prepared request to those who finish it: the workers, or the one who loads models. */
+enum scheduler_verdict api_submit(const struct service *service, struct request *request);
+
 /* The reply of what needs SERVICE_READY in any other state. */
 void api_fail_unready(enum service_state state, struct reply *reply);
 /* The reply to a request whose jobs were cancelled, or to one that the scheduler refused. */
@@ -108,6 +114,8 @@ void api_translate_finish(const struct service *service, struct request *request
 void api_attention_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_attention_finish(const struct service *service, struct request *request, struct reply *reply);
 void api_models(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_reload_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_reload_finish(const struct service *service, struct request *request, struct reply *reply);
 void api_health(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_ready(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply);

@@ -10,10 +10,16 @@ static const struct {
     unsigned status;
     const char *code;
 } codes[] = {
-    {STATUS_INVALID, "invalid_request"},           {STATUS_NOT_FOUND, "not_found"},
-    {STATUS_METHOD, "method_not_allowed"},         {STATUS_TOO_LARGE, "too_large"},
-    {STATUS_MEDIA_TYPE, "unsupported_media_type"}, {STATUS_QUEUE_FULL, "queue_full"},
-    {STATUS_UNAVAILABLE, "unavailable"},           {STATUS_DEADLINE, "deadline_exceeded"},
+    {STATUS_INVALID, "invalid_request"},
+    {STATUS_NOT_FOUND, "not_found"},
+    {STATUS_FORBIDDEN, "forbidden"},
+    {STATUS_CONFLICT, "reload_failed"},
+    {STATUS_METHOD, "method_not_allowed"},
+    {STATUS_TOO_LARGE, "too_large"},
+    {STATUS_MEDIA_TYPE, "unsupported_media_type"},
+    {STATUS_QUEUE_FULL, "queue_full"},
+    {STATUS_UNAVAILABLE, "unavailable"},
+    {STATUS_DEADLINE, "deadline_exceeded"},
 };
 
 static const char *code_of(unsigned status) {

@@ -24,7 +24,9 @@ json_t *api_load(const struct call *call, struct reply *reply);
 int api_parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply);
 
 /* False, and the reply is set: the daemon is loading or draining. */
-bool api_admit(const struct service *service, struct reply *reply);
+bool api_admit(const struct service *service, const struct request *request, struct reply *reply);
+/* True, and the reply is set: there are no models yet. */
+bool api_is_loading(const struct request *request, struct reply *reply);
 /* Texts -> jobs. field: what a text's error names. Otherwise the reply is set. */
 void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply);
 /* Replies 500 and true, if a sentence failed. */
@@ -53,13 +55,13 @@ struct api_guess {
     const char *code;
     double confidence;
 };
-struct api_guess api_libre_detect(const struct service *service, const json_t *q, bool markup);
+struct api_guess api_libre_detect(const struct models *models, const json_t *q, bool markup);
 
 /* JSON object -> jobs. root NULL: the reply is set already. */
 void api_decode_start(const struct service *service, json_t *root, enum api_kind kind, struct request *request,
                       struct reply *reply);
 /* The whole of finish: {"model","source","target", array_name: [{"text","sentences"}]}. */
-void api_decode_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply);
+void api_decode_finish(const char *array_name, struct request *request, struct reply *reply);
 
 /* One text's answer: {"text","sentences":[...]}, as API.md describes it; its arrays of numbers go to splices. NULL when memory is
  * out. */

@@ -66,7 +66,7 @@ static void add_success(json_t *responses, const struct route *route) {
 static json_t *operation(const struct route *route) {
     json_t *responses = json_object();
     add_success(responses, route);
-    if (route->finish)
+    if (route->finish && route->takes)
         add_decoding(responses);
     json_object_set_new(responses, "default", response("failure", JSON_TYPE, "Error"));
     json_t *made =

@@ -208,7 +208,7 @@ static void submit(struct exchange *exchange) {
     watch_add(http->watch, &exchange->watched, &exchange->request, info->connect_fd);
     if (!streamed)
         MHD_suspend_connection(exchange->connection);
-    enum scheduler_verdict verdict = scheduler_submit(http->service->scheduler, &exchange->request);
+    enum scheduler_verdict verdict = api_submit(http->service, &exchange->request);
     if (verdict == SCHEDULER_ACCEPTED)
         return;
     watch_remove(http->watch, &exchange->watched);
@@ -260,12 +260,13 @@ static void call_route(struct exchange *exchange) {
         return;
     }
     const struct service *service = exchange->http->service;
+    exchange->request.models = catalog_acquire(service->catalog);
     exchange->route->start(service, &call, &exchange->request, &exchange->reply);
     if (exchange->reply.status == 0 && exchange->request.streamed)
         open_stream(exchange);
     if (exchange->reply.status != 0)
         return;
-    if (exchange->request.job_count > 0)
+    if (exchange->request.job_count > 0 || exchange->request.reload)
         submit(exchange);
     else
         answer_blank(exchange);

@@ -15,28 +15,46 @@
 
 enum { EXIT_USAGE = 2, LAST_REPLIES_MS = 5000 };
 
-static atomic_int stop_signal; /* the first SIGTERM or SIGINT */
-static sem_t stop_asked;
+static atomic_int stop_signal;    /* the first SIGTERM or SIGINT */
+static atomic_bool reload_signal; /* a SIGHUP that nothing was done about yet */
+static sem_t signalled;
 
 /* The second one quits at once. */
 static void note_stop(int number) {
     int none = 0;
     if (!atomic_compare_exchange_strong(&stop_signal, &none, number))
         _exit(EXIT_FAILURE);
-    sem_post(&stop_asked);
+    sem_post(&signalled);
+}
+
+static void note_reload(int number) {
+    (void)number;
+    atomic_store(&reload_signal, true);
+    sem_post(&signalled);
 }
 
 /* Handled rather than blocked and waited for: OpenBLAS has threads of its own since before main, where a blocked signal would still
  * kill. */
-static void catch_stop_signals(void) {
-    struct sigaction action = {.sa_handler = note_stop, .sa_flags = SA_RESTART};
-    sem_init(&stop_asked, 0, 0);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGINT, &action, NULL);
+static void catch_signals(void) {
+    struct sigaction stop = {.sa_handler = note_stop, .sa_flags = SA_RESTART};
+    struct sigaction reload = {.sa_handler = note_reload, .sa_flags = SA_RESTART};
+    sem_init(&signalled, 0, 0);
+    sigaction(SIGTERM, &stop, NULL);
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGHUP, &reload, NULL);
 }
 
-static void wait_for_stop(void) {
-    while (sem_wait(&stop_asked) != 0) { /* interrupted */
+/* What an operator may have changed is read again. */
+static void reload(struct service *service) {
+    log_event(LOG_INFO, "reloading", "signal=SIGHUP");
+    catalog_reload(service->catalog, NULL);
+}
+
+static void wait_for_stop(struct service *service) {
+    while (atomic_load(&stop_signal) == 0) {
+        sem_wait(&signalled); /* or interrupted */
+        if (atomic_exchange(&reload_signal, false) && atomic_load(&stop_signal) == 0)
+            reload(service);
     }
     log_event(LOG_INFO, "draining", "signal=%s", atomic_load(&stop_signal) == SIGTERM ? "SIGTERM" : "SIGINT");
 }
@@ -50,18 +68,18 @@ static bool drain(struct service *service, struct http *http, struct workers *wo
     if (!clean)
         workers_abandon(workers);
     workers_free(workers);
+    catalog_close(service->catalog);
     /* every connection is resumed now; the replies still have to go out */
     return http_wait_idle(http, LAST_REPLIES_MS) && clean;
 }
 
 static int start_decoding(struct service *service, struct workers **workers, struct error *err) {
-    if (models_load(&service->models, service->options, service->metrics, err) != 0)
+    if (catalog_open(service->catalog, err) != 0)
         return -1;
     struct worker_options options = {
         .workers = service->options->workers,
         .rows = service->options->rows,
         .step_us = (int64_t)service->options->step_ms * 1000,
-        .models = &service->models,
         .scheduler = service->scheduler,
         .metrics = service->metrics,
     };
@@ -79,8 +97,8 @@ static int serve_until_stopped(struct service *service, bool *clean, struct erro
     int result = start_decoding(service, &workers, err);
     if (result == 0) {
         atomic_store(&service->state, SERVICE_READY);
-        log_event(LOG_INFO, "ready", "models=%zu workers=%zu", service->models.count, service->options->workers);
-        wait_for_stop();
+        log_event(LOG_INFO, "ready", "models=%zu workers=%zu", service->options->models.count, service->options->workers);
+        wait_for_stop(service);
         *clean = drain(service, http, workers);
     }
     http_stop(http);
@@ -93,14 +111,15 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
     struct service service = {.options = options};
     int result = -1;
     api_init();
-    catch_stop_signals();
-    service.metrics = metrics_create(labels, label_count, options->models.count, err);
+    catch_signals();
+    service.metrics = metrics_create(labels, label_count, err);
     service.scheduler = scheduler_create(options->queue);
-    if (service.metrics && service.scheduler)
+    service.catalog = catalog_create(options, service.metrics);
+    if (service.metrics && service.scheduler && service.catalog)
         result = serve_until_stopped(&service, clean, err);
     else
         error_memory(err);
-    models_free(&service.models);
+    catalog_free(service.catalog);
     scheduler_free(service.scheduler);
     metrics_free(service.metrics);
     return result;

@@ -2,8 +2,8 @@
 #ifndef ALIGND_SERVICE_H
 #define ALIGND_SERVICE_H
 
+#include "server/catalog.h"
 #include "server/metrics.h"
-#include "server/models.h"
 #include "server/options.h"
 #include "server/scheduler.h"
 
@@ -13,8 +13,8 @@ struct service {
     const struct options *options;
     struct metrics *metrics;
     struct scheduler *scheduler;
-    struct models models; /* written while loading, constant once state is SERVICE_READY */
-    atomic_int state;     /* enum service_state */
+    struct catalog *catalog;
+    atomic_int state; /* enum service_state; a reload does not change it */
 };
 
 static inline enum service_state service_state(const struct service *service) {

@@ -35,6 +35,7 @@ Suite *links_suite(void);
 Suite *strategies_suite(void);
 Suite *backpointers_suite(void);
 Suite *html_suite(void);
+Suite *catalog_suite(void);
 Suite *language_suite(void);
 Suite *events_suite(void);
 Suite *phrases_suite(void);
