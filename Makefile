@@ -20,6 +20,7 @@ SUBMAKE  = $(MAKE) --no-print-directory -j$(JOBS)
 
 PACKAGES      := gcc g++ make pkg-config libmicrohttpd-dev libjansson-dev libopenblas-dev libsentencepiece-dev libicu-dev libxml2-dev libcld2-dev
 TEST_PACKAGES := $(PACKAGES) check libcurl4-openssl-dev
+METRICS_PACKAGES := $(PACKAGES) prometheus curl
 PYTHON_PACKAGES := python3-torch python3-numpy python3-sentencepiece python3-tqdm python3-pytest
 CI_PACKAGES   := $(TEST_PACKAGES) $(PYTHON_PACKAGES) clang clang-format libclang-rt-dev
 
@@ -59,7 +60,7 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-clients check-page check-python results warnings-clang asan tsan bench format format-check layers install clean
+.PHONY: all run test check-http check-metrics check-clients check-page check-python results warnings-clang asan tsan bench format format-check layers install clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
 
@@ -74,6 +75,12 @@ test: deps-test
 check-http: deps-test
 	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run
 	$(BUILD)/tests/http/run $(BUILD)/alignd
+
+# What /metrics says, by the linter of Debian's package prometheus
+check-metrics:
+	@$(call INSTALL_MISSING,$(METRICS_PACKAGES))
+	@$(SUBMAKE) $(BUILD)/alignd
+	sh tests/metrics.sh $(BUILD)/alignd
 
 # LibreTranslate's clients from npm, one made from /openapi.json, and a page's reader of streams, against the shipped models. Needs node and npm (18 or later) and the registry.
 check-clients: deps deps-node

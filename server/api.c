@@ -29,6 +29,15 @@ static const char *const labels[] = {"/translate", "/attention",    "/models", "
                                      "/spec",      "/openapi.json", "/",       "other"};
 _Static_assert(sizeof labels / sizeof labels[0] == ROUTE_COUNT + 1, "one label per route, and one for the rest");
 
+const char *api_method(const char *method) {
+    static const char *const known[] = {"GET", "HEAD", "POST", "OPTIONS"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(method, known[i]) == 0)
+            return known[i];
+    }
+    return "other";
+}
+
 const struct route *api_route(size_t i) {
     return i < ROUTE_COUNT ? &routes[i] : NULL;
 }

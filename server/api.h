@@ -68,6 +68,8 @@ struct route {
 /* Before any thread starts. */
 void api_init(void);
 
+/* A method's name, for comparison and the log, which must not hold what a client made up: GET, HEAD, POST, OPTIONS, or "other". */
+const char *api_method(const char *method);
 /* The i-th; NULL: there are no more. */
 const struct route *api_route(size_t i);
 /* NULL: no such path. index: the place of its label in api_labels; that of other paths is the last. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static void fail_internal(const struct request *request, const struct error *error, struct reply *reply) {
-    log_event(LOG_ERROR, "internal_error", "id=%s message=\"%s\"", request->id, error->message);
+    log_event(LOG_ERROR, "internal_error", "id=%s message=%s", request->id, error->message);
     api_fail(reply, STATUS_INTERNAL, NULL, "internal error, request id %s", request->id);
 }
 

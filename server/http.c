@@ -47,11 +47,12 @@ struct exchange {
     struct http *http;
     struct MHD_Connection *connection;
     enum stage stage;
-    const struct route *route;     /* NULL: no such path */
-    size_t endpoint;               /* index of its label */
-    const char *path;              /* as long as the request */
-    char method[16], id[ID_BYTES]; /* a longer method is cut, and is none that is known */
-    bool whole;                    /* the request has come in whole: counted in http->in_flight */
+    const struct route *route; /* NULL: no such path */
+    size_t endpoint;           /* index of its label */
+    const char *path;          /* as long as the request */
+    const char *method;        /* as of api_method */
+    char id[ID_BYTES];
+    bool whole; /* the request has come in whole: counted in http->in_flight */
     int64_t began_us;
     char *body; /* [length] */
     size_t length, capacity, discarded;
@@ -97,7 +98,7 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     exchange->began_us = clock_us();
     exchange->path = path;
     exchange->route = api_find(path, &exchange->endpoint);
-    snprintf(exchange->method, sizeof exchange->method, "%s", method);
+    exchange->method = api_method(method);
     set_id(exchange);
     metrics_request_began(http->service->metrics);
     return exchange;

@@ -129,10 +129,15 @@ static int run(const struct options *options) {
     struct error error = {0};
     bool clean = true;
     enum log_level level;
+    enum log_format format = LOG_TEXT;
     if (log_parse_level(options->log_level, &level) == 0)
         log_set_level(level);
+    if (options->log_format && log_parse_format(options->log_format, &format) == 0)
+        log_set_format(format);
     int result = options->command == COMMAND_SERVE ? serve(options, &clean, &error) : offline_run(options, &error);
-    if (result != 0)
+    if (result != 0 && format == LOG_JSON)
+        log_event(LOG_ERROR, "failed", "message=%s", error.message);
+    else if (result != 0)
         fprintf(stderr, "alignd: %s\n", error.message);
     else if (!clean)
         log_event(LOG_WARN, "stopped", "clean=false");

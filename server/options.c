@@ -103,6 +103,13 @@ static int set_switch(const struct option *option, const char *name, const char 
     return 0;
 }
 
+static int set_log_format(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    enum log_format format;
+    if (log_parse_format(value, &format) != 0)
+        return error_set(err, ERROR_INPUT, "%s must be text or json, got \"%.60s\"", name, value);
+    return set_string(option, name, value, field, err);
+}
+
 /* Appends; a variable holds several folders with ':' between them. */
 static int set_folders(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     (void)option;
@@ -137,6 +144,7 @@ static const struct option table[] = {
      0, 0},
     {"log-level", "LEVEL", "info", "error, warn, info or debug", COMMAND_SERVE, set_log_level, FIELD(log_level), 0, 0},
     {"log-level", "LEVEL", "warn", "error, warn, info or debug", BATCH, set_log_level, FIELD(log_level), 0, 0},
+    {"log-format", "FORMAT", "text", "text, or json: each line an object", COMMAND_SERVE, set_log_format, FIELD(log_format), 0, 0},
     {"listen", "HOST:PORT", "127.0.0.1:8080", "address; port 0 takes a free one", COMMAND_SERVE, set_string, FIELD(listen), 0, 0},
     {"queue", "N", "1024", "sentences that may wait; beyond that requests get 429", COMMAND_SERVE, set_size, FIELD(queue), 1, 1e6},
     {"step-ms", "N", "40", "time that a worker may take for the next token of all its sentences, as predicted; 0: any",
@@ -336,6 +344,7 @@ failed:
 void options_done(struct options *options) {
     clear_folders(&options->models);
     free(options->log_level);
+    free(options->log_format);
     free(options->compute);
     free(options->listen);
     free(options->cors);

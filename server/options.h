@@ -22,7 +22,7 @@ struct options {
 
     struct folder_list models;
     size_t workers, rows;
-    char *log_level, *compute;
+    char *log_level, *log_format, *compute;
     bool shortlist;
 
     /* serving; unset in other modes */

@@ -36,6 +36,7 @@ Suite *strategies_suite(void);
 Suite *backpointers_suite(void);
 Suite *html_suite(void);
 Suite *catalog_suite(void);
+Suite *log_suite(void);
 Suite *language_suite(void);
 Suite *events_suite(void);
 Suite *phrases_suite(void);

@@ -23,5 +23,6 @@ Suite *stream_suite(void);
 Suite *openapi_suite(void);
 Suite *glossary_suite(void);
 Suite *reload_suite(void);
+Suite *log_suite(void);
 
 #endif

@@ -271,21 +271,6 @@ START_TEST(cors_option) {
 }
 END_TEST
 
-START_TEST(log_never_holds_text) {
-    struct daemon daemon;
-    struct reply reply;
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--log-level", "debug"));
-    client_post(&daemon, "/translate", "{'text': 'Zanzibar secrets'}", 200, &reply);
-    reply_done(&reply);
-    client_post(&daemon, "/translate", "{'text': 'Zanzibar secrets', 'beam_size': 'x'}", 400, &reply);
-    reply_done(&reply);
-    for (struct patience patience = {0}; !daemon_logged(&daemon, "status=400");)
-        patience_wait(&patience, "the request's log line");
-    ck_assert(!daemon_logged(&daemon, "Zanzibar"));
-    daemon_stop(&daemon);
-}
-END_TEST
-
 /* ---- while loading ---- */
 
 static void check_loading(const struct daemon *daemon, const struct call *call) {
@@ -342,7 +327,6 @@ Suite *operations_suite(void) {
     suite_add_tcase(suite, plain);
     tcase_set_timeout(options, TEST_TIMEOUT_S);
     tcase_add_test(options, cors_option);
-    tcase_add_test(options, log_never_holds_text);
     tcase_add_test(options, loading);
     suite_add_tcase(suite, options);
     return suite;
