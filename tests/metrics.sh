@@ -1,5 +1,5 @@
 #!/bin/sh
-# metrics.sh ALIGND: starts it, sends a few requests, right and wrong ones, and gives what /metrics says to promtool.
+# metrics.sh ALIGND PROMTOOL: starts it, sends a few requests, right and wrong ones, and gives what /metrics says to the linter.
 set -eu
 work=$(mktemp -d)
 model=tests/golden/luong-general-gru
@@ -20,5 +20,5 @@ until grep -q event=reloaded "$work/log"; do
     sleep 0.1
 done
 curl -s -o "$work/metrics" "$url/metrics"
-promtool check metrics <"$work/metrics"
+"$2" check metrics <"$work/metrics"
 echo "metrics: $(grep -c '^# TYPE' "$work/metrics") families, $(grep -vc '^#' "$work/metrics") samples"
