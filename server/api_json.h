@@ -8,6 +8,8 @@
 #include "server/render.h"
 #include <jansson.h>
 
+/* Sets a JSON reply of this text, malloc'ed, which it takes over. */
+void api_reply_text(struct reply *reply, unsigned status, char *text);
 /* Sets a JSON reply; takes over root. A root that is NULL, as jansson makes when memory is out, becomes a 500. */
 void api_reply_json(struct reply *reply, unsigned status, json_t *root);
 /* The same of a tree with placeholders. */
@@ -29,6 +31,12 @@ bool api_admit(const struct service *service, const struct request *request, str
 bool api_is_loading(const struct request *request, struct reply *reply);
 /* Texts -> jobs. field: what a text's error names. Otherwise the reply is set. */
 void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply);
+/* A request that is parsed: true, and the reply is set, if its answer is in the cache; otherwise it may get there. dialect: with
+ * root it is the whole question. */
+bool api_recall(const struct service *service, const char *dialect, const json_t *root, struct request *request,
+                struct reply *reply);
+/* A request that is answered: keeps the answer, if it may be given again. */
+void api_remember(const struct service *service, const struct request *request, const struct reply *reply);
 /* Replies 500 and true, if a sentence failed. */
 bool api_fail_decoded(const struct request *request, struct reply *reply);
 void api_fail_memory(const struct request *request, struct reply *reply);

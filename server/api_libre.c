@@ -287,6 +287,6 @@ void api_libre_start(const struct service *service, const json_t *root, struct r
         read_texts(service, &form, plan, request, reply) != 0)
         return;
     fill_options(service, plan, request);
-    if (!plan->same)
+    if (!plan->same && !api_recall(service, "libre", root, request, reply))
         api_prepare(service, "q", request, reply);
 }

@@ -81,8 +81,10 @@ void api_metrics(const struct service *service, const struct call *call, struct 
     (void)call;
     struct error error = {0};
     struct reply made = {.status = STATUS_OK, .content_type = "text/plain; version=0.0.4; charset=utf-8"};
-    size_t depth = scheduler_depth(service->scheduler);
-    if (metrics_write(service->metrics, request->models, depth, &made.body, &made.length, &error) != 0)
+    struct metrics_state state = {.models = request->models,
+                                  .queue_depth = scheduler_depth(service->scheduler),
+                                  .cache_bytes = service->cache ? cache_bytes(service->cache) : 0};
+    if (metrics_write(service->metrics, &state, &made.body, &made.length, &error) != 0)
         api_fail(reply, STATUS_INTERNAL, NULL, "%s", error.message);
     else
         *reply = made;

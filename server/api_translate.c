@@ -48,7 +48,8 @@ void api_prepare(const struct service *service, const char *field, struct reques
 
 void api_decode_start(const struct service *service, json_t *root, enum api_kind kind, struct request *request,
                       struct reply *reply) {
-    if (root && api_parse(service, root, kind, request, reply) == 0)
+    const char *dialect = kind == API_TRANSLATE ? "translate" : "attention";
+    if (root && api_parse(service, root, kind, request, reply) == 0 && !api_recall(service, dialect, root, request, reply))
         api_prepare(service, "text", request, reply);
 }
 
@@ -112,4 +113,5 @@ void api_translate_finish(const struct service *service, struct request *request
         api_libre_finish(service, request, reply);
     else
         api_decode_finish("translations", request, reply);
+    api_remember(service, request, reply);
 }

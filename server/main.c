@@ -115,11 +115,13 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
     service.metrics = metrics_create(labels, label_count, err);
     service.scheduler = scheduler_create(options->queue);
     service.catalog = catalog_create(options, service.metrics);
-    if (service.metrics && service.scheduler && service.catalog)
+    service.cache = options->cache_bytes > 0 ? cache_create(options->cache_bytes) : NULL;
+    if (service.metrics && service.scheduler && service.catalog && (service.cache || options->cache_bytes == 0))
         result = serve_until_stopped(&service, clean, err);
     else
         error_memory(err);
     catalog_free(service.catalog);
+    cache_free(service.cache);
     scheduler_free(service.scheduler);
     metrics_free(service.metrics);
     return result;

@@ -48,7 +48,8 @@ struct metrics {
     struct endpoint_metrics *endpoints;
     struct histogram queue, step, rows;
     atomic_int_fast64_t requests_in_flight, rows_live, model_sets;
-    atomic_uint_fast64_t cancelled[CANCELLED_COUNT], rejected[REJECTED_COUNT], reloads[2]; /* reloads: failed, done */
+    atomic_uint_fast64_t cancelled[CANCELLED_COUNT], rejected[REJECTED_COUNT];
+    atomic_uint_fast64_t reloads[2], cache[2]; /* failed, done; misses, hits */
 
     pthread_mutex_t lock; /* guards the list */
     struct model_metrics *models;
@@ -171,6 +172,10 @@ void metrics_model_sets_changed(struct metrics *metrics, int64_t difference) {
 
 void metrics_reloaded(struct metrics *metrics, bool success) {
     add(&metrics->reloads[success], 1);
+}
+
+void metrics_cache_asked(struct metrics *metrics, bool hit) {
+    add(&metrics->cache[hit], 1);
 }
 
 static void write_head(FILE *out, const char *name, const char *type, const char *help) {
@@ -311,7 +316,15 @@ static void write_reloads(FILE *out, const struct metrics *metrics) {
                 (unsigned long long)load(&metrics->reloads[i]));
 }
 
-int metrics_write(const struct metrics *metrics, const struct models *models, size_t queue_depth, char **text, size_t *length,
+static void write_cache(FILE *out, const struct metrics *metrics, size_t bytes) {
+    write_head(out, "cache_hits_total", "counter", "Requests answered from the answer cache.");
+    fprintf(out, "alignd_cache_hits_total %llu\n", (unsigned long long)load(&metrics->cache[true]));
+    write_head(out, "cache_misses_total", "counter", "Requests whose answer the cache might have had.");
+    fprintf(out, "alignd_cache_misses_total %llu\n", (unsigned long long)load(&metrics->cache[false]));
+    write_gauge(out, "cache_bytes", "Memory of the answer cache.", (int64_t)bytes);
+}
+
+int metrics_write(const struct metrics *metrics, const struct metrics_state *state, char **text, size_t *length,
                   struct error *err) {
     char *buffer = NULL;
     size_t size = 0;
@@ -319,10 +332,11 @@ int metrics_write(const struct metrics *metrics, const struct models *models, si
     if (!out)
         return error_memory(err);
     write_requests(out, metrics);
-    write_decoding(out, metrics, queue_depth);
+    write_decoding(out, metrics, state->queue_depth);
     write_reasons(out, metrics);
-    write_models(out, models);
+    write_models(out, state->models);
     write_reloads(out, metrics);
+    write_cache(out, metrics, state->cache_bytes);
     write_head(out, "build_info", "gauge", "The running version.");
     fprintf(out, "alignd_build_info{version=\"%s\"} 1\n", ALIGND_VERSION);
     process_write_metrics(out);

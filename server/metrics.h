@@ -36,8 +36,15 @@ void metrics_tokens(struct model_metrics *model, size_t source, size_t target, s
 void metrics_model_sets_changed(struct metrics *metrics, int64_t difference);
 void metrics_reloaded(struct metrics *metrics, bool success);
 
-/* Writes everything. models: those in service; NULL: none yet. text is the caller's to free. */
-int metrics_write(const struct metrics *metrics, const struct models *models, size_t queue_depth, char **text, size_t *length,
-                  struct error *err);
+/* The answer cache was asked. */
+void metrics_cache_asked(struct metrics *metrics, bool hit);
+
+/* What others know of the moment. */
+struct metrics_state {
+    const struct models *models; /* in service; NULL: none yet */
+    size_t queue_depth, cache_bytes;
+};
+/* Writes everything. text is the caller's to free. */
+int metrics_write(const struct metrics *metrics, const struct metrics_state *state, char **text, size_t *length, struct error *err);
 
 #endif

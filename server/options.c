@@ -193,6 +193,8 @@ static const struct option table[] = {
      FIELD(repetition_penalty), 1, 10},
     {"stats", NULL, NULL, "print sentences, target tokens, seconds and tokens per second at the end", BATCH, set_switch,
      FIELD(stats), 0, 0},
+    {"cache-bytes", "N", "0", "memory for answers, which are given again to the same request; 0: none", COMMAND_SERVE, set_size,
+     FIELD(cache_bytes), 0, 1e12},
     {"heartbeat-ms", "N", "5000", "a stream that has nothing to tell sends a comment so often", COMMAND_SERVE, set_size,
      FIELD(heartbeat_ms), 10, 1e6},
 };

@@ -27,7 +27,7 @@ struct options {
 
     /* serving; unset in other modes */
     char *listen, *cors;
-    size_t queue, step_ms, max_body_bytes, max_text_chars, deadline_ms, grace_ms, heartbeat_ms;
+    size_t queue, step_ms, max_body_bytes, max_text_chars, deadline_ms, grace_ms, heartbeat_ms, cache_bytes;
 
     size_t exact_steps; /* serving and translating */
 

@@ -107,6 +107,7 @@ struct request {
     void (*progress)(struct job *job);
     struct events *events; /* what progress told, for whoever streams it; NULL: nobody does */
 
+    const char *question;  /* what its answer is kept by (server/cache.h), in the arena; NULL: it is not */
     struct reload *reload; /* NULL, or: it has no jobs but waits for the models to be reloaded (server/catalog.h) */
 };
 

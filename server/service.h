@@ -2,6 +2,7 @@
 #ifndef ALIGND_SERVICE_H
 #define ALIGND_SERVICE_H
 
+#include "server/cache.h"
 #include "server/catalog.h"
 #include "server/metrics.h"
 #include "server/options.h"
@@ -14,7 +15,8 @@ struct service {
     struct metrics *metrics;
     struct scheduler *scheduler;
     struct catalog *catalog;
-    atomic_int state; /* enum service_state; a reload does not change it */
+    struct cache *cache; /* NULL: off */
+    atomic_int state;    /* enum service_state; a reload does not change it */
 };
 
 static inline enum service_state service_state(const struct service *service) {

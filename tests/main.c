@@ -9,7 +9,7 @@ static Suite *(*const suites[])(void) = {
     shortlist_suite,  batch_suite,        translator_suite, options_suite,   request_suite,   scheduler_suite, pace_suite,
     metrics_suite,    decimal_suite,      api_splice_suite, plain_suite,     render_suite,    copies_suite,    links_suite,
     strategies_suite, backpointers_suite, html_suite,       language_suite,  events_suite,    phrases_suite,   placeholder_suite,
-    glossary_suite,   catalog_suite,      log_suite,
+    glossary_suite,   catalog_suite,      cache_suite,      log_suite,
 };
 
 int main(void) {

@@ -37,6 +37,7 @@ Suite *backpointers_suite(void);
 Suite *html_suite(void);
 Suite *catalog_suite(void);
 Suite *log_suite(void);
+Suite *cache_suite(void);
 Suite *language_suite(void);
 Suite *events_suite(void);
 Suite *phrases_suite(void);

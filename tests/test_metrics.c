@@ -24,7 +24,7 @@ static void teardown(void) {
 static void write_with(const struct models *models) {
     size_t length;
     free(text);
-    ck_assert_int_eq(metrics_write(metrics, models, 3, &text, &length, NULL), 0);
+    ck_assert_int_eq(metrics_write(metrics, &(struct metrics_state){models, 3, 12}, &text, &length, NULL), 0);
     ck_assert_uint_eq(length, strlen(text));
 }
 
@@ -143,6 +143,17 @@ START_TEST(reloads) {
 }
 END_TEST
 
+START_TEST(cache) {
+    metrics_cache_asked(metrics, false);
+    metrics_cache_asked(metrics, true);
+    metrics_cache_asked(metrics, false);
+    write_text();
+    assert_line("alignd_cache_hits_total 1");
+    assert_line("alignd_cache_misses_total 2");
+    assert_line("alignd_cache_bytes 12");
+}
+END_TEST
+
 START_TEST(build_and_process) {
     write_text();
     assert_line("alignd_build_info{version=\"" ALIGND_VERSION "\"} 1");
@@ -199,6 +210,7 @@ Suite *metrics_suite(void) {
     tcase_add_test(tcase, models_show_once_loaded);
     tcase_add_test(tcase, counters_outlive_a_set);
     tcase_add_test(tcase, reloads);
+    tcase_add_test(tcase, cache);
     tcase_add_test(tcase, build_and_process);
     tcase_add_test(tcase, families_are_announced);
     tcase_add_test(tcase, threads_lose_no_count);

@@ -24,5 +24,6 @@ Suite *openapi_suite(void);
 Suite *glossary_suite(void);
 Suite *reload_suite(void);
 Suite *log_suite(void);
+Suite *cache_suite(void);
 
 #endif
