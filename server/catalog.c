@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-enum { LOADER_NICE = 10 };
+enum { LOADER_NICE = 5 };
 
 struct catalog {
     const struct options *options;
