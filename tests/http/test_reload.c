@@ -18,7 +18,8 @@ static struct daemon served;
 static void setup(void) {
     strcpy(folder, FOLDER_TEMPLATE);
     folder_make(folder, "first", "en", "fr");
-    daemon_start(&served, ARGUMENTS("--model", folder, "--model", MODEL, "--workers", "2", "--deadline-ms", "60000"));
+    daemon_start(&served,
+                 ARGUMENTS("--model", folder, "--model", MODEL, "--workers", "2", "--step-ms", "0", "--deadline-ms", "60000"));
 }
 
 static void teardown(void) {
