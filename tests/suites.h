@@ -33,6 +33,7 @@ Suite *plain_suite(void);
 Suite *copies_suite(void);
 Suite *links_suite(void);
 Suite *strategies_suite(void);
+Suite *exact_suite(void);
 Suite *backpointers_suite(void);
 Suite *html_suite(void);
 Suite *language_suite(void);
