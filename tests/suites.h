@@ -21,6 +21,8 @@ Suite *options_suite(void);
 Suite *request_suite(void);
 Suite *scheduler_suite(void);
 Suite *pace_suite(void);
+Suite *client_suite(void);
+Suite *limiter_suite(void);
 Suite *metrics_suite(void);
 Suite *decimal_suite(void);
 Suite *api_splice_suite(void);
