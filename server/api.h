@@ -49,6 +49,7 @@ struct reply {
     const char *location;   /* NULL: no such header; static */
     const char *etag;       /* the same; what has one is asked for again before it is taken from a cache */
     const char *policy;     /* Content-Security-Policy; the same */
+    bool close;             /* nothing more is read from this connection */
     bool streamed;          /* the body comes piece by piece: nobody on the way may keep it */
 };
 

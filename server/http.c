@@ -2,6 +2,7 @@
 #include "server/api.h"
 #include "server/clock.h"
 #include "server/events.h"
+#include "server/http_body.h"
 #include "server/http_connection.h"
 #include "server/http_form.h"
 #include "server/http_headers.h"
@@ -20,10 +21,6 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-/* DISCARD_FACTOR: a body over the limit is read and thrown away up to so many times the limit, since a client that is still
- * sending when the connection closes may never see the reply. */
-enum { FIRST_BODY_BYTES = 4096, DISCARD_FACTOR = 16 };
 
 struct http {
     struct service *service;
@@ -55,8 +52,7 @@ struct exchange {
     char method[16], id[SENT_ID_BYTES]; /* a longer method is cut, and is none that is known */
     bool whole;                         /* the request has come in whole: counted in http->in_flight */
     int64_t began_us;
-    char *body; /* [length] */
-    size_t length, capacity, discarded;
+    struct body body;
     struct reply reply;
     struct watched watched;
     struct stream *stream; /* NULL: answered in one piece */
@@ -99,7 +95,7 @@ static void exchange_free(struct exchange *exchange) {
     bool counted = exchange->whole;
     stream_free(exchange->stream);
     request_done(&exchange->request);
-    free(exchange->body);
+    body_done(&exchange->body);
     free(exchange->reply.body);
     free(exchange);
     pthread_mutex_lock(&http->lock);
@@ -123,28 +119,6 @@ static void exchange_end(struct exchange *exchange) {
               exchange->method, api_labels(&count)[exchange->endpoint], status, exchange->request.job_count,
               (double)duration_us / 1000);
     exchange_free(exchange);
-}
-
-/* 0, or -1 when the client sends without end or memory is out: the connection closes. */
-static int receive(struct exchange *exchange, const char *bytes, size_t count) {
-    size_t limit = exchange->http->service->options->max_body_bytes;
-    if (exchange->discarded > 0 || count > limit - exchange->length) {
-        exchange->discarded += count;
-        return exchange->discarded / DISCARD_FACTOR > limit ? -1 : 0;
-    }
-    if (count > exchange->capacity - exchange->length) {
-        size_t capacity = exchange->capacity ? exchange->capacity : FIRST_BODY_BYTES;
-        while (capacity - exchange->length < count)
-            capacity *= 2;
-        char *body = realloc(exchange->body, capacity);
-        if (!body)
-            return -1;
-        exchange->body = body;
-        exchange->capacity = capacity;
-    }
-    memcpy(exchange->body + exchange->length, bytes, count);
-    exchange->length += count;
-    return 0;
 }
 
 static void set_reply(struct exchange *exchange) {
@@ -232,8 +206,8 @@ static void answer_blank(struct exchange *exchange) {
 }
 
 static void call_route(struct exchange *exchange) {
-    struct call call = {.body = exchange->body,
-                        .length = exchange->length,
+    struct call call = {.body = exchange->body.bytes,
+                        .length = exchange->body.length,
                         .content_type = sent_header(exchange->connection, "Content-Type"),
                         .path = exchange->path,
                         .if_none_match = sent_header(exchange->connection, "If-None-Match")};
@@ -271,7 +245,7 @@ static void dispatch(struct exchange *exchange) {
         reply->status = STATUS_NO_CONTENT;
     else if (!method_fits(exchange))
         api_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", headers_allowed(exchange->route));
-    else if (exchange->discarded > 0)
+    else if (exchange->body.discarded > 0)
         api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
                  exchange->http->service->options->max_body_bytes);
     else
@@ -312,16 +286,27 @@ static enum MHD_Result respond(struct exchange *exchange) {
     return queued;
 }
 
+/* The head has come. Some requests are answered without being read any further. */
+static enum MHD_Result begin(struct http *http, struct MHD_Connection *connection, const char *path, const char *method,
+                             void **state) {
+    struct exchange *exchange = exchange_create(http, connection, path, method);
+    *state = exchange;
+    if (!exchange)
+        return MHD_NO;
+    if (sent_length(connection, &exchange->reply) == 0)
+        return MHD_YES;
+    exchange_count(exchange);
+    return respond(exchange);
+}
+
 static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, const char *path, const char *method,
                               const char *version, const char *upload, size_t *upload_bytes, void **state) {
     (void)version;
     struct exchange *exchange = *state;
-    if (!exchange) {
-        *state = exchange_create(closure, connection, path, method);
-        return *state ? MHD_YES : MHD_NO;
-    }
+    if (!exchange)
+        return begin(closure, connection, path, method, state);
     if (*upload_bytes > 0) {
-        int received = receive(exchange, upload, *upload_bytes);
+        int received = body_append(&exchange->body, upload, *upload_bytes, exchange->http->service->options->max_body_bytes);
         *upload_bytes = 0;
         return received == 0 ? MHD_YES : MHD_NO;
     }

@@ -30,24 +30,47 @@ bool sent_id(struct MHD_Connection *connection, char id[SENT_ID_BYTES]) {
 }
 
 struct lookup {
-    const char *name, *value;
+    const char *name, *value; /* value: of the last one */
+    size_t count;
 };
 
-static enum MHD_Result note_last(void *closure, enum MHD_ValueKind kind, const char *name, const char *value) {
+static enum MHD_Result note(void *closure, enum MHD_ValueKind kind, const char *name, const char *value) {
     (void)kind;
-    struct lookup *search = closure;
-    if (strcasecmp(name, search->name) == 0)
-        search->value = value;
+    struct lookup *lookup = closure;
+    if (strcasecmp(name, lookup->name) == 0) {
+        lookup->value = value;
+        lookup->count++;
+    }
     return MHD_YES;
+}
+
+static struct lookup look_up(struct MHD_Connection *connection, const char *name) {
+    struct lookup lookup = {.name = name};
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, note, &lookup);
+    return lookup;
+}
+
+int sent_length(struct MHD_Connection *connection, struct reply *reply) {
+    struct lookup length = look_up(connection, "Content-Length"), encoding = look_up(connection, "Transfer-Encoding");
+    const char *what = NULL;
+    if (length.count + encoding.count > 1)
+        what = encoding.count > 0 ? "Transfer-Encoding" : "Content-Length";
+    else if (encoding.count > 0 && (!encoding.value || strcasecmp(encoding.value, "chunked") != 0))
+        what = "Transfer-Encoding";
+    if (!what)
+        return 0;
+    api_fail(reply, STATUS_INVALID, what, "the body must have one Content-Length or the Transfer-Encoding chunked");
+    reply->close = true;
+    return -1;
 }
 
 /* A client may send the header, too: the proxy's comes behind it, in the same line or in one of its own. */
 uint64_t sent_client(struct MHD_Connection *connection, const char *header) {
-    struct lookup search = {.name = header};
+    struct lookup sent = {0};
     if (*header != '\0')
-        MHD_get_connection_values(connection, MHD_HEADER_KIND, note_last, &search);
-    if (search.value && *search.value != '\0')
-        return client_of_forwarded(search.value);
+        sent = look_up(connection, header);
+    if (sent.value && *sent.value != '\0')
+        return client_of_forwarded(sent.value);
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     return client_of_peer(info ? info->client_addr : NULL);
 }
