@@ -49,6 +49,7 @@ struct reply {
     const char *location;   /* NULL: no such header; static */
     const char *etag;       /* the same; what has one is asked for again before it is taken from a cache */
     const char *policy;     /* Content-Security-Policy; the same */
+    bool close;             /* nothing more is read from this connection */
     bool streamed;          /* the body comes piece by piece: nobody on the way may keep it */
 };
 
@@ -80,11 +81,16 @@ bool api_is_form(const struct call *call);
 /* Sets an error reply: {"error": message, "code": ..., "field": field}. field may be NULL. */
 __attribute__((format(printf, 4, 5))) void api_fail(struct reply *reply, unsigned status, const char *field, const char *format,
                                                     ...);
+/* The same where the status alone does not tell the code. message: valid UTF-8. */
+void api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message);
 /* The reply of what needs SERVICE_READY in any other state. */
 void api_fail_unready(enum service_state state, struct reply *reply);
-/* The reply to a request whose jobs were cancelled, or to one that the scheduler refused. */
+/* The reply to a request whose jobs were cancelled, to one that the scheduler refused, and to one whose client asks for more than
+ * its rate (limiter.h) and would have to wait so long. Counted. */
 void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply);
-void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, struct reply *reply);
+void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
+                      struct reply *reply);
+void api_fail_rate(const struct service *service, const struct request *request, double wait_s, struct reply *reply);
 
 /* The answer to a streamed request as server-sent events. The reader's of the request's events. */
 struct api_stream {

@@ -32,7 +32,7 @@ static void add_decoding(json_t *responses) {
         {"400", "not valid: JSON, a field's type or range, an unknown field, language or model"},
         {"413", "body or text over a limit"},
         {"415", "neither JSON nor a form"},
-        {"429", "the queue is full: Retry-After"},
+        {"429", "the queue is full, or the client is over its rate: Retry-After"},
         {"503", "loading or draining: Retry-After"},
         {"504", "the deadline passed"},
     };

@@ -50,7 +50,7 @@ void headers_add(const struct heading *heading, struct MHD_Response *response) {
     add_header(response, "X-Content-Type-Options", "nosniff");
     if (reply->status == STATUS_METHOD || reply->status == STATUS_NO_CONTENT)
         add_header(response, "Allow", headers_allowed(heading->route));
-    if (service_state(heading->service) == SERVICE_DRAINING)
+    if (reply->close || service_state(heading->service) == SERVICE_DRAINING)
         add_header(response, "Connection", "close");
     add_header(response, "X-Request-Id", heading->id);
     add_cors(heading, response);

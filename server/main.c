@@ -60,6 +60,7 @@ static int start_decoding(struct service *service, struct workers **workers, str
     struct worker_options options = {
         .workers = service->options->workers,
         .rows = service->options->rows,
+        .shared = true,
         .step_us = (int64_t)service->options->step_ms * 1000,
         .models = &service->models,
         .scheduler = service->scheduler,
@@ -95,12 +96,14 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
     api_init();
     catch_stop_signals();
     service.metrics = metrics_create(labels, label_count, options->models.count, err);
-    service.scheduler = scheduler_create(options->queue);
-    if (service.metrics && service.scheduler)
+    service.scheduler = scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});
+    service.limiter = limiter_create(options->rate, options->burst);
+    if (service.metrics && service.scheduler && service.limiter)
         result = serve_until_stopped(&service, clean, err);
     else
         error_memory(err);
     models_free(&service.models);
+    limiter_free(service.limiter);
     scheduler_free(service.scheduler);
     metrics_free(service.metrics);
     return result;

@@ -139,6 +139,12 @@ static const struct option table[] = {
     {"log-level", "LEVEL", "warn", "error, warn, info or debug", BATCH, set_log_level, FIELD(log_level), 0, 0},
     {"listen", "HOST:PORT", "127.0.0.1:8080", "address; port 0 takes a free one", COMMAND_SERVE, set_string, FIELD(listen), 0, 0},
     {"queue", "N", "1024", "sentences that may wait; beyond that requests get 429", COMMAND_SERVE, set_size, FIELD(queue), 1, 1e6},
+    {"queue-work", "N", "4000000", "source tokens x rows (beam) of the sentences that may wait; beyond that 429", COMMAND_SERVE,
+     set_size, FIELD(queue_work), 1, 1e12},
+    {"rate", "N", "0", "sentences a second that one client may ask for in the long run; beyond that 429; 0: any", COMMAND_SERVE,
+     set_real, FIELD(rate), 0, 1e6},
+    {"burst", "N", "100", "sentences that a client may ask for at once, where there is a --rate", COMMAND_SERVE, set_size,
+     FIELD(burst), 1, 1e6},
     {"step-ms", "N", "40", "time that a worker may take for the next token of all its sentences, as predicted; 0: any",
      COMMAND_SERVE, set_size, FIELD(step_ms), 0, 1e6},
     {"max-body-bytes", "N", "1048576", "size of a request's body; beyond that 413", COMMAND_SERVE, set_size, FIELD(max_body_bytes),
@@ -147,6 +153,16 @@ static const struct option table[] = {
      FIELD(max_text_chars), 1, 1e9},
     {"deadline-ms", "N", "10000", "time that a request may take; beyond that 504 (the header X-Deadline-Ms may ask for less)",
      COMMAND_SERVE, set_size, FIELD(deadline_ms), 1, 1e9},
+    {"read-timeout-ms", "N", "30000", "time that a request may take to arrive, head and body; beyond that it is cut off",
+     COMMAND_SERVE, set_size, FIELD(read_timeout_ms), 10, 1e9},
+    {"send-timeout-ms", "N", "60000", "time that a reply may take to be read; beyond that it is cut off", COMMAND_SERVE, set_size,
+     FIELD(send_timeout_ms), 10, 1e9},
+    {"connections", "N", "0", "connections at once; 0: enough for all that may wait, and 1024 more", COMMAND_SERVE, set_size,
+     FIELD(connections), 0, 1e6},
+    {"connections-per-address", "N", "0", "connections at once from one address; 0: any", COMMAND_SERVE, set_size,
+     FIELD(connections_per_address), 0, 1e6},
+    {"client-header", "NAME", "", "header in which a trusted proxy tells the client's address, such as X-Forwarded-For",
+     COMMAND_SERVE, set_string, FIELD(client_header), 0, 0},
     {"grace-ms", "N", "30000", "time that accepted requests have to finish after SIGTERM", COMMAND_SERVE, set_size, FIELD(grace_ms),
      0, 1e9},
     {"cors", "ORIGIN", "*", "Access-Control-Allow-Origin; empty: no such header", COMMAND_SERVE, set_string, FIELD(cors), 0, 0},
@@ -339,6 +355,7 @@ void options_done(struct options *options) {
     free(options->compute);
     free(options->listen);
     free(options->cors);
+    free(options->client_header);
     free(options->strategy);
     free(options->target);
     free(options->links);

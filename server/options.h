@@ -26,8 +26,10 @@ struct options {
     bool shortlist;
 
     /* serving; unset in other modes */
-    char *listen, *cors;
-    size_t queue, step_ms, max_body_bytes, max_text_chars, deadline_ms, grace_ms, heartbeat_ms;
+    char *listen, *cors, *client_header;
+    size_t queue, queue_work, step_ms, max_body_bytes, max_text_chars, deadline_ms, grace_ms, heartbeat_ms;
+    size_t burst, connections, connections_per_address, read_timeout_ms, send_timeout_ms;
+    double rate;
 
     size_t exact_steps; /* serving and translating */
 

@@ -37,6 +37,14 @@ START_TEST(defaults) {
     ck_assert(!options.shortlist);
     ck_assert_uint_eq(options.step_ms, 40);
     ck_assert_uint_eq(options.queue, 1024);
+    ck_assert_uint_eq(options.queue_work, 4000000);
+    ck_assert(options.rate <= 0);
+    ck_assert_uint_eq(options.burst, 100);
+    ck_assert_uint_eq(options.read_timeout_ms, 30000);
+    ck_assert_uint_eq(options.send_timeout_ms, 60000);
+    ck_assert_uint_eq(options.connections, 0);
+    ck_assert_uint_eq(options.connections_per_address, 0);
+    ck_assert_str_eq(options.client_header, "");
     ck_assert_uint_eq(options.max_body_bytes, 1048576);
     ck_assert_uint_eq(options.max_text_chars, 10000);
     ck_assert_uint_eq(options.deadline_ms, 10000);
@@ -175,6 +183,9 @@ static const struct {
     {"--model a --queue x", "--queue must be a whole number, got \"x\""},
     {"--model a --queue -1", "--queue must be a whole number, got \"-1\""},
     {"--model a --queue=", "--queue must be a whole number, got \"\""},
+    {"--model a --rate -1", "--rate must be between 0 and 1e+06, got -1"},
+    {"--model a --burst 0", "--burst must be between 1 and 1000000, got 0"},
+    {"--model a --read-timeout-ms 9", "--read-timeout-ms must be between 10 and 1000000000, got 9"},
     {"--model a --queue 0", "--queue must be between 1 and 1000000, got 0"},
     {"--model a --queue 99999999999999999999", "--queue must be between 1 and 1000000, got 99999999999999999999"},
     {"--model a --log-level loud", "--log-level must be error, warn, info or debug, got \"loud\""},

@@ -1,6 +1,7 @@
 #include "tests/http/client.h"
 #include <arpa/inet.h>
 #include <check.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,8 @@ static void transfer_begin(struct transfer *transfer, const struct daemon *daemo
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, reply);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, reply);
+    if (call->from)
+        curl_easy_setopt(easy, CURLOPT_INTERFACE, call->from);
     set_body(easy, call);
     set_method(easy, call->method);
 }
@@ -234,6 +237,12 @@ void metric_await(const struct daemon *daemon, const char *name, double value, s
 /* ---- raw bytes ---- */
 
 int raw_open(const struct daemon *daemon) {
+    return raw_open_from(daemon, "0.0.0.0");
+}
+
+int raw_open_from(const struct daemon *daemon, const char *from) {
+    struct sockaddr_in source = {.sin_family = AF_INET};
+    ck_assert_int_eq(inet_pton(AF_INET, from, &source.sin_addr), 1);
     const char *colon = strrchr(daemon->address, ':');
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10))};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -242,8 +251,17 @@ int raw_open(const struct daemon *daemon) {
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit), 0);
     ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit), 0);
+    ck_assert_int_eq(bind(fd, (const struct sockaddr *)&source, sizeof source), 0);
     ck_assert_int_eq(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
     return fd;
+}
+
+bool raw_closed(int connection) {
+    char buffer[4096];
+    ssize_t count;
+    while ((count = recv(connection, buffer, sizeof buffer, 0)) > 0) {
+    }
+    return count == 0 || errno == ECONNRESET;
 }
 
 void raw_write(int connection, const char *bytes, size_t length) {

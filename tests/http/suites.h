@@ -22,5 +22,7 @@ Suite *page_suite(void);
 Suite *stream_suite(void);
 Suite *openapi_suite(void);
 Suite *glossary_suite(void);
+Suite *fairness_suite(void);
+Suite *slow_suite(void);
 
 #endif

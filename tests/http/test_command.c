@@ -66,10 +66,34 @@ START_TEST(wrong_variables) {
 END_TEST
 
 START_TEST(help_and_version) {
-    static const char *const flags[] = {"model",      "workers",        "rows",           "log-level",       "listen",
-                                        "queue",      "max-body-bytes", "max-text-chars", "deadline-ms",     "grace-ms",
-                                        "cors",       "stats",          "strategy",       "beam-size",       "length-penalty",
-                                        "min-length", "max-length",     "target",         "split-sentences", "keep-unknowns"};
+    static const char *const flags[] = {"model",
+                                        "workers",
+                                        "rows",
+                                        "log-level",
+                                        "listen",
+                                        "queue",
+                                        "max-body-bytes",
+                                        "max-text-chars",
+                                        "deadline-ms",
+                                        "grace-ms",
+                                        "cors",
+                                        "stats",
+                                        "strategy",
+                                        "beam-size",
+                                        "length-penalty",
+                                        "min-length",
+                                        "max-length",
+                                        "target",
+                                        "split-sentences",
+                                        "keep-unknowns",
+                                        "queue-work",
+                                        "rate",
+                                        "burst",
+                                        "read-timeout-ms",
+                                        "send-timeout-ms",
+                                        "connections",
+                                        "connections-per-address",
+                                        "client-header"};
     struct outcome outcome;
     program_run(ARGUMENTS("--workers", "wrong", "--help"), NULL, &outcome);
     ck_assert_int_eq(outcome.status, 0);
