@@ -4,32 +4,29 @@
 #include "server/events.h"
 #include "server/http_form.h"
 #include "server/http_headers.h"
+#include "server/http_listeners.h"
 #include "server/http_stream.h"
-#include "server/listen.h"
 #include "server/log.h"
 #include "server/watch.h"
 #include <assert.h>
 #include <ctype.h>
-#include <errno.h>
-#include <microhttpd.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 /* DISCARD_FACTOR: a body over the limit is read and thrown away up to so many times the limit, since a client that is still
  * sending when the connection closes may never see the reply. */
-enum { ID_BYTES = 129, FIRST_BODY_BYTES = 4096, DISCARD_FACTOR = 16, IDLE_CONNECTION_S = 60 };
+enum { ID_BYTES = 129, FIRST_BODY_BYTES = 4096, DISCARD_FACTOR = 16 };
 
 struct http {
     struct service *service;
-    struct MHD_Daemon *daemon;
+    struct http_listeners *listeners;
+    struct tls *tls; /* NULL: no HTTPS */
     struct watch *watch;
-    char address[LISTEN_ADDRESS_BYTES];
-    uint32_t id_prefix, id_counter; /* of generated request ids; HTTP thread only */
+    uint32_t id_prefix; /* of generated request ids */
+    atomic_uint_least32_t id_counter;
 
     pthread_mutex_t lock; /* guards in_flight */
     pthread_cond_t idle;  /* in_flight became 0 */
@@ -82,7 +79,8 @@ static void set_id(struct exchange *exchange) {
     if (usable_id(sent))
         strcpy(exchange->id, sent);
     else
-        snprintf(exchange->id, ID_BYTES, "%08x%08x", (unsigned)http->id_prefix, (unsigned)++http->id_counter);
+        snprintf(exchange->id, ID_BYTES, "%08x%08x", (unsigned)http->id_prefix,
+                 (unsigned)atomic_fetch_add(&http->id_counter, 1) + 1);
     exchange->request.id = exchange->id;
 }
 
@@ -135,9 +133,9 @@ static void exchange_end(struct exchange *exchange) {
     unsigned status = status_sent(exchange);
     size_t count;
     metrics_request_ended(exchange->http->service->metrics, exchange->endpoint, status, duration_us);
-    log_event(LOG_INFO, "request", "id=%s method=%s endpoint=%s status=%u sentences=%zu duration_ms=%.3f", exchange->id,
+    log_event(LOG_INFO, "request", "id=%s method=%s endpoint=%s status=%u sentences=%zu duration_ms=%.3f key=%s", exchange->id,
               exchange->method, api_labels(&count)[exchange->endpoint], status, exchange->request.job_count,
-              (double)duration_us / 1000);
+              (double)duration_us / 1000, exchange->request.key_name ? exchange->request.key_name : "-");
     exchange_free(exchange);
 }
 
@@ -252,7 +250,9 @@ static void call_route(struct exchange *exchange) {
                         .length = exchange->length,
                         .content_type = header(exchange->connection, "Content-Type"),
                         .path = exchange->path,
-                        .if_none_match = header(exchange->connection, "If-None-Match")};
+                        .if_none_match = header(exchange->connection, "If-None-Match"),
+                        .authorization = header(exchange->connection, "Authorization"),
+                        .x_api_key = header(exchange->connection, "X-Api-Key")};
     if (exchange->route->finish && set_deadline(exchange) != 0)
         return;
     if (form_read(exchange->connection, &exchange->request.arena, &call) != 0) {
@@ -260,6 +260,8 @@ static void call_route(struct exchange *exchange) {
         return;
     }
     const struct service *service = exchange->http->service;
+    if (api_authorize(service, exchange->route, &call, &exchange->request, &exchange->reply) != 0)
+        return;
     exchange->route->start(service, &call, &exchange->request, &exchange->reply);
     if (exchange->reply.status == 0 && exchange->request.streamed)
         open_stream(exchange);
@@ -293,7 +295,9 @@ static void dispatch(struct exchange *exchange) {
 }
 
 static void set_headers(const struct exchange *exchange, const struct reply *reply, struct MHD_Response *response) {
-    headers_add(&(struct heading){exchange->http->service, exchange->route, exchange->method, exchange->id, reply}, response);
+    const char *origin = header(exchange->connection, "Origin");
+    headers_add(&(struct heading){exchange->http->service, exchange->route, exchange->method, exchange->id, origin, reply},
+                response);
 }
 
 /* The reply is the workers' still: what comes of the request is told in the last event. */
@@ -380,18 +384,14 @@ static struct http *create(struct service *service, struct error *err) {
 }
 
 static int start(struct http *http, struct error *err) {
-    http->watch = watch_start(http->service->options->heartbeat_ms, err);
-    int fd = http->watch ? listen_open(http->service->options->listen, http->address, err) : -1;
-    if (fd < 0)
+    const struct options *options = http->service->options;
+    http->watch = watch_start(options->heartbeat_ms, err);
+    if (!http->watch)
         return -1;
-    /* poll, not epoll: libmicrohttpd 0.9.75 waits for edges there, and misses a hang-up that comes together with data */
-    http->daemon = MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, http,
-                                    MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, completed, http,
-                                    MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_CONNECTION_S, MHD_OPTION_END);
-    if (http->daemon)
-        return 0;
-    close(fd);
-    return error_set(err, ERROR_MEMORY, "cannot start the HTTP thread: %s", strerror(errno));
+    if (options->tls_cert && !(http->tls = tls_open(options->tls_cert, options->tls_key, err)))
+        return -1;
+    http->listeners = http_listeners_start(options, http->tls, &(struct http_callbacks){handle, completed, http}, err);
+    return http->listeners ? 0 : -1;
 }
 
 struct http *http_start(struct service *service, struct error *err) {
@@ -403,25 +403,16 @@ struct http *http_start(struct service *service, struct error *err) {
     return http;
 }
 
-const char *http_address(const struct http *http) {
-    return http->address;
+const char *http_address(const struct http *http, size_t i) {
+    return http_listeners_address(http->listeners, i);
 }
 
-/* Connections that the kernel has taken but nobody accepted yet would be reset when the socket closes: they are answered
- * instead. */
-static void adopt_backlog(struct http *http, int fd) {
-    struct sockaddr_storage peer;
-    socklen_t size = sizeof peer;
-    for (int client; (client = accept4(fd, (struct sockaddr *)&peer, &size, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0; size = sizeof peer)
-        MHD_add_connection(http->daemon, client, (struct sockaddr *)&peer, size); /* closes client where it fails */
+int http_reload_certificate(struct http *http, struct error *err) {
+    return http->tls ? tls_reload(http->tls, err) : 0;
 }
 
 void http_quiesce(struct http *http) {
-    int fd = MHD_quiesce_daemon(http->daemon);
-    if (fd < 0)
-        return;
-    adopt_backlog(http, fd);
-    close(fd);
+    http_listeners_quiesce(http->listeners);
 }
 
 bool http_wait_idle(struct http *http, size_t timeout_ms) {
@@ -439,8 +430,8 @@ bool http_wait_idle(struct http *http, size_t timeout_ms) {
 void http_stop(struct http *http) {
     if (!http)
         return;
-    if (http->daemon)
-        MHD_stop_daemon(http->daemon);
+    http_listeners_stop(http->listeners);
+    tls_free(http->tls);
     watch_free(http->watch);
     pthread_cond_destroy(&http->idle);
     pthread_mutex_destroy(&http->lock);

@@ -70,8 +70,9 @@ struct text {
 };
 
 struct request {
-    struct arena arena; /* texts, sentences, jobs: everything with the request's lifetime */
-    const char *id;     /* for log lines and messages; the owner's */
+    struct arena arena;   /* texts, sentences, jobs: everything with the request's lifetime */
+    const char *id;       /* for log lines and messages; the owner's */
+    const char *key_name; /* whose API key it came with; in the arena; NULL: none was asked for */
 
     size_t model;
     struct search_options search;

@@ -17,6 +17,7 @@ struct call {
     const char *body; /* or the body as it is, [length] bytes; length 0: NUL-terminated */
     size_t length;
     const char *headers[MAX_HEADERS]; /* "Name: value", up to the first NULL. Without one, a body is sent as curl -d would */
+    long tls_version;                 /* CURL_SSLVERSION_..., 0: any */
     CURL *connection;                 /* from connection_open; NULL: a connection of its own */
 };
 
