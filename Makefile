@@ -63,7 +63,7 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-clients check-page check-python results warnings-clang asan tsan bench format format-check layers check-hardening install clean
+.PHONY: all run test check-http check-clients check-page check-python results warnings-clang asan tsan bench format format-check layers check-hardening check-systemd install clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
 
@@ -205,6 +205,12 @@ check-hardening: deps
 	@$(call INSTALL_MISSING,devscripts)
 	@$(SUBMAKE) all
 	sh tests/hardening.sh $(BUILD)
+
+# The unit of docker/systemd, and alignd under its rules. Needs root.
+check-systemd: deps
+	@$(call INSTALL_MISSING,systemd python3-seccomp curl)
+	@$(SUBMAKE) all
+	sh tests/systemd.sh $(BUILD)
 
 install: all
 	install -D -m 755 $(BUILD)/alignd $(DESTDIR)$(PREFIX)/bin/alignd
