@@ -53,6 +53,7 @@ static int start_daemon(struct door *door, struct tls *tls, const struct http_ca
     bool secure = tls && !door->listener.local;
     /* poll, not epoll: libmicrohttpd 0.9.75 waits for edges there, and misses a hang-up that comes together with data */
     unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (secure ? MHD_USE_TLS : 0);
+    /* what stands behind the first END is for HTTPS alone */
     door->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, callbacks->handle, callbacks->closure, MHD_OPTION_LISTEN_SOCKET, door->listener.fd,
         MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, callbacks->closure, MHD_OPTION_CONNECTION_TIMEOUT,

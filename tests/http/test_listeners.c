@@ -57,6 +57,32 @@ START_TEST(several_at_once) {
 }
 END_TEST
 
+/* Each socket has a thread of its own; what they share must bear that. */
+START_TEST(load_on_every_socket) {
+    enum { CLIENTS = 20 };
+    struct daemon daemon;
+    struct reply replies[2][CLIENTS];
+    daemon_start(&daemon, ARGUMENTS("--listen", address, "--model", MODEL, "--workers", "2"));
+    struct daemon local = daemon_at(&daemon, address);
+    struct flight *flights[] = {flight_open(&daemon), flight_open(&local)};
+    const struct call call = {.path = "/translate",
+                              .json = "{'text': ['A boy plays. The dog runs.', 'x'], 'include': ['attention']}"};
+    for (size_t i = 0; i < 2 * CLIENTS; i++)
+        flight_send(flights[i % 2], &call, &replies[i % 2][i / 2]);
+    while (flight_move(flights[0]) + flight_move(flights[1]) > 0) { /* bounded by the clients' patience */
+    }
+    for (size_t i = 0; i < 2 * CLIENTS; i++) {
+        ck_assert_int_eq(replies[i % 2][i / 2].status, 200);
+        ck_assert_str_eq(replies[i % 2][i / 2].body, replies[0][0].body);
+    }
+    for (size_t i = 0; i < 2 * CLIENTS; i++)
+        reply_done(&replies[i % 2][i / 2]);
+    flight_close(flights[0]);
+    flight_close(flights[1]);
+    daemon_stop(&daemon);
+}
+END_TEST
+
 START_TEST(ipv6) {
     struct daemon daemon;
     int probe = socket(AF_INET6, SOCK_STREAM, 0);
@@ -225,6 +251,7 @@ Suite *listeners_suite(void) {
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, TEST_TIMEOUT_S);
     tcase_add_test(tcase, several_at_once);
+    tcase_add_test(tcase, load_on_every_socket);
     tcase_add_test(tcase, ipv6);
     tcase_add_test(tcase, drains_every_socket);
     tcase_add_test(tcase, socket_left_behind);
