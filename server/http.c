@@ -18,7 +18,7 @@
 
 /* DISCARD_FACTOR: a body over the limit is read and thrown away up to so many times the limit, since a client that is still
  * sending when the connection closes may never see the reply. */
-enum { ID_BYTES = 129, FIRST_BODY_BYTES = 4096, DISCARD_FACTOR = 16 };
+enum { ID_BYTES = 129, FIRST_BODY_BYTES = 4096, DISCARD_FACTOR = 16, IDLE_CONNECTION_S = 60 };
 
 struct http {
     struct service *service;
@@ -365,6 +365,14 @@ static void completed(void *closure, struct MHD_Connection *connection, void **s
         exchange_end(exchange);
 }
 
+static void connection_began(void *closure, struct MHD_Connection *connection, void **context,
+                             enum MHD_ConnectionNotificationCode code) {
+    struct http *http = closure;
+    (void)context;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+        http_listeners_secure(connection, http->tls);
+}
+
 static struct http *create(struct service *service, struct error *err) {
     struct http *http = calloc(1, sizeof *http);
     if (!http) {
@@ -390,7 +398,10 @@ static int start(struct http *http, struct error *err) {
         return -1;
     if (options->tls_cert && !(http->tls = tls_open(options->tls_cert, options->tls_key, err)))
         return -1;
-    http->listeners = http_listeners_start(options, http->tls, &(struct http_callbacks){handle, completed, http}, err);
+    const struct MHD_OptionItem connections[] = {{MHD_OPTION_CONNECTION_TIMEOUT, IDLE_CONNECTION_S, NULL},
+                                                 {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)connection_began, http},
+                                                 {MHD_OPTION_END, 0, NULL}};
+    http->listeners = http_listeners_start(options, &(struct http_callbacks){handle, completed, http, connections}, err);
     return http->listeners ? 0 : -1;
 }
 

@@ -6,8 +6,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { IDLE_CONNECTION_S = 60 };
-
 struct door {
     struct listener listener;
     struct MHD_Daemon *daemon; /* NULL: not started; otherwise it closes the socket */
@@ -41,28 +39,24 @@ static int open_sockets(struct http_listeners *listeners, const struct options *
 
 /* ---- daemons ---- */
 
-/* Before the handshake. */
-static void begin_connection(void *closure, struct MHD_Connection *connection, void **context,
-                             enum MHD_ConnectionNotificationCode code) {
-    (void)context;
-    if (code == MHD_CONNECTION_NOTIFY_STARTED)
-        tls_serve(closure, MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session);
+void http_listeners_secure(struct MHD_Connection *connection, struct tls *tls) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    if (info)
+        tls_serve(tls, info->tls_session);
 }
 
-static int start_daemon(struct door *door, struct tls *tls, const struct http_callbacks *callbacks, struct error *err) {
-    bool secure = tls && !door->listener.local;
+static int start_daemon(struct door *door, bool https, const struct http_callbacks *callbacks, struct error *err) {
     /* poll, not epoll: libmicrohttpd 0.9.75 waits for edges there, and misses a hang-up that comes together with data */
-    unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (secure ? MHD_USE_TLS : 0);
+    unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (https ? MHD_USE_TLS : 0);
     /* what stands behind the first END is for HTTPS alone */
-    door->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, callbacks->handle, callbacks->closure, MHD_OPTION_LISTEN_SOCKET, door->listener.fd,
-        MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, callbacks->closure, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_CONNECTION_S, secure ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, TLS_PRIORITIES,
-        MHD_OPTION_HTTPS_CERT_CALLBACK2, tls_retrieve, MHD_OPTION_NOTIFY_CONNECTION, begin_connection, tls, MHD_OPTION_END);
+    door->daemon = MHD_start_daemon(flags, 0, NULL, NULL, callbacks->handle, callbacks->closure, MHD_OPTION_LISTEN_SOCKET,
+                                    door->listener.fd, MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, callbacks->closure,
+                                    MHD_OPTION_ARRAY, callbacks->options, https ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END,
+                                    TLS_PRIORITIES, MHD_OPTION_HTTPS_CERT_CALLBACK2, tls_retrieve, MHD_OPTION_END);
     return door->daemon ? 0 : error_set(err, ERROR_MEMORY, "cannot start an HTTP thread: %s", strerror(errno));
 }
 
-struct http_listeners *http_listeners_start(const struct options *options, struct tls *tls, const struct http_callbacks *callbacks,
+struct http_listeners *http_listeners_start(const struct options *options, const struct http_callbacks *callbacks,
                                             struct error *err) {
     struct http_listeners *listeners = calloc(1, sizeof *listeners);
     if (!listeners) {
@@ -71,7 +65,7 @@ struct http_listeners *http_listeners_start(const struct options *options, struc
     }
     int result = open_sockets(listeners, options, err);
     for (size_t i = 0; i < listeners->count && result == 0; i++)
-        result = start_daemon(&listeners->doors[i], tls, callbacks, err);
+        result = start_daemon(&listeners->doors[i], options->tls_cert && !listeners->doors[i].listener.local, callbacks, err);
     if (result == 0)
         return listeners;
     http_listeners_stop(listeners);
