@@ -7,21 +7,24 @@
 enum { MAX_RETRY_S = 60, MESSAGE_BYTES = 128 };
 
 static const struct route routes[] = {
-    {"/translate", "POST", api_translate_start, api_translate_finish,
+    {"/translate", "POST", ACCESS_USER, api_translate_start, api_translate_finish,
      "Translate: natively where the body has text, LibreTranslate's way where it has q", "TranslateRequest|LibreRequest",
      "Translations|LibreTranslation"},
-    {"/attention", "POST", api_attention_start, api_attention_finish,
+    {"/attention", "POST", ACCESS_USER, api_attention_start, api_attention_finish,
      "Tokens and alignment matrices, of the model's own translation or of a given one", "AttentionRequest", "Attentions"},
-    {"/models", "GET", api_models, NULL, "The models that are loaded", NULL, "Models"},
-    {"/health", "GET", api_health, NULL, "The process lives", NULL, "Status"},
-    {"/ready", "GET", api_ready, NULL, "Requests are accepted: 503 while loading or draining", NULL, "Status"},
-    {"/metrics", "GET", api_metrics, NULL, "Metrics as Prometheus text", NULL, NULL},
-    {"/detect", "POST", api_detect, NULL, "LibreTranslate: the likeliest source language", "LibreDetect", "[Detected]"},
-    {"/languages", "GET", api_languages, NULL, "LibreTranslate: languages, and what each is translated to", NULL, "[Language]"},
-    {"/frontend/settings", "GET", api_settings, NULL, "LibreTranslate: what its page asks for", NULL, "Settings"},
-    {"/spec", "GET", api_spec, NULL, "LibreTranslate: leads to /openapi.json", NULL, NULL},
-    {"/openapi.json", "GET", api_openapi, NULL, "This description", NULL, "object"},
-    {"/", "GET", api_page, NULL, "The page; its other files are below /page/", NULL, NULL}, /* the last: its files, too */
+    {"/models", "GET", ACCESS_OPEN, api_models, NULL, "The models that are loaded", NULL, "Models"},
+    {"/health", "GET", ACCESS_OPEN, api_health, NULL, "The process lives", NULL, "Status"},
+    {"/ready", "GET", ACCESS_OPEN, api_ready, NULL, "Requests are accepted: 503 while loading or draining", NULL, "Status"},
+    {"/metrics", "GET", ACCESS_OPEN, api_metrics, NULL, "Metrics as Prometheus text", NULL, NULL},
+    {"/detect", "POST", ACCESS_USER, api_detect, NULL, "LibreTranslate: the likeliest source language", "LibreDetect",
+     "[Detected]"},
+    {"/languages", "GET", ACCESS_OPEN, api_languages, NULL, "LibreTranslate: languages, and what each is translated to", NULL,
+     "[Language]"},
+    {"/frontend/settings", "GET", ACCESS_OPEN, api_settings, NULL, "LibreTranslate: what its page asks for", NULL, "Settings"},
+    {"/spec", "GET", ACCESS_OPEN, api_spec, NULL, "LibreTranslate: leads to /openapi.json", NULL, NULL},
+    {"/openapi.json", "GET", ACCESS_OPEN, api_openapi, NULL, "This description", NULL, "object"},
+    {"/", "GET", ACCESS_OPEN, api_page, NULL, "The page; its other files are below /page/", NULL,
+     NULL}, /* the last: its files, too */
 };
 enum { ROUTE_COUNT = sizeof routes / sizeof routes[0] };
 

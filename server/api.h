@@ -11,6 +11,8 @@ enum {
     STATUS_MOVED = 302,
     STATUS_NOT_MODIFIED = 304,
     STATUS_INVALID = 400,
+    STATUS_UNAUTHORIZED = 401,
+    STATUS_FORBIDDEN = 403,
     STATUS_NOT_FOUND = 404,
     STATUS_METHOD = 405,
     STATUS_TOO_LARGE = 413,
@@ -32,9 +34,11 @@ struct api_field {
 struct call {
     const char *body; /* [length] bytes, any */
     size_t length;
-    const char *content_type;       /* NULL: none */
-    const char *path;               /* without the query string */
-    const char *if_none_match;      /* that header; NULL: none */
+    const char *content_type;  /* NULL: none */
+    const char *path;          /* without the query string */
+    const char *if_none_match; /* that header; NULL: none */
+    const char *authorization; /* the same of these */
+    const char *x_api_key;
     bool form;                      /* the body is a form, and not a JSON object whatever its content type */
     const struct api_field *fields; /* [field_count] the form's, then the query string's */
     size_t field_count;
@@ -53,10 +57,14 @@ struct reply {
     bool streamed;          /* the body comes piece by piece: nobody on the way may keep it */
 };
 
+/* Who may call it. With API keys: everybody, who has a key, who has an admin's. Without: everybody, everybody, nobody. */
+enum access { ACCESS_OPEN, ACCESS_USER, ACCESS_ADMIN };
+
 /* start: either answers at once (sets the reply) or prepares the jobs of the request and leaves the reply alone. finish: sets the
  * reply once every job has ended undisturbed; runs on a worker thread. */
 struct route {
     const char *path, *method; /* "GET" (HEAD too) or "POST" */
+    enum access access;
     void (*start)(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
     void (*finish)(const struct service *service, struct request *request, struct reply *reply);
     /* for /openapi.json: what it does, the schemas (api_schema) of body and reply; NULL: none; of a reply: text */
@@ -71,6 +79,12 @@ const struct route *api_route(size_t i);
 /* NULL: no such path. index: the place of its label in api_labels; that of other paths is the last. */
 const struct route *api_find(const char *path, size_t *index);
 const char *const *api_labels(size_t *count);
+
+/* Asks for the key that the route needs: Authorization: Bearer, X-Api-Key, or the field api_key of a form, the query string or a
+ * JSON object, in this order; null and "" are none. 0: request->key_name is set if there are keys. -1: the reply is set, 401 or
+ * 403. */
+int api_authorize(const struct service *service, const struct route *route, const struct call *call, struct request *request,
+                  struct reply *reply);
 
 /* The body's first character that is not blank is {: it is taken for JSON whatever its content type says. */
 bool api_begins_object(const struct call *call);

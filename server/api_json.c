@@ -11,6 +11,7 @@ static const struct {
     const char *code;
 } codes[] = {
     {STATUS_INVALID, "invalid_request"},           {STATUS_NOT_FOUND, "not_found"},
+    {STATUS_UNAUTHORIZED, "unauthorized"},         {STATUS_FORBIDDEN, "forbidden"},
     {STATUS_METHOD, "method_not_allowed"},         {STATUS_TOO_LARGE, "too_large"},
     {STATUS_MEDIA_TYPE, "unsupported_media_type"}, {STATUS_QUEUE_FULL, "queue_full"},
     {STATUS_UNAVAILABLE, "unavailable"},           {STATUS_DEADLINE, "deadline_exceeded"},

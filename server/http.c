@@ -1,34 +1,33 @@
 #include "server/http.h"
 #include "server/api.h"
+#include "server/client.h"
 #include "server/clock.h"
 #include "server/events.h"
 #include "server/http_body.h"
 #include "server/http_connection.h"
 #include "server/http_form.h"
 #include "server/http_headers.h"
+#include "server/http_listeners.h"
 #include "server/http_sent.h"
 #include "server/http_stream.h"
-#include "server/listen.h"
 #include "server/log.h"
 #include "server/watch.h"
 #include <assert.h>
-#include <errno.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 struct http {
     struct service *service;
-    struct MHD_Daemon *daemon;
+    struct http_listeners *listeners;
+    struct tls *tls; /* NULL: no HTTPS */
     struct watch *watch;
     struct connections connections;
-    char address[LISTEN_ADDRESS_BYTES];
-    uint32_t id_prefix, id_counter; /* of generated request ids; HTTP thread only */
+    uint32_t id_prefix; /* of generated request ids */
+    atomic_uint_least32_t id_counter;
 
     pthread_mutex_t lock; /* guards in_flight */
     pthread_cond_t idle;  /* in_flight became 0 */
@@ -61,7 +60,8 @@ struct exchange {
 static void set_id(struct exchange *exchange) {
     struct http *http = exchange->http;
     if (!sent_id(exchange->connection, exchange->id))
-        snprintf(exchange->id, SENT_ID_BYTES, "%08x%08x", (unsigned)http->id_prefix, (unsigned)++http->id_counter);
+        snprintf(exchange->id, SENT_ID_BYTES, "%08x%08x", (unsigned)http->id_prefix,
+                 (unsigned)atomic_fetch_add(&http->id_counter, 1) + 1);
     exchange->request.id = exchange->id;
 }
 
@@ -115,9 +115,9 @@ static void exchange_end(struct exchange *exchange) {
     unsigned status = status_sent(exchange);
     size_t count;
     metrics_request_ended(exchange->http->service->metrics, exchange->endpoint, status, duration_us);
-    log_event(LOG_INFO, "request", "id=%s method=%s endpoint=%s status=%u sentences=%zu duration_ms=%.3f", exchange->id,
+    log_event(LOG_INFO, "request", "id=%s method=%s endpoint=%s status=%u sentences=%zu duration_ms=%.3f key=%s", exchange->id,
               exchange->method, api_labels(&count)[exchange->endpoint], status, exchange->request.job_count,
-              (double)duration_us / 1000);
+              (double)duration_us / 1000, exchange->request.key_name ? exchange->request.key_name : "-");
     exchange_free(exchange);
 }
 
@@ -210,7 +210,9 @@ static void call_route(struct exchange *exchange) {
                         .length = exchange->body.length,
                         .content_type = sent_header(exchange->connection, "Content-Type"),
                         .path = exchange->path,
-                        .if_none_match = sent_header(exchange->connection, "If-None-Match")};
+                        .if_none_match = sent_header(exchange->connection, "If-None-Match"),
+                        .authorization = sent_header(exchange->connection, "Authorization"),
+                        .x_api_key = sent_header(exchange->connection, "X-Api-Key")};
     if (exchange->route->finish && set_deadline(exchange) != 0)
         return;
     if (form_read(exchange->connection, &exchange->request.arena, &call) != 0) {
@@ -218,6 +220,10 @@ static void call_route(struct exchange *exchange) {
         return;
     }
     const struct service *service = exchange->http->service;
+    if (api_authorize(service, exchange->route, &call, &exchange->request, &exchange->reply) != 0)
+        return;
+    if (exchange->request.key_name)
+        exchange->request.client = client_of_name(exchange->request.key_name, strlen(exchange->request.key_name));
     exchange->route->start(service, &call, &exchange->request, &exchange->reply);
     if (exchange->reply.status != 0 || !within_rate(exchange))
         return;
@@ -253,7 +259,9 @@ static void dispatch(struct exchange *exchange) {
 }
 
 static void set_headers(const struct exchange *exchange, const struct reply *reply, struct MHD_Response *response) {
-    headers_add(&(struct heading){exchange->http->service, exchange->route, exchange->method, exchange->id, reply}, response);
+    const char *origin = sent_header(exchange->connection, "Origin");
+    headers_add(&(struct heading){exchange->http->service, exchange->route, exchange->method, exchange->id, origin, reply},
+                response);
 }
 
 /* The reply is the workers' still: what comes of the request is told in the last event. */
@@ -355,21 +363,18 @@ static struct http *create(struct service *service, struct error *err) {
 
 static int start(struct http *http, struct error *err) {
     const struct options *options = http->service->options;
-    struct MHD_OptionItem limits[CONNECTION_OPTIONS];
     http->watch = watch_start(options->heartbeat_ms, err);
-    http->connections = (struct connections){options, http->watch ? cutoff_start(http->service->metrics, err) : NULL};
-    int fd = http->connections.cutoff ? listen_open(options->listen, http->address, err) : -1;
-    if (fd < 0)
+    if (!http->watch)
         return -1;
+    if (options->tls_cert && !(http->tls = tls_open(options->tls_cert, options->tls_key, err)))
+        return -1;
+    http->connections = (struct connections){options, cutoff_start(http->service->metrics, err), http->tls};
+    if (!http->connections.cutoff)
+        return -1;
+    struct MHD_OptionItem limits[CONNECTION_OPTIONS];
     connection_options(&http->connections, limits);
-    /* poll, not epoll: libmicrohttpd 0.9.75 waits for edges there, and misses a hang-up that comes together with data */
-    http->daemon = MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, http,
-                                    MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, completed, http, MHD_OPTION_ARRAY,
-                                    limits, MHD_OPTION_END);
-    if (http->daemon)
-        return 0;
-    close(fd);
-    return error_set(err, ERROR_MEMORY, "cannot start the HTTP thread: %s", strerror(errno));
+    http->listeners = http_listeners_start(options, &(struct http_callbacks){handle, completed, http, limits}, err);
+    return http->listeners ? 0 : -1;
 }
 
 struct http *http_start(struct service *service, struct error *err) {
@@ -381,25 +386,16 @@ struct http *http_start(struct service *service, struct error *err) {
     return http;
 }
 
-const char *http_address(const struct http *http) {
-    return http->address;
+const char *http_address(const struct http *http, size_t i) {
+    return http_listeners_address(http->listeners, i);
 }
 
-/* Connections that the kernel has taken but nobody accepted yet would be reset when the socket closes: they are answered
- * instead. */
-static void adopt_backlog(struct http *http, int fd) {
-    struct sockaddr_storage peer;
-    socklen_t size = sizeof peer;
-    for (int client; (client = accept4(fd, (struct sockaddr *)&peer, &size, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0; size = sizeof peer)
-        MHD_add_connection(http->daemon, client, (struct sockaddr *)&peer, size); /* closes client where it fails */
+int http_reload_certificate(struct http *http, struct error *err) {
+    return http->tls ? tls_reload(http->tls, err) : 0;
 }
 
 void http_quiesce(struct http *http) {
-    int fd = MHD_quiesce_daemon(http->daemon);
-    if (fd < 0)
-        return;
-    adopt_backlog(http, fd);
-    close(fd);
+    http_listeners_quiesce(http->listeners);
 }
 
 bool http_wait_idle(struct http *http, size_t timeout_ms) {
@@ -417,9 +413,9 @@ bool http_wait_idle(struct http *http, size_t timeout_ms) {
 void http_stop(struct http *http) {
     if (!http)
         return;
-    if (http->daemon)
-        MHD_stop_daemon(http->daemon);
+    http_listeners_stop(http->listeners);
     cutoff_free(http->connections.cutoff);
+    tls_free(http->tls);
     watch_free(http->watch);
     pthread_cond_destroy(&http->idle);
     pthread_mutex_destroy(&http->lock);

@@ -1,4 +1,5 @@
 #include "server/http_connection.h"
+#include "server/http_listeners.h"
 #include "server/log.h"
 #include <assert.h>
 #include <microhttpd.h>
@@ -45,6 +46,7 @@ static void opened_or_closed(void *closure, struct MHD_Connection *connection, v
     const struct connections *connections = closure;
     struct timed *timed = *context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        http_listeners_secure(connection, connections->tls);
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         *context = timed = malloc(sizeof *timed);
         if (!timed)

@@ -11,12 +11,14 @@
 
 struct MHD_Connection;
 struct MHD_OptionItem;
+struct tls;
 
 enum { CONNECTION_OPTIONS = 7, CONNECTION_IDLE_S = 60 };
 
 struct connections {
     const struct options *options;
     struct cutoff *cutoff;
+    struct tls *tls; /* NULL: no HTTPS */
 };
 
 /* options [CONNECTION_OPTIONS]: those of libmicrohttpd that are about connections, and MHD_OPTION_END; for MHD_OPTION_ARRAY.

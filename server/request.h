@@ -70,9 +70,10 @@ struct text {
 };
 
 struct request {
-    struct arena arena; /* texts, sentences, jobs: everything with the request's lifetime */
-    const char *id;     /* for log lines and messages; the owner's */
-    uint64_t client;    /* whose turn the jobs take (client.h); any number where there is but one */
+    struct arena arena;   /* texts, sentences, jobs: everything with the request's lifetime */
+    const char *id;       /* for log lines and messages; the owner's */
+    const char *key_name; /* whose API key it came with; in the arena; NULL: none was asked for */
+    uint64_t client;      /* whose turn the jobs take (client.h); any number where there is but one */
 
     size_t model;
     struct search_options search;

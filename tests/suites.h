@@ -46,6 +46,9 @@
     X(glossary) \
     X(client) \
     X(limiter) \
+    X(keys) \
+    X(api_access) \
+    X(listen) \
 /* clang-format on */
 
 #define DECLARE(name) Suite *name##_suite(void);

@@ -66,17 +66,29 @@ static void set_method(CURL *easy, const char *method) {
         curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
 }
 
-static void transfer_begin(struct transfer *transfer, const struct daemon *daemon, const struct call *call, struct reply *reply) {
+/* "unix:PATH" or "HOST:PORT", where the daemon speaks HTTPS if it has a certificate. */
+static void set_address(CURL *easy, const struct daemon *daemon, const char *path) {
     char url[256];
+    bool local = strncmp(daemon->address, "unix:", 5) == 0, secure = daemon->certificate && !local;
+    ck_assert_int_lt(snprintf(url, sizeof url, "%s://%s%s", secure ? "https" : "http", local ? "localhost" : daemon->address, path),
+                     (int)sizeof url);
+    curl_easy_setopt(easy, CURLOPT_URL, url);
+    if (local)
+        curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, daemon->address + 5);
+    if (secure)
+        curl_easy_setopt(easy, CURLOPT_CAINFO, daemon->certificate);
+}
+
+static void transfer_begin(struct transfer *transfer, const struct daemon *daemon, const struct call *call, struct reply *reply) {
     CURL *easy = call->connection ? call->connection : connection_open();
     *reply = (struct reply){0};
     *transfer = (struct transfer){.easy = easy, .reply = reply, .own = !call->connection};
     curl_easy_reset(easy); /* keeps the connection */
-    ck_assert_int_lt(snprintf(url, sizeof url, "http://%s%s", daemon->address, call->path), (int)sizeof url);
     transfer->headers = curl_slist_append(NULL, "Expect:");
     for (size_t i = 0; i < MAX_HEADERS && call->headers[i]; i++)
         transfer->headers = curl_slist_append(transfer->headers, call->headers[i]);
-    curl_easy_setopt(easy, CURLOPT_URL, url);
+    set_address(easy, daemon, call->path);
+    curl_easy_setopt(easy, CURLOPT_SSLVERSION, call->tls_version);
     curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)REPLY_S);

@@ -18,6 +18,7 @@ struct call {
     size_t length;
     const char *headers[MAX_HEADERS]; /* "Name: value", up to the first NULL. Without one, a body is sent as curl -d would */
     const char *from;                 /* address that it is sent from, such as "127.0.0.2"; NULL: the system's choice */
+    long tls_version;                 /* CURL_SSLVERSION_..., 0: any */
     CURL *connection;                 /* from connection_open; NULL: a connection of its own */
 };
 

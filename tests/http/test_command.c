@@ -93,7 +93,12 @@ START_TEST(help_and_version) {
                                         "send-timeout-ms",
                                         "connections",
                                         "connections-per-address",
-                                        "client-header"};
+                                        "client-header",
+                                        "api-keys",
+                                        "tls-cert",
+                                        "tls-key",
+                                        "socket-mode",
+                                        "role"};
     struct outcome outcome;
     program_run(ARGUMENTS("--workers", "wrong", "--help"), NULL, &outcome);
     ck_assert_int_eq(outcome.status, 0);
@@ -138,7 +143,7 @@ END_TEST
 
 START_TEST(unusable_addresses) {
     struct daemon daemon;
-    char expected[128];
+    char expected[192];
     daemon_start(&daemon, ARGUMENTS("--model", MODEL));
     snprintf(expected, sizeof expected, "cannot listen on %s: Address already in use", daemon.address);
     check_failed(ARGUMENTS("--model", MODEL, "--listen", daemon.address), expected);
