@@ -1,0 +1,77 @@
+/* Large matrices: how long they take, and whether they stay usable. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { link, text, translated, visit } from "./browser.mjs";
+
+const RUNS = 7, LIMIT_MS = 100;
+
+/* n tokens of either side: n - 1 words that are one token each, and the </s>. */
+const repeat = (words, n) => Array.from({ length: n - 1 }, (_, k) => words[k % words.length]).join(" ");
+const ENGLISH = ["I", "have", "been", "so", "happy", "in", "my", "life", "and"], FRENCH = ["je", "suis", "si", "heureux", "dans", "ma", "vie", "et"];
+
+/* The questions view, about to score a translation of n tokens of a text of n tokens. */
+async function prepare(page, n) {
+  await translated(page);
+  await page.locator("#reference").fill(repeat(FRENCH, n));
+}
+const square = (n) => link({ t: repeat(ENGLISH, n), words: 0, eos: 1, v: "ask" });
+
+/* A click on "Score it", until the frame after the new map has been painted; less what the browser measured for the API's answer. */
+const clickToDrawn = (page) => page.evaluate(() => new Promise((resolve) => {
+  performance.clearResourceTimings();
+  const old = document.querySelector("#panel .map"), began = performance.now();
+  const observer = new MutationObserver(() => {
+    const map = document.querySelector("#panel .map");
+    if (!map || map === old) return;
+    observer.disconnect();
+    requestAnimationFrame(() => setTimeout(() => {
+      const api = performance.getEntriesByType("resource").find((entry) => entry.name.endsWith("/attention"));
+      resolve({ cells: map.dataset.cells, api: api.duration, ms: performance.now() - began - api.duration });
+    }));
+  });
+  observer.observe(document.body, { childList: true, subtree: true });
+  document.querySelector("#panel .primary").click();
+}));
+
+async function measure(page) {
+  const runs = [];
+  for (let run = 0; run < RUNS; run++) runs.push(await clickToDrawn(page));
+  const median = (name) => runs.map((one) => one[name]).sort((a, b) => a - b)[RUNS >> 1];
+  const result = { cells: runs[0].cells, ms: median("ms") };
+  console.log(`# ${result.cells}: drawn ${result.ms.toFixed(0)} ms after the click, beyond the API's own ${median("api").toFixed(0)} ms (median of ${RUNS})`);
+  return result;
+}
+
+test("9: 40 x 40 is drawn within 100 ms beyond the API's own time", () => visit(square(40), async (page) => {
+  await prepare(page, 40);
+  const { cells, ms } = await measure(page);
+  assert.equal(cells, "40 x 40");
+  assert.ok(ms < LIMIT_MS, `${ms} ms`);
+}));
+
+/* Where a row's and a column's name are, and the box that they scroll in. */
+const places = (page) => page.evaluate(() => {
+  const box = (selector) => { const { left, top, right, bottom } = document.querySelector(selector).getBoundingClientRect(); return { left, top, right, bottom }; };
+  return { scroll: box("#panel .scroll"), tops: box("#panel .tops"), sides: box("#panel .sides"), map: box("#panel .map") };
+});
+
+for (const width of [390, 1024]) {
+  test(`9: 80 x 80 stays usable at ${width} px: the names of rows and columns stay in view`, () => visit(square(80), async (page) => {
+    await prepare(page, 80);
+    const { cells } = await measure(page);
+    assert.equal(cells, "80 x 80");
+    const before = await places(page);
+    await page.locator("#panel .scroll").evaluate((node) => node.scrollTo(500, 400));
+    const after = await places(page);
+    assert.ok(after.map.left < before.map.left - 100 && after.map.top < before.map.top - 100, "it scrolls");
+    assert.ok(Math.abs(after.tops.top - after.scroll.top) < 5 && Math.abs(after.sides.left - after.scroll.left) < 5, JSON.stringify(after));
+    assert.ok(Math.abs(after.tops.left - after.map.left) < 1 && Math.abs(after.sides.top - after.map.top) < 1, "names move with their cells");
+
+    await page.locator("#panel .map").focus();
+    for (const key of ["Home", "ArrowDown", "End"]) await page.keyboard.press(key); /* the keyboard scrolls, too, and not beneath the names */
+    const [spot, now] = [await page.locator("#panel .map rect[stroke-width='3']").boundingBox(), await places(page)];
+    assert.ok(spot.x + spot.width <= now.scroll.right && spot.y >= now.tops.bottom - 4, `${JSON.stringify(spot)} ${JSON.stringify(now)}`);
+    assert.match(await text(page.locator("#panel .read")), /^\u2581suis looks at <\/s>: /);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  }, { width, hasTouch: width === 390 }));
+}
