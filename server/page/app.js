@@ -27,7 +27,7 @@ const app = {
   how() { return { words: this.state.words, eos: this.state.eos }; },
   search() { return api.search(this.state); },
   set(changes) { Object.assign(this.state, changes); this.pinned = -1; writeLink(this.state); show(); },
-  show, link: () => location.href,
+  show, showPanel, link: () => location.href,
 };
 app.questions = new Questions(app);
 
@@ -121,14 +121,14 @@ function showTabs() {
     const on = tab.id === `tab-${app.state.view}`;
     tab.setAttribute("aria-selected", on);
     tab.tabIndex = on ? 0 : -1;
+    if (on) tabs.scrollLeft = tab.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - tab.offsetWidth) / 2;
   }
 }
 function open(name) {
   app.state.view = name;
   writeLink(app.state);
-  showTabs();
-  find(`tab-${name}`).scrollIntoView({ inline: "center", block: "nearest" });
   showPanel();
+  showTabs();
 }
 tabs.addEventListener("keydown", (event) => {
   const names = Object.keys(PANELS), at = names.indexOf(app.state.view);
@@ -201,8 +201,8 @@ function showReading() {
 function show() {
   showReading();
   app.questions.show(find("answer"));
-  showTabs();
   showPanel();
+  showTabs();
 }
 
 /* ---- beginning ---- */

@@ -33,18 +33,18 @@ export function diagnose(s) {
 
 /* usual: what a source word may expect where the translation is the longer one; 0: nothing can be expected. */
 function verdict(item, usual) {
-  if (item.mark || !usual) return ["", ""];
-  if (item.sum < 0.3 * usual) return ["odd", "hardly looked at: left out?"];
-  return item.sum > 2.2 * usual ? ["odd", "looked at again and again: said twice?"] : ["", ""];
+  if (item.mark || !usual) return "";
+  if (item.sum < 0.3 * usual) return "hardly looked at: left out?";
+  return item.sum > 2.2 * usual ? "looked at again and again: said twice?" : "";
 }
 
 export function diagnosticsPanel(panel, app) {
   const s = app.sentence(), found = diagnose(s), even = Math.max(1, targets(s, how).length / Math.max(1, found.coverage.length)), usual = translates(app.model()) ? even : 0;
   panel.append(el("h2", {}, "Coverage"), el("p", { class: "note" }, `How much attention each source word got, summed over all of the ${app.task().result.toLowerCase()}. ${usual ? "A word that is translated by one word gets about 1. " : ""}The line marks ${(1.5 * even).toFixed(1)}.`));
   if (found.coverage.length) panel.append(el("div", { class: "cover", role: "list", "aria-label": "Coverage of each source word" }, found.coverage.map((item) => {
-    const [odd, says] = verdict(item, usual);
-    return [el("span", { class: "word", dir: "auto", role: "listitem" }, item.word), el("span", { class: `track ${odd}`, "aria-hidden": "true" }, el("i", { vars: { "--p": Math.min(1, item.sum / 3 / even).toFixed(3) } })),
-      el("span", { class: "say", role: "listitem" }, `${item.sum.toFixed(2)} ${says}`)];
+    const says = verdict(item, usual);
+    return el("div", { role: "listitem" }, el("span", { class: "word", dir: "auto" }, item.word),
+      el("span", { class: says ? "track odd" : "track", "aria-hidden": "true" }, el("i", { vars: { "--p": Math.min(1, item.sum / 3 / even).toFixed(3) } })), el("span", { class: "say" }, item.sum.toFixed(2)), says && el("span", { class: "verdict" }, says));
   })));
   else panel.append(el("p", { class: "note" }, "This model has no attention to count."));
   const card = (title, words, none) => el("div", { class: "card" }, el("h3", {}, title), el("p", { dir: "auto" }, words.length ? words.join(", ") : none));

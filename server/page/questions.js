@@ -96,7 +96,7 @@ export class Questions {
       const { sentences } = await api.decode({ model: app.state.model, text: base.source_text, target });
       if (app.base() !== base) return;
       this.reference = sentences[0] ?? null;
-      app.show();
+      if (app.state.view === "ask") app.showPanel();
     } catch (error) {
       fail(note, error);
     }

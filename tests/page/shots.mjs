@@ -1,6 +1,7 @@
 /* Pictures of each view and state, at three widths in both themes: node shots.mjs ALIGND FOLDER [NAME...], from the top folder. README as the
  * name: the four of tests/page/screenshots, which pngquant then makes small. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { startDaemon } from "../clients/daemon.mjs";
 import { begin, end, link, program, sentence, target, translated, views, visit } from "./browser.mjs";
 import { arabic, chinese, hebrew, japanese, scriptFolder } from "./folders.mjs";
@@ -12,7 +13,8 @@ const busy = { status: 429, headers: { "Retry-After": "7" }, json: { error: "the
 const loading = { status: 503, headers: { "Retry-After": "2" }, json: { error: "the models are being loaded", code: "unavailable" } };
 const failed = { status: 500, json: { error: "internal error, see the log for request 4f1c", code: "internal" } };
 
-const scripts = await startDaemon(program, [scriptFolder("he-ar", "tokenizer-words", [hebrew, arabic]), scriptFolder("zh-ja", "tokenizer-characters", [chinese, japanese])]);
+const folders = [scriptFolder("he-ar", "tokenizer-words", [hebrew, arabic]), scriptFolder("zh-ja", "tokenizer-characters", [chinese, japanese])];
+const scripts = await startDaemon(program, folders);
 const right = { t: "הילד משחק בשלג והילדה קוראת ספר.", m: "he-ar", s: "sample", seed: 1 };
 
 /* name: [hash, what is done before the picture, what is done before the page is loaded, daemon] */
@@ -82,3 +84,4 @@ if (only[0] === "README") {
 }
 await end();
 scripts.stop();
+for (const model of folders) rmSync(dirname(model), { recursive: true });

@@ -217,6 +217,12 @@ test("9: by keyboard alone: confidence, questions, beam, compare, export", () =>
 
 /* ---- a finger ---- */
 
+test("9: on a phone, the chosen tab of a link is in view", () => visit(link({ v: "export" }), async (page) => {
+  await translated(page);
+  const tab = await page.locator("#tab-export").boundingBox();
+  assert.ok(tab.x >= 0 && tab.x + tab.width <= 390, JSON.stringify(tab));
+}, { width: 390, height: 844, hasTouch: true }));
+
 test("9: on a phone, everything that can be pressed is 40 px high, and wide if it is no word", async () => {
   for (const view of views) {
     await visit(link({ v: view, eos: 1 }), async (page) => {
