@@ -90,7 +90,7 @@ check-clients: deps deps-node
 # The page in Debian's chromium, driven by playwright-core from npm, against the shipped models. Needs the registry, too.
 check-page: deps deps-node
 	@$(call INSTALL_MISSING,chromium)
-	@$(SUBMAKE) all
+	@$(SUBMAKE) all $(BUILD)/tests/bench/random_model
 	npm ci --prefix tests/page --no-audit --no-fund --silent
 	node tests/page/run.mjs $(BUILD)/alignd
 
