@@ -115,7 +115,7 @@ END_TEST
 START_TEST(terminated_under_load) {
     enum { CLIENTS = 4 }; /* each needs a handshake before the first is done */
     struct reply replies[CLIENTS];
-    char *body = work_body(4, 8, 200);
+    char *body = work_body(16, 8, 200);
     struct flight *flight = flight_open(&served);
     for (size_t i = 0; i < CLIENTS; i++)
         flight_send(flight, &(struct call){.path = "/translate", .json = body}, &replies[i]);
