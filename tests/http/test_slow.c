@@ -121,7 +121,7 @@ END_TEST
 
 /* ---- replies that are read slowly ---- */
 
-/* A large matrix, of which more is to be sent than the system buffers; nobody reads. */
+/* Texts of a request whose answer, with its large matrices, is more than the system buffers. */
 enum { MUCH = 48 };
 
 static int ask_for_much(bool stream) {
