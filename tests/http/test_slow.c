@@ -17,7 +17,7 @@
 static struct daemon served;
 
 static void setup(void) {
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--read-timeout-ms", "400", "--send-timeout-ms", "400",
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--read-timeout-ms", "1000", "--send-timeout-ms", "1000",
                                     "--deadline-ms", "20000"));
 }
 
@@ -54,7 +54,7 @@ static void drip_until_closed(const char *head) {
         patience_wait(&patience, "the daemon to cut off a slow request");
         wait_ms(20);
     }
-    ck_assert_uint_ge(drops, 5); /* not at once */
+    ck_assert_uint_ge(drops, 2); /* not at once */
     close(connection);
     check_serving();
 }
@@ -91,7 +91,7 @@ END_TEST
 /* Between two requests a connection may be idle for longer than either may take. */
 START_TEST(kept_connections_are_no_slow_requests) {
     CURL *connection = connection_open();
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         struct reply reply;
         long opened;
         client_send(&served, &(struct call){.path = "/translate", .json = "{'text': 'x'}", .connection = connection}, &reply);
@@ -99,7 +99,7 @@ START_TEST(kept_connections_are_no_slow_requests) {
         curl_easy_getinfo(connection, CURLINFO_NUM_CONNECTS, &opened);
         ck_assert_int_eq(opened, i == 0);
         reply_done(&reply);
-        wait_ms(700);
+        wait_ms(1500);
     }
     curl_easy_cleanup(connection);
     ck_assert_double_eq(metric(&served, CUT "{reason=\"request\"}"), 0);
@@ -110,7 +110,7 @@ END_TEST
 /* A request that is decoded for longer than it may take to arrive is nobody's fault. */
 START_TEST(slow_decoding_is_no_slow_request) {
     struct reply reply;
-    char *body = work_body(64, 5, 600);
+    char *body = work_body(64, 5, 1000);
     client_post(&served, "/translate", body, 200, &reply);
     reply_done(&reply);
     ck_assert_double_eq(metric(&served, CUT "{reason=\"request\"}"), 0);
@@ -121,14 +121,16 @@ END_TEST
 
 /* ---- replies that are read slowly ---- */
 
-/* A large matrix, of which more is to be sent than the system buffers; nobody reads. */
+/* Texts of a request whose answer, with its large matrices, is more than the system buffers. */
+enum { MUCH = 48 };
+
 static int ask_for_much(bool stream) {
     char body[4000], head[200];
     int length = snprintf(body, sizeof body,
                           "{\"strategy\": \"greedy\", \"min_length\": 1000, \"max_length\": 1000, \"include\": [\"attention\"], "
                           "\"stream\": %s, \"text\": [\"A\"",
                           stream ? "true" : "false");
-    for (int i = 1; i < 64; i++)
+    for (int i = 1; i < MUCH; i++)
         length += snprintf(body + length, sizeof body - (size_t)length, ", \"A boy plays in the snow %d.\"", i);
     length += snprintf(body + length, sizeof body - (size_t)length, "]}");
     int connection = raw_open(&served), small = 4096;
@@ -143,7 +145,7 @@ static int ask_for_much(bool stream) {
 START_TEST(slow_reader_of_a_matrix) {
     char byte;
     int connection = ask_for_much(false);
-    metric_await(&served, "alignd_target_tokens_total{model=\"luong-general-gru\"}", 64 * 1000, NULL);
+    metric_await(&served, "alignd_target_tokens_total{model=\"luong-general-gru\"}", MUCH * 1000, NULL);
     ck_assert_double_eq(metric(&served, ROWS), 0); /* holds no worker */
     check_serving();
     for (struct patience patience = {0}; metric(&served, CUT "{reason=\"reader\"}") < 1;) {
@@ -157,7 +159,7 @@ END_TEST
 
 START_TEST(slow_reader_of_a_stream) {
     daemon_stop(&served);
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--send-timeout-ms", "400", "--deadline-ms", "5000"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--send-timeout-ms", "1000", "--deadline-ms", "8000"));
     int connection = ask_for_much(true);
     metric_await(&served, CUT "{reason=\"reader\"}", 1, NULL);
     metric_await(&served, "alignd_requests_in_flight", 1, NULL);
@@ -172,7 +174,7 @@ START_TEST(connections_are_bounded) {
     enum { MOST = 20, MORE = 40 };
     int connections[MORE];
     daemon_stop(&served);
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "20", "--read-timeout-ms", "400"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "20", "--read-timeout-ms", "1000"));
     for (size_t i = 0; i < MORE; i++)
         connections[i] = raw_open(&served); /* those beyond are not accepted yet */
     check_serving();                        /* once some have been cut off */
