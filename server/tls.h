@@ -5,8 +5,8 @@
 #include "model/translator.h"
 #include <gnutls/abstract.h>
 
-/* TLS 1.2 and 1.3, in GnuTLS's words. */
-#define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE"
+/* TLS 1.2 and 1.3, always with forward secrecy, in GnuTLS's words. */
+#define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:%SERVER_PRECEDENCE"
 
 struct tls;
 

@@ -113,9 +113,9 @@ START_TEST(departed_client_frees_its_rows) {
 END_TEST
 
 START_TEST(terminated_under_load) {
-    enum { CLIENTS = 4 }; /* each needs a handshake before the first is done */
+    enum { CLIENTS = 4 };
     struct reply replies[CLIENTS];
-    char *body = work_body(16, 8, 200);
+    char *body = work_body(16, 8, 300);
     struct flight *flight = flight_open(&served);
     for (size_t i = 0; i < CLIENTS; i++)
         flight_send(flight, &(struct call){.path = "/translate", .json = body}, &replies[i]);
