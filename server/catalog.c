@@ -73,12 +73,12 @@ static size_t load_next(struct catalog *catalog, struct error *err) {
     models_release(current);
     long long duration_ms = (clock_us() - began_us) / 1000;
     if (!next) {
-        log_event(LOG_ERROR, "reload_failed", "duration_ms=%lld message=%s", duration_ms, err->message);
+        log_event(LOG_ERROR, "reload_failed", "what=models duration_ms=%lld reason=%s", duration_ms, err->message);
         return 0;
     }
     size_t generation = next->generation;
     put_in_service(catalog, next);
-    log_event(LOG_INFO, "reloaded", "generation=%zu duration_ms=%lld", generation, duration_ms);
+    log_event(LOG_INFO, "reloaded", "what=models generation=%zu duration_ms=%lld", generation, duration_ms);
     return generation;
 }
 

@@ -38,8 +38,9 @@ void pace_free(struct pace *pace); /* NULL allowed */
 
 /* Begins a round: what is claimed from now on adds to the rows that are live. */
 void pace_round(struct pace *pace);
-/* Counts in one more sentence, or says false. Until a model has been measured, only one sentence of it. */
-bool pace_claim(struct pace *pace, struct pace_load *load, size_t rows, size_t tokens);
+/* Counts in one more sentence, or says false. Until a model has been measured, only one sentence of it. spare: it may take of the
+ * room that is kept for those who have nothing live: an eighth of the target and, where there are 128 or more, of the rows. */
+bool pace_claim(struct pace *pace, struct pace_load *load, size_t rows, size_t tokens, bool spare);
 /* Forgets the loads that got nothing of what was claimed. */
 void pace_settle(struct pace *pace);
 

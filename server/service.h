@@ -4,6 +4,8 @@
 
 #include "server/cache.h"
 #include "server/catalog.h"
+#include "server/keys.h"
+#include "server/limiter.h"
 #include "server/metrics.h"
 #include "server/options.h"
 #include "server/scheduler.h"
@@ -16,7 +18,9 @@ struct service {
     struct scheduler *scheduler;
     struct catalog *catalog;
     struct cache *cache; /* NULL: off */
-    atomic_int state;    /* enum service_state; a reload does not change it */
+    struct limiter *limiter;
+    struct keys *keys; /* NULL: everybody may translate, nobody may administer */
+    atomic_int state;  /* enum service_state; a reload does not change it */
 };
 
 static inline enum service_state service_state(const struct service *service) {

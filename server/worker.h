@@ -14,6 +14,7 @@ struct workers;
 
 struct worker_options {
     size_t workers, rows; /* threads; rows of each. The models of jobs are loaded for as many */
+    bool shared;          /* by clients: of the room (pace.h) a part is for those who have nothing live */
     int64_t step_us;      /* target of a round (pace.h); 0: none */
     struct scheduler *scheduler;
     struct metrics *metrics;

@@ -25,7 +25,7 @@ static void setup(void) {
     log_set_level(LOG_ERROR);
     service = (struct service){.options = &options};
     service.metrics = metrics_create(labels, 1, NULL);
-    service.scheduler = scheduler_create(4);
+    service.scheduler = scheduler_create(&(struct scheduler_limits){4, 10000});
     atomic_store(&service.state, SERVICE_READY);
     request_init(&request);
     request.models = models_load(&loading, NULL, service.metrics, NULL);

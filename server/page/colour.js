@@ -18,7 +18,11 @@ export function heat(weight) {
   const [[L0, C0], [L1, C1]] = ends(), w = Math.min(1, Math.max(0, weight));
   return hex(L0 + w * (L1 - L0), C0 + w * (C1 - C0));
 }
-export const heatInk = (weight) => (dark.matches === weight > 0.45 ? "#15141b" : "#ffffff");
+/* What can be read on it: of black and white the one that is further away. */
+export function heatInk(weight) {
+  const [[L0], [L1]] = ends();
+  return L0 + weight * (L1 - L0) > 0.565 ? "#15141b" : "#ffffff";
+}
 export const ink = () => (dark.matches ? "#ecebf2" : "#1d1c24");
 export const muted = () => (dark.matches ? "#a9a6b8" : "#5a5864");
 export const paper = () => (dark.matches ? "#1c1b24" : "#ffffff");

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SUCCESSES "alignd_models_reloads_total{result=\"success\"}"
 #define FAILURES  "alignd_models_reloads_total{result=\"failure\"}"
@@ -86,7 +87,7 @@ START_TEST(a_replaced_folder_is_picked_up) {
     ck_assert_ptr_null(strstr(reply.body, "\"first\""));
     reply_done(&reply);
     metric_await(&served, SETS, 1, NULL);
-    await_log("event=reloaded generation=2");
+    await_log("event=reloaded what=models generation=2");
 }
 END_TEST
 
@@ -156,7 +157,7 @@ START_TEST(what_is_broken_changes_nothing) {
     get_models(&reply);
     ck_assert_ptr_null(strstr(reply.body, folder)); /* where models are is nobody's business */
     reply_done(&reply);
-    await_log("level=error event=reload_failed");
+    await_log("level=error event=reload_failed what=models");
     ck_assert(daemon_logged(&served, folder) && daemon_logged(&served, broken[_i].why));
     reply_done(&before);
     reply_done(&after);
@@ -258,9 +259,7 @@ START_TEST(terminated_while_loading) {
 }
 END_TEST
 
-/* ---- POST /models/reload ---- */
-
-START_TEST(not_without_a_key) {
+START_TEST(not_without_keys) {
     struct reply reply;
     client_post(&served, "/models/reload", "{}", 403, &reply);
     ck_assert_str_eq(text_at(reply.json, "code"), "forbidden");
@@ -269,9 +268,130 @@ START_TEST(not_without_a_key) {
 }
 END_TEST
 
+/* ---- POST /models/reload, with keys ---- */
+
+static char keys[sizeof "/tmp/alignd-keys-XXXXXX"], user[HEADER_BYTES], admin[HEADER_BYTES];
+
+static void make_key(const char *role, char header[HEADER_BYTES]) {
+    struct outcome outcome;
+    program_run(ARGUMENTS("key", "--name", role, "--role", role), NULL, &outcome);
+    const char *secret = strrchr(outcome.err, ' ') + 1;
+    snprintf(header, HEADER_BYTES, "X-Api-Key: %.*s", (int)strcspn(secret, "\n"), secret);
+    FILE *out = fopen(keys, "a");
+    ck_assert_int_ge(fputs(outcome.out, out), 0);
+    ck_assert_int_eq(fclose(out), 0);
+    outcome_done(&outcome);
+}
+
+static void setup_keys(void) {
+    strcpy(keys, "/tmp/alignd-keys-XXXXXX");
+    close(mkstemp(keys));
+    make_key("user", user);
+    make_key("admin", admin);
+    strcpy(folder, FOLDER_TEMPLATE);
+    folder_make(folder, "first", "en", "fr");
+    daemon_start(&served, ARGUMENTS("--model", folder, "--model", MODEL, "--api-keys", keys));
+}
+
+static void teardown_keys(void) {
+    teardown();
+    unlink(keys);
+}
+
+static struct call reload_call(const char *key) {
+    return (struct call){.path = "/models/reload", .method = "POST", .body = "", .headers = {key}};
+}
+
+static void post_reload(const char *key, long status, struct reply *reply) {
+    struct call call = reload_call(key);
+    client_send(&served, &call, reply);
+    ck_assert_msg(reply->status == status, "%ld %s", reply->status, reply->body);
+}
+
+START_TEST(admins_reload) {
+    struct reply reply;
+    post_reload(NULL, 401, &reply);
+    reply_done(&reply);
+    post_reload(user, 403, &reply);
+    reply_done(&reply);
+    check_models("first", 1, "none");
+    replace_model("second");
+    post_reload(admin, 200, &reply);
+    ck_assert_str_eq(reply.body, "{\"status\":\"reloaded\",\"generation\":2}");
+    reply_done(&reply);
+    check_models("second", 2, "done");
+}
+END_TEST
+
+START_TEST(admins_are_told_why) {
+    struct reply reply;
+    folder_lose(folder, "model.safetensors");
+    post_reload(admin, 409, &reply);
+    ck_assert_str_eq(text_at(reply.json, "code"), "reload_failed");
+    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "error"), "the models in service stay: cannot load /tmp/alignd-http-"));
+    reply_done(&reply);
+    check_models("first", 1, "failed");
+}
+END_TEST
+
+/* One waits for the load that runs, the others for the one that follows; one of them leaves. */
+START_TEST(many_at_once) {
+    enum { WAITING = 8 };
+    struct reply replies[WAITING], lost;
+    struct call call = reload_call(admin);
+    struct flight *flight = flight_open(&served), *leaving = flight_open(&served);
+    folder_block(folder);
+    flight_send(flight, &call, &replies[0]);
+    metric_await(&served, SETS, 2, flight);
+    for (size_t i = 1; i < WAITING; i++)
+        flight_send(flight, &call, &replies[i]);
+    flight_send(leaving, &call, &lost);
+    for (struct patience patience = {0}; metric(&served, "alignd_requests_in_flight") < WAITING + 2;) {
+        flight_move(flight);
+        flight_move(leaving);
+        patience_wait(&patience, "the requests to arrive");
+    }
+    flight_close(leaving);
+    reply_done(&lost);
+    folder_unblock(folder);
+    flight_land(flight);
+    for (size_t i = 0; i < WAITING; i++) {
+        ck_assert_int_eq(replies[i].status, 200);
+        ck_assert_double_eq(number_at(replies[i].json, "generation"), i == 0 ? 2 : 3);
+        reply_done(&replies[i]);
+    }
+    flight_close(flight);
+    metric_await(&served, "alignd_requests_in_flight", 1, NULL);
+    ck_assert_double_eq(metric(&served, SUCCESSES), 2);
+}
+END_TEST
+
+START_TEST(terminated_while_asked_for) {
+    struct reply running, waiting;
+    struct call call = reload_call(admin);
+    struct flight *flight = flight_open(&served);
+    folder_block(folder);
+    flight_send(flight, &call, &running);
+    metric_await(&served, SETS, 2, flight);
+    flight_send(flight, &call, &waiting);
+    metric_await(&served, "alignd_requests_in_flight", 3, flight);
+    ck_assert_int_eq(kill(served.pid, SIGTERM), 0);
+    await_log("event=draining");
+    folder_unblock(folder);
+    flight_land(flight);
+    ck_assert_int_eq(running.status, 200);
+    ck_assert_int_eq(waiting.status, 503);
+    reply_done(&running);
+    reply_done(&waiting);
+    flight_close(flight);
+    daemon_end(&served);
+    daemon_start(&served, ARGUMENTS("--model", folder)); /* for teardown */
+}
+END_TEST
+
 Suite *reload_suite(void) {
     Suite *suite = suite_create("reload");
-    TCase *tests = tcase_create("reload");
+    TCase *tests = tcase_create("reload"), *keyed = tcase_create("with keys");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_set_timeout(tests, TEST_TIMEOUT_S);
     tcase_add_test(tests, a_replaced_folder_is_picked_up);
@@ -281,7 +401,14 @@ Suite *reload_suite(void) {
     tcase_add_test(tests, loading_delays_nobody);
     tcase_add_test(tests, reloading_under_load);
     tcase_add_test(tests, terminated_while_loading);
-    tcase_add_test(tests, not_without_a_key);
+    tcase_add_test(tests, not_without_keys);
     suite_add_tcase(suite, tests);
+    tcase_add_checked_fixture(keyed, setup_keys, teardown_keys);
+    tcase_set_timeout(keyed, TEST_TIMEOUT_S);
+    tcase_add_test(keyed, admins_reload);
+    tcase_add_test(keyed, admins_are_told_why);
+    tcase_add_test(keyed, many_at_once);
+    tcase_add_test(keyed, terminated_while_asked_for);
+    suite_add_tcase(suite, keyed);
     return suite;
 }
