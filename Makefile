@@ -202,7 +202,6 @@ layers:
 
 # Of the program as built.
 check-hardening: deps
-	@$(call INSTALL_MISSING,devscripts)
 	@$(SUBMAKE) all
 	sh tests/hardening.sh $(BUILD)
 
