@@ -16,24 +16,28 @@ LISTEN  ?= 127.0.0.1:8080
 MODELS  ?= weights/en-fr $(filter-out weights/en-fr,$(patsubst %/config.json,%,$(wildcard weights/*/config.json)))
 BUILD   ?= build
 JOBS    ?= $(shell nproc)
+MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
 SUBMAKE  = $(MAKE) --no-print-directory -j$(JOBS)
 
-PACKAGES      := gcc g++ make pkg-config libmicrohttpd-dev libjansson-dev libopenblas-dev libsentencepiece-dev libicu-dev libxml2-dev libcld2-dev
-TEST_PACKAGES := $(PACKAGES) check libcurl4-openssl-dev
+PACKAGES      := gcc g++ make pkg-config libmicrohttpd-dev libgnutls28-dev libsystemd-dev libjansson-dev libopenblas-dev libsentencepiece-dev libicu-dev \
+	libxml2-dev libcld2-dev
+TEST_PACKAGES := $(PACKAGES) check libcurl4-openssl-dev openssl
 PYTHON_PACKAGES := python3-torch python3-numpy python3-sentencepiece python3-tqdm python3-pytest
 CI_PACKAGES   := $(TEST_PACKAGES) $(PYTHON_PACKAGES) clang clang-format libclang-rt-dev
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Wcast-qual -Wwrite-strings -Wformat=2 $(if $(WERROR),-Werror)
 C_WARNINGS := $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes
 OPTIMIZE ?= -O2
-HARDEN   := -fPIE -fstack-protector-strong $(if $(SANITIZE),,-D_FORTIFY_SOURCE=2)
+# -fcf-protection is x86-64's, -mbranch-protection arm64's name for it
+HARDEN   := -fPIE -fstack-protector-strong -fstack-clash-protection $(if $(SANITIZE),,-D_FORTIFY_SOURCE=3) \
+	$(if $(findstring x86_64,$(MACHINE)),-fcf-protection=full) $(if $(findstring aarch64,$(MACHINE)),-mbranch-protection=standard)
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all -DSANITIZED)
 COMMON   := $(OPTIMIZE) -g -MMD -MP -I. -DALIGND_VERSION='"$(VERSION)"' $(HARDEN) $(SANITIZER)
 # _GNU_SOURCE: POSIX threads and clocks, accept4 and pipe2; the language itself stays C11
 CFLAGS_ALL   = -std=c11 -D_GNU_SOURCE $(COMMON) -isystem /usr/include/libxml2 $(C_WARNINGS) $(CFLAGS)
 CXXFLAGS_ALL = -std=c++17 $(COMMON) $(WARNINGS) $(CXXFLAGS)
-LDFLAGS_ALL  = -pie -Wl,-z,relro,-z,now $(SANITIZER) $(LDFLAGS)
-LIBS = -lmicrohttpd -ljansson -lopenblas -lsentencepiece -licuuc -lxml2 -lcld2 -lstdc++ -lpthread -lm
+LDFLAGS_ALL  = -pie -Wl,-z,relro,-z,now,-z,noexecstack $(SANITIZER) $(LDFLAGS)
+LIBS = -lmicrohttpd -lgnutls -lsystemd -ljansson -lopenblas -lsentencepiece -licuuc -lxml2 -lcld2 -lstdc++ -lpthread -lm
 
 KERNEL_SOURCES := model/kernels.c model/products.c model/products_int8.c
 MODEL_OBJECTS  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(KERNEL_SOURCES),$(wildcard model/*.c))) $(BUILD)/model/sentencepiece.o
@@ -43,7 +47,7 @@ TEST_OBJECTS   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 # These are compiled once per instruction set; the processor chooses at run time. Products and sums may fuse there, but not after
 # exact int8 sums: however a logit is computed, it shall have the same bits.
 KERNELS := generic
-ifneq (,$(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)))
+ifneq (,$(findstring x86_64,$(MACHINE)))
 KERNELS += v3 v4 vnni
 endif
 KERNEL_FLAGS_v3 := -march=x86-64-v3
@@ -59,7 +63,7 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-clients check-page check-python results warnings-clang asan tsan bench format format-check layers install clean
+.PHONY: all run test check-http check-clients check-page check-python results warnings-clang asan tsan bench format format-check layers check-hardening check-systemd install clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
 
@@ -195,6 +199,18 @@ format-check:
 
 layers:
 	@sh tests/layers.sh
+
+# Of the program as built.
+check-hardening: deps
+	@$(call INSTALL_MISSING,devscripts)
+	@$(SUBMAKE) all
+	sh tests/hardening.sh $(BUILD)
+
+# The unit of docker/systemd, and alignd under its rules. Needs root.
+check-systemd: deps
+	@$(call INSTALL_MISSING,systemd python3-seccomp curl)
+	@$(SUBMAKE) all
+	sh tests/systemd.sh $(BUILD)
 
 install: all
 	install -D -m 755 $(BUILD)/alignd $(DESTDIR)$(PREFIX)/bin/alignd

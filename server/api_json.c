@@ -11,6 +11,7 @@ static const struct {
     const char *code;
 } codes[] = {
     {STATUS_INVALID, "invalid_request"},           {STATUS_NOT_FOUND, "not_found"},
+    {STATUS_UNAUTHORIZED, "unauthorized"},         {STATUS_FORBIDDEN, "forbidden"},
     {STATUS_METHOD, "method_not_allowed"},         {STATUS_TOO_LARGE, "too_large"},
     {STATUS_MEDIA_TYPE, "unsupported_media_type"}, {STATUS_QUEUE_FULL, "queue_full"},
     {STATUS_UNAVAILABLE, "unavailable"},           {STATUS_DEADLINE, "deadline_exceeded"},
@@ -57,6 +58,13 @@ static void mend(char *message) {
     }
 }
 
+void api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message) {
+    json_t *root = json_pack("{s:s, s:s}", "error", message, "code", code);
+    if (field)
+        json_object_set_new(root, "field", json_stringn(field, utf8_clip(field, strlen(field), FIELD_BYTES)));
+    api_reply_json(reply, status, root);
+}
+
 void api_fail(struct reply *reply, unsigned status, const char *field, const char *format, ...) {
     char message[MESSAGE_BYTES];
     va_list arguments;
@@ -64,8 +72,5 @@ void api_fail(struct reply *reply, unsigned status, const char *field, const cha
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     mend(message);
-    json_t *root = json_pack("{s:s, s:s}", "error", message, "code", code_of(status));
-    if (field)
-        json_object_set_new(root, "field", json_stringn(field, utf8_clip(field, strlen(field), FIELD_BYTES)));
-    api_reply_json(reply, status, root);
+    api_fail_coded(reply, status, code_of(status), field, message);
 }

@@ -214,7 +214,7 @@ static size_t count_characters(const struct item *item, bool markup) {
     return characters;
 }
 
-static int copy_items(const struct form *form, struct plan *plan, struct request *request, size_t *characters) {
+static int copy_items(const struct form *form, struct plan *plan, struct request *request, size_t *characters, struct error *err) {
     plan->items = arena_zalloc(&request->arena, plan->count, sizeof *plan->items);
     for (size_t i = 0; plan->items && i < plan->count; i++) {
         const json_t *string = api_libre_item(form->q, i);
@@ -222,11 +222,13 @@ static int copy_items(const struct form *form, struct plan *plan, struct request
         item->length = json_string_length(string);
         item->source = arena_copy(&request->arena, json_string_value(string), item->length);
         item->count = 1;
-        if (!item->source || (plan->markup && add_segments(item, &request->arena, NULL) != 0))
+        if (!item->source)
+            return error_memory(err);
+        if (plan->markup && add_segments(item, &request->arena, err) != 0)
             return -1;
         *characters += count_characters(item, plan->markup);
     }
-    return plan->items ? 0 : -1;
+    return plan->items ? 0 : error_memory(err);
 }
 
 /* One text of the request for each string, or for each segment of markup. */
@@ -252,7 +254,10 @@ static int make_texts(struct plan *plan, struct request *request) {
 static int read_texts(const struct service *service, const struct form *form, struct plan *plan, struct request *request,
                       struct reply *reply) {
     size_t characters = 0, most = service->options->max_text_chars;
-    if (copy_items(form, plan, request, &characters) != 0) {
+    struct error error = {0};
+    if (copy_items(form, plan, request, &characters, &error) != 0) {
+        if (error.code == ERROR_INPUT)
+            return fail(reply, "q", "Invalid request: %s", error.message);
         api_fail_memory(request, reply);
         return -1;
     }

@@ -73,8 +73,13 @@ static int translate_markup(const struct item *item, struct arena *arena, struct
         if (translate_segment(&item->texts[i], arena, &translations[i]) != 0)
             return -1;
     }
-    answer->text = html_write(&item->html, translations, arena, &answer->length, NULL);
-    return answer->text ? 0 : -1;
+    size_t length;
+    const char *markup = html_write(&item->html, translations, arena, &length, NULL);
+    if (!markup)
+        return -1;
+    if (length > 0) /* markup that says nothing ("</b>") is its own translation, as texts are */
+        *answer = (struct answer){markup, length};
+    return 0;
 }
 
 static int translate(const struct plan *plan, const struct item *item, struct arena *arena, struct answer *answer) {

@@ -26,6 +26,17 @@ bool api_admit(const struct service *service, struct reply *reply) {
     return false;
 }
 
+/* What would never be accepted. */
+static void check_size(const struct scheduler_limits *limits, const char *field, const struct request *request,
+                       struct reply *reply) {
+    size_t work = request_work(request);
+    if (request->job_count > limits->jobs)
+        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences, got %zu", field, limits->jobs,
+                 request->job_count);
+    else if (work > limits->work)
+        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu tokens x rows, got %zu", field, limits->work, work);
+}
+
 void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply) {
     const char *const names[] = {
         [REQUEST_TEXT] = field,      [REQUEST_TARGET] = "target",         [REQUEST_SPLIT] = "split_sentences",
@@ -34,9 +45,8 @@ void api_prepare(const struct service *service, const char *field, struct reques
     struct error error = {0};
     if (request_prepare(request, service->models.translators[request->model], &input, &error) != 0)
         fail_preparation(request, names[input], &error, reply);
-    else if (request->job_count > scheduler_capacity(service->scheduler)) /* would never be accepted */
-        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences, got %zu", field,
-                 scheduler_capacity(service->scheduler), request->job_count);
+    else
+        check_size(scheduler_limits(service->scheduler), field, request, reply);
 }
 
 void api_decode_start(const struct service *service, json_t *root, enum api_kind kind, struct request *request,

@@ -1,297 +1,13 @@
-/* Markup -> pieces that nest -> segments. */
-#include "server/html.h"
+/* Pieces -> segments: the texts that a translator gets. */
 #include "server/html_piece.h"
-#include <assert.h>
 #include <string.h>
-#include <strings.h>
 
-/* An unterminated tag is text; after so many, all '<' are, since each may have been read to the end. STAND_IN_BYTES: a unit's own
- * text is shown to the translator if it is one word and no longer. */
-enum { MAX_UNTERMINATED = 16, STAND_IN_BYTES = 32, FIRST_ITEMS = 64 };
-
-struct element {
-    struct html_tag tag;
-    uint32_t piece;
-};
-
-struct parser {
-    const char *text;            /* [length] */
-    size_t length, at, last_end; /* last_end: of the last '>' */
-    struct arena *arena;
-    struct html_piece *pieces;
-    size_t count, capacity;
-    struct element open[HTML_MAX_DEPTH];
-    size_t depth;
-    size_t opaque; /* the depth of the outermost open element that is not translated; 0: none */
-    size_t unterminated;
-    bool failed; /* memory */
-};
-
-void *html_reserve(struct arena *arena, void *items, size_t used, size_t *capacity, size_t count, size_t size) {
-    if (*capacity - used >= count)
-        return items;
-    size_t wanted = 2 * *capacity + count + FIRST_ITEMS;
-    void *grown = arena_alloc(arena, wanted, size);
-    if (!grown)
-        return NULL;
-    if (used > 0)
-        memcpy(grown, items, used * size);
-    *capacity = wanted;
-    return grown;
-}
-
-static uint32_t add(struct parser *parser, enum html_kind kind, const char *raw, size_t length) {
-    struct html_piece *pieces =
-        html_reserve(parser->arena, parser->pieces, parser->count, &parser->capacity, 1, sizeof *parser->pieces);
-    if (!pieces) {
-        parser->failed = true;
-        return 0;
-    }
-    parser->pieces = pieces;
-    pieces[parser->count] = (struct html_piece){.raw = raw, .length = (uint32_t)length, .kind = (uint8_t)kind};
-    return (uint32_t)parser->count++;
-}
-
-/* The same, within what is not translated verbatim. */
-static uint32_t add_content(struct parser *parser, enum html_kind kind, const char *raw, size_t length) {
-    return add(parser, parser->opaque ? PIECE_RAW : kind, raw, length);
-}
-
-/* ---- elements ---- */
-
-static bool is_break(const struct html_tag *tag) {
-    return tag->flags & (TAG_BLOCK | TAG_BREAK);
-}
-
-static bool is_cell_of_other(const struct html_tag *tag, const struct html_tag *of) {
-    static const struct html_tag whole = {.name = "table", .name_length = 5};
-    return (tag->flags & TAG_CELL) && of->family != FAMILY_TABLE && !html_same_name(of, &whole);
-}
-
-/* The end tag of an element that has none. */
-static const char *make_end(struct parser *parser, const struct html_tag *tag, size_t *length) {
-    *length = tag->name_length + strlen("</>");
-    char *made = arena_alloc(parser->arena, *length, 1);
-    if (!made) {
-        parser->failed = true;
-        return NULL;
-    }
-    memcpy(mempcpy(mempcpy(made, "</", 2), tag->name, tag->name_length), ">", 1);
-    return made;
-}
-
-/* raw: the end tag as written; NULL: it was not. */
-static void close_innermost(struct parser *parser, const char *raw, size_t length) {
-    assert(parser->depth > 0);
-    const struct element *element = &parser->open[--parser->depth];
-    bool outermost = parser->opaque == parser->depth + 1, inside = parser->opaque && !outermost;
-    if (!raw)
-        raw = make_end(parser, &element->tag, &length);
-    uint32_t piece = add(parser, inside ? PIECE_RAW : is_break(&element->tag) ? PIECE_BREAK : PIECE_CLOSE, raw, length);
-    if (outermost)
-        parser->opaque = 0;
-    if (!parser->failed) {
-        parser->pieces[piece].pair = element->piece;
-        parser->pieces[element->piece].pair = piece;
-    }
-}
-
-static const struct html_tag *innermost_block(const struct parser *parser, size_t *depth) {
-    for (size_t i = parser->depth; i-- > 0;) {
-        if (parser->open[i].tag.flags & TAG_BLOCK) {
-            *depth = i;
-            return &parser->open[i].tag;
-        }
-    }
-    return NULL;
-}
-
-/* HTML lets authors leave out these end tags: a block ends a paragraph, a list item the one before it, a row its cells. */
-static void close_implied(struct parser *parser, const struct html_tag *next) {
-    size_t depth;
-    for (const struct html_tag *block; (next->flags & TAG_BLOCK) && (block = innermost_block(parser, &depth));) {
-        bool ends = block->family == FAMILY_PARAGRAPH ||
-                    (block->family != FAMILY_NONE && block->family == next->family && block->rank <= next->rank);
-        if (!ends)
-            return;
-        while (parser->depth > depth)
-            close_innermost(parser, NULL, 0);
-    }
-}
-
-static void open_element(struct parser *parser, const struct html_tag *tag, const char *raw, size_t length) {
-    if (parser->depth == HTML_MAX_DEPTH)
-        close_innermost(parser, NULL, 0);
-    bool opaque = tag->flags & TAG_OPAQUE, block = is_break(tag);
-    uint32_t piece = add_content(parser, block ? PIECE_BREAK : PIECE_OPEN, raw, length);
-    parser->open[parser->depth++] = (struct element){*tag, piece};
-    if (opaque && !parser->opaque && !parser->failed) {
-        parser->opaque = parser->depth;
-        parser->pieces[piece].opaque = true;
-        parser->pieces[piece].stands_in = !(tag->flags & TAG_RAW);
-    }
-}
-
-/* Where the end tag of a raw element begins, or the end of all. */
-static size_t find_raw_end(const struct parser *parser, const struct html_tag *tag) {
-    const char *at = parser->text + parser->at, *last = parser->text + parser->last_end;
-    for (; at < last && (at = memchr(at, '<', (size_t)(last - at))) != NULL; at++) {
-        size_t behind = 2 + tag->name_length;
-        if (at[1] == '/' && (size_t)(last - at) >= behind && strncasecmp(at + 2, tag->name, tag->name_length) == 0 &&
-            (html_is_space(at[behind]) || at[behind] == '/' || at[behind] == '>'))
-            return (size_t)(at - parser->text);
-    }
-    return parser->length;
-}
-
-static void end_tag(struct parser *parser);
-static void add_text(struct parser *parser, size_t end);
-
-static void raw_content(struct parser *parser, const struct html_tag *tag) {
-    size_t end = find_raw_end(parser, tag);
-    if (tag->flags & TAG_OPAQUE) {
-        add(parser, PIECE_RAW, parser->text + parser->at, end - parser->at);
-        parser->at = end;
-    } else {
-        add_text(parser, end);
-    }
-    if (end < parser->length)
-        end_tag(parser);
-    else
-        close_innermost(parser, NULL, 0);
-}
-
-/* ---- markup ---- */
-
-/* A '<' that begins nothing. */
-static void literal(struct parser *parser) {
-    add_content(parser, PIECE_TEXT, "&lt;", 4);
-    parser->at++;
-}
-
-static void start_tag(struct parser *parser) {
-    struct html_tag tag;
-    size_t end = parser->unterminated < MAX_UNTERMINATED ? html_read_tag(parser->text, parser->length, parser->at, &tag) : SIZE_MAX;
-    if (end == SIZE_MAX) {
-        parser->unterminated++;
-        literal(parser);
-        return;
-    }
-    const char *raw = parser->text + parser->at;
-    size_t length = end - parser->at;
-    parser->at = end;
-    close_implied(parser, &tag);
-    if ((tag.flags & TAG_VOID) || tag.self_closing) {
-        add_content(parser, is_break(&tag) ? PIECE_BREAK : PIECE_UNIT, raw, length);
-        return;
-    }
-    open_element(parser, &tag, raw, length);
-    if ((tag.flags & TAG_RAW) && !parser->failed)
-        raw_content(parser, &tag);
-}
-
-/* An inline end tag ends no block around it; no end tag of something else ends a table's cell. */
-static void end_tag(struct parser *parser) {
-    struct html_tag tag;
-    const char *raw = parser->text + parser->at;
-    const char *end = memchr(raw, '>', parser->length - parser->at);
-    assert(end); /* before last_end */
-    size_t length = (size_t)(end - raw) + 1;
-    html_read_name(parser->text, parser->length, parser->at + 2, &tag);
-    parser->at += length;
-    size_t depth = parser->depth;
-    while (depth > 0 && !html_same_name(&parser->open[depth - 1].tag, &tag)) {
-        const struct html_tag *open = &parser->open[depth - 1].tag;
-        if (((open->flags & TAG_BLOCK) && !(tag.flags & TAG_BLOCK)) || is_cell_of_other(open, &tag))
-            return;
-        depth--;
-    }
-    if (depth == 0)
-        return;
-    while (parser->depth > depth)
-        close_innermost(parser, NULL, 0);
-    close_innermost(parser, raw, length);
-}
-
-static void comment(struct parser *parser) {
-    const char *raw = parser->text + parser->at;
-    const char *end = memmem(raw + 2, parser->length - parser->at - 2, "-->", 3);
-    if (end) {
-        add_content(parser, PIECE_UNIT, raw, (size_t)(end - raw) + 3);
-        parser->at += (size_t)(end - raw) + 3;
-        return;
-    }
-    add_content(parser, PIECE_UNIT, raw, parser->length - parser->at);
-    add_content(parser, PIECE_UNIT, "-->", 3);
-    parser->at = parser->length;
-}
-
-/* <!doctype>, <?xml ...?> and what browsers take for comments. */
-static void declaration(struct parser *parser) {
-    const char *raw = parser->text + parser->at, *end = memchr(raw, '>', parser->length - parser->at);
-    assert(end);
-    add_content(parser, PIECE_BREAK, raw, (size_t)(end - raw) + 1);
-    parser->at += (size_t)(end - raw) + 1;
-}
-
-static bool is_letter(char c) {
-    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-}
-
-static void read_markup(struct parser *parser) {
-    const char *at = parser->text + parser->at;
-    size_t left = parser->length - parser->at;
-    if (left >= 4 && memcmp(at, "<!--", 4) == 0)
-        comment(parser);
-    else if (left < 2 || parser->at >= parser->last_end)
-        literal(parser);
-    else if (is_letter(at[1]))
-        start_tag(parser);
-    else if (at[1] == '/') /* </> and the like name no element: they are dropped with the end tags that end none */
-        end_tag(parser);
-    else if (at[1] == '!' || at[1] == '?')
-        declaration(parser);
-    else
-        literal(parser);
-}
-
-/* Text up to end, cut at references of unknown name: they are units. */
-static void add_text(struct parser *parser, size_t end) {
-    size_t begin = parser->at, next = 0;
-    for (size_t at = begin; at < end; at++) {
-        if (parser->text[at] != '&' || parser->opaque || html_read_reference(parser->text, end, at, &next) != 0)
-            continue;
-        if (at > begin)
-            add(parser, PIECE_TEXT, parser->text + begin, at - begin);
-        add(parser, PIECE_UNIT, parser->text + at, next - at);
-        begin = next;
-        at = next - 1;
-    }
-    if (end > begin)
-        add_content(parser, PIECE_TEXT, parser->text + begin, end - begin);
-    parser->at = end;
-}
-
-static void parse(struct parser *parser) {
-    while (parser->at < parser->length && !parser->failed) {
-        const char *at = parser->text + parser->at;
-        if (*at == '<') {
-            read_markup(parser);
-        } else {
-            const char *next = memchr(at, '<', parser->length - parser->at);
-            add_text(parser, next ? (size_t)(next - parser->text) : parser->length);
-        }
-    }
-    while (parser->depth > 0 && !parser->failed)
-        close_innermost(parser, NULL, 0);
-}
-
-/* ---- segments ---- */
+enum { STAND_IN_BYTES = 32 }; /* a unit's own text is shown to the translator if it is one word and no longer */
 
 struct cutter {
     struct html *html;
     struct arena *arena;
-    char *text; /* what is left of a buffer as long as the markup: decoding makes nothing longer */
+    char *text; /* what is left of a buffer as long as all pieces */
     size_t capacity;
     bool failed;
 };
@@ -308,29 +24,12 @@ static void put_bytes(struct writer *writer, const char *bytes, size_t length) {
     writer->length += length;
 }
 
-static void put_character(struct writer *writer, const char *raw, size_t length, size_t *at) {
-    char bytes[4];
-    size_t end;
-    int32_t character = raw[*at] == '&' ? html_read_reference(raw, length, *at, &end) : -1;
-    if (character > 0) {
-        put_bytes(writer, bytes, character_put(character, bytes));
-        *at = end;
-    } else {
-        put_bytes(writer, raw + (*at)++, 1);
-    }
-    writer->space = false;
-}
-
 static void put_text(struct writer *writer, const char *raw, size_t length) {
-    for (size_t at = 0; at < length;) {
-        if (!html_is_space(raw[at])) {
-            put_character(writer, raw, length, &at);
-            continue;
-        }
-        if (!writer->space)
-            put_bytes(writer, " ", 1);
-        writer->space = true;
-        at++;
+    for (size_t at = 0; at < length; at++) {
+        bool space = html_is_space(raw[at]);
+        if (!space || !writer->space)
+            put_bytes(writer, space ? " " : raw + at, 1);
+        writer->space = space;
     }
 }
 
@@ -346,7 +45,7 @@ static bool has_letters(const char *text, size_t begin, size_t end) {
 
 /* A name or a command that a sentence may hold as a word. */
 static bool is_word(const struct html_piece *piece) {
-    if (piece->length == 0 || piece->length > STAND_IN_BYTES || piece->raw[0] == '<')
+    if (!piece->plain || piece->length > STAND_IN_BYTES)
         return false;
     for (size_t i = 0; i < piece->length; i++) {
         if (html_is_space(piece->raw[i]))
@@ -432,19 +131,25 @@ static void cut(struct cutter *cutter) {
     cut_run(cutter, first, i);
 }
 
+static size_t total_length(const struct html *html) {
+    size_t length = 0;
+    for (size_t i = 0; i < html->piece_count; i++)
+        length += html->pieces[i].length;
+    return length;
+}
+
 int html_parse(const char *markup, size_t length, struct arena *arena, struct html *out, struct error *err) {
-    if (length >= UINT32_MAX / 4)
+    struct html html = {0};
+    if (length >= HTML_MAX_BYTES)
         return error_set(err, ERROR_LENGTH, "the markup is too long");
-    const char *last_end = length > 0 ? memrchr(markup, '>', length) : NULL;
-    struct parser *parser = arena_zalloc(arena, 1, sizeof *parser);
-    struct cutter cutter = {.arena = arena, .html = out, .text = arena_alloc(arena, length + 1, 1)};
-    if (!parser || !cutter.text)
+    if (html_read(markup, length, arena, &html, err) != 0)
+        return -1;
+    struct cutter cutter = {.arena = arena, .html = &html, .text = arena_alloc(arena, total_length(&html) + 1, 1)};
+    if (!cutter.text)
         return error_memory(err);
-    *parser =
-        (struct parser){.text = markup, .length = length, .last_end = last_end ? (size_t)(last_end - markup) : 0, .arena = arena};
-    parse(parser);
-    *out = (struct html){.pieces = parser->pieces, .piece_count = parser->count};
-    if (!parser->failed)
-        cut(&cutter);
-    return parser->failed || cutter.failed ? error_memory(err) : 0;
+    cut(&cutter);
+    if (cutter.failed)
+        return error_memory(err);
+    *out = html;
+    return 0;
 }

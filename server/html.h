@@ -1,11 +1,12 @@
 /* Markup -> texts to translate, and back with every tag in its place. Knows nothing of HTTP or of models.
  *
- * Markup is cut into pieces: tags, text, comments. Block-level tags, <br> and what is not to be translated separate the segments,
- * runs of text with inline elements in them. A segment's text goes through a translator, which also tells which words became which;
- * html_write then puts each inline element around the words that its own words became.
+ * libxml2 reads the markup into pieces: tags, text, comments. Block-level tags, <br> and what is not to be translated separate the
+ * segments, runs of text with inline elements in them. A segment's text goes through a translator, which also tells which words
+ * became which; html_write then puts each inline element around the words that its own words became.
  *
- * The pieces always nest: an end tag without an element is dropped, a missing one is added. Whatever else the markup holds comes
- * out once, byte by byte. Time is linear in the markup's length; nothing recurses deeper than HTML_MAX_DEPTH.
+ * The pieces always nest, whatever the markup: libxml2 ends what was left open and drops end tags without an element. They come
+ * out in one form: names in lower case, values in quotes, "/>" behind elements that have no content, characters instead of the
+ * references that libxml2 knows, and "&amp;", "&lt;", "&gt;". Time is linear in the markup's length.
  *
  * Never translated: script, style, code, pre, textarea, template, svg, math, what has translate="no" or class="notranslate", and
  * character references of unknown name. Inside a sentence such a thing is a unit: it moves as a whole. */
@@ -14,7 +15,10 @@
 
 #include "model/translator.h"
 
-enum { HTML_MAX_DEPTH = 256 }; /* elements open at once; one more closes the innermost */
+enum {
+    HTML_MAX_DEPTH = 256, /* elements open at once: libxml2 takes time for each at every end tag */
+    HTML_MAX_BYTES = 1 << 29
+};
 
 struct html_piece;
 
@@ -31,7 +35,8 @@ struct html {
     size_t count;
 };
 
-/* markup: valid UTF-8 that outlives html. All in the arena. -1 with ERROR_MEMORY, or ERROR_LENGTH (4 GiB and over). */
+/* markup: valid UTF-8. All in the arena. -1 with ERROR_MEMORY, ERROR_INPUT (more than HTML_MAX_DEPTH elements are open at once), or
+ * ERROR_LENGTH (HTML_MAX_BYTES and over). */
 int html_parse(const char *markup, size_t length, struct arena *arena, struct html *out, struct error *err);
 
 /* Words of a segment's text and of its translation, in bytes, of which the second came from the first. */

@@ -1,4 +1,4 @@
-/* The pieces of markup, and the tags they come from. Included by html*.c only. */
+/* The pieces of markup, and what is known of elements. Included by html*.c only. */
 #ifndef ALIGND_HTML_PIECE_H
 #define ALIGND_HTML_PIECE_H
 
@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 enum html_kind {
-    PIECE_BREAK, /* verbatim, and the end of a segment */
-    PIECE_RAW,   /* verbatim, within an element that is not translated */
-    PIECE_UNIT,  /* verbatim, in a segment */
+    PIECE_BREAK, /* the end of a segment: a block's tag, a line break, a declaration */
+    PIECE_RAW,   /* within an element that is not translated */
+    PIECE_UNIT,  /* as it is, in a segment */
     PIECE_TEXT,
     PIECE_OPEN,  /* the start tag of an inline element */
     PIECE_CLOSE, /* its end */
@@ -20,38 +20,35 @@ struct html_piece {
     uint32_t pair;          /* the other end of an element: an index of pieces */
     uint32_t begin, end;    /* in the segment's text; of a unit: the words that stand in for it */
     uint8_t kind;           /* enum html_kind */
+    bool plain;             /* raw is text, escaped when written; otherwise markup */
     bool opaque, stands_in; /* of PIECE_OPEN: the element is a unit; its content is part of the segment's text */
 };
 
 enum {
-    TAG_BLOCK = 1 << 0,  /* ends segments */
-    TAG_VOID = 1 << 1,   /* has no content and no end tag */
-    TAG_OPAQUE = 1 << 2, /* not to be translated */
-    TAG_RAW = 1 << 3,    /* its content is text up to its end tag, whatever that text holds */
-    TAG_BREAK = 1 << 4,  /* like a block, but within paragraphs: <br> */
-    TAG_CELL = 1 << 5,   /* no end tag of something else ends it */
+    ELEMENT_BLOCK = 1 << 0,  /* ends segments */
+    ELEMENT_VOID = 1 << 1,   /* has no content and no end tag */
+    ELEMENT_OPAQUE = 1 << 2, /* not to be translated */
+    ELEMENT_CODE = 1 << 3,   /* its content is for programs: no word of a sentence */
 };
 
-/* An element's start tag closes innermost blocks of its family and of no higher rank. */
-enum tag_family { FAMILY_NONE, FAMILY_PARAGRAPH, FAMILY_ITEM, FAMILY_DEFINITION, FAMILY_TABLE, FAMILY_OPTION };
+/* What is known of an element of this name, in lower case. */
+unsigned html_element(const char *name);
 
-struct html_tag {
-    const char *name; /* [name_length] as written */
-    uint32_t name_length;
-    unsigned flags;
-    enum tag_family family;
-    int rank;
-    bool self_closing;
+/* Reads markup into html->pieces, which nest. As html_parse. */
+int html_read(const char *markup, size_t length, struct arena *arena, struct html *html, struct error *err);
+
+/* Bytes that grow in an arena. */
+struct html_buffer {
+    struct arena *arena;
+    char *bytes; /* [length] and a NUL, once something was put */
+    size_t length, capacity;
+    bool failed; /* memory: nothing more is put */
 };
 
-/* The start tag at text[at] ('<' and a letter). Returns where it ends, or SIZE_MAX: nowhere. Takes time for what it reads. */
-size_t html_read_tag(const char *text, size_t length, size_t at, struct html_tag *tag);
-/* The name at text[at], as tags and end tags have them, and what is known of it. */
-void html_read_name(const char *text, size_t length, size_t at, struct html_tag *tag);
-bool html_same_name(const struct html_tag *a, const struct html_tag *b);
-
-/* The character reference at text[at] ('&'): its character, and *end behind it. -1: no reference. 0: one of unknown name. */
-int32_t html_read_reference(const char *text, size_t length, size_t at, size_t *end);
+void html_put(struct html_buffer *buffer, const char *bytes, size_t length);
+void html_put_string(struct html_buffer *buffer, const char *string);
+/* With references for the marks: of "&<>\"" those that would be markup here. */
+void html_put_escaped(struct html_buffer *buffer, const char *text, size_t length, const char *marks);
 
 /* HTML's white space. */
 static inline bool html_is_space(char c) {

@@ -3,48 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- output ---- */
+static const char text_marks[] = "&<>";
 
-struct output {
-    struct arena *arena;
-    char *text;
-    size_t length, capacity;
-    bool failed;
-};
-
-static void write_bytes(struct output *out, const char *bytes, size_t length) {
-    char *text = html_reserve(out->arena, out->text, out->length, &out->capacity, length + 1, 1);
-    if (!text) {
-        out->failed = true;
-        return;
-    }
-    out->text = text;
-    memcpy(text + out->length, bytes, length);
-    out->length += length;
-    text[out->length] = '\0';
+static void write_piece(struct html_buffer *out, const struct html_piece *piece) {
+    if (piece->plain)
+        html_put_escaped(out, piece->raw, piece->length, text_marks);
+    else
+        html_put(out, piece->raw, piece->length);
 }
-
-static void write_piece(struct output *out, const struct html_piece *piece) {
-    if (!out->failed)
-        write_bytes(out, piece->raw, piece->length);
-}
-
-static void write_escaped(struct output *out, const char *text, size_t length) {
-    for (size_t at = 0; at < length && !out->failed;) {
-        size_t plain = 0;
-        while (at + plain < length && !memchr("&<>", text[at + plain], 3))
-            plain++;
-        write_bytes(out, text + at, plain);
-        at += plain;
-        if (at < length && !out->failed) {
-            const char *reference = text[at] == '&' ? "&amp;" : text[at] == '<' ? "&lt;" : "&gt;";
-            write_bytes(out, reference, strlen(reference));
-            at++;
-        }
-    }
-}
-
-/* ---- markup again ---- */
 
 struct order {
     size_t parent, begin, node;
@@ -68,14 +34,14 @@ struct frame {
 struct scribe {
     const struct placer *placer;
     const struct order *orders; /* [placer->count] */
-    struct output *out;
+    struct html_buffer *out;
     size_t at; /* bytes of the translation written */
 };
 
 static void write_to(struct scribe *scribe, size_t byte) {
     if (byte <= scribe->at)
         return;
-    write_escaped(scribe->out, scribe->placer->translation->text + scribe->at, byte - scribe->at);
+    html_put_escaped(scribe->out, scribe->placer->translation->text + scribe->at, byte - scribe->at, text_marks);
     scribe->at = byte;
 }
 
@@ -97,14 +63,13 @@ static void write_unit(struct scribe *scribe, const struct node *node) {
     write_to(scribe, node->begin);
     bool point = node->first == node->end, at_end = scribe->at == translation->length;
     if (point && node->space_before && at_end && scribe->at > 0)
-        write_bytes(scribe->out, " ", 1);
+        html_put(scribe->out, " ", 1);
     for (size_t i = node->piece; i <= node->end_piece; i++)
         write_piece(scribe->out, &scribe->placer->html->pieces[i]);
     if (scribe->at < node->behind)
         scribe->at = node->behind;
-    if (point && node->space_behind && !at_end && !html_is_space_at(translation->text, translation->length, scribe->at) &&
-        !scribe->out->failed)
-        write_bytes(scribe->out, " ", 1);
+    if (point && node->space_behind && !at_end && !html_is_space_at(translation->text, translation->length, scribe->at))
+        html_put(scribe->out, " ", 1);
 }
 
 static void write_nodes(struct scribe *scribe) {
@@ -144,18 +109,17 @@ static int order_nodes(const struct placer *placer, struct arena *arena, struct 
 }
 
 /* White space at the ends of a segment is as it was: raw text from both ends inwards. */
-static void write_edge(struct output *out, const struct html_piece *piece, bool head) {
+static void write_edge(struct html_buffer *out, const struct html_piece *piece, bool head) {
     size_t blank = 0;
     if (piece->kind != PIECE_TEXT)
         return;
     while (blank < piece->length && html_is_space(head ? piece->raw[blank] : piece->raw[piece->length - 1 - blank]))
         blank++;
-    if (!out->failed)
-        write_bytes(out, head ? piece->raw : piece->raw + piece->length - blank, blank);
+    html_put(out, head ? piece->raw : piece->raw + piece->length - blank, blank);
 }
 
 static void write_translation(const struct html *html, const struct html_segment *segment,
-                              const struct html_translation *translation, struct output *out) {
+                              const struct html_translation *translation, struct html_buffer *out) {
     struct placer placer = {.html = html, .segment = segment, .translation = translation};
     struct order *orders;
     if (html_place(&placer, out->arena) != 0 || order_nodes(&placer, out->arena, &orders) != 0) {
@@ -171,9 +135,9 @@ static void write_translation(const struct html *html, const struct html_segment
 
 char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,
                  struct error *err) {
-    struct output out = {.arena = arena};
+    struct html_buffer out = {.arena = arena};
     size_t segment = 0;
-    write_bytes(&out, "", 0);
+    html_put(&out, "", 0);
     for (size_t i = 0; i < html->piece_count && !out.failed;) {
         const struct html_segment *next = segment < html->count ? &html->segments[segment] : NULL;
         if (next && next->first == i && translations[segment].text) {
@@ -191,5 +155,5 @@ char *html_write(const struct html *html, const struct html_translation *transla
         return NULL;
     }
     *length = out.length;
-    return out.text;
+    return out.bytes;
 }

@@ -13,15 +13,25 @@ static void add_header(struct MHD_Response *response, const char *name, const ch
         log_event(LOG_ERROR, "header_lost", "name=%s", name);
 }
 
+/* What Access-Control-Allow-Origin shall be. NULL: nothing. */
+static const char *allowed_origin(const struct name_list *origins, const char *origin) {
+    if (name_list_has(origins, "*"))
+        return "*";
+    return origin && name_list_has(origins, origin) ? origin : NULL;
+}
+
 static void add_cors(const struct heading *heading, struct MHD_Response *response) {
-    const char *origin = heading->service->options->cors;
-    if (*origin == '\0')
+    const struct name_list *origins = &heading->service->options->cors;
+    const char *allowed = allowed_origin(origins, heading->origin);
+    if (origins->count > 0 && !name_list_has(origins, "*"))
+        add_header(response, "Vary", "Origin"); /* caches must not give one origin's reply to another */
+    if (!allowed)
         return;
-    add_header(response, "Access-Control-Allow-Origin", origin);
+    add_header(response, "Access-Control-Allow-Origin", allowed);
     add_header(response, "Access-Control-Expose-Headers", "X-Request-Id, Retry-After");
     if (heading->route && strcmp(heading->method, "OPTIONS") == 0) {
         add_header(response, "Access-Control-Allow-Methods", headers_allowed(heading->route));
-        add_header(response, "Access-Control-Allow-Headers", "Content-Type, X-Request-Id, X-Deadline-Ms");
+        add_header(response, "Access-Control-Allow-Headers", "Authorization, Content-Type, X-Api-Key, X-Deadline-Ms, X-Request-Id");
         add_header(response, "Access-Control-Max-Age", "86400");
     }
 }
@@ -50,7 +60,9 @@ void headers_add(const struct heading *heading, struct MHD_Response *response) {
     add_header(response, "X-Content-Type-Options", "nosniff");
     if (reply->status == STATUS_METHOD || reply->status == STATUS_NO_CONTENT)
         add_header(response, "Allow", headers_allowed(heading->route));
-    if (service_state(heading->service) == SERVICE_DRAINING)
+    if (reply->status == STATUS_UNAUTHORIZED)
+        add_header(response, "WWW-Authenticate", "Bearer realm=\"alignd\"");
+    if (reply->close || service_state(heading->service) == SERVICE_DRAINING)
         add_header(response, "Connection", "close");
     add_header(response, "X-Request-Id", heading->id);
     add_cors(heading, response);

@@ -48,7 +48,7 @@ struct metrics {
     struct model_metrics *models;
     struct histogram queue, step, rows;
     atomic_int_fast64_t requests_in_flight, rows_live;
-    atomic_uint_fast64_t cancelled[CANCELLED_COUNT], rejected[REJECTED_COUNT];
+    atomic_uint_fast64_t cancelled[CANCELLED_COUNT], rejected[REJECTED_COUNT], slow[SLOW_COUNT];
 };
 
 struct metrics *metrics_create(const char *const *endpoints, size_t endpoint_count, size_t models, struct error *err) {
@@ -121,6 +121,10 @@ void metrics_cancelled(struct metrics *metrics, enum metrics_cancelled reason) {
 
 void metrics_rejected(struct metrics *metrics, enum metrics_rejected reason) {
     add(&metrics->rejected[reason], 1);
+}
+
+void metrics_slow(struct metrics *metrics, enum metrics_slow reason) {
+    add(&metrics->slow[reason], 1);
 }
 
 void metrics_queued(struct metrics *metrics, int64_t duration_us) {
@@ -212,16 +216,22 @@ static void write_decoding(FILE *out, const struct metrics *metrics, size_t queu
     write_gauge(out, "rows_live", "Rows being decoded.", atomic_load_explicit(&metrics->rows_live, memory_order_relaxed));
 }
 
+static void write_reasons_of(FILE *out, const char *name, const char *help, const char *const *reasons, size_t count,
+                             const atomic_uint_fast64_t *counters) {
+    write_head(out, name, "counter", help);
+    for (size_t i = 0; i < count; i++)
+        fprintf(out, "alignd_%s{reason=\"%s\"} %llu\n", name, reasons[i], (unsigned long long)load(&counters[i]));
+}
+
 static void write_reasons(FILE *out, const struct metrics *metrics) {
     static const char *const cancelled[CANCELLED_COUNT] = {"client", "deadline", "shutdown"};
-    static const char *const rejected[REJECTED_COUNT] = {"queue_full", "loading", "draining"};
-    write_head(out, "cancelled_total", "counter", "Accepted requests that were not decoded to the end.");
-    for (size_t i = 0; i < CANCELLED_COUNT; i++)
-        fprintf(out, "alignd_cancelled_total{reason=\"%s\"} %llu\n", cancelled[i],
-                (unsigned long long)load(&metrics->cancelled[i]));
-    write_head(out, "rejected_total", "counter", "Requests that were not accepted.");
-    for (size_t i = 0; i < REJECTED_COUNT; i++)
-        fprintf(out, "alignd_rejected_total{reason=\"%s\"} %llu\n", rejected[i], (unsigned long long)load(&metrics->rejected[i]));
+    static const char *const rejected[REJECTED_COUNT] = {"queue_full", "queue_work", "rate", "loading", "draining"};
+    static const char *const slow[SLOW_COUNT] = {"request", "reader", "idle"};
+    write_reasons_of(out, "cancelled_total", "Accepted requests that were not decoded to the end.", cancelled, CANCELLED_COUNT,
+                     metrics->cancelled);
+    write_reasons_of(out, "rejected_total", "Requests that were not accepted.", rejected, REJECTED_COUNT, metrics->rejected);
+    write_reasons_of(out, "connections_cut_total", "Connections closed because their peer took too long.", slow, SLOW_COUNT,
+                     metrics->slow);
 }
 
 static bool loaded(const struct model_metrics *model) {

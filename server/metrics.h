@@ -11,7 +11,16 @@ struct metrics;
 
 /* Labels of cancelled_total and rejected_total. */
 enum metrics_cancelled { CANCELLED_CLIENT, CANCELLED_DEADLINE, CANCELLED_SHUTDOWN, CANCELLED_COUNT };
-enum metrics_rejected { REJECTED_QUEUE_FULL, REJECTED_LOADING, REJECTED_DRAINING, REJECTED_COUNT };
+enum metrics_rejected {
+    REJECTED_QUEUE_FULL,
+    REJECTED_QUEUE_WORK,
+    REJECTED_RATE,
+    REJECTED_LOADING,
+    REJECTED_DRAINING,
+    REJECTED_COUNT
+};
+/* Of connections_cut_total: what took too long. */
+enum metrics_slow { SLOW_REQUEST, SLOW_READER, SLOW_IDLE, SLOW_COUNT };
 
 /* endpoints [endpoint_count]: labels, which outlive the metrics; models: how many will be loaded. */
 struct metrics *metrics_create(const char *const *endpoints, size_t endpoint_count, size_t models, struct error *err);
@@ -22,6 +31,7 @@ void metrics_request_began(struct metrics *metrics);
 void metrics_request_ended(struct metrics *metrics, size_t endpoint, unsigned status, int64_t duration_us);
 void metrics_cancelled(struct metrics *metrics, enum metrics_cancelled reason);
 void metrics_rejected(struct metrics *metrics, enum metrics_rejected reason);
+void metrics_slow(struct metrics *metrics, enum metrics_slow reason);
 
 void metrics_queued(struct metrics *metrics, int64_t duration_us); /* from submitted to admitted, one sentence */
 void metrics_step(struct metrics *metrics, size_t rows, int64_t duration_us);

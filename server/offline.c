@@ -366,7 +366,7 @@ static int open_stream(struct stream *stream, struct error *err) {
     if (options->target && !(stream->target = fopen(options->target, "re")))
         return error_set(err, ERROR_FILE, "cannot open %s: %s", options->target, strerror(errno));
     stream->lines = calloc(stream->window, sizeof *stream->lines);
-    stream->scheduler = scheduler_create(SIZE_MAX);
+    stream->scheduler = scheduler_create(&(struct scheduler_limits){SIZE_MAX, SIZE_MAX});
     return stream->lines && stream->scheduler ? 0 : error_memory(err);
 }
 

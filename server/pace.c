@@ -6,6 +6,8 @@
 static const double KEEP = 0.95;  /* of the weight of earlier observations at each new one */
 static const double ORIGIN = 0.1; /* weight of the knowledge that nothing costs nothing */
 static const double WORTH = 3;    /* a round may always cost this many times what it would with a single row */
+static const double SPARE = 0.125;
+enum { SPARE_OF_ROWS = 128 }; /* with fewer, an eighth would often be less than a beam: they are not held back in vain */
 
 /* What one model's batch costs, and holds. */
 struct load {
@@ -90,26 +92,34 @@ static struct work work(const struct pace *pace) {
 
 /* before, after: without and with the sentence in question. Where a single row takes most of the target, as it does when the
  * weights come from memory, turning others away would spoil the throughput and save little time. */
-static bool within_target(const struct pace *pace, const struct load *load, const struct work *before, const struct work *after) {
+static bool within_target(const struct pace *pace, const struct load *load, const struct work *before, const struct work *after,
+                          bool spare) {
     if (before->rows == 0)
         return true;
     if (load->step.weight <= 0 && load->rows + load->new_rows > 0)
         return false;
     double limit_us = fmax(pace->target_us, WORTH * after->least_us);
-    return after->step_us + (before->tokens > 0 ? after->encode_us : 0) <= limit_us;
+    return after->step_us + (before->tokens > 0 ? after->encode_us : 0) <= limit_us * (spare ? 1 : 1 - SPARE);
 }
 
-bool pace_claim(struct pace *pace, size_t model, size_t rows, size_t tokens) {
+/* For an idle worker all of them. */
+static bool rows_fit(const struct pace *pace, size_t live, size_t rows, bool spare) {
+    bool all = spare || live == 0 || pace->max_rows < SPARE_OF_ROWS;
+    size_t most = all ? pace->max_rows : pace->max_rows - (size_t)(SPARE * (double)pace->max_rows);
+    return live <= most && rows <= most - live;
+}
+
+bool pace_claim(struct pace *pace, size_t model, size_t rows, size_t tokens, bool spare) {
     assert(model < pace->models);
     struct load *load = &pace->loads[model];
     struct load unchanged = *load;
     struct work before = work(pace);
-    if (rows > pace->max_rows - before.rows)
+    if (!rows_fit(pace, before.rows, rows, spare))
         return false;
     load->new_rows += rows;
     load->new_tokens += tokens;
     struct work after = work(pace);
-    if (pace->target_us <= 0 || within_target(pace, &unchanged, &before, &after))
+    if (pace->target_us <= 0 || within_target(pace, &unchanged, &before, &after, spare))
         return true;
     *load = unchanged;
     return false;

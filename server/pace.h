@@ -28,8 +28,9 @@ void pace_free(struct pace *pace); /* NULL allowed */
 
 /* Begins a round: what is claimed from now on adds to the rows that are live. */
 void pace_round(struct pace *pace);
-/* Counts in one more sentence, or says false. Until a model has been measured, only one sentence of it. */
-bool pace_claim(struct pace *pace, size_t model, size_t rows, size_t tokens);
+/* Counts in one more sentence, or says false. Until a model has been measured, only one sentence of it. spare: it may take of the
+ * room that is kept for those who have nothing live: an eighth of the target and, where there are 128 or more, of the rows. */
+bool pace_claim(struct pace *pace, size_t model, size_t rows, size_t tokens, bool spare);
 
 /* A sentence that was admitted, or that left. */
 void pace_enter(struct pace *pace, size_t model, size_t rows);

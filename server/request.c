@@ -146,6 +146,17 @@ enum cancel_reason request_reason(const struct request *request) {
     return (enum cancel_reason)atomic_load(&request->reason);
 }
 
+size_t job_work(const struct job *job) {
+    return job->tokens * job->rows;
+}
+
+size_t request_work(const struct request *request) {
+    size_t work = 0;
+    for (size_t i = 0; i < request->job_count; i++)
+        work += job_work(&request->jobs[i]);
+    return work;
+}
+
 void job_end(struct job *job) {
     struct request *request = job->request;
     size_t before = atomic_fetch_sub(&request->pending, 1);

@@ -70,8 +70,10 @@ struct text {
 };
 
 struct request {
-    struct arena arena; /* texts, sentences, jobs: everything with the request's lifetime */
-    const char *id;     /* for log lines and messages; the owner's */
+    struct arena arena;   /* texts, sentences, jobs: everything with the request's lifetime */
+    const char *id;       /* for log lines and messages; the owner's */
+    const char *key_name; /* whose API key it came with; in the arena; NULL: none was asked for */
+    uint64_t client;      /* whose turn the jobs take (client.h); any number where there is but one */
 
     size_t model;
     struct search_options search;
@@ -118,6 +120,10 @@ int request_prepare(struct request *request, const struct translator *translator
 /* Asks the sentences to leave at the next step. Thread-safe; only the first reason counts. */
 void request_cancel(struct request *request, enum cancel_reason reason);
 enum cancel_reason request_reason(const struct request *request);
+
+/* What it takes to decode, roughly: source tokens x rows. */
+size_t job_work(const struct job *job);
+size_t request_work(const struct request *request);
 
 /* One job has ended. The last one calls finish: the caller must not touch job or request afterwards. */
 void job_end(struct job *job);

@@ -2,6 +2,8 @@
 #ifndef ALIGND_SERVICE_H
 #define ALIGND_SERVICE_H
 
+#include "server/keys.h"
+#include "server/limiter.h"
 #include "server/metrics.h"
 #include "server/models.h"
 #include "server/options.h"
@@ -13,6 +15,8 @@ struct service {
     const struct options *options;
     struct metrics *metrics;
     struct scheduler *scheduler;
+    struct limiter *limiter;
+    struct keys *keys;    /* NULL: everybody may translate, nobody may administer */
     struct models models; /* written while loading, constant once state is SERVICE_READY */
     atomic_int state;     /* enum service_state */
 };

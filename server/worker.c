@@ -9,8 +9,9 @@ struct worker {
     struct workers *pool;
     struct batch **batches; /* [models] */
     struct pace *pace;
-    struct job **live; /* [live_count] */
-    size_t live_count;
+    struct job **live;                  /* [live_count] */
+    size_t live_count, claimed;         /* claimed: jobs being taken, live soon */
+    uint64_t *clients;                  /* [live_count + claimed] of the live jobs, then of the claimed ones */
     size_t followed;                    /* live jobs whose requests want to hear of each step */
     struct sentence **admitted, **done; /* [rows] scratch */
 };
@@ -36,6 +37,7 @@ static void end_job(struct job *job) {
 
 static void add_live(struct worker *worker, struct job *job) {
     job->live_index = worker->live_count;
+    worker->clients[worker->live_count] = job->request->client;
     worker->live[worker->live_count++] = job;
     worker->followed += job->request->progress != NULL;
     pace_enter(worker->pace, job->model, job->rows);
@@ -46,6 +48,7 @@ static void remove_live(struct worker *worker, struct job *job) {
     struct job *last = worker->live[--worker->live_count];
     last->live_index = job->live_index;
     worker->live[last->live_index] = last;
+    worker->clients[last->live_index] = worker->clients[worker->live_count];
     worker->followed -= job->request->progress != NULL;
     pace_leave(worker->pace, job->model, job->rows);
     metrics_rows_changed(worker->pool->options.metrics, -(int64_t)job->rows);
@@ -134,15 +137,28 @@ static void expire(struct worker *worker) {
     }
 }
 
-static bool claim(void *owner, const struct job *job) {
+static bool has_live(const struct worker *worker, uint64_t client) {
+    size_t count = worker->live_count + worker->claimed, i = 0;
+    while (i < count && worker->clients[i] != client)
+        i++;
+    return i < count;
+}
+
+static enum scheduler_claim claim(void *owner, const struct job *job) {
     struct worker *worker = owner;
-    return batch_wants(worker->batches[job->model]) && pace_claim(worker->pace, job->model, job->rows, job->tokens);
+    uint64_t client = job->request->client;
+    bool served = has_live(worker, client), spare = !served || !worker->pool->options.shared;
+    if (!batch_wants(worker->batches[job->model]) || !pace_claim(worker->pace, job->model, job->rows, job->tokens, spare))
+        return served ? CLAIM_SERVED : CLAIM_NO_ROOM;
+    worker->clients[worker->live_count + worker->claimed++] = client;
+    return CLAIM_TAKEN;
 }
 
 /* What is still queued when the pool is abandoned must be cancelled before it is admitted. */
 static struct job *take(struct worker *worker) {
     const struct worker_options *options = &worker->pool->options;
     pace_round(worker->pace);
+    worker->claimed = 0;
     struct job *jobs = scheduler_take(options->scheduler, &(struct scheduler_room){claim, worker}, worker->live_count == 0);
     if (atomic_load(&worker->pool->abandoned)) {
         for (struct job *job = jobs; job; job = job->next)
@@ -176,9 +192,10 @@ static int prepare_worker(struct workers *pool, struct worker *worker, struct er
     worker->batches = calloc(pool->options.models->count, sizeof *worker->batches);
     worker->pace = pace_create(pool->options.models->count, rows, pool->options.step_us);
     worker->live = calloc(rows, sizeof *worker->live);
+    worker->clients = calloc(rows, sizeof *worker->clients);
     worker->admitted = calloc(rows, sizeof *worker->admitted);
     worker->done = calloc(rows, sizeof *worker->done);
-    if (!worker->batches || !worker->pace || !worker->live || !worker->admitted || !worker->done)
+    if (!worker->batches || !worker->pace || !worker->live || !worker->clients || !worker->admitted || !worker->done)
         return error_memory(err);
     for (size_t i = 0; i < pool->options.models->count; i++) {
         worker->batches[i] = batch_create(pool->options.models->translators[i], rows, err);
@@ -194,6 +211,7 @@ static void worker_done(struct worker *worker) {
     free(worker->batches);
     pace_free(worker->pace);
     free(worker->live);
+    free(worker->clients);
     free(worker->admitted);
     free(worker->done);
 }

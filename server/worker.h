@@ -14,6 +14,7 @@ struct workers;
 
 struct worker_options {
     size_t workers, rows;        /* threads; rows of each */
+    bool shared;                 /* by clients: of the room (pace.h) a part is for those who have nothing live */
     int64_t step_us;             /* target of a round (pace.h); 0: none */
     const struct models *models; /* job.model is an index; they outlive the workers */
     struct scheduler *scheduler;

@@ -76,10 +76,17 @@ START_TEST(reasons) {
     metrics_cancelled(metrics, CANCELLED_DEADLINE);
     metrics_rejected(metrics, REJECTED_QUEUE_FULL);
     metrics_rejected(metrics, REJECTED_QUEUE_FULL);
+    metrics_rejected(metrics, REJECTED_RATE);
+    metrics_slow(metrics, SLOW_READER);
     write_text();
     assert_line("alignd_cancelled_total{reason=\"client\"} 0");
     assert_line("alignd_cancelled_total{reason=\"deadline\"} 1");
     assert_line("alignd_rejected_total{reason=\"queue_full\"} 2");
+    assert_line("alignd_rejected_total{reason=\"queue_work\"} 0");
+    assert_line("alignd_rejected_total{reason=\"rate\"} 1");
+    assert_line("alignd_rejected_total{reason=\"loading\"} 0");
+    assert_line("alignd_connections_cut_total{reason=\"request\"} 0");
+    assert_line("alignd_connections_cut_total{reason=\"reader\"} 1");
 }
 END_TEST
 

@@ -27,7 +27,7 @@ static void measure(size_t model) {
 /* Sentences of one row that are let in together. */
 static size_t claims(size_t model, size_t tokens) {
     size_t count = 0;
-    for (pace_round(pace); count < ROWS && pace_claim(pace, model, 1, tokens);)
+    for (pace_round(pace); count < ROWS && pace_claim(pace, model, 1, tokens, true);)
         count++;
     return count;
 }
@@ -91,22 +91,61 @@ START_TEST(rows_are_a_limit) {
     pace = pace_create(2, ROWS, 0);
     pace_enter(pace, 1, 60);
     pace_round(pace);
-    ck_assert(pace_claim(pace, 0, 30, 1000000));
-    ck_assert(!pace_claim(pace, 0, 11, 1));
-    ck_assert(pace_claim(pace, 1, 10, 1));
-    ck_assert(!pace_claim(pace, 0, 1, 1));
+    ck_assert(pace_claim(pace, 0, 30, 1000000, true));
+    ck_assert(!pace_claim(pace, 0, 11, 1, true));
+    ck_assert(pace_claim(pace, 1, 10, 1, true));
+    ck_assert(!pace_claim(pace, 0, 1, 1, true));
+}
+END_TEST
+
+/* An eighth is for those who have nothing live. */
+START_TEST(rows_are_spared) {
+    pace_free(pace);
+    pace = pace_create(2, 256, 0);
+    pace_enter(pace, 0, 200);
+    pace_round(pace);
+    ck_assert(pace_claim(pace, 0, 24, 1, false));
+    ck_assert(!pace_claim(pace, 0, 1, 1, false));
+    ck_assert(pace_claim(pace, 0, 31, 1, true));
+    ck_assert(!pace_claim(pace, 1, 1, 1, false));
+    ck_assert(pace_claim(pace, 1, 1, 1, true));
+    ck_assert(!pace_claim(pace, 1, 1, 1, true));
+}
+END_TEST
+
+/* An idle worker has them all for any job. */
+START_TEST(few_rows_are_not_spared) {
+    pace_free(pace);
+    pace = pace_create(2, 256, 0);
+    pace_round(pace);
+    ck_assert(pace_claim(pace, 0, 256, 1, false));
+    pace_free(pace);
+    pace = pace_create(2, 64, 0);
+    pace_enter(pace, 0, 32);
+    pace_round(pace);
+    ck_assert(pace_claim(pace, 0, 32, 1, false));
+}
+END_TEST
+
+/* 1000 + 77 * 100 us are 7/8 of the target, 1000 + 90 * 100 all of it. */
+START_TEST(time_is_spared) {
+    measure(0);
+    pace_enter(pace, 0, 83);
+    pace_round(pace);
+    ck_assert(!pace_claim(pace, 0, 1, 1, false));
+    ck_assert(pace_claim(pace, 0, 1, 1, true));
 }
 END_TEST
 
 START_TEST(a_model_not_measured_gets_one_sentence) {
     pace_round(pace);
-    ck_assert(pace_claim(pace, 0, 5, 10));
-    ck_assert(!pace_claim(pace, 0, 5, 10));
-    ck_assert(pace_claim(pace, 1, 5, 10));
-    ck_assert(!pace_claim(pace, 1, 5, 10));
+    ck_assert(pace_claim(pace, 0, 5, 10, true));
+    ck_assert(!pace_claim(pace, 0, 5, 10, true));
+    ck_assert(pace_claim(pace, 1, 5, 10, true));
+    ck_assert(!pace_claim(pace, 1, 5, 10, true));
     pace_enter(pace, 0, 5);
     pace_round(pace);
-    ck_assert(!pace_claim(pace, 0, 5, 10)); /* one that is live counts, too */
+    ck_assert(!pace_claim(pace, 0, 5, 10, true)); /* one that is live counts, too */
 }
 END_TEST
 
@@ -115,13 +154,13 @@ START_TEST(rows_stop_at_the_target) {
     measure(0);
     pace_enter(pace, 0, 80);
     size_t count = 0;
-    for (pace_round(pace); pace_claim(pace, 0, 1, 1); pace_round(pace), count++)
+    for (pace_round(pace); pace_claim(pace, 0, 1, 1, true); pace_round(pace), count++)
         pace_enter(pace, 0, 1);
     ck_assert_uint_ge(count, 6);
     ck_assert_uint_le(count, 10);
     pace_leave(pace, 0, 50);
     pace_round(pace);
-    ck_assert(pace_claim(pace, 0, 1, 1));
+    ck_assert(pace_claim(pace, 0, 1, 1, true));
 }
 END_TEST
 
@@ -152,19 +191,19 @@ START_TEST(a_sentence_too_long_goes_in_alone) {
     measure(0);
     pace_enter(pace, 0, 10);
     pace_round(pace);
-    ck_assert(pace_claim(pace, 0, 1, 10000)); /* 200 ms */
-    ck_assert(!pace_claim(pace, 0, 1, 1));
+    ck_assert(pace_claim(pace, 0, 1, 10000, true)); /* 200 ms */
+    ck_assert(!pace_claim(pace, 0, 1, 1, true));
     pace_round(pace);
-    ck_assert(pace_claim(pace, 0, 1, 1));
-    ck_assert(!pace_claim(pace, 0, 1, 10000));
+    ck_assert(pace_claim(pace, 0, 1, 1, true));
+    ck_assert(!pace_claim(pace, 0, 1, 10000, true));
 }
 END_TEST
 
 START_TEST(an_idle_worker_takes_any_job) {
     pace_stepped(pace, 0, 1, 100 * TARGET_US);
     pace_round(pace);
-    ck_assert(pace_claim(pace, 0, ROWS, 10000));
-    ck_assert(!pace_claim(pace, 1, 1, 1));
+    ck_assert(pace_claim(pace, 0, ROWS, 10000, true));
+    ck_assert(!pace_claim(pace, 1, 1, 1, true));
 }
 END_TEST
 
@@ -193,6 +232,9 @@ Suite *pace_suite(void) {
     tcase_add_test(tcase, noise_is_no_negative_cost);
     tcase_add_test(tcase, old_observations_fade);
     tcase_add_test(tcase, rows_are_a_limit);
+    tcase_add_test(tcase, rows_are_spared);
+    tcase_add_test(tcase, few_rows_are_not_spared);
+    tcase_add_test(tcase, time_is_spared);
     tcase_add_test(tcase, a_model_not_measured_gets_one_sentence);
     tcase_add_test(tcase, rows_stop_at_the_target);
     tcase_add_test(tcase, all_models_share_the_round);

@@ -24,7 +24,7 @@ static void setup(void) {
     log_set_level(LOG_ERROR);
     service = (struct service){.options = &options};
     service.metrics = metrics_create(labels, 1, 1, NULL);
-    service.scheduler = scheduler_create(4);
+    service.scheduler = scheduler_create(&(struct scheduler_limits){4, 10000});
     ck_assert_int_eq(models_load(&service.models, &loading, NULL, NULL), 0);
     atomic_store(&service.state, SERVICE_READY);
     options_done(&loading);

@@ -114,6 +114,17 @@ bool daemon_logged(const struct daemon *daemon, const char *text) {
     return found;
 }
 
+void daemon_await_log(const struct daemon *daemon, const char *text) {
+    for (struct patience patience = {0}; !daemon_logged(daemon, text);)
+        patience_wait(&patience, text);
+}
+
+struct daemon daemon_at(const struct daemon *daemon, const char *address) {
+    struct daemon other = *daemon;
+    ck_assert_int_lt(snprintf(other.address, sizeof other.address, "%s", address), (int)sizeof other.address);
+    return other;
+}
+
 /* Reads the port from the line that tells it, once that line is whole. */
 static bool read_address(struct daemon *daemon) {
     static const char key[] = "event=listening address=";
@@ -141,6 +152,7 @@ void daemon_launch(struct daemon *daemon, const char *const *arguments) {
     for (size_t i = 0; i < MAX_ARGUMENTS - 2 && arguments[i]; i++)
         all[i + 2] = arguments[i];
     int nothing = memory_file("");
+    daemon->certificate = NULL;
     daemon->log = memory_file("");
     daemon->pid = program_start(all, nothing, nothing, daemon->log);
     close(nothing);

@@ -19,8 +19,13 @@ Suite *batch_mode_suite(void);
 Suite *strategies_suite(void);
 Suite *libre_suite(void);
 Suite *page_suite(void);
+Suite *access_suite(void);
+Suite *tls_suite(void);
+Suite *listeners_suite(void);
 Suite *stream_suite(void);
 Suite *openapi_suite(void);
 Suite *glossary_suite(void);
+Suite *fairness_suite(void);
+Suite *slow_suite(void);
 
 #endif

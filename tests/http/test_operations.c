@@ -215,7 +215,7 @@ START_TEST(preflight) {
     ck_assert_uint_eq(reply.length, 0);
     check_header(&reply, "Access-Control-Allow-Origin", "*");
     check_header(&reply, "Access-Control-Allow-Methods", "POST, OPTIONS");
-    check_header(&reply, "Access-Control-Allow-Headers", "Content-Type, X-Request-Id, X-Deadline-Ms");
+    check_header(&reply, "Access-Control-Allow-Headers", "Authorization, Content-Type, X-Api-Key, X-Deadline-Ms, X-Request-Id");
     check_header(&reply, "Access-Control-Max-Age", "86400");
     check_header(&reply, "Allow", "POST, OPTIONS");
     reply_done(&reply);
@@ -254,19 +254,47 @@ END_TEST
 
 /* ---- with other options ---- */
 
-START_TEST(cors_option) {
-    struct daemon daemon;
+/* The reply to a request from this origin; allowed: what Access-Control-Allow-Origin shall be, NULL: not there. */
+static void check_origin(const struct daemon *daemon, const char *method, const char *origin, const char *allowed) {
     struct reply reply;
     char value[HEADER_BYTES];
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--cors", "https://example.org"));
-    client_send(&daemon, &(struct call){.path = "/health"}, &reply);
-    check_header(&reply, "Access-Control-Allow-Origin", "https://example.org");
+    client_send(daemon, &(struct call){.method = method, .path = "/health", .headers = {origin}}, &reply);
+    ck_assert_int_eq(reply_header(&reply, "Access-Control-Allow-Origin", value), allowed != NULL);
+    if (allowed)
+        ck_assert_str_eq(value, allowed);
+    ck_assert_int_eq(reply_header(&reply, "Access-Control-Allow-Headers", value), allowed && strcmp(method, "OPTIONS") == 0);
+    check_header(&reply, "X-Content-Type-Options", "nosniff");
     reply_done(&reply);
+}
+
+static void check_vary(const struct daemon *daemon, bool varies) {
+    struct reply reply;
+    char value[HEADER_BYTES];
+    client_send(daemon, &(struct call){.path = "/health"}, &reply);
+    ck_assert_int_eq(reply_header(&reply, "Vary", value), varies);
+    if (varies)
+        ck_assert_str_eq(value, "Origin");
+    reply_done(&reply);
+}
+
+START_TEST(cors_list) {
+    struct daemon daemon;
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--cors", "https://example.org,http://localhost:3000"));
+    check_origin(&daemon, "GET", "Origin: https://example.org", "https://example.org");
+    check_origin(&daemon, "OPTIONS", "Origin: http://localhost:3000", "http://localhost:3000");
+    check_origin(&daemon, "GET", "Origin: https://example.com", NULL);
+    check_origin(&daemon, "OPTIONS", "Origin: https://example.org.evil.example", NULL);
+    check_origin(&daemon, "GET", NULL, NULL);
+    check_vary(&daemon, true);
     daemon_stop(&daemon);
+}
+END_TEST
+
+START_TEST(cors_of_nobody) {
+    struct daemon daemon;
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--cors", ""));
-    client_send(&daemon, &(struct call){.path = "/health"}, &reply);
-    ck_assert(!reply_header(&reply, "Access-Control-Allow-Origin", value));
-    reply_done(&reply);
+    check_origin(&daemon, "GET", "Origin: https://example.org", NULL);
+    check_vary(&daemon, false);
     daemon_stop(&daemon);
 }
 END_TEST
@@ -341,7 +369,8 @@ Suite *operations_suite(void) {
     tcase_add_test(plain, kept_connection);
     suite_add_tcase(suite, plain);
     tcase_set_timeout(options, TEST_TIMEOUT_S);
-    tcase_add_test(options, cors_option);
+    tcase_add_test(options, cors_list);
+    tcase_add_test(options, cors_of_nobody);
     tcase_add_test(options, log_never_holds_text);
     tcase_add_test(options, loading);
     suite_add_tcase(suite, options);

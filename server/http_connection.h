@@ -1,0 +1,35 @@
+/* Connections as such: how many there may be, how long each may take for what it does, and what stands in the URLs that they ask
+ * for.
+ *
+ * A request has read_timeout_ms to come in whole, head and body, from its first line on, or from the beginning of the connection. A
+ * reply has send_timeout_ms to be taken. In between the deadline counts, and between two requests IDLE_S. */
+#ifndef ALIGND_HTTP_CONNECTION_H
+#define ALIGND_HTTP_CONNECTION_H
+
+#include "server/cutoff.h"
+#include "server/options.h"
+
+struct MHD_Connection;
+struct MHD_OptionItem;
+struct tls;
+
+enum { CONNECTION_OPTIONS = 7, CONNECTION_IDLE_S = 60 };
+
+struct connections {
+    const struct options *options;
+    struct cutoff *cutoff;
+    struct tls *tls; /* NULL: no HTTPS */
+};
+
+/* options [CONNECTION_OPTIONS]: those of libmicrohttpd that are about connections, and MHD_OPTION_END; for MHD_OPTION_ARRAY.
+ * connections must outlive the daemon. As many connections as options->connections says, or as requests may wait and be decoded and
+ * some more; fewer if the process may not open so many files. */
+void connection_options(struct connections *connections, struct MHD_OptionItem *options);
+
+/* What happens with the connection's request: it has come in whole and will be worked on; a reply is to be sent, which takes as
+ * long as the answer plus the time to read it; all is sent. */
+void connection_received(const struct connections *connections, struct MHD_Connection *connection);
+void connection_replying(const struct connections *connections, struct MHD_Connection *connection, int64_t answer_us);
+void connection_idle(const struct connections *connections, struct MHD_Connection *connection);
+
+#endif
