@@ -358,8 +358,9 @@ static int start(struct http *http, struct error *err) {
     const struct options *options = http->service->options;
     struct MHD_OptionItem limits[CONNECTION_OPTIONS];
     http->watch = watch_start(options->heartbeat_ms, err);
-    http->connections = (struct connections){options, http->watch ? cutoff_start(http->service->metrics, err) : NULL};
-    int fd = http->connections.cutoff ? listen_open(options->listen, http->address, err) : -1;
+    if (!http->watch || connections_start(&http->connections, options, http->service->metrics, err) != 0)
+        return -1;
+    int fd = listen_open(options->listen, http->address, err);
     if (fd < 0)
         return -1;
     connection_options(&http->connections, limits);
@@ -420,7 +421,7 @@ void http_stop(struct http *http) {
         return;
     if (http->daemon)
         MHD_stop_daemon(http->daemon);
-    cutoff_free(http->connections.cutoff);
+    connections_stop(&http->connections);
     watch_free(http->watch);
     pthread_cond_destroy(&http->idle);
     pthread_mutex_destroy(&http->lock);
