@@ -213,7 +213,6 @@ layers:
 
 # Of the program as built.
 check-hardening: deps
-	@$(call INSTALL_MISSING,devscripts)
 	@$(SUBMAKE) all
 	sh tests/hardening.sh $(BUILD)
 

@@ -367,16 +367,15 @@ static struct http *create(struct service *service, struct error *err) {
 static int start(struct http *http, struct error *err) {
     const struct options *options = http->service->options;
     http->watch = watch_start(options->heartbeat_ms, err);
-    if (!http->watch)
+    if (!http->watch || connections_start(&http->connections, options, http->service->metrics, err) != 0)
         return -1;
     if (options->tls_cert && !(http->tls = tls_open(options->tls_cert, options->tls_key, err)))
         return -1;
-    http->connections = (struct connections){options, cutoff_start(http->service->metrics, err), http->tls};
-    if (!http->connections.cutoff)
-        return -1;
+    http->connections.tls = http->tls;
     struct MHD_OptionItem limits[CONNECTION_OPTIONS];
     connection_options(&http->connections, limits);
-    http->listeners = http_listeners_start(options, &(struct http_callbacks){handle, completed, http, limits}, err);
+    http->listeners =
+        http_listeners_start(options, &(struct http_callbacks){handle, completed, http, limits, http->connections.most}, err);
     return http->listeners ? 0 : -1;
 }
 
@@ -417,7 +416,7 @@ void http_stop(struct http *http) {
     if (!http)
         return;
     http_listeners_stop(http->listeners);
-    cutoff_free(http->connections.cutoff);
+    connections_stop(&http->connections);
     tls_free(http->tls);
     watch_free(http->watch);
     pthread_cond_destroy(&http->idle);

@@ -61,7 +61,7 @@ static const struct option table[] = {
      FIELD(connections), 0, 1e6},
     {"connections-per-address", "N", "0", "connections at once from one address; 0: any", COMMAND_SERVE, set_size,
      FIELD(connections_per_address), 0, 1e6},
-    {"client-header", "NAME", "", "header in which a trusted proxy tells the client's address, such as X-Forwarded-For",
+    {"client-header", "NAME", NULL, "header in which a trusted proxy tells the client's address, such as X-Forwarded-For",
      COMMAND_SERVE, set_string, FIELD(client_header), 0, 0},
     {"grace-ms", "N", "30000", "time that accepted requests have to finish after SIGTERM", COMMAND_SERVE, set_size, FIELD(grace_ms),
      0, 1e9},
@@ -291,7 +291,7 @@ static void print_options(FILE *out, const char *title, int commands) {
         char variable[NAME_BYTES], flag[NAME_BYTES];
         variable_name(&table[i], variable);
         snprintf(flag, sizeof flag, "--%s %s", table[i].flag, table[i].metavar ? table[i].metavar : "");
-        fprintf(out, "  %-22s %s [%s%s%s]\n", flag, table[i].help, variable, table[i].fallback ? "; default " : "",
+        fprintf(out, "  %-28s %s [%s%s%s]\n", flag, table[i].help, variable, table[i].fallback ? "; default " : "",
                 table[i].fallback ? table[i].fallback : "");
     }
 }

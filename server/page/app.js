@@ -176,7 +176,7 @@ function showReading() {
     hint("");
     return;
   }
-  const { source, target } = app.model() ?? {}, how = { ...app.how(), langs: [source, target], result: app.task().result };
+  const { source, target } = app.model(), langs = [source, target].map((code) => (code.startsWith("x-") ? "" : code)), how = { ...app.how(), langs, result: app.task().result };
   place.classList.toggle("many", app.answer.sentences.length > 1);
   place.classList.toggle("fresh", !!app.fresh);
   place.replaceChildren(...app.answer.sentences.map((base, k) => {

@@ -1,6 +1,7 @@
 /* The picture and the numbers, to take away. */
 import { el, copy } from "./dom.js";
-import { matrix, links } from "./sentence.js";
+import * as api from "./api.js";
+import { matrix } from "./sentence.js";
 import { heatMap } from "./heatmap.js";
 import { lineMap } from "./linemap.js";
 
@@ -36,11 +37,11 @@ export function toCsv(view) {
   const lines = [["", ...view.columns.map((c) => c.label)], ...view.rows.map((r, i) => [r.label, ...view.weights[i].map(String)])];
   return lines.map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
-export const toPharaoh = (s) => links(s).map(([j, i]) => `${j}-${i}`).join(" ") + "\n";
+export const toPharaoh = (s) => s.alignment.map(([j, i]) => `${j}-${i}`).join(" ") + "\n";
 
 export function toCurl(app) {
   const body = JSON.stringify({ text: app.base().source_text, ...app.search() });
-  return `curl -s ${location.origin}/attention -d '${body.replaceAll("'", "'\\''")}'`;
+  return `curl -s ${location.origin}/attention${api.hasKey() ? ' -H "X-Api-Key: $KEY"' : ""} -d '${body.replaceAll("'", "'\\''")}'`;
 }
 
 export function exportPanel(panel, app) {

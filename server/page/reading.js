@@ -17,7 +17,7 @@ function line(units, text, { kind, lang, label, doubt }) {
 }
 
 const shade = (buttons, weights) => buttons.forEach((button, k) => {
-  const w = weights ? weights[k] : 0;
+  const w = weights?.[k] ?? 0;
   button.style.setProperty("--w", w.toFixed(3));
   button.classList.toggle("lit", w > 0.1);
 });
@@ -33,11 +33,14 @@ export function pair(s, how, { pinned = -1, onTarget, onSource, onSelect, hinted
   const node = el("div", { class: `pair${size}${how.words ? "" : " pieces"}` }), web = threads(node, source, target, view?.weights ?? []);
   node.append(above, web.root, below);
 
-  function row(i) {
+  function shadeRow(i) {
     shade(target, null);
     shade(source, shares[i]);
-    web.light(i === undefined ? null : (at) => at === i);
-    if (i === undefined || !view) return;
+    web.light(i < 0 ? null : (at) => at === i);
+  }
+  function row(i) {
+    shadeRow(i);
+    if (!view) return;
     const best = shares[i].indexOf(Math.max(...shares[i]));
     hinted(rows[i], columns[best], view.weights[i][best]);
   }
@@ -46,7 +49,7 @@ export function pair(s, how, { pinned = -1, onTarget, onSource, onSelect, hinted
     shade(target, shares.map((weights) => weights[j]));
     web.light((_, at) => at === j);
   }
-  const rest = () => { row(pinned >= 0 ? pinned : undefined); if (pinned < 0) hinted(null); };
+  const rest = () => { shadeRow(pinned); if (pinned < 0) hinted(null); }; /* what is said of a pinned word stays: it has buttons */
   const listen = (place, units, point, act) => {
     const k = (event) => { const at = event.target.closest(".unit")?.dataset.k; return at === undefined ? -1 : Number(at); };
     for (const type of ["pointerover", "focusin"]) place.addEventListener(type, (event) => { if (k(event) >= 0 && pinned < 0) point(k(event)); });

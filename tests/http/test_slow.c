@@ -184,6 +184,26 @@ START_TEST(connections_are_bounded) {
 }
 END_TEST
 
+/* Idle ones make room long before their time is over. */
+START_TEST(idle_connections_make_room) {
+    enum { MOST = 16 };
+    CURL *kept[MOST];
+    struct reply reply;
+    daemon_stop(&served);
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "16"));
+    for (size_t i = 0; i < MOST; i++) {
+        kept[i] = connection_open();
+        client_send(&served, &(struct call){.path = "/health", .connection = kept[i]}, &reply);
+        ck_assert_int_eq(reply.status, 200);
+        reply_done(&reply);
+    }
+    check_serving();
+    ck_assert_double_ge(metric(&served, CUT "{reason=\"idle\"}"), 1);
+    for (size_t i = 0; i < MOST; i++)
+        curl_easy_cleanup(kept[i]);
+}
+END_TEST
+
 START_TEST(connections_of_an_address_are_bounded) {
     enum { MOST = 3 };
     static const char request[] = "GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
@@ -348,6 +368,7 @@ Suite *slow_suite(void) {
     tcase_add_test(tcase, slow_reader_of_a_matrix);
     tcase_add_test(tcase, slow_reader_of_a_stream);
     tcase_add_test(tcase, connections_are_bounded);
+    tcase_add_test(tcase, idle_connections_make_room);
     tcase_add_test(tcase, connections_of_an_address_are_bounded);
     tcase_add_test(tcase, leaves_while_queued);
     tcase_add_test(tcase, leaves_while_decoding);

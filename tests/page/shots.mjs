@@ -56,6 +56,7 @@ const shots = {
   loading: [link({}), wait(300), fulfil("**/models", loading)],
   overload: [link({}), wait(600), fulfil("**/translate", busy)],
   failed: [link({}), wait(600), fulfil("**/translate", failed)],
+  key: [link({}), wait(300), fulfil("**/translate", { status: 401, json: { error: "an API key is needed", code: "unauthorized" } })],
   offline: [link({}), wait(300), fulfil("**/models")],
   long: [link({ t: Array.from({ length: 80 }, (_, k) => "I have never been so happy in my life and".split(" ")[k % 10]).join(" "), words: 0 }), translated],
 };

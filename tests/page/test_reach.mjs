@@ -26,6 +26,25 @@ for (const theme of ["light", "dark"]) {
   });
 }
 
+/* What the views' own links do not show. */
+const MORE = [{ lines: 1 }, { words: 0, eos: 1 }, { t: `${sentence} Where is the train station?` }, { m: "geoquery", t: "What is the population of Zurich?", v: "diagnostics" },
+  { v: "compare", t: "She is late. He waits for her." }];
+for (const theme of ["light", "dark"]) {
+  test(`9: no violations in lines, subwords, several sentences, a popover, a pinned word: ${theme}`, async () => {
+    for (const fields of MORE) {
+      await visit(link(fields), async (page) => {
+        await translated(page);
+        await page.locator("#panel .map, #panel .cover").first().waitFor();
+        assert.deepEqual(await violations(page), [], JSON.stringify(fields));
+        await page.locator(".target .unit").first().click();
+        await page.locator("#see").click();
+        await page.locator("#popover").waitFor();
+        assert.deepEqual(await violations(page), [], `popover, ${JSON.stringify(fields)}`);
+      }, { theme, bypassCSP: true });
+    }
+  });
+}
+
 /* ---- the keyboard ---- */
 
 const focused = (page) => page.evaluate(() => { const node = document.activeElement; return node === document.body ? "" : node.id ? `#${node.id}` : node.textContent.trim(); });

@@ -4,13 +4,13 @@ import { after, before, test } from "node:test";
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { startDaemon } from "../clients/daemon.mjs";
-import { link, program, saved, target, text, translated, visit } from "./browser.mjs";
+import { link, program, saved, target, text, translated, views, visit } from "./browser.mjs";
 import { arabic, chinese, hebrew, japanese, scriptFolder } from "./folders.mjs";
 
 let folders, daemon;
 before(async () => {
   folders = [scriptFolder("he-ar", "tokenizer-words", [hebrew, arabic]), scriptFolder("zh-ja", "tokenizer-characters", [chinese, japanese])];
-  daemon = await startDaemon(program, folders);
+  daemon = await startDaemon(program, [...folders, "tests/golden/fixed-gru"]);
 });
 after(() => {
   daemon?.stop();
@@ -121,6 +121,18 @@ test("9: words without spaces: Chinese and Japanese", () => there(zh({}), async 
   await page.locator("#panel .sides text").first().waitFor();
   assert.deepEqual(await page.locator("#panel .sides text").allTextContents(), [...JAPANESE]);
 }));
+
+test("9: a model without attention: every view opens", () => there(link({ t: "tom is in the house", m: "fixed-gru", s: "greedy" }), async (page) => {
+  await translated(page);
+  assert.match(await text(page.locator("#hint")), /no attention/);
+  for (const line of [".source", ".target"]) await page.locator(`${line} .unit`).first().hover();
+  for (const view of views) {
+    await page.locator(`#tab-${view}`).click();
+    await page.locator("#panel > *").first().waitFor();
+    assert.equal(await page.locator("#panel .error:visible").count(), 0, view);
+  }
+  assert.equal(await page.getByRole("button", { name: "PNG" }).isDisabled(), true);
+}, { expected: /400/ }));
 
 test("7: a model that parses: its words, what it copies", () => visit("#" + new URLSearchParams({ t: "What is the population of Zurich?", m: "geoquery", v: "diagnostics" }), async (page) => {
   await target(page, "zurich").waitFor();

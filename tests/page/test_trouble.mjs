@@ -1,7 +1,12 @@
 /* What the page shows when there is nothing to show: no text, models that are loading, a server that is busy, gone, or wrong. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { link, sentence, text, translated, violations, visit } from "./browser.mjs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startDaemon } from "../clients/daemon.mjs";
+import { link, program, sentence, text, translated, violations, visit } from "./browser.mjs";
 
 const refusal = (status, code, error, seconds) => ({ status, json: { error, code }, ...(seconds && { headers: { "Retry-After": String(seconds) } }) });
 const busy = refusal(429, "queue_full", "the queue is full", 2);
@@ -70,6 +75,32 @@ test("9: no server from the beginning", () => visit(link({}), async (page) => {
   await page.getByRole("button", { name: "Try again" }).click();
   await translated(page);
 }, { before: hinder("**/models"), expected: /ERR_FAILED/ }));
+
+test("9: a server that asks for a key", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "alignd-page-")), file = join(folder, "keys");
+  const made = spawnSync(program, ["key", "--name", "page"], { encoding: "utf8" }), key = /[0-9A-Za-z_-]{20,}/.exec(made.stderr)[0];
+  writeFileSync(file, made.stdout);
+  const daemon = await startDaemon(program, ["weights/en-fr"], ["--api-keys", file]);
+  try {
+    await bothThemes(link({ v: "export" }), async (page) => {
+      await state(page, "This server asks for a key.");
+      assert.deepEqual(await violations(page), []);
+      await page.locator("#key").fill("of another door");
+      await page.keyboard.press("Enter");
+      await state(page, "The server does not accept this key.");
+      await page.locator("#key").fill(key);
+      await page.getByRole("button", { name: "Use it" }).click();
+      await translated(page);
+      const shown = await text(page.locator("#panel pre"));
+      assert.ok(shown.includes('-H "X-Api-Key: $KEY"') && !shown.includes(key) && !page.url().includes(key), "the key is not told");
+      await page.reload();
+      await translated(page);
+    }, { daemon, expected: /401|403/ });
+  } finally {
+    daemon.stop();
+    rmSync(folder, { recursive: true });
+  }
+});
 
 test("9: the server's errors, where they happened", async () => {
   await visit(link({}), async (page) => {

@@ -85,6 +85,15 @@ test("1: a translation streams in", () => visit(link({ s: "greedy", t: "" }), as
   assert.ok(seen.every((part) => whole.startsWith(part)), `${seen}`);
 }));
 
+test("1: markup is text", () => visit(link({ t: "<img src=x onerror=alert(1)> & <b>snow</b>", v: "export" }), async (page) => {
+  await translated(page);
+  await page.locator("#go").click();
+  await page.locator("#history summary").click();
+  assert.equal(await text(page.locator(".line.source")), "<img src=x onerror=alert(1)> & <b>snow</b>");
+  assert.match(await text(page.locator("#history li")), /^<img src=x/);
+  assert.equal(await page.locator("main img, main b").count(), 0);
+}));
+
 test("2: heat map, lines, table; words, subwords, </s>, threshold, values, pins", () => visit(link({}), async (page) => {
   await translated(page);
   const map = page.locator("#panel .map"), sheet = page.locator("#panel .sheet"), read = page.locator("#panel .read");
@@ -126,6 +135,37 @@ test("2: heat map, lines, table; words, subwords, </s>, threshold, values, pins"
   assert.equal(await page.locator("#panel tbody tr").count(), expected.tokens.length);
   assert.equal(await page.locator("#panel tbody tr").nth(1).locator("td").nth(2).textContent(), expected.attention[1][2].toFixed(3));
 }));
+
+test("3: a pinned word's alternatives, by mouse", () => visit(link({}), async (page) => {
+  await translated(page);
+  await target(page, "livre").click();
+  await page.locator("#see").click();
+  assert.equal(await page.locator("#popover li").count(), 5);
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Let go" }).click();
+  assert.equal(await page.locator(".unit.pinned").count(), 0);
+}));
+
+test("2: numbers can be read on every shade, and more weight is further from the paper", async () => {
+  for (const theme of ["light", "dark"]) {
+    await visit(link({}), async (page) => {
+      await translated(page);
+      const shades = await page.evaluate(async () => {
+        const { heat, heatInk } = await import("/page/colour.js");
+        return Array.from({ length: 101 }, (_, k) => [heat(k / 100), heatInk(k / 100)]);
+      });
+      const light = (hex) => [[1, 0.2126], [3, 0.7152], [5, 0.0722]].reduce((sum, [at, part]) => {
+        const c = parseInt(hex.slice(at, at + 2), 16) / 255;
+        return sum + part * (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+      }, 0);
+      for (const [k, [ground, ink]] of shades.entries()) {
+        const [low, high] = [light(ground), light(ink)].sort((a, b) => a - b), step = k ? light(ground) - light(shades[k - 1][0]) : 0;
+        assert.ok((high + 0.05) / (low + 0.05) >= 4.5, `${theme}, ${k}%: ${ink} on ${ground}`);
+        assert.ok(!k || (theme === "dark" ? step > 0 : step < 0), `${theme}, ${k}%`);
+      }
+    }, { theme });
+  }
+});
 
 test("3, 4: confidence; an alternative is taken, compared and undone", () => visit(link({ v: "confidence" }), async (page) => {
   await translated(page);
