@@ -18,7 +18,7 @@ static struct daemon served;
 
 static void setup(void) {
     daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--read-timeout-ms", "1000", "--send-timeout-ms", "1000",
-                                    "--deadline-ms", "20000"));
+                                    "--deadline-ms", "55000"));
 }
 
 static void teardown(void) {
@@ -110,7 +110,7 @@ END_TEST
 /* A request that is decoded for longer than it may take to arrive is nobody's fault. */
 START_TEST(slow_decoding_is_no_slow_request) {
     struct reply reply;
-    char *body = work_body(64, 5, 1000);
+    char *body = work_body(32, 5, 1000);
     client_post(&served, "/translate", body, 200, &reply);
     reply_done(&reply);
     ck_assert_double_eq(metric(&served, CUT "{reason=\"request\"}"), 0);
