@@ -6,6 +6,7 @@
 #include "server/offline.h"
 #include "server/worker.h"
 #include <errno.h>
+#include <malloc.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -16,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, LAST_REPLIES_MS = 5000 };
+enum { EXIT_USAGE = 2, LAST_REPLIES_MS = 5000, LARGE_BYTES = 128 * 1024 };
 
 static atomic_int stop_signal;   /* the first SIGTERM or SIGINT */
 static atomic_bool reload_asked; /* SIGHUP */
@@ -137,6 +138,7 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
     int result = -1;
     if (options->api_keys && !(service.keys = keys_open(options->api_keys, err)))
         return -1;
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* what models take goes back to the system when they are freed */
     api_init();
     catch_signals();
     service.metrics = metrics_create(labels, label_count, err);

@@ -40,6 +40,8 @@ START_TEST(defaults) {
     ck_assert(!options.shortlist);
     ck_assert_uint_eq(options.step_ms, 40);
     ck_assert_uint_eq(options.queue, 1024);
+    ck_assert_uint_eq(options.cache_bytes, 0);
+    ck_assert_str_eq(options.log_format, "text");
     ck_assert_uint_eq(options.queue_work, 4000000);
     ck_assert(options.rate <= 0);
     ck_assert_uint_eq(options.burst, 100);
@@ -257,6 +259,8 @@ static const struct {
     {"--model a --read-timeout-ms 9", "--read-timeout-ms must be between 10 and 1000000000, got 9"},
     {"--model a --queue 0", "--queue must be between 1 and 1000000, got 0"},
     {"--model a --queue 99999999999999999999", "--queue must be between 1 and 1000000, got 99999999999999999999"},
+    {"--model a --log-format xml", "--log-format must be text or json, got \"xml\""},
+    {"--model a --cache-bytes -1", "--cache-bytes must be a whole number, got \"-1\""},
     {"--model a --log-level loud", "--log-level must be error, warn, info or debug, got \"loud\""},
     {"--model a --compute int4", "--compute must be float32, bfloat16, int8 or auto, got \"int4\""},
     {"translate --model a --compute=", "--compute must be float32, bfloat16, int8 or auto, got \"\""},
