@@ -22,6 +22,7 @@ SUBMAKE  = $(MAKE) --no-print-directory -j$(JOBS)
 PACKAGES      := gcc g++ make pkg-config libmicrohttpd-dev libgnutls28-dev libsystemd-dev libjansson-dev libopenblas-dev libsentencepiece-dev libicu-dev \
 	libxml2-dev libcld2-dev
 TEST_PACKAGES := $(PACKAGES) check libcurl4-openssl-dev openssl
+METRICS_PACKAGES := $(PACKAGES) curl
 PYTHON_PACKAGES := python3-torch python3-numpy python3-sentencepiece python3-tqdm python3-pytest
 CI_PACKAGES   := $(TEST_PACKAGES) $(PYTHON_PACKAGES) clang clang-format libclang-rt-dev
 
@@ -63,7 +64,7 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-clients check-page check-python results warnings-clang asan tsan bench format format-check layers check-hardening check-systemd install clean
+.PHONY: all run test check-http check-metrics check-clients check-page check-python results warnings-clang asan tsan bench format format-check layers check-hardening check-systemd install clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
 
@@ -78,6 +79,16 @@ test: deps-test
 check-http: deps-test
 	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run
 	$(BUILD)/tests/http/run $(BUILD)/alignd
+
+# What /metrics says, by the linter in Debian's package prometheus: unpacked, since to install it would start a server.
+PROMTOOL ?= $(or $(shell command -v promtool),$(BUILD)/promtool/promtool)
+check-metrics:
+	@$(call INSTALL_MISSING,$(METRICS_PACKAGES))
+	@$(SUBMAKE) $(BUILD)/alignd $(PROMTOOL)
+	sh tests/metrics.sh $(BUILD)/alignd $(PROMTOOL)
+$(BUILD)/promtool/promtool:
+	@mkdir -p $(@D)
+	cd $(@D) && apt-get -q download prometheus && dpkg --fsys-tarfile prometheus_*.deb | tar -x --strip-components=3 ./usr/bin/promtool
 
 # LibreTranslate's clients from npm, one made from /openapi.json, and a page's reader of streams, against the shipped models. Needs node and npm (18 or later) and the registry.
 check-clients: deps deps-node
@@ -202,7 +213,6 @@ layers:
 
 # Of the program as built.
 check-hardening: deps
-	@$(call INSTALL_MISSING,devscripts)
 	@$(SUBMAKE) all
 	sh tests/hardening.sh $(BUILD)
 

@@ -13,6 +13,8 @@ static const struct route routes[] = {
     {"/attention", "POST", ACCESS_USER, api_attention_start, api_attention_finish,
      "Tokens and alignment matrices, of the model's own translation or of a given one", "AttentionRequest", "Attentions"},
     {"/models", "GET", ACCESS_OPEN, api_models, NULL, "The models that are loaded", NULL, "Models"},
+    {"/models/reload", "POST", ACCESS_ADMIN, api_reload_start, api_reload_finish, "Loads the models again, beside those in service",
+     NULL, "Reloaded"},
     {"/health", "GET", ACCESS_OPEN, api_health, NULL, "The process lives", NULL, "Status"},
     {"/ready", "GET", ACCESS_OPEN, api_ready, NULL, "Requests are accepted: 503 while loading or draining", NULL, "Status"},
     {"/metrics", "GET", ACCESS_OPEN, api_metrics, NULL, "Metrics as Prometheus text", NULL, NULL},
@@ -29,10 +31,19 @@ static const struct route routes[] = {
 enum { ROUTE_COUNT = sizeof routes / sizeof routes[0] };
 
 /* The labels of metrics and log lines: other paths share one, since clients may send any. */
-static const char *const labels[] = {
-    "/translate", "/attention",         "/models", "/health",       "/ready", "/metrics", "/detect",
-    "/languages", "/frontend/settings", "/spec",   "/openapi.json", "/",      "other"};
+static const char *const labels[] = {"/translate", "/attention",    "/models", "/models/reload", "/health",
+                                     "/ready",     "/metrics",      "/detect", "/languages",     "/frontend/settings",
+                                     "/spec",      "/openapi.json", "/",       "other"};
 _Static_assert(sizeof labels / sizeof labels[0] == ROUTE_COUNT + 1, "one label per route, and one for the rest");
+
+const char *api_method(const char *method) {
+    static const char *const known[] = {"GET", "HEAD", "POST", "OPTIONS"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(method, known[i]) == 0)
+            return known[i];
+    }
+    return "other";
+}
 
 const struct route *api_route(size_t i) {
     return i < ROUTE_COUNT ? &routes[i] : NULL;
@@ -52,6 +63,12 @@ const struct route *api_find(const char *path, size_t *index) {
 const char *const *api_labels(size_t *count) {
     *count = ROUTE_COUNT + 1;
     return labels;
+}
+
+enum scheduler_verdict api_submit(const struct service *service, struct request *request) {
+    if (request->reload)
+        return catalog_reload(service->catalog, request->reload) ? SCHEDULER_ACCEPTED : SCHEDULER_CLOSED;
+    return scheduler_submit(service->scheduler, request);
 }
 
 void api_fail_unready(enum service_state state, struct reply *reply) {

@@ -15,6 +15,7 @@ enum {
     STATUS_FORBIDDEN = 403,
     STATUS_NOT_FOUND = 404,
     STATUS_METHOD = 405,
+    STATUS_CONFLICT = 409,
     STATUS_TOO_LARGE = 413,
     STATUS_MEDIA_TYPE = 415,
     STATUS_QUEUE_FULL = 429,
@@ -60,8 +61,9 @@ struct reply {
 /* Who may call it. With API keys: everybody, who has a key, who has an admin's. Without: everybody, everybody, nobody. */
 enum access { ACCESS_OPEN, ACCESS_USER, ACCESS_ADMIN };
 
-/* start: either answers at once (sets the reply) or prepares the jobs of the request and leaves the reply alone. finish: sets the
- * reply once every job has ended undisturbed; runs on a worker thread. */
+/* start: either answers at once (sets the reply) or prepares the jobs of the request, or its reload, and leaves the reply alone.
+ * request->models: those in service, NULL while there are none. finish: sets the reply once every job, or the reload, has ended
+ * undisturbed; runs on a worker thread, or on the one that loads. */
 struct route {
     const char *path, *method; /* "GET" (HEAD too) or "POST" */
     enum access access;
@@ -74,6 +76,8 @@ struct route {
 /* Before any thread starts. */
 void api_init(void);
 
+/* A method's name, for comparison and the log, which must not hold what a client made up: GET, HEAD, POST, OPTIONS, or "other". */
+const char *api_method(const char *method);
 /* The i-th; NULL: there are no more. */
 const struct route *api_route(size_t i);
 /* NULL: no such path. index: the place of its label in api_labels; that of other paths is the last. */
@@ -97,6 +101,9 @@ __attribute__((format(printf, 4, 5))) void api_fail(struct reply *reply, unsigne
                                                     ...);
 /* The same where the status alone does not tell the code. message: valid UTF-8. */
 void api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message);
+/* Hands a prepared request to those who finish it: the workers, or the one who loads models. */
+enum scheduler_verdict api_submit(const struct service *service, struct request *request);
+
 /* The reply of what needs SERVICE_READY in any other state. */
 void api_fail_unready(enum service_state state, struct reply *reply);
 /* The reply to a request whose jobs were cancelled, to one that the scheduler refused, and to one whose client asks for more than
@@ -128,6 +135,8 @@ void api_translate_finish(const struct service *service, struct request *request
 void api_attention_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_attention_finish(const struct service *service, struct request *request, struct reply *reply);
 void api_models(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_reload_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_reload_finish(const struct service *service, struct request *request, struct reply *reply);
 void api_health(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_ready(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply);

@@ -10,11 +10,12 @@ static const struct {
     unsigned status;
     const char *code;
 } codes[] = {
-    {STATUS_INVALID, "invalid_request"},           {STATUS_NOT_FOUND, "not_found"},
-    {STATUS_UNAUTHORIZED, "unauthorized"},         {STATUS_FORBIDDEN, "forbidden"},
-    {STATUS_METHOD, "method_not_allowed"},         {STATUS_TOO_LARGE, "too_large"},
-    {STATUS_MEDIA_TYPE, "unsupported_media_type"}, {STATUS_QUEUE_FULL, "queue_full"},
-    {STATUS_UNAVAILABLE, "unavailable"},           {STATUS_DEADLINE, "deadline_exceeded"},
+    {STATUS_INVALID, "invalid_request"},    {STATUS_NOT_FOUND, "not_found"},
+    {STATUS_UNAUTHORIZED, "unauthorized"},  {STATUS_FORBIDDEN, "forbidden"},
+    {STATUS_CONFLICT, "reload_failed"},     {STATUS_METHOD, "method_not_allowed"},
+    {STATUS_TOO_LARGE, "too_large"},        {STATUS_MEDIA_TYPE, "unsupported_media_type"},
+    {STATUS_QUEUE_FULL, "queue_full"},      {STATUS_UNAVAILABLE, "unavailable"},
+    {STATUS_DEADLINE, "deadline_exceeded"},
 };
 
 static const char *code_of(unsigned status) {
@@ -29,10 +30,10 @@ void api_init(void) {
     json_object_seed(0); /* jansson would do it at the first object, in whatever thread that is */
 }
 
-static void set_body(struct reply *reply, unsigned status, char *body) {
+void api_reply_text(struct reply *reply, unsigned status, char *text) {
     free(reply->body);
     *reply = (struct reply){
-        .status = status, .content_type = "application/json; charset=utf-8", .body = body, .length = body ? strlen(body) : 0};
+        .status = status, .content_type = "application/json; charset=utf-8", .body = text, .length = text ? strlen(text) : 0};
 }
 
 void api_reply_json(struct reply *reply, unsigned status, json_t *root) {
@@ -43,9 +44,9 @@ void api_reply_spliced(struct reply *reply, unsigned status, json_t *root, const
     char *body = root ? splice_dump(splices, root) : NULL;
     json_decref(root);
     if (body)
-        set_body(reply, status, body);
+        api_reply_text(reply, status, body);
     else
-        set_body(reply, STATUS_INTERNAL, strdup("{\"error\":\"out of memory\",\"code\":\"internal_error\"}"));
+        api_reply_text(reply, STATUS_INTERNAL, strdup("{\"error\":\"out of memory\",\"code\":\"internal_error\"}"));
 }
 
 /* A message that quotes a client and was cut within a character could not be written as JSON. */

@@ -127,7 +127,7 @@ static const char *find_language(const struct models *models, const char *asked)
     strcpy(code, asked);
     do {
         for (size_t i = 0; i < models->count; i++) {
-            const struct translator_info *info = &models->infos[i];
+            const struct translator_info *info = &models->all[i].info;
             if (translates(info) && language_same(info->source, code))
                 return info->source;
             if (translates(info) && language_same(info->target, code))
@@ -137,12 +137,12 @@ static const char *find_language(const struct models *models, const char *asked)
     return NULL;
 }
 
-struct api_guess api_libre_detect(const struct service *service, const json_t *q, bool markup) {
+struct api_guess api_libre_detect(const struct models *models, const json_t *q, bool markup) {
     const char *codes[OPTIONS_MAX_MODELS];
     size_t count = 0, length = 0, items = json_is_array(q) ? json_array_size(q) : 1;
-    for (size_t i = 0; i < service->models.count; i++) {
-        if (translates(&service->models.infos[i]))
-            codes[count++] = service->models.infos[i].source;
+    for (size_t i = 0; i < models->count; i++) {
+        if (translates(&models->all[i].info))
+            codes[count++] = models->all[i].info.source;
     }
     for (size_t i = 0; i < items; i++)
         length += json_string_length(api_libre_item(q, i)) + 1;
@@ -170,21 +170,20 @@ static int choose_model(const struct models *models, const char *source, const c
                         struct request *request, struct reply *reply) {
     plan->same = language_same(source, target);
     for (size_t i = 0; i < models->count; i++) {
-        const struct translator_info *info = &models->infos[i];
+        const struct translator_info *info = &models->all[i].info;
         if (translates(info) && language_same(info->source, source) && language_same(info->target, target)) {
-            request->model = i;
+            request->model = &models->all[i];
             return 0;
         }
     }
     return plan->same ? 0 : fail_pair(source, target, reply);
 }
 
-static int choose_languages(const struct service *service, const struct form *form, struct plan *plan, struct request *request,
-                            struct reply *reply) {
-    const struct models *models = &service->models;
+static int choose_languages(const struct form *form, struct plan *plan, struct request *request, struct reply *reply) {
+    const struct models *models = request->models;
     const char *source = form->source, *target = find_language(models, form->target);
     if (language_same(source, "auto")) {
-        struct api_guess guess = api_libre_detect(service, form->q, plan->markup);
+        struct api_guess guess = api_libre_detect(models, form->q, plan->markup);
         source = plan->detected = guess.code;
         plan->confidence = guess.confidence;
     }
@@ -289,10 +288,10 @@ void api_libre_start(const struct service *service, const json_t *root, struct r
         api_fail_memory(request, reply);
         return;
     }
-    if (read_form(service, root, &form, plan, reply) != 0 || choose_languages(service, &form, plan, request, reply) != 0 ||
+    if (read_form(service, root, &form, plan, reply) != 0 || choose_languages(&form, plan, request, reply) != 0 ||
         read_texts(service, &form, plan, request, reply) != 0)
         return;
     fill_options(service, plan, request);
-    if (!plan->same)
+    if (!plan->same && !api_recall(service, "libre", root, request, reply))
         api_prepare(service, "q", request, reply);
 }

@@ -79,7 +79,7 @@ static json_t *security_schemes(void) {
 static json_t *operation(const struct route *route, bool guarded) {
     json_t *responses = json_object();
     add_success(responses, route);
-    if (route->finish)
+    if (route->finish && route->takes)
         add_decoding(responses);
     json_object_set_new(responses, "default", response("failure", JSON_TYPE, "Error"));
     json_t *made =

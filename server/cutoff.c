@@ -6,26 +6,33 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-enum { SWEEP_US = 100000 };
+enum { SWEEP_US = 100000, SCARCE_IDLE_US = 1000000 };
 
 struct cutoff {
     struct metrics *metrics;
+    size_t scarce;
     pthread_t thread;
 
     pthread_mutex_t lock; /* guards everything below, and that a listed socket is open */
     pthread_cond_t wake;  /* there is a connection, or no more work */
     struct timed *first;
+    size_t count; /* of connections */
     bool stopped;
 };
+
+static bool overdue(const struct cutoff *cutoff, const struct timed *timed, int64_t now_us) {
+    bool hurry = timed->reason == SLOW_IDLE && cutoff->count >= cutoff->scarce && timed->timeout_us > SCARCE_IDLE_US;
+    return now_us - timed->since_us >= (hurry ? SCARCE_IDLE_US : timed->timeout_us);
+}
 
 static void sweep(struct cutoff *cutoff) {
     int64_t now_us = clock_us();
     for (struct timed *timed = cutoff->first; timed; timed = timed->next) {
-        if (now_us < timed->until_us)
+        if (timed->timeout_us == INT64_MAX || !overdue(cutoff, timed, now_us))
             continue;
         shutdown(timed->fd, SHUT_RDWR);
         metrics_slow(cutoff->metrics, timed->reason);
-        timed->until_us = INT64_MAX; /* once is enough */
+        timed->timeout_us = INT64_MAX; /* once is enough */
     }
 }
 
@@ -51,13 +58,14 @@ static void release(struct cutoff *cutoff) {
     free(cutoff);
 }
 
-struct cutoff *cutoff_start(struct metrics *metrics, struct error *err) {
+struct cutoff *cutoff_start(size_t scarce, struct metrics *metrics, struct error *err) {
     struct cutoff *cutoff = calloc(1, sizeof *cutoff);
     if (!cutoff) {
         error_memory(err);
         return NULL;
     }
     cutoff->metrics = metrics;
+    cutoff->scarce = scarce;
     pthread_mutex_init(&cutoff->lock, NULL);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
@@ -85,12 +93,13 @@ void cutoff_free(struct cutoff *cutoff) {
 
 void cutoff_add(struct cutoff *cutoff, struct timed *timed, int fd) {
     pthread_mutex_lock(&cutoff->lock);
-    *timed = (struct timed){.fd = fd, .until_us = INT64_MAX, .next = cutoff->first};
+    *timed = (struct timed){.fd = fd, .timeout_us = INT64_MAX, .next = cutoff->first};
     if (cutoff->first)
         cutoff->first->previous = timed;
     else
         pthread_cond_signal(&cutoff->wake);
     cutoff->first = timed;
+    cutoff->count++;
     pthread_mutex_unlock(&cutoff->lock);
 }
 
@@ -99,12 +108,14 @@ void cutoff_remove(struct cutoff *cutoff, struct timed *timed) {
     *(timed->previous ? &timed->previous->next : &cutoff->first) = timed->next;
     if (timed->next)
         timed->next->previous = timed->previous;
+    cutoff->count--;
     pthread_mutex_unlock(&cutoff->lock);
 }
 
 void cutoff_set(struct cutoff *cutoff, struct timed *timed, enum metrics_slow reason, int64_t timeout_us) {
     pthread_mutex_lock(&cutoff->lock);
     timed->reason = reason;
-    timed->until_us = timeout_us == INT64_MAX ? INT64_MAX : clock_us() + timeout_us;
+    timed->since_us = clock_us();
+    timed->timeout_us = timeout_us;
     pthread_mutex_unlock(&cutoff->lock);
 }

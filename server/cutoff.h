@@ -1,5 +1,6 @@
 /* Cuts off connections that take too long: a thread that shuts their sockets down, so that whoever serves them sees the peer
- * gone. libmicrohttpd's own limit is on silence: a byte now and then would get around that. */
+ * gone. libmicrohttpd's own limit is on silence: a byte now and then would get around that. Where connections get scarce, those
+ * between two requests (SLOW_IDLE) go after a second. */
 #ifndef ALIGND_CUTOFF_H
 #define ALIGND_CUTOFF_H
 
@@ -11,13 +12,14 @@ struct cutoff;
 /* One connection; lives in its owner's memory. */
 struct timed {
     int fd;
-    int64_t until_us;         /* clock_us; INT64_MAX: it may take any time */
+    int64_t since_us;         /* clock_us */
+    int64_t timeout_us;       /* INT64_MAX: it may take any time */
     enum metrics_slow reason; /* what takes too long then */
     struct timed *next, *previous;
 };
 
-/* Starts the thread. NULL with ERROR_MEMORY. */
-struct cutoff *cutoff_start(struct metrics *metrics, struct error *err);
+/* Starts the thread. scarce: so many connections are too many. NULL with ERROR_MEMORY. */
+struct cutoff *cutoff_start(size_t scarce, struct metrics *metrics, struct error *err);
 /* Ends the thread; no connection may be left. NULL allowed. */
 void cutoff_free(struct cutoff *cutoff);
 

@@ -45,11 +45,12 @@ struct exchange {
     struct http *http;
     struct MHD_Connection *connection;
     enum stage stage;
-    const struct route *route;          /* NULL: no such path */
-    size_t endpoint;                    /* index of its label */
-    const char *path;                   /* as long as the request */
-    char method[16], id[SENT_ID_BYTES]; /* a longer method is cut, and is none that is known */
-    bool whole;                         /* the request has come in whole: counted in http->in_flight */
+    const struct route *route; /* NULL: no such path */
+    size_t endpoint;           /* index of its label */
+    const char *path;          /* as long as the request */
+    const char *method;        /* as of api_method */
+    char id[SENT_ID_BYTES];
+    bool whole; /* the request has come in whole: counted in http->in_flight */
     int64_t began_us;
     struct body body;
     struct reply reply;
@@ -76,7 +77,7 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     exchange->began_us = clock_us();
     exchange->path = path;
     exchange->route = api_find(path, &exchange->endpoint);
-    snprintf(exchange->method, sizeof exchange->method, "%s", method);
+    exchange->method = api_method(method);
     set_id(exchange);
     /* whoever knows better who this is, by an API key, sets client_of_name instead */
     exchange->request.client = sent_client(connection, http->service->options->client_header);
@@ -167,7 +168,7 @@ static void submit(struct exchange *exchange) {
     watch_add(http->watch, &exchange->watched, &exchange->request, info->connect_fd);
     if (!streamed)
         MHD_suspend_connection(exchange->connection);
-    enum scheduler_verdict verdict = scheduler_submit(http->service->scheduler, &exchange->request);
+    enum scheduler_verdict verdict = api_submit(http->service, &exchange->request);
     if (verdict == SCHEDULER_ACCEPTED)
         return;
     watch_remove(http->watch, &exchange->watched);
@@ -225,6 +226,7 @@ static void call_route(struct exchange *exchange) {
         return;
     if (exchange->request.key_name)
         exchange->request.client = client_of_name(exchange->request.key_name, strlen(exchange->request.key_name));
+    exchange->request.models = catalog_acquire(service->catalog);
     exchange->route->start(service, &call, &exchange->request, &exchange->reply);
     if (exchange->reply.status != 0 || !within_rate(exchange))
         return;
@@ -232,7 +234,7 @@ static void call_route(struct exchange *exchange) {
         open_stream(exchange);
     if (exchange->reply.status != 0)
         return;
-    if (exchange->request.job_count > 0)
+    if (exchange->request.job_count > 0 || exchange->request.reload)
         submit(exchange);
     else
         answer_blank(exchange);
@@ -365,16 +367,15 @@ static struct http *create(struct service *service, struct error *err) {
 static int start(struct http *http, struct error *err) {
     const struct options *options = http->service->options;
     http->watch = watch_start(options->heartbeat_ms, err);
-    if (!http->watch)
+    if (!http->watch || connections_start(&http->connections, options, http->service->metrics, err) != 0)
         return -1;
     if (options->tls_cert && !(http->tls = tls_open(options->tls_cert, options->tls_key, err)))
         return -1;
-    http->connections = (struct connections){options, cutoff_start(http->service->metrics, err), http->tls};
-    if (!http->connections.cutoff)
-        return -1;
+    http->connections.tls = http->tls;
     struct MHD_OptionItem limits[CONNECTION_OPTIONS];
     connection_options(&http->connections, limits);
-    http->listeners = http_listeners_start(options, &(struct http_callbacks){handle, completed, http, limits}, err);
+    http->listeners =
+        http_listeners_start(options, &(struct http_callbacks){handle, completed, http, limits, http->connections.most}, err);
     return http->listeners ? 0 : -1;
 }
 
@@ -415,7 +416,7 @@ void http_stop(struct http *http) {
     if (!http)
         return;
     http_listeners_stop(http->listeners);
-    cutoff_free(http->connections.cutoff);
+    connections_stop(&http->connections);
     tls_free(http->tls);
     watch_free(http->watch);
     pthread_cond_destroy(&http->idle);

@@ -95,19 +95,28 @@ static size_t raise_file_limit(void) {
     return files.rlim_cur;
 }
 
-static unsigned most_connections(const struct options *options) {
+static size_t most_connections(const struct options *options) {
     size_t wanted = options->connections, files = raise_file_limit();
     if (wanted == 0)
         wanted = options->queue + options->workers * options->rows + MORE_CONNECTIONS;
     size_t most = files > OTHER_FILES + LEAST_CONNECTIONS ? files - OTHER_FILES : LEAST_CONNECTIONS;
     if (wanted > most)
         log_event(LOG_WARN, "few_files", "connections=%zu wanted=%zu files=%zu", most, wanted, files);
-    return (unsigned)(wanted < most ? wanted : most);
+    return wanted < most ? wanted : most;
 }
 
-void connection_options(struct connections *connections, struct MHD_OptionItem *options) {
+int connections_start(struct connections *connections, const struct options *options, struct metrics *metrics, struct error *err) {
+    size_t most = most_connections(options);
+    *connections = (struct connections){.options = options, .most = most, .cutoff = cutoff_start(most - most / 4, metrics, err)};
+    return connections->cutoff ? 0 : -1;
+}
+
+void connections_stop(struct connections *connections) {
+    cutoff_free(connections->cutoff);
+}
+
+void connection_options(struct connections *connections, struct MHD_OptionItem *items) {
     const struct MHD_OptionItem all[CONNECTION_OPTIONS] = {
-        {MHD_OPTION_CONNECTION_LIMIT, most_connections(connections->options), NULL},
         {MHD_OPTION_PER_IP_CONNECTION_LIMIT, (intptr_t)connections->options->connections_per_address, NULL},
         {MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE_S, NULL},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)opened_or_closed, connections},
@@ -115,5 +124,5 @@ void connection_options(struct connections *connections, struct MHD_OptionItem *
         {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)unescape, NULL},
         {MHD_OPTION_END, 0, NULL},
     };
-    memcpy(options, all, sizeof all);
+    memcpy(items, all, sizeof all);
 }

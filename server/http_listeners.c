@@ -45,14 +45,15 @@ void http_listeners_secure(struct MHD_Connection *connection, struct tls *tls) {
         tls_serve(tls, info->tls_session);
 }
 
-static int start_daemon(struct door *door, bool https, const struct http_callbacks *callbacks, struct error *err) {
+static int start_daemon(struct door *door, bool https, unsigned most, const struct http_callbacks *callbacks, struct error *err) {
     /* poll, not epoll: libmicrohttpd 0.9.75 waits for edges there, and misses a hang-up that comes together with data */
     unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (https ? MHD_USE_TLS : 0);
     /* what stands behind the first END is for HTTPS alone */
-    door->daemon = MHD_start_daemon(flags, 0, NULL, NULL, callbacks->handle, callbacks->closure, MHD_OPTION_LISTEN_SOCKET,
-                                    door->listener.fd, MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, callbacks->closure,
-                                    MHD_OPTION_ARRAY, callbacks->options, https ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END,
-                                    TLS_PRIORITIES, MHD_OPTION_HTTPS_CERT_CALLBACK2, tls_retrieve, MHD_OPTION_END);
+    door->daemon =
+        MHD_start_daemon(flags, 0, NULL, NULL, callbacks->handle, callbacks->closure, MHD_OPTION_LISTEN_SOCKET, door->listener.fd,
+                         MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, callbacks->closure, MHD_OPTION_CONNECTION_LIMIT, most,
+                         MHD_OPTION_ARRAY, callbacks->options, https ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, TLS_PRIORITIES,
+                         MHD_OPTION_HTTPS_CERT_CALLBACK2, tls_retrieve, MHD_OPTION_END);
     return door->daemon ? 0 : error_set(err, ERROR_MEMORY, "cannot start an HTTP thread: %s", strerror(errno));
 }
 
@@ -64,8 +65,10 @@ struct http_listeners *http_listeners_start(const struct options *options, const
         return NULL;
     }
     int result = open_sockets(listeners, options, err);
+    size_t share = listeners->count > 0 ? callbacks->most / listeners->count : 0;
     for (size_t i = 0; i < listeners->count && result == 0; i++)
-        result = start_daemon(&listeners->doors[i], options->tls_cert && !listeners->doors[i].listener.local, callbacks, err);
+        result = start_daemon(&listeners->doors[i], options->tls_cert && !listeners->doors[i].listener.local,
+                              (unsigned)(share > 0 ? share : 1), callbacks, err);
     if (result == 0)
         return listeners;
     http_listeners_stop(listeners);

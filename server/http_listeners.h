@@ -15,6 +15,7 @@ struct http_callbacks {
     MHD_RequestCompletedCallback completed;
     void *closure;                        /* of both */
     const struct MHD_OptionItem *options; /* about connections, MHD_OPTION_NOTIFY_CONNECTION among them; MHD_OPTION_END */
+    size_t most;                          /* connections at once: shared out among the sockets */
 };
 
 /* Listens on the sockets that systemd hands over and on options->listen; OPTIONS_LISTEN, should there be neither. NULL with

@@ -67,7 +67,7 @@ int sent_length(struct MHD_Connection *connection, struct reply *reply) {
 /* A client may send the header, too: the proxy's comes behind it, in the same line or in one of its own. */
 uint64_t sent_client(struct MHD_Connection *connection, const char *header) {
     struct lookup sent = {0};
-    if (*header != '\0')
+    if (header)
         sent = look_up(connection, header);
     if (sent.value && *sent.value != '\0')
         return client_of_forwarded(sent.value);

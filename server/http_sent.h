@@ -18,8 +18,7 @@ bool sent_id(struct MHD_Connection *connection, char id[SENT_ID_BYTES]);
  * between may see it otherwise. */
 int sent_length(struct MHD_Connection *connection, struct reply *reply);
 
-/* Who sends it (client.h): the peer, or whom the last of the headers of this name tells of, if the name is not empty and there is
- * one. */
+/* Who sends it (client.h): the peer, or whom the last of the headers of this name tells of, if there is one. NULL: none does. */
 uint64_t sent_client(struct MHD_Connection *connection, const char *header);
 
 /* X-Deadline-Ms, 1 to most_ms; without that header most_ms. -1 with the reply set. */

@@ -52,7 +52,7 @@ static void report_reload(const char *what, int result, const struct error *erro
     if (result == 0)
         log_event(LOG_INFO, "reloaded", "what=%s", what);
     else
-        log_event(LOG_ERROR, "reload_failed", "what=%s reason=\"%s\"", what, error->message);
+        log_event(LOG_ERROR, "reload_failed", "what=%s reason=%s", what, error->message);
 }
 
 static void reload(const struct service *service, struct http *http) {
@@ -64,6 +64,7 @@ static void reload(const struct service *service, struct http *http) {
         report_reload("api_keys", keys_reload(service->keys, &of_keys), &of_keys);
     if (service->options->tls_cert)
         report_reload("certificate", http_reload_certificate(http, &of_certificate), &of_certificate);
+    catalog_reload(service->catalog, NULL); /* takes a while, and reports itself */
     sd_notify(0, "READY=1");
 }
 
@@ -88,19 +89,19 @@ static bool drain(struct service *service, struct http *http, struct workers *wo
     if (!clean)
         workers_abandon(workers);
     workers_free(workers);
+    catalog_close(service->catalog);
     /* every connection is resumed now; the replies still have to go out */
     return http_wait_idle(http, LAST_REPLIES_MS) && clean;
 }
 
 static int start_decoding(struct service *service, struct workers **workers, struct error *err) {
-    if (models_load(&service->models, service->options, service->metrics, err) != 0)
+    if (catalog_open(service->catalog, err) != 0)
         return -1;
     struct worker_options options = {
         .workers = service->options->workers,
         .rows = service->options->rows,
         .shared = true,
         .step_us = (int64_t)service->options->step_ms * 1000,
-        .models = &service->models,
         .scheduler = service->scheduler,
         .metrics = service->metrics,
     };
@@ -120,7 +121,7 @@ static int serve_until_stopped(struct service *service, bool *clean, struct erro
     int result = start_decoding(service, &workers, err);
     if (result == 0) {
         atomic_store(&service->state, SERVICE_READY);
-        log_event(LOG_INFO, "ready", "models=%zu workers=%zu", service->models.count, service->options->workers);
+        log_event(LOG_INFO, "ready", "models=%zu workers=%zu", service->options->models.count, service->options->workers);
         sd_notify(0, "READY=1");
         wait_for_stop(service, http);
         *clean = drain(service, http, workers);
@@ -138,14 +139,18 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
         return -1;
     api_init();
     catch_signals();
-    service.metrics = metrics_create(labels, label_count, options->models.count, err);
+    service.metrics = metrics_create(labels, label_count, err);
     service.scheduler = scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});
     service.limiter = limiter_create(options->rate, options->burst);
-    if (service.metrics && service.scheduler && service.limiter)
+    service.catalog = catalog_create(options, service.metrics);
+    service.cache = options->cache_bytes > 0 ? cache_create(options->cache_bytes) : NULL;
+    bool cached = service.cache || options->cache_bytes == 0;
+    if (service.metrics && service.scheduler && service.limiter && service.catalog && cached)
         result = serve_until_stopped(&service, clean, err);
     else
         error_memory(err);
-    models_free(&service.models);
+    catalog_free(service.catalog);
+    cache_free(service.cache);
     limiter_free(service.limiter);
     scheduler_free(service.scheduler);
     metrics_free(service.metrics);
@@ -183,10 +188,15 @@ static int run(const struct options *options) {
     struct error error = {0};
     bool clean = true;
     enum log_level level;
+    enum log_format format = LOG_TEXT;
     if (options->log_level && log_parse_level(options->log_level, &level) == 0)
         log_set_level(level);
+    if (options->log_format && log_parse_format(options->log_format, &format) == 0)
+        log_set_format(format);
     int result = run_command(options, &clean, &error);
-    if (result != 0)
+    if (result != 0 && format == LOG_JSON)
+        log_event(LOG_ERROR, "failed", "message=%s", error.message);
+    else if (result != 0)
         fprintf(stderr, "alignd: %s\n", error.message);
     else if (!clean)
         log_event(LOG_WARN, "stopped", "clean=false");

@@ -50,6 +50,13 @@ int set_log_level(const struct option *option, const char *name, const char *val
     return set_string(option, name, value, field, err);
 }
 
+int set_log_format(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    enum log_format format;
+    if (log_parse_format(value, &format) != 0)
+        return error_set(err, ERROR_INPUT, "%s must be text or json, got \"%.60s\"", name, value);
+    return set_string(option, name, value, field, err);
+}
+
 int set_size(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     char *end;
     errno = 0;

@@ -20,7 +20,7 @@ struct option {
 };
 
 /* char *, of its own */
-option_set set_string, set_strategy, set_compute, set_links, set_log_level, set_role;
+option_set set_string, set_strategy, set_compute, set_links, set_log_level, set_log_format, set_role;
 /* numbers, within the option's range */
 option_set set_size, set_real;
 /* size_t: octal permissions */

@@ -27,6 +27,7 @@ static const struct option table[] = {
      0, 0},
     {"log-level", "LEVEL", "info", "error, warn, info or debug", COMMAND_SERVE, set_log_level, FIELD(log_level), 0, 0},
     {"log-level", "LEVEL", "warn", "error, warn, info or debug", BATCH, set_log_level, FIELD(log_level), 0, 0},
+    {"log-format", "FORMAT", "text", "text, or json: each line an object", COMMAND_SERVE, set_log_format, FIELD(log_format), 0, 0},
     {"listen", "ADDRESS", NULL,
      "HOST:PORT, [IPv6]:PORT (port 0: a free one) or unix:PATH; several with ',' between them or given several times "
      "(default " OPTIONS_LISTEN ", or the sockets that systemd hands over)",
@@ -60,7 +61,7 @@ static const struct option table[] = {
      FIELD(connections), 0, 1e6},
     {"connections-per-address", "N", "0", "connections at once from one address; 0: any", COMMAND_SERVE, set_size,
      FIELD(connections_per_address), 0, 1e6},
-    {"client-header", "NAME", "", "header in which a trusted proxy tells the client's address, such as X-Forwarded-For",
+    {"client-header", "NAME", NULL, "header in which a trusted proxy tells the client's address, such as X-Forwarded-For",
      COMMAND_SERVE, set_string, FIELD(client_header), 0, 0},
     {"grace-ms", "N", "30000", "time that accepted requests have to finish after SIGTERM", COMMAND_SERVE, set_size, FIELD(grace_ms),
      0, 1e9},
@@ -101,6 +102,8 @@ static const struct option table[] = {
      FIELD(repetition_penalty), 1, 10},
     {"stats", NULL, NULL, "print sentences, target tokens, seconds and tokens per second at the end", BATCH, set_switch,
      FIELD(stats), 0, 0},
+    {"cache-bytes", "N", "0", "memory for answers, which are given again to the same request; 0: none", COMMAND_SERVE, set_size,
+     FIELD(cache_bytes), 0, 1e12},
     {"heartbeat-ms", "N", "5000", "a stream that has nothing to tell sends a comment so often", COMMAND_SERVE, set_size,
      FIELD(heartbeat_ms), 10, 1e6},
     {"name", "NAME", NULL, "who will hold the key, as the log shall call them", COMMAND_KEY, set_string, FIELD(name), 0, 0},
@@ -272,6 +275,7 @@ void options_done(struct options *options) {
     free(options->name);
     free(options->role);
     free(options->log_level);
+    free(options->log_format);
     free(options->compute);
     free(options->client_header);
     free(options->strategy);
@@ -287,7 +291,7 @@ static void print_options(FILE *out, const char *title, int commands) {
         char variable[NAME_BYTES], flag[NAME_BYTES];
         variable_name(&table[i], variable);
         snprintf(flag, sizeof flag, "--%s %s", table[i].flag, table[i].metavar ? table[i].metavar : "");
-        fprintf(out, "  %-22s %s [%s%s%s]\n", flag, table[i].help, variable, table[i].fallback ? "; default " : "",
+        fprintf(out, "  %-28s %s [%s%s%s]\n", flag, table[i].help, variable, table[i].fallback ? "; default " : "",
                 table[i].fallback ? table[i].fallback : "");
     }
 }

@@ -19,7 +19,7 @@ struct options {
 
     struct name_list models; /* folders, in the order given */
     size_t workers, rows;
-    char *log_level, *compute;
+    char *log_level, *log_format, *compute;
     bool shortlist;
 
     /* serving; unset in other modes */
@@ -28,7 +28,7 @@ struct options {
     size_t socket_mode;                  /* of Unix sockets */
     char *api_keys, *tls_cert, *tls_key; /* files; NULL: none */
     char *client_header;
-    size_t queue, queue_work, step_ms, max_body_bytes, max_text_chars, deadline_ms, grace_ms, heartbeat_ms;
+    size_t queue, queue_work, step_ms, max_body_bytes, max_text_chars, deadline_ms, grace_ms, heartbeat_ms, cache_bytes;
     size_t burst, connections, connections_per_address, read_timeout_ms, send_timeout_ms;
     double rate;
 

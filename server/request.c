@@ -1,4 +1,5 @@
 #include "server/request.h"
+#include "server/models.h"
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
@@ -21,6 +22,7 @@ void request_done(struct request *request) {
             sentence_done(&request->texts[i].sentences[j]);
     }
     arena_done(&request->arena);
+    models_release(request->models);
 }
 
 const char *request_strategy_name(size_t i) {

@@ -49,6 +49,9 @@
     X(keys) \
     X(api_access) \
     X(listen) \
+    X(catalog) \
+    X(cache) \
+    X(log) \
 /* clang-format on */
 
 #define DECLARE(name) Suite *name##_suite(void);

@@ -47,7 +47,7 @@ START_TEST(defaults) {
     ck_assert_uint_eq(options.send_timeout_ms, 60000);
     ck_assert_uint_eq(options.connections, 0);
     ck_assert_uint_eq(options.connections_per_address, 0);
-    ck_assert_str_eq(options.client_header, "");
+    ck_assert_ptr_null(options.client_header);
     ck_assert_uint_eq(options.max_body_bytes, 1048576);
     ck_assert_uint_eq(options.max_text_chars, 10000);
     ck_assert_uint_eq(options.deadline_ms, 10000);

@@ -27,5 +27,8 @@ Suite *openapi_suite(void);
 Suite *glossary_suite(void);
 Suite *fairness_suite(void);
 Suite *slow_suite(void);
+Suite *reload_suite(void);
+Suite *log_suite(void);
+Suite *cache_suite(void);
 
 #endif

@@ -18,7 +18,7 @@ static struct daemon served;
 
 static void setup(void) {
     daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--read-timeout-ms", "1000", "--send-timeout-ms", "1000",
-                                    "--deadline-ms", "20000"));
+                                    "--deadline-ms", "55000"));
 }
 
 static void teardown(void) {
@@ -110,7 +110,7 @@ END_TEST
 /* A request that is decoded for longer than it may take to arrive is nobody's fault. */
 START_TEST(slow_decoding_is_no_slow_request) {
     struct reply reply;
-    char *body = work_body(64, 5, 1000);
+    char *body = work_body(32, 5, 1000);
     client_post(&served, "/translate", body, 200, &reply);
     reply_done(&reply);
     ck_assert_double_eq(metric(&served, CUT "{reason=\"request\"}"), 0);
@@ -181,6 +181,26 @@ START_TEST(connections_are_bounded) {
     ck_assert_double_ge(metric(&served, CUT "{reason=\"request\"}"), MORE - MOST);
     for (size_t i = 0; i < MORE; i++)
         close(connections[i]);
+}
+END_TEST
+
+/* Idle ones make room long before their time is over. */
+START_TEST(idle_connections_make_room) {
+    enum { MOST = 16 };
+    CURL *kept[MOST];
+    struct reply reply;
+    daemon_stop(&served);
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "16"));
+    for (size_t i = 0; i < MOST; i++) {
+        kept[i] = connection_open();
+        client_send(&served, &(struct call){.path = "/health", .connection = kept[i]}, &reply);
+        ck_assert_int_eq(reply.status, 200);
+        reply_done(&reply);
+    }
+    check_serving();
+    ck_assert_double_ge(metric(&served, CUT "{reason=\"idle\"}"), 1);
+    for (size_t i = 0; i < MOST; i++)
+        curl_easy_cleanup(kept[i]);
 }
 END_TEST
 
@@ -348,6 +368,7 @@ Suite *slow_suite(void) {
     tcase_add_test(tcase, slow_reader_of_a_matrix);
     tcase_add_test(tcase, slow_reader_of_a_stream);
     tcase_add_test(tcase, connections_are_bounded);
+    tcase_add_test(tcase, idle_connections_make_room);
     tcase_add_test(tcase, connections_of_an_address_are_bounded);
     tcase_add_test(tcase, leaves_while_queued);
     tcase_add_test(tcase, leaves_while_decoding);
