@@ -59,7 +59,7 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-clients check-page check-python results warnings-clang asan tsan bench format format-check layers install clean
+.PHONY: all run test check-http check-memory check-clients check-page check-python results warnings-clang asan tsan bench format format-check layers install clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
 
@@ -72,8 +72,13 @@ test: deps-test
 	$(BUILD)/tests/run
 
 check-http: deps-test
-	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so
 	$(BUILD)/tests/http/run $(BUILD)/alignd
+
+# Every allocation of requests of every kind, and of start-up, fails in turn. check-http has a sample of it.
+check-memory: deps-test
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so
+	CK_RUN_SUITE=memory MEMORY_STRIDE=1 $(BUILD)/tests/http/run $(BUILD)/alignd
 
 # LibreTranslate's clients from npm, one made from /openapi.json, and a page's reader of streams, against the shipped models. Needs node and npm (18 or later) and the registry.
 check-clients: deps deps-node
@@ -127,6 +132,12 @@ $(BUILD)/tests/run: $(MODEL_OBJECTS) $(filter-out $(BUILD)/server/main.o,$(SERVE
 $(BUILD)/tests/http/run: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/http/*.c))
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcurl -ljansson -lcheck_pic -lsubunit -lrt -lpthread -lm
+
+# Preloaded: never sanitized
+$(BUILD)/tests/memory/shortage.so: tests/memory/shortage.c tests/memory/shortage.h
+	@mkdir -p $(@D)
+	$(call SAY,LINK,$@)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O2 -g -I. -fPIC -shared $(C_WARNINGS) -o $@ $<
 
 # The linker sends calls of the wrapped functions through tests/bench/parts.c, which takes their time.
 BENCH_OBJECTS := bench ceilings compute decode measure parts $(filter-out reading-vnni,$(KERNELS:%=reading-%))

@@ -80,6 +80,8 @@ bool api_is_form(const struct call *call);
 /* Sets an error reply: {"error": message, "code": ..., "field": field}. field may be NULL. */
 __attribute__((format(printf, 4, 5))) void api_fail(struct reply *reply, unsigned status, const char *field, const char *format,
                                                     ...);
+/* 503: memory is out, and may be there again soon. */
+void api_fail_memory(struct reply *reply);
 /* The reply of what needs SERVICE_READY in any other state. */
 void api_fail_unready(enum service_state state, struct reply *reply);
 /* The reply to a request whose jobs were cancelled, or to one that the scheduler refused. */

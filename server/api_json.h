@@ -8,7 +8,10 @@
 #include "server/render.h"
 #include <jansson.h>
 
-/* Sets a JSON reply; takes over root. A root that is NULL, as jansson makes when memory is out, becomes a 500. */
+/* The JSON of a tree that holds every placeholder once, to be freed; takes over root. NULL as splice_dump. */
+char *api_dump(json_t *root, const struct splices *splices);
+
+/* Sets a JSON reply; takes over root. Where api_dump gives none: api_fail_memory. */
 void api_reply_json(struct reply *reply, unsigned status, json_t *root);
 /* The same of a tree with placeholders. */
 void api_reply_spliced(struct reply *reply, unsigned status, json_t *root, const struct splices *splices);
@@ -27,9 +30,8 @@ int api_parse(const struct service *service, json_t *root, enum api_kind kind, s
 bool api_admit(const struct service *service, struct reply *reply);
 /* Texts -> jobs. field: what a text's error names. Otherwise the reply is set. */
 void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply);
-/* Replies 500 and true, if a sentence failed. */
+/* Replies 500, or 503 for want of memory, and true, if a sentence failed. */
 bool api_fail_decoded(const struct request *request, struct reply *reply);
-void api_fail_memory(const struct request *request, struct reply *reply);
 
 /* A JSON schema by a short notation: "string", "integer", "number", "boolean", "object", "[T]" an array of T, "T?" or null, "A|B"
  * one of them, "=a,b" a string of these, and the name of a component of /openapi.json. */
@@ -50,7 +52,7 @@ int api_libre_count(const json_t *q, size_t *count, struct reply *reply);
 const json_t *api_libre_item(const json_t *q, size_t i);
 /* The likeliest of the source languages, for all texts together. */
 struct api_guess {
-    const char *code;
+    const char *code; /* NULL: memory is out */
     double confidence;
 };
 struct api_guess api_libre_detect(const struct service *service, const json_t *q, bool markup);

@@ -43,10 +43,9 @@ void api_ready(const struct service *service, const struct call *call, struct re
 void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)call;
     (void)request;
-    struct error error = {0};
     struct reply made = {.status = STATUS_OK, .content_type = "text/plain; version=0.0.4; charset=utf-8"};
-    if (metrics_write(service->metrics, scheduler_depth(service->scheduler), &made.body, &made.length, &error) != 0)
-        api_fail(reply, STATUS_INTERNAL, NULL, "%s", error.message);
+    if (metrics_write(service->metrics, scheduler_depth(service->scheduler), &made.body, &made.length, NULL) != 0)
+        api_fail_memory(reply);
     else
         *reply = made;
 }

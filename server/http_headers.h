@@ -13,7 +13,8 @@ struct heading {
     const char *method, *id;
     const struct reply *reply;
 };
-void headers_add(const struct heading *heading, struct MHD_Response *response);
+/* -1: memory is out, and some are missing. */
+int headers_add(const struct heading *heading, struct MHD_Response *response);
 
 /* "GET, HEAD, OPTIONS" */
 const char *headers_allowed(const struct route *route);

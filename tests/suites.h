@@ -5,6 +5,7 @@
 #include <check.h>
 
 Suite *arena_suite(void);
+Suite *reserve_suite(void);
 Suite *translator_suite(void);
 Suite *batch_suite(void);
 Suite *golden_suite(void);

@@ -22,5 +22,6 @@ Suite *page_suite(void);
 Suite *stream_suite(void);
 Suite *openapi_suite(void);
 Suite *glossary_suite(void);
+Suite *memory_suite(void);
 
 #endif
