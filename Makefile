@@ -59,7 +59,7 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-memory check-clients check-page check-python results warnings-clang asan tsan bench format format-check layers install clean
+.PHONY: all run test check-http check-memory check-clients check-page check-python results warnings-clang asan tsan fuzz bench format format-check layers install clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
 
@@ -120,6 +120,17 @@ asan:
 tsan:
 	TSAN_OPTIONS=halt_on_error=1 $(MAKE) BUILD=build/tsan SANITIZE=thread OPTIMIZE=-O1 test check-http
 
+# libFuzzer over every reader of foreign bytes, FUZZ_SECONDS for each (FUZZ_RUNS=0: only the corpus, some seconds); FUZZ: which. What is
+# found goes to build/fuzz/findings; mended, it becomes a file of tests/fuzz/corpus.
+FUZZ         ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_SECONDS ?= 60
+FUZZ_RUNS    ?= -1
+FUZZ_BUILD   := BUILD=build/fuzz CC=clang CXX=clang++ SANITIZE=address,undefined,fuzzer-no-link OPTIMIZE=-O1
+fuzz: deps-test
+	@$(call INSTALL_MISSING,clang libclang-rt-dev)
+	@$(SUBMAKE) $(FUZZ_BUILD) $(FUZZ:%=build/fuzz/tests/fuzz/%)
+	@sh tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS) $(FUZZ_RUNS) $(FUZZ)
+
 $(BUILD)/alignd: $(MODEL_OBJECTS) $(SERVER_OBJECTS)
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
@@ -132,6 +143,11 @@ $(BUILD)/tests/run: $(MODEL_OBJECTS) $(filter-out $(BUILD)/server/main.o,$(SERVE
 $(BUILD)/tests/http/run: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/http/*.c))
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcurl -ljansson -lcheck_pic -lsubunit -lrt -lpthread -lm
+
+FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(wildcard tests/fuzz/fuzz_*.c),$(wildcard tests/fuzz/*.c)))
+$(FUZZ:%=$(BUILD)/tests/fuzz/%): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_OBJECTS) $(MODEL_OBJECTS) $(filter-out $(BUILD)/server/main.o,$(SERVER_OBJECTS))
+	$(call SAY,LINK,$@)
+	$(Q)$(CXX) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 
 # Preloaded: never sanitized
 $(BUILD)/tests/memory/shortage.so: tests/memory/shortage.c tests/memory/shortage.h
