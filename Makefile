@@ -59,7 +59,7 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-memory check-clients check-page check-python results warnings-clang asan tsan fuzz bench format format-check layers install clean
+.PHONY: all run test check-http check-memory check-load check-faults check-soak check-clients check-page check-python results warnings-clang asan tsan fuzz bench format format-check layers install clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
 
@@ -79,6 +79,12 @@ check-http: deps-test
 check-memory: deps-test
 	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so
 	CK_RUN_SUITE=memory MEMORY_STRIDE=1 $(BUILD)/tests/http/run $(BUILD)/alignd
+
+# Throughput and overload; faults; a long mixed load. tests/README.md has their bounds and parameters.
+LOAD_TOOLS := load faults soak
+$(LOAD_TOOLS:%=check-%): check-%: deps-test
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/load/$*
+	$(BUILD)/tests/load/$* $(BUILD)/alignd $(MODELS:%=--model %)
 
 # LibreTranslate's clients from npm, one made from /openapi.json, and a page's reader of streams, against the shipped models. Needs node and npm (18 or later) and the registry.
 check-clients: deps deps-node
@@ -148,6 +154,11 @@ FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(wildcard tests/fuzz/f
 $(FUZZ:%=$(BUILD)/tests/fuzz/%): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_OBJECTS) $(MODEL_OBJECTS) $(filter-out $(BUILD)/server/main.o,$(SERVER_OBJECTS))
 	$(call SAY,LINK,$@)
 	$(Q)$(CXX) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+
+LOAD_OBJECTS := $(filter-out $(LOAD_TOOLS:%=$(BUILD)/tests/load/%.o),$(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/load/*.c)))
+$(LOAD_TOOLS:%=$(BUILD)/tests/load/%): %: %.o $(LOAD_OBJECTS)
+	$(call SAY,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lpthread -lm
 
 # Preloaded: never sanitized
 $(BUILD)/tests/memory/shortage.so: tests/memory/shortage.c tests/memory/shortage.h
