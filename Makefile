@@ -64,7 +64,8 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-metrics check-clients check-page check-python results warnings-clang asan tsan bench format format-check layers check-hardening check-systemd install clean
+.PHONY: all run test check-http check-metrics check-memory check-load check-faults check-soak check-clients check-page check-python results \
+	warnings-clang asan tsan fuzz bench format format-check layers check-hardening check-systemd install clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
 
@@ -77,7 +78,7 @@ test: deps-test
 	$(BUILD)/tests/run
 
 check-http: deps-test
-	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so
 	$(BUILD)/tests/http/run $(BUILD)/alignd
 
 # What /metrics says, by the linter in Debian's package prometheus: unpacked, since to install it would start a server.
@@ -89,6 +90,16 @@ check-metrics:
 $(BUILD)/promtool/promtool:
 	@mkdir -p $(@D)
 	cd $(@D) && apt-get -q download prometheus && dpkg --fsys-tarfile prometheus_*.deb | tar -x --strip-components=3 ./usr/bin/promtool
+# Every allocation of requests of every kind, and of start-up, fails in turn. check-http has a sample of it.
+check-memory: deps-test
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so
+	CK_RUN_SUITE=memory MEMORY_STRIDE=1 $(BUILD)/tests/http/run $(BUILD)/alignd
+
+# Throughput and overload; faults; a long mixed load. tests/README.md has their bounds and parameters.
+LOAD_TOOLS := load faults soak
+$(LOAD_TOOLS:%=check-%): check-%: deps-test
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/load/$*
+	$(BUILD)/tests/load/$* $(BUILD)/alignd $(MODELS:%=--model %)
 
 # LibreTranslate's clients from npm, one made from /openapi.json, and a page's reader of streams, against the shipped models. Needs node and npm (18 or later) and the registry.
 check-clients: deps deps-node
@@ -130,6 +141,17 @@ asan:
 tsan:
 	TSAN_OPTIONS=halt_on_error=1 $(MAKE) BUILD=build/tsan SANITIZE=thread OPTIMIZE=-O1 test check-http
 
+# libFuzzer over every reader of foreign bytes, FUZZ_SECONDS for each (FUZZ_RUNS=0: only the corpus, some seconds); FUZZ: which. What is
+# found goes to build/fuzz/findings; mended, it becomes a file of tests/fuzz/corpus.
+FUZZ         ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_SECONDS ?= 60
+FUZZ_RUNS    ?= -1
+FUZZ_BUILD   := BUILD=build/fuzz CC=clang CXX=clang++ SANITIZE=address,undefined,fuzzer-no-link OPTIMIZE=-O1
+fuzz: deps-test
+	@$(call INSTALL_MISSING,clang libclang-rt-dev)
+	@$(SUBMAKE) $(FUZZ_BUILD) $(FUZZ:%=build/fuzz/tests/fuzz/%)
+	@sh tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS) $(FUZZ_RUNS) $(FUZZ)
+
 $(BUILD)/alignd: $(MODEL_OBJECTS) $(SERVER_OBJECTS)
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
@@ -142,6 +164,22 @@ $(BUILD)/tests/run: $(MODEL_OBJECTS) $(filter-out $(BUILD)/server/main.o,$(SERVE
 $(BUILD)/tests/http/run: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/http/*.c))
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcurl -ljansson -lcheck_pic -lsubunit -lrt -lpthread -lm
+
+FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(wildcard tests/fuzz/fuzz_*.c),$(wildcard tests/fuzz/*.c)))
+$(FUZZ:%=$(BUILD)/tests/fuzz/%): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_OBJECTS) $(MODEL_OBJECTS) $(filter-out $(BUILD)/server/main.o,$(SERVER_OBJECTS))
+	$(call SAY,LINK,$@)
+	$(Q)$(CXX) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+
+LOAD_OBJECTS := $(filter-out $(LOAD_TOOLS:%=$(BUILD)/tests/load/%.o),$(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/load/*.c)))
+$(LOAD_TOOLS:%=$(BUILD)/tests/load/%): %: %.o $(LOAD_OBJECTS)
+	$(call SAY,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lpthread -lm
+
+# Preloaded: never sanitized
+$(BUILD)/tests/memory/shortage.so: tests/memory/shortage.c tests/memory/shortage.h
+	@mkdir -p $(@D)
+	$(call SAY,LINK,$@)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O2 -g -I. -fPIC -shared $(C_WARNINGS) -o $@ $<
 
 # The linker sends calls of the wrapped functions through tests/bench/parts.c, which takes their time.
 BENCH_OBJECTS := bench ceilings compute decode measure parts $(filter-out reading-vnni,$(KERNELS:%=reading-%))

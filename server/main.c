@@ -216,8 +216,9 @@ int main(int argc, char **argv) {
     struct options options;
     struct error error = {0};
     if (options_parse(&options, argc, argv, &error) != 0) {
-        fprintf(stderr, "alignd: %s (see alignd --help)\n", error.message);
-        return EXIT_USAGE;
+        bool usage = error.code != ERROR_MEMORY;
+        fprintf(stderr, "alignd: %s%s\n", error.message, usage ? " (see alignd --help)" : "");
+        return usage ? EXIT_USAGE : EXIT_FAILURE;
     }
     int status;
     if (options.help) {

@@ -52,6 +52,7 @@
     X(catalog) \
     X(cache) \
     X(log) \
+    X(reserve) \
 /* clang-format on */
 
 #define DECLARE(name) Suite *name##_suite(void);
