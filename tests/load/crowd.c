@@ -37,7 +37,8 @@ struct crowd {
     int epoll;
     pthread_t thread;
     atomic_bool stopping;
-    double began, patience_s, not_before;
+    double began, warm, patience_s, not_before;
+    long cold; /* replies of 200 before it was warm */
     atomic_long answered, left;
     float *times; /* [time_count] */
     size_t time_count;
@@ -245,6 +246,18 @@ static void begin_due(struct crowd *crowd) {
     }
 }
 
+/* What there was when it was warm does not count. */
+static void warm_up(struct crowd *crowd) {
+    if (crowd->warm == 0 && tool_now() >= crowd->began + crowd->options.warm_s) {
+        crowd->warm = tool_now();
+        crowd->cold = crowd->result.statuses[200];
+    }
+}
+
+static double rate(const struct crowd *crowd) {
+    return crowd->warm > 0 ? (double)(crowd->result.statuses[200] - crowd->cold) / (tool_now() - crowd->warm) : 0;
+}
+
 static void *run(void *argument) {
     struct crowd *crowd = argument;
     struct epoll_event events[EVENTS];
@@ -252,11 +265,12 @@ static void *run(void *argument) {
     while (stop == 0 || (crowd->idle_count < crowd->options.clients && tool_now() < stop)) {
         if (stop == 0 && atomic_load(&crowd->stopping)) {
             crowd->result.seconds = tool_now() - crowd->began;
-            crowd->result.rate = (double)crowd->result.statuses[200] / crowd->result.seconds;
+            crowd->result.rate = rate(crowd);
             stop = tool_now() + crowd->patience_s;
         }
         if (stop == 0)
             begin_due(crowd);
+        warm_up(crowd);
         int count = epoll_wait(crowd->epoll, events, EVENTS, TICK_MS);
         for (int i = 0; i < count; i++) {
             struct client *client = events[i].data.ptr;

@@ -24,13 +24,14 @@ struct crowd_options {
     size_t count;
     double leaving; /* share of the requests whose client disconnects after a random time, within leave_s */
     double leave_s;
+    double warm_s; /* not counted in the rate */
     unsigned seed;
 };
 
 enum { CROWD_STATUSES = 600 };
 
 struct crowd_result {
-    double seconds, rate;                           /* rate: replies of 200 a second, until crowd_stop */
+    double seconds, rate;                           /* rate: replies of 200 a second, from warm_s until crowd_stop */
     long begun, answered, statuses[CROWD_STATUSES]; /* answered: with any status */
     long lost;                                      /* connection closed or reset after the request, before its reply was whole */
     long refused;                                   /* connections that were not accepted */

@@ -34,6 +34,7 @@ static struct crowd_result measure(const struct server *server, const struct mes
     struct crowd_options options = {.port = server->port,
                                     .clients = clients,
                                     .rate = rate,
+                                    .warm_s = seconds / 4,
                                     .messages = messages,
                                     .count = SENTENCES,
                                     .seed = (unsigned)clients};
