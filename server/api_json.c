@@ -32,7 +32,7 @@ void api_init(void) {
 }
 
 char *api_dump(json_t *root, const struct splices *splices) {
-    char *text = root ? splice_dump(splices, root) : NULL;
+    char *text = splice_dump(splices, root);
     json_decref(root);
     return text;
 }
