@@ -64,8 +64,9 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-metrics check-memory check-load check-faults check-soak check-clients check-page check-python results \
-	warnings-clang asan tsan fuzz bench format format-check layers check-hardening check-systemd install clean
+.PHONY: all run test check-http check-metrics check-memory check-load check-faults check-soak check-clients check-page check-python check-container \
+	check-deploy check-package check-man check-hardening check-systemd results warnings-clang asan tsan fuzz bench format format-check layers install \
+	install-program install-models install-man install-units man deb clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
 
@@ -81,15 +82,12 @@ check-http: deps-test
 	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so
 	$(BUILD)/tests/http/run $(BUILD)/alignd
 
-# What /metrics says, by the linter in Debian's package prometheus: unpacked, since to install it would start a server.
-PROMTOOL ?= $(or $(shell command -v promtool),$(BUILD)/promtool/promtool)
+# What /metrics says, by the linter in Debian's package prometheus.
 check-metrics:
 	@$(call INSTALL_MISSING,$(METRICS_PACKAGES))
 	@$(SUBMAKE) $(BUILD)/alignd $(PROMTOOL)
 	sh tests/metrics.sh $(BUILD)/alignd $(PROMTOOL)
-$(BUILD)/promtool/promtool:
-	@mkdir -p $(@D)
-	cd $(@D) && apt-get -q download prometheus && dpkg --fsys-tarfile prometheus_*.deb | tar -x --strip-components=3 ./usr/bin/promtool
+
 # Every allocation of requests of every kind, and of start-up, fails in turn. check-http has a sample of it.
 check-memory: deps-test
 	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so
@@ -115,6 +113,26 @@ check-page: deps deps-node
 	@$(SUBMAKE) all $(BUILD)/tests/bench/random_model
 	npm ci --prefix tests/page --no-audit --no-fund --silent
 	node tests/page/run.mjs $(BUILD)/alignd
+
+# The image of Dockerfile: built, run, drained. Uses a Docker engine or podman where there is one; else, as root, Debian's buildah.
+check-container:
+	@{ docker info || podman info; } >/dev/null 2>&1 || { $(call INSTALL_MISSING,buildah debootstrap util-linux iproute2 procps curl); }
+	bash tests/container.sh
+
+# What docker/ deploys: validated by HAProxy, Prometheus's promtool, docker-compose and kubectl of Debian, and by Kubernetes' schemas from npm.
+PROMTOOL ?= $(or $(shell command -v promtool),$(BUILD)/promtool/promtool)
+KUBECTL  ?= $(or $(shell command -v kubectl),$(BUILD)/kubectl/kubectl)
+check-deploy: deps deps-node
+	@$(call INSTALL_MISSING,haproxy docker-compose)
+	@$(SUBMAKE) all $(PROMTOOL) $(KUBECTL)
+	npm ci --prefix tests/deploy --no-audit --no-fund --silent
+	sh tests/deploy/check.sh $(BUILD)/alignd $(PROMTOOL) $(KUBECTL)
+# Unpacked: installed, the first would start a server, and the second would hide another kubectl.
+$(BUILD)/promtool/promtool: PACKAGE = prometheus
+$(BUILD)/kubectl/kubectl: PACKAGE = kubernetes-client
+$(BUILD)/promtool/promtool $(BUILD)/kubectl/kubectl:
+	@mkdir -p $(@D)
+	cd $(@D) && apt-get -q download $(PACKAGE) && dpkg --fsys-tarfile $(PACKAGE)_*.deb | tar -x --strip-components=3 ./usr/bin/$(@F)
 
 check-python: deps-python
 	$(PYTHON) -m pytest -q tests
@@ -260,10 +278,54 @@ check-systemd: deps
 	@$(SUBMAKE) all
 	sh tests/systemd.sh $(BUILD)
 
-install: all
+# DESTDIR, PREFIX (/usr/local). install-units: for systemd, with the program where PREFIX has it.
+install: install-program install-models install-man install-units
+
+install-program: all
 	install -D -m 755 $(BUILD)/alignd $(DESTDIR)$(PREFIX)/bin/alignd
+install-models:
 	@for model in $(MODELS); do install -d $(DESTDIR)$(PREFIX)/share/alignd/$$(basename $$model); \
 	  install -m 644 $$model/* $(DESTDIR)$(PREFIX)/share/alignd/$$(basename $$model)/; done
+install-man: man
+	install -D -m 644 $(BUILD)/alignd.1 $(DESTDIR)$(PREFIX)/share/man/man1/alignd.1
+	install -D -m 644 docker/man/alignd-model.5 $(DESTDIR)$(PREFIX)/share/man/man5/alignd-model.5
+install-units:
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	@for unit in $(UNITS); do sed 's|/usr/bin/alignd|$(PREFIX)/bin/alignd|; s|/usr/share/alignd|$(PREFIX)/share/alignd|g' $$unit \
+	  >$(DESTDIR)$(PREFIX)/lib/systemd/system/$$(basename $$unit); done
+UNITS := docker/systemd/alignd.service docker/systemd/alignd.socket
+
+# alignd(1) is what --help says, between what docker/man/alignd.h2m says.
+man: $(BUILD)/alignd.1
+$(BUILD)/alignd.1: $(BUILD)/alignd docker/man/alignd.h2m
+	@$(call INSTALL_MISSING,help2man)
+	help2man --no-info --include docker/man/alignd.h2m --output $@ $<
+
+# A Debian package: the sources are copied with docker/debian where dpkg-buildpackage wants it, and built there.
+DEB_TREE = $(BUILD)/deb/alignd-$(VERSION)
+deb: deps
+	@$(call INSTALL_MISSING,dpkg-dev debhelper help2man)
+	rm -rf $(BUILD)/deb
+	mkdir -p $(DEB_TREE)
+	cp -r Makefile LICENSE README.md model server docker $(DEB_TREE)
+	cp -r docker/debian $(DEB_TREE)/debian && cp $(UNITS) $(DEB_TREE)/debian && rm $(DEB_TREE)/debian/*.in
+	mkdir $(DEB_TREE)/weights && cp -r $(MODELS) $(DEB_TREE)/weights
+	printf 'alignd ($(VERSION)) bookworm; urgency=medium\n\n  * CHANGELOG.md says what is new.\n\n -- %s  %s\n' "$$(sed -n 's/^Maintainer: //p' docker/debian/control.in)" \
+	  "$$(date -R)" >$(DEB_TREE)/debian/changelog
+	sed 's/@PACKAGES@/$(subst $() $(),$(COMMA) ,$(filter-out gcc g++ make,$(PACKAGES)))/' docker/debian/control.in >$(DEB_TREE)/debian/control
+	{ cat docker/debian/copyright.in; sed -e '1,4d' -e 's/^$$/./' -e 's/^/ /' LICENSE; } >$(DEB_TREE)/debian/copyright
+	cd $(DEB_TREE) && BUILD=build MAKEFLAGS= DEB_BUILD_OPTIONS=parallel=$(JOBS) dpkg-buildpackage -b -us -uc
+COMMA := ,
+
+# The package: built, looked at by lintian, installed in a container of Debian 12, used, removed, purged. Needs root.
+check-package: deb
+	@$(call INSTALL_MISSING,lintian buildah debootstrap util-linux iproute2)
+	lintian --fail-on error $(BUILD)/deb/alignd_$(VERSION)_*.deb
+	bash tests/package.sh $(BUILD)/deb/alignd_$(VERSION)_*.deb
+
+check-man: man
+	@$(call INSTALL_MISSING,man-db groff bsdextrautils)
+	sh tests/man.sh $(BUILD)/alignd.1 $(BUILD)/alignd
 
 clean:
 	rm -rf build

@@ -1,5 +1,6 @@
 /* alignd: start and stop order. */
 #include "server/api.h"
+#include "server/health.h"
 #include "server/http.h"
 #include "server/keys.h"
 #include "server/log.h"
@@ -179,6 +180,8 @@ static int run_command(const struct options *options, bool *clean, struct error 
         return serve(options, clean, err);
     case COMMAND_KEY:
         return make_key(options, err);
+    case COMMAND_HEALTH:
+        return health_ask(options->address, options->path, HEALTH_TIMEOUT_MS, err);
     case COMMAND_TRANSLATE:
     case COMMAND_ATTENTION:
         break;

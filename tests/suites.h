@@ -25,6 +25,7 @@
     X(batch) \
     X(translator) \
     X(options) \
+    X(health) \
     X(request) \
     X(scheduler) \
     X(pace) \

@@ -231,6 +231,19 @@ START_TEST(help_and_version_need_no_model) {
 }
 END_TEST
 
+START_TEST(health_asks_where_the_daemon_listens) {
+    ck_assert_int_eq(parse("health"), 0);
+    ck_assert_int_eq(options.command, COMMAND_HEALTH);
+    ck_assert_str_eq(options.address, "127.0.0.1:8080");
+    ck_assert_str_eq(options.path, "/ready");
+    teardown();
+    setenv("ALIGND_LISTEN", "0.0.0.0:99", 1); /* the daemon's own variable */
+    ck_assert_int_eq(parse("health --path /health"), 0);
+    ck_assert_str_eq(options.address, "0.0.0.0:99");
+    ck_assert_str_eq(options.path, "/health");
+}
+END_TEST
+
 START_TEST(help_names_every_option_and_variable) {
     char *help = options_help();
     ck_assert_ptr_nonnull(help);
@@ -329,6 +342,7 @@ Suite *options_suite(void) {
     tcase_add_test(tcase, compute_and_shortlist);
     tcase_add_test(tcase, links_of_one_model_or_two);
     tcase_add_test(tcase, help_and_version_need_no_model);
+    tcase_add_test(tcase, health_asks_where_the_daemon_listens);
     tcase_add_test(tcase, help_names_every_option_and_variable);
     tcase_add_loop_test(tcase, wrong_command_line, 0, sizeof wrong / sizeof wrong[0]);
     tcase_add_test(tcase, wrong_variable_is_named);
