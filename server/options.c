@@ -316,7 +316,7 @@ char *options_help(void) {
         "  alignd translate --model DIR [options] < source > target     translate lines\n"
         "  alignd attention --model DIR --target FILE < source          align the words of line pairs (Pharaoh format); with a\n"
         "                                                               second --model, of the opposite direction, by both\n"
-        "  alignd key --name NAME [--role admin] >> KEYS                make an API key, shown once; its line is for --api-keys\n\n"
+        "  alignd key --name NAME [--role admin] >> KEYS                make an API key, shown once; its line is for --api-keys\n"
         "  alignd health [--listen ADDRESS]                             ask a running daemon whether it is ready: exit status 0\n\n"
         "Each option is also an environment variable, in brackets; a flag goes before it. ALIGND_MODEL may hold several folders,\n"
         "with ':' between them. --help prints this, --version the version.\n",
