@@ -213,7 +213,7 @@ $(addprefix $(BUILD)/tests/bench/,clients random_model onednn): %: %.o
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(BENCH_LIBS)
 
-$(BUILD)/%.o: %.c
+$(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call SAY,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
@@ -228,13 +228,13 @@ $(BUILD)/server/page_files.o: $(BUILD)/server/page_files.c
 	$(call SAY,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
 
-$(BUILD)/%.o: %.cc
+$(BUILD)/%.o: %.cc Makefile
 	@mkdir -p $(@D)
 	$(call SAY,CXX,$<)
 	$(Q)$(CXX) $(CXXFLAGS_ALL) -c -o $@ $<
 
 define KERNEL_RULE
-$(BUILD)/$(1)-%.o: $(1).c
+$(BUILD)/$(1)-%.o: $(1).c Makefile
 	@mkdir -p $$(@D)
 	$$(call SAY,CC,$$< ($$*))
 	$$(Q)$$(CC) $$(CFLAGS_ALL) $(if $(findstring kernels,$(1)),-O3) -ffp-contract=$(if $(findstring int8,$(1)),off,fast) $$(KERNEL_FLAGS_$$*) -DKERNELS=$$* -c -o $$@ $$<
