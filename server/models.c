@@ -74,7 +74,9 @@ static int publish(struct metrics *metrics, size_t index, const struct translato
     write_label(out, "architecture", info->architecture);
     write_label(out, "compute", info->compute);
     write_label(out, "storage", info->storage);
-    int result = fclose(out) == 0 ? metrics_model_loaded(metrics, index, info->name, labels, duration_us, err) : error_memory(err);
+    bool written = !ferror(out);
+    written &= fclose(out) == 0 && labels; /* glibc leaves it NULL, and says nothing, where it never had room */
+    int result = written ? metrics_model_loaded(metrics, index, info->name, labels, duration_us, err) : error_memory(err);
     free(labels);
     return result;
 }

@@ -377,7 +377,8 @@ char *options_help(void) {
     print_options(out, "Translating and aligning:", BATCH);
     print_options(out, "Translating:", COMMAND_TRANSLATE);
     print_options(out, "Aligning:", COMMAND_ATTENTION);
-    if (fclose(out) != 0) {
+    bool written = !ferror(out);
+    if (fclose(out) != 0 || !written) {
         free(text);
         return NULL;
     }
