@@ -54,7 +54,10 @@ void api_prepare(const struct service *service, const char *field, struct reques
         [REQUEST_PREFIX] = "prefix", [REQUEST_FORCE] = "force_attention", [REQUEST_GLOSSARY] = "glossary"};
     enum request_input input = REQUEST_TEXT;
     struct error error = {0};
-    if (request_prepare(request, request->model->translator, &input, &error) != 0)
+    enum scheduler_verdict verdict = scheduler_judge(service->scheduler, request);
+    if (verdict != SCHEDULER_ACCEPTED) /* the cheapest way to say so: under overload most requests end here */
+        api_fail_refused(service, verdict, request, reply);
+    else if (request_prepare(request, request->model->translator, &input, &error) != 0)
         fail_preparation(request, names[input], &error, reply);
     else
         check_size(scheduler_limits(service->scheduler), field, request, reply);

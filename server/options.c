@@ -328,7 +328,8 @@ char *options_help(void) {
     print_options(out, "Aligning:", COMMAND_ATTENTION);
     print_options(out, "Making an API key:", COMMAND_KEY);
     print_options(out, "Asking a daemon:", COMMAND_HEALTH);
-    if (fclose(out) != 0) {
+    bool written = !ferror(out);
+    if (fclose(out) != 0 || !written) {
         free(text);
         return NULL;
     }
