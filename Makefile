@@ -64,7 +64,7 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-metrics check-clients check-page check-python results warnings-clang asan tsan bench format format-check layers check-hardening check-systemd install clean
+.PHONY: all run test check-http check-metrics check-clients check-page check-scale check-queueing check-python results warnings-clang asan tsan bench format format-check layers check-hardening check-systemd install clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
 
@@ -104,6 +104,16 @@ check-page: deps deps-node
 	@$(SUBMAKE) all $(BUILD)/tests/bench/random_model
 	npm ci --prefix tests/page --no-audit --no-fund --silent
 	node tests/page/run.mjs $(BUILD)/alignd
+
+# Replicas behind HAProxy, with faults; latency under load, predicted and measured. docker/SCALING.md tells of both; parameters: tests/scale/*.py.
+check-scale: deps
+	@$(call INSTALL_MISSING,haproxy python3)
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/bench/clients
+	BUILD=$(BUILD) python3 -B tests/scale/balance.py
+check-queueing: deps
+	@$(call INSTALL_MISSING,python3)
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/bench/clients
+	BUILD=$(BUILD) python3 -B tests/scale/queueing.py
 
 check-python: deps-python
 	$(PYTHON) -m pytest -q tests
