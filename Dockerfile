@@ -18,7 +18,7 @@ FROM ${BASE}
 # The versions are those of Debian 12; what follows them may change, which is where Debian's security fixes are. Left out of the
 # packages: documentation, CLD2's second set of tables, LAPACK, most of ICU's data.
 RUN printf 'path-exclude=%s\n' '/usr/share/doc/*' '/usr/share/man/*' '*/libcld2_full.so*' '*/libicudata.so.*.*' >/etc/dpkg/dpkg.cfg.d/alignd \
-    && apt-get update -qq && apt-get install -y -qq --no-install-recommends libmicrohttpd12=0.9.75-* libjansson4=2.14-* \
+    && apt-get update -qq && apt-get install -y -qq --no-install-recommends libmicrohttpd12=0.9.75-* libgnutls30=3.7.9-* libsystemd0=252.* libjansson4=2.14-* \
         libopenblas0-pthread=0.3.21+ds-* libsentencepiece0=0.1.97-* libicu72=72.1-* libxml2=2.9.14+dfsg-* libcld2-0=0.0.0-git20150806-* \
     && rm -rf /usr/lib/*/openblas-pthread/liblapack.so.3 /var/lib/apt/lists/* /var/cache/apt/*.bin /var/cache/ldconfig /var/log/*
 COPY --from=build /out/usr/lib /usr/lib

@@ -16,24 +16,29 @@ LISTEN  ?= 127.0.0.1:8080
 MODELS  ?= weights/en-fr $(filter-out weights/en-fr,$(patsubst %/config.json,%,$(wildcard weights/*/config.json)))
 BUILD   ?= build
 JOBS    ?= $(shell nproc)
+MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
 SUBMAKE  = $(MAKE) --no-print-directory -j$(JOBS)
 
-PACKAGES      := gcc g++ make pkg-config libmicrohttpd-dev libjansson-dev libopenblas-dev libsentencepiece-dev libicu-dev libxml2-dev libcld2-dev
-TEST_PACKAGES := $(PACKAGES) check libcurl4-openssl-dev
+PACKAGES      := gcc g++ make pkg-config libmicrohttpd-dev libgnutls28-dev libsystemd-dev libjansson-dev libopenblas-dev libsentencepiece-dev libicu-dev \
+	libxml2-dev libcld2-dev
+TEST_PACKAGES := $(PACKAGES) check libcurl4-openssl-dev openssl
+METRICS_PACKAGES := $(PACKAGES) curl
 PYTHON_PACKAGES := python3-torch python3-numpy python3-sentencepiece python3-tqdm python3-pytest
 CI_PACKAGES   := $(TEST_PACKAGES) $(PYTHON_PACKAGES) clang clang-format libclang-rt-dev
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Wcast-qual -Wwrite-strings -Wformat=2 $(if $(WERROR),-Werror)
 C_WARNINGS := $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes
 OPTIMIZE ?= -O2
-HARDEN   := -fPIE -fstack-protector-strong $(if $(SANITIZE),,-D_FORTIFY_SOURCE=2)
+# -fcf-protection is x86-64's, -mbranch-protection arm64's name for it
+HARDEN   := -fPIE -fstack-protector-strong -fstack-clash-protection $(if $(SANITIZE),,-D_FORTIFY_SOURCE=3) \
+	$(if $(findstring x86_64,$(MACHINE)),-fcf-protection=full) $(if $(findstring aarch64,$(MACHINE)),-mbranch-protection=standard)
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all -DSANITIZED)
 COMMON   := $(OPTIMIZE) -g -MMD -MP -I. -DALIGND_VERSION='"$(VERSION)"' $(HARDEN) $(SANITIZER)
 # _GNU_SOURCE: POSIX threads and clocks, accept4 and pipe2; the language itself stays C11
 CFLAGS_ALL   = -std=c11 -D_GNU_SOURCE $(COMMON) -isystem /usr/include/libxml2 $(C_WARNINGS) $(CFLAGS)
 CXXFLAGS_ALL = -std=c++17 $(COMMON) $(WARNINGS) $(CXXFLAGS)
-LDFLAGS_ALL  = -pie -Wl,-z,relro,-z,now $(SANITIZER) $(LDFLAGS)
-LIBS = -lmicrohttpd -ljansson -lopenblas -lsentencepiece -licuuc -lxml2 -lcld2 -lstdc++ -lpthread -lm
+LDFLAGS_ALL  = -pie -Wl,-z,relro,-z,now,-z,noexecstack $(SANITIZER) $(LDFLAGS)
+LIBS = -lmicrohttpd -lgnutls -lsystemd -ljansson -lopenblas -lsentencepiece -licuuc -lxml2 -lcld2 -lstdc++ -lpthread -lm
 
 KERNEL_SOURCES := model/kernels.c model/products.c model/products_int8.c
 MODEL_OBJECTS  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(KERNEL_SOURCES),$(wildcard model/*.c))) $(BUILD)/model/sentencepiece.o
@@ -43,7 +48,7 @@ TEST_OBJECTS   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 # These are compiled once per instruction set; the processor chooses at run time. Products and sums may fuse there, but not after
 # exact int8 sums: however a logit is computed, it shall have the same bits.
 KERNELS := generic
-ifneq (,$(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)))
+ifneq (,$(findstring x86_64,$(MACHINE)))
 KERNELS += v3 v4 vnni
 endif
 KERNEL_FLAGS_v3 := -march=x86-64-v3
@@ -59,7 +64,9 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-clients check-page check-python check-container check-deploy check-package check-man results warnings-clang asan tsan bench format format-check layers install install-program install-models install-man install-units man deb clean
+.PHONY: all run test check-http check-metrics check-memory check-load check-faults check-soak check-clients check-page check-python check-container \
+	check-deploy check-package check-man check-hardening check-systemd check-scale check-queueing results warnings-clang asan tsan fuzz bench format \
+	format-check layers install install-program install-models install-man install-units man deb clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
 
@@ -72,8 +79,25 @@ test: deps-test
 	$(BUILD)/tests/run
 
 check-http: deps-test
-	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so
 	$(BUILD)/tests/http/run $(BUILD)/alignd
+
+# What /metrics says, by the linter in Debian's package prometheus.
+check-metrics:
+	@$(call INSTALL_MISSING,$(METRICS_PACKAGES))
+	@$(SUBMAKE) $(BUILD)/alignd $(PROMTOOL)
+	sh tests/metrics.sh $(BUILD)/alignd $(PROMTOOL)
+
+# Every allocation of requests of every kind, and of start-up, fails in turn. check-http has a sample of it.
+check-memory: deps-test
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so
+	CK_RUN_SUITE=memory MEMORY_STRIDE=1 $(BUILD)/tests/http/run $(BUILD)/alignd
+
+# Throughput and overload; faults; a long mixed load. tests/README.md has their bounds and parameters.
+LOAD_TOOLS := load faults soak
+$(LOAD_TOOLS:%=check-%): check-%: deps-test
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/load/$*
+	$(BUILD)/tests/load/$* $(BUILD)/alignd $(MODELS:%=--model %)
 
 # LibreTranslate's clients from npm, one made from /openapi.json, and a page's reader of streams, against the shipped models. Needs node and npm (18 or later) and the registry.
 check-clients: deps deps-node
@@ -86,7 +110,7 @@ check-clients: deps deps-node
 # The page in Debian's chromium, driven by playwright-core from npm, against the shipped models. Needs the registry, too.
 check-page: deps deps-node
 	@$(call INSTALL_MISSING,chromium)
-	@$(SUBMAKE) all
+	@$(SUBMAKE) all $(BUILD)/tests/bench/random_model
 	npm ci --prefix tests/page --no-audit --no-fund --silent
 	node tests/page/run.mjs $(BUILD)/alignd
 
@@ -109,6 +133,15 @@ $(BUILD)/kubectl/kubectl: PACKAGE = kubernetes-client
 $(BUILD)/promtool/promtool $(BUILD)/kubectl/kubectl:
 	@mkdir -p $(@D)
 	cd $(@D) && apt-get -q download $(PACKAGE) && dpkg --fsys-tarfile $(PACKAGE)_*.deb | tar -x --strip-components=3 ./usr/bin/$(@F)
+# Replicas behind HAProxy, with faults; latency under load, predicted and measured. docker/SCALING.md tells of both; parameters: tests/scale/*.py.
+check-scale: deps
+	@$(call INSTALL_MISSING,haproxy python3)
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/bench/clients
+	BUILD=$(BUILD) python3 -B tests/scale/balance.py
+check-queueing: deps
+	@$(call INSTALL_MISSING,python3)
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/bench/clients
+	BUILD=$(BUILD) python3 -B tests/scale/queueing.py
 
 check-python: deps-python
 	$(PYTHON) -m pytest -q tests
@@ -135,6 +168,17 @@ asan:
 tsan:
 	TSAN_OPTIONS=halt_on_error=1 $(MAKE) BUILD=build/tsan SANITIZE=thread OPTIMIZE=-O1 test check-http
 
+# libFuzzer over every reader of foreign bytes, FUZZ_SECONDS for each (FUZZ_RUNS=0: only the corpus, some seconds); FUZZ: which. What is
+# found goes to build/fuzz/findings; mended, it becomes a file of tests/fuzz/corpus.
+FUZZ         ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_SECONDS ?= 60
+FUZZ_RUNS    ?= -1
+FUZZ_BUILD   := BUILD=build/fuzz CC=clang CXX=clang++ SANITIZE=address,undefined,fuzzer-no-link OPTIMIZE=-O1
+fuzz: deps-test
+	@$(call INSTALL_MISSING,clang libclang-rt-dev)
+	@$(SUBMAKE) $(FUZZ_BUILD) $(FUZZ:%=build/fuzz/tests/fuzz/%)
+	@sh tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS) $(FUZZ_RUNS) $(FUZZ)
+
 $(BUILD)/alignd: $(MODEL_OBJECTS) $(SERVER_OBJECTS)
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
@@ -147,6 +191,22 @@ $(BUILD)/tests/run: $(MODEL_OBJECTS) $(filter-out $(BUILD)/server/main.o,$(SERVE
 $(BUILD)/tests/http/run: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/http/*.c))
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcurl -ljansson -lcheck_pic -lsubunit -lrt -lpthread -lm
+
+FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(wildcard tests/fuzz/fuzz_*.c),$(wildcard tests/fuzz/*.c)))
+$(FUZZ:%=$(BUILD)/tests/fuzz/%): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_OBJECTS) $(MODEL_OBJECTS) $(filter-out $(BUILD)/server/main.o,$(SERVER_OBJECTS))
+	$(call SAY,LINK,$@)
+	$(Q)$(CXX) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+
+LOAD_OBJECTS := $(filter-out $(LOAD_TOOLS:%=$(BUILD)/tests/load/%.o),$(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/load/*.c)))
+$(LOAD_TOOLS:%=$(BUILD)/tests/load/%): %: %.o $(LOAD_OBJECTS)
+	$(call SAY,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lpthread -lm
+
+# Preloaded: never sanitized
+$(BUILD)/tests/memory/shortage.so: tests/memory/shortage.c tests/memory/shortage.h
+	@mkdir -p $(@D)
+	$(call SAY,LINK,$@)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O2 -g -I. -fPIC -shared $(C_WARNINGS) -o $@ $<
 
 # The linker sends calls of the wrapped functions through tests/bench/parts.c, which takes their time.
 BENCH_OBJECTS := bench ceilings compute decode measure parts $(filter-out reading-vnni,$(KERNELS:%=reading-%))
@@ -162,7 +222,7 @@ $(addprefix $(BUILD)/tests/bench/,clients random_model onednn): %: %.o
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(BENCH_LIBS)
 
-$(BUILD)/%.o: %.c
+$(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call SAY,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
@@ -177,13 +237,13 @@ $(BUILD)/server/page_files.o: $(BUILD)/server/page_files.c
 	$(call SAY,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
 
-$(BUILD)/%.o: %.cc
+$(BUILD)/%.o: %.cc Makefile
 	@mkdir -p $(@D)
 	$(call SAY,CXX,$<)
 	$(Q)$(CXX) $(CXXFLAGS_ALL) -c -o $@ $<
 
 define KERNEL_RULE
-$(BUILD)/$(1)-%.o: $(1).c
+$(BUILD)/$(1)-%.o: $(1).c Makefile
 	@mkdir -p $$(@D)
 	$$(call SAY,CC,$$< ($$*))
 	$$(Q)$$(CC) $$(CFLAGS_ALL) $(if $(findstring kernels,$(1)),-O3) -ffp-contract=$(if $(findstring int8,$(1)),off,fast) $$(KERNEL_FLAGS_$$*) -DKERNELS=$$* -c -o $$@ $$<
@@ -215,6 +275,17 @@ format-check:
 
 layers:
 	@sh tests/layers.sh
+
+# Of the program as built.
+check-hardening: deps
+	@$(SUBMAKE) all
+	sh tests/hardening.sh $(BUILD)
+
+# The unit of docker/systemd, and alignd under its rules. Needs root.
+check-systemd: deps
+	@$(call INSTALL_MISSING,systemd python3-seccomp curl)
+	@$(SUBMAKE) all
+	sh tests/systemd.sh $(BUILD)
 
 UNITS := docker/systemd/alignd.service docker/systemd/alignd.socket
 COMMA := ,

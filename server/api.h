@@ -11,8 +11,11 @@ enum {
     STATUS_MOVED = 302,
     STATUS_NOT_MODIFIED = 304,
     STATUS_INVALID = 400,
+    STATUS_UNAUTHORIZED = 401,
+    STATUS_FORBIDDEN = 403,
     STATUS_NOT_FOUND = 404,
     STATUS_METHOD = 405,
+    STATUS_CONFLICT = 409,
     STATUS_TOO_LARGE = 413,
     STATUS_MEDIA_TYPE = 415,
     STATUS_QUEUE_FULL = 429,
@@ -32,9 +35,11 @@ struct api_field {
 struct call {
     const char *body; /* [length] bytes, any */
     size_t length;
-    const char *content_type;       /* NULL: none */
-    const char *path;               /* without the query string */
-    const char *if_none_match;      /* that header; NULL: none */
+    const char *content_type;  /* NULL: none */
+    const char *path;          /* without the query string */
+    const char *if_none_match; /* that header; NULL: none */
+    const char *authorization; /* the same of these */
+    const char *x_api_key;
     bool form;                      /* the body is a form, and not a JSON object whatever its content type */
     const struct api_field *fields; /* [field_count] the form's, then the query string's */
     size_t field_count;
@@ -49,13 +54,19 @@ struct reply {
     const char *location;   /* NULL: no such header; static */
     const char *etag;       /* the same; what has one is asked for again before it is taken from a cache */
     const char *policy;     /* Content-Security-Policy; the same */
+    bool close;             /* nothing more is read from this connection */
     bool streamed;          /* the body comes piece by piece: nobody on the way may keep it */
 };
 
-/* start: either answers at once (sets the reply) or prepares the jobs of the request and leaves the reply alone. finish: sets the
- * reply once every job has ended undisturbed; runs on a worker thread. */
+/* Who may call it. With API keys: everybody, who has a key, who has an admin's. Without: everybody, everybody, nobody. */
+enum access { ACCESS_OPEN, ACCESS_USER, ACCESS_ADMIN };
+
+/* start: either answers at once (sets the reply) or prepares the jobs of the request, or its reload, and leaves the reply alone.
+ * request->models: those in service, NULL while there are none. finish: sets the reply once every job, or the reload, has ended
+ * undisturbed; runs on a worker thread, or on the one that loads. */
 struct route {
     const char *path, *method; /* "GET" (HEAD too) or "POST" */
+    enum access access;
     void (*start)(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
     void (*finish)(const struct service *service, struct request *request, struct reply *reply);
     /* for /openapi.json: what it does, the schemas (api_schema) of body and reply; NULL: none; of a reply: text */
@@ -65,11 +76,19 @@ struct route {
 /* Before any thread starts. */
 void api_init(void);
 
+/* A method's name, for comparison and the log, which must not hold what a client made up: GET, HEAD, POST, OPTIONS, or "other". */
+const char *api_method(const char *method);
 /* The i-th; NULL: there are no more. */
 const struct route *api_route(size_t i);
 /* NULL: no such path. index: the place of its label in api_labels; that of other paths is the last. */
 const struct route *api_find(const char *path, size_t *index);
 const char *const *api_labels(size_t *count);
+
+/* Asks for the key that the route needs: Authorization: Bearer, X-Api-Key, or the field api_key of a form, the query string or a
+ * JSON object, in this order; null and "" are none. 0: request->key_name is set if there are keys. -1: the reply is set, 401 or
+ * 403. */
+int api_authorize(const struct service *service, const struct route *route, const struct call *call, struct request *request,
+                  struct reply *reply);
 
 /* The body's first character that is not blank is {: it is taken for JSON whatever its content type says. */
 bool api_begins_object(const struct call *call);
@@ -80,11 +99,21 @@ bool api_is_form(const struct call *call);
 /* Sets an error reply: {"error": message, "code": ..., "field": field}. field may be NULL. */
 __attribute__((format(printf, 4, 5))) void api_fail(struct reply *reply, unsigned status, const char *field, const char *format,
                                                     ...);
+/* The same where the status alone does not tell the code. message: valid UTF-8. */
+void api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message);
+/* Hands a prepared request to those who finish it: the workers, or the one who loads models. */
+enum scheduler_verdict api_submit(const struct service *service, struct request *request);
+
+/* 503: memory is out, and may be there again soon. */
+void api_fail_memory(struct reply *reply);
 /* The reply of what needs SERVICE_READY in any other state. */
 void api_fail_unready(enum service_state state, struct reply *reply);
-/* The reply to a request whose jobs were cancelled, or to one that the scheduler refused. */
+/* The reply to a request whose jobs were cancelled, to one that the scheduler refused, and to one whose client asks for more than
+ * its rate (limiter.h) and would have to wait so long. Counted. */
 void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply);
-void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, struct reply *reply);
+void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
+                      struct reply *reply);
+void api_fail_rate(const struct service *service, const struct request *request, double wait_s, struct reply *reply);
 
 /* The answer to a streamed request as server-sent events. The reader's of the request's events. */
 struct api_stream {
@@ -108,6 +137,8 @@ void api_translate_finish(const struct service *service, struct request *request
 void api_attention_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_attention_finish(const struct service *service, struct request *request, struct reply *reply);
 void api_models(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_reload_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_reload_finish(const struct service *service, struct request *request, struct reply *reply);
 void api_health(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_ready(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply);

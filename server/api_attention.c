@@ -2,7 +2,7 @@
 #include "server/api_json.h"
 
 void api_attention_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    if (!api_admit(service, reply))
+    if (!api_admit(service, request, reply))
         return;
     json_t *root = api_load(call, reply);
     api_decode_start(service, root, API_ATTENTION, request, reply);
@@ -10,5 +10,6 @@ void api_attention_start(const struct service *service, const struct call *call,
 }
 
 void api_attention_finish(const struct service *service, struct request *request, struct reply *reply) {
-    api_decode_finish(service, "results", request, reply);
+    api_decode_finish("results", request, reply);
+    api_remember(service, request, reply);
 }

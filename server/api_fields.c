@@ -139,6 +139,9 @@ static int read_include(const struct field *field, json_t *value, void *out, str
     if (!json_is_array(value))
         return api_refuse(reply, field->name, "%s must be an array of strings, got %s", field->name, api_type_name(value));
     unsigned bits = 0;
+    if (json_array_size(value) > INCLUDE_COUNT)
+        return api_refuse(reply, field->name, "%s must hold at most %d strings, got %zu", field->name, (int)INCLUDE_COUNT,
+                          json_array_size(value));
     for (size_t i = 0; i < json_array_size(value); i++) {
         if (read_include_name(field, json_array_get(value, i), &bits, reply) != 0)
             return -1;
@@ -245,7 +248,8 @@ static json_t *include_schema(const struct field *field, const void *value) {
         if (*(const unsigned *)value & includes[i].bit)
             json_array_append_new(defaults, json_string(includes[i].name));
     }
-    return json_pack("{s:s, s:{s:s, s:o}, s:o}", "type", "array", "items", "type", "string", "enum", names, "default", defaults);
+    return json_pack("{s:s, s:{s:s, s:o}, s:i, s:o}", "type", "array", "items", "type", "string", "enum", names, "maxItems",
+                     (int)INCLUDE_COUNT, "default", defaults);
 }
 
 /* Checked elsewhere: api_parse.c, api_force.c, api_glossary.c. */

@@ -10,10 +10,12 @@ static const struct {
     unsigned status;
     const char *code;
 } codes[] = {
-    {STATUS_INVALID, "invalid_request"},           {STATUS_NOT_FOUND, "not_found"},
-    {STATUS_METHOD, "method_not_allowed"},         {STATUS_TOO_LARGE, "too_large"},
-    {STATUS_MEDIA_TYPE, "unsupported_media_type"}, {STATUS_QUEUE_FULL, "queue_full"},
-    {STATUS_UNAVAILABLE, "unavailable"},           {STATUS_DEADLINE, "deadline_exceeded"},
+    {STATUS_INVALID, "invalid_request"},    {STATUS_NOT_FOUND, "not_found"},
+    {STATUS_UNAUTHORIZED, "unauthorized"},  {STATUS_FORBIDDEN, "forbidden"},
+    {STATUS_CONFLICT, "reload_failed"},     {STATUS_METHOD, "method_not_allowed"},
+    {STATUS_TOO_LARGE, "too_large"},        {STATUS_MEDIA_TYPE, "unsupported_media_type"},
+    {STATUS_QUEUE_FULL, "queue_full"},      {STATUS_UNAVAILABLE, "unavailable"},
+    {STATUS_DEADLINE, "deadline_exceeded"},
 };
 
 static const char *code_of(unsigned status) {
@@ -25,13 +27,20 @@ static const char *code_of(unsigned status) {
 }
 
 void api_init(void) {
+    splice_init();
     json_object_seed(0); /* jansson would do it at the first object, in whatever thread that is */
 }
 
-static void set_body(struct reply *reply, unsigned status, char *body) {
+char *api_dump(json_t *root, const struct splices *splices) {
+    char *text = splice_dump(splices, root);
+    json_decref(root);
+    return text;
+}
+
+void api_reply_text(struct reply *reply, unsigned status, char *text) {
     free(reply->body);
     *reply = (struct reply){
-        .status = status, .content_type = "application/json; charset=utf-8", .body = body, .length = body ? strlen(body) : 0};
+        .status = status, .content_type = "application/json; charset=utf-8", .body = text, .length = text ? strlen(text) : 0};
 }
 
 void api_reply_json(struct reply *reply, unsigned status, json_t *root) {
@@ -39,12 +48,17 @@ void api_reply_json(struct reply *reply, unsigned status, json_t *root) {
 }
 
 void api_reply_spliced(struct reply *reply, unsigned status, json_t *root, const struct splices *splices) {
-    char *body = root ? splice_dump(splices, root) : NULL;
-    json_decref(root);
+    char *body = api_dump(root, splices);
     if (body)
-        set_body(reply, status, body);
+        api_reply_text(reply, status, body);
     else
-        set_body(reply, STATUS_INTERNAL, strdup("{\"error\":\"out of memory\",\"code\":\"internal_error\"}"));
+        api_fail_memory(reply);
+}
+
+void api_fail_memory(struct reply *reply) {
+    splice_lacked();
+    api_reply_text(reply, STATUS_UNAVAILABLE, strdup("{\"error\":\"the server is out of memory\",\"code\":\"unavailable\"}"));
+    reply->retry_after_s = 1;
 }
 
 /* A message that quotes a client and was cut within a character could not be written as JSON. */
@@ -57,6 +71,13 @@ static void mend(char *message) {
     }
 }
 
+void api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message) {
+    json_t *root = json_pack("{s:s, s:s}", "error", message, "code", code);
+    if (field)
+        json_object_set_new(root, "field", json_stringn(field, utf8_clip(field, strlen(field), FIELD_BYTES)));
+    api_reply_json(reply, status, root);
+}
+
 void api_fail(struct reply *reply, unsigned status, const char *field, const char *format, ...) {
     char message[MESSAGE_BYTES];
     va_list arguments;
@@ -64,8 +85,5 @@ void api_fail(struct reply *reply, unsigned status, const char *field, const cha
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     mend(message);
-    json_t *root = json_pack("{s:s, s:s}", "error", message, "code", code_of(status));
-    if (field)
-        json_object_set_new(root, "field", json_stringn(field, utf8_clip(field, strlen(field), FIELD_BYTES)));
-    api_reply_json(reply, status, root);
+    api_fail_coded(reply, status, code_of(status), field, message);
 }

@@ -8,7 +8,12 @@
 #include "server/render.h"
 #include <jansson.h>
 
-/* Sets a JSON reply; takes over root. A root that is NULL, as jansson makes when memory is out, becomes a 500. */
+/* The JSON of a tree that holds every placeholder once, to be freed; takes over root. NULL as splice_dump. */
+char *api_dump(json_t *root, const struct splices *splices);
+
+/* Sets a JSON reply of this text, malloc'ed, which it takes over. */
+void api_reply_text(struct reply *reply, unsigned status, char *text);
+/* Sets a JSON reply; takes over root. Where api_dump gives none: api_fail_memory. */
 void api_reply_json(struct reply *reply, unsigned status, json_t *root);
 /* The same of a tree with placeholders. */
 void api_reply_spliced(struct reply *reply, unsigned status, json_t *root, const struct splices *splices);
@@ -24,12 +29,19 @@ json_t *api_load(const struct call *call, struct reply *reply);
 int api_parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply);
 
 /* False, and the reply is set: the daemon is loading or draining. */
-bool api_admit(const struct service *service, struct reply *reply);
+bool api_admit(const struct service *service, const struct request *request, struct reply *reply);
+/* True, and the reply is set: there are no models yet. */
+bool api_is_loading(const struct request *request, struct reply *reply);
 /* Texts -> jobs. field: what a text's error names. Otherwise the reply is set. */
 void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply);
-/* Replies 500 and true, if a sentence failed. */
+/* A request that is parsed: true, and the reply is set, if its answer is in the cache; otherwise it may get there. dialect: with
+ * root it is the whole question. */
+bool api_recall(const struct service *service, const char *dialect, const json_t *root, struct request *request,
+                struct reply *reply);
+/* A request that is answered: keeps the answer, if it may be given again. */
+void api_remember(const struct service *service, const struct request *request, const struct reply *reply);
+/* Replies 500, or 503 for want of memory, and true, if a sentence failed. */
 bool api_fail_decoded(const struct request *request, struct reply *reply);
-void api_fail_memory(const struct request *request, struct reply *reply);
 
 /* A JSON schema by a short notation: "string", "integer", "number", "boolean", "object", "[T]" an array of T, "T?" or null, "A|B"
  * one of them, "=a,b" a string of these, and the name of a component of /openapi.json. */
@@ -50,16 +62,16 @@ int api_libre_count(const json_t *q, size_t *count, struct reply *reply);
 const json_t *api_libre_item(const json_t *q, size_t i);
 /* The likeliest of the source languages, for all texts together. */
 struct api_guess {
-    const char *code;
+    const char *code; /* NULL: memory is out */
     double confidence;
 };
-struct api_guess api_libre_detect(const struct service *service, const json_t *q, bool markup);
+struct api_guess api_libre_detect(const struct models *models, const json_t *q, bool markup);
 
 /* JSON object -> jobs. root NULL: the reply is set already. */
 void api_decode_start(const struct service *service, json_t *root, enum api_kind kind, struct request *request,
                       struct reply *reply);
 /* The whole of finish: {"model","source","target", array_name: [{"text","sentences"}]}. */
-void api_decode_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply);
+void api_decode_finish(const char *array_name, struct request *request, struct reply *reply);
 
 /* One text's answer: {"text","sentences":[...]}, as API.md describes it; its arrays of numbers go to splices. NULL when memory is
  * out. */

@@ -11,15 +11,15 @@ static bool translates(const struct translator_info *info) {
 }
 
 void api_detect(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    (void)request;
-    if (!api_admit(service, reply))
+    if (!api_admit(service, request, reply))
         return;
     json_t *root = api_is_form(call) ? api_libre_load(call, reply) : api_load(call, reply);
     const json_t *q = json_object_get(root, "q");
     size_t count;
     if (root && api_libre_count(q, &count, reply) == 0) {
-        struct api_guess guess = api_libre_detect(service, q, false);
-        api_reply_json(reply, STATUS_OK, json_pack("[{s:f, s:s}]", "confidence", guess.confidence, "language", guess.code));
+        struct api_guess guess = api_libre_detect(request->models, q, false);
+        json_t *answer = json_pack("[{s:f, s:s}]", "confidence", guess.confidence, "language", guess.code);
+        api_reply_json(reply, STATUS_OK, guess.code ? answer : NULL);
     }
     json_decref(root);
 }
@@ -52,28 +52,21 @@ static void add_target(json_t *entry, const char *code) {
 static json_t *make_languages(const struct models *models) {
     json_t *languages = json_array();
     for (size_t i = 0; i < models->count; i++) {
-        if (translates(&models->infos[i]))
-            add_target(entry_of(languages, models->infos[i].source), models->infos[i].target);
+        if (translates(&models->all[i].info))
+            add_target(entry_of(languages, models->all[i].info.source), models->all[i].info.target);
     }
     for (size_t i = 0; i < models->count; i++) {
-        if (translates(&models->infos[i]))
-            entry_of(languages, models->infos[i].target);
+        if (translates(&models->all[i].info))
+            entry_of(languages, models->all[i].info.target);
     }
     return languages;
 }
 
-static bool is_loading(const struct service *service, struct reply *reply) {
-    if (service_state(service) != SERVICE_LOADING)
-        return false;
-    api_fail_unready(SERVICE_LOADING, reply);
-    return true;
-}
-
 void api_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)service;
     (void)call;
-    (void)request;
-    if (!is_loading(service, reply))
-        api_reply_json(reply, STATUS_OK, make_languages(&service->models));
+    if (!api_is_loading(request, reply))
+        api_reply_json(reply, STATUS_OK, make_languages(request->models));
 }
 
 static json_t *language_json(const char *code) {
@@ -85,7 +78,7 @@ static json_t *language_json(const char *code) {
 /* The languages that a page shows first: the first model's that translates. */
 static json_t *first_languages(const struct models *models) {
     for (size_t i = 0; i < models->count; i++) {
-        const struct translator_info *info = &models->infos[i];
+        const struct translator_info *info = &models->all[i].info;
         if (translates(info))
             return json_pack("{s:o, s:o}", "source", language_json(info->source), "target", language_json(info->target));
     }
@@ -94,13 +87,13 @@ static json_t *first_languages(const struct models *models) {
 
 void api_settings(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)call;
-    (void)request;
-    if (is_loading(service, reply))
+    if (api_is_loading(request, reply))
         return;
+    bool keys = service->keys != NULL;
     api_reply_json(reply, STATUS_OK,
                    json_pack("{s:I, s:i, s:b, s:b, s:b, s:b, s:[], s:o}", "charLimit", (json_int_t)service->options->max_text_chars,
-                             "frontendTimeout", FRONTEND_TIMEOUT_MS, "apiKeys", 0, "keyRequired", 0, "suggestions", 0,
-                             "filesTranslation", 0, "supportedFilesFormat", "language", first_languages(&service->models)));
+                             "frontendTimeout", FRONTEND_TIMEOUT_MS, "apiKeys", keys, "keyRequired", keys, "suggestions", 0,
+                             "filesTranslation", 0, "supportedFilesFormat", "language", first_languages(request->models)));
 }
 
 void api_spec(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {

@@ -40,9 +40,11 @@ json_t *api_libre_load(const struct call *call, struct reply *reply) {
         if (!json_object_get(root, field->name)) /* the first one counts */
             json_object_set_new(root, field->name, json_stringn(field->value, field->length));
     }
-    if (!root)
-        api_fail(reply, STATUS_INTERNAL, NULL, "out of memory");
-    return root;
+    if (!splice_lacked())
+        return root;
+    json_decref(root);
+    api_fail_memory(reply);
+    return NULL;
 }
 
 const json_t *api_libre_item(const json_t *q, size_t i) {
@@ -127,7 +129,7 @@ static const char *find_language(const struct models *models, const char *asked)
     strcpy(code, asked);
     do {
         for (size_t i = 0; i < models->count; i++) {
-            const struct translator_info *info = &models->infos[i];
+            const struct translator_info *info = &models->all[i].info;
             if (translates(info) && language_same(info->source, code))
                 return info->source;
             if (translates(info) && language_same(info->target, code))
@@ -137,25 +139,25 @@ static const char *find_language(const struct models *models, const char *asked)
     return NULL;
 }
 
-struct api_guess api_libre_detect(const struct service *service, const json_t *q, bool markup) {
+struct api_guess api_libre_detect(const struct models *models, const json_t *q, bool markup) {
     const char *codes[OPTIONS_MAX_MODELS];
     size_t count = 0, length = 0, items = json_is_array(q) ? json_array_size(q) : 1;
-    for (size_t i = 0; i < service->models.count; i++) {
-        if (translates(&service->models.infos[i]))
-            codes[count++] = service->models.infos[i].source;
+    for (size_t i = 0; i < models->count; i++) {
+        if (translates(&models->all[i].info))
+            codes[count++] = models->all[i].info.source;
     }
     for (size_t i = 0; i < items; i++)
         length += json_string_length(api_libre_item(q, i)) + 1;
     char *text = count > 0 ? malloc(length) : NULL, *end = text;
     if (!text)
-        return (struct api_guess){count > 0 ? codes[0] : "en", 0};
+        return (struct api_guess){count > 0 ? NULL : "en", 0};
     for (size_t i = 0; i < items; i++) {
         const json_t *item = api_libre_item(q, i);
         end = mempcpy(mempcpy(end, json_string_value(item), json_string_length(item)), "\n", 1);
     }
     struct language_guess guess = language_detect(text, length - 1, markup, codes, count);
     free(text);
-    return (struct api_guess){codes[guess.index], guess.confidence};
+    return (struct api_guess){guess.failed ? NULL : codes[guess.index], guess.confidence};
 }
 
 static int fail_pair(const char *source, const char *target, struct reply *reply) {
@@ -170,21 +172,24 @@ static int choose_model(const struct models *models, const char *source, const c
                         struct request *request, struct reply *reply) {
     plan->same = language_same(source, target);
     for (size_t i = 0; i < models->count; i++) {
-        const struct translator_info *info = &models->infos[i];
+        const struct translator_info *info = &models->all[i].info;
         if (translates(info) && language_same(info->source, source) && language_same(info->target, target)) {
-            request->model = i;
+            request->model = &models->all[i];
             return 0;
         }
     }
     return plan->same ? 0 : fail_pair(source, target, reply);
 }
 
-static int choose_languages(const struct service *service, const struct form *form, struct plan *plan, struct request *request,
-                            struct reply *reply) {
-    const struct models *models = &service->models;
+static int choose_languages(const struct form *form, struct plan *plan, struct request *request, struct reply *reply) {
+    const struct models *models = request->models;
     const char *source = form->source, *target = find_language(models, form->target);
     if (language_same(source, "auto")) {
-        struct api_guess guess = api_libre_detect(service, form->q, plan->markup);
+        struct api_guess guess = api_libre_detect(models, form->q, plan->markup);
+        if (!guess.code) {
+            api_fail_memory(reply);
+            return -1;
+        }
         source = plan->detected = guess.code;
         plan->confidence = guess.confidence;
     }
@@ -258,7 +263,7 @@ static int read_texts(const struct service *service, const struct form *form, st
     if (copy_items(form, plan, request, &characters, &error) != 0) {
         if (error.code == ERROR_INPUT)
             return fail(reply, "q", "Invalid request: %s", error.message);
-        api_fail_memory(request, reply);
+        api_fail_memory(reply);
         return -1;
     }
     if (characters > most) {
@@ -266,7 +271,7 @@ static int read_texts(const struct service *service, const struct form *form, st
         return -1;
     }
     if (!plan->same && make_texts(plan, request) != 0) {
-        api_fail_memory(request, reply);
+        api_fail_memory(reply);
         return -1;
     }
     return 0;
@@ -286,13 +291,13 @@ void api_libre_start(const struct service *service, const json_t *root, struct r
     struct plan *plan = arena_zalloc(&request->arena, 1, sizeof *plan);
     request->plan = plan;
     if (!plan) {
-        api_fail_memory(request, reply);
+        api_fail_memory(reply);
         return;
     }
-    if (read_form(service, root, &form, plan, reply) != 0 || choose_languages(service, &form, plan, request, reply) != 0 ||
+    if (read_form(service, root, &form, plan, reply) != 0 || choose_languages(&form, plan, request, reply) != 0 ||
         read_texts(service, &form, plan, request, reply) != 0)
         return;
     fill_options(service, plan, request);
-    if (!plan->same)
+    if (!plan->same && !api_recall(service, "libre", root, request, reply))
         api_prepare(service, "q", request, reply);
 }

@@ -1,4 +1,4 @@
-/* GET /models, /health, /ready and /metrics: what the daemon says of itself. */
+/* GET /models, /health, /ready and /metrics: what the daemon says of itself; and POST /models/reload. */
 #include "server/api_json.h"
 
 static json_t *model_json(const struct translator_info *info) {
@@ -12,15 +12,43 @@ static json_t *model_json(const struct translator_info *info) {
 
 void api_models(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)call;
-    (void)request;
-    if (service_state(service) == SERVICE_LOADING) {
-        api_fail_unready(SERVICE_LOADING, reply);
+    if (api_is_loading(request, reply))
         return;
-    }
     json_t *models = json_array();
-    for (size_t i = 0; i < service->models.count; i++)
-        json_array_append_new(models, model_json(&service->models.infos[i]));
-    api_reply_json(reply, STATUS_OK, json_pack("{s:o}", "models", models));
+    for (size_t i = 0; i < request->models->count; i++)
+        json_array_append_new(models, model_json(&request->models->all[i].info));
+    api_reply_json(reply, STATUS_OK,
+                   json_pack("{s:o, s:I, s:s}", "models", models, "generation", (json_int_t)request->models->generation, "reload",
+                             catalog_reloading(service->catalog)));
+}
+
+static void finish_reload(struct reload *reload) {
+    struct request *request = reload->owner;
+    request->finish(request);
+}
+
+void api_reload_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)call;
+    if (!api_admit(service, request, reply))
+        return;
+    request->reload = arena_zalloc(&request->arena, 1, sizeof *request->reload);
+    if (request->reload)
+        *request->reload = (struct reload){.finish = finish_reload, .owner = request};
+    else
+        api_fail_memory(reply);
+}
+
+/* The reason names folders and files: it is for administrators. */
+void api_reload_finish(const struct service *service, struct request *request, struct reply *reply) {
+    (void)service;
+    const struct reload *reload = request->reload;
+    if (reload->generation > 0)
+        api_reply_json(reply, STATUS_OK,
+                       json_pack("{s:s, s:I}", "status", "reloaded", "generation", (json_int_t)reload->generation));
+    else if (reload->error.code != ERROR_NONE)
+        api_fail(reply, STATUS_CONFLICT, NULL, "the models in service stay: %s", reload->error.message);
+    else
+        api_fail_unready(SERVICE_DRAINING, reply);
 }
 
 void api_health(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
@@ -42,11 +70,12 @@ void api_ready(const struct service *service, const struct call *call, struct re
 
 void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)call;
-    (void)request;
-    struct error error = {0};
     struct reply made = {.status = STATUS_OK, .content_type = "text/plain; version=0.0.4; charset=utf-8"};
-    if (metrics_write(service->metrics, scheduler_depth(service->scheduler), &made.body, &made.length, &error) != 0)
-        api_fail(reply, STATUS_INTERNAL, NULL, "%s", error.message);
+    struct metrics_state state = {.models = request->models,
+                                  .queue_depth = scheduler_depth(service->scheduler),
+                                  .cache_bytes = service->cache ? cache_bytes(service->cache) : 0};
+    if (metrics_write(service->metrics, &state, &made.body, &made.length, NULL) != 0)
+        api_fail_memory(reply);
     else
         *reply = made;
 }

@@ -47,7 +47,11 @@ json_t *api_load(const struct call *call, struct reply *reply) {
     }
     json_error_t error;
     json_t *root = json_loadb(call->body, call->length, JSON_REJECT_DUPLICATES, &error);
-    if (!root) {
+    if (splice_lacked()) { /* characters of a string may be missing */
+        json_decref(root);
+        root = NULL;
+        api_fail_memory(reply);
+    } else if (!root) {
         const char *what = json_error_code(&error) == json_error_invalid_utf8 ? "UTF-8" : "JSON";
         api_fail(reply, STATUS_INVALID, NULL, "the body is not valid %s: line %d, column %d: %s", what, error.line, error.column,
                  error.text);
@@ -69,8 +73,8 @@ static bool matches(const struct translator_info *info, const struct form *form)
 static int fail_model(const struct models *models, const struct form *form, struct reply *reply) {
     bool known_model = !form->model, known_source = !form->source;
     for (size_t i = 0; i < models->count; i++) {
-        known_model |= matches(&models->infos[i], &(struct form){.model = form->model});
-        known_source |= matches(&models->infos[i], &(struct form){.model = form->model, .source = form->source});
+        known_model |= matches(&models->all[i].info, &(struct form){.model = form->model});
+        known_source |= matches(&models->all[i].info, &(struct form){.model = form->model, .source = form->source});
     }
     if (!known_model)
         return api_refuse(reply, "model", "no model \"%.60s\" is loaded", form->model);
@@ -83,10 +87,10 @@ static int fail_model(const struct models *models, const struct form *form, stru
 }
 
 /* The first loaded model that fits: with nothing said, the first of all. */
-static int choose_model(const struct models *models, const struct form *form, size_t *model, struct reply *reply) {
+static int choose_model(const struct models *models, const struct form *form, const struct model **model, struct reply *reply) {
     for (size_t i = 0; i < models->count; i++) {
-        if (matches(&models->infos[i], form)) {
-            *model = i;
+        if (matches(&models->all[i].info, form)) {
+            *model = &models->all[i];
             return 0;
         }
     }
@@ -171,7 +175,7 @@ static int copy_texts(const struct form *form, size_t count, struct request *req
     request->prefix = arena_copy(&request->arena, form->prefix, request->prefix_length);
     copied = copied && request->prefix;
     if (!copied) {
-        api_fail(reply, STATUS_INTERNAL, NULL, "out of memory");
+        api_fail_memory(reply);
         return -1;
     }
     request->text_count = count;
@@ -272,11 +276,11 @@ static int check(const struct service *service, const struct form *form, size_t 
                  struct reply *reply) {
     if (check_strings(service, form, count, reply) != 0 || check_prefix(form, service->options->max_text_chars, reply) != 0 ||
         check_numbers(form, service->options->rows, reply) != 0 || check_glossary(form, reply) != 0 ||
-        choose_model(&service->models, form, &request->model, reply) != 0)
+        choose_model(request->models, form, &request->model, reply) != 0)
         return -1;
     if (form->force_attention && *count > 1)
         return api_refuse(reply, "force_attention", "force_attention is for one text, got %zu", *count);
-    return check_attention(&service->models.infos[request->model], form, reply);
+    return check_attention(&request->model->info, form, reply);
 }
 
 int api_parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply) {

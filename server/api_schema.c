@@ -91,6 +91,8 @@ static const struct property properties[] = {
     {NULL, "weights", "[number]", "one for each source token", false},
 
     {"Models", "models", "[Model]", NULL, false},
+    {NULL, "generation", "integer", "of this set of models: 1, and one more with each reload", false},
+    {NULL, "reload", "=none,running,done,failed", "what became of the last one", false},
     {"Model", "name", "string", NULL, false},
     {NULL, "source", "string", "language code", false},
     {NULL, "target", "string", "language code", false},
@@ -106,6 +108,9 @@ static const struct property properties[] = {
     {"Limits", "max_source_tokens", "integer", NULL, false},
     {NULL, "max_target_ratio", "number", NULL, false},
     {NULL, "max_target_tokens", "integer", NULL, false},
+
+    {"Reloaded", "status", "=reloaded", NULL, false},
+    {NULL, "generation", "integer", "of the new set", false},
 
     {"Status", "status", "string", NULL, false},
 

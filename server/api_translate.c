@@ -4,7 +4,11 @@
 #include <string.h>
 
 static void fail_internal(const struct request *request, const struct error *error, struct reply *reply) {
-    log_event(LOG_ERROR, "internal_error", "id=%s message=\"%s\"", request->id, error->message);
+    if (error->code == ERROR_MEMORY) {
+        api_fail_memory(reply);
+        return;
+    }
+    log_event(LOG_ERROR, "internal_error", "id=%s message=%s", request->id, error->message);
     api_fail(reply, STATUS_INTERNAL, NULL, "internal error, request id %s", request->id);
 }
 
@@ -17,13 +21,31 @@ static void fail_preparation(const struct request *request, const char *name, co
         fail_internal(request, error, reply);
 }
 
-bool api_admit(const struct service *service, struct reply *reply) {
-    enum service_state state = service_state(service);
+bool api_is_loading(const struct request *request, struct reply *reply) {
+    if (request->models)
+        return false;
+    api_fail_unready(SERVICE_LOADING, reply);
+    return true;
+}
+
+bool api_admit(const struct service *service, const struct request *request, struct reply *reply) {
+    enum service_state state = request->models ? service_state(service) : SERVICE_LOADING;
     if (state == SERVICE_READY)
         return true;
     metrics_rejected(service->metrics, state == SERVICE_LOADING ? REJECTED_LOADING : REJECTED_DRAINING);
     api_fail_unready(state, reply);
     return false;
+}
+
+/* What would never be accepted. */
+static void check_size(const struct scheduler_limits *limits, const char *field, const struct request *request,
+                       struct reply *reply) {
+    size_t work = request_work(request);
+    if (request->job_count > limits->jobs)
+        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences, got %zu", field, limits->jobs,
+                 request->job_count);
+    else if (work > limits->work)
+        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu tokens x rows, got %zu", field, limits->work, work);
 }
 
 void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply) {
@@ -32,16 +54,19 @@ void api_prepare(const struct service *service, const char *field, struct reques
         [REQUEST_PREFIX] = "prefix", [REQUEST_FORCE] = "force_attention", [REQUEST_GLOSSARY] = "glossary"};
     enum request_input input = REQUEST_TEXT;
     struct error error = {0};
-    if (request_prepare(request, service->models.translators[request->model], &input, &error) != 0)
+    enum scheduler_verdict verdict = scheduler_judge(service->scheduler, request);
+    if (verdict != SCHEDULER_ACCEPTED) /* the cheapest way to say so: under overload most requests end here */
+        api_fail_refused(service, verdict, request, reply);
+    else if (request_prepare(request, request->model->translator, &input, &error) != 0)
         fail_preparation(request, names[input], &error, reply);
-    else if (request->job_count > scheduler_capacity(service->scheduler)) /* would never be accepted */
-        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences, got %zu", field,
-                 scheduler_capacity(service->scheduler), request->job_count);
+    else
+        check_size(scheduler_limits(service->scheduler), field, request, reply);
 }
 
 void api_decode_start(const struct service *service, json_t *root, enum api_kind kind, struct request *request,
                       struct reply *reply) {
-    if (root && api_parse(service, root, kind, request, reply) == 0)
+    const char *dialect = kind == API_TRANSLATE ? "translate" : "attention";
+    if (root && api_parse(service, root, kind, request, reply) == 0 && !api_recall(service, dialect, root, request, reply))
         api_prepare(service, "text", request, reply);
 }
 
@@ -60,11 +85,7 @@ bool api_fail_decoded(const struct request *request, struct reply *reply) {
     return error != NULL;
 }
 
-void api_fail_memory(const struct request *request, struct reply *reply) {
-    fail_internal(request, &(struct error){ERROR_MEMORY, "out of memory"}, reply);
-}
-
-void api_decode_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply) {
+void api_decode_finish(const char *array_name, struct request *request, struct reply *reply) {
     if (api_fail_decoded(request, reply))
         return;
     struct splices splices = {.arena = &request->arena};
@@ -72,11 +93,11 @@ void api_decode_finish(const struct service *service, const char *array_name, st
     for (size_t i = 0; i < request->text_count; i++) {
         if (json_array_append_new(answers, api_render_text(request, &request->texts[i], &request->arena, &splices)) != 0) {
             json_decref(answers);
-            api_fail_memory(request, reply);
+            api_fail_memory(reply);
             return;
         }
     }
-    const struct translator_info *info = &service->models.infos[request->model];
+    const struct translator_info *info = &request->model->info;
     json_t *root = json_pack("{s:s, s:s, s:s}", "model", info->name, "source", info->source, "target", info->target);
     if (strcmp(request->search.strategy, "sample") == 0)
         json_object_set_new(root, "seed", json_integer((json_int_t)request->search.sampling.seed));
@@ -89,7 +110,7 @@ void api_decode_finish(const struct service *service, const char *array_name, st
 
 /* A form or a query string is LibreTranslate's; a JSON object tells by its fields. */
 void api_translate_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    if (!api_admit(service, reply))
+    if (!api_admit(service, request, reply))
         return;
     bool fields = api_is_form(call);
     json_t *root = fields ? api_libre_load(call, reply) : api_load(call, reply);
@@ -104,5 +125,6 @@ void api_translate_finish(const struct service *service, struct request *request
     if (request->plan)
         api_libre_finish(service, request, reply);
     else
-        api_decode_finish(service, "translations", request, reply);
+        api_decode_finish("translations", request, reply);
+    api_remember(service, request, reply);
 }

@@ -1,35 +1,33 @@
 #include "server/http.h"
 #include "server/api.h"
+#include "server/client.h"
 #include "server/clock.h"
 #include "server/events.h"
+#include "server/http_body.h"
+#include "server/http_connection.h"
 #include "server/http_form.h"
 #include "server/http_headers.h"
+#include "server/http_listeners.h"
+#include "server/http_sent.h"
 #include "server/http_stream.h"
-#include "server/listen.h"
 #include "server/log.h"
 #include "server/watch.h"
 #include <assert.h>
-#include <ctype.h>
-#include <errno.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-/* DISCARD_FACTOR: a body over the limit is read and thrown away up to so many times the limit, since a client that is still
- * sending when the connection closes may never see the reply. */
-enum { ID_BYTES = 129, FIRST_BODY_BYTES = 4096, DISCARD_FACTOR = 16, IDLE_CONNECTION_S = 60 };
 
 struct http {
     struct service *service;
-    struct MHD_Daemon *daemon;
+    struct http_listeners *listeners;
+    struct tls *tls; /* NULL: no HTTPS */
     struct watch *watch;
-    char address[LISTEN_ADDRESS_BYTES];
-    uint32_t id_prefix, id_counter; /* of generated request ids; HTTP thread only */
+    struct connections connections;
+    uint32_t id_prefix; /* of generated request ids */
+    atomic_uint_least32_t id_counter;
 
     pthread_mutex_t lock; /* guards in_flight */
     pthread_cond_t idle;  /* in_flight became 0 */
@@ -47,42 +45,24 @@ struct exchange {
     struct http *http;
     struct MHD_Connection *connection;
     enum stage stage;
-    const struct route *route;     /* NULL: no such path */
-    size_t endpoint;               /* index of its label */
-    const char *path;              /* as long as the request */
-    char method[16], id[ID_BYTES]; /* a longer method is cut, and is none that is known */
-    bool whole;                    /* the request has come in whole: counted in http->in_flight */
+    const struct route *route; /* NULL: no such path */
+    size_t endpoint;           /* index of its label */
+    const char *path;          /* as long as the request */
+    const char *method;        /* as of api_method */
+    char id[SENT_ID_BYTES];
+    bool whole; /* the request has come in whole: counted in http->in_flight */
     int64_t began_us;
-    char *body; /* [length] */
-    size_t length, capacity, discarded;
+    struct body body;
     struct reply reply;
     struct watched watched;
     struct stream *stream; /* NULL: answered in one piece */
 };
 
-static const char *header(struct MHD_Connection *connection, const char *name) {
-    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-}
-
-/* A client's id goes into replies and log lines: only visible ASCII. */
-static bool usable_id(const char *id) {
-    size_t length = id ? strlen(id) : 0;
-    if (length == 0 || length >= ID_BYTES)
-        return false;
-    for (size_t i = 0; i < length; i++) {
-        if (id[i] < '!' || id[i] > '~')
-            return false;
-    }
-    return true;
-}
-
 static void set_id(struct exchange *exchange) {
-    const char *sent = header(exchange->connection, "X-Request-Id");
     struct http *http = exchange->http;
-    if (usable_id(sent))
-        strcpy(exchange->id, sent);
-    else
-        snprintf(exchange->id, ID_BYTES, "%08x%08x", (unsigned)http->id_prefix, (unsigned)++http->id_counter);
+    if (!sent_id(exchange->connection, exchange->id))
+        snprintf(exchange->id, SENT_ID_BYTES, "%08x%08x", (unsigned)http->id_prefix,
+                 (unsigned)atomic_fetch_add(&http->id_counter, 1) + 1);
     exchange->request.id = exchange->id;
 }
 
@@ -97,8 +77,10 @@ static struct exchange *exchange_create(struct http *http, struct MHD_Connection
     exchange->began_us = clock_us();
     exchange->path = path;
     exchange->route = api_find(path, &exchange->endpoint);
-    snprintf(exchange->method, sizeof exchange->method, "%s", method);
+    exchange->method = api_method(method);
     set_id(exchange);
+    /* whoever knows better who this is, by an API key, sets client_of_name instead */
+    exchange->request.client = sent_client(connection, http->service->options->client_header);
     metrics_request_began(http->service->metrics);
     return exchange;
 }
@@ -115,7 +97,7 @@ static void exchange_free(struct exchange *exchange) {
     bool counted = exchange->whole;
     stream_free(exchange->stream);
     request_done(&exchange->request);
-    free(exchange->body);
+    body_done(&exchange->body);
     free(exchange->reply.body);
     free(exchange);
     pthread_mutex_lock(&http->lock);
@@ -135,32 +117,10 @@ static void exchange_end(struct exchange *exchange) {
     unsigned status = status_sent(exchange);
     size_t count;
     metrics_request_ended(exchange->http->service->metrics, exchange->endpoint, status, duration_us);
-    log_event(LOG_INFO, "request", "id=%s method=%s endpoint=%s status=%u sentences=%zu duration_ms=%.3f", exchange->id,
+    log_event(LOG_INFO, "request", "id=%s method=%s endpoint=%s status=%u sentences=%zu duration_ms=%.3f key=%s", exchange->id,
               exchange->method, api_labels(&count)[exchange->endpoint], status, exchange->request.job_count,
-              (double)duration_us / 1000);
+              (double)duration_us / 1000, exchange->request.key_name ? exchange->request.key_name : "-");
     exchange_free(exchange);
-}
-
-/* 0, or -1 when the client sends without end or memory is out: the connection closes. */
-static int receive(struct exchange *exchange, const char *bytes, size_t count) {
-    size_t limit = exchange->http->service->options->max_body_bytes;
-    if (exchange->discarded > 0 || count > limit - exchange->length) {
-        exchange->discarded += count;
-        return exchange->discarded / DISCARD_FACTOR > limit ? -1 : 0;
-    }
-    if (count > exchange->capacity - exchange->length) {
-        size_t capacity = exchange->capacity ? exchange->capacity : FIRST_BODY_BYTES;
-        while (capacity - exchange->length < count)
-            capacity *= 2;
-        char *body = realloc(exchange->body, capacity);
-        if (!body)
-            return -1;
-        exchange->body = body;
-        exchange->capacity = capacity;
-    }
-    memcpy(exchange->body + exchange->length, bytes, count);
-    exchange->length += count;
-    return 0;
 }
 
 static void set_reply(struct exchange *exchange) {
@@ -192,7 +152,7 @@ static void finish_stream(struct request *request) {
 static void open_stream(struct exchange *exchange) {
     exchange->stream = stream_open(exchange->connection, &exchange->request, &exchange->reply);
     if (!exchange->stream)
-        api_fail(&exchange->reply, STATUS_INTERNAL, NULL, "out of memory");
+        api_fail_memory(&exchange->reply);
 }
 
 /* Suspended first and watched first: from the moment the scheduler accepts it, the request may be finished by a worker. A
@@ -208,34 +168,34 @@ static void submit(struct exchange *exchange) {
     watch_add(http->watch, &exchange->watched, &exchange->request, info->connect_fd);
     if (!streamed)
         MHD_suspend_connection(exchange->connection);
-    enum scheduler_verdict verdict = scheduler_submit(http->service->scheduler, &exchange->request);
+    enum scheduler_verdict verdict = api_submit(http->service, &exchange->request);
     if (verdict == SCHEDULER_ACCEPTED)
         return;
     watch_remove(http->watch, &exchange->watched);
-    api_fail_refused(http->service, verdict, &exchange->reply);
+    limiter_return(http->service->limiter, exchange->request.client, exchange->request.job_count);
+    api_fail_refused(http->service, verdict, &exchange->request, &exchange->reply);
     if (streamed)
         exchange->stage = STAGE_RECEIVING;
     else
         MHD_resume_connection(exchange->connection);
 }
 
-/* A request may ask for less time than options->deadline_ms. */
 static int set_deadline(struct exchange *exchange) {
-    size_t limit_ms = exchange->http->service->options->deadline_ms;
-    const char *asked = header(exchange->connection, "X-Deadline-Ms");
-    if (asked) {
-        char *end;
-        unsigned long long number = strtoull(asked, &end, 10);
-        if (!isdigit((unsigned char)asked[0]) || *end != '\0' || number == 0) {
-            api_fail(&exchange->reply, STATUS_INVALID, "X-Deadline-Ms",
-                     "X-Deadline-Ms must be a whole number of milliseconds, at least 1");
-            return -1;
-        }
-        if (number < limit_ms)
-            limit_ms = (size_t)number;
-    }
-    exchange->request.deadline_us = exchange->began_us + (int64_t)limit_ms * 1000;
+    size_t deadline_ms, most_ms = exchange->http->service->options->deadline_ms;
+    if (sent_deadline(exchange->connection, most_ms, &deadline_ms, &exchange->reply) != 0)
+        return -1;
+    exchange->request.deadline_us = exchange->began_us + (int64_t)deadline_ms * 1000;
     return 0;
+}
+
+/* Counts the sentences against what the client may ask for. */
+static bool within_rate(struct exchange *exchange) {
+    const struct service *service = exchange->http->service;
+    const struct request *request = &exchange->request;
+    double wait_s = limiter_take(service->limiter, request->client, request->job_count, clock_us());
+    if (wait_s > 0)
+        api_fail_rate(service, request, wait_s, &exchange->reply);
+    return wait_s <= 0;
 }
 
 /* Only blank texts: there is nothing to decode. */
@@ -248,24 +208,33 @@ static void answer_blank(struct exchange *exchange) {
 }
 
 static void call_route(struct exchange *exchange) {
-    struct call call = {.body = exchange->body,
-                        .length = exchange->length,
-                        .content_type = header(exchange->connection, "Content-Type"),
+    struct call call = {.body = exchange->body.bytes,
+                        .length = exchange->body.length,
+                        .content_type = sent_header(exchange->connection, "Content-Type"),
                         .path = exchange->path,
-                        .if_none_match = header(exchange->connection, "If-None-Match")};
+                        .if_none_match = sent_header(exchange->connection, "If-None-Match"),
+                        .authorization = sent_header(exchange->connection, "Authorization"),
+                        .x_api_key = sent_header(exchange->connection, "X-Api-Key")};
     if (exchange->route->finish && set_deadline(exchange) != 0)
         return;
     if (form_read(exchange->connection, &exchange->request.arena, &call) != 0) {
-        api_fail(&exchange->reply, STATUS_INTERNAL, NULL, "out of memory");
+        api_fail_memory(&exchange->reply);
         return;
     }
     const struct service *service = exchange->http->service;
+    if (api_authorize(service, exchange->route, &call, &exchange->request, &exchange->reply) != 0)
+        return;
+    if (exchange->request.key_name)
+        exchange->request.client = client_of_name(exchange->request.key_name, strlen(exchange->request.key_name));
+    exchange->request.models = catalog_acquire(service->catalog);
     exchange->route->start(service, &call, &exchange->request, &exchange->reply);
-    if (exchange->reply.status == 0 && exchange->request.streamed)
+    if (exchange->reply.status != 0 || !within_rate(exchange))
+        return;
+    if (exchange->request.streamed)
         open_stream(exchange);
     if (exchange->reply.status != 0)
         return;
-    if (exchange->request.job_count > 0)
+    if (exchange->request.job_count > 0 || exchange->request.reload)
         submit(exchange);
     else
         answer_blank(exchange);
@@ -285,15 +254,18 @@ static void dispatch(struct exchange *exchange) {
         reply->status = STATUS_NO_CONTENT;
     else if (!method_fits(exchange))
         api_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", headers_allowed(exchange->route));
-    else if (exchange->discarded > 0)
+    else if (exchange->body.discarded > 0)
         api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
                  exchange->http->service->options->max_body_bytes);
     else
         call_route(exchange);
 }
 
-static void set_headers(const struct exchange *exchange, const struct reply *reply, struct MHD_Response *response) {
-    headers_add(&(struct heading){exchange->http->service, exchange->route, exchange->method, exchange->id, reply}, response);
+/* A reply without one of its headers is none: where memory is out for them the connection closes. */
+static enum MHD_Result queue(const struct exchange *exchange, const struct reply *reply, struct MHD_Response *response) {
+    const char *origin = sent_header(exchange->connection, "Origin");
+    const struct heading heading = {exchange->http->service, exchange->route, exchange->method, exchange->id, origin, reply};
+    return headers_add(&heading, response) == 0 ? MHD_queue_response(exchange->connection, reply->status, response) : MHD_NO;
 }
 
 /* The reply is the workers' still: what comes of the request is told in the last event. */
@@ -302,8 +274,8 @@ static enum MHD_Result respond_streaming(struct exchange *exchange) {
     struct MHD_Response *response = stream_response(exchange->stream);
     if (!response)
         return MHD_NO;
-    set_headers(exchange, &begun, response);
-    enum MHD_Result queued = MHD_queue_response(exchange->connection, begun.status, response);
+    connection_replying(&exchange->http->connections, exchange->connection, exchange->request.deadline_us - clock_us());
+    enum MHD_Result queued = queue(exchange, &begun, response);
     MHD_destroy_response(response);
     return queued;
 }
@@ -317,28 +289,40 @@ static enum MHD_Result respond(struct exchange *exchange) {
     if (!response)
         return MHD_NO;
     reply->body = NULL; /* the response's now */
-    set_headers(exchange, reply, response);
-    enum MHD_Result queued = MHD_queue_response(exchange->connection, reply->status, response);
+    connection_replying(&exchange->http->connections, exchange->connection, 0);
+    enum MHD_Result queued = queue(exchange, reply, response);
     MHD_destroy_response(response);
     exchange->stage = STAGE_ANSWERED;
     return queued;
+}
+
+/* The head has come. Some requests are answered without being read any further. */
+static enum MHD_Result begin(struct http *http, struct MHD_Connection *connection, const char *path, const char *method,
+                             void **state) {
+    struct exchange *exchange = exchange_create(http, connection, path, method);
+    *state = exchange;
+    if (!exchange)
+        return MHD_NO;
+    if (sent_length(connection, &exchange->reply) == 0)
+        return MHD_YES;
+    exchange_count(exchange);
+    return respond(exchange);
 }
 
 static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, const char *path, const char *method,
                               const char *version, const char *upload, size_t *upload_bytes, void **state) {
     (void)version;
     struct exchange *exchange = *state;
-    if (!exchange) {
-        *state = exchange_create(closure, connection, path, method);
-        return *state ? MHD_YES : MHD_NO;
-    }
+    if (!exchange)
+        return begin(closure, connection, path, method, state);
     if (*upload_bytes > 0) {
-        int received = receive(exchange, upload, *upload_bytes);
+        int received = body_append(&exchange->body, upload, *upload_bytes, exchange->http->service->options->max_body_bytes);
         *upload_bytes = 0;
         return received == 0 ? MHD_YES : MHD_NO;
     }
     if (exchange->stage == STAGE_RECEIVING) {
         exchange_count(exchange);
+        connection_received(&exchange->http->connections, connection);
         dispatch(exchange);
         if (exchange->stage == STAGE_DECODING)
             return MHD_YES; /* called again once resumed */
@@ -347,13 +331,13 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
 }
 
 static void completed(void *closure, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code) {
-    (void)connection;
     (void)code;
     struct http *http = closure;
     struct exchange *exchange = *state;
     if (!exchange)
         return;
     *state = NULL;
+    connection_idle(&http->connections, connection);
     bool streaming = exchange->stage == STAGE_STREAMING;
     if (streaming) /* before its socket is closed and the number given to another */
         watch_remove(http->watch, &exchange->watched);
@@ -380,18 +364,18 @@ static struct http *create(struct service *service, struct error *err) {
 }
 
 static int start(struct http *http, struct error *err) {
-    http->watch = watch_start(http->service->options->heartbeat_ms, err);
-    int fd = http->watch ? listen_open(http->service->options->listen, http->address, err) : -1;
-    if (fd < 0)
+    const struct options *options = http->service->options;
+    http->watch = watch_start(options->heartbeat_ms, err);
+    if (!http->watch || connections_start(&http->connections, options, http->service->metrics, err) != 0)
         return -1;
-    /* poll, not epoll: libmicrohttpd 0.9.75 waits for edges there, and misses a hang-up that comes together with data */
-    http->daemon = MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, http,
-                                    MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, completed, http,
-                                    MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_CONNECTION_S, MHD_OPTION_END);
-    if (http->daemon)
-        return 0;
-    close(fd);
-    return error_set(err, ERROR_MEMORY, "cannot start the HTTP thread: %s", strerror(errno));
+    if (options->tls_cert && !(http->tls = tls_open(options->tls_cert, options->tls_key, err)))
+        return -1;
+    http->connections.tls = http->tls;
+    struct MHD_OptionItem limits[CONNECTION_OPTIONS];
+    connection_options(&http->connections, limits);
+    http->listeners =
+        http_listeners_start(options, &(struct http_callbacks){handle, completed, http, limits, http->connections.most}, err);
+    return http->listeners ? 0 : -1;
 }
 
 struct http *http_start(struct service *service, struct error *err) {
@@ -403,25 +387,16 @@ struct http *http_start(struct service *service, struct error *err) {
     return http;
 }
 
-const char *http_address(const struct http *http) {
-    return http->address;
+const char *http_address(const struct http *http, size_t i) {
+    return http_listeners_address(http->listeners, i);
 }
 
-/* Connections that the kernel has taken but nobody accepted yet would be reset when the socket closes: they are answered
- * instead. */
-static void adopt_backlog(struct http *http, int fd) {
-    struct sockaddr_storage peer;
-    socklen_t size = sizeof peer;
-    for (int client; (client = accept4(fd, (struct sockaddr *)&peer, &size, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0; size = sizeof peer)
-        MHD_add_connection(http->daemon, client, (struct sockaddr *)&peer, size); /* closes client where it fails */
+int http_reload_certificate(struct http *http, struct error *err) {
+    return http->tls ? tls_reload(http->tls, err) : 0;
 }
 
 void http_quiesce(struct http *http) {
-    int fd = MHD_quiesce_daemon(http->daemon);
-    if (fd < 0)
-        return;
-    adopt_backlog(http, fd);
-    close(fd);
+    http_listeners_quiesce(http->listeners);
 }
 
 bool http_wait_idle(struct http *http, size_t timeout_ms) {
@@ -439,8 +414,9 @@ bool http_wait_idle(struct http *http, size_t timeout_ms) {
 void http_stop(struct http *http) {
     if (!http)
         return;
-    if (http->daemon)
-        MHD_stop_daemon(http->daemon);
+    http_listeners_stop(http->listeners);
+    connections_stop(&http->connections);
+    tls_free(http->tls);
     watch_free(http->watch);
     pthread_cond_destroy(&http->idle);
     pthread_mutex_destroy(&http->lock);

@@ -1,5 +1,5 @@
-/* HTTP over libmicrohttpd, in one thread: receives requests, hands them to the endpoints, and sends every reply. While a request is
- * decoded its connection is suspended; the worker that ends it sets the reply and resumes the connection. */
+/* HTTP over libmicrohttpd, in one thread for each address: receives requests, hands them to the endpoints, and sends every reply.
+ * While a request is decoded its connection is suspended; the worker that ends it sets the reply and resumes the connection. */
 #ifndef ALIGND_HTTP_H
 #define ALIGND_HTTP_H
 
@@ -7,10 +7,12 @@
 
 struct http;
 
-/* Binds options->listen and starts to answer. NULL with ERROR_INPUT, ERROR_FILE or ERROR_MEMORY. */
+/* Binds the addresses of service->options and starts to answer. NULL with ERROR_INPUT, ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
 struct http *http_start(struct service *service, struct error *err);
-/* Where it listens: "127.0.0.1:8080". */
-const char *http_address(const struct http *http);
+/* Where it listens, the i-th address: "127.0.0.1:8080". NULL: there are no more. */
+const char *http_address(const struct http *http, size_t i);
+/* Reads the certificate again, if there is one. -1: the old one stays, and the message tells why. Thread-safe. */
+int http_reload_certificate(struct http *http, struct error *err);
 
 /* Takes no more connections; requests on open ones are still answered. */
 void http_quiesce(struct http *http);

@@ -1,14 +1,34 @@
-/* "HOST:PORT" -> a listening socket. */
+/* Listening sockets: TCP, Unix, and those that systemd opened before it started the daemon. */
 #ifndef ALIGND_LISTEN_H
 #define ALIGND_LISTEN_H
 
 #include "model/translator.h"
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
-enum { LISTEN_ADDRESS_BYTES = 64 };
+enum { LISTEN_ADDRESS_BYTES = 128, LISTEN_MAX = 32 };
 
-/* where: "127.0.0.1:8080", "[::1]:8080", "localhost:8080", ":8080" (every address); port 0: a free one. Returns the socket, and the
- * numeric address it is bound to. -1 with ERROR_INPUT (not an address) or ERROR_FILE (in use, not ours). */
-int listen_open(const char *where, char address[LISTEN_ADDRESS_BYTES], struct error *err);
+struct listener {
+    int fd;                             /* does not block; the owner closes it */
+    char address[LISTEN_ADDRESS_BYTES]; /* "127.0.0.1:8080", "[::1]:8080", "unix:/run/alignd/alignd.socket" */
+    bool local;                         /* a Unix socket */
+    bool made;                          /* its file is ours to remove; these two tell that it still is that file */
+    dev_t device;
+    ino_t inode;
+};
+
+/* where: "127.0.0.1:8080", "[::1]:8080" (IPv6 alone), "localhost:8080", ":8080" (every IPv4 address); port 0: a free one; or
+ * "unix:PATH". mode: permissions of a Unix socket. One that is left over at PATH, with nobody listening, is replaced; any other
+ * file stays. -1 with ERROR_INPUT (not an address) or ERROR_FILE (in use, not ours). It changes the umask for a moment: no other
+ * thread may be making files. */
+int listen_open(const char *where, mode_t mode, struct listener *listener, struct error *err);
+
+/* The sockets that systemd hands over (LISTEN_FDS), to listeners [LISTEN_MAX]; returns how many, and forgets the variables. -1 with
+ * ERROR_FILE: one is no listening stream socket, or they are too many. */
+int listen_inherit(struct listener *listeners, struct error *err);
+
+/* Removes the file of a Unix socket made by listen_open. */
+void listen_remove(struct listener *listener);
 
 #endif

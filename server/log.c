@@ -1,16 +1,26 @@
 #include "server/log.h"
+#include "model/translator.h"
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 1024 };
+enum { LINE_BYTES = 2048, END_BYTES = 2, KEY_BYTES = 32 };
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
+static const char *const format_names[] = {"text", "json"};
 static enum log_level threshold = LOG_INFO;
+static enum log_format line_format = LOG_TEXT;
 
 void log_set_level(enum log_level level) {
     threshold = level;
+}
+
+void log_set_format(enum log_format format) {
+    line_format = format;
 }
 
 int log_parse_level(const char *name, enum log_level *level) {
@@ -23,19 +33,189 @@ int log_parse_level(const char *name, enum log_level *level) {
     return -1;
 }
 
+int log_parse_format(const char *name, enum log_format *format) {
+    for (int i = LOG_TEXT; i <= LOG_JSON; i++) {
+        if (strcmp(name, format_names[i]) == 0) {
+            *format = (enum log_format)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+/* ---- the line ---- */
+
+struct line {
+    char text[LINE_BYTES];
+    size_t length; /* at most LINE_BYTES - END_BYTES until the line ends */
+    bool full;     /* something did not fit */
+};
+
+static void put(struct line *line, const char *bytes, size_t count) {
+    if (count > LINE_BYTES - END_BYTES - line->length) {
+        line->full = true;
+        return;
+    }
+    memcpy(line->text + line->length, bytes, count);
+    line->length += count;
+}
+
+static void put_text(struct line *line, const char *text) {
+    put(line, text, strlen(text));
+}
+
+/* As the inside of a JSON string. Bytes that are not UTF-8 become question marks. */
+static void put_escaped(struct line *line, const char *value) {
+    size_t length = strlen(value);
+    for (size_t at = 0, next = 0; at < length; at = next) {
+        char code[8];
+        unsigned char byte = (unsigned char)value[at];
+        int32_t character = character_next(value, length, &next);
+        if (character < 0)
+            put_text(line, "?");
+        else if (byte < 0x20 || byte == 0x7f)
+            put(line, code, (size_t)snprintf(code, sizeof code, "\\u%04x", byte));
+        else {
+            if (byte == '"' || byte == '\\')
+                put_text(line, "\\");
+            put(line, value + at, next - at);
+        }
+    }
+}
+
+/* In a text line a value stands as it is, unless one could not tell where it ends. */
+static bool is_plain(const char *value) {
+    for (const char *c = value; *c; c++) {
+        if ((unsigned char)*c <= ' ' || (unsigned char)*c >= 0x7f || strchr("\"\\=", *c))
+            return false;
+    }
+    return *value != '\0';
+}
+
+static void put_value(struct line *line, const char *value, bool number) {
+    bool quoted = line_format == LOG_JSON ? !number : !is_plain(value);
+    put_text(line, quoted ? "\"" : "");
+    put_escaped(line, value);
+    put_text(line, quoted ? "\"" : "");
+}
+
+/* Whole, or not at all. */
+static void put_field(struct line *line, const char *key, const char *value, bool number) {
+    size_t before = line->length;
+    if (line_format == LOG_JSON)
+        put_text(line, before > 0 ? ",\"" : "{\"");
+    else
+        put_text(line, before > 0 ? " " : "");
+    put_text(line, key);
+    put_text(line, line_format == LOG_JSON ? "\":" : "=");
+    put_value(line, value, number);
+    if (line->full)
+        line->length = before;
+    line->full = false;
+}
+
+/* ---- the fields ---- */
+
+static long long signed_argument(const char *size, va_list *arguments) {
+    if (strncmp(size, "ll", 2) == 0)
+        return va_arg(*arguments, long long);
+    return *size == 'l' ? va_arg(*arguments, long) : *size == 'z' ? va_arg(*arguments, ssize_t) : va_arg(*arguments, int);
+}
+
+static unsigned long long unsigned_argument(const char *size, va_list *arguments) {
+    if (strncmp(size, "ll", 2) == 0)
+        return va_arg(*arguments, unsigned long long);
+    return *size == 'l'   ? va_arg(*arguments, unsigned long)
+           : *size == 'z' ? va_arg(*arguments, size_t)
+                          : va_arg(*arguments, unsigned);
+}
+
+/* Prints the argument of the conversion behind the %, and returns where that ends. */
+static const char *convert(const char *at, va_list *arguments, char *out, size_t room) {
+    char *end = NULL;
+    int precision = *at == '.' ? (int)strtol(at + 1, &end, 10) : -1;
+    const char *size = end ? end : at, *kind = size + strspn(size, "lz");
+    switch (*kind) {
+    case 's':
+        snprintf(out, room, "%.*s", precision, va_arg(*arguments, const char *));
+        break;
+    case 'f':
+        snprintf(out, room, "%.*f", precision, va_arg(*arguments, double));
+        break;
+    case 'g':
+        snprintf(out, room, "%.*g", precision, va_arg(*arguments, double));
+        break;
+    case 'x':
+        snprintf(out, room, "%llx", unsigned_argument(size, arguments));
+        break;
+    case 'u':
+        snprintf(out, room, "%llu", unsigned_argument(size, arguments));
+        break;
+    default:
+        assert(*kind == 'd' || *kind == 'i');
+        snprintf(out, room, "%lld", signed_argument(size, arguments));
+    }
+    return kind + 1;
+}
+
+/* The value at `at`, up to a space or the end of the format, which is returned. */
+static const char *read_value(const char *at, va_list *arguments, char value[LOG_VALUE_BYTES], bool *number) {
+    const char *begin = at;
+    size_t length = 0;
+    value[0] = '\0';
+    *number = false;
+    while (*at && *at != ' ') {
+        if (*at != '%') {
+            snprintf(value + length, LOG_VALUE_BYTES - length, "%c", *at++);
+        } else {
+            bool first = at == begin;
+            at = convert(at + 1, arguments, value + length, LOG_VALUE_BYTES - length);
+            *number = first && (*at == ' ' || *at == '\0') && strchr("diufg", at[-1]) && !strchr(value, 'n'); /* nor nan, inf */
+        }
+        length += strlen(value + length);
+    }
+    return at;
+}
+
+static void put_fields(struct line *line, const char *format, va_list *arguments) {
+    while (*format) {
+        char key[KEY_BYTES], value[LOG_VALUE_BYTES];
+        bool number;
+        size_t length = strcspn(format, "=");
+        assert(format[length] == '=' && length < KEY_BYTES);
+        memcpy(key, format, length);
+        key[length] = '\0';
+        format = read_value(format + length + 1, arguments, value, &number);
+        put_field(line, key, value, number);
+        format += *format == ' ';
+    }
+}
+
+static void put_time(struct line *line) {
+    char seconds[32], time[48];
+    struct timespec now;
+    struct tm utc;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(time, sizeof time, "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
+    put_field(line, "time", time, false);
+}
+
 void log_event(enum log_level level, const char *event, const char *format, ...) {
     if (level > threshold)
         return;
-    char line[LINE_BYTES];
-    size_t used = (size_t)snprintf(line, sizeof line, "level=%s event=%s ", level_names[level], event);
+    struct line line = {.length = 0};
+    put_time(&line);
+    put_field(&line, "level", level_names[level], false);
+    put_field(&line, "event", event, false);
     va_list arguments;
     va_start(arguments, format);
-    int written = vsnprintf(line + used, sizeof line - used, format, arguments);
+    put_fields(&line, format, &arguments);
     va_end(arguments);
-    used += written < 0 ? 0 : (size_t)written;
-    if (used > sizeof line - 1)
-        used = sizeof line - 1; /* a line too long is cut */
-    line[used] = '\n';
+    if (line_format == LOG_JSON)
+        line.text[line.length++] = '}';
+    line.text[line.length++] = '\n';
     /* one write, so that lines of different threads do not mix; there is nobody to tell when stderr fails */
-    (void)!write(STDERR_FILENO, line, used + 1);
+    (void)!write(STDERR_FILENO, line.text, line.length);
 }

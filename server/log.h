@@ -1,15 +1,26 @@
-/* One line per event on stderr: `level=info event=NAME key=value ...`. Never a user's text. Thread-safe: one write per line. */
+/* One line per event on stderr, as text or as a JSON object:
+ *
+ *   time=2026-01-31T12:00:00.123Z level=info event=request id=my-id status=200
+ *   {"time":"2026-01-31T12:00:00.123Z","level":"info","event":"request","id":"my-id","status":200}
+ *
+ * Never a user's text. Thread-safe: one write per line. */
 #ifndef ALIGND_LOG_H
 #define ALIGND_LOG_H
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+enum log_format { LOG_TEXT, LOG_JSON };
 
-/* Lines of this level and the more severe ones are written; the default is LOG_INFO. Call before threads start. */
+/* Lines of this level and the more severe ones are written; the default is LOG_INFO. Call before threads start, both. */
 void log_set_level(enum log_level level);
-/* "error", "warn", "info" or "debug"; -1 if it is none of them. */
+void log_set_format(enum log_format format); /* the default is LOG_TEXT */
+/* "error", "warn", "info" or "debug"; "text" or "json". -1 if it is none of them. */
 int log_parse_level(const char *name, enum log_level *level);
+int log_parse_format(const char *name, enum log_format *format);
 
-/* format: "key=value key=value"; values with spaces are the caller's to quote. */
+/* format: fields, "key=%s key=%zu", with a space between them. Values are escaped where they need it, whatever they hold; a value
+ * of which a conversion to a number is all is a number in JSON. Conversions: d i u x (with l, ll or z), f g, s, with a precision or
+ * without. Values are cut at LOG_VALUE_BYTES, and a field that the line has no room for is left out. */
+enum { LOG_VALUE_BYTES = 512 };
 __attribute__((format(printf, 3, 4))) void log_event(enum log_level level, const char *event, const char *format, ...);
 
 #endif

@@ -2,42 +2,81 @@
 #include "server/api.h"
 #include "server/health.h"
 #include "server/http.h"
+#include "server/keys.h"
 #include "server/log.h"
 #include "server/offline.h"
 #include "server/worker.h"
 #include <errno.h>
+#include <malloc.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, LAST_REPLIES_MS = 5000 };
+enum { EXIT_USAGE = 2, LAST_REPLIES_MS = 5000, LARGE_BYTES = 128 * 1024 };
 
-static atomic_int stop_signal; /* the first SIGTERM or SIGINT */
-static sem_t stop_asked;
+static atomic_int stop_signal;   /* the first SIGTERM or SIGINT */
+static atomic_bool reload_asked; /* SIGHUP */
+static sem_t asked;              /* one of them came */
 
 /* The second one quits at once. */
 static void note_stop(int number) {
     int none = 0;
     if (!atomic_compare_exchange_strong(&stop_signal, &none, number))
         _exit(EXIT_FAILURE);
-    sem_post(&stop_asked);
+    sem_post(&asked);
+}
+
+static void note_reload(int number) {
+    (void)number;
+    atomic_store(&reload_asked, true);
+    sem_post(&asked);
 }
 
 /* Handled rather than blocked and waited for: OpenBLAS has threads of its own since before main, where a blocked signal would still
  * kill. */
-static void catch_stop_signals(void) {
-    struct sigaction action = {.sa_handler = note_stop, .sa_flags = SA_RESTART};
-    sem_init(&stop_asked, 0, 0);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGINT, &action, NULL);
+static void catch_signals(void) {
+    struct sigaction stop = {.sa_handler = note_stop, .sa_flags = SA_RESTART};
+    struct sigaction reload = {.sa_handler = note_reload, .sa_flags = SA_RESTART};
+    sem_init(&asked, 0, 0);
+    sigaction(SIGTERM, &stop, NULL);
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGHUP, &reload, NULL);
 }
 
-static void wait_for_stop(void) {
-    while (sem_wait(&stop_asked) != 0) { /* interrupted */
+/* What cannot be read stays as it was. */
+static void report_reload(const char *what, int result, const struct error *error) {
+    if (result == 0)
+        log_event(LOG_INFO, "reloaded", "what=%s", what);
+    else
+        log_event(LOG_ERROR, "reload_failed", "what=%s reason=%s", what, error->message);
+}
+
+static void reload(const struct service *service, struct http *http) {
+    struct error of_keys = {0}, of_certificate = {0};
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+    if (service->keys)
+        report_reload("api_keys", keys_reload(service->keys, &of_keys), &of_keys);
+    if (service->options->tls_cert)
+        report_reload("certificate", http_reload_certificate(http, &of_certificate), &of_certificate);
+    catalog_reload(service->catalog, NULL); /* takes a while, and reports itself */
+    sd_notify(0, "READY=1");
+}
+
+/* Reloads as often as it is asked to. */
+static void wait_for_stop(const struct service *service, struct http *http) {
+    while (atomic_load(&stop_signal) == 0) {
+        if (atomic_exchange(&reload_asked, false))
+            reload(service, http);
+        else
+            sem_wait(&asked); /* should it be interrupted, both are looked at once more */
     }
     log_event(LOG_INFO, "draining", "signal=%s", atomic_load(&stop_signal) == SIGTERM ? "SIGTERM" : "SIGINT");
 }
@@ -45,24 +84,26 @@ static void wait_for_stop(void) {
 /* Nothing accepted is lost, unless it takes longer than the grace time. True: clean. */
 static bool drain(struct service *service, struct http *http, struct workers *workers) {
     atomic_store(&service->state, SERVICE_DRAINING);
+    sd_notify(0, "STOPPING=1");
     http_quiesce(http);
     scheduler_close(service->scheduler);
     bool clean = workers_wait(workers, service->options->grace_ms);
     if (!clean)
         workers_abandon(workers);
     workers_free(workers);
+    catalog_close(service->catalog);
     /* every connection is resumed now; the replies still have to go out */
     return http_wait_idle(http, LAST_REPLIES_MS) && clean;
 }
 
 static int start_decoding(struct service *service, struct workers **workers, struct error *err) {
-    if (models_load(&service->models, service->options, service->metrics, err) != 0)
+    if (catalog_open(service->catalog, err) != 0)
         return -1;
     struct worker_options options = {
         .workers = service->options->workers,
         .rows = service->options->rows,
+        .shared = true,
         .step_us = (int64_t)service->options->step_ms * 1000,
-        .models = &service->models,
         .scheduler = service->scheduler,
         .metrics = service->metrics,
     };
@@ -75,13 +116,16 @@ static int serve_until_stopped(struct service *service, bool *clean, struct erro
     struct http *http = http_start(service, err);
     if (!http)
         return -1;
-    log_event(LOG_INFO, "listening", "address=%s", http_address(http));
+    const char *address;
+    for (size_t i = 0; (address = http_address(http, i)) != NULL; i++)
+        log_event(LOG_INFO, "listening", "address=%s", address);
     struct workers *workers = NULL;
     int result = start_decoding(service, &workers, err);
     if (result == 0) {
         atomic_store(&service->state, SERVICE_READY);
-        log_event(LOG_INFO, "ready", "models=%zu workers=%zu", service->models.count, service->options->workers);
-        wait_for_stop();
+        log_event(LOG_INFO, "ready", "models=%zu workers=%zu", service->options->models.count, service->options->workers);
+        sd_notify(0, "READY=1");
+        wait_for_stop(service, http);
         *clean = drain(service, http, workers);
     }
     http_stop(http);
@@ -93,24 +137,49 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
     const char *const *labels = api_labels(&label_count);
     struct service service = {.options = options};
     int result = -1;
+    if (options->api_keys && !(service.keys = keys_open(options->api_keys, err)))
+        return -1;
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* what models take goes back to the system when they are freed */
     api_init();
-    catch_stop_signals();
-    service.metrics = metrics_create(labels, label_count, options->models.count, err);
-    service.scheduler = scheduler_create(options->queue);
-    if (service.metrics && service.scheduler)
+    catch_signals();
+    service.metrics = metrics_create(labels, label_count, err);
+    service.scheduler = scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});
+    service.limiter = limiter_create(options->rate, options->burst);
+    service.catalog = catalog_create(options, service.metrics);
+    service.cache = options->cache_bytes > 0 ? cache_create(options->cache_bytes) : NULL;
+    bool cached = service.cache || options->cache_bytes == 0;
+    if (service.metrics && service.scheduler && service.limiter && service.catalog && cached)
         result = serve_until_stopped(&service, clean, err);
     else
         error_memory(err);
-    models_free(&service.models);
+    catalog_free(service.catalog);
+    cache_free(service.cache);
+    limiter_free(service.limiter);
     scheduler_free(service.scheduler);
     metrics_free(service.metrics);
+    keys_free(service.keys);
     return result;
+}
+
+/* The line to stdout, to be appended to the file; the key to stderr, where it is seen once. */
+static int make_key(const struct options *options, struct error *err) {
+    char secret[KEY_SECRET_BYTES], line[KEY_LINE_BYTES];
+    enum key_role role = KEY_USER;
+    keys_parse_role(options->role, &role);
+    if (keys_make(options->name, role, secret, line, err) != 0)
+        return -1;
+    if (printf("%s\n", line) < 0 || fflush(stdout) != 0)
+        return error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
+    fprintf(stderr, "The key of %s, which will not be shown again: %s\n", options->name, secret);
+    return 0;
 }
 
 static int run_command(const struct options *options, bool *clean, struct error *err) {
     switch (options->command) {
     case COMMAND_SERVE:
         return serve(options, clean, err);
+    case COMMAND_KEY:
+        return make_key(options, err);
     case COMMAND_HEALTH:
         return health_ask(options->address, options->path, HEALTH_TIMEOUT_MS, err);
     case COMMAND_TRANSLATE:
@@ -124,10 +193,15 @@ static int run(const struct options *options) {
     struct error error = {0};
     bool clean = true;
     enum log_level level;
+    enum log_format format = LOG_TEXT;
     if (options->log_level && log_parse_level(options->log_level, &level) == 0)
         log_set_level(level);
+    if (options->log_format && log_parse_format(options->log_format, &format) == 0)
+        log_set_format(format);
     int result = run_command(options, &clean, &error);
-    if (result != 0)
+    if (result != 0 && format == LOG_JSON)
+        log_event(LOG_ERROR, "failed", "message=%s", error.message);
+    else if (result != 0)
         fprintf(stderr, "alignd: %s\n", error.message);
     else if (!clean)
         log_event(LOG_WARN, "stopped", "clean=false");
@@ -145,8 +219,9 @@ int main(int argc, char **argv) {
     struct options options;
     struct error error = {0};
     if (options_parse(&options, argc, argv, &error) != 0) {
-        fprintf(stderr, "alignd: %s (see alignd --help)\n", error.message);
-        return EXIT_USAGE;
+        bool usage = error.code != ERROR_MEMORY;
+        fprintf(stderr, "alignd: %s%s\n", error.message, usage ? " (see alignd --help)" : "");
+        return usage ? EXIT_USAGE : EXIT_FAILURE;
     }
     int status;
     if (options.help) {

@@ -1,6 +1,8 @@
 #include "server/metrics.h"
+#include "server/models.h"
 #include "server/process.h"
 #include <assert.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,7 +28,7 @@ struct histogram {
     atomic_int_fast64_t sum;
 };
 
-static const unsigned statuses[] = {200, 204, 302, 304, 400, 401, 403, 404, 405, 413, 415, 429, 499, 500, 503, 504};
+static const unsigned statuses[] = {200, 204, 302, 304, 400, 401, 403, 404, 405, 409, 413, 415, 429, 499, 500, 503, 504};
 enum { STATUS_COUNT = sizeof statuses / sizeof statuses[0] };
 
 struct endpoint_metrics {
@@ -35,47 +37,48 @@ struct endpoint_metrics {
 };
 
 struct model_metrics {
-    atomic_bool loaded; /* set last: the three fields below are constant then */
-    char *name, *labels;
-    int64_t load_us;
+    struct model_metrics *next;
     atomic_uint_fast64_t source_tokens, target_tokens, unknown_tokens;
+    char name[]; /* NUL-terminated */
 };
 
 struct metrics {
     const char *const *endpoint_names;
-    size_t endpoint_count, model_count;
+    size_t endpoint_count;
     struct endpoint_metrics *endpoints;
-    struct model_metrics *models;
     struct histogram queue, step, rows;
-    atomic_int_fast64_t requests_in_flight, rows_live;
-    atomic_uint_fast64_t cancelled[CANCELLED_COUNT], rejected[REJECTED_COUNT];
+    atomic_int_fast64_t requests_in_flight, rows_live, model_sets;
+    atomic_uint_fast64_t cancelled[CANCELLED_COUNT], rejected[REJECTED_COUNT], slow[SLOW_COUNT];
+    atomic_uint_fast64_t reloads[2], cache[2]; /* failed, done; misses, hits */
+
+    pthread_mutex_t lock; /* guards the list */
+    struct model_metrics *models;
 };
 
-struct metrics *metrics_create(const char *const *endpoints, size_t endpoint_count, size_t models, struct error *err) {
+struct metrics *metrics_create(const char *const *endpoints, size_t endpoint_count, struct error *err) {
     struct metrics *metrics = calloc(1, sizeof *metrics);
-    if (metrics) {
-        metrics->endpoint_names = endpoints;
-        metrics->endpoint_count = endpoint_count;
-        metrics->model_count = models;
-        metrics->endpoints = calloc(endpoint_count, sizeof *metrics->endpoints);
-        metrics->models = calloc(models, sizeof *metrics->models);
-    }
-    if (!metrics || !metrics->endpoints || !metrics->models) {
-        metrics_free(metrics);
+    struct endpoint_metrics *counters = calloc(endpoint_count, sizeof *counters);
+    if (!metrics || !counters) {
+        free(metrics);
+        free(counters);
         error_memory(err);
         return NULL;
     }
+    metrics->endpoint_names = endpoints;
+    metrics->endpoint_count = endpoint_count;
+    metrics->endpoints = counters;
+    pthread_mutex_init(&metrics->lock, NULL);
     return metrics;
 }
 
 void metrics_free(struct metrics *metrics) {
     if (!metrics)
         return;
-    for (size_t i = 0; metrics->models && i < metrics->model_count; i++) {
-        free(metrics->models[i].name);
-        free(metrics->models[i].labels);
+    for (struct model_metrics *model = metrics->models, *next; model; model = next) {
+        next = model->next;
+        free(model);
     }
-    free(metrics->models);
+    pthread_mutex_destroy(&metrics->lock);
     free(metrics->endpoints);
     free(metrics);
 }
@@ -123,6 +126,10 @@ void metrics_rejected(struct metrics *metrics, enum metrics_rejected reason) {
     add(&metrics->rejected[reason], 1);
 }
 
+void metrics_slow(struct metrics *metrics, enum metrics_slow reason) {
+    add(&metrics->slow[reason], 1);
+}
+
 void metrics_queued(struct metrics *metrics, int64_t duration_us) {
     observe(&metrics->queue, &request_scale, duration_us);
 }
@@ -136,23 +143,43 @@ void metrics_rows_changed(struct metrics *metrics, int64_t difference) {
     atomic_fetch_add_explicit(&metrics->rows_live, difference, memory_order_relaxed);
 }
 
-void metrics_tokens(struct metrics *metrics, size_t model, size_t source, size_t target, size_t unknown) {
-    add(&metrics->models[model].source_tokens, source);
-    add(&metrics->models[model].target_tokens, target);
-    add(&metrics->models[model].unknown_tokens, unknown);
+static struct model_metrics *find_model(const struct metrics *metrics, const char *name) {
+    struct model_metrics *model = metrics->models;
+    while (model && strcmp(model->name, name) != 0)
+        model = model->next;
+    return model;
 }
 
-int metrics_model_loaded(struct metrics *metrics, size_t model, const char *name, const char *labels, int64_t duration_us,
-                         struct error *err) {
-    struct model_metrics *entry = &metrics->models[model];
-    assert(model < metrics->model_count && !atomic_load(&entry->loaded));
-    entry->name = strdup(name);
-    entry->labels = strdup(labels);
-    entry->load_us = duration_us;
-    if (!entry->name || !entry->labels)
-        return error_memory(err);
-    atomic_store_explicit(&entry->loaded, true, memory_order_release);
-    return 0;
+struct model_metrics *metrics_model(struct metrics *metrics, const char *name, struct error *err) {
+    pthread_mutex_lock(&metrics->lock);
+    struct model_metrics *model = find_model(metrics, name);
+    if (!model && (model = calloc(1, sizeof *model + strlen(name) + 1)) != NULL) {
+        strcpy(model->name, name);
+        model->next = metrics->models;
+        metrics->models = model;
+    }
+    pthread_mutex_unlock(&metrics->lock);
+    if (!model)
+        error_memory(err);
+    return model;
+}
+
+void metrics_tokens(struct model_metrics *model, size_t source, size_t target, size_t unknown) {
+    add(&model->source_tokens, source);
+    add(&model->target_tokens, target);
+    add(&model->unknown_tokens, unknown);
+}
+
+void metrics_model_sets_changed(struct metrics *metrics, int64_t difference) {
+    atomic_fetch_add_explicit(&metrics->model_sets, difference, memory_order_relaxed);
+}
+
+void metrics_reloaded(struct metrics *metrics, bool success) {
+    add(&metrics->reloads[success], 1);
+}
+
+void metrics_cache_asked(struct metrics *metrics, bool hit) {
+    add(&metrics->cache[hit], 1);
 }
 
 static void write_head(FILE *out, const char *name, const char *type, const char *help) {
@@ -212,65 +239,119 @@ static void write_decoding(FILE *out, const struct metrics *metrics, size_t queu
     write_gauge(out, "rows_live", "Rows being decoded.", atomic_load_explicit(&metrics->rows_live, memory_order_relaxed));
 }
 
+static void write_reasons_of(FILE *out, const char *name, const char *help, const char *const *reasons, size_t count,
+                             const atomic_uint_fast64_t *counters) {
+    write_head(out, name, "counter", help);
+    for (size_t i = 0; i < count; i++)
+        fprintf(out, "alignd_%s{reason=\"%s\"} %llu\n", name, reasons[i], (unsigned long long)load(&counters[i]));
+}
+
 static void write_reasons(FILE *out, const struct metrics *metrics) {
     static const char *const cancelled[CANCELLED_COUNT] = {"client", "deadline", "shutdown"};
-    static const char *const rejected[REJECTED_COUNT] = {"queue_full", "loading", "draining"};
-    write_head(out, "cancelled_total", "counter", "Accepted requests that were not decoded to the end.");
-    for (size_t i = 0; i < CANCELLED_COUNT; i++)
-        fprintf(out, "alignd_cancelled_total{reason=\"%s\"} %llu\n", cancelled[i],
-                (unsigned long long)load(&metrics->cancelled[i]));
-    write_head(out, "rejected_total", "counter", "Requests that were not accepted.");
-    for (size_t i = 0; i < REJECTED_COUNT; i++)
-        fprintf(out, "alignd_rejected_total{reason=\"%s\"} %llu\n", rejected[i], (unsigned long long)load(&metrics->rejected[i]));
+    static const char *const rejected[REJECTED_COUNT] = {"queue_full", "queue_work", "rate", "loading", "draining"};
+    static const char *const slow[SLOW_COUNT] = {"request", "reader", "idle"};
+    write_reasons_of(out, "cancelled_total", "Accepted requests that were not decoded to the end.", cancelled, CANCELLED_COUNT,
+                     metrics->cancelled);
+    write_reasons_of(out, "rejected_total", "Requests that were not accepted.", rejected, REJECTED_COUNT, metrics->rejected);
+    write_reasons_of(out, "connections_cut_total", "Connections closed because their peer took too long.", slow, SLOW_COUNT,
+                     metrics->slow);
 }
 
-static bool loaded(const struct model_metrics *model) {
-    return atomic_load_explicit(&model->loaded, memory_order_acquire);
+/* `key="value"`, escaped as Prometheus asks. */
+static void write_label(FILE *out, const char *key, const char *value) {
+    fprintf(out, "%s=\"", key);
+    for (; *value; value++) {
+        if (*value == '\n')
+            fputs("\\n", out);
+        else
+            fprintf(out, "%s%c", *value == '"' || *value == '\\' ? "\\" : "", *value);
+    }
+    fputc('"', out);
 }
 
-static void write_tokens(FILE *out, const struct metrics *metrics, const char *name, const char *help, size_t offset) {
+/* The beginning of a sample: `alignd_NAME{model="..."`. */
+static void write_model(FILE *out, const char *name, const struct model *model) {
+    fprintf(out, "alignd_%s{", name);
+    write_label(out, "model", model->info.name);
+}
+
+static void write_tokens(FILE *out, const struct models *models, const char *name, const char *help, size_t offset) {
     write_head(out, name, "counter", help);
-    for (size_t i = 0; i < metrics->model_count; i++) {
-        const struct model_metrics *model = &metrics->models[i];
-        if (!loaded(model))
-            continue;
-        const atomic_uint_fast64_t *counter = (const void *)((const char *)model + offset);
-        fprintf(out, "alignd_%s{model=\"%s\"} %llu\n", name, model->name, (unsigned long long)load(counter));
+    for (size_t i = 0; models && i < models->count; i++) {
+        const atomic_uint_fast64_t *counter = (const void *)((const char *)models->all[i].metrics + offset);
+        write_model(out, name, &models->all[i]);
+        fprintf(out, "} %llu\n", (unsigned long long)load(counter));
     }
 }
 
-static void write_models(FILE *out, const struct metrics *metrics) {
-    write_tokens(out, metrics, "source_tokens_total", "Source tokens decoded.", offsetof(struct model_metrics, source_tokens));
-    write_tokens(out, metrics, "target_tokens_total", "Target tokens given out.", offsetof(struct model_metrics, target_tokens));
-    write_tokens(out, metrics, "unknown_tokens_total", "Source tokens outside the vocabulary.",
+static void write_model_info(FILE *out, const struct model *model) {
+    const struct translator_info *info = &model->info;
+    const struct {
+        const char *key, *value;
+    } labels[] = {{"source", info->source},
+                  {"target", info->target},
+                  {"architecture", info->architecture},
+                  {"compute", info->compute},
+                  {"storage", info->storage}};
+    write_model(out, "model_info", model);
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        fputc(',', out);
+        write_label(out, labels[i].key, labels[i].value);
+    }
+    fputs("} 1\n", out);
+}
+
+static void write_models(FILE *out, const struct models *models) {
+    write_tokens(out, models, "source_tokens_total", "Source tokens decoded.", offsetof(struct model_metrics, source_tokens));
+    write_tokens(out, models, "target_tokens_total", "Target tokens given out.", offsetof(struct model_metrics, target_tokens));
+    write_tokens(out, models, "unknown_tokens_total", "Source tokens outside the vocabulary.",
                  offsetof(struct model_metrics, unknown_tokens));
     write_head(out, "model_load_duration_seconds", "gauge", "Time it took to load a model and warm it up.");
-    for (size_t i = 0; i < metrics->model_count; i++) {
-        if (loaded(&metrics->models[i]))
-            fprintf(out, "alignd_model_load_duration_seconds{model=\"%s\"} %.6f\n", metrics->models[i].name,
-                    (double)metrics->models[i].load_us * 1e-6);
+    for (size_t i = 0; models && i < models->count; i++) {
+        write_model(out, "model_load_duration_seconds", &models->all[i]);
+        fprintf(out, "} %.6f\n", (double)models->all[i].load_us * 1e-6);
     }
-    write_head(out, "model_info", "gauge", "The loaded models.");
-    for (size_t i = 0; i < metrics->model_count; i++) {
-        if (loaded(&metrics->models[i]))
-            fprintf(out, "alignd_model_info{%s} 1\n", metrics->models[i].labels);
-    }
+    write_head(out, "model_info", "gauge", "The models in service.");
+    for (size_t i = 0; models && i < models->count; i++)
+        write_model_info(out, &models->all[i]);
 }
 
-int metrics_write(const struct metrics *metrics, size_t queue_depth, char **text, size_t *length, struct error *err) {
+static void write_reloads(FILE *out, const struct metrics *metrics) {
+    static const char *const results[] = {"failure", "success"};
+    write_gauge(out, "model_sets", "Sets of models in memory: the one in service, one being loaded, those of older requests.",
+                atomic_load_explicit(&metrics->model_sets, memory_order_relaxed));
+    write_head(out, "models_reloads_total", "counter", "Reloads of the models that have ended.");
+    for (size_t i = 0; i < 2; i++)
+        fprintf(out, "alignd_models_reloads_total{result=\"%s\"} %llu\n", results[i],
+                (unsigned long long)load(&metrics->reloads[i]));
+}
+
+static void write_cache(FILE *out, const struct metrics *metrics, size_t bytes) {
+    write_head(out, "cache_hits_total", "counter", "Requests answered from the answer cache.");
+    fprintf(out, "alignd_cache_hits_total %llu\n", (unsigned long long)load(&metrics->cache[true]));
+    write_head(out, "cache_misses_total", "counter", "Requests whose answer the cache might have had.");
+    fprintf(out, "alignd_cache_misses_total %llu\n", (unsigned long long)load(&metrics->cache[false]));
+    write_gauge(out, "cache_bytes", "Memory of the answer cache.", (int64_t)bytes);
+}
+
+int metrics_write(const struct metrics *metrics, const struct metrics_state *state, char **text, size_t *length,
+                  struct error *err) {
     char *buffer = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&buffer, &size);
     if (!out)
         return error_memory(err);
     write_requests(out, metrics);
-    write_decoding(out, metrics, queue_depth);
+    write_decoding(out, metrics, state->queue_depth);
     write_reasons(out, metrics);
-    write_models(out, metrics);
+    write_models(out, state->models);
+    write_reloads(out, metrics);
+    write_cache(out, metrics, state->cache_bytes);
     write_head(out, "build_info", "gauge", "The running version.");
     fprintf(out, "alignd_build_info{version=\"%s\"} 1\n", ALIGND_VERSION);
     process_write_metrics(out);
-    if (fclose(out) != 0) {
+    bool written = !ferror(out);
+    if (fclose(out) != 0 || !written || !buffer) {
         free(buffer);
         return error_memory(err);
     }

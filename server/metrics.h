@@ -4,17 +4,28 @@
 #define ALIGND_METRICS_H
 
 #include "model/translator.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct metrics;
+struct models;
 
 /* Labels of cancelled_total and rejected_total. */
 enum metrics_cancelled { CANCELLED_CLIENT, CANCELLED_DEADLINE, CANCELLED_SHUTDOWN, CANCELLED_COUNT };
-enum metrics_rejected { REJECTED_QUEUE_FULL, REJECTED_LOADING, REJECTED_DRAINING, REJECTED_COUNT };
+enum metrics_rejected {
+    REJECTED_QUEUE_FULL,
+    REJECTED_QUEUE_WORK,
+    REJECTED_RATE,
+    REJECTED_LOADING,
+    REJECTED_DRAINING,
+    REJECTED_COUNT
+};
+/* Of connections_cut_total: what took too long. */
+enum metrics_slow { SLOW_REQUEST, SLOW_READER, SLOW_IDLE, SLOW_COUNT };
 
-/* endpoints [endpoint_count]: labels, which outlive the metrics; models: how many will be loaded. */
-struct metrics *metrics_create(const char *const *endpoints, size_t endpoint_count, size_t models, struct error *err);
+/* endpoints [endpoint_count]: labels, which outlive the metrics. */
+struct metrics *metrics_create(const char *const *endpoints, size_t endpoint_count, struct error *err);
 void metrics_free(struct metrics *metrics);
 
 void metrics_request_began(struct metrics *metrics);
@@ -22,17 +33,28 @@ void metrics_request_began(struct metrics *metrics);
 void metrics_request_ended(struct metrics *metrics, size_t endpoint, unsigned status, int64_t duration_us);
 void metrics_cancelled(struct metrics *metrics, enum metrics_cancelled reason);
 void metrics_rejected(struct metrics *metrics, enum metrics_rejected reason);
+void metrics_slow(struct metrics *metrics, enum metrics_slow reason);
 
 void metrics_queued(struct metrics *metrics, int64_t duration_us); /* from submitted to admitted, one sentence */
 void metrics_step(struct metrics *metrics, size_t rows, int64_t duration_us);
 void metrics_rows_changed(struct metrics *metrics, int64_t difference);
-void metrics_tokens(struct metrics *metrics, size_t model, size_t source, size_t target, size_t unknown);
 
-/* A model is loaded. labels: `name="...",source="..."`, already escaped, and the name alone; both are copied. Once per index. */
-int metrics_model_loaded(struct metrics *metrics, size_t model, const char *name, const char *labels, int64_t duration_us,
-                         struct error *err);
+/* The counters of the models of this name, one after the other: made by the first call, they stay. NULL with ERROR_MEMORY. */
+struct model_metrics *metrics_model(struct metrics *metrics, const char *name, struct error *err);
+void metrics_tokens(struct model_metrics *model, size_t source, size_t target, size_t unknown);
+/* Sets of models in memory, and reloads that have ended. */
+void metrics_model_sets_changed(struct metrics *metrics, int64_t difference);
+void metrics_reloaded(struct metrics *metrics, bool success);
 
+/* The answer cache was asked. */
+void metrics_cache_asked(struct metrics *metrics, bool hit);
+
+/* What others know of the moment. */
+struct metrics_state {
+    const struct models *models; /* in service; NULL: none yet */
+    size_t queue_depth, cache_bytes;
+};
 /* Writes everything. text is the caller's to free. */
-int metrics_write(const struct metrics *metrics, size_t queue_depth, char **text, size_t *length, struct error *err);
+int metrics_write(const struct metrics *metrics, const struct metrics_state *state, char **text, size_t *length, struct error *err);
 
 #endif

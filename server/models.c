@@ -43,78 +43,98 @@ static int warm_up(const struct translator *translator, struct error *err) {
 /* Two models of one name could not be told apart. */
 static int check_name(const struct models *models, const char *name, struct error *err) {
     for (size_t i = 0; i < models->count; i++) {
-        if (strcmp(models->infos[i].name, name) == 0)
+        if (strcmp(models->all[i].info.name, name) == 0)
             return error_set(err, ERROR_INPUT, "a model of the name \"%s\" is already loaded", name);
     }
     return 0;
 }
 
-/* Appends `key="value"`, with a comma before it unless it is the first, escaped as Prometheus asks. */
-static void write_label(FILE *out, const char *key, const char *value) {
-    fprintf(out, "%s%s=\"", ftell(out) > 0 ? "," : "", key);
-    for (; *value; value++) {
-        if (*value == '\n')
-            fputs("\\n", out);
-        else
-            fprintf(out, "%s%c", *value == '"' || *value == '\\' ? "\\" : "", *value);
-    }
-    fputc('"', out);
-}
-
-static int publish(struct metrics *metrics, size_t index, const struct translator_info *info, int64_t duration_us,
-                   struct error *err) {
-    char *labels = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&labels, &length);
-    if (!out)
+static int make_lanes(struct model *model, size_t workers, size_t rows, struct error *err) {
+    model->lanes = calloc(workers, sizeof *model->lanes);
+    if (!model->lanes)
         return error_memory(err);
-    write_label(out, "model", info->name);
-    write_label(out, "source", info->source);
-    write_label(out, "target", info->target);
-    write_label(out, "architecture", info->architecture);
-    write_label(out, "compute", info->compute);
-    write_label(out, "storage", info->storage);
-    int result = fclose(out) == 0 ? metrics_model_loaded(metrics, index, info->name, labels, duration_us, err) : error_memory(err);
-    free(labels);
-    return result;
-}
-
-static struct translator *open_translator(const char *folder, const struct options *options, struct error *err) {
-    return translator_open(folder, &(struct translator_options){.compute = options->compute, .shortlist = options->shortlist}, err);
-}
-
-static int load(struct models *models, const char *folder, const struct options *options, struct metrics *metrics,
-                struct error *err) {
-    int64_t began_us = clock_us();
-    struct translator *translator = open_translator(folder, options, err);
-    if (!translator)
-        return -1;
-    struct translator_info info = translator_info(translator);
-    if (check_name(models, info.name, err) != 0 || warm_up(translator, err) != 0) {
-        translator_free(translator);
-        return -1;
-    }
-    int64_t duration_us = clock_us() - began_us;
-    size_t index = models->count++;
-    models->translators[index] = translator;
-    models->infos[index] = info;
-    log_event(LOG_INFO, "model_loaded", "model=%s folder=%s parameters=%zu compute=%s duration_ms=%lld", info.name, folder,
-              info.parameters, info.compute, (long long)(duration_us / 1000));
-    return metrics ? publish(metrics, index, &info, duration_us, err) : 0;
-}
-
-int models_load(struct models *models, const struct options *options, struct metrics *metrics, struct error *err) {
-    for (size_t i = 0; i < options->models.count; i++) {
-        const char *folder = options->models.names[i];
-        struct error inner = {0};
-        if (load(models, folder, options, metrics, &inner) != 0)
-            return error_set(err, inner.code, "cannot load %s: %s", folder, inner.message);
+    for (size_t i = 0; i < workers; i++) {
+        struct lane *lane = &model->lanes[i];
+        lane->model = model;
+        lane->load.owner = lane;
+        lane->batch = batch_create(model->translator, rows, err);
+        if (!lane->batch)
+            return -1;
     }
     return 0;
 }
 
-void models_free(struct models *models) {
+static void model_done(struct model *model, size_t workers) {
+    for (size_t i = 0; model->lanes && i < workers; i++)
+        batch_free(model->lanes[i].batch);
+    free(model->lanes);
+    translator_free(model->translator);
+}
+
+/* What was loaded before an error is in the model all the same, to be ended with model_done. */
+static int load(struct models *models, struct model *model, const char *folder, const struct translator_options *choices,
+                const struct options *options, struct error *err) {
+    int64_t began_us = clock_us();
+    model->translator = translator_open(folder, choices, err);
+    if (!model->translator)
+        return -1;
+    model->info = translator_info(model->translator);
+    if (check_name(models, model->info.name, err) != 0 || warm_up(model->translator, err) != 0 ||
+        make_lanes(model, options->workers, options->rows, err) != 0)
+        return -1;
+    model->metrics = metrics_model(models->metrics, model->info.name, err);
+    if (!model->metrics)
+        return -1;
+    model->load_us = clock_us() - began_us;
+    log_event(LOG_INFO, "model_loaded", "model=%s folder=%s parameters=%zu compute=%s duration_ms=%lld", model->info.name, folder,
+              model->info.parameters, model->info.compute, (long long)(model->load_us / 1000));
+    return 0;
+}
+
+static int load_all(struct models *models, const struct options *options, const struct models *previous, struct error *err) {
+    for (size_t i = 0; i < options->models.count; i++) {
+        const char *folder = options->models.names[i];
+        const char *compute = previous ? previous->all[i].info.compute : options->compute;
+        struct translator_options choices = {.compute = compute, .shortlist = options->shortlist};
+        struct error inner = {0};
+        struct model *model = &models->all[i];
+        if (load(models, model, folder, &choices, options, &inner) != 0) {
+            model_done(model, models->workers);
+            return error_set(err, inner.code, "cannot load %s: %s", folder, inner.message);
+        }
+        models->count++;
+    }
+    return 0;
+}
+
+struct models *models_load(const struct options *options, const struct models *previous, struct metrics *metrics,
+                           struct error *err) {
+    struct models *models = calloc(1, sizeof *models);
+    if (!models) {
+        error_memory(err);
+        return NULL;
+    }
+    models->generation = previous ? previous->generation + 1 : 1;
+    models->workers = options->workers;
+    models->metrics = metrics;
+    atomic_init(&models->references, 1);
+    metrics_model_sets_changed(metrics, 1);
+    if (load_all(models, options, previous, err) == 0)
+        return models;
+    models_release(models);
+    return NULL;
+}
+
+struct models *models_acquire(struct models *models) {
+    atomic_fetch_add_explicit(&models->references, 1, memory_order_relaxed);
+    return models;
+}
+
+void models_release(struct models *models) {
+    if (!models || atomic_fetch_sub_explicit(&models->references, 1, memory_order_acq_rel) > 1)
+        return;
     for (size_t i = 0; i < models->count; i++)
-        translator_free(models->translators[i]);
-    models->count = 0;
+        model_done(&models->all[i], models->workers);
+    metrics_model_sets_changed(models->metrics, -1);
+    free(models);
 }

@@ -1,20 +1,49 @@
-/* The loaded models, in the order of --model. Immutable once loaded. */
+/* The loaded models, in the order of --model: a set that is immutable and counted. Whoever works with it holds a reference, a
+ * request from when it is read until it is freed, so that another set can take its place (server/catalog.h) while requests are
+ * decoded with this one. */
 #ifndef ALIGND_MODELS_H
 #define ALIGND_MODELS_H
 
 #include "model/translator.h"
 #include "server/metrics.h"
 #include "server/options.h"
+#include "server/pace.h"
 
-struct models {
-    size_t count;
-    struct translator *translators[OPTIONS_MAX_MODELS];
-    struct translator_info infos[OPTIONS_MAX_MODELS];
+/* What one worker decodes with one model in: touched by that worker's thread alone. */
+struct lane {
+    const struct model *model;
+    struct batch *batch;
+    struct pace_load load; /* owner: this lane */
 };
 
-/* Loads every folder of the options and decodes a few words with each, so that the first request finds it warm. metrics may be
- * NULL. -1: the message names the folder; models holds what was loaded. */
-int models_load(struct models *models, const struct options *options, struct metrics *metrics, struct error *err);
-void models_free(struct models *models);
+struct model {
+    struct translator *translator;
+    struct translator_info info;
+    struct lane *lanes; /* [options->workers] */
+    struct model_metrics *metrics;
+    int64_t load_us; /* time that it took to load and warm up */
+};
+
+struct models {
+    size_t generation; /* 1: the first set of the process, 2: the one after it */
+    size_t count;
+    struct model all[OPTIONS_MAX_MODELS];
+
+    /* inside */
+    size_t workers;
+    struct metrics *metrics;
+    atomic_size_t references;
+};
+
+/* Loads every folder of the options and decodes a few words with each, so that the first request finds it warm; allocates all that
+ * decoding with them needs. previous: the set that it is to follow, whose choices of --compute auto are kept; NULL: none. The
+ * caller has a reference. metrics must outlive the set. NULL: the message names the folder. Thread-safe. */
+struct models *models_load(const struct options *options, const struct models *previous, struct metrics *metrics,
+                           struct error *err);
+
+/* One more reference; returns the set. Thread-safe, as is models_release. */
+struct models *models_acquire(struct models *models);
+/* One less: the last one frees the set. NULL allowed. */
+void models_release(struct models *models);
 
 #endif

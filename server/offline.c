@@ -3,6 +3,7 @@
 #include "server/offline.h"
 #include "server/clock.h"
 #include "server/links.h"
+#include "server/models.h"
 #include "server/worker.h"
 #include <assert.h>
 #include <errno.h>
@@ -42,7 +43,7 @@ struct mode {
 struct stream {
     const struct options *options;
     const struct mode *mode;
-    struct translator *const *translators; /* [directions] */
+    const struct models *models; /* [directions] */
     size_t directions;
     const struct links_kind *links; /* aligning */
     struct scheduler *scheduler;
@@ -145,7 +146,7 @@ static int read_text(FILE *file, size_t number, char **text, size_t *length, str
     size_t capacity = 0;
     ssize_t bytes = getline(text, &capacity, file);
     if (bytes < 0)
-        return ferror(file) ? error_set(err, ERROR_FILE, "cannot read line %zu: %s", number, strerror(errno)) : 0;
+        return feof(file) ? 0 : error_set(err, ERROR_FILE, "cannot read line %zu: %s", number, strerror(errno));
     if (bytes > 0 && (*text)[bytes - 1] == '\n')
         (*text)[--bytes] = '\0';
     *length = (size_t)bytes;
@@ -190,13 +191,13 @@ static int prepare_line(struct line *line, struct error *err) {
                                         .source_length = there ? line->source_length : line->target_length,
                                         .target = there ? line->target : line->source,
                                         .target_length = there ? line->target_length : line->source_length};
-        direction->request.model = i;
+        direction->request.model = &stream->models->all[i];
         direction->request.number = (uint32_t)stream->read;
         direction->request.texts = &direction->text;
         direction->request.text_count = 1;
         direction->request.finish = finish;
         direction->request.owner = direction;
-        if (prepare(direction, stream->translators[i], err) != 0)
+        if (prepare(direction, stream->models->all[i].translator, err) != 0)
             return -1;
     }
     return 0;
@@ -366,7 +367,7 @@ static int open_stream(struct stream *stream, struct error *err) {
     if (options->target && !(stream->target = fopen(options->target, "re")))
         return error_set(err, ERROR_FILE, "cannot open %s: %s", options->target, strerror(errno));
     stream->lines = calloc(stream->window, sizeof *stream->lines);
-    stream->scheduler = scheduler_create(SIZE_MAX);
+    stream->scheduler = scheduler_create(&(struct scheduler_limits){SIZE_MAX, SIZE_MAX});
     return stream->lines && stream->scheduler ? 0 : error_memory(err);
 }
 
@@ -380,16 +381,11 @@ static void close_stream(struct stream *stream) {
     pthread_mutex_destroy(&stream->lock);
 }
 
-/* The workers' counters have nowhere to be read here, and nobody waits for a single token: no step is too long. */
-static int decode_stream(struct stream *stream, const struct models *models, struct error *err) {
-    static const char *const labels[] = {"none"};
-    struct metrics *metrics = metrics_create(labels, 1, models->count, err);
-    if (!metrics)
-        return -1;
+/* Nobody waits for a single token: no step is too long. */
+static int decode_stream(struct stream *stream, struct metrics *metrics, struct error *err) {
     struct worker_options options = {
         .workers = stream->options->workers,
         .rows = stream->options->rows,
-        .models = models,
         .scheduler = stream->scheduler,
         .metrics = metrics,
     };
@@ -397,15 +393,15 @@ static int decode_stream(struct stream *stream, const struct models *models, str
     int result = workers ? run_stream(stream, err) : -1;
     scheduler_close(stream->scheduler);
     workers_free(workers);
-    metrics_free(metrics);
     return result;
 }
 
-static int check_models(const struct stream *stream, const struct models *models, struct error *err) {
-    const struct translator_info *first = &models->infos[0], *second = &models->infos[stream->directions - 1];
+static int check_models(const struct stream *stream, struct error *err) {
+    const struct models *models = stream->models;
+    const struct translator_info *first = &models->all[0].info, *second = &models->all[stream->directions - 1].info;
     for (size_t i = 0; stream->mode == &attention_mode && i < models->count; i++)
-        if (!models->infos[i].attention)
-            return error_set(err, ERROR_INPUT, "model \"%s\" has no attention to align words by", models->infos[i].name);
+        if (!models->all[i].info.attention)
+            return error_set(err, ERROR_INPUT, "model \"%s\" has no attention to align words by", models->all[i].info.name);
     if (!first->attention && stream->options->coverage_penalty > 0)
         return error_set(err, ERROR_INPUT, "--coverage-penalty must be 0: model \"%s\" has no attention", first->name);
     bool opposite = strcmp(first->source, second->target) == 0 && strcmp(first->target, second->source) == 0;
@@ -415,22 +411,27 @@ static int check_models(const struct stream *stream, const struct models *models
     return 0;
 }
 
+static int decode_with_models(struct stream *stream, struct metrics *metrics, struct error *err) {
+    struct models *models = models_load(stream->options, NULL, metrics, err);
+    stream->models = models;
+    int result = models ? check_models(stream, err) : -1;
+    if (result == 0)
+        result = decode_stream(stream, metrics, err);
+    models_release(models);
+    return result;
+}
+
 int offline_run(const struct options *options, struct error *err) {
+    static const char *const labels[] = {"none"};
     struct stream stream = {.options = options};
-    struct models models = {0};
+    struct metrics *metrics = metrics_create(labels, 1, err); /* with nowhere to be read */
     pthread_mutex_init(&stream.lock, NULL);
     pthread_cond_init(&stream.room, NULL);
     pthread_cond_init(&stream.ready, NULL);
-    int result = open_stream(&stream, err);
+    int result = metrics ? open_stream(&stream, err) : -1;
     if (result == 0)
-        result = models_load(&models, options, NULL, err);
-    if (result == 0) {
-        stream.translators = models.translators;
-        result = check_models(&stream, &models, err);
-    }
-    if (result == 0)
-        result = decode_stream(&stream, &models, err);
-    models_free(&models);
+        result = decode_with_models(&stream, metrics, err);
     close_stream(&stream);
+    metrics_free(metrics);
     return result;
 }

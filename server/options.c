@@ -1,10 +1,7 @@
 #include "server/options.h"
-#include "server/links.h"
-#include "server/log.h"
+#include "server/option_kinds.h"
 #include "server/request.h"
 #include <ctype.h>
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,113 +12,6 @@ enum {
     ALL = COMMAND_SERVE | COMMAND_TRANSLATE | COMMAND_ATTENTION,
     BATCH = COMMAND_TRANSLATE | COMMAND_ATTENTION
 };
-
-struct option {
-    const char *flag; /* without --; the variable is ALIGND_ and the flag in capitals */
-    const char *metavar;
-    const char *fallback; /* NULL: none */
-    const char *help;
-    int commands; /* that know it */
-    int (*set)(const struct option *option, const char *name, const char *value, void *field, struct error *err);
-    size_t offset; /* of the field in struct options */
-    double minimum, maximum;
-};
-
-static int set_string(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
-    (void)option;
-    (void)name;
-    char *copy = strdup(value);
-    if (!copy)
-        return error_memory(err);
-    char **string = field;
-    free(*string);
-    *string = copy;
-    return 0;
-}
-
-static int set_strategy(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
-    if (!request_strategy(value))
-        return error_set(err, ERROR_INPUT, "%s must be " REQUEST_STRATEGIES ", got \"%.60s\"", name, value);
-    return set_string(option, name, value, field, err);
-}
-
-static int set_compute(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
-    static const char *const known[] = {"float32", "bfloat16", "int8", "auto"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(value, known[i]) == 0)
-            return set_string(option, name, value, field, err);
-    }
-    return error_set(err, ERROR_INPUT, "%s must be float32, bfloat16, int8 or auto, got \"%.60s\"", name, value);
-}
-
-static int set_links(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
-    if (!links_kind_find(value))
-        return error_set(err, ERROR_INPUT, "%s must be best, mutual or balanced, got \"%.60s\"", name, value);
-    return set_string(option, name, value, field, err);
-}
-
-static int set_log_level(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
-    enum log_level level;
-    if (log_parse_level(value, &level) != 0)
-        return error_set(err, ERROR_INPUT, "%s must be error, warn, info or debug, got \"%.60s\"", name, value);
-    return set_string(option, name, value, field, err);
-}
-
-static int set_size(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(value, &end, 10);
-    /* strtoull takes "-1" and " 1" */
-    if (!isdigit((unsigned char)value[0]) || *end != '\0')
-        return error_set(err, ERROR_INPUT, "%s must be a whole number, got \"%.60s\"", name, value);
-    if (errno == ERANGE || (double)number < option->minimum || (double)number > option->maximum)
-        return error_set(err, ERROR_INPUT, "%s must be between %.0f and %.0f, got %.60s", name, option->minimum, option->maximum,
-                         value);
-    *(size_t *)field = (size_t)number;
-    return 0;
-}
-
-static int set_real(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
-    char *end;
-    double number = strtod(value, &end);
-    if (end == value || *end != '\0' || isnan(number))
-        return error_set(err, ERROR_INPUT, "%s must be a number, got \"%.60s\"", name, value);
-    if (number < option->minimum || number > option->maximum)
-        return error_set(err, ERROR_INPUT, "%s must be between %g and %g, got %.60s", name, option->minimum, option->maximum,
-                         value);
-    *(double *)field = number;
-    return 0;
-}
-
-/* On the command line a switch has no value (NULL). */
-static int set_switch(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
-    (void)option;
-    bool on = !value || strcmp(value, "1") == 0 || strcmp(value, "true") == 0;
-    if (!on && strcmp(value, "0") != 0 && strcmp(value, "false") != 0)
-        return error_set(err, ERROR_INPUT, "%s must be true or false, got \"%.60s\"", name, value);
-    *(bool *)field = on;
-    return 0;
-}
-
-/* Appends; a variable holds several folders with ':' between them. */
-static int set_folders(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
-    (void)option;
-    struct folder_list *list = field;
-    for (const char *at = value;;) {
-        size_t length = strcspn(at, ":");
-        if (length == 0)
-            return error_set(err, ERROR_INPUT, "%s needs the name of a model folder", name);
-        if (list->count == OPTIONS_MAX_MODELS)
-            return error_set(err, ERROR_INPUT, "%s may be given at most %d times", name, OPTIONS_MAX_MODELS);
-        char *copy = strndup(at, length);
-        if (!copy)
-            return error_memory(err);
-        list->names[list->count++] = copy;
-        if (at[length] == '\0')
-            return 0;
-        at += length + 1;
-    }
-}
 
 #define FIELD(name) offsetof(struct options, name)
 
@@ -137,8 +27,24 @@ static const struct option table[] = {
      0, 0},
     {"log-level", "LEVEL", "info", "error, warn, info or debug", COMMAND_SERVE, set_log_level, FIELD(log_level), 0, 0},
     {"log-level", "LEVEL", "warn", "error, warn, info or debug", BATCH, set_log_level, FIELD(log_level), 0, 0},
-    {"listen", "HOST:PORT", "127.0.0.1:8080", "address; port 0 takes a free one", COMMAND_SERVE, set_string, FIELD(listen), 0, 0},
+    {"log-format", "FORMAT", "text", "text, or json: each line an object", COMMAND_SERVE, set_log_format, FIELD(log_format), 0, 0},
+    {"listen", "ADDRESS", NULL,
+     "HOST:PORT, [IPv6]:PORT (port 0: a free one) or unix:PATH; several with ',' between them or given several times "
+     "(default " OPTIONS_LISTEN ", or the sockets that systemd hands over)",
+     COMMAND_SERVE, set_addresses, FIELD(listen), 0, 0},
+    {"socket-mode", "OCTAL", "0660", "permissions of Unix sockets", COMMAND_SERVE, set_mode, FIELD(socket_mode), 0, 0},
+    {"api-keys", "FILE", NULL, "keys that may translate, lines made by alignd key (default: everybody may); read again on SIGHUP",
+     COMMAND_SERVE, set_string, FIELD(api_keys), 0, 0},
+    {"tls-cert", "FILE", NULL, "certificate chain (PEM): TCP addresses then speak HTTPS; read again on SIGHUP", COMMAND_SERVE,
+     set_string, FIELD(tls_cert), 0, 0},
+    {"tls-key", "FILE", NULL, "its private key (PEM)", COMMAND_SERVE, set_string, FIELD(tls_key), 0, 0},
     {"queue", "N", "1024", "sentences that may wait; beyond that requests get 429", COMMAND_SERVE, set_size, FIELD(queue), 1, 1e6},
+    {"queue-work", "N", "4000000", "source tokens x rows (beam) of the sentences that may wait; beyond that 429", COMMAND_SERVE,
+     set_size, FIELD(queue_work), 1, 1e12},
+    {"rate", "N", "0", "sentences a second that one client may ask for in the long run; beyond that 429; 0: any", COMMAND_SERVE,
+     set_real, FIELD(rate), 0, 1e6},
+    {"burst", "N", "100", "sentences that a client may ask for at once, where there is a --rate", COMMAND_SERVE, set_size,
+     FIELD(burst), 1, 1e6},
     {"step-ms", "N", "40", "time that a worker may take for the next token of all its sentences, as predicted; 0: any",
      COMMAND_SERVE, set_size, FIELD(step_ms), 0, 1e6},
     {"max-body-bytes", "N", "1048576", "size of a request's body; beyond that 413", COMMAND_SERVE, set_size, FIELD(max_body_bytes),
@@ -147,9 +53,20 @@ static const struct option table[] = {
      FIELD(max_text_chars), 1, 1e9},
     {"deadline-ms", "N", "10000", "time that a request may take; beyond that 504 (the header X-Deadline-Ms may ask for less)",
      COMMAND_SERVE, set_size, FIELD(deadline_ms), 1, 1e9},
+    {"read-timeout-ms", "N", "30000", "time that a request may take to arrive, head and body; beyond that it is cut off",
+     COMMAND_SERVE, set_size, FIELD(read_timeout_ms), 10, 1e9},
+    {"send-timeout-ms", "N", "60000", "time that a reply may take to be read; beyond that it is cut off", COMMAND_SERVE, set_size,
+     FIELD(send_timeout_ms), 10, 1e9},
+    {"connections", "N", "0", "connections at once; 0: enough for all that may wait, and 1024 more", COMMAND_SERVE, set_size,
+     FIELD(connections), 0, 1e6},
+    {"connections-per-address", "N", "0", "connections at once from one address; 0: any", COMMAND_SERVE, set_size,
+     FIELD(connections_per_address), 0, 1e6},
+    {"client-header", "NAME", NULL, "header in which a trusted proxy tells the client's address, such as X-Forwarded-For",
+     COMMAND_SERVE, set_string, FIELD(client_header), 0, 0},
     {"grace-ms", "N", "30000", "time that accepted requests have to finish after SIGTERM", COMMAND_SERVE, set_size, FIELD(grace_ms),
      0, 1e9},
-    {"cors", "ORIGIN", "*", "Access-Control-Allow-Origin; empty: no such header", COMMAND_SERVE, set_string, FIELD(cors), 0, 0},
+    {"cors", "ORIGINS", "*", "web origins that may read replies, with ',' between them; *: all; empty: none", COMMAND_SERVE,
+     set_origins, FIELD(cors), 0, 0},
     {"strategy", "NAME", "beam", REQUEST_STRATEGIES, COMMAND_TRANSLATE, set_strategy, FIELD(strategy), 0, 0},
     {"beam-size", "N", "5", "hypotheses in a beam", COMMAND_TRANSLATE, set_size, FIELD(beam_size), 1, 32},
     {"length-penalty", "P", "1", "score = log_prob / length^P", COMMAND_TRANSLATE, set_real, FIELD(length_penalty), 0, 2},
@@ -185,14 +102,29 @@ static const struct option table[] = {
      FIELD(repetition_penalty), 1, 10},
     {"stats", NULL, NULL, "print sentences, target tokens, seconds and tokens per second at the end", BATCH, set_switch,
      FIELD(stats), 0, 0},
+    {"cache-bytes", "N", "0", "memory for answers, which are given again to the same request; 0: none", COMMAND_SERVE, set_size,
+     FIELD(cache_bytes), 0, 1e12},
     {"heartbeat-ms", "N", "5000", "a stream that has nothing to tell sends a comment so often", COMMAND_SERVE, set_size,
      FIELD(heartbeat_ms), 10, 1e6},
-    {"listen", "ADDRESS", "127.0.0.1:8080", "where the daemon listens in plain HTTP, HOST:PORT or unix:PATH; of several the first",
+    {"name", "NAME", NULL, "who will hold the key, as the log shall call them", COMMAND_KEY, set_string, FIELD(name), 0, 0},
+    {"role", "ROLE", "user", "user, or admin, who may reload, too", COMMAND_KEY, set_role, FIELD(role), 0, 0},
+    {"listen", "ADDRESS", OPTIONS_LISTEN, "where the daemon listens in plain HTTP, HOST:PORT or unix:PATH; of several the first",
      COMMAND_HEALTH, set_string, FIELD(address), 0, 0},
     {"path", "PATH", "/ready", "what to ask for; /health: that the process lives", COMMAND_HEALTH, set_string, FIELD(path), 0, 0},
 };
 
 enum { OPTION_COUNT = sizeof table / sizeof table[0] };
+
+/* Those that may be given several times; the first flag takes the place of default and variable. */
+static bool is_list(const struct option *option) {
+    return option->set == set_folders || option->set == set_addresses || option->set == set_origins;
+}
+
+/* A list forgets what the default or the variable gave it. */
+static void start_over(struct options *options, const struct option *option) {
+    if (is_list(option))
+        name_list_done((struct name_list *)((char *)options + option->offset));
+}
 
 static void variable_name(const struct option *option, char name[NAME_BYTES]) {
     snprintf(name, NAME_BYTES, "ALIGND_%s", option->flag);
@@ -221,6 +153,7 @@ static int set_from_environment(struct options *options, const struct option *op
     bool may_be_empty = option->offset == FIELD(cors);
     if (!value || (*value == '\0' && !may_be_empty))
         return 0;
+    start_over(options, option);
     return set(options, option, name, value, err);
 }
 
@@ -244,17 +177,11 @@ static const struct option *find_option(const char *flag, enum command command) 
     return NULL;
 }
 
-static void clear_folders(struct folder_list *list) {
-    for (size_t i = 0; i < list->count; i++)
-        free(list->names[i]);
-    list->count = 0;
-}
-
 struct arguments {
     int count;
     char *const *values;
     int next;
-    bool model_given; /* the first --model takes the place of ALIGND_MODEL */
+    bool given[OPTION_COUNT]; /* the list has flags */
 };
 
 static int parse_flag(struct options *options, struct arguments *arguments, struct error *err) {
@@ -271,10 +198,10 @@ static int parse_flag(struct options *options, struct arguments *arguments, stru
             return error_set(err, ERROR_INPUT, "%s needs a value", name);
         value = arguments->values[arguments->next++];
     }
-    if (option->set == set_folders && !arguments->model_given) {
-        clear_folders(&options->models);
-        arguments->model_given = true;
-    }
+    bool *given = &arguments->given[option - table];
+    if (!*given)
+        start_over(options, option);
+    *given = true;
     return set(options, option, name, value, err);
 }
 
@@ -282,6 +209,7 @@ static enum command parse_command(struct arguments *arguments) {
     const char *word = arguments->count > 1 ? arguments->values[1] : "";
     enum command command = strcmp(word, "translate") == 0   ? COMMAND_TRANSLATE
                            : strcmp(word, "attention") == 0 ? COMMAND_ATTENTION
+                           : strcmp(word, "key") == 0       ? COMMAND_KEY
                            : strcmp(word, "health") == 0    ? COMMAND_HEALTH
                                                             : COMMAND_SERVE;
     arguments->next = command == COMMAND_SERVE ? 1 : 2;
@@ -298,6 +226,8 @@ static bool asked_for(const struct arguments *arguments, const char *flag) {
 
 /* What cannot be said of one option alone. */
 static int check(const struct options *options, struct error *err) {
+    if (options->command == COMMAND_KEY)
+        return options->name ? 0 : error_set(err, ERROR_INPUT, "--name NAME is missing");
     if (options->command == COMMAND_HEALTH)
         return 0;
     if (options->models.count == 0)
@@ -311,6 +241,8 @@ static int check(const struct options *options, struct error *err) {
     bool beam = options->command == COMMAND_TRANSLATE && strcmp(options->strategy, "beam") == 0;
     if (beam && options->beam_size > options->rows)
         return error_set(err, ERROR_INPUT, "--beam-size must be at most --rows (%zu), got %zu", options->rows, options->beam_size);
+    if (!options->tls_cert != !options->tls_key)
+        return error_set(err, ERROR_INPUT, "--tls-cert and --tls-key need each other");
     if (options->max_length > 0 && options->min_length > options->max_length)
         return error_set(err, ERROR_INPUT, "--min-length must be at most --max-length (%zu), got %zu", options->max_length,
                          options->min_length);
@@ -340,11 +272,18 @@ failed:
 }
 
 void options_done(struct options *options) {
-    clear_folders(&options->models);
+    name_list_done(&options->models);
+    name_list_done(&options->listen);
+    name_list_done(&options->cors);
+    free(options->api_keys);
+    free(options->tls_cert);
+    free(options->tls_key);
+    free(options->name);
+    free(options->role);
     free(options->log_level);
+    free(options->log_format);
     free(options->compute);
-    free(options->listen);
-    free(options->cors);
+    free(options->client_header);
     free(options->strategy);
     free(options->target);
     free(options->links);
@@ -360,7 +299,7 @@ static void print_options(FILE *out, const char *title, int commands) {
         char variable[NAME_BYTES], flag[NAME_BYTES];
         variable_name(&table[i], variable);
         snprintf(flag, sizeof flag, "--%s %s", table[i].flag, table[i].metavar ? table[i].metavar : "");
-        fprintf(out, "  %-22s %s [%s%s%s]\n", flag, table[i].help, variable, table[i].fallback ? "; default " : "",
+        fprintf(out, "  %-28s %s [%s%s%s]\n", flag, table[i].help, variable, table[i].fallback ? "; default " : "",
                 table[i].fallback ? table[i].fallback : "");
     }
 }
@@ -377,6 +316,7 @@ char *options_help(void) {
         "  alignd translate --model DIR [options] < source > target     translate lines\n"
         "  alignd attention --model DIR --target FILE < source          align the words of line pairs (Pharaoh format); with a\n"
         "                                                               second --model, of the opposite direction, by both\n"
+        "  alignd key --name NAME [--role admin] >> KEYS                make an API key, shown once; its line is for --api-keys\n"
         "  alignd health [--listen ADDRESS]                             ask a running daemon whether it is ready: exit status 0\n\n"
         "Each option is also an environment variable, in brackets; a flag goes before it. ALIGND_MODEL may hold several folders,\n"
         "with ':' between them. --help prints this, --version the version.\n",
@@ -386,8 +326,10 @@ char *options_help(void) {
     print_options(out, "Translating and aligning:", BATCH);
     print_options(out, "Translating:", COMMAND_TRANSLATE);
     print_options(out, "Aligning:", COMMAND_ATTENTION);
+    print_options(out, "Making an API key:", COMMAND_KEY);
     print_options(out, "Asking a daemon:", COMMAND_HEALTH);
-    if (fclose(out) != 0) {
+    bool written = !ferror(out);
+    if (fclose(out) != 0 || !written) {
         free(text);
         return NULL;
     }

@@ -3,34 +3,44 @@
 #define ALIGND_OPTIONS_H
 
 #include "model/translator.h"
+#include "server/name_list.h"
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { OPTIONS_MAX_MODELS = 32 };
+enum { OPTIONS_MAX_MODELS = NAME_LIST_MAX };
 
-enum command { COMMAND_SERVE = 1 << 0, COMMAND_TRANSLATE = 1 << 1, COMMAND_ATTENTION = 1 << 2, COMMAND_HEALTH = 1 << 4 };
+#define OPTIONS_LISTEN "127.0.0.1:8080" /* where alignd listens when it is told nothing else */
 
-/* Folders given with --model, in order. */
-struct folder_list {
-    char *names[OPTIONS_MAX_MODELS];
-    size_t count;
+enum command {
+    COMMAND_SERVE = 1 << 0,
+    COMMAND_TRANSLATE = 1 << 1,
+    COMMAND_ATTENTION = 1 << 2,
+    COMMAND_KEY = 1 << 3,
+    COMMAND_HEALTH = 1 << 4
 };
 
 struct options {
     enum command command;
     bool help, version; /* asked for: nothing else counts */
 
-    struct folder_list models;
+    struct name_list models; /* folders, in the order given */
     size_t workers, rows;
-    char *log_level, *compute;
+    char *log_level, *log_format, *compute;
     bool shortlist;
 
     /* serving; unset in other modes */
-    char *listen, *cors;
-    size_t queue, step_ms, max_body_bytes, max_text_chars, deadline_ms, grace_ms, heartbeat_ms;
+    struct name_list listen;             /* addresses; empty: systemd's sockets, or OPTIONS_LISTEN */
+    struct name_list cors;               /* origins, "*" alone: any */
+    size_t socket_mode;                  /* of Unix sockets */
+    char *api_keys, *tls_cert, *tls_key; /* files; NULL: none */
+    char *client_header;
+    size_t queue, queue_work, step_ms, max_body_bytes, max_text_chars, deadline_ms, grace_ms, heartbeat_ms, cache_bytes;
+    size_t burst, connections, connections_per_address, read_timeout_ms, send_timeout_ms;
+    double rate;
 
     size_t exact_steps; /* serving and translating */
 
+    char *name, *role;    /* of the API key to make */
     char *address, *path; /* of the daemon whose health is asked for */
 
     /* batch modes; unset when serving */

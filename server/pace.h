@@ -20,22 +20,39 @@ void pace_observe(struct pace_cost *cost, size_t amount, int64_t duration_us);
 /* 0 where the amount is 0 or nothing has been observed. */
 double pace_predict(const struct pace_cost *cost, size_t amount);
 
+/* What one model's batch costs, and holds. Zeroed at first, but for the owner; it lives at least as long as it is in use. */
+struct pace_load {
+    void *owner;                   /* the caller's */
+    struct pace_cost encode, step; /* by tokens, by rows */
+    size_t rows;                   /* of the live sentences, at most */
+    size_t new_rows, new_tokens;   /* claimed in this round */
+    bool used;                     /* among the pace's loads, */
+    size_t index;                  /* where it has this place */
+};
+
 struct pace;
 
 /* target_us 0: rows are the only limit. NULL when memory is out. */
-struct pace *pace_create(size_t models, size_t max_rows, int64_t target_us);
+struct pace *pace_create(size_t max_rows, int64_t target_us);
 void pace_free(struct pace *pace); /* NULL allowed */
 
 /* Begins a round: what is claimed from now on adds to the rows that are live. */
 void pace_round(struct pace *pace);
-/* Counts in one more sentence, or says false. Until a model has been measured, only one sentence of it. */
-bool pace_claim(struct pace *pace, size_t model, size_t rows, size_t tokens);
+/* Counts in one more sentence, or says false. Until a model has been measured, only one sentence of it. spare: it may take of the
+ * room that is kept for those who have nothing live: an eighth of the target and, where there are 128 or more, of the rows. */
+bool pace_claim(struct pace *pace, struct pace_load *load, size_t rows, size_t tokens, bool spare);
+/* Forgets the loads that got nothing of what was claimed. */
+void pace_settle(struct pace *pace);
 
-/* A sentence that was admitted, or that left. */
-void pace_enter(struct pace *pace, size_t model, size_t rows);
-void pace_leave(struct pace *pace, size_t model, size_t rows);
+/* A sentence that was admitted, or that left. With its last sentence a load is forgotten: it may be freed then. */
+void pace_enter(struct pace *pace, struct pace_load *load, size_t rows);
+void pace_leave(struct pace *pace, struct pace_load *load, size_t rows);
 
-void pace_encoded(struct pace *pace, size_t model, size_t tokens, int64_t duration_us);
-void pace_stepped(struct pace *pace, size_t model, size_t rows, int64_t duration_us);
+/* The loads in use, of live sentences or claimed: [*count], changed by the calls above. One that is forgotten gives its place to
+ * the last. */
+struct pace_load *const *pace_loads(const struct pace *pace, size_t *count);
+
+void pace_encoded(struct pace_load *load, size_t tokens, int64_t duration_us);
+void pace_stepped(struct pace_load *load, size_t rows, int64_t duration_us);
 
 #endif

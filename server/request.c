@@ -1,4 +1,5 @@
 #include "server/request.h"
+#include "server/models.h"
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
@@ -21,6 +22,7 @@ void request_done(struct request *request) {
             sentence_done(&request->texts[i].sentences[j]);
     }
     arena_done(&request->arena);
+    models_release(request->models);
 }
 
 const char *request_strategy_name(size_t i) {
@@ -144,6 +146,17 @@ void request_cancel(struct request *request, enum cancel_reason reason) {
 
 enum cancel_reason request_reason(const struct request *request) {
     return (enum cancel_reason)atomic_load(&request->reason);
+}
+
+size_t job_work(const struct job *job) {
+    return job->tokens * job->rows;
+}
+
+size_t request_work(const struct request *request) {
+    size_t work = 0;
+    for (size_t i = 0; i < request->job_count; i++)
+        work += job_work(&request->jobs[i]);
+    return work;
 }
 
 void job_end(struct job *job) {

@@ -40,6 +40,9 @@ const char *request_strategy(const char *name);
 const char *request_strategy_name(size_t i);
 
 struct events;
+struct models;
+struct model;
+struct reload;
 
 /* Weights [count] that a decoder step takes as its attention, as asked for. */
 struct forced_step {
@@ -52,7 +55,7 @@ struct forced_step {
 struct job {
     struct request *request;
     struct sentence *sentence;
-    size_t model;  /* index of the loaded model */
+    const struct model *model;
     size_t rows;   /* that must be free before it is admitted */
     size_t tokens; /* to be encoded */
     int64_t queued_us, admitted_us, done_us;
@@ -70,10 +73,13 @@ struct text {
 };
 
 struct request {
-    struct arena arena; /* texts, sentences, jobs: everything with the request's lifetime */
-    const char *id;     /* for log lines and messages; the owner's */
+    struct arena arena;   /* texts, sentences, jobs: everything with the request's lifetime */
+    const char *id;       /* for log lines and messages; the owner's */
+    const char *key_name; /* whose API key it came with; in the arena; NULL: none was asked for */
+    uint64_t client;      /* whose turn the jobs take (client.h); any number where there is but one */
 
-    size_t model;
+    struct models *models;     /* a reference; NULL: none */
+    const struct model *model; /* one of them */
     struct search_options search;
     unsigned include; /* enum include */
     bool split;       /* cut texts into sentences */
@@ -102,10 +108,13 @@ struct request {
     /* NULL, or called on the job's worker: after each round that leaves it live, and when it has ended (done_us is set). */
     void (*progress)(struct job *job);
     struct events *events; /* what progress told, for whoever streams it; NULL: nobody does */
+
+    const char *question;  /* what its answer is kept by (server/cache.h), in the arena; NULL: it is not */
+    struct reload *reload; /* NULL, or: it has no jobs but waits for the models to be reloaded (server/catalog.h) */
 };
 
 void request_init(struct request *request);
-/* Ends the sentences and frees everything. No job may be waiting or live. */
+/* Ends the sentences, frees everything and gives the models back. No job may be waiting or live. */
 void request_done(struct request *request);
 
 /* Why request_prepare failed, beside the error: which input it was. */
@@ -118,6 +127,10 @@ int request_prepare(struct request *request, const struct translator *translator
 /* Asks the sentences to leave at the next step. Thread-safe; only the first reason counts. */
 void request_cancel(struct request *request, enum cancel_reason reason);
 enum cancel_reason request_reason(const struct request *request);
+
+/* What it takes to decode, roughly: source tokens x rows. */
+size_t job_work(const struct job *job);
+size_t request_work(const struct request *request);
 
 /* One job has ended. The last one calls finish: the caller must not touch job or request afterwards. */
 void job_end(struct job *job);

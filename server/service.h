@@ -2,8 +2,11 @@
 #ifndef ALIGND_SERVICE_H
 #define ALIGND_SERVICE_H
 
+#include "server/cache.h"
+#include "server/catalog.h"
+#include "server/keys.h"
+#include "server/limiter.h"
 #include "server/metrics.h"
-#include "server/models.h"
 #include "server/options.h"
 #include "server/scheduler.h"
 
@@ -13,8 +16,11 @@ struct service {
     const struct options *options;
     struct metrics *metrics;
     struct scheduler *scheduler;
-    struct models models; /* written while loading, constant once state is SERVICE_READY */
-    atomic_int state;     /* enum service_state */
+    struct catalog *catalog;
+    struct cache *cache; /* NULL: off */
+    struct limiter *limiter;
+    struct keys *keys; /* NULL: everybody may translate, nobody may administer */
+    atomic_int state;  /* enum service_state; a reload does not change it */
 };
 
 static inline enum service_state service_state(const struct service *service) {

@@ -1,16 +1,17 @@
 #include "server/worker.h"
 #include "server/clock.h"
-#include "server/pace.h"
+#include "server/models.h"
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 struct worker {
     struct workers *pool;
-    struct batch **batches; /* [models] */
+    size_t index; /* of its lane of every model */
     struct pace *pace;
-    struct job **live; /* [live_count] */
-    size_t live_count;
+    struct job **live;                  /* [live_count] */
+    size_t live_count, claimed;         /* claimed: jobs being taken, live soon */
+    uint64_t *clients;                  /* [live_count + claimed] of the live jobs, then of the claimed ones */
     size_t followed;                    /* live jobs whose requests want to hear of each step */
     struct sentence **admitted, **done; /* [rows] scratch */
 };
@@ -34,11 +35,17 @@ static void end_job(struct job *job) {
     job_end(job);
 }
 
+/* It stays as long as a job of the model has not ended. */
+static struct lane *lane_of(const struct worker *worker, const struct job *job) {
+    return &job->model->lanes[worker->index];
+}
+
 static void add_live(struct worker *worker, struct job *job) {
     job->live_index = worker->live_count;
+    worker->clients[worker->live_count] = job->request->client;
     worker->live[worker->live_count++] = job;
     worker->followed += job->request->progress != NULL;
-    pace_enter(worker->pace, job->model, job->rows);
+    pace_enter(worker->pace, &lane_of(worker, job)->load, job->rows);
     metrics_rows_changed(worker->pool->options.metrics, (int64_t)job->rows);
 }
 
@@ -46,16 +53,17 @@ static void remove_live(struct worker *worker, struct job *job) {
     struct job *last = worker->live[--worker->live_count];
     last->live_index = job->live_index;
     worker->live[last->live_index] = last;
+    worker->clients[last->live_index] = worker->clients[worker->live_count];
     worker->followed -= job->request->progress != NULL;
-    pace_leave(worker->pace, job->model, job->rows);
+    pace_leave(worker->pace, &lane_of(worker, job)->load, job->rows);
     metrics_rows_changed(worker->pool->options.metrics, -(int64_t)job->rows);
 }
 
 /* The sentences for one model among the jobs taken join its batch together. */
-static void admit_to(struct worker *worker, size_t model, struct job *jobs) {
+static void admit_to(struct worker *worker, struct lane *lane, struct job *jobs) {
     size_t count = 0, tokens = 0;
     for (struct job *job = jobs; job; job = job->next) {
-        if (job->model == model) {
+        if (job->model == lane->model) {
             worker->admitted[count++] = job->sentence;
             tokens += job->tokens;
         }
@@ -63,53 +71,70 @@ static void admit_to(struct worker *worker, size_t model, struct job *jobs) {
     if (count == 0)
         return;
     int64_t began_us = clock_us();
-    batch_admit(worker->batches[model], worker->admitted, count);
-    pace_encoded(worker->pace, model, tokens, clock_us() - began_us);
+    batch_admit(lane->batch, worker->admitted, count);
+    pace_encoded(&lane->load, tokens, clock_us() - began_us);
 }
 
-/* Jobs of cancelled requests are ended; they come first, so what is left is the rest of the list. */
-static struct job *end_cancelled(struct job *jobs) {
-    while (jobs && request_reason(jobs->request) != CANCEL_NONE) {
+/* Jobs of cancelled requests come first: the rest of the list behind them. */
+static struct job *skip_cancelled(struct job *jobs) {
+    while (jobs && request_reason(jobs->request) != CANCEL_NONE)
+        jobs = jobs->next;
+    return jobs;
+}
+
+/* Those before the rest. */
+static void end_cancelled(struct job *jobs, const struct job *rest) {
+    while (jobs != rest) {
         struct job *job = jobs;
         jobs = job->next;
         job->sentence->dropped = true;
         end_job(job);
     }
-    return jobs;
 }
 
+/* Cancelled jobs may have been claimed: their models must not be in use any more when they end. */
 static void admit(struct worker *worker, struct job *jobs) {
-    jobs = end_cancelled(jobs);
+    struct job *fresh = skip_cancelled(jobs);
     int64_t now_us = clock_us();
-    for (struct job *job = jobs; job; job = job->next) {
+    for (struct job *job = fresh; job; job = job->next) {
         job->admitted_us = now_us;
         metrics_queued(worker->pool->options.metrics, now_us - job->queued_us);
         add_live(worker, job);
     }
-    for (size_t model = 0; jobs && model < worker->pool->options.models->count; model++)
-        admit_to(worker, model, jobs);
+    pace_settle(worker->pace);
+    end_cancelled(jobs, fresh);
+    size_t count;
+    struct pace_load *const *loads = pace_loads(worker->pace, &count);
+    for (size_t i = 0; fresh && i < count; i++)
+        admit_to(worker, loads[i]->owner, fresh);
 }
 
-static void finish(struct worker *worker, size_t model, struct sentence *sentence) {
+/* With the last of its jobs a model may go. */
+static void finish(struct worker *worker, struct sentence *sentence) {
     struct job *job = sentence->owner;
     remove_live(worker, job);
     size_t tokens = sentence->hypotheses ? sentence->hypotheses[0].length : 0;
-    metrics_tokens(worker->pool->options.metrics, model, sentence->length, tokens, sentence->unknown);
+    metrics_tokens(job->model->metrics, sentence->length, tokens, sentence->unknown);
     end_job(job);
 }
 
-static void step(struct worker *worker, size_t model) {
-    struct batch *batch = worker->batches[model];
-    if (batch_sentences(batch) == 0)
-        return;
-    size_t rows = batch_rows(batch);
+static void step(struct worker *worker, struct lane *lane) {
+    size_t rows = batch_rows(lane->batch);
     int64_t began_us = clock_us();
-    size_t count = batch_step(batch, worker->done);
+    size_t count = batch_step(lane->batch, worker->done);
     int64_t duration_us = clock_us() - began_us;
     metrics_step(worker->pool->options.metrics, rows, duration_us);
-    pace_stepped(worker->pace, model, rows, duration_us);
+    pace_stepped(&lane->load, rows, duration_us);
     for (size_t i = 0; i < count; i++)
-        finish(worker, model, worker->done[i]);
+        finish(worker, worker->done[i]);
+}
+
+/* From the last: a lane whose sentences have all left gives its place to one that was stepped. */
+static void step_all(struct worker *worker) {
+    size_t count;
+    struct pace_load *const *loads = pace_loads(worker->pace, &count);
+    while (count-- > 0)
+        step(worker, loads[count]->owner);
 }
 
 /* Nothing, unless there is someone to tell. */
@@ -134,15 +159,29 @@ static void expire(struct worker *worker) {
     }
 }
 
-static bool claim(void *owner, const struct job *job) {
+static bool has_live(const struct worker *worker, uint64_t client) {
+    size_t count = worker->live_count + worker->claimed, i = 0;
+    while (i < count && worker->clients[i] != client)
+        i++;
+    return i < count;
+}
+
+static enum scheduler_claim claim(void *owner, const struct job *job) {
     struct worker *worker = owner;
-    return batch_wants(worker->batches[job->model]) && pace_claim(worker->pace, job->model, job->rows, job->tokens);
+    struct lane *lane = lane_of(worker, job);
+    uint64_t client = job->request->client;
+    bool served = has_live(worker, client), spare = !served || !worker->pool->options.shared;
+    if (!batch_wants(lane->batch) || !pace_claim(worker->pace, &lane->load, job->rows, job->tokens, spare))
+        return served ? CLAIM_SERVED : CLAIM_NO_ROOM;
+    worker->clients[worker->live_count + worker->claimed++] = client;
+    return CLAIM_TAKEN;
 }
 
 /* What is still queued when the pool is abandoned must be cancelled before it is admitted. */
 static struct job *take(struct worker *worker) {
     const struct worker_options *options = &worker->pool->options;
     pace_round(worker->pace);
+    worker->claimed = 0;
     struct job *jobs = scheduler_take(options->scheduler, &(struct scheduler_room){claim, worker}, worker->live_count == 0);
     if (atomic_load(&worker->pool->abandoned)) {
         for (struct job *job = jobs; job; job = job->next)
@@ -159,8 +198,7 @@ static void *run(void *argument) {
             break; /* closed and empty */
         admit(worker, jobs);
         expire(worker);
-        for (size_t model = 0; model < worker->pool->options.models->count; model++)
-            step(worker, model);
+        step_all(worker);
         tell_progress(worker);
     }
     pthread_mutex_lock(&worker->pool->lock);
@@ -170,37 +208,30 @@ static void *run(void *argument) {
     return NULL;
 }
 
-static int prepare_worker(struct workers *pool, struct worker *worker, struct error *err) {
+static int prepare_worker(struct workers *pool, size_t index, struct error *err) {
+    struct worker *worker = &pool->all[index];
     size_t rows = pool->options.rows;
     worker->pool = pool;
-    worker->batches = calloc(pool->options.models->count, sizeof *worker->batches);
-    worker->pace = pace_create(pool->options.models->count, rows, pool->options.step_us);
+    worker->index = index;
+    worker->pace = pace_create(rows, pool->options.step_us);
     worker->live = calloc(rows, sizeof *worker->live);
+    worker->clients = calloc(rows, sizeof *worker->clients);
     worker->admitted = calloc(rows, sizeof *worker->admitted);
     worker->done = calloc(rows, sizeof *worker->done);
-    if (!worker->batches || !worker->pace || !worker->live || !worker->admitted || !worker->done)
-        return error_memory(err);
-    for (size_t i = 0; i < pool->options.models->count; i++) {
-        worker->batches[i] = batch_create(pool->options.models->translators[i], rows, err);
-        if (!worker->batches[i])
-            return -1;
-    }
-    return 0;
+    return worker->pace && worker->live && worker->clients && worker->admitted && worker->done ? 0 : error_memory(err);
 }
 
 static void worker_done(struct worker *worker) {
-    for (size_t i = 0; worker->batches && i < worker->pool->options.models->count; i++)
-        batch_free(worker->batches[i]);
-    free(worker->batches);
     pace_free(worker->pace);
     free(worker->live);
+    free(worker->clients);
     free(worker->admitted);
     free(worker->done);
 }
 
 static int start_threads(struct workers *workers, struct error *err) {
     for (size_t i = 0; i < workers->options.workers; i++) {
-        if (prepare_worker(workers, &workers->all[i], err) != 0)
+        if (prepare_worker(workers, i, err) != 0)
             return -1;
     }
     workers->running = workers->options.workers; /* before there are threads that take themselves off */
@@ -212,7 +243,7 @@ static int start_threads(struct workers *workers, struct error *err) {
 }
 
 struct workers *workers_start(const struct worker_options *options, struct error *err) {
-    assert(options->workers > 0 && options->rows > 0 && options->models->count > 0);
+    assert(options->workers > 0 && options->rows > 0);
     struct workers *workers = calloc(1, sizeof *workers);
     if (!workers) {
         error_memory(err);
@@ -257,10 +288,8 @@ void workers_free(struct workers *workers) {
         return;
     for (size_t i = 0; i < workers->started; i++)
         pthread_join(workers->threads[i], NULL);
-    for (size_t i = 0; workers->all && i < workers->options.workers; i++) {
-        if (workers->all[i].pool)
-            worker_done(&workers->all[i]);
-    }
+    for (size_t i = 0; workers->all && i < workers->options.workers; i++)
+        worker_done(&workers->all[i]);
     free(workers->all);
     free(workers->threads);
     pthread_cond_destroy(&workers->ended);

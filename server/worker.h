@@ -1,4 +1,5 @@
-/* The threads that decode. Each has one batch per model and one budget of rows for all of them, and runs
+/* The threads that decode. Each has one batch per model (its lanes, server/models.h) and one budget of rows for all of them, and
+ * runs
  *
  *   admit -> step -> finish -> drop
  *
@@ -7,15 +8,14 @@
 #define ALIGND_WORKER_H
 
 #include "server/metrics.h"
-#include "server/models.h"
 #include "server/scheduler.h"
 
 struct workers;
 
 struct worker_options {
-    size_t workers, rows;        /* threads; rows of each */
-    int64_t step_us;             /* target of a round (pace.h); 0: none */
-    const struct models *models; /* job.model is an index; they outlive the workers */
+    size_t workers, rows; /* threads; rows of each. The models of jobs are loaded for as many */
+    bool shared;          /* by clients: of the room (pace.h) a part is for those who have nothing live */
+    int64_t step_us;      /* target of a round (pace.h); 0: none */
     struct scheduler *scheduler;
     struct metrics *metrics;
 };

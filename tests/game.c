@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct rule game_trap[] = {{"", 0, .6f, .4f, 0}, {"a", .3f, .3f, .4f, 0}, {"b", .9f, .1f, 0, 0}, {0}};
+
 enum { SOURCE = 3, KEPT = 1 };
 
 /* Letter i of the vocabulary: </s> first or last. */
@@ -134,6 +136,20 @@ void game_start(struct game *game, const struct rule *rules, uint32_t seed, cons
 void game_finish(struct game *game) {
     while (game->search.rows > 0)
         game_step(game);
+}
+
+void game_play(struct game *game, const struct rule *rules, uint32_t seed, const struct search_options *options,
+               struct arena *arena) {
+    game_start(game, rules, seed, options, LAST, arena);
+    game_finish(game);
+}
+
+struct search_options game_options(const char *strategy, size_t n_best, size_t max_length) {
+    return (struct search_options){.strategy = strategy,
+                                   .beam_size = n_best,
+                                   .n_best = n_best,
+                                   .max_length = max_length,
+                                   .sampling = {.temperature = 1, .top_p = 1}};
 }
 
 void game_expect_rows(const struct game *game, const char *paths) {

@@ -13,6 +13,9 @@ struct rule {
     float end, a, b, c;
 };
 
+/* a looks better, b is better: p(b.) = .4 x .9, p(ab.) = .6 x .4 x 1. */
+extern const struct rule game_trap[];
+
 struct game {
     struct search search;
     const struct rule *rules; /* NULL: made up from the path and the seed */
@@ -27,6 +30,11 @@ void game_start(struct game *game, const struct rule *rules, uint32_t seed, cons
 /* One step: each row is shown the table's probabilities, and an entropy and an attention row that are made of its path. */
 void game_step(struct game *game);
 void game_finish(struct game *game);
+/* All of it, with </s> at LAST. */
+void game_play(struct game *game, const struct rule *rules, uint32_t seed, const struct search_options *options,
+               struct arena *arena);
+/* A beam as wide as n_best; no penalty. */
+struct search_options game_options(const char *strategy, size_t n_best, size_t max_length);
 
 /* The table's probability of '.', 'a', 'b' or 'c' after the first length letters of a path. */
 float game_probability(const struct game *game, const char *path, size_t length, char letter);

@@ -22,7 +22,10 @@ refuse 'ICU belongs to model/segmenter.c, model/character.c and server/language.
     '^(model/(segmenter|character)|server/language)\.'
 refuse 'jansson.h belongs to the endpoints, model/config.c and model/safetensors.c' "$model $server" 'jansson' \
     '^(server/api[_.a-z]*|model/config\.c|model/safetensors\.c):'
-refuse 'microhttpd.h belongs to server/http.c and server/http_*.c' "$model $server" 'microhttpd' '^server/http(_[a-z]+)?\.c:'
+refuse 'microhttpd.h belongs to server/http.c, server/http_*.c and server/http_listeners.h' "$model $server" 'microhttpd' \
+    '^server/http((_[a-z]+)?\.c|_listeners\.h):'
+refuse 'GnuTLS belongs to server/tls.[ch] and server/keys.c, systemd to server/listen.c and server/main.c' "$model $server" 'gnutls|systemd' \
+    '^server/(tls\.[ch]:.*gnutls|keys\.c:.*gnutls|(listen|main)\.c:.*systemd)'
 refuse 'libxml2 belongs to server/html_element.c and html_read.c' "$model $server" 'libxml/' '^server/html_(element|read)\.c:'
 refuse 'CLD2 belongs to server/cld2.cc' "$model $server $(ls server/*.cc)" 'cld2/' '^server/cld2\.cc:'
 exit $status

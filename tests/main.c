@@ -3,14 +3,8 @@
 
 #include <stdlib.h>
 
-static Suite *(*const suites[])(void) = {
-    arena_suite,       safetensors_suite, weights_suite,      config_suite,     tokenizer_suite, segmenter_suite, text_suite,
-    kernels_suite,     matrix_suite,      cell_suite,         attention_suite,  output_suite,    search_suite,    golden_suite,
-    shortlist_suite,   batch_suite,       translator_suite,   options_suite,    health_suite,    request_suite,   scheduler_suite,
-    pace_suite,        metrics_suite,     decimal_suite,      api_splice_suite, plain_suite,     render_suite,    copies_suite,
-    links_suite,       strategies_suite,  backpointers_suite, html_suite,       language_suite,  events_suite,    phrases_suite,
-    placeholder_suite, glossary_suite,
-};
+#define ENTRY(name) name##_suite,
+static Suite *(*const suites[])(void) = {SUITES(ENTRY)};
 
 int main(void) {
     SRunner *runner = srunner_create(NULL);

@@ -1,5 +1,6 @@
 /* server/metrics: what is counted is what is written, in Prometheus's text format. */
 #include "server/metrics.h"
+#include "server/models.h"
 #include "tests/suites.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@ static struct metrics *metrics;
 static char *text;
 
 static void setup(void) {
-    metrics = metrics_create(endpoints, 2, 2, NULL);
+    metrics = metrics_create(endpoints, 2, NULL);
 }
 
 static void teardown(void) {
@@ -20,11 +21,15 @@ static void teardown(void) {
     text = NULL;
 }
 
-static void write_text(void) {
+static void write_with(const struct models *models) {
     size_t length;
     free(text);
-    ck_assert_int_eq(metrics_write(metrics, 3, &text, &length, NULL), 0);
+    ck_assert_int_eq(metrics_write(metrics, &(struct metrics_state){models, 3, 12}, &text, &length, NULL), 0);
     ck_assert_uint_eq(length, strlen(text));
+}
+
+static void write_text(void) {
+    write_with(NULL);
 }
 
 /* A whole line of the output. */
@@ -76,25 +81,83 @@ START_TEST(reasons) {
     metrics_cancelled(metrics, CANCELLED_DEADLINE);
     metrics_rejected(metrics, REJECTED_QUEUE_FULL);
     metrics_rejected(metrics, REJECTED_QUEUE_FULL);
+    metrics_rejected(metrics, REJECTED_RATE);
+    metrics_slow(metrics, SLOW_READER);
     write_text();
     assert_line("alignd_cancelled_total{reason=\"client\"} 0");
     assert_line("alignd_cancelled_total{reason=\"deadline\"} 1");
     assert_line("alignd_rejected_total{reason=\"queue_full\"} 2");
+    assert_line("alignd_rejected_total{reason=\"queue_work\"} 0");
+    assert_line("alignd_rejected_total{reason=\"rate\"} 1");
+    assert_line("alignd_rejected_total{reason=\"loading\"} 0");
+    assert_line("alignd_connections_cut_total{reason=\"request\"} 0");
+    assert_line("alignd_connections_cut_total{reason=\"reader\"} 1");
 }
 END_TEST
 
+/* A set of one model, as far as metrics look at it. */
+static void load_model(struct models *models, const char *name, const char *storage) {
+    *models = (struct models){.count = 1};
+    models->all[0] = (struct model){
+        .info = {.name = name, .source = "en", .target = "fr", .architecture = "a", .compute = "int8", .storage = storage},
+        .metrics = metrics_model(metrics, name, NULL),
+        .load_us = 250000};
+    ck_assert_ptr_nonnull(models->all[0].metrics);
+}
+
 START_TEST(models_show_once_loaded) {
+    struct models models;
     write_text();
     ck_assert_ptr_null(strstr(text, "alignd_model_info{"));
-    ck_assert_int_eq(metrics_model_loaded(metrics, 1, "en-fr", "model=\"en-fr\",source=\"en\"", 250000, NULL), 0);
-    metrics_tokens(metrics, 1, 7, 9, 2);
-    metrics_tokens(metrics, 1, 1, 1, 0);
-    write_text();
-    assert_line("alignd_model_info{model=\"en-fr\",source=\"en\"} 1");
+    load_model(&models, "en-fr", "float16");
+    metrics_tokens(models.all[0].metrics, 7, 9, 2);
+    metrics_tokens(models.all[0].metrics, 1, 1, 0);
+    write_with(&models);
+    assert_line(
+        "alignd_model_info{model=\"en-fr\",source=\"en\",target=\"fr\",architecture=\"a\",compute=\"int8\",storage=\"float16\"} 1");
     assert_line("alignd_model_load_duration_seconds{model=\"en-fr\"} 0.250000");
     assert_line("alignd_source_tokens_total{model=\"en-fr\"} 8");
     assert_line("alignd_target_tokens_total{model=\"en-fr\"} 10");
     assert_line("alignd_unknown_tokens_total{model=\"en-fr\"} 2");
+}
+END_TEST
+
+/* A counter never falls: the next model of a name goes on with it. */
+START_TEST(counters_outlive_a_set) {
+    struct models models;
+    load_model(&models, "en-fr", "float16");
+    metrics_tokens(models.all[0].metrics, 7, 9, 2);
+    load_model(&models, "other \"name\"", "float16");
+    write_with(&models);
+    assert_line("alignd_source_tokens_total{model=\"other \\\"name\\\"\"} 0");
+    ck_assert_ptr_null(strstr(text, "en-fr"));
+    load_model(&models, "en-fr", "int8");
+    metrics_tokens(models.all[0].metrics, 1, 1, 0);
+    write_with(&models);
+    assert_line("alignd_source_tokens_total{model=\"en-fr\"} 8");
+}
+END_TEST
+
+START_TEST(reloads) {
+    metrics_reloaded(metrics, true);
+    metrics_reloaded(metrics, false);
+    metrics_reloaded(metrics, true);
+    metrics_model_sets_changed(metrics, 1);
+    write_text();
+    assert_line("alignd_models_reloads_total{result=\"success\"} 2");
+    assert_line("alignd_models_reloads_total{result=\"failure\"} 1");
+    assert_line("alignd_model_sets 1");
+}
+END_TEST
+
+START_TEST(cache) {
+    metrics_cache_asked(metrics, false);
+    metrics_cache_asked(metrics, true);
+    metrics_cache_asked(metrics, false);
+    write_text();
+    assert_line("alignd_cache_hits_total 1");
+    assert_line("alignd_cache_misses_total 2");
+    assert_line("alignd_cache_bytes 12");
 }
 END_TEST
 
@@ -152,6 +215,9 @@ Suite *metrics_suite(void) {
     tcase_add_test(tcase, decoding);
     tcase_add_test(tcase, reasons);
     tcase_add_test(tcase, models_show_once_loaded);
+    tcase_add_test(tcase, counters_outlive_a_set);
+    tcase_add_test(tcase, reloads);
+    tcase_add_test(tcase, cache);
     tcase_add_test(tcase, build_and_process);
     tcase_add_test(tcase, families_are_announced);
     tcase_add_test(tcase, threads_lose_no_count);

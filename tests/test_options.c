@@ -29,14 +29,27 @@ static void teardown(void) {
 START_TEST(defaults) {
     ck_assert_int_eq(parse("--model a"), 0);
     ck_assert_int_eq(options.command, COMMAND_SERVE);
-    ck_assert_str_eq(options.listen, "127.0.0.1:8080");
-    ck_assert_str_eq(options.cors, "*");
+    ck_assert_uint_eq(options.listen.count, 0);
+    ck_assert_uint_eq(options.cors.count, 1);
+    ck_assert_str_eq(options.cors.names[0], "*");
+    ck_assert_uint_eq(options.socket_mode, 0660);
+    ck_assert(!options.api_keys && !options.tls_cert && !options.tls_key);
     ck_assert_uint_ge(options.workers, 1);
     ck_assert_uint_eq(options.rows, 256);
     ck_assert_str_eq(options.compute, "float32");
     ck_assert(!options.shortlist);
     ck_assert_uint_eq(options.step_ms, 40);
     ck_assert_uint_eq(options.queue, 1024);
+    ck_assert_uint_eq(options.cache_bytes, 0);
+    ck_assert_str_eq(options.log_format, "text");
+    ck_assert_uint_eq(options.queue_work, 4000000);
+    ck_assert(options.rate <= 0);
+    ck_assert_uint_eq(options.burst, 100);
+    ck_assert_uint_eq(options.read_timeout_ms, 30000);
+    ck_assert_uint_eq(options.send_timeout_ms, 60000);
+    ck_assert_uint_eq(options.connections, 0);
+    ck_assert_uint_eq(options.connections_per_address, 0);
+    ck_assert_ptr_null(options.client_header);
     ck_assert_uint_eq(options.max_body_bytes, 1048576);
     ck_assert_uint_eq(options.max_text_chars, 10000);
     ck_assert_uint_eq(options.deadline_ms, 10000);
@@ -101,12 +114,78 @@ START_TEST(model_flag_takes_the_place_of_the_environment) {
 }
 END_TEST
 
+START_TEST(several_addresses) {
+    setenv("ALIGND_LISTEN", "127.0.0.1:1,[::1]:2,unix:/run/alignd:socket", 1);
+    ck_assert_int_eq(parse("--model a"), 0);
+    ck_assert_uint_eq(options.listen.count, 3);
+    ck_assert_str_eq(options.listen.names[1], "[::1]:2");
+    ck_assert_str_eq(options.listen.names[2], "unix:/run/alignd:socket");
+    teardown();
+    ck_assert_int_eq(parse("--model a --listen :3 --listen :4,:5"), 0);
+    ck_assert_uint_eq(options.listen.count, 3);
+    ck_assert_str_eq(options.listen.names[0], ":3");
+    teardown();
+    ck_assert_int_eq(parse("--model a --listen :3,"), -1);
+    ck_assert_str_eq(err.message, "--listen needs an address");
+}
+END_TEST
+
+START_TEST(origins) {
+    setenv("ALIGND_CORS", "https://example.org,http://localhost:3000", 1);
+    ck_assert_int_eq(parse("--model a"), 0);
+    ck_assert_uint_eq(options.cors.count, 2);
+    ck_assert_str_eq(options.cors.names[1], "http://localhost:3000");
+    teardown();
+    ck_assert_int_eq(parse("--model a --cors https://a.example"), 0);
+    ck_assert_uint_eq(options.cors.count, 1);
+    teardown();
+    ck_assert_int_eq(parse("--model a --cors https://a.example,*"), -1);
+    ck_assert_str_eq(err.message, "--cors must be * alone or a list of origins, got \"https://a.example,*\"");
+    ck_assert_int_eq(parse("--model a --cors https://a.example/"), -1);
+    ck_assert_str_eq(err.message, "--cors must hold origins such as https://example.org, got \"https://a.example/\"");
+    ck_assert_int_eq(parse("--model a --cors example.org"), -1);
+}
+END_TEST
+
+START_TEST(socket_modes) {
+    static const char *const wrong[] = {"--model a --socket-mode 66", "--model a --socket-mode 0888",
+                                        "--model a --socket-mode 1777", "--model a --socket-mode rw"};
+    ck_assert_int_eq(parse("--model a --socket-mode 600"), 0);
+    ck_assert_uint_eq(options.socket_mode, 0600);
+    teardown();
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        ck_assert_int_eq(parse(wrong[i]), -1);
+    ck_assert_str_eq(err.message, "--socket-mode must be permissions such as 0660, got \"rw\"");
+}
+END_TEST
+
+START_TEST(certificate_needs_its_key) {
+    ck_assert_int_eq(parse("--model a --tls-cert c"), -1);
+    ck_assert_str_eq(err.message, "--tls-cert and --tls-key need each other");
+    ck_assert_int_eq(parse("--model a --tls-key k"), -1);
+    ck_assert_int_eq(parse("--model a --tls-key k --tls-cert c"), 0);
+}
+END_TEST
+
+START_TEST(key_command) {
+    ck_assert_int_eq(parse("key --name alice"), 0);
+    ck_assert_int_eq(options.command, COMMAND_KEY);
+    ck_assert_str_eq(options.role, "user");
+    teardown();
+    ck_assert_int_eq(parse("key"), -1);
+    ck_assert_str_eq(err.message, "--name NAME is missing");
+    ck_assert_int_eq(parse("key --name alice --role boss"), -1);
+    ck_assert_str_eq(err.message, "--role must be user or admin, got \"boss\"");
+    ck_assert_int_eq(parse("key --name alice --model a"), -1);
+}
+END_TEST
+
 START_TEST(empty_variable_counts_as_unset) {
     setenv("ALIGND_QUEUE", "", 1);
     setenv("ALIGND_CORS", "", 1); /* but no origin at all can be wanted */
     ck_assert_int_eq(parse("--model a"), 0);
     ck_assert_uint_eq(options.queue, 1024);
-    ck_assert_str_eq(options.cors, "");
+    ck_assert_uint_eq(options.cors.count, 0);
 }
 END_TEST
 
@@ -188,8 +267,13 @@ static const struct {
     {"--model a --queue x", "--queue must be a whole number, got \"x\""},
     {"--model a --queue -1", "--queue must be a whole number, got \"-1\""},
     {"--model a --queue=", "--queue must be a whole number, got \"\""},
+    {"--model a --rate -1", "--rate must be between 0 and 1e+06, got -1"},
+    {"--model a --burst 0", "--burst must be between 1 and 1000000, got 0"},
+    {"--model a --read-timeout-ms 9", "--read-timeout-ms must be between 10 and 1000000000, got 9"},
     {"--model a --queue 0", "--queue must be between 1 and 1000000, got 0"},
     {"--model a --queue 99999999999999999999", "--queue must be between 1 and 1000000, got 99999999999999999999"},
+    {"--model a --log-format xml", "--log-format must be text or json, got \"xml\""},
+    {"--model a --cache-bytes -1", "--cache-bytes must be a whole number, got \"-1\""},
     {"--model a --log-level loud", "--log-level must be error, warn, info or debug, got \"loud\""},
     {"--model a --compute int4", "--compute must be float32, bfloat16, int8 or auto, got \"int4\""},
     {"translate --model a --compute=", "--compute must be float32, bfloat16, int8 or auto, got \"\""},
@@ -247,6 +331,11 @@ Suite *options_suite(void) {
     tcase_add_test(tcase, value_after_equals);
     tcase_add_test(tcase, models_add_up);
     tcase_add_test(tcase, models_of_the_environment);
+    tcase_add_test(tcase, several_addresses);
+    tcase_add_test(tcase, origins);
+    tcase_add_test(tcase, socket_modes);
+    tcase_add_test(tcase, certificate_needs_its_key);
+    tcase_add_test(tcase, key_command);
     tcase_add_test(tcase, model_flag_takes_the_place_of_the_environment);
     tcase_add_test(tcase, empty_variable_counts_as_unset);
     tcase_add_test(tcase, switches);

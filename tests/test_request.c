@@ -20,15 +20,17 @@ static const struct call no_call;
 
 static void setup(void) {
     static const char *const labels[] = {"other"};
-    struct options loading = {.models = {.names = {strdup(folder)}, .count = 1}, .compute = strdup("float32")};
+    struct options loading = {
+        .models = {.names = {strdup(folder)}, .count = 1}, .compute = strdup("float32"), .workers = 1, .rows = 16};
     log_set_level(LOG_ERROR);
     service = (struct service){.options = &options};
-    service.metrics = metrics_create(labels, 1, 1, NULL);
-    service.scheduler = scheduler_create(4);
-    ck_assert_int_eq(models_load(&service.models, &loading, NULL, NULL), 0);
+    service.metrics = metrics_create(labels, 1, NULL);
+    service.scheduler = scheduler_create(&(struct scheduler_limits){4, 10000});
     atomic_store(&service.state, SERVICE_READY);
-    options_done(&loading);
     request_init(&request);
+    request.models = models_load(&loading, NULL, service.metrics, NULL);
+    ck_assert_ptr_nonnull(request.models);
+    options_done(&loading);
     request.id = "id";
     reply = (struct reply){0};
 }
@@ -36,7 +38,6 @@ static void setup(void) {
 static void teardown(void) {
     request_done(&request);
     free(reply.body);
-    models_free(&service.models);
     scheduler_free(service.scheduler);
     metrics_free(service.metrics);
 }
@@ -231,7 +232,7 @@ END_TEST
 
 /* Decodes all jobs as a worker would. */
 static void decode(void) {
-    struct batch *batch = batch_create(service.models.translators[0], 16, NULL);
+    struct batch *batch = batch_create(request.model->translator, 16, NULL);
     for (size_t i = 0; i < request.job_count; i++) {
         struct sentence *done[16], *sentence = request.jobs[i].sentence;
         batch_admit(batch, &sentence, 1);

@@ -1,4 +1,4 @@
-/* Sampling and exact search, and what every strategy takes: a prefix, penalties, the tree. On hand-written probability tables. */
+/* Sampling, and what every strategy takes: a prefix, penalties, the tree. On hand-written probability tables. */
 #include "model/random.h"
 #include "model/search.h"
 #include "tests/game.h"
@@ -18,21 +18,9 @@ static void teardown(void) {
     arena_done(&arena);
 }
 
-static struct search_options options_of(const char *strategy, size_t n_best, size_t max_length) {
-    return (struct search_options){.strategy = strategy,
-                                   .beam_size = n_best,
-                                   .n_best = n_best,
-                                   .max_length = max_length,
-                                   .sampling = {.temperature = 1, .top_p = 1}};
-}
-
 static void play(const struct rule *rules, uint32_t seed, const struct search_options *options) {
-    game_start(&game, rules, seed, options, LAST, &arena);
-    game_finish(&game);
+    game_play(&game, rules, seed, options, &arena);
 }
-
-/* a looks better, b is better: p(b.) = .4 x .9, p(ab.) = .6 x .4 x 1. */
-static const struct rule trap[] = {{"", 0, .6f, .4f, 0}, {"a", .3f, .3f, .4f, 0}, {"b", .9f, .1f, 0, 0}, {0}};
 
 /* ---- the generator ---- */
 
@@ -93,7 +81,7 @@ START_TEST(samples_follow_the_table) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         double counts[VOCABULARY] = {0}, whole = 0, chi_square = 0;
         for (uint64_t stream = 0; stream < DRAWS; stream++) {
-            struct search_options options = options_of("sample", 1, 1);
+            struct search_options options = game_options("sample", 1, 1);
             options.sampling = rows[i].sampling;
             options.sampling.seed = 12345;
             options.sampling.stream = stream;
@@ -115,7 +103,7 @@ START_TEST(samples_follow_the_table) {
 END_TEST
 
 static void sample(uint64_t seed, uint64_t stream, size_t count, char texts[MAX_TEXTS]) {
-    struct search_options options = options_of("sample", count, 9);
+    struct search_options options = game_options("sample", count, 9);
     options.sampling.seed = seed;
     options.sampling.stream = stream;
     play(NULL, 7, &options);
@@ -155,7 +143,7 @@ START_TEST(banned_tokens_are_not_drawn) {
     static const struct rule rules[] = {{NULL, .1f, .7f, .1f, .1f}};
     char texts[MAX_TEXTS];
     for (uint64_t seed = 0; seed < 50; seed++) {
-        struct search_options options = options_of("sample", 1, 5);
+        struct search_options options = game_options("sample", 1, 5);
         options.sampling.seed = seed;
         game_start(&game, rules, 0, &options, LAST, &arena);
         game.search.ids.banned = 0; /* a */
@@ -166,194 +154,20 @@ START_TEST(banned_tokens_are_not_drawn) {
 }
 END_TEST
 
-/* ---- exact ---- */
-
-START_TEST(exact_finds_what_beam_misses) {
-    struct search_options one = options_of("beam", 1, 10), exact = options_of("exact", 1, 10);
-    play(trap, 0, &one);
-    game_expect_results(&game, "ab.");
-    play(trap, 0, &exact);
-    game_expect_results(&game, "b.");
-    ck_assert(!game.search.exhausted);
-}
-END_TEST
-
-/* "", a and ab give "ab." with .24; aa and a. would have .18; b. has .36, ba .04. */
-START_TEST(bounds_prune) {
-    struct search_options options = options_of("exact", 1, 10);
-    play(trap, 0, &options);
-    ck_assert_uint_eq(game.steps, 4);
-    options.n_best = 2; /* aa might have been the second */
-    play(trap, 0, &options);
-    game_expect_results(&game, "b. ab.");
-    ck_assert_uint_eq(game.steps, 5);
-    options.n_best = 3; /* a. is no better than aa. */
-    play(trap, 0, &options);
-    game_expect_results(&game, "b. ab. aa.");
-    ck_assert_uint_eq(game.steps, 5);
-}
-END_TEST
-
-START_TEST(a_budget_ends_the_search) {
-    static const char *const found[] = {"a", "ab", "ab.", "b."};
-    for (size_t steps = 1; steps <= 4; steps++) {
-        struct hypothesis *list;
-        size_t count;
-        struct search_options options = options_of("exact", 1, 10);
-        options.max_steps = steps;
-        play(trap, 0, &options);
-        game_expect_results(&game, found[steps - 1]);
-        ck_assert_uint_eq(game.steps, steps);
-        ck_assert_int_eq(search_results(&game.search, &list, &count, NULL), 0);
-        ck_assert_int_eq(list[0].finish, steps < 4 ? FINISH_BUDGET : FINISH_EOS);
-        ck_assert_int_eq(game.search.exhausted, steps < 4);
-    }
-}
-END_TEST
-
-/* ---- exact and a wide beam against all paths there are ---- */
-
-struct path {
-    char text[MAX_PATH];
-    double score;
-};
-
-enum { PATHS = 200 };
-
-static void enumerate(const char *path, double merit, struct path *paths, size_t *count) {
-    const struct search_options *options = &game.search.options;
-    size_t length = strlen(path);
-    for (size_t i = 0; i < VOCABULARY; i++) {
-        struct path next;
-        bool given = length < options->prefix_length;
-        double total = merit + game_merit(&game, path, length, ".abc"[i]);
-        if (given ? ".abc"[i] != 'a' + options->prefix[length] : !(total > -INFINITY))
-            continue;
-        snprintf(next.text, sizeof next.text, "%.*s%c", MAX_PATH - 2, path, ".abc"[i]);
-        if (i > 0 && length + 1 < options->max_length) {
-            enumerate(next.text, total, paths, count);
-            continue;
-        }
-        next.score = total / pow((double)length + 1, options->length_penalty);
-        size_t place = (*count)++;
-        for (; place > 0 && paths[place - 1].score < next.score; place--)
-            paths[place] = paths[place - 1];
-        paths[place] = next;
-    }
-}
-
-/* The first n of all paths. */
-static void expect_best(size_t n) {
-    struct path paths[PATHS];
-    size_t count = 0;
-    char texts[PATHS * MAX_PATH] = "";
-    enumerate("", 0, paths, &count);
-    for (size_t i = 0; i < count && i < n; i++) {
-        strcat(texts, i ? " " : "");
-        strcat(texts, paths[i].text);
-    }
-    game_expect_results(&game, texts);
-}
-
-static struct search_options vary(const char *strategy, uint32_t seed) {
-    static const int prefix[] = {1, 1}; /* b b */
-    struct search_options options = options_of(strategy, SEARCH_MAX_ROWS, 5);
-    options.length_penalty = (double)(seed % 3) / 2;
-    options.repetition_penalty = seed % 4 == 1 ? 1.5 : 0;
-    options.no_repeat_ngram = seed / 4 % 4;
-    options.min_length = seed / 3 % 3;
-    options.prefix = prefix;
-    options.prefix_length = seed / 5 % 3;
-    return options;
-}
-
-/* The tables make one letter of three impossible, which a prefix may ask for. */
-static bool start_varied(uint32_t seed, const struct search_options *options) {
-    game_start(&game, NULL, seed, options, LAST, &arena);
-    for (size_t i = 0; i < options->prefix_length; i++)
-        if (game_probability(&game, "bb", i, 'b') <= 0)
-            return false;
-    game_finish(&game);
-    return true;
-}
-
-START_TEST(exact_search_is_exhaustive) {
-    for (uint32_t seed = 0; seed < 200; seed++) {
-        struct search_options options = vary("exact", seed);
-        options.n_best = 1 + seed % 7;
-        if (start_varied(seed, &options))
-            expect_best(options.n_best);
-    }
-}
-END_TEST
-
-START_TEST(a_wide_beam_is_exhaustive_whatever_the_penalties) {
-    for (uint32_t seed = 0; seed < 200; seed++) {
-        struct search_options options = vary("beam", seed);
-        options.max_length = 4;
-        if (start_varied(seed, &options))
-            expect_best(SEARCH_MAX_ROWS);
-    }
-}
-END_TEST
-
-/* ---- a vocabulary wider than an exact search's lists ---- */
-
-enum { WIDE = 100, END = 0, GOOD = 77 };
-
-/* Token i comes i-th; only GOOD is likely to be followed by the end. */
-static void show_wide(struct search *search, float logits[WIDE], struct ranked top[WIDE], struct distribution *out) {
-    float sum = 0, end = search->step == 0 ? 1e-6f : search->tokens[0] == GOOD ? 100.f : 1e-5f;
-    for (int i = 0; i < WIDE; i++)
-        sum += expf(logits[i] = i == END ? logf(end) : -0.01f * (float)i);
-    for (int i = 0; i < WIDE; i++) {
-        size_t place = (size_t)i;
-        for (; place > 0 && top[place - 1].logit < logits[i]; place--)
-            top[place] = top[place - 1];
-        top[place] = (struct ranked){.token = i, .logit = logits[i]};
-    }
-    size_t wanted = search_wanted(search);
-    *out = (struct distribution){
-        .logits = logits, .log_sum = logf(sum), .size = WIDE, .top = top, .top_count = wanted < WIDE ? wanted : WIDE};
-}
-
-/* What it seeks is far behind the first list of the first node. */
-START_TEST(exact_asks_for_more_where_it_must) {
-    struct search search;
-    struct search_options options = options_of("exact", 1, 2);
-    struct hypothesis *list;
-    size_t count, steps = 0, at_start = 0;
-    ck_assert_int_eq(search_init(&search, &options, (struct search_ids){END, -1}, 0, &arena, NULL), 0);
-    for (; search.rows > 0; steps++) {
-        float logits[WIDE];
-        struct ranked top[WIDE];
-        struct distribution distribution;
-        at_start += search.step == 0;
-        show_wide(&search, logits, top, &distribution);
-        ck_assert_int_eq(search_advance(&search, &distribution, NULL), 0);
-    }
-    ck_assert_int_eq(search_results(&search, &list, &count, NULL), 0);
-    ck_assert_uint_eq(list[0].length, 1);
-    ck_assert_int_eq(list[0].tokens[0], GOOD);
-    ck_assert_uint_eq(at_start, 4);         /* lists of 32 */
-    ck_assert_uint_eq(steps, WIDE - 1 + 4); /* all are more likely than the best path of two */
-}
-END_TEST
-
 /* ---- prefix and penalties ---- */
 
 START_TEST(a_prefix_comes_first) {
     static const int b[] = {1}, cc[] = {2, 2};
     static const char *const strategies[] = {"greedy", "beam", "exact"};
     for (size_t i = 0; i < 3; i++) {
-        struct search_options options = options_of(strategies[i], 1, 10);
+        struct search_options options = game_options(strategies[i], 1, 10);
         options.prefix = b;
         options.prefix_length = 1;
-        play(trap, 0, &options);
+        play(game_trap, 0, &options);
         game_expect_results(&game, "b.");
     }
     static const struct rule rules[] = {{NULL, .9f, .04f, .03f, .03f}};
-    struct search_options options = options_of("sample", 3, 2);
+    struct search_options options = game_options("sample", 3, 2);
     options.prefix = cc;
     options.prefix_length = 2;
     play(rules, 0, &options);
@@ -369,7 +183,7 @@ START_TEST(no_sequence_comes_twice) {
     static const struct rule rules[] = {{NULL, .05f, .5f, .3f, .15f}};
     static const char *const found[] = {"aaaaaa", "abc.", "aabaca", "aaabaa"};
     for (size_t n = 0; n < 4; n++) {
-        struct search_options options = options_of("greedy", 1, 6);
+        struct search_options options = game_options("greedy", 1, 6);
         options.no_repeat_ngram = n;
         play(rules, 0, &options);
         game_expect_results(&game, found[n]);
@@ -380,7 +194,7 @@ END_TEST
 /* .5^3 is less than .3: after a comes b; then .3^3 against .15 and .5^3 = .125: c; then b^3 .027, a^3 .125, . .05: a. */
 START_TEST(repeated_tokens_count_more) {
     static const struct rule rules[] = {{NULL, .05f, .5f, .3f, .15f}};
-    struct search_options options = options_of("greedy", 1, 4);
+    struct search_options options = game_options("greedy", 1, 4);
     options.repetition_penalty = 3;
     play(rules, 0, &options);
     game_expect_results(&game, "abca");
@@ -394,7 +208,7 @@ START_TEST(nothing_may_come) {
     for (size_t i = 0; i < 3; i++) {
         struct hypothesis *list;
         size_t count;
-        struct search_options options = options_of(strategies[i], 1, 10);
+        struct search_options options = game_options(strategies[i], 1, 10);
         options.no_repeat_ngram = 1;
         options.min_length = 10;
         play(rules, 0, &options);
@@ -411,7 +225,7 @@ START_TEST(coverage_is_part_of_the_score) {
     static const int target[] = {1};
     static const float logits[] = {0, 0}, attention[2][2] = {{.9f, .1f}, {.3f, .7f}};
     struct search search;
-    struct search_options options = options_of("forced", 1, 1);
+    struct search_options options = game_options("forced", 1, 1);
     struct hypothesis *list;
     size_t count;
     options.prefix = target;
@@ -447,10 +261,10 @@ static void expect_tree(const char *expected) {
 }
 
 static void grow(const char *strategy, size_t size, size_t n_best) {
-    struct search_options options = options_of(strategy, size, 10);
+    struct search_options options = game_options(strategy, size, 10);
     options.n_best = n_best;
     options.tree = true;
-    play(trap, 0, &options);
+    play(game_trap, 0, &options);
 }
 
 /* Pruned branches come before the others of their step. A row's best two: of a: b and one of . and a; of b: . and a. */
@@ -473,7 +287,7 @@ END_TEST
 START_TEST(alternatives_are_the_tables_best) {
     static const char *const strategies[] = {"greedy", "beam", "sample", "exact"};
     for (uint32_t seed = 0; seed < 80; seed++) {
-        struct search_options options = options_of(strategies[seed % 4], seed % 4 ? 3 : 1, 6);
+        struct search_options options = game_options(strategies[seed % 4], seed % 4 ? 3 : 1, 6);
         struct hypothesis *list;
         size_t count;
         char path[MAX_PATH];
@@ -507,12 +321,6 @@ Suite *strategies_suite(void) {
     tcase_add_test(cases, a_seed_gives_one_text);
     tcase_add_test(cases, samples_do_not_depend_on_each_other);
     tcase_add_test(cases, banned_tokens_are_not_drawn);
-    tcase_add_test(cases, exact_finds_what_beam_misses);
-    tcase_add_test(cases, bounds_prune);
-    tcase_add_test(cases, a_budget_ends_the_search);
-    tcase_add_test(cases, exact_search_is_exhaustive);
-    tcase_add_test(cases, a_wide_beam_is_exhaustive_whatever_the_penalties);
-    tcase_add_test(cases, exact_asks_for_more_where_it_must);
     tcase_add_test(cases, a_prefix_comes_first);
     tcase_add_test(cases, no_sequence_comes_twice);
     tcase_add_test(cases, repeated_tokens_count_more);

@@ -40,7 +40,7 @@ class Corpus:
 
     files: split -> file name; with columns, one file a language, `{}` in the name. held_out: pairs of train that are its validation split,
     where it comes without one: every so many-th, the same in every run. prepare: (text, side) -> text; a side is a column's language, or else
-    "source" or "target".
+    "source" or "target". language: the formal one that targets are in (weights/wellformed.py); "": none.
     """
 
     folder: str
@@ -48,6 +48,7 @@ class Corpus:
     columns: tuple[str, ...] = ()
     held_out: int = 0
     prepare: Callable[[str, str], str] | None = None
+    language: str = ""
 
     def _read_file(self, root: Path, split: str) -> list[tuple[str, str]]:
         path = root / self.folder / self.files[split]
@@ -91,13 +92,13 @@ CORPORA: dict[str, Corpus] = {
     "tatoeba-en-de": Corpus("tatoeba-en-de", _splits("{}.tsv.gz")),
     "multi30k-en-de": _multi30k("de"),
     "multi30k-en-fr": _multi30k("fr"),
-    "geoquery": Corpus("geoquery", _splits("{}.tsv.gz"), held_out=60),
-    "geoquery-typed": Corpus("geoquery", _splits("{}.tsv.gz"), held_out=60, prepare=_join_punctuation),
-    "geoquery-lambda": Corpus("geoquery", _splits("lambda.{}.tsv.gz"), held_out=60),
-    "geoquery-sql": Corpus("geoquery", _splits("sql.{}.tsv.gz")),
-    "atis": Corpus("atis", _splits("{}.tsv.gz")),
-    "nl-rx-turk": Corpus("nl-rx", _splits("turk.{}.tsv.gz")),
-    "nl-rx-synth": Corpus("nl-rx", _splits("synth.{}.tsv.gz")),
+    "geoquery": Corpus("geoquery", _splits("{}.tsv.gz"), held_out=60, language="logical_form"),
+    "geoquery-typed": Corpus("geoquery", _splits("{}.tsv.gz"), held_out=60, prepare=_join_punctuation, language="logical_form"),
+    "geoquery-lambda": Corpus("geoquery", _splits("lambda.{}.tsv.gz"), held_out=60, language="logical_form"),
+    "geoquery-sql": Corpus("geoquery", _splits("sql.{}.tsv.gz"), language="sql"),
+    "atis": Corpus("atis", _splits("{}.tsv.gz"), language="logical_form"),
+    "nl-rx-turk": Corpus("nl-rx", _splits("turk.{}.tsv.gz"), language="regex"),
+    "nl-rx-synth": Corpus("nl-rx", _splits("synth.{}.tsv.gz"), language="regex"),
 }
 
 

@@ -55,18 +55,18 @@ def _wellformed(language: str) -> Callable[[Decoded], float]:
     return lambda d: scores.share(map(wellformed.CHECKS[language], d.texts))
 
 
+# A formal language's score is for corpora whose targets are in it (data.Corpus.language).
+WELL_FORMED = {"well-formed logical forms %": "logical_form", "well-formed SQL %": "sql", "well-formed regexes %": "regex"}
+
 # The key "scores" of a table.
 SCORES: dict[str, Callable[[Decoded], float]] = {
     "BLEU": lambda d: scores.bleu(d.texts, d.references),
     "tokenised BLEU": lambda d: scores.tokenised_bleu(d.texts, d.references),
     "chrF": lambda d: scores.chrf(d.texts, d.references),
     "exact match %": lambda d: scores.exact_match(d.texts, d.references),
-    "well-formed logical forms %": _wellformed("logical_form"),
-    "well-formed SQL %": _wellformed("sql"),
-    "well-formed regexes %": _wellformed("regex"),
     "<unk> %": lambda d: scores.unknown_rate(d.pieces),
     "repeated 4-gram %": lambda d: scores.share(map(scores.repeats, d.texts)),
-}
+} | {name: _wellformed(language) for name, language in WELL_FORMED.items()}
 
 
 def score(decoded: Decoded, names: list[str], edges: list[int]) -> dict[str, float]:
@@ -165,14 +165,16 @@ def translate(table: Table, row: dict, options: Options) -> dict:
     """A row of a table of scores."""
     definition, recipe = table.definition, table.recipe(row)
     model, result = trained(table, row, options)
-    pairs = data.CORPORA[recipe["training"]["corpus"]].read(options.data, "test")
+    corpus = data.CORPORA[recipe["training"]["corpus"]]
+    names = [name for name in definition["scores"] if WELL_FORMED.get(name, corpus.language) == corpus.language]
+    pairs = corpus.read(options.data, "test")
     sources, references = [s for s, _ in pairs], [t for _, t in pairs]
     variant = compute.Variant(row["name"], ["--max-text-chars", "1000000", "--workers", "1"])
     figures: Figures = {}
     with compute.daemon(options.alignd, model, variant) as url:
         for search, fields in definition["searches"].items():
             decoded = Decoded(sources, references, *decode(url, recipe["name"], sources, fields | row.get("request", {})))
-            figures[search] = score(decoded, definition["scores"], definition.get("by_length", []))
+            figures[search] = score(decoded, names, definition.get("by_length", []))
     return result | {"figures": figures}
 
 

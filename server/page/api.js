@@ -1,6 +1,6 @@
 /* Requests to the daemon, and what may go wrong with them. */
 
-const INCLUDE = ["tokens", "log_probs", "attention", "offsets", "entropy", "top_k", "eos"];
+const INCLUDE = ["tokens", "log_probs", "attention", "alignment", "offsets", "entropy", "top_k", "eos"];
 
 /* status 0: the daemon cannot be reached. */
 export class ApiError extends Error {
@@ -10,10 +10,19 @@ export class ApiError extends Error {
   }
 }
 
+/* The key of a server that asks for one, as long as the tab is open. */
+let key = "";
+try { key = sessionStorage.getItem("key") ?? ""; } catch { /* storage is forbidden */ }
+export const hasKey = () => key !== "";
+export function useKey(given) {
+  key = given;
+  try { sessionStorage.setItem("key", key); } catch { /* it is asked for again after a reload */ }
+}
+
 async function send(path, body, signal) {
   let reply;
   try {
-    reply = await fetch(path, body && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal });
+    reply = await fetch(path, body && { method: "POST", headers: { "Content-Type": "application/json", ...(key && { "X-Api-Key": key }) }, body: JSON.stringify(body), signal });
   } catch (error) {
     throw error.name === "AbortError" ? error : new ApiError(0);
   }
@@ -69,7 +78,7 @@ export async function decode(body, { path = "/attention", onText, signal, includ
     reply = await ask(path, full, onText, signal);
   } catch (error) {
     if (!(error.status === 400 && error.field === "include")) throw error;
-    reply = await ask(path, { ...full, include: full.include.filter((name) => name !== "attention") }, onText, signal);
+    reply = await ask(path, { ...full, include: full.include.filter((name) => name !== "attention" && name !== "alignment") }, onText, signal);
   }
   const answer = (reply.translations ?? reply.results)[0];
   return { model: reply.model, text: answer.text, sentences: answer.sentences };

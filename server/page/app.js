@@ -10,61 +10,27 @@ import { beamPanel } from "./beam.js";
 import { comparePanel } from "./compare.js";
 import { diagnosticsPanel } from "./diagnostics.js";
 import { exportPanel } from "./export.js";
+import { fail } from "./trouble.js";
+import { task, examples, opening } from "./task.js";
+import { writeLink, readLink, past, remember, forget, width } from "./memory.js";
 
 const PANELS = { attention: ["Attention", attentionPanel], confidence: ["Confidence", confidencePanel], ask: ["Questions", questionsPanel],
   beam: ["Beam", beamPanel], compare: ["Compare", comparePanel], diagnostics: ["Diagnostics", diagnosticsPanel], export: ["Export", exportPanel] };
-const EXAMPLES = {
-  en: ["Where is the train station?", "A boy plays in the snow.", "I have never been so happy in my life.", "She gave him the book that he had lost."],
-  fr: ["Où se trouve la gare ?", "Un garçon joue dans la neige.", "Je ne l'ai jamais vu aussi heureux.", "Il faut que tu viennes demain."],
-  "x-geoquery": ["What is the population of Zurich?", "Which rivers run through Texas?", "What is the highest mountain in Alaska?"],
-};
-const KEEP = 20;
-
 const app = {
   state: { text: "", model: "", strategy: "beam", beam: 5, view: "attention", words: true, eos: false, lines: false, threshold: 0, asTable: false },
   models: [], answer: null, active: 0, pinned: -1,
   questions: null,
   base() { return this.answer?.sentences[this.active]; },
   sentence() { return this.questions?.current() ?? this.base(); },
+  model() { return this.models.find((m) => m.name === this.state.model); },
+  task() { return task(this.model()); },
   how() { return { words: this.state.words, eos: this.state.eos }; },
   search() { return api.search(this.state); },
-  set(changes) { Object.assign(this.state, changes); this.pinned = -1; write(); show(); },
-  show, fail, link: () => location.href,
+  set(changes) { Object.assign(this.state, changes); this.pinned = -1; writeLink(this.state); show(); },
+  show, showPanel, link: () => location.href,
 };
 app.questions = new Questions(app);
 
-/* ---- the URL's fragment and the history ---- */
-
-const STORED = { text: "t", model: "m", strategy: "s", beam: "b", view: "v" };
-function write() {
-  const parts = new URLSearchParams();
-  for (const [name, key] of Object.entries(STORED)) parts.set(key, app.state[name]);
-  if (app.state.strategy === "sample" && app.state.seed !== undefined) parts.set("seed", app.state.seed);
-  for (const name of ["words", "eos", "lines"]) if (app.state[name] !== (name === "words")) parts.set(name, Number(app.state[name]));
-  history.replaceState(null, "", `#${parts}`);
-}
-function read() {
-  const parts = new URLSearchParams(location.hash.slice(1));
-  for (const [name, key] of Object.entries(STORED)) if (parts.has(key)) app.state[name] = parts.get(key);
-  if (/^\d{1,15}$/.test(parts.get("seed"))) app.state.seed = Number(parts.get("seed"));
-  for (const name of ["words", "eos", "lines"]) if (parts.has(name)) app.state[name] = parts.get(name) === "1";
-  app.state.beam = Math.min(32, Math.max(1, Math.round(Number(app.state.beam)) || 5));
-  if (!PANELS[app.state.view]) app.state.view = "attention";
-  if (!["beam", "greedy", "sample", "exact"].includes(app.state.strategy)) app.state.strategy = "beam";
-}
-
-function past(list) {
-  try {
-    if (list) localStorage.setItem("alignd", JSON.stringify(list));
-    const kept = JSON.parse(localStorage.getItem("alignd") ?? "[]");
-    return Array.isArray(kept) ? kept : [];
-  } catch { return []; }
-}
-function remember() {
-  const { text, model } = app.state;
-  past([{ text, model }, ...past().filter((item) => item.text !== text || item.model !== model)].slice(0, KEEP));
-  showHistory();
-}
 function showHistory() {
   const list = past();
   find("history").hidden = list.length === 0;
@@ -74,8 +40,6 @@ function showHistory() {
 
 /* ---- the form ---- */
 
-const examples = (model) => (model?.target.startsWith("x-") ? EXAMPLES[model.target] : EXAMPLES[model?.source]) ?? [];
-
 function fillForm() {
   const { state } = app;
   find("text").value = state.text;
@@ -83,12 +47,13 @@ function fillForm() {
   find("strategy").value = state.strategy;
   find("beam").value = state.beam;
   find("beam-field").hidden = state.strategy !== "beam";
-  const model = app.models.find((m) => m.name === state.model);
-  find("examples").replaceChildren(...examples(model).map((text) => el("button", { type: "button", onclick: () => start({ text }) }, text)));
+  find("go").textContent = app.task().act;
+  find("reading").setAttribute("aria-label", app.task().result);
+  find("examples").replaceChildren(...examples(app.model()).map((text) => el("button", { type: "button", onclick: () => start({ text }) }, text)));
 }
 function readForm() {
   Object.assign(app.state, { seed: undefined, text: find("text").value, model: find("model").value, strategy: find("strategy").value,
-    beam: Math.min(32, Math.max(1, Math.round(Number(find("beam").value)) || 5)) });
+    beam: width(find("beam").value) });
 }
 function start(changes) {
   Object.assign(app.state, changes);
@@ -99,31 +64,13 @@ function start(changes) {
 
 /* ---- asking the daemon ---- */
 
-/* Shows an error at a place; again: what tries once more. */
-export function fail(place, error, again) {
-  const busy = error.status === 429 || error.status === 503;
-  const says = busy ? "The server has its hands full." : error.status === 504 ? "That took longer than the server allows." : error.message;
-  place.replaceChildren(says);
-  place.hidden = false;
-  if (again) place.append(el("button", { type: "button", onclick: again }, "Try again"));
-  if (busy && again) {
-    let left = Math.max(1, error.retry);
-    const note = el("span", {}, ` Trying again in ${left} s.`), timer = setInterval(() => {
-      if (!note.isConnected || place.hidden) return clearInterval(timer);
-      note.textContent = ` Trying again in ${--left} s.`;
-      if (left <= 0) { clearInterval(timer); again(); }
-    }, 1000);
-    place.append(note);
-  }
-}
-
 let running = null;
 async function run(keep) {
   running?.abort();
   const mine = (running = new AbortController()), { text, model } = app.state;
   find("text-error").hidden = true;
   if (app.state.strategy === "sample") app.state.seed ??= Math.floor(Math.random() * 2 ** 32); /* so that questions and the link throw the same dice */
-  write();
+  writeLink(app.state);
   if (!text.trim()) { app.answer = null; app.questions.reset(); return show(); }
   find("reading").classList.add("busy");
   find("reading").setAttribute("aria-busy", "true");
@@ -132,18 +79,21 @@ async function run(keep) {
   try {
     const answer = await api.decode({ text, ...app.search() }, { path: "/translate", onText, signal: mine.signal });
     if (running !== mine) return;
-    Object.assign(app, { answer, active: 0, pinned: -1 });
+    Object.assign(app, { answer, active: 0, pinned: -1, fresh: true });
     app.questions.reset();
-    if (keep) remember();
+    if (keep) { remember(app.state); showHistory(); }
     clearTimeout(slow);
     show();
+    app.fresh = false;
   } catch (error) {
     if (error.name === "AbortError" || running !== mine) return;
     if (!(error instanceof api.ApiError)) throw error;
     app.answer = null;
+    app.questions.reset();
     clearTimeout(slow);
     show();
-    fail(find("text-error"), error, error.status === 400 || error.status === 413 ? null : () => run(keep));
+    if (error.status === 400 || error.status === 413) fail(find("text-error"), error);
+    else trouble(error, () => run(keep));
   } finally {
     clearTimeout(slow);
     if (running === mine) {
@@ -152,25 +102,35 @@ async function run(keep) {
     }
   }
 }
+/* In place of the translation. */
+function trouble(error, again) {
+  const note = el("div", { class: "state", role: "alert" });
+  find("reading").replaceChildren(note);
+  fail(note, error, again);
+}
 function waiting(text) {
   if (!app.answer || text) find("reading").replaceChildren(el("p", { class: "line target wait", dir: "auto" }, text));
 }
 
 /* ---- drawing ---- */
 
+const tabs = document.querySelector(".tabs");
+tabs.append(...Object.entries(PANELS).map(([name, [label]]) => el("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "panel", onclick: () => open(name) }, label)));
 function showTabs() {
-  const tabs = document.querySelector(".tabs");
-  tabs.replaceChildren(...Object.entries(PANELS).map(([name, [label]]) => el("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "panel",
-    "aria-selected": String(name === app.state.view), tabindex: name === app.state.view ? 0 : -1, onclick: () => open(name) }, label)));
+  for (const tab of tabs.children) {
+    const on = tab.id === `tab-${app.state.view}`;
+    tab.setAttribute("aria-selected", on);
+    tab.tabIndex = on ? 0 : -1;
+    if (on) tabs.scrollLeft = tab.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - tab.offsetWidth) / 2;
+  }
 }
 function open(name) {
   app.state.view = name;
-  write();
-  showTabs();
-  find(`tab-${name}`).scrollIntoView({ inline: "center", block: "nearest" });
+  writeLink(app.state);
   showPanel();
+  showTabs();
 }
-document.querySelector(".tabs").addEventListener("keydown", (event) => {
+tabs.addEventListener("keydown", (event) => {
   const names = Object.keys(PANELS), at = names.indexOf(app.state.view);
   const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: names.length - 1 }[event.key];
   if (to === undefined) return;
@@ -192,7 +152,7 @@ function hint(...what) {
   find("hint").replaceChildren(...what);
 }
 function idle() {
-  const waits = app.sentence()?.attention ? "Point at a word to see where it looks. Choose a translated word to question it." : "This model has no attention to show.";
+  const waits = app.sentence()?.attention ? `Point at a word to see where it looks. Choose a ${app.task().word} to question it.` : "This model has no attention to show.";
   hint(app.sentence() ? waits : "");
 }
 
@@ -216,10 +176,12 @@ function showReading() {
     hint("");
     return;
   }
+  const { source, target } = app.model(), langs = [source, target].map((code) => (code.startsWith("x-") ? "" : code)), how = { ...app.how(), langs, result: app.task().result };
   place.classList.toggle("many", app.answer.sentences.length > 1);
+  place.classList.toggle("fresh", !!app.fresh);
   place.replaceChildren(...app.answer.sentences.map((base, k) => {
     const active = k === app.active, s = active ? app.sentence() : base;
-    const node = pair(s, app.how(), {
+    const node = pair(s, how, {
       pinned: active ? app.pinned : -1,
       onSelect: () => { if (!active) { app.active = k; app.pinned = -1; app.questions.reset(); } },
       onTarget: (...args) => { onTarget(...args); if (!active) showPanel(); },
@@ -239,8 +201,8 @@ function showReading() {
 function show() {
   showReading();
   app.questions.show(find("answer"));
-  showTabs();
   showPanel();
+  showTabs();
 }
 
 /* ---- beginning ---- */
@@ -249,20 +211,26 @@ if (!CSS.supports("field-sizing", "content")) {
   find("text").addEventListener("input", ({ target }) => { target.style.height = "auto"; target.style.height = `${target.scrollHeight}px`; });
 }
 
-find("form").addEventListener("submit", (event) => { event.preventDefault(); readForm(); run(true); });
+/* Before the models are known, what is typed waits for them. */
+function submit(keep) {
+  if (!app.models.length) return;
+  readForm();
+  run(keep);
+}
+find("form").addEventListener("submit", (event) => { event.preventDefault(); submit(true); });
 find("text").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); find("form").requestSubmit(); }
 });
 let typing = 0;
 find("text").addEventListener("input", () => {
   clearTimeout(typing);
-  typing = setTimeout(() => { readForm(); if (app.models.length) run(false); }, 450);
+  typing = setTimeout(() => submit(false), 450);
 });
 for (const id of ["model", "strategy", "beam"]) find(id).addEventListener("change", () => { readForm(); fillForm(); run(true); });
-find("history").querySelector(".quiet").addEventListener("click", () => { past([]); showHistory(); });
-addEventListener("hashchange", () => { read(); start({}); });
+find("history").querySelector(".quiet").addEventListener("click", () => { forget(); showHistory(); find("text").focus(); });
+addEventListener("hashchange", () => { readLink(app.state, Object.keys(PANELS)); start({}); });
 addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && app.pinned >= 0 && !find("popover").matches(":popover-open")) { app.pinned = -1; showReading(); }
+  if (event.key === "Escape" && app.pinned >= 0 && !find("popover").matches(":popover-open")) onTarget(null, app.pinned);
   if (event.key === "z" && (event.ctrlKey || event.metaKey) && !/^(TEXTAREA|INPUT)$/.test(event.target.tagName) && app.questions.undo()) event.preventDefault();
 });
 let resizing = 0, wide = innerWidth;
@@ -276,26 +244,20 @@ addEventListener("resize", () => {
 onTheme(() => { if (app.answer) showPanel(); });
 
 async function begin() {
-  read();
+  readLink(app.state, Object.keys(PANELS));
   showHistory();
-  find("text").value = app.state.text;
-  find("text-error").hidden = true;
+  find("text").value ||= app.state.text;
   find("reading").replaceChildren(el("p", { class: "line target wait" }, ""));
   try {
     app.models = await api.models();
   } catch (error) {
-    find("reading").replaceChildren(el("div", { class: "state" }, el("strong", {}, error.status === 503 ? "The models are being loaded." : "The server cannot be reached."),
-      el("p", {}, "Nothing is lost: what you typed stays here.")));
-    fail(find("text-error"), error, begin);
-    return;
+    return trouble(error, begin);
   }
   find("model").replaceChildren(...app.models.map((m) => el("option", { value: m.name }, m.name)));
-  if (!location.hash) { /* the first visit: something to see */
-    const model = app.models[0], text = examples(model)[0] ?? "";
-    Object.assign(app.state, { text, model: model?.name ?? "" });
-    fillForm();
-    return run(false);
-  }
-  await start({});
+  const typed = find("text").value;
+  if (typed || location.hash) return start({ text: typed });
+  Object.assign(app.state, { text: opening(app.models[0]), model: app.models[0]?.name ?? "" }); /* the first visit: something to see */
+  fillForm();
+  return run(false);
 }
 begin();

@@ -2,6 +2,7 @@
 import { el, svg, number, direction } from "./dom.js";
 import { ink, muted, accent, paper } from "./colour.js";
 import * as api from "./api.js";
+import { fail } from "./trouble.js";
 
 const short = (n) => [...(n.token ?? "")].slice(0, 11).join("");
 const STEP = 112, ROW = 24, MOST = 700;
@@ -31,7 +32,7 @@ function tree(nodes) {
       stroke: on ? accent() : muted(), "stroke-width": on ? 2.5 : 1, "stroke-dasharray": pruned ? "2 3" : null, opacity: on ? 1 : pruned ? 0.35 : 0.8 }));
     labels.append(svg("circle", { cx: x(n), cy: y(n), r: n.state === "finished" ? 4.5 : 3, fill: pruned ? paper() : on || n.state === "finished" ? accent() : muted(), stroke: on ? accent() : muted() },
       svg("title", {}, `${n.token}: ${n.state}, log-probability ${number(n.log_prob)}, score ${number(n.score, 3)}`)),
-    svg("text", { x: x(n) + 8, y: y(n) + 4, fill: pruned ? muted() : ink(), "font-weight": on ? 700 : 400, direction: direction(n.token ?? "") }, short(n),
+    svg("text", { x: x(n) + 8, y: y(n) + 4, fill: pruned ? muted() : ink(), "font-weight": on ? 700 : 400, direction: direction(n.token ?? ""), "text-anchor": direction(n.token ?? "") === "rtl" ? "end" : "start" }, short(n),
       n.state === "finished" ? svg("tspan", { fill: muted(), "font-weight": 400 }, ` ${number(n.score, 2)}`) : ""));
   }
   return svg("svg", { class: "map tree", width: W, height: H, viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label":
@@ -69,6 +70,6 @@ export async function beamPanel(panel, app) {
   } catch (error) {
     const note = el("p", { class: "error", role: "alert" });
     panel.replaceChildren(note);
-    app.fail(note, error, () => beamPanel(panel, app));
+    fail(note, error, () => beamPanel(panel, app));
   }
 }

@@ -2,8 +2,8 @@
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 export const onTheme = (f) => dark.addEventListener("change", f);
-/* [L, chroma] of nothing and of all, and the hue. */
-const ends = () => (dark.matches ? [[0.25, 0.02], [0.86, 0.09]] : [[0.975, 0.006], [0.36, 0.18]]);
+/* [L, chroma] of nothing and of all, how much more chroma there is halfway, and the hue. */
+const ends = () => (dark.matches ? [[0.25, 0.02], [0.86, 0.09], 0.07] : [[0.975, 0.006], [0.36, 0.18], 0.02]);
 const HUE = (281 * Math.PI) / 180;
 
 function hex(L, C) {
@@ -15,10 +15,14 @@ function hex(L, C) {
 }
 
 export function heat(weight) {
-  const [[L0, C0], [L1, C1]] = ends(), w = Math.min(1, Math.max(0, weight));
-  return hex(L0 + w * (L1 - L0), C0 + w * (C1 - C0));
+  const [[L0, C0], [L1, C1], more] = ends(), w = Math.min(1, Math.max(0, weight));
+  return hex(L0 + w * (L1 - L0), C0 + w * (C1 - C0) + 4 * w * (1 - w) * more);
 }
-export const heatInk = (weight) => (dark.matches === weight > 0.45 ? "#15141b" : "#ffffff");
+/* What can be read on it: of black and white the one with more contrast, 4.5 at least. */
+export function heatInk(weight) {
+  const [[L0], [L1]] = ends();
+  return L0 + weight * (L1 - L0) > 0.57 ? "#000000" : "#ffffff";
+}
 export const ink = () => (dark.matches ? "#ecebf2" : "#1d1c24");
 export const muted = () => (dark.matches ? "#a9a6b8" : "#5a5864");
 export const paper = () => (dark.matches ? "#1c1b24" : "#ffffff");

@@ -1,15 +1,18 @@
 /* How sure the model was: log-probabilities, entropies, and the five best tokens of each step. */
-import { el, find, percent, number } from "./dom.js";
+import { el, find, percent, number, roving, direction } from "./dom.js";
 import { END } from "./sentence.js";
 
 /* A bar for each token. onStep(i, button) may be left out. */
 export function strip(s, onStep) {
-  return el("div", { class: "strip", dir: "auto" }, s.tokens.map((token, i) => {
+  const steps = s.tokens.map((token, i) => {
     const p = Math.exp(s.log_probs[i]), entropy = s.entropy?.[i] ?? 0;
     return el(onStep ? "button" : "div", { type: onStep && "button", class: p < 0.5 ? "step doubt" : "step", "aria-haspopup": onStep && "dialog", onclick: onStep && ((event) => onStep(i, event.currentTarget)) },
       el("span", { class: "bars", "aria-hidden": "true" }, el("i", { vars: { "--p": p.toFixed(4) } }), el("i", { vars: { "--p": Math.min(1, entropy / 4).toFixed(4) } })),
       el("span", { dir: "auto" }, token), el("small", {}, percent(p)), el("span", { class: "sr" }, `, log-probability ${number(s.log_probs[i])}, entropy ${number(entropy)} nats`));
-  }));
+  });
+  const place = el("div", { class: "strip", dir: direction(s.text), role: "group", "aria-label": "Tokens" }, steps);
+  if (onStep) roving(place, steps);
+  return place;
 }
 
 /* The popover of step i's alternatives, at a button. */

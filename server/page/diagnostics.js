@@ -1,6 +1,7 @@
 /* What may be wrong with a translation: coverage, repetitions, unknown and copied words. */
 import { el } from "./dom.js";
 import { matrix, sources, targets } from "./sentence.js";
+import { translates } from "./task.js";
 
 const how = { words: true, eos: false };
 
@@ -16,7 +17,7 @@ export function repetitions(words) {
   for (let n = Math.min(6, low.length >> 1); n >= 1; n--)
     for (let i = 0; i + n <= low.length; i++) {
       const run = low.slice(i, i + n).join(" ");
-      if (!/\p{L}/u.test(run) || (n === 1 && low[i] !== low[i + 1])) continue;
+      if (!/\p{L}{2}|\p{Lo}/u.test(run) || (n === 1 && low[i] !== low[i + 1])) continue;
       const count = low.filter((_, k) => k + n <= low.length && low.slice(k, k + n).join(" ") === run).length;
       if (count > 1 && ![...found.keys()].some((longer) => longer.includes(run))) found.set(run, count);
     }
@@ -30,20 +31,20 @@ export function diagnose(s) {
     copied: [...new Set(target.filter((w) => /[\p{L}\p{N}]{2}/u.test(w) && source.some((x) => x.toLowerCase() === w.toLowerCase())))] };
 }
 
-/* usual: what a source word may expect where the translation is the longer one. */
+/* usual: what a source word may expect where the translation is the longer one; 0: nothing can be expected. */
 function verdict(item, usual) {
-  if (item.mark) return ["", ""];
-  if (item.sum < 0.3 * usual) return ["odd", "hardly looked at: left out?"];
-  return item.sum > 2.2 * usual ? ["odd", "looked at again and again: said twice?"] : ["", ""];
+  if (item.mark || !usual) return "";
+  if (item.sum < 0.3 * usual) return "hardly looked at: left out?";
+  return item.sum > 2.2 * usual ? "looked at again and again: said twice?" : "";
 }
 
 export function diagnosticsPanel(panel, app) {
-  const s = app.sentence(), found = diagnose(s), usual = Math.max(1, targets(s, how).length / Math.max(1, found.coverage.length));
-  panel.append(el("h2", {}, "Coverage"), el("p", { class: "note" }, `How much attention each source word got, summed over the translated words. A word that is translated by one word gets about 1. The line marks ${(1.5 * usual).toFixed(1)}.`));
+  const s = app.sentence(), found = diagnose(s), even = Math.max(1, targets(s, how).length / Math.max(1, found.coverage.length)), usual = translates(app.model()) ? even : 0;
+  panel.append(el("h2", {}, "Coverage"), el("p", { class: "note" }, `How much attention each source word got, summed over all of the ${app.task().result.toLowerCase()}. ${usual ? "A word that is translated by one word gets about 1. " : ""}The line marks ${(1.5 * even).toFixed(1)}.`));
   if (found.coverage.length) panel.append(el("div", { class: "cover", role: "list", "aria-label": "Coverage of each source word" }, found.coverage.map((item) => {
-    const [odd, says] = verdict(item, usual);
-    return [el("span", { class: "word", dir: "auto", role: "listitem" }, item.word), el("span", { class: `track ${odd}`, "aria-hidden": "true" }, el("i", { vars: { "--p": Math.min(1, item.sum / 3 / usual).toFixed(3) } })),
-      el("span", { class: "say", role: "listitem" }, `${item.sum.toFixed(2)} ${says}`)];
+    const says = verdict(item, usual);
+    return el("div", { role: "listitem" }, el("span", { class: "word", dir: "auto" }, item.word),
+      el("span", { class: says ? "track odd" : "track", "aria-hidden": "true" }, el("i", { vars: { "--p": Math.min(1, item.sum / 3 / even).toFixed(3) } })), el("span", { class: "say" }, item.sum.toFixed(2)), says && el("span", { class: "verdict" }, says));
   })));
   else panel.append(el("p", { class: "note" }, "This model has no attention to count."));
   const card = (title, words, none) => el("div", { class: "card" }, el("h3", {}, title), el("p", { dir: "auto" }, words.length ? words.join(", ") : none));

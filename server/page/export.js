@@ -1,7 +1,9 @@
 /* The picture and the numbers, to take away. */
 import { el, copy } from "./dom.js";
-import { matrix, links } from "./sentence.js";
-import { heatMap, lineMap } from "./map.js";
+import * as api from "./api.js";
+import { matrix } from "./sentence.js";
+import { heatMap } from "./heatmap.js";
+import { lineMap } from "./linemap.js";
 
 function save(name, blob) {
   const url = URL.createObjectURL(blob), link = el("a", { href: url, download: name });
@@ -35,15 +37,15 @@ export function toCsv(view) {
   const lines = [["", ...view.columns.map((c) => c.label)], ...view.rows.map((r, i) => [r.label, ...view.weights[i].map(String)])];
   return lines.map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
-export const toPharaoh = (s) => links(s).map(([j, i]) => `${j}-${i}`).join(" ") + "\n";
+export const toPharaoh = (s) => s.alignment.map(([j, i]) => `${j}-${i}`).join(" ") + "\n";
 
 export function toCurl(app) {
   const body = JSON.stringify({ text: app.base().source_text, ...app.search() });
-  return `curl -s ${location.origin}/attention -d '${body.replaceAll("'", "'\\''")}'`;
+  return `curl -s ${location.origin}/attention${api.hasKey() ? ' -H "X-Api-Key: $KEY"' : ""} -d '${body.replaceAll("'", "'\\''")}'`;
 }
 
 export function exportPanel(panel, app) {
-  const s = app.sentence(), view = matrix(s, app.how()), said = el("p", { class: "read", role: "status" });
+  const s = app.sentence(), view = matrix(s, app.how()), said = el("span", { class: "hint", role: "status" });
   const text = (name, type, make) => () => save(name, new Blob([make()], { type }));
   const button = (label, act, off) => el("button", { type: "button", disabled: off, onclick: act }, label);
   const copied = (label, make) => button(label, async () => { await copy(make()); said.textContent = "Copied."; });
@@ -53,5 +55,5 @@ export function exportPanel(panel, app) {
     el("div", { class: "buttons" }, button("CSV", text("attention.csv", "text/csv", () => toCsv(view)), !view), button("JSON", text("sentence.json", "application/json", () => JSON.stringify(s, null, 1))),
       button("Pharaoh", text("alignment.txt", "text/plain", () => toPharaoh(s)), !view)),
     el("h2", {}, "Again"), el("p", { class: "note" }, "The link opens this page with this sentence, model and search."),
-    el("div", { class: "buttons" }, copied("Copy as curl", () => toCurl(app)), copied("Copy link", () => app.link())), said, el("pre", { tabindex: 0, "aria-label": "The request as curl" }, toCurl(app)));
+    el("div", { class: "buttons" }, copied("Copy as curl", () => toCurl(app)), copied("Copy link", () => app.link()), said), el("pre", { tabindex: 0, "aria-label": "The request as curl" }, toCurl(app)));
 }

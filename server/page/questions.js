@@ -3,17 +3,22 @@
 import { el, number } from "./dom.js";
 import * as api from "./api.js";
 import { END, changed, matrix, prefix, targets } from "./sentence.js";
-import { heatMap, legend, sayCell } from "./map.js";
+import { legend, sayCell } from "./map.js";
+import { heatMap, sheet } from "./heatmap.js";
 import { strip } from "./confidence.js";
+import { fail } from "./trouble.js";
 
 const facts = (s) => el("dl", {}, [["score", number(s.score, 3)], ["log-probability", number(s.log_prob)], ["tokens", s.tokens.length]].map(([k, v]) => el("div", {}, el("dt", {}, k), el("dd", {}, v))));
 
-/* A sentence with what another has not marked. */
+/* A sentence with what another has not marked, if there is another. */
 export function marked(title, s, other) {
-  const how = { words: true, eos: false }, units = targets(s, how), marks = changed(targets(other, how).map((u) => u.label), units.map((u) => u.label));
-  return el("div", { class: "card" }, el("h3", {}, title), el("p", { class: "line", dir: "auto" },
-    units.map((unit, k) => [k ? s.text.slice(units[k - 1].stop, unit.start) : "", marks[k] ? el("mark", {}, unit.label) : unit.label])), facts(s));
+  const how = { words: true, eos: false }, units = targets(s, how), marks = other ? changed(targets(other, how).map((u) => u.label), units.map((u) => u.label)) : [];
+  return [el("h3", {}, title), el("p", { class: "line", dir: "auto" },
+    units.map((unit, k) => [k ? s.text.slice(units[k - 1].stop, unit.start) : "", marks[k] ? el("mark", {}, unit.label) : unit.label])), facts(s)];
 }
+
+/* Two of them side by side. */
+const beside = (props, titles, a, b) => el("div", { class: "cards", ...props }, el("div", { class: "card" }, marked(titles[0], a, b)), el("div", { class: "card" }, marked(titles[1], b, a)));
 
 export class Questions {
   constructor(app) { Object.assign(this, { app, asked: [], error: null, reference: null, text: "" }); }
@@ -74,13 +79,13 @@ export class Questions {
     if (this.error) {
       const note = el("p", { class: "error", role: "alert" });
       place.append(note);
-      this.app.fail(note, this.error);
+      fail(note, this.error);
     }
     if (!last) return;
     const same = last.before.text === last.sentence.text;
     place.append(el("div", { class: "bar" }, el("h2", {}, `What if ${last.title}?`), el("button", { type: "button", id: "undo", onclick: () => this.undo() }, "Undo"),
       this.asked.length > 1 && el("button", { type: "button", onclick: () => { this.asked = []; this.app.show(); } }, `Back to the beginning (${this.asked.length})`)),
-      el("div", { class: "cards", role: "status" }, marked("Before", last.before, last.sentence), marked(same ? "After: the same" : "After", last.sentence, last.before)));
+      beside({ role: "status" }, ["Before", same ? "After: the same" : "After"], last.before, last.sentence));
   }
 
   /* Scores a translation of the reader's own. */
@@ -91,25 +96,27 @@ export class Questions {
       const { sentences } = await api.decode({ model: app.state.model, text: base.source_text, target });
       if (app.base() !== base) return;
       this.reference = sentences[0] ?? null;
-      app.show();
+      if (app.state.view === "ask") app.showPanel();
     } catch (error) {
-      app.fail(note, error);
+      fail(note, error);
     }
   }
 }
 
+function reference(panel, app) {
+  const mine = app.questions.reference, view = matrix(mine, app.how()), out = el("output", { class: "read" });
+  panel.append(beside({}, ["The model's", "Yours"], app.sentence(), mine), strip(mine));
+  if (view) panel.append(sheet(heatMap(view, { room: panel.clientWidth, name: "Attention of yours", onSay: (cell) => sayCell(out, cell) })), out, legend());
+}
+
 export function questionsPanel(panel, app) {
-  const { questions } = app, note = el("p", { class: "error", role: "alert", hidden: true }), s = app.sentence();
+  const { questions } = app, { word, result } = app.task(), note = el("p", { class: "error", role: "alert", hidden: true }), s = app.sentence();
   const text = el("textarea", { id: "reference", rows: 2, dir: "auto", value: questions.text, oninput: (event) => { questions.text = event.target.value; } });
-  panel.append(el("h2", {}, "What would the model think of your translation?"),
+  panel.append(el("h2", {}, "What would the model think of yours?"),
     el("p", { class: "note" }, "It is made to write exactly this; its probabilities and its attention are then those of your words."),
     el("form", { onsubmit: (event) => { event.preventDefault(); note.hidden = true; if (text.value.trim()) questions.score(text.value.trim(), note); } },
-      el("label", {}, `Your translation of \u201c${s.source_text}\u201d`, text), el("div", { class: "row" }, el("button", { class: "primary" }, "Score it"))), note);
-  if (questions.reference) {
-    const mine = questions.reference, view = matrix(mine, app.how()), out = el("output", { class: "read" });
-    panel.append(el("div", { class: "cards" }, marked("The model's", s, mine), marked("Yours", mine, s)), el("br"), strip(mine),
-      view && el("div", { class: "scroll" }, heatMap(view, { room: panel.clientWidth, name: "Attention of your translation", onSay: (cell) => sayCell(out, cell) })), out, legend());
-  }
-  panel.append(el("br"), el("h2", {}, "More questions"), el("p", { class: "note" },
-    "Choose a word of the translation above, then a source word: it looks there instead, and the rest is decided again. In the attention view, drag along a row. In the confidence view, choose another token."));
+      el("label", {}, `Your ${result.toLowerCase()} of \u201c${s.source_text}\u201d`, text), el("div", { class: "row" }, el("button", { class: "primary" }, "Score it"))), note);
+  if (questions.reference) reference(panel, app);
+  panel.append(el("h2", {}, "More questions"), el("p", { class: "note" },
+    `Choose a ${word} above, then a source word: it looks there instead, and the rest is decided again. In the attention view, drag along a row. In the confidence view, choose another token.`));
 }

@@ -1,52 +1,70 @@
 /* Source and target, word by word: pointing at one shades the others by attention. */
-import { el, percent } from "./dom.js";
+import { el, percent, roving } from "./dom.js";
 import { matrix, share, sources, targets, probability } from "./sentence.js";
+import { threads } from "./threads.js";
 
-/* handlers: onTarget(unit, i, element), onSource(unit, j), onSelect(). pinned: a target index or -1. */
-export function pair(s, how, { pinned = -1, onTarget, onSource, onSelect, hinted } = {}) {
-  const view = matrix(s, how), rows = view?.rows ?? targets(s, how), columns = view?.columns ?? sources(s, how);
-  const byRow = view?.weights.map((row) => share(row, columns)) ?? [];
-  const make = (units, text, kind, act) => {
-    const line = el("p", { class: `line ${kind}`, dir: "auto" });
-    const buttons = units.map((unit, k) => {
-      const before = k ? text.slice(units[k - 1].stop, unit.start) : "";
-      const doubt = kind === "target" && !unit.end ? Math.max(0, 0.5 - probability(s, unit)) * 2 : 0;
-      const button = el("button", { type: "button", class: unit.end ? "unit end" : "unit", "data-k": k, vars: doubt > 0.05 ? { "--doubt": doubt.toFixed(2) } : {} }, unit.label);
-      button.addEventListener("click", () => { onSelect?.(); act?.(unit, k, button); });
-      line.append(before, button);
-      return button;
-    });
-    return [line, buttons];
-  };
-  const [above, source] = make(columns, s.source_text, "source", onSource), [below, target] = make(rows, s.text, "target", onTarget);
-  const shade = (buttons, weights) => buttons.forEach((button, k) => {
-    const w = weights ? weights[k] : 0;
-    button.style.setProperty("--w", w.toFixed(3));
-    button.classList.toggle("lit", w > 0.1);
+/* A line of words; text between them stays. doubt(unit): how unsure the model was, 0 to 1. */
+function line(units, text, { kind, lang, label, doubt }) {
+  const place = el("p", { class: `line ${kind}`, dir: "auto", lang, role: "group", "aria-label": `${label}: arrow keys go from word to word` });
+  const buttons = units.map((unit, k) => {
+    const unsure = unit.end ? 0 : doubt(unit), before = k ? text.slice(units[k - 1].stop, unit.start) : "";
+    const button = el("button", { type: "button", class: unit.end ? "unit end" : "unit", "data-k": k, vars: unsure > 0.05 ? { "--doubt": unsure.toFixed(2) } : {} }, unit.surface || unit.label);
+    place.append(before, button);
+    return button;
   });
-  function row(i) {
+  roving(place, buttons);
+  return [place, buttons];
+}
+
+const shade = (buttons, weights) => buttons.forEach((button, k) => {
+  const w = weights?.[k] ?? 0;
+  button.style.setProperty("--w", w.toFixed(3));
+  button.classList.toggle("lit", w > 0.1);
+});
+
+/* how: words, eos, and the langs [source, target] and result, what the target is called. handlers: onTarget(unit, i), onSource(unit, j), onSelect();
+ * hinted(row, column, weight) of the word pointed at, hinted(null) when none is. pinned: a target index or -1. */
+export function pair(s, how, { pinned = -1, onTarget, onSource, onSelect, hinted }) {
+  const view = matrix(s, how), rows = view?.rows ?? targets(s, how), columns = view?.columns ?? sources(s, how);
+  const shares = view?.weights.map((row) => share(row, columns)) ?? [];
+  const [above, source] = line(columns, s.source_text, { kind: "source", lang: how.langs[0], label: "Source", doubt: () => 0 });
+  const [below, target] = line(rows, s.text, { kind: "target", lang: how.langs[1], label: how.result, doubt: (unit) => Math.max(0, 1 - 2 * probability(s, unit)) });
+  const size = s.text.length > 180 ? " long" : s.text.length > 50 ? " middling" : "";
+  const node = el("div", { class: `pair${size}${how.words ? "" : " pieces"}` }), web = threads(node, source, target, view?.weights ?? []);
+  node.append(above, web.root, below);
+
+  function shadeRow(i) {
     shade(target, null);
-    shade(source, byRow[i]);
-    if (i !== undefined && view) {
-      const best = byRow[i].indexOf(Math.max(...byRow[i]));
-      hinted?.(rows[i], columns[best], view.weights[i][best]);
-    }
+    shade(source, shares[i]);
+    web.light(i < 0 ? null : (at) => at === i);
+  }
+  function row(i) {
+    shadeRow(i);
+    if (!view) return;
+    const best = shares[i].indexOf(Math.max(...shares[i]));
+    hinted(rows[i], columns[best], view.weights[i][best]);
   }
   function column(j) {
     shade(source, null);
-    shade(target, j === undefined ? null : byRow.map((weights) => weights[j]));
+    shade(target, shares.map((weights) => weights[j]));
+    web.light((_, at) => at === j);
   }
-  const rest = () => { row(pinned >= 0 ? pinned : undefined); if (pinned < 0) hinted?.(null); };
-  const point = (line, f) => {
-    const k = (event) => event.target.closest(".unit")?.dataset.k;
-    for (const type of ["pointerover", "focusin"]) line.addEventListener(type, (event) => { const at = k(event); if (at !== undefined && pinned < 0) f(Number(at)); });
-    for (const type of ["pointerleave", "focusout"]) line.addEventListener(type, rest);
+  const rest = () => { shadeRow(pinned); if (pinned < 0) hinted(null); }; /* what is said of a pinned word stays: it has buttons */
+  const listen = (place, units, point, act) => {
+    const k = (event) => { const at = event.target.closest(".unit")?.dataset.k; return at === undefined ? -1 : Number(at); };
+    for (const type of ["pointerover", "focusin"]) place.addEventListener(type, (event) => { if (k(event) >= 0 && pinned < 0) point(k(event)); });
+    for (const type of ["pointerleave", "focusout"]) place.addEventListener(type, rest);
+    place.addEventListener("click", (event) => { if (k(event) >= 0) { onSelect(); act(units[k(event)], k(event)); } });
   };
-  point(above, column);
-  point(below, row);
-  if (pinned >= 0) { target[pinned]?.classList.add("pinned"); target[pinned]?.setAttribute("aria-pressed", "true"); row(pinned); }
-  return el("div", { class: s.text.length > 180 ? "pair long" : "pair" }, above, below);
+  listen(above, columns, column, onSource);
+  listen(below, rows, row, onTarget);
+  if (target[pinned]) {
+    target[pinned].classList.add("pinned");
+    target[pinned].setAttribute("aria-pressed", "true");
+    row(pinned);
+  }
+  return node;
 }
 
 /* What is said of a pair of words. */
-export const looks = (row, column, weight) => [el("b", { dir: "auto" }, row.label), " looks most at ", el("b", { dir: "auto" }, column.label), `, ${percent(weight)}`];
+export const looks = (row, column, weight) => [el("b", { dir: "auto" }, row.surface || row.label), " looks most at ", el("b", { dir: "auto" }, column.surface || column.label), `, ${percent(weight)}`];

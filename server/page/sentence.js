@@ -49,12 +49,6 @@ export function share(weights, columns) {
 
 export const probability = (s, unit) => Math.exp(Math.min(...unit.indexes.map((i) => s.log_probs[i])));
 
-/* [[source, target]]: the largest weight of each row; </s> on either side left out. */
-export function links(s) {
-  const real = (tokens, i) => !(tokens[i] === END && i === tokens.length - 1);
-  return (s.attention ?? []).map((row, i) => [row.indexOf(Math.max(...row)), i]).filter(([j, i]) => real(s.source_tokens, j) && real(s.tokens, i));
-}
-
 /* The text that ends with this token in place of token i. */
 export function prefix(s, i, token) {
   const before = i > 0 ? s.text.slice(0, s.offsets.target[i - 1].end_utf16) : "";

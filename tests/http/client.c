@@ -1,6 +1,7 @@
 #include "tests/http/client.h"
 #include <arpa/inet.h>
 #include <check.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,17 +66,29 @@ static void set_method(CURL *easy, const char *method) {
         curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
 }
 
-static void transfer_begin(struct transfer *transfer, const struct daemon *daemon, const struct call *call, struct reply *reply) {
+/* "unix:PATH" or "HOST:PORT", where the daemon speaks HTTPS if it has a certificate. */
+static void set_address(CURL *easy, const struct daemon *daemon, const char *path) {
     char url[256];
+    bool local = strncmp(daemon->address, "unix:", 5) == 0, secure = daemon->certificate && !local;
+    ck_assert_int_lt(snprintf(url, sizeof url, "%s://%s%s", secure ? "https" : "http", local ? "localhost" : daemon->address, path),
+                     (int)sizeof url);
+    curl_easy_setopt(easy, CURLOPT_URL, url);
+    if (local)
+        curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, daemon->address + 5);
+    if (secure)
+        curl_easy_setopt(easy, CURLOPT_CAINFO, daemon->certificate);
+}
+
+static void transfer_begin(struct transfer *transfer, const struct daemon *daemon, const struct call *call, struct reply *reply) {
     CURL *easy = call->connection ? call->connection : connection_open();
     *reply = (struct reply){0};
     *transfer = (struct transfer){.easy = easy, .reply = reply, .own = !call->connection};
     curl_easy_reset(easy); /* keeps the connection */
-    ck_assert_int_lt(snprintf(url, sizeof url, "http://%s%s", daemon->address, call->path), (int)sizeof url);
     transfer->headers = curl_slist_append(NULL, "Expect:");
     for (size_t i = 0; i < MAX_HEADERS && call->headers[i]; i++)
         transfer->headers = curl_slist_append(transfer->headers, call->headers[i]);
-    curl_easy_setopt(easy, CURLOPT_URL, url);
+    set_address(easy, daemon, call->path);
+    curl_easy_setopt(easy, CURLOPT_SSLVERSION, call->tls_version);
     curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)REPLY_S);
@@ -84,6 +97,8 @@ static void transfer_begin(struct transfer *transfer, const struct daemon *daemo
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, reply);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, reply);
+    if (call->from)
+        curl_easy_setopt(easy, CURLOPT_INTERFACE, call->from);
     set_body(easy, call);
     set_method(easy, call->method);
 }
@@ -234,6 +249,12 @@ void metric_await(const struct daemon *daemon, const char *name, double value, s
 /* ---- raw bytes ---- */
 
 int raw_open(const struct daemon *daemon) {
+    return raw_open_from(daemon, "0.0.0.0");
+}
+
+int raw_open_from(const struct daemon *daemon, const char *from) {
+    struct sockaddr_in source = {.sin_family = AF_INET};
+    ck_assert_int_eq(inet_pton(AF_INET, from, &source.sin_addr), 1);
     const char *colon = strrchr(daemon->address, ':');
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10))};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -242,8 +263,17 @@ int raw_open(const struct daemon *daemon) {
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit), 0);
     ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit), 0);
+    ck_assert_int_eq(bind(fd, (const struct sockaddr *)&source, sizeof source), 0);
     ck_assert_int_eq(connect(fd, (const struct sockaddr *)&address, sizeof address), 0);
     return fd;
+}
+
+bool raw_closed(int connection) {
+    char buffer[4096];
+    ssize_t count;
+    while ((count = recv(connection, buffer, sizeof buffer, 0)) > 0) {
+    }
+    return count == 0 || errno == ECONNRESET;
 }
 
 void raw_write(int connection, const char *bytes, size_t length) {

@@ -17,6 +17,8 @@ struct call {
     const char *body; /* or the body as it is, [length] bytes; length 0: NUL-terminated */
     size_t length;
     const char *headers[MAX_HEADERS]; /* "Name: value", up to the first NULL. Without one, a body is sent as curl -d would */
+    const char *from;                 /* address that it is sent from, such as "127.0.0.2"; NULL: the system's choice */
+    long tls_version;                 /* CURL_SSLVERSION_..., 0: any */
     CURL *connection;                 /* from connection_open; NULL: a connection of its own */
 };
 
@@ -61,6 +63,10 @@ void metric_await(const struct daemon *daemon, const char *name, double value, s
 
 /* A connection for bytes that no HTTP library would send; the caller closes it. Writing stops where the daemon has closed it. */
 int raw_open(const struct daemon *daemon);
+/* The same from an address such as "127.0.0.2". */
+int raw_open_from(const struct daemon *daemon, const char *from);
+/* True once the daemon has closed it: what comes before is thrown away. Waits as long as it takes, within reason. */
+bool raw_closed(int connection);
 void raw_write(int connection, const char *bytes, size_t length);
 /* Sends bytes over a connection of its own; half_close: then tells that nothing more comes. Returns all that comes back until the
  * connection is closed, NUL-terminated; the caller frees it. */

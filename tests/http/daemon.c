@@ -114,14 +114,29 @@ bool daemon_logged(const struct daemon *daemon, const char *text) {
     return found;
 }
 
+void daemon_await_log(const struct daemon *daemon, const char *text) {
+    for (struct patience patience = {0}; !daemon_logged(daemon, text);)
+        patience_wait(&patience, text);
+}
+
+struct daemon daemon_at(const struct daemon *daemon, const char *address) {
+    struct daemon other = *daemon;
+    ck_assert_int_lt(snprintf(other.address, sizeof other.address, "%s", address), (int)sizeof other.address);
+    return other;
+}
+
 /* Reads the port from the line that tells it, once that line is whole. */
 static bool read_address(struct daemon *daemon) {
-    static const char key[] = "event=listening address=";
-    char *log = read_from_start(daemon->log), *found = strstr(log, key);
-    bool whole = found && strchr(found, '\n');
-    if (whole) {
-        found += sizeof key - 1;
-        snprintf(daemon->address, sizeof daemon->address, "%.*s", (int)strcspn(found, " \n"), found);
+    static const char *const keys[] = {"event=listening address=", "\"event\":\"listening\",\"address\":\""};
+    char *log = read_from_start(daemon->log);
+    bool whole = false;
+    for (size_t i = 0; i < 2 && !whole; i++) {
+        const char *found = strstr(log, keys[i]);
+        whole = found && strchr(found, '\n');
+        if (whole) {
+            found += strlen(keys[i]);
+            snprintf(daemon->address, sizeof daemon->address, "%.*s", (int)strcspn(found, " \"\n"), found);
+        }
     }
     free(log);
     return whole;
@@ -141,6 +156,7 @@ void daemon_launch(struct daemon *daemon, const char *const *arguments) {
     for (size_t i = 0; i < MAX_ARGUMENTS - 2 && arguments[i]; i++)
         all[i + 2] = arguments[i];
     int nothing = memory_file("");
+    daemon->certificate = NULL;
     daemon->log = memory_file("");
     daemon->pid = program_start(all, nothing, nothing, daemon->log);
     close(nothing);
@@ -180,7 +196,7 @@ void daemon_end(struct daemon *daemon) {
     int status = daemon_wait(daemon);
     char *log = read_from_start(daemon->log);
     ck_assert_msg(status == 0, "exit status %d:\n%s", status, log);
-    ck_assert_ptr_nonnull(strstr(log, "event=stopped clean=true\n"));
+    ck_assert(strstr(log, "event=stopped clean=true\n") || strstr(log, "\"event\":\"stopped\",\"clean\":\"true\"}\n"));
     free(log);
     close(daemon->log);
 }

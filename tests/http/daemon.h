@@ -33,11 +33,13 @@ void outcome_done(struct outcome *outcome);
 
 struct daemon {
     pid_t pid;
-    int log;          /* memory file: its stderr */
-    char address[64]; /* "127.0.0.1:PORT" */
+    int log;                 /* memory file: its stderr */
+    char address[128];       /* "127.0.0.1:PORT", or for clients "unix:PATH" */
+    const char *certificate; /* file that the client trusts: it speaks HTTPS then; NULL: HTTP */
 };
 
-/* Starts a daemon on a free port and waits until it is ready. daemon_launch only waits until it listens. */
+/* Starts a daemon on a free port and waits until it is ready. daemon_launch only waits until it listens: of one that speaks HTTPS,
+ * the caller sets the certificate then. */
 void daemon_start(struct daemon *daemon, const char *const *arguments);
 void daemon_launch(struct daemon *daemon, const char *const *arguments);
 void daemon_await_ready(const struct daemon *daemon);
@@ -49,6 +51,9 @@ void daemon_end(struct daemon *daemon);
 int daemon_wait(struct daemon *daemon);
 /* True if the log holds this text. */
 bool daemon_logged(const struct daemon *daemon, const char *text);
+void daemon_await_log(const struct daemon *daemon, const char *text);
+/* The same daemon at another of its addresses. */
+struct daemon daemon_at(const struct daemon *daemon, const char *address);
 
 /* ---- waiting ---- */
 

@@ -1,6 +1,7 @@
 #include "tests/http/folder.h"
 #include "tests/http/daemon.h"
 #include <check.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +67,66 @@ void folder_release(const char *folder) {
     ck_assert_ptr_nonnull(config);
     ck_assert_int_eq(json_dump_file(config, path, 0), 0);
     json_decref(config);
+}
+
+/* Where config.json is kept while a pipe has its name. */
+static void aside(const char *folder, char path[PATH_BYTES]) {
+    ck_assert_int_lt(snprintf(path, PATH_BYTES, "%s/aside", folder), PATH_BYTES);
+}
+
+void folder_block(const char *folder) {
+    char path[PATH_BYTES], kept[PATH_BYTES];
+    path_in(folder, CONFIG, path);
+    aside(folder, kept);
+    ck_assert_int_eq(rename(path, kept), 0);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+}
+
+/* The pipe is open at both ends before its name goes to the file. */
+void folder_unblock(const char *folder) {
+    char path[PATH_BYTES], kept[PATH_BYTES], text[8192];
+    path_in(folder, CONFIG, path);
+    aside(folder, kept);
+    int pipe = open(path, O_WRONLY | O_CLOEXEC), file = open(kept, O_RDONLY | O_CLOEXEC);
+    ck_assert(pipe >= 0 && file >= 0);
+    ssize_t length = read(file, text, sizeof text);
+    ck_assert_int_gt(length, 0);
+    ck_assert_int_eq(rename(kept, path), 0);
+    ck_assert_int_eq(write(pipe, text, (size_t)length), length);
+    close(pipe);
+    close(file);
+}
+
+void folder_lose(const char *folder, const char *file) {
+    char path[PATH_BYTES];
+    ck_assert_int_lt(snprintf(path, PATH_BYTES, "%s/%s", folder, file), PATH_BYTES);
+    ck_assert_int_eq(unlink(path), 0);
+}
+
+/* A new file: what the folder had may be a link, or mapped by the daemon. */
+void folder_truncate(const char *folder, const char *file) {
+    char path[PATH_BYTES];
+    ck_assert_int_lt(snprintf(path, PATH_BYTES, "%s/%s", folder, file), PATH_BYTES);
+    int whole = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    ck_assert(whole >= 0 && fstat(whole, &status) == 0);
+    folder_lose(folder, file);
+    size_t half = (size_t)status.st_size / 2;
+    char *bytes = malloc(half);
+    int cut = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ck_assert_int_eq(read(whole, bytes, half), (ssize_t)half);
+    ck_assert_int_eq(write(cut, bytes, half), (ssize_t)half);
+    free(bytes);
+    close(whole);
+    close(cut);
+}
+
+void folder_replace(const char *folder, const char *with) {
+    char old[PATH_BYTES];
+    ck_assert_int_lt(snprintf(old, PATH_BYTES, "%s.old", folder), PATH_BYTES);
+    ck_assert_int_eq(rename(folder, old), 0);
+    ck_assert_int_eq(rename(with, folder), 0);
+    folder_remove(old);
 }
 
 void folder_remove(const char *folder) {

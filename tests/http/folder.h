@@ -11,6 +11,14 @@ void folder_set(const char *folder, const char *key, const char *value);
 /* The model's config.json is a pipe: who loads it waits until folder_release has written to it. */
 void folder_make_waiting(char *folder);
 void folder_release(const char *folder);
+/* A made folder's config.json becomes such a pipe; folder_unblock gives who waits at it the file that it was, and leaves that. */
+void folder_block(const char *folder);
+void folder_unblock(const char *folder);
+/* A file of it keeps only its first half; or is gone. */
+void folder_truncate(const char *folder, const char *file);
+void folder_lose(const char *folder, const char *file);
+/* Another made folder takes its place and name, by rename. */
+void folder_replace(const char *folder, const char *with);
 void folder_remove(const char *folder);
 
 #endif

@@ -19,8 +19,17 @@ Suite *batch_mode_suite(void);
 Suite *strategies_suite(void);
 Suite *libre_suite(void);
 Suite *page_suite(void);
+Suite *access_suite(void);
+Suite *tls_suite(void);
+Suite *listeners_suite(void);
 Suite *stream_suite(void);
 Suite *openapi_suite(void);
 Suite *glossary_suite(void);
+Suite *fairness_suite(void);
+Suite *slow_suite(void);
+Suite *reload_suite(void);
+Suite *log_suite(void);
+Suite *cache_suite(void);
+Suite *memory_suite(void);
 
 #endif

@@ -66,10 +66,39 @@ START_TEST(wrong_variables) {
 END_TEST
 
 START_TEST(help_and_version) {
-    static const char *const flags[] = {"model",      "workers",        "rows",           "log-level",       "listen",
-                                        "queue",      "max-body-bytes", "max-text-chars", "deadline-ms",     "grace-ms",
-                                        "cors",       "stats",          "strategy",       "beam-size",       "length-penalty",
-                                        "min-length", "max-length",     "target",         "split-sentences", "keep-unknowns"};
+    static const char *const flags[] = {"model",
+                                        "workers",
+                                        "rows",
+                                        "log-level",
+                                        "listen",
+                                        "queue",
+                                        "max-body-bytes",
+                                        "max-text-chars",
+                                        "deadline-ms",
+                                        "grace-ms",
+                                        "cors",
+                                        "stats",
+                                        "strategy",
+                                        "beam-size",
+                                        "length-penalty",
+                                        "min-length",
+                                        "max-length",
+                                        "target",
+                                        "split-sentences",
+                                        "keep-unknowns",
+                                        "queue-work",
+                                        "rate",
+                                        "burst",
+                                        "read-timeout-ms",
+                                        "send-timeout-ms",
+                                        "connections",
+                                        "connections-per-address",
+                                        "client-header",
+                                        "api-keys",
+                                        "tls-cert",
+                                        "tls-key",
+                                        "socket-mode",
+                                        "role"};
     struct outcome outcome;
     program_run(ARGUMENTS("--workers", "wrong", "--help"), NULL, &outcome);
     ck_assert_int_eq(outcome.status, 0);
@@ -114,7 +143,7 @@ END_TEST
 
 START_TEST(unusable_addresses) {
     struct daemon daemon;
-    char expected[128];
+    char expected[192];
     daemon_start(&daemon, ARGUMENTS("--model", MODEL));
     snprintf(expected, sizeof expected, "cannot listen on %s: Address already in use", daemon.address);
     check_failed(ARGUMENTS("--model", MODEL, "--listen", daemon.address), expected);

@@ -8,11 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static void await_log(const struct daemon *daemon, const char *text) {
-    for (struct patience patience = {0}; !daemon_logged(daemon, text);)
-        patience_wait(&patience, text);
-}
-
 /* A load that is still there when the signal comes. */
 static void signal_under_load(int signal_number) {
     enum { CLIENTS = 40, TEXTS = 4 };
@@ -129,7 +124,7 @@ START_TEST(second_signal_quits_at_once) {
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
     metric_await(&daemon, "alignd_rows_live", 64, flight);
     ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
-    await_log(&daemon, "event=draining");
+    daemon_await_log(&daemon, "event=draining");
     ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
     ck_assert_int_eq(daemon_wait(&daemon), 1);
     ck_assert(!daemon_logged(&daemon, "event=stopped"));

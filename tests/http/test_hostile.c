@@ -211,6 +211,59 @@ START_TEST(pipelined) {
 }
 END_TEST
 
+/* How a reply to raw bytes begins, and all of its body, which must be JSON. The connection is closed by the daemon. */
+static void check_raw_error(const char *request, const char *status_line, const char *message) {
+    char *text = raw_send(&served, request, strlen(request), false), *body = strstr(text, "\r\n\r\n");
+    ck_assert_msg(strncmp(text, status_line, strlen(status_line)) == 0, "%s: %s", request, text);
+    ck_assert_ptr_nonnull(strstr(text, "\r\nContent-Type: application/json"));
+    json_t *json = json_loads(body + 4, 0, NULL); /* nothing behind it: what followed was not taken for a request */
+    ck_assert_msg(json != NULL, "%s", text);
+    ck_assert_str_eq(text_at(json, "error"), message);
+    json_decref(json);
+    free(text);
+}
+
+/* A zero byte ends nothing. */
+START_TEST(zero_bytes_in_urls) {
+    check_raw_error("GET /%00 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 404", "there is nothing at this path");
+    check_raw_error("GET /health%00 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 404",
+                    "there is nothing at this path");
+    check_raw_error("GET /health%00/%00x?%00 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 404",
+                    "there is nothing at this path");
+    check_raw_error("POST /translate?q=a%00b&source=en&target=fr HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 400",
+                    "the fields are not valid UTF-8");
+    check_raw_error("POST /translate?q=a&source=en&target=fr&x%00=y HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+                    "HTTP/1.1 400", "the fields are not valid UTF-8");
+    struct reply reply;
+    client_send(&served, &(struct call){.path = "/%68ealth"}, &reply); /* others are decoded */
+    ck_assert_int_eq(reply.status, 200);
+    reply_done(&reply);
+}
+END_TEST
+
+/* A proxy that sees another length would take a part of the body for a request of somebody else. */
+START_TEST(unclear_lengths) {
+    static const char *const lengths[] = {
+        "Content-Length: 2\r\nContent-Length: 40\r\n",
+        "Content-Length: 2\r\nContent-Length: 2\r\n",
+        "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n",
+        "Transfer-Encoding: gzip, chunked\r\n",
+        "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: identity\r\n",
+    };
+    static const char *const methods[] = {"POST /translate", "GET /health", "DELETE /nothing"};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        for (size_t j = 0; j < sizeof methods / sizeof *methods; j++) {
+            char request[400];
+            snprintf(request, sizeof request, "%s HTTP/1.1\r\nHost: x\r\n%s\r\n{}GET /health HTTP/1.1\r\nHost: x\r\n\r\n",
+                     methods[j], lengths[i]);
+            check_raw_error(request, "HTTP/1.1 400", "the body must have one Content-Length or the Transfer-Encoding chunked");
+        }
+    }
+}
+END_TEST
+
 Suite *hostile_suite(void) {
     Suite *suite = suite_create("hostile");
     TCase *tcase = tcase_create("hostile");
@@ -225,6 +278,8 @@ Suite *hostile_suite(void) {
     tcase_add_test(tcase, quoted_in_part);
     tcase_add_test(tcase, huge_headers);
     tcase_add_test(tcase, pipelined);
+    tcase_add_test(tcase, zero_bytes_in_urls);
+    tcase_add_test(tcase, unclear_lengths);
     suite_add_tcase(suite, tcase);
     return suite;
 }

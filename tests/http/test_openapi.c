@@ -187,7 +187,7 @@ START_TEST(every_path) {
         ck_assert_uint_eq(json_object_size(methods), 1);
         reply_done(&reply);
     }
-    ck_assert_uint_eq(json_object_size(paths), 12);
+    ck_assert_uint_eq(json_object_size(paths), 13);
 }
 END_TEST
 

@@ -1,0 +1,61 @@
+/* The answer cache (server/cache.h) as the decoding endpoints use it: which questions are the same, and which have one answer. */
+#include "server/api_json.h"
+#include "server/api_splice.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Nothing is drawn at random, measured, or told piece by piece. */
+static bool has_one_answer(const struct request *request, const json_t *root) {
+    bool random = strcmp(request->search.strategy, "sample") == 0 && !json_object_get(root, "seed");
+    return !random && !request->streamed && !(request->include & INCLUDE_TIMING);
+}
+
+/* The object in one notation: its fields in order, without blanks. A client's key changes no answer, and is not to be kept. */
+static char *canonical(const json_t *root) {
+    json_t *copy = json_deep_copy(root);
+    json_object_del(copy, "api_key");
+    char *text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(copy);
+    if (!splice_lacked())
+        return text;
+    free(text); /* a part may be missing: it would be another question */
+    return NULL;
+}
+
+/* NULL when memory is out: then nothing is found, nor kept. */
+static const char *make_question(const char *dialect, const json_t *root, struct request *request) {
+    char *text = canonical(root), *question = NULL;
+    if (text && asprintf(&question, "%s %s", dialect, text) < 0)
+        question = NULL;
+    const char *copy = question ? arena_copy(&request->arena, question, strlen(question)) : NULL;
+    free(question);
+    free(text);
+    return copy;
+}
+
+static struct question question_of(const struct request *request) {
+    return (struct question){request->question, strlen(request->question), request->models->generation};
+}
+
+bool api_recall(const struct service *service, const char *dialect, const json_t *root, struct request *request,
+                struct reply *reply) {
+    if (!service->cache || !has_one_answer(request, root))
+        return false;
+    request->question = make_question(dialect, root, request);
+    if (!request->question)
+        return false;
+    struct question question = question_of(request);
+    char *answer = cache_find(service->cache, &question);
+    metrics_cache_asked(service->metrics, answer != NULL);
+    if (answer)
+        api_reply_text(reply, STATUS_OK, answer);
+    return answer != NULL;
+}
+
+void api_remember(const struct service *service, const struct request *request, const struct reply *reply) {
+    if (!request->question || reply->status != STATUS_OK)
+        return;
+    struct question question = question_of(request);
+    cache_keep(service->cache, &question, reply->body);
+}

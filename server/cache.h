@@ -1,0 +1,32 @@
+/* Answers that were given, by the question that got them. Bounded in bytes: the answers not asked for the longest go first.
+ * Questions are compared whole. Thread-safe. */
+#ifndef ALIGND_CACHE_H
+#define ALIGND_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cache;
+
+/* capacity: bytes of all questions and answers, and of what holds them. NULL when memory is out. */
+struct cache *cache_create(size_t capacity);
+/* NULL allowed. */
+void cache_free(struct cache *cache);
+
+/* What is asked, and what the answer depends on beside it: with a later epoch (models that were loaded anew) all answers of earlier
+ * ones are forgotten, and none of those is kept any more. */
+struct question {
+    const char *bytes; /* [length] */
+    size_t length;
+    size_t epoch;
+};
+
+/* The answer as kept: a copy, malloc'ed, NUL-terminated. NULL: there is none, or memory is out. */
+char *cache_find(struct cache *cache, const struct question *question);
+/* Keeps a copy, in place of one kept before; not of what is larger than the cache, or when memory is out. */
+void cache_keep(struct cache *cache, const struct question *question, const char *answer);
+
+/* Bytes in use. */
+size_t cache_bytes(struct cache *cache);
+
+#endif

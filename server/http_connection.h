@@ -1,0 +1,42 @@
+/* Connections as such: how many there may be, how long each may take for what it does, and what stands in the URLs that they ask
+ * for.
+ *
+ * A request has read_timeout_ms to come in whole, head and body, from its first line on, or from the beginning of the connection. A
+ * reply has send_timeout_ms to be taken. In between the deadline counts, and between two requests CONNECTION_IDLE_S, or a second
+ * while three quarters of the connections that there may be are open. */
+#ifndef ALIGND_HTTP_CONNECTION_H
+#define ALIGND_HTTP_CONNECTION_H
+
+#include "server/cutoff.h"
+#include "server/options.h"
+
+struct MHD_Connection;
+struct MHD_OptionItem;
+struct tls;
+
+enum { CONNECTION_OPTIONS = 6, CONNECTION_IDLE_S = 60 };
+
+struct connections {
+    const struct options *options;
+    size_t most; /* at once */
+    struct cutoff *cutoff;
+    struct tls *tls; /* NULL: no HTTPS */
+};
+
+/* Opens as many files as the process may and starts to watch the time. As many connections as options->connections says, or as
+ * requests may wait and be decoded and some more; fewer if there cannot be so many files. -1 with ERROR_MEMORY. */
+int connections_start(struct connections *connections, const struct options *options, struct metrics *metrics, struct error *err);
+/* No connection may be left. Zeroed ones allowed. */
+void connections_stop(struct connections *connections);
+
+/* items [CONNECTION_OPTIONS]: those options of libmicrohttpd that are about each connection, and MHD_OPTION_END; for
+ * MHD_OPTION_ARRAY. connections must outlive the daemon. */
+void connection_options(struct connections *connections, struct MHD_OptionItem *items);
+
+/* What happens with the connection's request: it has come in whole and will be worked on; a reply is to be sent, which takes as
+ * long as the answer plus the time to read it; all is sent. */
+void connection_received(const struct connections *connections, struct MHD_Connection *connection);
+void connection_replying(const struct connections *connections, struct MHD_Connection *connection, int64_t answer_us);
+void connection_idle(const struct connections *connections, struct MHD_Connection *connection);
+
+#endif

@@ -1,0 +1,115 @@
+#include "server/http_listeners.h"
+#include "server/listen.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct door {
+    struct listener listener;
+    struct MHD_Daemon *daemon; /* NULL: not started; otherwise it closes the socket */
+};
+
+struct http_listeners {
+    struct door doors[LISTEN_MAX];
+    size_t count;
+};
+
+/* ---- sockets ---- */
+
+static int open_sockets(struct http_listeners *listeners, const struct options *options, struct error *err) {
+    struct listener inherited[LISTEN_MAX];
+    int count = listen_inherit(inherited, err);
+    if (count < 0)
+        return -1;
+    for (; listeners->count < (size_t)count; listeners->count++)
+        listeners->doors[listeners->count].listener = inherited[listeners->count];
+    const struct name_list standard = {{(char[]){OPTIONS_LISTEN}}, 1};
+    const struct name_list *asked = options->listen.count == 0 && count == 0 ? &standard : &options->listen;
+    for (size_t i = 0; i < asked->count; i++) {
+        if (listeners->count == LISTEN_MAX)
+            return error_set(err, ERROR_INPUT, "there may be at most %d addresses to listen on", LISTEN_MAX);
+        if (listen_open(asked->names[i], (mode_t)options->socket_mode, &listeners->doors[listeners->count].listener, err) != 0)
+            return -1;
+        listeners->count++;
+    }
+    return 0;
+}
+
+/* ---- daemons ---- */
+
+void http_listeners_secure(struct MHD_Connection *connection, struct tls *tls) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    if (info)
+        tls_serve(tls, info->tls_session);
+}
+
+static int start_daemon(struct door *door, bool https, unsigned most, const struct http_callbacks *callbacks, struct error *err) {
+    /* poll, not epoll: libmicrohttpd 0.9.75 waits for edges there, and misses a hang-up that comes together with data */
+    unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (https ? MHD_USE_TLS : 0);
+    /* what stands behind the first END is for HTTPS alone */
+    door->daemon =
+        MHD_start_daemon(flags, 0, NULL, NULL, callbacks->handle, callbacks->closure, MHD_OPTION_LISTEN_SOCKET, door->listener.fd,
+                         MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, callbacks->closure, MHD_OPTION_CONNECTION_LIMIT, most,
+                         MHD_OPTION_ARRAY, callbacks->options, https ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, TLS_PRIORITIES,
+                         MHD_OPTION_HTTPS_CERT_CALLBACK2, tls_retrieve, MHD_OPTION_END);
+    return door->daemon ? 0 : error_set(err, ERROR_MEMORY, "cannot start an HTTP thread: %s", strerror(errno));
+}
+
+struct http_listeners *http_listeners_start(const struct options *options, const struct http_callbacks *callbacks,
+                                            struct error *err) {
+    struct http_listeners *listeners = calloc(1, sizeof *listeners);
+    if (!listeners) {
+        error_memory(err);
+        return NULL;
+    }
+    int result = open_sockets(listeners, options, err);
+    size_t share = listeners->count > 0 ? callbacks->most / listeners->count : 0;
+    for (size_t i = 0; i < listeners->count && result == 0; i++)
+        result = start_daemon(&listeners->doors[i], options->tls_cert && !listeners->doors[i].listener.local,
+                              (unsigned)(share > 0 ? share : 1), callbacks, err);
+    if (result == 0)
+        return listeners;
+    http_listeners_stop(listeners);
+    return NULL;
+}
+
+const char *http_listeners_address(const struct http_listeners *listeners, size_t i) {
+    return i < listeners->count ? listeners->doors[i].listener.address : NULL;
+}
+
+/* Connections that the kernel has taken but nobody accepted yet would be reset when the socket closes: they are answered
+ * instead. */
+static void adopt_backlog(struct MHD_Daemon *daemon, int fd) {
+    struct sockaddr_storage peer;
+    socklen_t size = sizeof peer;
+    for (int client; (client = accept4(fd, (struct sockaddr *)&peer, &size, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0; size = sizeof peer)
+        MHD_add_connection(daemon, client, (struct sockaddr *)&peer, size); /* closes client where it fails */
+}
+
+void http_listeners_quiesce(struct http_listeners *listeners) {
+    for (size_t i = 0; i < listeners->count; i++) {
+        struct door *door = &listeners->doors[i];
+        int fd = MHD_quiesce_daemon(door->daemon);
+        if (fd < 0)
+            continue;
+        listen_remove(&door->listener);
+        adopt_backlog(door->daemon, fd);
+        close(fd);
+    }
+}
+
+void http_listeners_stop(struct http_listeners *listeners) {
+    if (!listeners)
+        return;
+    for (size_t i = 0; i < listeners->count; i++) {
+        struct door *door = &listeners->doors[i];
+        listen_remove(&door->listener);
+        if (door->daemon)
+            MHD_stop_daemon(door->daemon);
+        else
+            close(door->listener.fd);
+    }
+    free(listeners);
+}

@@ -1,0 +1,35 @@
+/* Where connections come in: for each listening socket a libmicrohttpd daemon with a thread of its own. TCP sockets speak HTTPS
+ * where there is an options->tls_cert; Unix sockets never do. */
+#ifndef ALIGND_HTTP_LISTENERS_H
+#define ALIGND_HTTP_LISTENERS_H
+
+#include "server/options.h"
+#include "server/tls.h"
+#include <microhttpd.h>
+
+struct http_listeners;
+
+/* Called by the thread of any of them; a connection stays with one. */
+struct http_callbacks {
+    MHD_AccessHandlerCallback handle;
+    MHD_RequestCompletedCallback completed;
+    void *closure;                        /* of both */
+    const struct MHD_OptionItem *options; /* about connections, MHD_OPTION_NOTIFY_CONNECTION among them; MHD_OPTION_END */
+    size_t most;                          /* connections at once: shared out among the sockets */
+};
+
+/* Listens on the sockets that systemd hands over and on options->listen; OPTIONS_LISTEN, should there be neither. NULL with
+ * ERROR_INPUT, ERROR_FILE or ERROR_MEMORY. */
+struct http_listeners *http_listeners_start(const struct options *options, const struct http_callbacks *callbacks,
+                                            struct error *err);
+/* Upon MHD_CONNECTION_NOTIFY_STARTED: an HTTPS connection gets its certificate from here; any other is left alone. */
+void http_listeners_secure(struct MHD_Connection *connection, struct tls *tls);
+
+/* Where the i-th listens: "127.0.0.1:8080". NULL: there are no more. */
+const char *http_listeners_address(const struct http_listeners *listeners, size_t i);
+/* Takes no more connections; those that are open stay so. */
+void http_listeners_quiesce(struct http_listeners *listeners);
+/* Closes everything; no connection may be suspended. NULL allowed. */
+void http_listeners_stop(struct http_listeners *listeners);
+
+#endif

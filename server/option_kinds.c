@@ -1,0 +1,165 @@
+#include "server/option_kinds.h"
+#include "server/keys.h"
+#include "server/links.h"
+#include "server/log.h"
+#include "server/name_list.h"
+#include "server/request.h"
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int set_string(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    (void)option;
+    (void)name;
+    char *copy = strdup(value);
+    if (!copy)
+        return error_memory(err);
+    char **string = field;
+    free(*string);
+    *string = copy;
+    return 0;
+}
+
+int set_strategy(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    if (!request_strategy(value))
+        return error_set(err, ERROR_INPUT, "%s must be " REQUEST_STRATEGIES ", got \"%.60s\"", name, value);
+    return set_string(option, name, value, field, err);
+}
+
+int set_compute(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    static const char *const known[] = {"float32", "bfloat16", "int8", "auto"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(value, known[i]) == 0)
+            return set_string(option, name, value, field, err);
+    }
+    return error_set(err, ERROR_INPUT, "%s must be float32, bfloat16, int8 or auto, got \"%.60s\"", name, value);
+}
+
+int set_links(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    if (!links_kind_find(value))
+        return error_set(err, ERROR_INPUT, "%s must be best, mutual or balanced, got \"%.60s\"", name, value);
+    return set_string(option, name, value, field, err);
+}
+
+int set_log_level(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    enum log_level level;
+    if (log_parse_level(value, &level) != 0)
+        return error_set(err, ERROR_INPUT, "%s must be error, warn, info or debug, got \"%.60s\"", name, value);
+    return set_string(option, name, value, field, err);
+}
+
+int set_log_format(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    enum log_format format;
+    if (log_parse_format(value, &format) != 0)
+        return error_set(err, ERROR_INPUT, "%s must be text or json, got \"%.60s\"", name, value);
+    return set_string(option, name, value, field, err);
+}
+
+int set_size(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(value, &end, 10);
+    /* strtoull takes "-1" and " 1" */
+    if (!isdigit((unsigned char)value[0]) || *end != '\0')
+        return error_set(err, ERROR_INPUT, "%s must be a whole number, got \"%.60s\"", name, value);
+    if (errno == ERANGE || (double)number < option->minimum || (double)number > option->maximum)
+        return error_set(err, ERROR_INPUT, "%s must be between %.0f and %.0f, got %.60s", name, option->minimum, option->maximum,
+                         value);
+    *(size_t *)field = (size_t)number;
+    return 0;
+}
+
+int set_real(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    char *end;
+    double number = strtod(value, &end);
+    if (end == value || *end != '\0' || isnan(number))
+        return error_set(err, ERROR_INPUT, "%s must be a number, got \"%.60s\"", name, value);
+    if (number < option->minimum || number > option->maximum)
+        return error_set(err, ERROR_INPUT, "%s must be between %g and %g, got %.60s", name, option->minimum, option->maximum,
+                         value);
+    *(double *)field = number;
+    return 0;
+}
+
+/* On the command line a switch has no value (NULL). */
+int set_switch(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    (void)option;
+    bool on = !value || strcmp(value, "1") == 0 || strcmp(value, "true") == 0;
+    if (!on && strcmp(value, "0") != 0 && strcmp(value, "false") != 0)
+        return error_set(err, ERROR_INPUT, "%s must be true or false, got \"%.60s\"", name, value);
+    *(bool *)field = on;
+    return 0;
+}
+
+/* What a list is made of, and the character between. */
+struct item {
+    const char *separator, *what;
+};
+
+static int add_items(const struct item *item, const char *name, const char *value, struct name_list *list, struct error *err) {
+    for (const char *at = value;;) {
+        size_t length = strcspn(at, item->separator);
+        if (length == 0)
+            return error_set(err, ERROR_INPUT, "%s needs %s", name, item->what);
+        if (list->count == NAME_LIST_MAX)
+            return error_set(err, ERROR_INPUT, "%s may be given at most %d times", name, NAME_LIST_MAX);
+        if (name_list_add(list, at, length) != 0)
+            return error_memory(err);
+        if (at[length] == '\0')
+            return 0;
+        at += length + 1;
+    }
+}
+
+int set_folders(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    (void)option;
+    return add_items(&(struct item){":", "the name of a model folder"}, name, value, field, err);
+}
+
+int set_addresses(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    (void)option;
+    return add_items(&(struct item){",", "an address"}, name, value, field, err);
+}
+
+/* As browsers send them: SCHEME://HOST[:PORT], no path. */
+static bool is_origin(const char *origin) {
+    const char *host = strstr(origin, "://");
+    return host && host > origin && host[3] != '\0' && !strpbrk(host + 3, "/ ?#");
+}
+
+/* An empty value: no origin at all. */
+int set_origins(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    (void)option;
+    const struct name_list *list = field;
+    if (*value == '\0')
+        return 0;
+    if (add_items(&(struct item){",", "an origin"}, name, value, field, err) != 0)
+        return -1;
+    bool any = name_list_has(list, "*");
+    if (any && list->count > 1)
+        return error_set(err, ERROR_INPUT, "%s must be * alone or a list of origins, got \"%.60s\"", name, value);
+    for (size_t i = 0; i < list->count && !any; i++) {
+        if (!is_origin(list->names[i]))
+            return error_set(err, ERROR_INPUT, "%s must hold origins such as https://example.org, got \"%.60s\"", name,
+                             list->names[i]);
+    }
+    return 0;
+}
+
+int set_mode(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    (void)option;
+    size_t length = strlen(value);
+    if (length < 3 || length > 4 || strspn(value, "01234567") != length || strtoul(value, NULL, 8) > 0777)
+        return error_set(err, ERROR_INPUT, "%s must be permissions such as 0660, got \"%.60s\"", name, value);
+    *(size_t *)field = strtoul(value, NULL, 8);
+    return 0;
+}
+
+int set_role(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    enum key_role role;
+    if (keys_parse_role(value, &role) != 0)
+        return error_set(err, ERROR_INPUT, "%s must be user or admin, got \"%.60s\"", name, value);
+    return set_string(option, name, value, field, err);
+}

@@ -1,0 +1,33 @@
+/* The kinds of options: each reads a value into its field of struct options, or says what is wrong with it. */
+#ifndef ALIGND_OPTION_KINDS_H
+#define ALIGND_OPTION_KINDS_H
+
+#include "server/options.h"
+
+struct option;
+/* name: of the flag or variable, for messages. value NULL: a switch without one. -1 with ERROR_INPUT or ERROR_MEMORY. */
+typedef int option_set(const struct option *option, const char *name, const char *value, void *field, struct error *err);
+
+struct option {
+    const char *flag; /* without --; the variable is ALIGND_ and the flag in capitals */
+    const char *metavar;
+    const char *fallback; /* NULL: none */
+    const char *help;
+    int commands; /* that know it */
+    option_set *set;
+    size_t offset; /* of the field in struct options */
+    double minimum, maximum;
+};
+
+/* char *, of its own */
+option_set set_string, set_strategy, set_compute, set_links, set_log_level, set_log_format, set_role;
+/* numbers, within the option's range */
+option_set set_size, set_real;
+/* size_t: octal permissions */
+option_set set_mode;
+/* bool */
+option_set set_switch;
+/* struct name_list, appended to: folders with ':' between them, addresses and web origins with ',' */
+option_set set_folders, set_addresses, set_origins;
+
+#endif

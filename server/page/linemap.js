@@ -1,0 +1,69 @@
+/* The attention matrix as lines between two columns of words, in SVG. */
+import { svg } from "./dom.js";
+import { accent, paper } from "./colour.js";
+import { label, width } from "./map.js";
+
+const LEAST = 0.01; /* thinner ones cannot be seen */
+const faint = (w) => 0.12 + 0.88 * w;
+
+function layout({ rows, columns }, room) {
+  const most = Math.max(rows.length, columns.length), step = most > 30 ? 20 : 32, W = Math.max(280, Math.min(room, 620)), H = most * step + 12;
+  const margin = (units) => Math.max(60, ...units.map((unit) => width(unit.label))) + 14;
+  return { W, H, left: margin(columns), right: W - margin(rows), y: (k, units) => H / 2 + (k - (units.length - 1) / 2) * step,
+    nearest: (y, units) => Math.round((y - H / 2) / step + (units.length - 1) / 2) };
+}
+
+function lines({ rows, columns, weights }, l, threshold) {
+  const middle = (l.left + l.right) / 2;
+  return weights.flatMap((row, i) => row.flatMap((w, j) => {
+    if (w < Math.max(threshold, LEAST)) return [];
+    const from = l.y(j, columns), to = l.y(i, rows);
+    return [{ i, j, w, node: svg("path", { d: `M${l.left} ${from}C${middle} ${from} ${middle} ${to} ${l.right} ${to}`, "stroke-width": (1 + 5 * w).toFixed(2), opacity: faint(w).toFixed(2) }) }];
+  }));
+}
+
+/* Makes the lines and names of one word stand out: choose(isTarget, k), or choose() for none. */
+function chooser({ rows, columns, weights }, paths, names, onSay) {
+  return (isTarget, k = -1) => {
+    const of = (path) => (isTarget ? path.i : path.j) === k;
+    for (const path of paths) path.node.setAttribute("opacity", k < 0 ? faint(path.w).toFixed(2) : of(path) ? Math.max(0.25, path.w) : 0.05);
+    for (const [side, list] of [[false, names.columns], [true, names.rows]]) {
+      list.forEach((node, n) => {
+        const on = side === isTarget ? n === k : paths.some((path) => of(path) && (isTarget ? path.j : path.i) === n && path.w >= 0.1);
+        k >= 0 && on ? node.setAttribute("font-weight", 700) : node.removeAttribute("font-weight");
+      });
+    }
+    if (k < 0) return onSay(null);
+    const all = isTarget ? weights[k] : weights.map((row) => row[k]), best = all.indexOf(Math.max(...all));
+    onSay(isTarget ? { row: rows[k], column: columns[best], weight: all[best] } : { row: rows[best], column: columns[k], weight: all[best] });
+  };
+}
+
+function follow(root, { rows, columns }, l, choose) {
+  let at = -1;
+  root.addEventListener("pointermove", (event) => {
+    const box = root.getBoundingClientRect(), x = event.clientX - box.left, isTarget = x > l.right, units = isTarget ? rows : columns;
+    const k = l.nearest(event.clientY - box.top, units);
+    (x < l.left || isTarget) && k >= 0 && k < units.length ? choose(isTarget, k) : choose();
+  });
+  root.addEventListener("pointerleave", () => choose());
+  root.addEventListener("keydown", (event) => {
+    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (step) choose(true, (at = Math.min(rows.length - 1, Math.max(0, at + step))));
+    else if (event.key === "Escape") choose();
+    else return;
+    event.preventDefault();
+  });
+}
+
+/* Source on the left, target on the right, a line for each weight of at least threshold. As heatMap() of heatmap.js. */
+export function lineMap(view, { threshold = 0.05, room = 900, onSay = () => {}, name = "Attention" }) {
+  const { rows, columns } = view, l = layout(view, room), paths = lines(view, l, threshold);
+  const side = (units, x, toward) => units.map((unit, k) => label(unit, toward, { x, y: l.y(k, units) + 5, "font-size": 15 }));
+  const names = { columns: side(columns, l.left - 12, "left"), rows: side(rows, l.right + 12, "right") };
+  const root = svg("svg", { class: "map lines", width: l.W, height: l.H, viewBox: `0 0 ${l.W} ${l.H}`, tabindex: 0, role: "application",
+    "aria-label": `${name} as lines from ${columns.length} source to ${rows.length} target words. Arrow keys choose a target word.` },
+  svg("rect", { class: "ground", width: l.W, height: l.H, fill: paper() }), svg("g", { fill: "none", stroke: accent(), "stroke-linecap": "round" }, paths.map((path) => path.node)), names.columns, names.rows);
+  follow(root, view, l, chooser(view, paths, names, onSay));
+  return root;
+}

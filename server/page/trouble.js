@@ -1,0 +1,48 @@
+/* What went wrong, where it happened, and how to go on. */
+import { el } from "./dom.js";
+import { useKey } from "./api.js";
+
+/* status: a title, where the server's own words are not one, and what to do about it. */
+const WORDS = {
+  0: ["The server cannot be reached.", "What you typed stays here."],
+  401: ["This server asks for a key.", "It is kept until you close this tab."],
+  403: ["The server does not accept this key.", ""],
+  429: ["The server has its hands full.", "What you typed stays here."],
+  503: ["", "What you typed stays here."],
+  504: ["That took longer than the server allows.", "A shorter text or a narrower beam takes less."],
+};
+
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
+
+/* Counts down in a note, and then does it, unless the note has gone by then. */
+function countDown(seconds, act) {
+  const note = el("span", { class: "count", "aria-hidden": "true" });
+  const say = () => { note.textContent = `Trying again in ${seconds} s`; };
+  const timer = setInterval(() => {
+    seconds--;
+    if (seconds > 0 && note.isConnected && note.checkVisibility()) return say();
+    clearInterval(timer);
+    if (seconds <= 0 && note.isConnected && note.checkVisibility()) act();
+  }, 1000);
+  say();
+  return note;
+}
+
+/* Asks for the key of the server, and then does it. */
+function askKey(act) {
+  const key = el("input", { type: "password", id: "key", autocomplete: "off", required: true });
+  return el("form", { class: "again", onsubmit: (event) => { event.preventDefault(); useKey(key.value.trim()); act(); } }, el("label", {}, "Key ", key), el("button", { class: "primary" }, "Use it"));
+}
+
+/* Shows an error at a place; again: what tries once more. A busy server is asked again by itself, one out of reach when the network is back. */
+export function fail(place, error, again) {
+  const [title, advice] = WORDS[error.status] ?? ["", ""];
+  place.replaceChildren(el("strong", {}, title || sentence(error.message)), advice && el("span", {}, advice));
+  place.hidden = false;
+  if (!again) return;
+  if (error.status === 401 || error.status === 403) return place.append(askKey(again));
+  const row = el("span", { class: "again" }, el("button", { type: "button", onclick: again }, "Try again"));
+  place.append(row);
+  if (error.status === 429 || error.status === 503) row.append(countDown(Math.max(1, error.retry), again));
+  if (error.status === 0) addEventListener("online", () => { if (row.isConnected && row.checkVisibility()) again(); }, { once: true });
+}

@@ -1,0 +1,312 @@
+/* Clients side by side: turns, measured in decoder steps; rates; a queue that is full of work; what each dialect is told. */
+#include "tests/http/client.h"
+#include "tests/http/folder.h"
+#include "tests/http/suites.h"
+#include "tests/http/work.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STEPS "alignd_step_duration_seconds_count"
+#define HOG   "127.0.0.1"
+#define OTHER "127.0.0.2"
+
+static void check_error(const struct reply *reply, long status, const char *code, const char *message) {
+    ck_assert_msg(reply->status == status, "wanted %ld, got %ld %s", status, reply->status, reply->body ? reply->body : "");
+    ck_assert_str_eq(text_at(reply->json, "code"), code);
+    ck_assert_str_eq(text_at(reply->json, "error"), message);
+}
+
+static long retry_after(const struct reply *reply) {
+    char seconds[HEADER_BYTES];
+    ck_assert_msg(reply_header(reply, "Retry-After", seconds), "%s", reply->headers);
+    return strtol(seconds, NULL, 10);
+}
+
+/* ---- turns ---- */
+
+/* A client's requests that stay in the queue for long: 1,000 sentences, each of a thousand steps. */
+enum { HOG_REQUESTS = 20, HOG_TEXTS = 50 };
+
+struct hog {
+    struct flight *flight;
+    struct reply replies[HOG_REQUESTS];
+};
+
+static void hog_begin(struct hog *hog, const struct daemon *daemon, size_t beam_size) {
+    char *body = work_body(HOG_TEXTS, beam_size, 1000);
+    hog->flight = flight_open(daemon);
+    for (size_t i = 0; i < HOG_REQUESTS; i++)
+        flight_send(hog->flight, &(struct call){.path = "/translate", .json = body, .from = HOG}, &hog->replies[i]);
+    double steps = metric(daemon, STEPS);
+    for (struct patience patience = {0}; metric(daemon, "alignd_requests_in_flight") < HOG_REQUESTS + 1;) {
+        flight_move(hog->flight);
+        patience_wait(&patience, "the hog's requests to arrive");
+    }
+    for (struct patience patience = {0}; metric(daemon, STEPS) < steps + 200;) /* all the room it can get */
+        patience_wait(&patience, "steps");
+    free(body);
+}
+
+static void hog_end(struct hog *hog) {
+    flight_close(hog->flight);
+    for (size_t i = 0; i < HOG_REQUESTS; i++)
+        reply_done(&hog->replies[i]);
+}
+
+/* Decoder steps from before a request of another client is sent until after its reply: some go by while the metrics are asked for.
+ */
+static double steps_of(const struct daemon *daemon, const char *body) {
+    struct reply reply;
+    double before = metric(daemon, STEPS);
+    client_send(daemon, &(struct call){.path = "/translate", .json = body, .from = OTHER}, &reply);
+    double steps = metric(daemon, STEPS) - before;
+    ck_assert_msg(reply.status == 200, "%ld %s", reply.status, reply.body ? reply.body : "");
+    reply_done(&reply);
+    return steps;
+}
+
+static int by_number(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Half of the requests take no more steps than this. One client's jobs alone, first in first out, would make each take thousands.
+ */
+static void check_turns(size_t beam_size) {
+    enum { TOKENS = 10, REQUESTS = 15, DELAY = 90 };
+    struct daemon daemon;
+    struct hog hog;
+    char *body = work_body(1, 5, TOKENS);
+    double steps[REQUESTS];
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--queue", "2000", "--queue-work", "100000000",
+                                    "--deadline-ms", "60000"));
+    hog_begin(&hog, &daemon, beam_size);
+    for (size_t i = 0; i < REQUESTS; i++)
+        steps[i] = steps_of(&daemon, body);
+    ck_assert_double_ge(metric(&daemon, "alignd_queue_depth"), 700); /* still */
+    qsort(steps, REQUESTS, sizeof *steps, by_number);
+    ck_assert_msg(steps[REQUESTS / 2] <= TOKENS + DELAY, "%g steps, %g at most", steps[REQUESTS / 2], steps[REQUESTS - 1]);
+    hog_end(&hog);
+    free(body);
+    daemon_stop(&daemon);
+}
+
+START_TEST(one_sentence_beside_a_thousand) {
+    check_turns(5);
+}
+END_TEST
+
+START_TEST(one_sentence_beside_a_thousand_greedy_ones) {
+    check_turns(1);
+}
+END_TEST
+
+START_TEST(one_sentence_beside_a_thousand_wide_ones) {
+    check_turns(32);
+}
+END_TEST
+
+/* A wide job among many narrow ones of others, all the time: it is decoded before they are. */
+START_TEST(a_wide_job_gets_its_turn) {
+    struct daemon daemon;
+    struct hog hog;
+    struct reply reply;
+    char *body = work_body(1, 32, 10);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue", "2000", "--queue-work",
+                                    "100000000", "--deadline-ms", "60000"));
+    hog_begin(&hog, &daemon, 1);
+    client_send(&daemon, &(struct call){.path = "/translate", .json = body, .from = OTHER}, &reply);
+    ck_assert_msg(reply.status == 200, "%ld %s", reply.status, reply.body ? reply.body : "");
+    ck_assert_double_ge(metric(&daemon, "alignd_queue_depth"), 700);
+    reply_done(&reply);
+    hog_end(&hog);
+    free(body);
+    daemon_stop(&daemon);
+}
+END_TEST
+
+/* The hog is refused before the queue is full. */
+START_TEST(a_place_in_the_queue) {
+    struct daemon daemon;
+    struct reply long_ones, reply;
+    char *body = work_body(64, 32, 1000);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue", "64", "--deadline-ms", "60000"));
+    struct flight *flight = flight_open(&daemon);
+    flight_send(flight, &(struct call){.path = "/translate", .json = body, .from = HOG}, &long_ones);
+    metric_await(&daemon, "alignd_queue_depth", 63, flight);
+    client_send(&daemon, &(struct call){.path = "/translate", .json = "{'text': 'x'}", .from = HOG}, &reply);
+    check_error(&reply, 429, "queue_full", "the queue is full");
+    ck_assert_int_ge(retry_after(&reply), 1);
+    reply_done(&reply);
+    client_send(&daemon,
+                &(struct call){.path = "/translate", .json = "{'text': 'x'}", .from = OTHER, .headers = {"X-Deadline-Ms: 20"}},
+                &reply);
+    ck_assert_int_eq(reply.status, 504); /* accepted */
+    reply_done(&reply);
+    flight_close(flight);
+    reply_done(&long_ones);
+    free(body);
+    daemon_stop(&daemon);
+}
+END_TEST
+
+/* ---- work ---- */
+
+START_TEST(a_queue_full_of_work) {
+    struct daemon daemon;
+    struct reply first, reply;
+    char *body = work_body(32, 32, 1000), *more = work_body(8, 32, 1000);
+    daemon_start(&daemon,
+                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue-work", "20000", "--deadline-ms", "60000"));
+    struct flight *flight = flight_open(&daemon);
+    flight_send(flight, &(struct call){.path = "/translate", .json = body}, &first);
+    metric_await(&daemon, "alignd_queue_depth", 29, flight); /* the pace is known */
+    client_send(&daemon, &(struct call){.path = "/translate", .json = more}, &reply);
+    check_error(&reply, 429, "queue_full", "the queue has no room for so much work");
+    ck_assert_int_ge(retry_after(&reply), 1);
+    ck_assert_int_le(retry_after(&reply), 60);
+    ck_assert_double_eq(metric(&daemon, "alignd_rejected_total{reason=\"queue_work\"}"), 1);
+    ck_assert_double_eq(metric(&daemon, "alignd_rejected_total{reason=\"queue_full\"}"), 0);
+    reply_done(&reply);
+    flight_close(flight);
+    reply_done(&first);
+    free(body);
+    free(more);
+    body = work_body(64, 32, 1000);
+    client_send(&daemon, &(struct call){.path = "/translate", .json = body}, &reply);
+    ck_assert_int_eq(reply.status, 413); /* would never be accepted */
+    ck_assert_str_eq(text_at(reply.json, "field"), "text");
+    reply_done(&reply);
+    free(body);
+    daemon_stop(&daemon);
+}
+END_TEST
+
+/* ---- rates ---- */
+
+START_TEST(rate_of_a_client) {
+    struct daemon daemon;
+    struct reply reply;
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--rate", "0.05", "--burst", "3"));
+    client_send(&daemon, &(struct call){.path = "/translate", .json = "{'text': ['x', 'y']}", .from = HOG}, &reply);
+    ck_assert_int_eq(reply.status, 200);
+    reply_done(&reply);
+    client_send(&daemon, &(struct call){.path = "/translate", .json = "{'text': ['x', 'y']}", .from = HOG}, &reply);
+    check_error(&reply, 429, "rate_limited", "a client may ask for 0.05 sentences a second");
+    ck_assert_int_ge(retry_after(&reply), 15); /* one more token: 20 s */
+    ck_assert_int_le(retry_after(&reply), 20);
+    reply_done(&reply);
+    client_send(&daemon, &(struct call){.path = "/attention", .json = "{'text': 'x', 'stream': true}", .from = HOG}, &reply);
+    ck_assert_int_eq(reply.status, 200); /* one is left */
+    reply_done(&reply);
+    client_send(&daemon, &(struct call){.path = "/translate", .json = "{'text': 'x', 'stream': true}", .from = HOG}, &reply);
+    check_error(&reply, 429, "rate_limited", "a client may ask for 0.05 sentences a second");
+    reply_done(&reply);
+    client_send(&daemon, &(struct call){.path = "/translate", .json = "{'q': 'x', 'source': 'en', 'target': 'fr'}", .from = HOG},
+                &reply);
+    check_error(&reply, 429, "rate_limited", "Slowdown: a client may ask for 0.05 sentences a second");
+    ck_assert_int_ge(retry_after(&reply), 1);
+    reply_done(&reply);
+    client_send(&daemon, &(struct call){.path = "/translate", .json = "{'text': ''}", .from = HOG}, &reply);
+    ck_assert_int_eq(reply.status, 200); /* no sentence */
+    reply_done(&reply);
+    client_send(&daemon, &(struct call){.path = "/translate", .json = "{'text': ['x', 'y', 'z']}", .from = OTHER}, &reply);
+    ck_assert_int_eq(reply.status, 200);
+    reply_done(&reply);
+    ck_assert_double_eq(metric(&daemon, "alignd_rejected_total{reason=\"rate\"}"), 3);
+    daemon_stop(&daemon);
+}
+END_TEST
+
+static long status_of(const struct daemon *daemon, const char *header, const char *other_header) {
+    struct reply reply;
+    client_send(daemon, &(struct call){.path = "/translate", .json = "{'text': 'x'}", .headers = {header, other_header}}, &reply);
+    long status = reply.status;
+    reply_done(&reply);
+    return status;
+}
+
+/* What the client itself puts into the header does not matter. */
+START_TEST(clients_behind_a_proxy) {
+    struct daemon daemon;
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--rate", "0.01", "--burst", "1", "--client-header", "X-Forwarded-For"));
+    ck_assert_int_eq(status_of(&daemon, "X-Forwarded-For: 192.0.2.1", NULL), 200);
+    ck_assert_int_eq(status_of(&daemon, "X-Forwarded-For: 192.0.2.2", NULL), 200);
+    ck_assert_int_eq(status_of(&daemon, "x-forwarded-for: 198.51.100.7, 192.0.2.2", NULL), 429);
+    ck_assert_int_eq(status_of(&daemon, "X-Forwarded-For: 198.51.100.7", "X-Forwarded-For: 192.0.2.1"), 429);
+    ck_assert_int_eq(status_of(&daemon, "X-Forwarded-For: 2001:db8::1", NULL), 200);
+    ck_assert_int_eq(status_of(&daemon, "X-Forwarded-For: 2001:db8::2", NULL), 429); /* the same network */
+    ck_assert_int_eq(status_of(&daemon, NULL, NULL), 200);                           /* the proxy itself */
+    ck_assert_int_eq(status_of(&daemon, NULL, NULL), 429);
+    daemon_stop(&daemon);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--rate", "0.01", "--burst", "1")); /* nobody is trusted */
+    ck_assert_int_eq(status_of(&daemon, "X-Forwarded-For: 192.0.2.1", NULL), 200);
+    ck_assert_int_eq(status_of(&daemon, "X-Forwarded-For: 192.0.2.2", NULL), 429);
+    daemon_stop(&daemon);
+}
+END_TEST
+
+/* ---- LibreTranslate's dialect ---- */
+
+#define LIBRE "{'q': 'A boy plays.', 'source': 'en', 'target': 'fr'}"
+
+START_TEST(libre_while_full) {
+    struct daemon daemon;
+    struct reply long_one, waiting, reply;
+    char *body = work_body(1, 32, 1000);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue", "1", "--deadline-ms", "60000"));
+    struct flight *flight = flight_open(&daemon);
+    flight_send(flight, &(struct call){.path = "/translate", .json = body}, &long_one);
+    metric_await(&daemon, "alignd_rows_live", 32, flight);
+    client_send(&daemon, &(struct call){.path = "/translate", .json = LIBRE, .headers = {"X-Deadline-Ms: 20"}}, &reply);
+    check_error(&reply, 504, "deadline_exceeded", "the request's deadline passed before it was answered");
+    reply_done(&reply);
+    flight_send(flight, &(struct call){.path = "/translate", .json = body}, &waiting);
+    metric_await(&daemon, "alignd_queue_depth", 1, flight);
+    client_send(&daemon, &(struct call){.path = "/translate", .json = LIBRE}, &reply);
+    check_error(&reply, 429, "queue_full", "Slowdown: the queue is full");
+    ck_assert_int_ge(retry_after(&reply), 1);
+    reply_done(&reply);
+    flight_close(flight);
+    reply_done(&long_one);
+    reply_done(&waiting);
+    free(body);
+    daemon_stop(&daemon);
+}
+END_TEST
+
+START_TEST(libre_while_loading) {
+    char folder[] = FOLDER_TEMPLATE;
+    struct daemon daemon;
+    struct reply reply;
+    folder_make_waiting(folder);
+    daemon_launch(&daemon, ARGUMENTS("--model", folder));
+    client_send(&daemon, &(struct call){.path = "/translate", .json = LIBRE}, &reply);
+    check_error(&reply, 503, "unavailable", "the models are being loaded");
+    ck_assert_int_ge(retry_after(&reply), 1);
+    reply_done(&reply);
+    folder_release(folder);
+    daemon_await_ready(&daemon);
+    daemon_stop(&daemon);
+    folder_remove(folder);
+}
+END_TEST
+
+Suite *fairness_suite(void) {
+    Suite *suite = suite_create("fairness");
+    TCase *tcase = tcase_create("fairness");
+    tcase_set_timeout(tcase, TEST_TIMEOUT_S);
+    tcase_add_test(tcase, one_sentence_beside_a_thousand);
+    tcase_add_test(tcase, one_sentence_beside_a_thousand_greedy_ones);
+    tcase_add_test(tcase, one_sentence_beside_a_thousand_wide_ones);
+    tcase_add_test(tcase, a_wide_job_gets_its_turn);
+    tcase_add_test(tcase, a_place_in_the_queue);
+    tcase_add_test(tcase, a_queue_full_of_work);
+    tcase_add_test(tcase, rate_of_a_client);
+    tcase_add_test(tcase, clients_behind_a_proxy);
+    tcase_add_test(tcase, libre_while_full);
+    tcase_add_test(tcase, libre_while_loading);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -1,0 +1,67 @@
+/* Debian's chromium before a daemon, for the tests of the page and for its pictures. */
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+import { startDaemon } from "../clients/daemon.mjs";
+
+const require = createRequire(import.meta.url);
+const { chromium } = require("playwright-core");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+export const program = process.argv[2] ?? "build/alignd";
+export const shipped = ["weights/en-fr", "weights/fr-en", "weights/geoquery"];
+export const sentence = "She gave him the book that he had lost.";
+export const views = ["attention", "confidence", "ask", "beam", "compare", "diagnostics", "export"];
+
+let browser, own;
+
+/* The daemon of the shipped models, started with the browser at the first visit. */
+export async function begin() {
+  own ??= await startDaemon(program, shipped);
+  browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: process.getuid() === 0 ? ["--no-sandbox"] : [] });
+}
+
+export async function end() {
+  await browser?.close();
+  own?.stop();
+}
+
+/* What the daemon answers to a POST. */
+export const ask = async (path, body) => (await fetch(`${own.url}${path}`, { method: "POST", body: JSON.stringify(body) })).json();
+export const link = (fields) => `#${new URLSearchParams({ t: sentence, m: "en-fr", ...fields })}`;
+
+/* A page of its own: body(page). Errors of the console and requests to other hosts fail the test, but for those that `expected` matches.
+ * before(page) runs before the page is loaded; daemon: another than that of the shipped models. */
+export async function visit(hash, body, { width = 1024, height = 900, theme = "light", expected, before, daemon = own, ...more } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce", acceptDownloads: true, ...more });
+  const page = await context.newPage(), wrong = [];
+  page.on("console", (message) => { if (["error", "warning"].includes(message.type())) wrong.push(message.text()); });
+  page.on("pageerror", (error) => wrong.push(String(error)));
+  page.on("request", (request) => { if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== daemon.url) wrong.push(`request to ${request.url()}`); });
+  page.setDefaultTimeout(15000);
+  try {
+    await before?.(page);
+    await page.goto(`${daemon.url}/${hash}`);
+    await body(page);
+    assert.deepEqual(wrong.filter((text) => !expected?.test(text)), []);
+  } finally {
+    await context.close();
+  }
+}
+
+/* What axe finds; the context needs bypassCSP. */
+export async function violations(page) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => window.axe.run());
+  return found.violations.map((v) => `${v.id}: ${v.nodes[0].html} ${v.nodes[0].failureSummary}`);
+}
+
+export const translated = (page) => page.locator(".target .unit").first().waitFor();
+export const text = (locator) => locator.evaluate((node) => node.textContent);
+export const target = (page, word) => page.locator(".target .unit", { hasText: new RegExp(`^${word}$`) }).first();
+export const source = (page, word) => page.locator(".source .unit", { hasText: new RegExp(`^${word}$`) }).first();
+/* What the browser saves when a button is pressed. */
+export async function saved(page, name) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name, exact: true }).click()]);
+  return readFileSync(await download.path());
+}

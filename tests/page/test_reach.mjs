@@ -1,0 +1,267 @@
+/* Everybody reaches everything: axe in both themes, the keyboard alone, a finger, every width. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { link, sentence, target, text, translated, views, violations, visit } from "./browser.mjs";
+
+/* What a view has when its answers have come. */
+const MARKS = { attention: ".map", confidence: ".step", ask: "#reference", beam: ".tree", compare: ".card .map", diagnostics: ".cover", export: "pre" };
+const ready = (page, view) => page.locator(`#panel ${MARKS[view]}`).first().waitFor();
+
+for (const theme of ["light", "dark"]) {
+  test(`9: no violations that axe finds, no view wider than the page: ${theme}`, async () => {
+    for (const view of views) {
+      await visit(link({ v: view }), async (page) => {
+        await translated(page);
+        await ready(page, view);
+        if (view === "confidence") await page.locator(".step").nth(2).click();
+        if (view === "ask") { await page.locator(".target .unit").nth(4).click(); await page.locator(".source .unit").nth(2).click(); await page.locator("#undo").waitFor(); }
+        assert.deepEqual(await violations(page), [], `${theme} ${view}`);
+        for (const width of [390, 1024, 1600]) {
+          await page.setViewportSize({ width, height: 900 });
+          await page.waitForTimeout(200);
+          assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${view} is wider than ${width}`);
+        }
+      }, { theme, bypassCSP: true });
+    }
+  });
+}
+
+/* What the views' own links do not show. */
+const MORE = [{ lines: 1 }, { words: 0, eos: 1 }, { t: `${sentence} Where is the train station?` }, { m: "geoquery", t: "What is the population of Zurich?", v: "diagnostics" },
+  { v: "compare", t: "She is late. He waits for her." }];
+for (const theme of ["light", "dark"]) {
+  test(`9: no violations in lines, subwords, several sentences, a popover, a pinned word: ${theme}`, async () => {
+    for (const fields of MORE) {
+      await visit(link(fields), async (page) => {
+        await translated(page);
+        await page.locator("#panel .map, #panel .cover").first().waitFor();
+        assert.deepEqual(await violations(page), [], JSON.stringify(fields));
+        await page.locator(".target .unit").first().click();
+        await page.locator("#see").click();
+        await page.locator("#popover").waitFor();
+        assert.deepEqual(await violations(page), [], `popover, ${JSON.stringify(fields)}`);
+      }, { theme, bypassCSP: true });
+    }
+  });
+}
+
+/* ---- the keyboard ---- */
+
+const focused = (page) => page.evaluate(() => { const node = document.activeElement; return node === document.body ? "" : node.id ? `#${node.id}` : node.textContent.trim(); });
+
+/* Presses Tab until an element that matches has the focus. */
+async function tabTo(page, selector, key = "Tab") {
+  for (let presses = 0; presses < 60; presses++) {
+    await page.keyboard.press(key);
+    if (await page.evaluate((wanted) => document.activeElement.matches(wanted), selector)) return;
+  }
+  assert.fail(`Tab does not reach ${selector}`);
+}
+async function press(page, ...keys) { for (const key of keys) await page.keyboard.press(key); }
+async function openView(page, name) {
+  await tabTo(page, "[role=tab]", "Shift+Tab");
+  for (let presses = 0; presses < views.length && (await focused(page)) !== `#tab-${name}`; presses++) await page.keyboard.press("ArrowRight");
+  assert.equal(await focused(page), `#tab-${name}`);
+}
+
+test("9: Tab, and arrows within lines of words, reach every control of each view, with a focus that is seen", async () => {
+  for (const view of views) {
+    await visit(link({ v: view }), async (page) => {
+      await translated(page);
+      await ready(page, view);
+      for (let presses = 0; presses < 80; presses++) {
+        await page.keyboard.press("Tab");
+        const seen = await page.evaluate(() => {
+          const node = document.activeElement;
+          if (node === document.body) return "end";
+          node.dataset.reached = "";
+          const style = getComputedStyle(node);
+          return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0 ? "" : node.outerHTML.slice(0, 120);
+        });
+        if (seen === "end") break;
+        assert.equal(seen, "", `${view}: a focus that cannot be seen`);
+      }
+      for (const group of await page.locator("#reading .line, .strip:has(button)").all()) { /* one stop; arrows go on */
+        await group.locator("[tabindex='0']").focus();
+        for (let left = await group.locator("button").count(); left > 0; left--) {
+          await page.evaluate(() => { document.activeElement.dataset.reached = ""; });
+          await page.keyboard.press("ArrowRight");
+        }
+      }
+      const missed = await page.evaluate(() => [...document.querySelectorAll("a[href], button, select, input, textarea, summary, [tabindex='0']")]
+        .filter((node) => node.checkVisibility() && !node.disabled && !node.matches("[role=tab]") && !("reached" in node.dataset)).map((node) => node.outerHTML.slice(0, 120)));
+      assert.deepEqual(missed, [], view);
+      await page.locator(`#tab-${view}`).focus();
+      for (let k = 1; k <= views.length; k++) {
+        await page.keyboard.press("ArrowRight");
+        assert.equal(await focused(page), `#tab-${views[(views.indexOf(view) + k) % views.length]}`);
+      }
+    });
+  }
+});
+
+test("9: by keyboard alone: text, model, search, width, examples, history", () => visit("", async (page) => {
+  await translated(page);
+  await tabTo(page, "#text");
+  await press(page, "Control+a");
+  await page.keyboard.type(sentence);
+  await press(page, "Enter");
+  await target(page, "livre").waitFor();
+  await tabTo(page, "#beam");
+  await press(page, "ArrowUp", "Enter");
+  await page.waitForFunction(() => location.hash.includes("b=6"));
+  await tabTo(page, "#strategy", "Shift+Tab");
+  await press(page, "ArrowDown");
+  await page.waitForFunction(() => location.hash.includes("s=greedy"));
+  await tabTo(page, "#model", "Shift+Tab");
+  await press(page, "ArrowDown");
+  await page.waitForFunction(() => location.hash.includes("m=fr-en"));
+  await tabTo(page, "#examples button:nth-child(3)");
+  await press(page, "Enter");
+  await target(page, "snow").waitFor();
+  await tabTo(page, "#history summary");
+  await press(page, "Enter");
+  await tabTo(page, "#history li:last-child button");
+  await press(page, "Enter");
+  await target(page, "livre").waitFor();
+  await tabTo(page, "#history .quiet");
+  await press(page, "Enter");
+  assert.equal(await page.locator("#history").isVisible(), false);
+  assert.equal(await focused(page), "#text");
+}));
+
+test("9: by keyboard alone: a word is pinned, looks elsewhere, and back", () => visit(link({}), async (page) => {
+  await translated(page);
+  const first = await text(page.locator(".line.target"));
+  await tabTo(page, ".source .unit");
+  await press(page, "ArrowRight", "ArrowRight");
+  assert.equal(await focused(page), "him");
+  assert.match(await text(page.locator("#hint")), /Point at a word/);
+  await tabTo(page, ".target .unit");
+  await press(page, "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight", "Enter");
+  assert.equal(await text(page.locator(".unit.pinned")), "livre");
+  assert.equal(await focused(page), "livre");
+  await press(page, "Escape");
+  assert.equal(await page.locator(".unit.pinned").count(), 0);
+  assert.equal(await focused(page), "livre");
+  await press(page, "Enter");
+  await tabTo(page, "#see");
+  await press(page, "Enter");
+  await page.locator("#popover").waitFor();
+  await press(page, "Escape");
+  assert.equal(await focused(page), "#see");
+  await tabTo(page, ".source .unit", "Shift+Tab");
+  await press(page, "Home", "ArrowRight", "ArrowRight", "Enter");
+  await page.locator("#undo").waitFor();
+  assert.match(await text(page.locator("#answer h2")), /livre” looks at “him”/);
+  assert.equal(await focused(page), "#undo");
+  await press(page, "Enter");
+  assert.equal(await text(page.locator(".line.target")), first);
+}));
+
+test("9: by keyboard alone: the attention view", () => visit(link({}), async (page) => {
+  await translated(page);
+  await openView(page, "attention");
+  await tabTo(page, "#show-Lines");
+  await press(page, "Enter");
+  await page.locator("#panel .lines").waitFor();
+  await tabTo(page, "#show-Table");
+  await press(page, "Space");
+  await page.locator("#panel table").waitFor();
+  await tabTo(page, "#show-Heat", "Shift+Tab");
+  await press(page, "Enter");
+  await tabTo(page, "#show-Subwords");
+  await press(page, "Enter");
+  await tabTo(page, "#with-end");
+  await press(page, "Space");
+  await page.locator("#panel .map[data-cells='12 x 10']").or(page.locator("#panel .tops text", { hasText: "</s>" })).first().waitFor();
+  await tabTo(page, "#threshold");
+  await press(page, "ArrowRight", "ArrowRight");
+  assert.equal(await page.locator("#threshold").inputValue(), "0.02");
+  await tabTo(page, "#map");
+  await press(page, "ArrowDown", "Enter");
+  assert.match(await text(page.locator("#panel .read")), /pinned/);
+  await press(page, "Escape");
+  await tabTo(page, "#show-Force", "Shift+Tab");
+  await press(page, "Enter");
+  await tabTo(page, "#map");
+  await press(page, "ArrowDown", "ArrowRight", "Enter");
+  await page.locator("#undo").waitFor();
+  await press(page, "Control+z");
+  assert.equal(await page.locator("#undo").count(), 0);
+}));
+
+test("9: by keyboard alone: confidence, questions, beam, compare, export", () => visit(link({}), async (page) => {
+  await translated(page);
+  await tabTo(page, "[role=tab]");
+  await press(page, "ArrowRight");
+  assert.equal(await focused(page), "#tab-confidence");
+  await tabTo(page, ".step");
+  await press(page, "ArrowRight", "ArrowRight", "Enter");
+  await page.locator("#popover").waitFor();
+  await press(page, "Tab", "Enter");
+  await page.locator("#undo").waitFor();
+  await press(page, "Control+z");
+
+  await tabTo(page, "[role=tab]");
+  await press(page, "ArrowRight");
+  await tabTo(page, "#reference");
+  await page.keyboard.type("Elle lui a rendu son livre.");
+  await press(page, "Tab", "Enter");
+  await page.locator("#panel .card").nth(1).waitFor();
+
+  await openView(page, "beam");
+  await page.locator(".tree").waitFor();
+  await tabTo(page, "#penalty");
+  await press(page, "ArrowLeft");
+  assert.equal(await text(page.locator("#panel .bar output")), "0.95");
+
+  await openView(page, "compare");
+  await page.locator("#panel .map").nth(1).waitFor();
+  await tabTo(page, "#text-b");
+  await press(page, "Control+a");
+  await page.keyboard.type("He is late.");
+  await tabTo(page, "#panel .primary");
+  await press(page, "Enter");
+  await page.locator("#panel .card", { hasText: "retard" }).waitFor();
+  await tabTo(page, "#strategy-b", "Shift+Tab");
+  await press(page, "ArrowDown");
+  await page.locator("#panel h3", { hasText: "B: en-fr, sample" }).waitFor();
+
+  await openView(page, "export");
+  await tabTo(page, "#panel .buttons button");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Enter")]);
+  assert.equal(download.suggestedFilename(), "attention.png");
+}));
+
+/* ---- a finger ---- */
+
+test("9: on a phone, the chosen tab of a link is in view", () => visit(link({ v: "export" }), async (page) => {
+  await translated(page);
+  const tab = await page.locator("#tab-export").boundingBox();
+  assert.ok(tab.x >= 0 && tab.x + tab.width <= 390, JSON.stringify(tab));
+}, { width: 390, height: 844, hasTouch: true }));
+
+test("9: on a phone, everything that can be pressed is 40 px high, and wide if it is no word", async () => {
+  for (const view of views) {
+    await visit(link({ v: view, eos: 1 }), async (page) => {
+      await translated(page);
+      await ready(page, view);
+      if (view === "confidence") { await page.locator(".step").nth(2).tap(); await page.locator("#popover").waitFor(); }
+      const small = await page.evaluate(() => [...document.querySelectorAll("button, select, input, textarea, summary")].filter((node) => node.checkVisibility()).map((node) => {
+        const { width, height } = (node.type === "checkbox" ? node.closest("label") : node).getBoundingClientRect();
+        return { width: Math.round(width), height: Math.round(height), html: node.outerHTML.slice(0, 90), word: node.matches(".unit") };
+      }).filter(({ width, height, word }) => height < 40 || (!word && width < 40)));
+      assert.deepEqual(small, [], view);
+    }, { width: 390, height: 844, hasTouch: true, isMobile: true });
+  }
+});
+
+test("1: on a phone, a tap shows where a word looks, another one asks", () => visit("", async (page) => {
+  await translated(page);
+  await page.locator(".target .unit").nth(1).tap();
+  assert.equal(await page.locator(".unit.pinned").count(), 1);
+  assert.match(await text(page.locator("#hint")), /looks most at/);
+  await page.locator(".source .unit").first().tap();
+  await page.locator("#undo").waitFor();
+}, { width: 390, height: 844, hasTouch: true, isMobile: true }));

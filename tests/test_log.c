@@ -1,0 +1,189 @@
+/* server/log: each event is one line that can be read back, whatever its values hold. */
+#include "server/log.h"
+#include "tests/suites.h"
+#include <fcntl.h>
+#include <jansson.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int written, stderr_kept;
+static char *text;
+
+static void setup(void) {
+    written = memfd_create("log", MFD_CLOEXEC);
+    fcntl(written, F_SETFL, O_APPEND); /* the kernel does not lock the position of a memory file */
+    stderr_kept = dup(STDERR_FILENO);
+    dup2(written, STDERR_FILENO);
+    log_set_level(LOG_INFO);
+    log_set_format(LOG_TEXT);
+}
+
+static void teardown(void) {
+    dup2(stderr_kept, STDERR_FILENO);
+    close(stderr_kept);
+    close(written);
+    free(text);
+    text = NULL;
+    log_set_format(LOG_TEXT);
+}
+
+static void read_log(void) {
+    off_t length = lseek(written, 0, SEEK_END);
+    free(text);
+    text = calloc(1, (size_t)length + 1);
+    ck_assert_int_eq(pread(written, text, (size_t)length, 0), length);
+}
+
+/* The only line, behind its time. */
+static const char *line(void) {
+    read_log();
+    ck_assert_ptr_eq(strchr(text, '\n'), text + strlen(text) - 1);
+    ck_assert_int_eq(strncmp(text, "time=2", 6), 0);
+    return strchr(text, ' ') + 1;
+}
+
+/* The only line, as an object to be given back. */
+static json_t *object(void) {
+    read_log();
+    ck_assert_ptr_eq(strchr(text, '\n'), text + strlen(text) - 1);
+    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    ck_assert_msg(json_is_object(root), "%s", text);
+    return root;
+}
+
+static void assert_string(const json_t *root, const char *key, const char *expected) {
+    const char *value = json_string_value(json_object_get(root, key));
+    ck_assert_msg(value && strcmp(value, expected) == 0, "%s: %s", key, text);
+}
+
+START_TEST(plain_text) {
+    log_event(LOG_WARN, "event", "a=%s b=%d c=%zu d=%lld e=%.2f f=%u g=x%dy h=%.3s", "word", -1, (size_t)2, 3LL, 1.5, 4U, 5,
+              "abcdef");
+    ck_assert_str_eq(line(), "level=warn event=event a=word b=-1 c=2 d=3 e=1.50 f=4 g=x5y h=abc\n");
+}
+END_TEST
+
+START_TEST(values_are_quoted_where_needed) {
+    log_event(LOG_INFO, "event", "a=%s b=%s c=%s d=%s e=%s", "", "two words", "say \"x\"", "back\\slash", "line\nlevel=error");
+    ck_assert_str_eq(line(), "level=info event=event a=\"\" b=\"two words\" c=\"say \\\"x\\\"\" d=\"back\\\\slash\" "
+                             "e=\"line\\u000alevel=error\"\n");
+}
+END_TEST
+
+START_TEST(an_object) {
+    log_set_format(LOG_JSON);
+    log_event(LOG_INFO, "event", "a=%s b=%zu c=%.3f d=%d:%d e=%s f=true", "12", (size_t)12, 0.5, 1, 2, "é \" \\ \n\x01\x7f");
+    json_t *root = object();
+    assert_string(root, "level", "info");
+    assert_string(root, "event", "event");
+    assert_string(root, "a", "12");
+    ck_assert_int_eq(json_integer_value(json_object_get(root, "b")), 12);
+    ck_assert_double_eq(json_real_value(json_object_get(root, "c")), 0.5);
+    assert_string(root, "d", "1:2");
+    assert_string(root, "e", "é \" \\ \n\x01\x7f");
+    assert_string(root, "f", "true");
+    ck_assert_uint_eq(strlen(json_string_value(json_object_get(root, "time"))), strlen("2026-01-31T12:00:00.123Z"));
+    json_decref(root);
+}
+END_TEST
+
+START_TEST(what_is_no_utf8) {
+    log_set_format(LOG_JSON);
+    log_event(LOG_INFO, "event", "a=%s", "x\xff\xc3y\xed\xa0\x80z\xc3");
+    json_t *root = object();
+    ck_assert_ptr_nonnull(json_string_value(json_object_get(root, "a")));
+    ck_assert_ptr_nonnull(strstr(text, "\"a\":\"x??y"));
+    json_decref(root);
+}
+END_TEST
+
+START_TEST(what_is_no_number) {
+    log_set_format(LOG_JSON);
+    log_event(LOG_INFO, "event", "a=%f b=%g", (double)NAN, (double)-INFINITY);
+    json_t *root = object();
+    ck_assert(json_is_string(json_object_get(root, "a")) && json_is_string(json_object_get(root, "b")));
+    json_decref(root);
+}
+END_TEST
+
+/* A value is cut, a field without room is left out, what comes behind it is there if it fits. */
+START_TEST(too_long) {
+    char wide[4000];
+    log_set_format(LOG_JSON);
+    memset(wide, '\n', sizeof wide - 1); /* six bytes each, escaped */
+    wide[sizeof wide - 1] = '\0';
+    log_event(LOG_INFO, "event", "a=%.100s b=%s c=%d", wide, wide, 7);
+    json_t *root = object();
+    ck_assert_uint_eq(json_string_length(json_object_get(root, "a")), 100);
+    ck_assert_ptr_null(json_object_get(root, "b"));
+    ck_assert_int_eq(json_integer_value(json_object_get(root, "c")), 7);
+    json_decref(root);
+}
+END_TEST
+
+START_TEST(a_long_value_is_cut) {
+    char value[4000];
+    memset(value, 'x', sizeof value - 1);
+    value[sizeof value - 1] = '\0';
+    log_event(LOG_INFO, "event", "a=%s b=%d", value, 7);
+    const char *cut = line();
+    ck_assert_uint_eq(strspn(strstr(cut, "a=") + 2, "x"), LOG_VALUE_BYTES - 1);
+    ck_assert_ptr_nonnull(strstr(cut, " b=7\n"));
+}
+END_TEST
+
+START_TEST(levels) {
+    log_set_level(LOG_WARN);
+    log_event(LOG_INFO, "less", "a=%d", 1);
+    log_event(LOG_ERROR, "more", "a=%d", 1);
+    ck_assert_str_eq(line(), "level=error event=more a=1\n");
+}
+END_TEST
+
+enum { THREADS = 4, LINES = 500 };
+
+static void *write_lines(void *argument) {
+    (void)argument;
+    for (int i = 0; i < LINES; i++)
+        log_event(LOG_INFO, "event", "name=%s number=%d", "a name", i);
+    return NULL;
+}
+
+START_TEST(lines_do_not_mix) {
+    pthread_t threads[THREADS];
+    log_set_format(LOG_JSON);
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, write_lines, NULL);
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    read_log();
+    size_t count = 0;
+    for (char *at = strtok(text, "\n"); at; at = strtok(NULL, "\n"), count++) {
+        json_t *root = json_loads(at, 0, NULL);
+        ck_assert_msg(root, "%s", at);
+        json_decref(root);
+    }
+    ck_assert_uint_eq(count, THREADS * LINES);
+}
+END_TEST
+
+Suite *log_suite(void) {
+    Suite *suite = suite_create("log");
+    TCase *tcase = tcase_create("log");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, plain_text);
+    tcase_add_test(tcase, values_are_quoted_where_needed);
+    tcase_add_test(tcase, an_object);
+    tcase_add_test(tcase, what_is_no_utf8);
+    tcase_add_test(tcase, what_is_no_number);
+    tcase_add_test(tcase, too_long);
+    tcase_add_test(tcase, a_long_value_is_cut);
+    tcase_add_test(tcase, levels);
+    tcase_add_test(tcase, lines_do_not_mix);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
