@@ -64,7 +64,9 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-metrics check-clients check-page check-scale check-queueing check-python results warnings-clang asan tsan bench format format-check layers check-hardening check-systemd install clean
+.PHONY: all run test check-http check-metrics check-memory check-load check-faults check-soak check-clients check-page check-python check-container \
+	check-deploy check-package check-man check-hardening check-systemd check-scale check-queueing results warnings-clang asan tsan fuzz bench format \
+	format-check layers install install-program install-models install-man install-units man deb clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
 
@@ -77,18 +79,25 @@ test: deps-test
 	$(BUILD)/tests/run
 
 check-http: deps-test
-	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so
 	$(BUILD)/tests/http/run $(BUILD)/alignd
 
-# What /metrics says, by the linter in Debian's package prometheus: unpacked, since to install it would start a server.
-PROMTOOL ?= $(or $(shell command -v promtool),$(BUILD)/promtool/promtool)
+# What /metrics says, by the linter in Debian's package prometheus.
 check-metrics:
 	@$(call INSTALL_MISSING,$(METRICS_PACKAGES))
 	@$(SUBMAKE) $(BUILD)/alignd $(PROMTOOL)
 	sh tests/metrics.sh $(BUILD)/alignd $(PROMTOOL)
-$(BUILD)/promtool/promtool:
-	@mkdir -p $(@D)
-	cd $(@D) && apt-get -q download prometheus && dpkg --fsys-tarfile prometheus_*.deb | tar -x --strip-components=3 ./usr/bin/promtool
+
+# Every allocation of requests of every kind, and of start-up, fails in turn. check-http has a sample of it.
+check-memory: deps-test
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so
+	CK_RUN_SUITE=memory MEMORY_STRIDE=1 $(BUILD)/tests/http/run $(BUILD)/alignd
+
+# Throughput and overload; faults; a long mixed load. tests/README.md has their bounds and parameters.
+LOAD_TOOLS := load faults soak
+$(LOAD_TOOLS:%=check-%): check-%: deps-test
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/load/$*
+	$(BUILD)/tests/load/$* $(BUILD)/alignd $(MODELS:%=--model %)
 
 # LibreTranslate's clients from npm, one made from /openapi.json, and a page's reader of streams, against the shipped models. Needs node and npm (18 or later) and the registry.
 check-clients: deps deps-node
@@ -105,6 +114,25 @@ check-page: deps deps-node
 	npm ci --prefix tests/page --no-audit --no-fund --silent
 	node tests/page/run.mjs $(BUILD)/alignd
 
+# The image of Dockerfile: built, run, drained. Uses a Docker engine or podman where there is one; else, as root, Debian's buildah.
+check-container:
+	@{ docker info || podman info; } >/dev/null 2>&1 || { $(call INSTALL_MISSING,buildah debootstrap util-linux iproute2 procps curl); }
+	bash tests/container.sh
+
+# What docker/ deploys: validated by HAProxy, Prometheus's promtool, docker-compose and kubectl of Debian, and by Kubernetes' schemas from npm.
+PROMTOOL ?= $(or $(shell command -v promtool),$(BUILD)/promtool/promtool)
+KUBECTL  ?= $(or $(shell command -v kubectl),$(BUILD)/kubectl/kubectl)
+check-deploy: deps deps-node
+	@$(call INSTALL_MISSING,haproxy docker-compose)
+	@$(SUBMAKE) all $(PROMTOOL) $(KUBECTL)
+	npm ci --prefix tests/deploy --no-audit --no-fund --silent
+	sh tests/deploy/check.sh $(BUILD)/alignd $(PROMTOOL) $(KUBECTL)
+# Unpacked: installed, the first would start a server, and the second would hide another kubectl.
+$(BUILD)/promtool/promtool: PACKAGE = prometheus
+$(BUILD)/kubectl/kubectl: PACKAGE = kubernetes-client
+$(BUILD)/promtool/promtool $(BUILD)/kubectl/kubectl:
+	@mkdir -p $(@D)
+	cd $(@D) && apt-get -q download $(PACKAGE) && dpkg --fsys-tarfile $(PACKAGE)_*.deb | tar -x --strip-components=3 ./usr/bin/$(@F)
 # Replicas behind HAProxy, with faults; latency under load, predicted and measured. docker/SCALING.md tells of both; parameters: tests/scale/*.py.
 check-scale: deps
 	@$(call INSTALL_MISSING,haproxy python3)
@@ -140,6 +168,17 @@ asan:
 tsan:
 	TSAN_OPTIONS=halt_on_error=1 $(MAKE) BUILD=build/tsan SANITIZE=thread OPTIMIZE=-O1 test check-http
 
+# libFuzzer over every reader of foreign bytes, FUZZ_SECONDS for each (FUZZ_RUNS=0: only the corpus, some seconds); FUZZ: which. What is
+# found goes to build/fuzz/findings; mended, it becomes a file of tests/fuzz/corpus.
+FUZZ         ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_SECONDS ?= 60
+FUZZ_RUNS    ?= -1
+FUZZ_BUILD   := BUILD=build/fuzz CC=clang CXX=clang++ SANITIZE=address,undefined,fuzzer-no-link OPTIMIZE=-O1
+fuzz: deps-test
+	@$(call INSTALL_MISSING,clang libclang-rt-dev)
+	@$(SUBMAKE) $(FUZZ_BUILD) $(FUZZ:%=build/fuzz/tests/fuzz/%)
+	@sh tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS) $(FUZZ_RUNS) $(FUZZ)
+
 $(BUILD)/alignd: $(MODEL_OBJECTS) $(SERVER_OBJECTS)
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
@@ -152,6 +191,22 @@ $(BUILD)/tests/run: $(MODEL_OBJECTS) $(filter-out $(BUILD)/server/main.o,$(SERVE
 $(BUILD)/tests/http/run: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/http/*.c))
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcurl -ljansson -lcheck_pic -lsubunit -lrt -lpthread -lm
+
+FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(wildcard tests/fuzz/fuzz_*.c),$(wildcard tests/fuzz/*.c)))
+$(FUZZ:%=$(BUILD)/tests/fuzz/%): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_OBJECTS) $(MODEL_OBJECTS) $(filter-out $(BUILD)/server/main.o,$(SERVER_OBJECTS))
+	$(call SAY,LINK,$@)
+	$(Q)$(CXX) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+
+LOAD_OBJECTS := $(filter-out $(LOAD_TOOLS:%=$(BUILD)/tests/load/%.o),$(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/load/*.c)))
+$(LOAD_TOOLS:%=$(BUILD)/tests/load/%): %: %.o $(LOAD_OBJECTS)
+	$(call SAY,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lpthread -lm
+
+# Preloaded: never sanitized
+$(BUILD)/tests/memory/shortage.so: tests/memory/shortage.c tests/memory/shortage.h
+	@mkdir -p $(@D)
+	$(call SAY,LINK,$@)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O2 -g -I. -fPIC -shared $(C_WARNINGS) -o $@ $<
 
 # The linker sends calls of the wrapped functions through tests/bench/parts.c, which takes their time.
 BENCH_OBJECTS := bench ceilings compute decode measure parts $(filter-out reading-vnni,$(KERNELS:%=reading-%))
@@ -167,7 +222,7 @@ $(addprefix $(BUILD)/tests/bench/,clients random_model onednn): %: %.o
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(BENCH_LIBS)
 
-$(BUILD)/%.o: %.c
+$(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call SAY,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
@@ -182,13 +237,13 @@ $(BUILD)/server/page_files.o: $(BUILD)/server/page_files.c
 	$(call SAY,CC,$<)
 	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
 
-$(BUILD)/%.o: %.cc
+$(BUILD)/%.o: %.cc Makefile
 	@mkdir -p $(@D)
 	$(call SAY,CXX,$<)
 	$(Q)$(CXX) $(CXXFLAGS_ALL) -c -o $@ $<
 
 define KERNEL_RULE
-$(BUILD)/$(1)-%.o: $(1).c
+$(BUILD)/$(1)-%.o: $(1).c Makefile
 	@mkdir -p $$(@D)
 	$$(call SAY,CC,$$< ($$*))
 	$$(Q)$$(CC) $$(CFLAGS_ALL) $(if $(findstring kernels,$(1)),-O3) -ffp-contract=$(if $(findstring int8,$(1)),off,fast) $$(KERNEL_FLAGS_$$*) -DKERNELS=$$* -c -o $$@ $$<
@@ -232,10 +287,54 @@ check-systemd: deps
 	@$(SUBMAKE) all
 	sh tests/systemd.sh $(BUILD)
 
-install: all
+# DESTDIR, PREFIX (/usr/local). install-units: for systemd, with the program where PREFIX has it.
+install: install-program install-models install-man install-units
+
+install-program: all
 	install -D -m 755 $(BUILD)/alignd $(DESTDIR)$(PREFIX)/bin/alignd
+install-models:
 	@for model in $(MODELS); do install -d $(DESTDIR)$(PREFIX)/share/alignd/$$(basename $$model); \
 	  install -m 644 $$model/* $(DESTDIR)$(PREFIX)/share/alignd/$$(basename $$model)/; done
+install-man: man
+	install -D -m 644 $(BUILD)/alignd.1 $(DESTDIR)$(PREFIX)/share/man/man1/alignd.1
+	install -D -m 644 docker/man/alignd-model.5 $(DESTDIR)$(PREFIX)/share/man/man5/alignd-model.5
+install-units:
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	@for unit in $(UNITS); do sed 's|/usr/bin/alignd|$(PREFIX)/bin/alignd|; s|/usr/share/alignd|$(PREFIX)/share/alignd|g' $$unit \
+	  >$(DESTDIR)$(PREFIX)/lib/systemd/system/$$(basename $$unit); done
+UNITS := docker/systemd/alignd.service docker/systemd/alignd.socket
+
+# alignd(1) is what --help says, between what docker/man/alignd.h2m says.
+man: $(BUILD)/alignd.1
+$(BUILD)/alignd.1: $(BUILD)/alignd docker/man/alignd.h2m
+	@$(call INSTALL_MISSING,help2man)
+	help2man --no-info --include docker/man/alignd.h2m --output $@ $<
+
+# A Debian package: the sources are copied with docker/debian where dpkg-buildpackage wants it, and built there.
+DEB_TREE = $(BUILD)/deb/alignd-$(VERSION)
+deb: deps
+	@$(call INSTALL_MISSING,dpkg-dev debhelper help2man)
+	rm -rf $(BUILD)/deb
+	mkdir -p $(DEB_TREE)
+	cp -r Makefile LICENSE README.md model server docker $(DEB_TREE)
+	cp -r docker/debian $(DEB_TREE)/debian && cp $(UNITS) $(DEB_TREE)/debian && rm $(DEB_TREE)/debian/*.in
+	mkdir $(DEB_TREE)/weights && cp -r $(MODELS) $(DEB_TREE)/weights
+	printf 'alignd ($(VERSION)) bookworm; urgency=medium\n\n  * CHANGELOG.md says what is new.\n\n -- %s  %s\n' "$$(sed -n 's/^Maintainer: //p' docker/debian/control.in)" \
+	  "$$(date -R)" >$(DEB_TREE)/debian/changelog
+	sed 's/@PACKAGES@/$(subst $() $(),$(COMMA) ,$(filter-out gcc g++ make,$(PACKAGES)))/' docker/debian/control.in >$(DEB_TREE)/debian/control
+	{ cat docker/debian/copyright.in; sed -e '1,4d' -e 's/^$$/./' -e 's/^/ /' LICENSE; } >$(DEB_TREE)/debian/copyright
+	cd $(DEB_TREE) && BUILD=build MAKEFLAGS= DEB_BUILD_OPTIONS=parallel=$(JOBS) dpkg-buildpackage -b -us -uc
+COMMA := ,
+
+# The package: built, looked at by lintian, installed in a container of Debian 12, used, removed, purged. Needs root.
+check-package: deb
+	@$(call INSTALL_MISSING,lintian buildah debootstrap util-linux iproute2)
+	lintian --fail-on error $(BUILD)/deb/alignd_$(VERSION)_*.deb
+	bash tests/package.sh $(BUILD)/deb/alignd_$(VERSION)_*.deb
+
+check-man: man
+	@$(call INSTALL_MISSING,man-db groff bsdextrautils)
+	sh tests/man.sh $(BUILD)/alignd.1 $(BUILD)/alignd
 
 clean:
 	rm -rf build

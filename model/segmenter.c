@@ -1,9 +1,11 @@
 #include "model/segmenter.h"
 #include "model/character.h"
+#include "model/reserve.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unicode/ubrk.h>
+#include <unicode/uclean.h>
 #include <unicode/uloc.h>
 #include <unicode/utext.h>
 
@@ -25,9 +27,31 @@ static int locale_name(const char *language, char name[ULOC_FULLNAME_CAPACITY], 
     return 0;
 }
 
+static void *allocate(const void *context, size_t bytes) {
+    (void)context;
+    return reserve_alloc(bytes);
+}
+
+static void *reallocate(const void *context, void *block, size_t bytes) {
+    (void)context;
+    return reserve_realloc(block, bytes);
+}
+
+static void release(const void *context, void *block) {
+    (void)context;
+    free(block);
+}
+
+/* ICU takes other functions at any time: these go with the ones it has. */
+static void keep_reserve(void) {
+    UErrorCode status = U_ZERO_ERROR;
+    u_setMemoryFunctions(NULL, allocate, reallocate, release, &status);
+}
+
 struct segmenter *segmenter_open(const char *language, struct error *err) {
     char name[ULOC_FULLNAME_CAPACITY];
-    if (locale_name(language, name, err) != 0)
+    keep_reserve();
+    if (reserve_fill(err) != 0 || locale_name(language, name, err) != 0)
         return NULL;
     struct segmenter *segmenter = malloc(sizeof *segmenter);
     if (segmenter == NULL) {
@@ -80,6 +104,8 @@ int segmenter_split(const struct segmenter *segmenter, const char *text, size_t 
                     size_t *count, struct error *err) {
     if (length > INT_MAX)
         return error_set(err, ERROR_LENGTH, "a text of %zu bytes is too long", length);
+    if (reserve_fill(err) != 0)
+        return -1;
     int result = -1;
     UErrorCode status = U_ZERO_ERROR;
     UText input = UTEXT_INITIALIZER;

@@ -2,6 +2,7 @@
 #pragma GCC diagnostic ignored "-Wshadow" /* arena_mark is a struct and a function: C keeps their names apart */
 extern "C" {
 #include "model/sentencepiece.h"
+#include "model/reserve.h"
 #include "model/spm_file.h"
 }
 #pragma GCC diagnostic pop
@@ -29,8 +30,16 @@ static const int LOG_FATAL_ONLY = 3;
 /* The library joins neighbouring unknown characters in time that grows with the square of their number: long texts go in parts. */
 static const size_t PART_BYTES = 4096;
 
+/* What C++ calls when an allocation has failed, before it tries again. */
+static void release_reserve() {
+    if (!reserve_release())
+        throw std::bad_alloc();
+}
+
 /* Runs a call into the library; whatever it throws becomes an error about the subject. */
 template <typename Call> static int guarded(const char *subject, enum error_code code, struct error *err, Call call) noexcept {
+    if (reserve_fill(err) != 0)
+        return -1;
     try {
         return call();
     } catch (const std::bad_alloc &) {
@@ -70,6 +79,7 @@ static int load(const char *path, void **model, struct error *err) {
 void *sentencepiece_open(const char *path, const struct tokenizer_options *, struct error *err) {
     void *model = nullptr;
     sentencepiece::logging::SetMinLogLevel(LOG_FATAL_ONLY);
+    std::set_new_handler(release_reserve);
     guarded(path, ERROR_FORMAT, err, [&] { return load(path, &model, err); });
     return model;
 }

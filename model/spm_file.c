@@ -83,7 +83,7 @@ static bool trie_valid(struct bytes trie, size_t strings_size) {
     size_t units = trie.size / 4;
     for (size_t i = 0; i < units; i++) {
         uint32_t unit = little_endian(trie.data + 4 * i);
-        if (unit >> 31) /* a place, never walked through */
+        if (i > 0 && unit >> 31) /* a place, never walked through; but every walk begins at unit 0, whatever it is */
             continue;
         size_t next = i ^ (size_t)((unit >> 10) << ((unit & 0x200) >> 6));
         if ((next | 0xff) >= units)

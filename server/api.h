@@ -104,6 +104,8 @@ void api_fail_coded(struct reply *reply, unsigned status, const char *code, cons
 /* Hands a prepared request to those who finish it: the workers, or the one who loads models. */
 enum scheduler_verdict api_submit(const struct service *service, struct request *request);
 
+/* 503: memory is out, and may be there again soon. */
+void api_fail_memory(struct reply *reply);
 /* The reply of what needs SERVICE_READY in any other state. */
 void api_fail_unready(enum service_state state, struct reply *reply);
 /* The reply to a request whose jobs were cancelled, to one that the scheduler refused, and to one whose client asks for more than

@@ -1,5 +1,6 @@
 /* The answer cache (server/cache.h) as the decoding endpoints use it: which questions are the same, and which have one answer. */
 #include "server/api_json.h"
+#include "server/api_splice.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,10 @@ static char *canonical(const json_t *root) {
     json_object_del(copy, "api_key");
     char *text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS);
     json_decref(copy);
-    return text;
+    if (!splice_lacked())
+        return text;
+    free(text); /* a part may be missing: it would be another question */
+    return NULL;
 }
 
 /* NULL when memory is out: then nothing is found, nor kept. */

@@ -71,7 +71,7 @@ int api_read_forced(json_t *value, struct request *request, struct reply *reply)
         return api_refuse(reply, name, "%s must hold at most %d steps, got %zu", name, TRANSLATOR_MAX_TARGET + 1, count);
     request->forced = arena_alloc(&request->arena, count, sizeof *request->forced);
     if (!request->forced) {
-        api_fail(reply, STATUS_INTERNAL, NULL, "out of memory");
+        api_fail_memory(reply);
         return -1;
     }
     for (size_t i = 0; i < count; i++) {

@@ -39,7 +39,7 @@ static int copy_entries(json_t *value, struct request *request, struct glossary_
         entry->source = arena_copy(&request->arena, source, strlen(source));
         entry->target = arena_copy(&request->arena, json_string_value(target), json_string_length(target));
         if (!entry->source || !entry->target) {
-            api_fail(reply, STATUS_INTERNAL, NULL, "out of memory");
+            api_fail_memory(reply);
             return -1;
         }
     }
@@ -60,7 +60,7 @@ int api_read_glossary(json_t *value, struct request *request, struct reply *repl
         return api_refuse(reply, name, "%s must hold at most %d entries, got %zu", name, MAX_ENTRIES, count);
     struct glossary_entry *entries = arena_alloc(&request->arena, count, sizeof *entries);
     if (!entries) {
-        api_fail(reply, STATUS_INTERNAL, NULL, "out of memory");
+        api_fail_memory(reply);
         return -1;
     }
     return copy_entries(value, request, entries, reply);

@@ -27,7 +27,14 @@ static const char *code_of(unsigned status) {
 }
 
 void api_init(void) {
+    splice_init();
     json_object_seed(0); /* jansson would do it at the first object, in whatever thread that is */
+}
+
+char *api_dump(json_t *root, const struct splices *splices) {
+    char *text = splice_dump(splices, root);
+    json_decref(root);
+    return text;
 }
 
 void api_reply_text(struct reply *reply, unsigned status, char *text) {
@@ -41,12 +48,17 @@ void api_reply_json(struct reply *reply, unsigned status, json_t *root) {
 }
 
 void api_reply_spliced(struct reply *reply, unsigned status, json_t *root, const struct splices *splices) {
-    char *body = root ? splice_dump(splices, root) : NULL;
-    json_decref(root);
+    char *body = api_dump(root, splices);
     if (body)
         api_reply_text(reply, status, body);
     else
-        api_reply_text(reply, STATUS_INTERNAL, strdup("{\"error\":\"out of memory\",\"code\":\"internal_error\"}"));
+        api_fail_memory(reply);
+}
+
+void api_fail_memory(struct reply *reply) {
+    splice_lacked();
+    api_reply_text(reply, STATUS_UNAVAILABLE, strdup("{\"error\":\"the server is out of memory\",\"code\":\"unavailable\"}"));
+    reply->retry_after_s = 1;
 }
 
 /* A message that quotes a client and was cut within a character could not be written as JSON. */

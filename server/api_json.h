@@ -8,9 +8,12 @@
 #include "server/render.h"
 #include <jansson.h>
 
+/* The JSON of a tree that holds every placeholder once, to be freed; takes over root. NULL as splice_dump. */
+char *api_dump(json_t *root, const struct splices *splices);
+
 /* Sets a JSON reply of this text, malloc'ed, which it takes over. */
 void api_reply_text(struct reply *reply, unsigned status, char *text);
-/* Sets a JSON reply; takes over root. A root that is NULL, as jansson makes when memory is out, becomes a 500. */
+/* Sets a JSON reply; takes over root. Where api_dump gives none: api_fail_memory. */
 void api_reply_json(struct reply *reply, unsigned status, json_t *root);
 /* The same of a tree with placeholders. */
 void api_reply_spliced(struct reply *reply, unsigned status, json_t *root, const struct splices *splices);
@@ -37,9 +40,8 @@ bool api_recall(const struct service *service, const char *dialect, const json_t
                 struct reply *reply);
 /* A request that is answered: keeps the answer, if it may be given again. */
 void api_remember(const struct service *service, const struct request *request, const struct reply *reply);
-/* Replies 500 and true, if a sentence failed. */
+/* Replies 500, or 503 for want of memory, and true, if a sentence failed. */
 bool api_fail_decoded(const struct request *request, struct reply *reply);
-void api_fail_memory(const struct request *request, struct reply *reply);
 
 /* A JSON schema by a short notation: "string", "integer", "number", "boolean", "object", "[T]" an array of T, "T?" or null, "A|B"
  * one of them, "=a,b" a string of these, and the name of a component of /openapi.json. */
@@ -60,7 +62,7 @@ int api_libre_count(const json_t *q, size_t *count, struct reply *reply);
 const json_t *api_libre_item(const json_t *q, size_t i);
 /* The likeliest of the source languages, for all texts together. */
 struct api_guess {
-    const char *code;
+    const char *code; /* NULL: memory is out */
     double confidence;
 };
 struct api_guess api_libre_detect(const struct models *models, const json_t *q, bool markup);

@@ -18,7 +18,8 @@ void api_detect(const struct service *service, const struct call *call, struct r
     size_t count;
     if (root && api_libre_count(q, &count, reply) == 0) {
         struct api_guess guess = api_libre_detect(request->models, q, false);
-        api_reply_json(reply, STATUS_OK, json_pack("[{s:f, s:s}]", "confidence", guess.confidence, "language", guess.code));
+        json_t *answer = json_pack("[{s:f, s:s}]", "confidence", guess.confidence, "language", guess.code);
+        api_reply_json(reply, STATUS_OK, guess.code ? answer : NULL);
     }
     json_decref(root);
 }

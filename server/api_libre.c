@@ -40,9 +40,11 @@ json_t *api_libre_load(const struct call *call, struct reply *reply) {
         if (!json_object_get(root, field->name)) /* the first one counts */
             json_object_set_new(root, field->name, json_stringn(field->value, field->length));
     }
-    if (!root)
-        api_fail(reply, STATUS_INTERNAL, NULL, "out of memory");
-    return root;
+    if (!splice_lacked())
+        return root;
+    json_decref(root);
+    api_fail_memory(reply);
+    return NULL;
 }
 
 const json_t *api_libre_item(const json_t *q, size_t i) {
@@ -148,14 +150,14 @@ struct api_guess api_libre_detect(const struct models *models, const json_t *q, 
         length += json_string_length(api_libre_item(q, i)) + 1;
     char *text = count > 0 ? malloc(length) : NULL, *end = text;
     if (!text)
-        return (struct api_guess){count > 0 ? codes[0] : "en", 0};
+        return (struct api_guess){count > 0 ? NULL : "en", 0};
     for (size_t i = 0; i < items; i++) {
         const json_t *item = api_libre_item(q, i);
         end = mempcpy(mempcpy(end, json_string_value(item), json_string_length(item)), "\n", 1);
     }
     struct language_guess guess = language_detect(text, length - 1, markup, codes, count);
     free(text);
-    return (struct api_guess){codes[guess.index], guess.confidence};
+    return (struct api_guess){guess.failed ? NULL : codes[guess.index], guess.confidence};
 }
 
 static int fail_pair(const char *source, const char *target, struct reply *reply) {
@@ -184,6 +186,10 @@ static int choose_languages(const struct form *form, struct plan *plan, struct r
     const char *source = form->source, *target = find_language(models, form->target);
     if (language_same(source, "auto")) {
         struct api_guess guess = api_libre_detect(models, form->q, plan->markup);
+        if (!guess.code) {
+            api_fail_memory(reply);
+            return -1;
+        }
         source = plan->detected = guess.code;
         plan->confidence = guess.confidence;
     }
@@ -257,7 +263,7 @@ static int read_texts(const struct service *service, const struct form *form, st
     if (copy_items(form, plan, request, &characters, &error) != 0) {
         if (error.code == ERROR_INPUT)
             return fail(reply, "q", "Invalid request: %s", error.message);
-        api_fail_memory(request, reply);
+        api_fail_memory(reply);
         return -1;
     }
     if (characters > most) {
@@ -265,7 +271,7 @@ static int read_texts(const struct service *service, const struct form *form, st
         return -1;
     }
     if (!plan->same && make_texts(plan, request) != 0) {
-        api_fail_memory(request, reply);
+        api_fail_memory(reply);
         return -1;
     }
     return 0;
@@ -285,7 +291,7 @@ void api_libre_start(const struct service *service, const json_t *root, struct r
     struct plan *plan = arena_zalloc(&request->arena, 1, sizeof *plan);
     request->plan = plan;
     if (!plan) {
-        api_fail_memory(request, reply);
+        api_fail_memory(reply);
         return;
     }
     if (read_form(service, root, &form, plan, reply) != 0 || choose_languages(&form, plan, request, reply) != 0 ||

@@ -141,6 +141,7 @@ static int add_item(const struct plan *plan, const struct item *item, struct are
     json_t *others = plan->asked_alternatives ? alternatives(plan, item, text, arena) : NULL;
     if (!text || (plan->asked_alternatives && !others)) {
         json_decref(text);
+        json_decref(others);
         return -1;
     }
     json_array_append_new(arrays[0], text);
@@ -169,5 +170,5 @@ void api_libre_finish(const struct service *service, struct request *request, st
         return;
     }
     json_decref(root);
-    api_fail_memory(request, reply);
+    api_fail_memory(reply);
 }

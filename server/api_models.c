@@ -35,7 +35,7 @@ void api_reload_start(const struct service *service, const struct call *call, st
     if (request->reload)
         *request->reload = (struct reload){.finish = finish_reload, .owner = request};
     else
-        api_fail_memory(request, reply);
+        api_fail_memory(reply);
 }
 
 /* The reason names folders and files: it is for administrators. */
@@ -70,13 +70,12 @@ void api_ready(const struct service *service, const struct call *call, struct re
 
 void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)call;
-    struct error error = {0};
     struct reply made = {.status = STATUS_OK, .content_type = "text/plain; version=0.0.4; charset=utf-8"};
     struct metrics_state state = {.models = request->models,
                                   .queue_depth = scheduler_depth(service->scheduler),
                                   .cache_bytes = service->cache ? cache_bytes(service->cache) : 0};
-    if (metrics_write(service->metrics, &state, &made.body, &made.length, &error) != 0)
-        api_fail(reply, STATUS_INTERNAL, NULL, "%s", error.message);
+    if (metrics_write(service->metrics, &state, &made.body, &made.length, NULL) != 0)
+        api_fail_memory(reply);
     else
         *reply = made;
 }

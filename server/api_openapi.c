@@ -33,7 +33,7 @@ static void add_decoding(json_t *responses) {
         {"413", "body or text over a limit"},
         {"415", "neither JSON nor a form"},
         {"429", "the queue is full, or the client is over its rate: Retry-After"},
-        {"503", "loading or draining: Retry-After"},
+        {"503", "loading, draining or out of memory: Retry-After"},
         {"504", "the deadline passed"},
     };
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)

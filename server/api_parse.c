@@ -47,7 +47,11 @@ json_t *api_load(const struct call *call, struct reply *reply) {
     }
     json_error_t error;
     json_t *root = json_loadb(call->body, call->length, JSON_REJECT_DUPLICATES, &error);
-    if (!root) {
+    if (splice_lacked()) { /* characters of a string may be missing */
+        json_decref(root);
+        root = NULL;
+        api_fail_memory(reply);
+    } else if (!root) {
         const char *what = json_error_code(&error) == json_error_invalid_utf8 ? "UTF-8" : "JSON";
         api_fail(reply, STATUS_INVALID, NULL, "the body is not valid %s: line %d, column %d: %s", what, error.line, error.column,
                  error.text);
@@ -171,7 +175,7 @@ static int copy_texts(const struct form *form, size_t count, struct request *req
     request->prefix = arena_copy(&request->arena, form->prefix, request->prefix_length);
     copied = copied && request->prefix;
     if (!copied) {
-        api_fail(reply, STATUS_INTERNAL, NULL, "out of memory");
+        api_fail_memory(reply);
         return -1;
     }
     request->text_count = count;

@@ -92,8 +92,36 @@ static size_t fill(const struct splices *splices, const char *json, char *out) {
     return count;
 }
 
+static _Thread_local bool lacked;
+
+static void *allocate(size_t bytes) {
+    void *block = malloc(bytes);
+    lacked |= !block;
+    return block;
+}
+
+void splice_init(void) {
+    json_set_alloc_funcs(allocate, free);
+}
+
+bool splice_lacked(void) {
+    bool before = lacked;
+    lacked = false;
+    return before;
+}
+
+/* NULL: something is missing, in the tree or in what was written of it. */
+static char *dump(const json_t *root) {
+    bool whole = !splice_lacked() && root;
+    char *json = whole ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(DECIMAL_DIGITS)) : NULL;
+    if (!splice_lacked())
+        return json;
+    free(json);
+    return NULL;
+}
+
 char *splice_dump(const struct splices *splices, const json_t *root) {
-    char *json = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(DECIMAL_DIGITS));
+    char *json = dump(root);
     if (!json || splices->count == 0)
         return json;
     char *filled = malloc(strlen(json) + splices->length + 1);

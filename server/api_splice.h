@@ -6,6 +6,7 @@
 
 #include "model/translator.h"
 #include <jansson.h>
+#include <stdbool.h>
 
 /* The arrays (or other values) of one tree; starts as {.arena = ...}. A placeholder is the array [null,offset] and so names its
  * text: trees may be put together in any order. No other array in the tree may begin with null. */
@@ -22,7 +23,14 @@ json_t *splice_numbers(struct splices *splices, const float *values, size_t coun
 /* The placeholder of a value that is JSON already: NUL-terminated, [length]. NULL when memory is out. */
 json_t *splice_text(struct splices *splices, const char *json, size_t length);
 
-/* The JSON of a tree that holds every placeholder once, to be freed. NULL when memory is out. */
+/* From now on it is known when jansson lacks memory. Call before threads start. */
+void splice_init(void);
+/* True, once: jansson has lacked memory on this thread. It takes the NULL of a part that could not be made for no part at all, and
+ * leaves out what it has no room to write. */
+bool splice_lacked(void);
+
+/* The JSON of a tree that holds every placeholder once, to be freed. NULL when memory is out, or was since the last dump on this
+ * thread, or root is NULL. */
 char *splice_dump(const struct splices *splices, const json_t *root);
 
 #endif

@@ -31,9 +31,8 @@ static int say(struct api_stream *stream, const char *name, const char *data) {
 }
 
 static int say_json(struct api_stream *stream, const char *name, json_t *root, const struct splices *splices) {
-    char *json = root ? splice_dump(splices, root) : NULL;
+    char *json = api_dump(root, splices);
     int result = say(stream, name, json);
-    json_decref(root);
     free(json);
     return result;
 }
@@ -51,12 +50,11 @@ static int say_sentence(struct api_stream *stream, const struct event *event) {
     json_t *root = json_pack("{s:I, s:I}", "text_index", (json_int_t)event->text, "sentence", (json_int_t)event->sentence);
     json_t *object = api_render_sentence(stream->request, &stream->request->texts[event->text], event->sentence,
                                          &stream->told[event->text], &splices);
-    int result = -1;
-    if (object && json_object_update(root, object) == 0)
-        result = say_json(stream, "sentence", json_incref(root), &splices);
-    json_decref(object);
-    json_decref(root);
-    return result;
+    if (!object || json_object_update_new(root, object) != 0) {
+        json_decref(root);
+        root = NULL;
+    }
+    return say_json(stream, "sentence", root, &splices);
 }
 
 static int say_last(struct api_stream *stream) {

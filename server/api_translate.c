@@ -4,6 +4,10 @@
 #include <string.h>
 
 static void fail_internal(const struct request *request, const struct error *error, struct reply *reply) {
+    if (error->code == ERROR_MEMORY) {
+        api_fail_memory(reply);
+        return;
+    }
     log_event(LOG_ERROR, "internal_error", "id=%s message=%s", request->id, error->message);
     api_fail(reply, STATUS_INTERNAL, NULL, "internal error, request id %s", request->id);
 }
@@ -50,7 +54,10 @@ void api_prepare(const struct service *service, const char *field, struct reques
         [REQUEST_PREFIX] = "prefix", [REQUEST_FORCE] = "force_attention", [REQUEST_GLOSSARY] = "glossary"};
     enum request_input input = REQUEST_TEXT;
     struct error error = {0};
-    if (request_prepare(request, request->model->translator, &input, &error) != 0)
+    enum scheduler_verdict verdict = scheduler_judge(service->scheduler, request);
+    if (verdict != SCHEDULER_ACCEPTED) /* the cheapest way to say so: under overload most requests end here */
+        api_fail_refused(service, verdict, request, reply);
+    else if (request_prepare(request, request->model->translator, &input, &error) != 0)
         fail_preparation(request, names[input], &error, reply);
     else
         check_size(scheduler_limits(service->scheduler), field, request, reply);
@@ -78,10 +85,6 @@ bool api_fail_decoded(const struct request *request, struct reply *reply) {
     return error != NULL;
 }
 
-void api_fail_memory(const struct request *request, struct reply *reply) {
-    fail_internal(request, &(struct error){ERROR_MEMORY, "out of memory"}, reply);
-}
-
 void api_decode_finish(const char *array_name, struct request *request, struct reply *reply) {
     if (api_fail_decoded(request, reply))
         return;
@@ -90,7 +93,7 @@ void api_decode_finish(const char *array_name, struct request *request, struct r
     for (size_t i = 0; i < request->text_count; i++) {
         if (json_array_append_new(answers, api_render_text(request, &request->texts[i], &request->arena, &splices)) != 0) {
             json_decref(answers);
-            api_fail_memory(request, reply);
+            api_fail_memory(reply);
             return;
         }
     }

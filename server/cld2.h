@@ -13,7 +13,7 @@ struct cld2_guess {
 };
 
 /* The likeliest languages of a text of any bytes, best first; returns how many. expected: codes with commas between them, which it
- * should rather be; NULL: none. Thread-safe. */
-size_t cld2_detect(const char *text, size_t length, bool markup, const char *expected, struct cld2_guess guesses[CLD2_GUESSES]);
+ * should rather be; NULL: none. -1: memory is out. Thread-safe. */
+int cld2_detect(const char *text, size_t length, bool markup, const char *expected, struct cld2_guess guesses[CLD2_GUESSES]);
 
 #endif

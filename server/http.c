@@ -152,7 +152,7 @@ static void finish_stream(struct request *request) {
 static void open_stream(struct exchange *exchange) {
     exchange->stream = stream_open(exchange->connection, &exchange->request, &exchange->reply);
     if (!exchange->stream)
-        api_fail(&exchange->reply, STATUS_INTERNAL, NULL, "out of memory");
+        api_fail_memory(&exchange->reply);
 }
 
 /* Suspended first and watched first: from the moment the scheduler accepts it, the request may be finished by a worker. A
@@ -218,7 +218,7 @@ static void call_route(struct exchange *exchange) {
     if (exchange->route->finish && set_deadline(exchange) != 0)
         return;
     if (form_read(exchange->connection, &exchange->request.arena, &call) != 0) {
-        api_fail(&exchange->reply, STATUS_INTERNAL, NULL, "out of memory");
+        api_fail_memory(&exchange->reply);
         return;
     }
     const struct service *service = exchange->http->service;
@@ -261,10 +261,11 @@ static void dispatch(struct exchange *exchange) {
         call_route(exchange);
 }
 
-static void set_headers(const struct exchange *exchange, const struct reply *reply, struct MHD_Response *response) {
+/* A reply without one of its headers is none: where memory is out for them the connection closes. */
+static enum MHD_Result queue(const struct exchange *exchange, const struct reply *reply, struct MHD_Response *response) {
     const char *origin = sent_header(exchange->connection, "Origin");
-    headers_add(&(struct heading){exchange->http->service, exchange->route, exchange->method, exchange->id, origin, reply},
-                response);
+    const struct heading heading = {exchange->http->service, exchange->route, exchange->method, exchange->id, origin, reply};
+    return headers_add(&heading, response) == 0 ? MHD_queue_response(exchange->connection, reply->status, response) : MHD_NO;
 }
 
 /* The reply is the workers' still: what comes of the request is told in the last event. */
@@ -273,9 +274,8 @@ static enum MHD_Result respond_streaming(struct exchange *exchange) {
     struct MHD_Response *response = stream_response(exchange->stream);
     if (!response)
         return MHD_NO;
-    set_headers(exchange, &begun, response);
     connection_replying(&exchange->http->connections, exchange->connection, exchange->request.deadline_us - clock_us());
-    enum MHD_Result queued = MHD_queue_response(exchange->connection, begun.status, response);
+    enum MHD_Result queued = queue(exchange, &begun, response);
     MHD_destroy_response(response);
     return queued;
 }
@@ -289,9 +289,8 @@ static enum MHD_Result respond(struct exchange *exchange) {
     if (!response)
         return MHD_NO;
     reply->body = NULL; /* the response's now */
-    set_headers(exchange, reply, response);
     connection_replying(&exchange->http->connections, exchange->connection, 0);
-    enum MHD_Result queued = MHD_queue_response(exchange->connection, reply->status, response);
+    enum MHD_Result queued = queue(exchange, reply, response);
     MHD_destroy_response(response);
     exchange->stage = STAGE_ANSWERED;
     return queued;

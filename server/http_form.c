@@ -1,4 +1,5 @@
 #include "server/http_form.h"
+#include <errno.h>
 #include <microhttpd.h>
 #include <string.h>
 
@@ -62,12 +63,14 @@ static enum MHD_Result take_argument(void *closure, enum MHD_ValueKind kind, con
 }
 
 static void read_body(struct MHD_Connection *connection, struct form *form, struct call *call) {
+    errno = 0; /* all that tells want of memory from a form that is none */
     struct MHD_PostProcessor *processor = MHD_create_post_processor(connection, BUFFER_BYTES, take_part, form);
-    if (!processor)
-        return; /* not a form */
-    call->form = true;
-    MHD_post_process(processor, call->body, call->length);
-    MHD_destroy_post_processor(processor); /* the last value may come now */
+    call->form = processor != NULL;
+    if (processor) {
+        MHD_post_process(processor, call->body, call->length);
+        MHD_destroy_post_processor(processor); /* the last value may come now */
+    }
+    form->failed |= errno == ENOMEM;
 }
 
 int form_read(struct MHD_Connection *connection, struct arena *arena, struct call *call) {

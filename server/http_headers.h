@@ -14,7 +14,8 @@ struct heading {
     const char *origin; /* that the request came from; NULL: it does not tell */
     const struct reply *reply;
 };
-void headers_add(const struct heading *heading, struct MHD_Response *response);
+/* -1: memory is out, and some are missing. */
+int headers_add(const struct heading *heading, struct MHD_Response *response);
 
 /* "GET, HEAD, OPTIONS" */
 const char *headers_allowed(const struct route *route);

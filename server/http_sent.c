@@ -1,7 +1,6 @@
 #include "server/http_sent.h"
 #include "server/client.h"
 #include <ctype.h>
-#include <errno.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,13 +81,11 @@ int sent_deadline(struct MHD_Connection *connection, size_t most_ms, size_t *dea
     if (!sent)
         return 0;
     char *end;
-    errno = 0;
-    unsigned long long number = strtoull(sent, &end, 10);
-    if (isdigit((unsigned char)sent[0]) && *end == '\0' && errno == 0 && number >= 1 && number <= most_ms) {
-        *deadline_ms = (size_t)number;
+    unsigned long long number = strtoull(sent, &end, 10); /* what is too large for it is ULLONG_MAX: all there is */
+    if (isdigit((unsigned char)sent[0]) && *end == '\0' && number >= 1) {
+        *deadline_ms = number < most_ms ? (size_t)number : most_ms;
         return 0;
     }
-    api_fail(reply, STATUS_INVALID, name, "%s must be a whole number of milliseconds between 1 and %zu, got \"%.60s\"", name,
-             most_ms, sent);
+    api_fail(reply, STATUS_INVALID, name, "%s must be a whole number of milliseconds, at least 1, got \"%.60s\"", name, sent);
     return -1;
 }

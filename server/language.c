@@ -56,17 +56,19 @@ static bool is_language(const char *code, const char *detected) {
     return false;
 }
 
-static bool choose(const struct cld2_guess *guesses, size_t guess_count, const char *const *codes, size_t count,
+/* True: that is the answer. guess_count: as cld2_detect returns it. */
+static bool choose(const struct cld2_guess *guesses, int guess_count, const char *const *codes, size_t count,
                    struct language_guess *best) {
-    for (size_t i = 0; i < guess_count; i++) {
+    best->failed = guess_count < 0;
+    for (int i = 0; i < guess_count; i++) {
         for (size_t j = 0; j < count; j++) {
             if (is_language(codes[j], guesses[i].code)) {
-                *best = (struct language_guess){j, guesses[i].percent};
+                *best = (struct language_guess){.index = j, .confidence = guesses[i].percent};
                 return true;
             }
         }
     }
-    return false;
+    return best->failed;
 }
 
 /* The codes [first,count) that may be expected together, with commas between them. Returns how many. */

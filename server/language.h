@@ -18,6 +18,7 @@ bool language_widen(char *code);
 struct language_guess {
     size_t index;      /* of codes */
     double confidence; /* 0 to 100: the share of the text */
+    bool failed;       /* memory is out */
 };
 
 /* Which of these languages [count >= 1] the text is in. text: valid UTF-8; markup: with tags, which do not count. 0 confidence: no

@@ -1,11 +1,13 @@
 /* alignd: start and stop order. */
 #include "server/api.h"
+#include "server/health.h"
 #include "server/http.h"
 #include "server/keys.h"
 #include "server/log.h"
 #include "server/offline.h"
 #include "server/worker.h"
 #include <errno.h>
+#include <malloc.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -16,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, LAST_REPLIES_MS = 5000 };
+enum { EXIT_USAGE = 2, LAST_REPLIES_MS = 5000, LARGE_BYTES = 128 * 1024 };
 
 static atomic_int stop_signal;   /* the first SIGTERM or SIGINT */
 static atomic_bool reload_asked; /* SIGHUP */
@@ -137,6 +139,7 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
     int result = -1;
     if (options->api_keys && !(service.keys = keys_open(options->api_keys, err)))
         return -1;
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* what models take goes back to the system when they are freed */
     api_init();
     catch_signals();
     service.metrics = metrics_create(labels, label_count, err);
@@ -177,6 +180,8 @@ static int run_command(const struct options *options, bool *clean, struct error 
         return serve(options, clean, err);
     case COMMAND_KEY:
         return make_key(options, err);
+    case COMMAND_HEALTH:
+        return health_ask(options->address, options->path, HEALTH_TIMEOUT_MS, err);
     case COMMAND_TRANSLATE:
     case COMMAND_ATTENTION:
         break;
@@ -214,8 +219,9 @@ int main(int argc, char **argv) {
     struct options options;
     struct error error = {0};
     if (options_parse(&options, argc, argv, &error) != 0) {
-        fprintf(stderr, "alignd: %s (see alignd --help)\n", error.message);
-        return EXIT_USAGE;
+        bool usage = error.code != ERROR_MEMORY;
+        fprintf(stderr, "alignd: %s%s\n", error.message, usage ? " (see alignd --help)" : "");
+        return usage ? EXIT_USAGE : EXIT_FAILURE;
     }
     int status;
     if (options.help) {

@@ -350,7 +350,8 @@ int metrics_write(const struct metrics *metrics, const struct metrics_state *sta
     write_head(out, "build_info", "gauge", "The running version.");
     fprintf(out, "alignd_build_info{version=\"%s\"} 1\n", ALIGND_VERSION);
     process_write_metrics(out);
-    if (fclose(out) != 0) {
+    bool written = !ferror(out);
+    if (fclose(out) != 0 || !written || !buffer) {
         free(buffer);
         return error_memory(err);
     }

@@ -146,7 +146,7 @@ static int read_text(FILE *file, size_t number, char **text, size_t *length, str
     size_t capacity = 0;
     ssize_t bytes = getline(text, &capacity, file);
     if (bytes < 0)
-        return ferror(file) ? error_set(err, ERROR_FILE, "cannot read line %zu: %s", number, strerror(errno)) : 0;
+        return feof(file) ? 0 : error_set(err, ERROR_FILE, "cannot read line %zu: %s", number, strerror(errno));
     if (bytes > 0 && (*text)[bytes - 1] == '\n')
         (*text)[--bytes] = '\0';
     *length = (size_t)bytes;

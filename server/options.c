@@ -108,6 +108,9 @@ static const struct option table[] = {
      FIELD(heartbeat_ms), 10, 1e6},
     {"name", "NAME", NULL, "who will hold the key, as the log shall call them", COMMAND_KEY, set_string, FIELD(name), 0, 0},
     {"role", "ROLE", "user", "user, or admin, who may reload, too", COMMAND_KEY, set_role, FIELD(role), 0, 0},
+    {"listen", "ADDRESS", OPTIONS_LISTEN, "where the daemon listens, HOST:PORT or unix:PATH; of several the first", COMMAND_HEALTH,
+     set_string, FIELD(address), 0, 0},
+    {"path", "PATH", "/ready", "what to ask for; /health: that the process lives", COMMAND_HEALTH, set_string, FIELD(path), 0, 0},
 };
 
 enum { OPTION_COUNT = sizeof table / sizeof table[0] };
@@ -207,6 +210,7 @@ static enum command parse_command(struct arguments *arguments) {
     enum command command = strcmp(word, "translate") == 0   ? COMMAND_TRANSLATE
                            : strcmp(word, "attention") == 0 ? COMMAND_ATTENTION
                            : strcmp(word, "key") == 0       ? COMMAND_KEY
+                           : strcmp(word, "health") == 0    ? COMMAND_HEALTH
                                                             : COMMAND_SERVE;
     arguments->next = command == COMMAND_SERVE ? 1 : 2;
     return command;
@@ -224,6 +228,8 @@ static bool asked_for(const struct arguments *arguments, const char *flag) {
 static int check(const struct options *options, struct error *err) {
     if (options->command == COMMAND_KEY)
         return options->name ? 0 : error_set(err, ERROR_INPUT, "--name NAME is missing");
+    if (options->command == COMMAND_HEALTH)
+        return 0;
     if (options->models.count == 0)
         return error_set(err, ERROR_INPUT, "--model DIR is missing");
     if (options->command == COMMAND_TRANSLATE && options->models.count > 1)
@@ -281,6 +287,8 @@ void options_done(struct options *options) {
     free(options->strategy);
     free(options->target);
     free(options->links);
+    free(options->address);
+    free(options->path);
 }
 
 static void print_options(FILE *out, const char *title, int commands) {
@@ -308,7 +316,8 @@ char *options_help(void) {
         "  alignd translate --model DIR [options] < source > target     translate lines\n"
         "  alignd attention --model DIR --target FILE < source          align the words of line pairs (Pharaoh format); with a\n"
         "                                                               second --model, of the opposite direction, by both\n"
-        "  alignd key --name NAME [--role admin] >> KEYS                make an API key, shown once; its line is for --api-keys\n\n"
+        "  alignd key --name NAME [--role admin] >> KEYS                make an API key, shown once; its line is for --api-keys\n"
+        "  alignd health [--listen ADDRESS]                             ask a running daemon whether it is ready: exit status 0\n\n"
         "Each option is also an environment variable, in brackets; a flag goes before it. ALIGND_MODEL may hold several folders,\n"
         "with ':' between them. --help prints this, --version the version.\n",
         out);
@@ -318,7 +327,9 @@ char *options_help(void) {
     print_options(out, "Translating:", COMMAND_TRANSLATE);
     print_options(out, "Aligning:", COMMAND_ATTENTION);
     print_options(out, "Making an API key:", COMMAND_KEY);
-    if (fclose(out) != 0) {
+    print_options(out, "Asking a daemon:", COMMAND_HEALTH);
+    bool written = !ferror(out);
+    if (fclose(out) != 0 || !written) {
         free(text);
         return NULL;
     }

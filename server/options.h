@@ -11,7 +11,13 @@ enum { OPTIONS_MAX_MODELS = NAME_LIST_MAX };
 
 #define OPTIONS_LISTEN "127.0.0.1:8080" /* where alignd listens when it is told nothing else */
 
-enum command { COMMAND_SERVE = 1 << 0, COMMAND_TRANSLATE = 1 << 1, COMMAND_ATTENTION = 1 << 2, COMMAND_KEY = 1 << 3 };
+enum command {
+    COMMAND_SERVE = 1 << 0,
+    COMMAND_TRANSLATE = 1 << 1,
+    COMMAND_ATTENTION = 1 << 2,
+    COMMAND_KEY = 1 << 3,
+    COMMAND_HEALTH = 1 << 4
+};
 
 struct options {
     enum command command;
@@ -34,7 +40,8 @@ struct options {
 
     size_t exact_steps; /* serving and translating */
 
-    char *name, *role; /* of the API key to make */
+    char *name, *role;    /* of the API key to make */
+    char *address, *path; /* of the daemon whose health is asked for */
 
     /* batch modes; unset when serving */
     char *strategy, *target, *links;

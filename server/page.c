@@ -33,7 +33,7 @@ void api_page(const struct service *service, const struct call *call, struct req
     if (!is_known(call->if_none_match, file)) {
         made.body = malloc(file->length);
         if (!made.body) {
-            api_fail(reply, STATUS_INTERNAL, NULL, "out of memory");
+            api_fail_memory(reply);
             return;
         }
         memcpy(made.body, file->bytes, file->length);

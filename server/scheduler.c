@@ -44,13 +44,14 @@ void scheduler_free(struct scheduler *scheduler) {
 
 /* ---- in ---- */
 
-/* By how much the request goes beyond what its client may fill. */
+/* By how much the request goes beyond what its client may fill. One that has no jobs yet will have one at least. */
 static struct scheduler_limits excess(const struct scheduler *scheduler, const struct request *request) {
     bool waits = flows_find(&scheduler->flows, request->client) != NULL;
     struct scheduler_limits most = scheduler->limits;
     most.jobs -= waits ? most.jobs / 8 : 0;
     most.work -= waits ? most.work / 8 : 0;
-    size_t jobs = scheduler->flows.jobs + request->job_count, work = scheduler->flows.work + request_work(request);
+    size_t jobs = scheduler->flows.jobs + (request->job_count > 0 ? request->job_count : 1),
+           work = scheduler->flows.work + request_work(request);
     return (struct scheduler_limits){jobs > most.jobs ? jobs - most.jobs : 0, work > most.work ? work - most.work : 0};
 }
 
@@ -86,6 +87,13 @@ enum scheduler_verdict scheduler_submit(struct scheduler *scheduler, struct requ
         else
             pthread_cond_signal(&scheduler->ready);
     }
+    return verdict;
+}
+
+enum scheduler_verdict scheduler_judge(struct scheduler *scheduler, const struct request *request) {
+    pthread_mutex_lock(&scheduler->lock);
+    enum scheduler_verdict verdict = judge(scheduler, request);
+    pthread_mutex_unlock(&scheduler->lock);
     return verdict;
 }
 

@@ -26,6 +26,9 @@ void scheduler_free(struct scheduler *scheduler);
 /* Queues all jobs of a request, or none. Once accepted, the request belongs to the workers: it may be finished before this
  * returns. */
 enum scheduler_verdict scheduler_submit(struct scheduler *scheduler, struct request *request);
+/* What scheduler_submit would say now, also of a request that has no jobs yet: when even one would be too many, there is no need to
+ * make them. */
+enum scheduler_verdict scheduler_judge(struct scheduler *scheduler, const struct request *request);
 /* Seconds until the request just refused would have been accepted, if nobody else comes: the work that must leave the queue first
  * at the pace at which work has been leaving it. 0: nothing has been measured yet. */
 double scheduler_wait_s(struct scheduler *scheduler, const struct request *request);

@@ -25,6 +25,7 @@
     X(batch) \
     X(translator) \
     X(options) \
+    X(health) \
     X(request) \
     X(scheduler) \
     X(pace) \
@@ -52,6 +53,7 @@
     X(catalog) \
     X(cache) \
     X(log) \
+    X(reserve) \
 /* clang-format on */
 
 #define DECLARE(name) Suite *name##_suite(void);

@@ -2,6 +2,7 @@
 #include "server/api_splice.h"
 #include "tests/suites.h"
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 static struct arena arena;
@@ -85,6 +86,22 @@ START_TEST(numbers_that_json_lacks_are_refused) {
 }
 END_TEST
 
+/* Memory that jansson wanted while the tree was built is missing in it: once, nothing is written. */
+START_TEST(lacking_memory_shows) {
+    splice_init();
+    ck_assert(!splice_lacked());
+    json_t *root = json_array();
+    ck_assert_ptr_null(json_stringn_nocheck("", (size_t)PTRDIFF_MAX));
+    json_array_append_new(root, json_string("kept"));
+    ck_assert_ptr_null(splice_dump(&splices, root));
+    expect_dump(root, "[\"kept\"]");
+    ck_assert_ptr_null(json_stringn_nocheck("", (size_t)PTRDIFF_MAX));
+    ck_assert(splice_lacked());
+    ck_assert(!splice_lacked());
+    ck_assert_ptr_null(splice_dump(&splices, NULL));
+}
+END_TEST
+
 Suite *api_splice_suite(void) {
     Suite *suite = suite_create("api_splice");
     TCase *tests = tcase_create("api_splice");
@@ -94,6 +111,7 @@ Suite *api_splice_suite(void) {
     tcase_add_test(tests, the_order_of_making_does_not_matter);
     tcase_add_test(tests, texts_are_not_placeholders);
     tcase_add_test(tests, numbers_that_json_lacks_are_refused);
+    tcase_add_test(tests, lacking_memory_shows);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -40,6 +40,8 @@ START_TEST(defaults) {
     ck_assert(!options.shortlist);
     ck_assert_uint_eq(options.step_ms, 40);
     ck_assert_uint_eq(options.queue, 1024);
+    ck_assert_uint_eq(options.cache_bytes, 0);
+    ck_assert_str_eq(options.log_format, "text");
     ck_assert_uint_eq(options.queue_work, 4000000);
     ck_assert(options.rate <= 0);
     ck_assert_uint_eq(options.burst, 100);
@@ -229,6 +231,19 @@ START_TEST(help_and_version_need_no_model) {
 }
 END_TEST
 
+START_TEST(health_asks_where_the_daemon_listens) {
+    ck_assert_int_eq(parse("health"), 0);
+    ck_assert_int_eq(options.command, COMMAND_HEALTH);
+    ck_assert_str_eq(options.address, "127.0.0.1:8080");
+    ck_assert_str_eq(options.path, "/ready");
+    teardown();
+    setenv("ALIGND_LISTEN", "0.0.0.0:99", 1); /* the daemon's own variable */
+    ck_assert_int_eq(parse("health --path /health"), 0);
+    ck_assert_str_eq(options.address, "0.0.0.0:99");
+    ck_assert_str_eq(options.path, "/health");
+}
+END_TEST
+
 START_TEST(help_names_every_option_and_variable) {
     char *help = options_help();
     ck_assert_ptr_nonnull(help);
@@ -257,6 +272,8 @@ static const struct {
     {"--model a --read-timeout-ms 9", "--read-timeout-ms must be between 10 and 1000000000, got 9"},
     {"--model a --queue 0", "--queue must be between 1 and 1000000, got 0"},
     {"--model a --queue 99999999999999999999", "--queue must be between 1 and 1000000, got 99999999999999999999"},
+    {"--model a --log-format xml", "--log-format must be text or json, got \"xml\""},
+    {"--model a --cache-bytes -1", "--cache-bytes must be a whole number, got \"-1\""},
     {"--model a --log-level loud", "--log-level must be error, warn, info or debug, got \"loud\""},
     {"--model a --compute int4", "--compute must be float32, bfloat16, int8 or auto, got \"int4\""},
     {"translate --model a --compute=", "--compute must be float32, bfloat16, int8 or auto, got \"\""},
@@ -325,6 +342,7 @@ Suite *options_suite(void) {
     tcase_add_test(tcase, compute_and_shortlist);
     tcase_add_test(tcase, links_of_one_model_or_two);
     tcase_add_test(tcase, help_and_version_need_no_model);
+    tcase_add_test(tcase, health_asks_where_the_daemon_listens);
     tcase_add_test(tcase, help_names_every_option_and_variable);
     tcase_add_loop_test(tcase, wrong_command_line, 0, sizeof wrong / sizeof wrong[0]);
     tcase_add_test(tcase, wrong_variable_is_named);

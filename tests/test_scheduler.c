@@ -110,6 +110,26 @@ START_TEST(a_client_never_overtakes_itself) {
 }
 END_TEST
 
+/* Before its jobs are made: whether one at least could wait. */
+START_TEST(judged_without_jobs) {
+    static struct fake queued, unmade;
+    fake_init(&unmade, 0, 1);
+    fake_init(&queued, CAPACITY - 1, 1);
+    unmade.request.client = 1;
+    ck_assert_int_eq(scheduler_judge(scheduler, &unmade.request), SCHEDULER_ACCEPTED);
+    scheduler_submit(scheduler, &queued.request);
+    ck_assert_int_eq(scheduler_judge(scheduler, &unmade.request), SCHEDULER_ACCEPTED);
+    static struct fake last;
+    fake_init(&last, 1, 1);
+    last.request.client = 2;
+    scheduler_submit(scheduler, &last.request);
+    ck_assert_int_eq(scheduler_judge(scheduler, &unmade.request), SCHEDULER_FULL);
+    ck_assert_uint_eq(scheduler_depth(scheduler), CAPACITY);
+    scheduler_close(scheduler);
+    ck_assert_int_eq(scheduler_judge(scheduler, &unmade.request), SCHEDULER_CLOSED);
+}
+END_TEST
+
 START_TEST(all_jobs_of_a_request_or_none) {
     static struct fake a, b, c;
     fake_init(&a, CAPACITY - 1, 1);
@@ -454,6 +474,7 @@ Suite *scheduler_suite(void) {
     tcase_add_test(tcase, takes_in_order);
     tcase_add_test(tcase, last_job_finishes_the_request_once);
     tcase_add_test(tcase, a_client_never_overtakes_itself);
+    tcase_add_test(tcase, judged_without_jobs);
     tcase_add_test(tcase, all_jobs_of_a_request_or_none);
     tcase_add_test(tcase, clients_take_turns);
     tcase_add_test(tcase, turns_within_one_take);

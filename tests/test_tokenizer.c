@@ -435,6 +435,9 @@ START_TEST(charsmaps_are_checked) {
     ck_assert(!refuses_charsmap(&bad));
     bad.units[17 ^ 4] = 1u << 31 | 2; /* past the strings */
     ck_assert(refuses_charsmap(&bad));
+    bad = good;
+    bad.units[0] = 1u << 31 | 1u << 18; /* to block 1: marked as a place, but every walk begins here */
+    ck_assert(refuses_charsmap(&bad));
 }
 END_TEST
 

@@ -30,5 +30,6 @@ Suite *slow_suite(void);
 Suite *reload_suite(void);
 Suite *log_suite(void);
 Suite *cache_suite(void);
+Suite *memory_suite(void);
 
 #endif

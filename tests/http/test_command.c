@@ -154,6 +154,30 @@ START_TEST(unusable_addresses) {
 }
 END_TEST
 
+/* ---- alignd health ---- */
+
+START_TEST(health_of_a_daemon) {
+    struct daemon daemon;
+    struct outcome outcome;
+    char wildcard[80];
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL));
+    program_run(ARGUMENTS("health", "--listen", daemon.address), NULL, &outcome);
+    ck_assert_msg(outcome.status == 0, "%s", outcome.err);
+    ck_assert_str_eq(outcome.err, "");
+    outcome_done(&outcome);
+    snprintf(wildcard, sizeof wildcard, "0.0.0.0%s,127.0.0.1:1", strrchr(daemon.address, ':'));
+    setenv("ALIGND_LISTEN", wildcard, 1); /* the daemon's own variable */
+    program_run(ARGUMENTS("health", "--path", "/health"), NULL, &outcome);
+    ck_assert_msg(outcome.status == 0, "%s", outcome.err);
+    outcome_done(&outcome);
+    check_failed(ARGUMENTS("health", "--path", "/nowhere"), "/nowhere says status 404\n");
+    unsetenv("ALIGND_LISTEN");
+    daemon_stop(&daemon);
+    check_failed(ARGUMENTS("health", "--listen", daemon.address), "cannot connect: Connection refused\n");
+    check_failed(ARGUMENTS("health", "--listen", "8080"), "\"8080\" is not HOST:PORT\n");
+}
+END_TEST
+
 /* ---- variables ---- */
 
 START_TEST(variables_count) {
@@ -213,6 +237,7 @@ Suite *command_suite(void) {
     tcase_add_test(tcase, help_and_version);
     tcase_add_test(tcase, unusable_models);
     tcase_add_test(tcase, unusable_addresses);
+    tcase_add_test(tcase, health_of_a_daemon);
     tcase_add_test(tcase, variables_count);
     tcase_add_test(tcase, flags_go_before_variables);
     tcase_add_test(tcase, rows_bound_the_beam);

@@ -222,22 +222,24 @@ START_TEST(targets) {
 END_TEST
 
 START_TEST(deadlines) {
-    static const char *const values[] = {"0", "-1", "x", "1.5", "10 ms", "", "10001", "99999999999999999999999", "0x10"};
+    static const char *const values[] = {"0", "-1", "x", "1.5", "10 ms", "", "0x10"};
     for (size_t i = 0; i < COUNT(values); i++) {
         struct reply reply;
         char header[100], message[200];
         snprintf(header, sizeof header, "X-Deadline-Ms%s%s", *values[i] ? ": " : ";", values[i]);
-        snprintf(message, sizeof message, "X-Deadline-Ms must be a whole number of milliseconds between 1 and 10000, got \"%s\"",
+        snprintf(message, sizeof message, "X-Deadline-Ms must be a whole number of milliseconds, at least 1, got \"%s\"",
                  values[i]);
         client_send(&served, &(struct call){.path = "/translate", .json = "{'text': 'x'}", .headers = {header}}, &reply);
         check_error(&reply, 400, "invalid_request", "X-Deadline-Ms", message);
         reply_done(&reply);
     }
-    struct reply reply;
-    client_send(&served, &(struct call){.path = "/translate", .json = "{'text': 'x'}", .headers = {"X-Deadline-Ms: 10000"}},
-                &reply);
-    ck_assert_int_eq(reply.status, 200);
-    reply_done(&reply);
+    static const char *const headers[] = {"X-Deadline-Ms: 10000", "X-Deadline-Ms: 10001", "X-Deadline-Ms: 99999999999999999999999"};
+    for (size_t i = 0; i < COUNT(headers); i++) { /* who asks for more gets what there is */
+        struct reply reply;
+        client_send(&served, &(struct call){.path = "/translate", .json = "{'text': 'x'}", .headers = {headers[i]}}, &reply);
+        ck_assert_int_eq(reply.status, 200);
+        reply_done(&reply);
+    }
 }
 END_TEST
 

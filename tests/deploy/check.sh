@@ -1,0 +1,20 @@
+#!/bin/sh
+# sh tests/deploy/check.sh ALIGND PROMTOOL KUBECTL
+# Validates what docker/ deploys, each file by the program that will read it, or by its published schema.
+set -eu
+alignd=$1 promtool=$2 kubectl=$3
+
+step() {
+    printf '== %s\n' "$*"
+    "$@"
+}
+
+step haproxy -c -f docker/haproxy.cfg
+step sh tests/deploy/haproxy.sh "$alignd"
+step "$promtool" check config docker/prometheus.yml
+step "$promtool" test rules tests/deploy/alerts.yml
+step node tests/deploy/queries.mjs "$alignd" "$promtool"
+step docker-compose -f docker/compose.yaml config --quiet
+echo "== $kubectl kustomize docker/kubernetes"
+"$kubectl" kustomize docker/kubernetes >build/kubernetes.yaml
+step node tests/deploy/kubernetes.mjs "$alignd" <build/kubernetes.yaml

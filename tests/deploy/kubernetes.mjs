@@ -1,0 +1,135 @@
+// kubectl kustomize docker/kubernetes | node tests/deploy/kubernetes.mjs
+// Reads manifests, YAML documents, on standard input. Each must satisfy the schema that Kubernetes publishes for its kind (compiled in the
+// package kubernetes-models) and hold no field that the schema lacks. Together they must fit: labels, ports, settings, times; and the pods
+// must be as restricted as Kubernetes' Pod Security Standards ask. First the validator is shown faults, which it must find.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { parseAllDocuments } from "yaml";
+
+const SCHEMAS = {
+  "v1 ConfigMap": "IoK8sApiCoreV1ConfigMap",
+  "v1 Service": "IoK8sApiCoreV1Service",
+  "apps/v1 Deployment": "IoK8sApiAppsV1Deployment",
+  "autoscaling/v2 HorizontalPodAutoscaler": "IoK8sApiAutoscalingV2HorizontalPodAutoscaler",
+  "networking.k8s.io/v1 NetworkPolicy": "IoK8sApiNetworkingV1NetworkPolicy",
+  "policy/v1 PodDisruptionBudget": "IoK8sApiPolicyV1PodDisruptionBudget",
+};
+
+const validators = new Map();
+for (const [kind, schema] of Object.entries(SCHEMAS)) {
+  validators.set(kind, (await import(`./node_modules/kubernetes-models/_schemas/${schema}.mjs`)).validate);
+}
+
+// A compiled schema reads every field that it knows: what is left in unread afterwards is unknown to it.
+function watched(value, path, unread) {
+  if (value === null || typeof value !== "object") return value;
+  const children = new Map();
+  for (const [key, child] of Object.entries(value)) {
+    unread.add(`${path}/${key}`);
+    children.set(key, watched(child, `${path}/${key}`, unread));
+  }
+  return new Proxy(value, {
+    get(target, key) {
+      unread.delete(`${path}/${String(key)}`);
+      return children.has(key) ? children.get(key) : target[key];
+    },
+  });
+}
+
+// What is wrong with a manifest, one sentence each.
+function faults(manifest) {
+  const kind = `${manifest?.apiVersion} ${manifest?.kind}`;
+  const validate = validators.get(kind);
+  if (!validate) return [`${kind} is no kind known here`];
+  const unread = new Set();
+  const valid = validate(watched(manifest, "", unread));
+  const wrong = valid ? [] : validate.errors.map((error) => `${error.instancePath}: ${error.keyword} ${JSON.stringify(error.params)}`);
+  return [...wrong, ...[...unread].map((path) => `${path}: no such field`)];
+}
+
+function at(manifest, path) {
+  return path.split("/").reduce((value, key) => value[key], manifest);
+}
+
+// The deployment with one thing changed.
+function broken(deployment, path, key, value) {
+  const copy = structuredClone(deployment);
+  at(copy, path)[key] = value;
+  return faults(copy);
+}
+
+function checkValidator(deployment) {
+  const container = "spec/template/spec/containers/0";
+  assert.deepEqual(broken(deployment, "spec", "replica", 2), ["/spec/replica: no such field"]);
+  assert.deepEqual(broken(deployment, `${container}/securityContext`, "readonlyRootFilesystem", true), [
+    "/spec/template/spec/containers/0/securityContext/readonlyRootFilesystem: no such field",
+  ]);
+  assert.match(broken(deployment, "spec", "replicas", "two")[0], /^\/spec\/replicas: type/);
+  assert.match(broken(deployment, container, "imagePullPolicy", "Sometimes")[0], /imagePullPolicy: enum/);
+  assert.match(broken(deployment, container, "name", undefined)[0], /containers\/0: required .*name/);
+  assert.match(broken(deployment, container, "ports", { http: 8080 })[0], /ports: type/);
+  assert.match(faults({ apiVersion: "v2", kind: "Service" })[0], /is no kind known here/);
+}
+
+// https://kubernetes.io/docs/concepts/security/pod-security-standards/, level restricted
+function checkRestricted(pod) {
+  const [container] = pod.containers;
+  assert.equal(pod.securityContext.runAsNonRoot, true);
+  assert.equal(pod.securityContext.seccompProfile.type, "RuntimeDefault");
+  assert.equal(container.securityContext.allowPrivilegeEscalation, false);
+  assert.deepEqual(container.securityContext.capabilities.drop, ["ALL"]);
+  assert.equal(container.securityContext.readOnlyRootFilesystem, true);
+  for (const key of ["hostNetwork", "hostPID", "hostIPC", "volumes"]) assert.equal(pod[key], undefined, key);
+}
+
+function checkTogether(manifests) {
+  const of = (kind) => manifests.find((manifest) => manifest.kind === kind);
+  const deployment = of("Deployment"), pod = deployment.spec.template, [container] = pod.spec.containers;
+  const settings = of("ConfigMap");
+  const selected = (labels) => assert.deepEqual({ ...pod.metadata.labels, ...labels }, pod.metadata.labels, "a selector that selects nothing");
+  const ports = container.ports.map((port) => port.name);
+
+  selected(deployment.spec.selector.matchLabels);
+  selected(of("Service").spec.selector);
+  selected(of("PodDisruptionBudget").spec.selector.matchLabels);
+  selected(of("NetworkPolicy").spec.podSelector.matchLabels);
+  pod.spec.topologySpreadConstraints.forEach((constraint) => selected(constraint.labelSelector.matchLabels));
+
+  for (const port of of("Service").spec.ports) assert(ports.includes(port.targetPort));
+  for (const rule of of("NetworkPolicy").spec.ingress) rule.ports.forEach((port) => assert(ports.includes(port.port)));
+  for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"]) assert(ports.includes(container[probe].httpGet.port), probe);
+  assert.equal(container.livenessProbe.httpGet.path, "/health");
+  assert.equal(container.readinessProbe.httpGet.path, "/ready");
+
+  const target = of("HorizontalPodAutoscaler").spec.scaleTargetRef;
+  assert.deepEqual([target.apiVersion, target.kind, target.name], [deployment.apiVersion, "Deployment", deployment.metadata.name]);
+  assert.equal(deployment.spec.replicas, undefined, "replicas would be set back by each apply");
+  assert.equal(container.envFrom[0].configMapRef.name, settings.metadata.name);
+  assert.match(container.image, /^alignd:\d/);
+
+  const preStop = Number(container.lifecycle.preStop.exec.command.at(-1)), grace = Number(settings.data.ALIGND_GRACE_MS) / 1000;
+  assert(pod.spec.terminationGracePeriodSeconds >= preStop + grace + 5, "a drain would be killed");
+}
+
+// Each setting must be an option of alignd's.
+function checkSettings(settings, alignd) {
+  const help = execFileSync(alignd, ["--help"], { encoding: "utf8" });
+  for (const name of Object.keys(settings.data)) assert(help.includes(`[${name};`) || help.includes(`[${name}]`), `alignd has no ${name}`);
+}
+
+const manifests = parseAllDocuments(readFileSync(0, "utf8")).map((document) => {
+  assert.deepEqual(document.errors, []);
+  return document.toJS();
+});
+checkValidator(manifests.find((manifest) => manifest.kind === "Deployment"));
+for (const manifest of manifests) {
+  const found = faults(manifest);
+  for (const fault of found) console.error(`${manifest.kind}${fault}`);
+  if (found.length > 0) process.exit(1);
+}
+assert.deepEqual(manifests.map((manifest) => `${manifest.apiVersion} ${manifest.kind}`).sort(), Object.keys(SCHEMAS).sort());
+checkRestricted(manifests.find((manifest) => manifest.kind === "Deployment").spec.template.spec);
+checkTogether(manifests);
+checkSettings(manifests.find((manifest) => manifest.kind === "ConfigMap"), process.argv[2]);
+console.log(`${manifests.length} manifests are valid and fit together`);

@@ -1,0 +1,43 @@
+#include "tests/fuzz/fuzz.h"
+#include "server/api.h"
+#include "server/log.h"
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const char model[] = "tests/golden/luong-general-gru";
+
+const char *fuzz_file(const uint8_t *data, size_t size) {
+    static int fd = -1;
+    static char path[64];
+    if (fd < 0) {
+        fd = memfd_create("fuzz", MFD_CLOEXEC);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    }
+    FUZZ_CHECK(fd >= 0 && ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
+    return path;
+}
+
+static void start(struct service *service) {
+    static char program[] = "alignd", flag[] = "--model", folder[sizeof model];
+    static struct options options;
+    snprintf(folder, sizeof folder, "%s", model);
+    size_t labels;
+    const char *const *names = api_labels(&labels);
+    FUZZ_CHECK(options_parse(&options, 3, (char *const[]){program, flag, folder}, NULL) == 0);
+    log_set_level(LOG_ERROR);
+    api_init();
+    service->options = &options;
+    service->metrics = metrics_create(names, labels, NULL);
+    service->scheduler = scheduler_create(&(struct scheduler_limits){options.queue, options.queue_work});
+    service->catalog = catalog_create(&options, service->metrics);
+    FUZZ_CHECK(service->metrics && service->scheduler && service->catalog && catalog_open(service->catalog, NULL) == 0);
+    atomic_store(&service->state, SERVICE_READY);
+}
+
+const struct service *fuzz_service(void) {
+    static struct service service;
+    if (!service.metrics)
+        start(&service);
+    return &service;
+}

@@ -1,0 +1,21 @@
+/* What the fuzz targets share. Each tests/fuzz/fuzz_*.c is one target for libFuzzer: it feeds bytes to one reader, and traps where
+ * what comes out breaks a promise of that reader's header. Run from the repository's root: `make fuzz`. */
+#ifndef ALIGND_TESTS_FUZZ_H
+#define ALIGND_TESTS_FUZZ_H
+
+#include "server/service.h"
+#include <stddef.h>
+#include <stdint.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A promise was broken: ends the run, and libFuzzer keeps the input. */
+#define FUZZ_CHECK(holds) ((holds) ? (void)0 : __builtin_trap())
+
+/* The path of a regular file with these bytes, until the next call. */
+const char *fuzz_file(const uint8_t *data, size_t size);
+
+/* A service that is ready, with one tiny model and no threads. Made once. */
+const struct service *fuzz_service(void);
+
+#endif

@@ -1,0 +1,19 @@
+/* The safetensors container: every byte of every tensor can be read. */
+#include "model/safetensors.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct error error = {0};
+    struct safetensors *file = safetensors_open(fuzz_file(data, size), &error);
+    FUZZ_CHECK(file || error.message[0] != '\0');
+    unsigned sum = 0;
+    for (size_t i = 0; file && i < safetensors_count(file); i++) {
+        const struct tensor *tensor = safetensors_at(file, i);
+        FUZZ_CHECK(tensor->dims <= TENSOR_MAX_DIMS && safetensors_find(file, tensor->name) == tensor);
+        for (size_t j = 0; j < tensor->bytes; j++)
+            sum += tensor->data[j];
+    }
+    FUZZ_CHECK(sum < UINT32_MAX); /* so that the reads stay */
+    safetensors_free(file);
+    return 0;
+}

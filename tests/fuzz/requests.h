@@ -1,0 +1,10 @@
+/* A request through its endpoint, up to the point where its sentences would be queued. */
+#ifndef ALIGND_TESTS_FUZZ_REQUESTS_H
+#define ALIGND_TESTS_FUZZ_REQUESTS_H
+
+#include "server/api.h"
+
+/* Answered at once, or its jobs are prepared. Ends the request either way. */
+void fuzz_request(const char *path, struct call *call);
+
+#endif

@@ -1,0 +1,300 @@
+/* Every allocation of the daemon fails in turn, one a request: the request is answered 503, or its connection closed where the HTTP
+ * library had no memory, or answered rightly where the allocation could be done without; and the next one is answered as ever, with
+ * nothing left behind. MEMORY_STRIDE: how many allocations to pass over between one that fails and the next. */
+#include "server/clock.h"
+#include "tests/http/client.h"
+#include "tests/http/suites.h"
+#include "tests/memory/shortage.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(SANITIZED) /* which have allocation functions of their own */
+enum { POSSIBLE = 0 };
+#else
+enum { POSSIBLE = 1 };
+#endif
+enum {
+    WALK_S = 3600,
+    MANY = 100000,
+    SAMPLE_STRIDE = 41,
+    CALM_TRIES = 50,
+    CALM_US = 200,
+    POKE_US = 500000,
+    MAX_POKES = 20,
+    LEAK_TRIES = 4,
+    STARTS_APART = 7
+};
+
+#define FORM_TYPE         "Content-Type: application/x-www-form-urlencoded"
+#define MULTIPART_TYPE    "Content-Type: multipart/form-data; boundary=XX"
+#define PART(name, value) "--XX\r\nContent-Disposition: form-data; name=\"" name "\"\r\n\r\n" value "\r\n"
+#define ALL               "'include': ['tokens', 'log_probs', 'attention', 'alignment', 'words', 'offsets', 'entropy', 'top_k', 'eos', 'beam']"
+
+static const struct kind {
+    const char *name;
+    struct call call;
+    bool moving; /* the answer is another one each time */
+} kinds[] = {
+    {"greedy", {.path = "/translate", .json = "{'text': 'A boy plays. It snows.', 'strategy': 'greedy', " ALL "}"}, false},
+    {"beam",
+     {.path = "/translate", .json = "{'text': ['A boy plays.', 'It snows.'], 'n_best': 2, 'max_length': 9, " ALL "}"},
+     false},
+    {"sample", {.path = "/translate", .json = "{'text': 'A boy plays.', 'strategy': 'sample', 'seed': 7, 'n_best': 2}"}, false},
+    {"exact", {.path = "/translate", .json = "{'text': 'A boy.', 'strategy': 'exact', 'max_length': 3, 'prefix': 'Un'}"}, false},
+    {"glossary",
+     {.path = "/translate", .json = "{'text': 'A boy {name} plays.', 'glossary': {'boy': 'chat'}, 'max_length': 9}"},
+     false},
+    {"stream", {.path = "/translate", .json = "{'text': 'A boy plays.', 'strategy': 'greedy', 'stream': true}"}, false},
+    {"attention", {.path = "/attention", .json = "{'text': 'A boy plays.'}"}, false},
+    {"target", {.path = "/attention", .json = "{'text': 'A boy plays.', 'target': 'Un chat joue.'}"}, false},
+    {"force", {.path = "/attention", .json = "{'text': 'A', 'force_attention': [{'step': 0, 'weights': [1, 0, 0]}]}"}, false},
+    {"libre",
+     {.path = "/translate", .json = "{'q': ['A boy plays.', 'It snows.'], 'source': 'auto', 'target': 'fr', 'alternatives': 2}"},
+     false},
+    {"html",
+     {.path = "/translate", .json = "{'q': '<p>A <b>boy</b> plays.</p>', 'source': 'en', 'target': 'fr', 'format': 'html'}"},
+     false},
+    {"form", {.path = "/translate", .body = "q=A+boy+plays.&source=en&target=fr", .headers = {FORM_TYPE}}, false},
+    {"multipart",
+     {.path = "/translate",
+      .body = PART("q", "A boy.") PART("source", "en") PART("target", "fr") "--XX--\r\n",
+      .headers = {MULTIPART_TYPE}},
+     false},
+    {"wrong", {.path = "/translate", .json = "{'text': 'A boy.', 'beam_size': 99}"}, false},
+    {"detect", {.path = "/detect", .json = "{'q': 'A boy plays in the snow.'}"}, false},
+    {"languages", {.path = "/languages"}, false},
+    {"settings", {.path = "/frontend/settings"}, false},
+    {"models", {.path = "/models"}, false},
+    {"openapi", {.path = "/openapi.json"}, false},
+    {"metrics", {.path = "/metrics"}, true},
+    {"page", {.path = "/"}, false},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static struct shortage *shortage;
+
+/* ---- the program ---- */
+
+static const char *library(void) {
+    static char path[4096];
+    snprintf(path, sizeof path, "%.*s/tests/memory/shortage.so", (int)(strrchr(program, '/') - program), program);
+    return path;
+}
+
+/* From here on, programs that are started have their allocations counted. */
+static void prepare(void) {
+    char descriptor[16];
+    int fd = memfd_create("shortage", 0);
+    ck_assert(fd >= 0 && ftruncate(fd, sizeof *shortage) == 0);
+    shortage = mmap(NULL, sizeof *shortage, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    ck_assert_ptr_ne(shortage, MAP_FAILED);
+    snprintf(descriptor, sizeof descriptor, "%d", fd);
+    setenv(SHORTAGE_VARIABLE, descriptor, 1);
+    setenv("LD_PRELOAD", library(), 1);
+}
+
+static size_t stride(void) {
+    const char *given = getenv("MEMORY_STRIDE");
+    return given ? (size_t)atol(given) : SAMPLE_STRIDE;
+}
+
+/* ---- one request ---- */
+
+struct answer {
+    long status;
+    char *body;
+};
+
+/* libmicrohttpd's loop forgets whom to look at where it has no room for the list of its sockets, until something else happens. */
+static void poke(const struct daemon *daemon) {
+    struct reply reply;
+    client_send(daemon, &(struct call){.path = "/health"}, &reply);
+    reply_done(&reply);
+}
+
+static struct answer ask(const struct daemon *daemon, const struct kind *kind) {
+    struct reply reply;
+    struct flight *flight = flight_open(daemon);
+    int64_t began_us = clock_us();
+    size_t pokes = 0;
+    flight_send(flight, &kind->call, &reply);
+    while (flight_move(flight) > 0) {
+        if (clock_us() - began_us < (int64_t)(pokes + 1) * POKE_US)
+            continue;
+        poke(daemon);
+        ck_assert_msg(++pokes < MAX_POKES, "%s: no answer", kind->name);
+    }
+    flight_close(flight);
+    struct answer answer = {reply.status, reply.body ? strdup(reply.body) : strdup("")};
+    reply_done(&reply);
+    return answer;
+}
+
+/* Of a stream the last event counts: without room for its tokens they are told late, or not at all. */
+static const char *essence(const struct answer *answer) {
+    const char *last = strstr(answer->body, "event: result");
+    return last ? last : answer->body;
+}
+
+static bool same(const struct kind *kind, const struct answer *a, const struct answer *b) {
+    return a->status == b->status && (kind->moving || strcmp(essence(a), essence(b)) == 0);
+}
+
+/* An answer that tells of the shortage. A stream has sent its status before, and ends with the error or without an end. */
+static bool tells(const struct kind *kind, const struct answer *answer) {
+    bool cut =
+        answer->status == 0 || (kind->call.json && strstr(kind->call.json, "'stream'") && !strstr(answer->body, "event: result"));
+    return cut || (answer->status == 503 && strstr(answer->body, "out of memory"));
+}
+
+static long calm_blocks(long most) {
+    for (int i = 0; i < CALM_TRIES && atomic_load(&shortage->live) > most; i++)
+        usleep(CALM_US);
+    return atomic_load(&shortage->live);
+}
+
+static void arm(long allocation) {
+    atomic_store(&shortage->failed, 0);
+    atomic_store(&shortage->countdown, allocation);
+}
+
+static void disarm(void) {
+    atomic_store(&shortage->countdown, 0);
+}
+
+/* The so many-th allocation of a request fails; false: it has not so many. */
+static bool fail_one(const struct daemon *daemon, const struct kind *kind, long allocation, const struct answer *right) {
+    arm(allocation);
+    struct answer got = ask(daemon, kind);
+    disarm();
+    bool failed = atomic_load(&shortage->failed) > 0;
+    bool fine = same(kind, &got, right) || (failed && tells(kind, &got));
+    ck_assert_msg(fine, "%s, allocation %ld: %ld %.500s", kind->name, allocation, got.status, got.body);
+    free(got.body);
+    struct answer next = ask(daemon, kind);
+    ck_assert_msg(same(kind, &next, right), "%s, after allocation %ld: %ld %.500s", kind->name, allocation, next.status, next.body);
+    free(next.body);
+    return failed;
+}
+
+/* The same, and again where there are more blocks after it than before: what stays the same each time is kept for reuse, what
+ * grows each time leaks. */
+static bool check_one(const struct daemon *daemon, const struct kind *kind, long allocation, const struct answer *right) {
+    for (int i = 0; i < LEAK_TRIES; i++) {
+        long before = atomic_load(&shortage->live);
+        bool failed = fail_one(daemon, kind, allocation, right);
+        if (calm_blocks(before) <= before)
+            return failed;
+    }
+    ck_abort_msg("%s, allocation %ld: blocks are left behind each time", kind->name, allocation);
+    return false;
+}
+
+/* ---- tests ---- */
+
+static struct daemon served;
+
+static void start(void) {
+    prepare();
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--heartbeat-ms", "60000"));
+}
+
+static void check_empty(void) {
+    metric_await(&served, "alignd_requests_in_flight", 1, NULL);
+    metric_await(&served, "alignd_queue_depth", 0, NULL);
+    metric_await(&served, "alignd_rows_live", 0, NULL);
+}
+
+static void walk(const struct kind *kind) {
+    struct answer right = ask(&served, kind);
+    long allocation = 1, step = (long)stride();
+    ck_assert_msg(right.status == 200 || right.status == 400, "%s: %ld %.500s", kind->name, right.status, right.body);
+    for (int i = 0; i < 3; i++) /* what libraries keep from their first calls on */
+        free(ask(&served, kind).body);
+    while (allocation < MANY && check_one(&served, kind, allocation, &right))
+        allocation += step;
+    ck_assert_int_lt(allocation, MANY);
+    printf("memory: %-10s %6ld allocations\n", kind->name, allocation - 1);
+    free(right.body);
+}
+
+START_TEST(each_allocation) {
+    if (!POSSIBLE)
+        return;
+    start();
+    walk(&kinds[_i]);
+    check_empty();
+    daemon_stop(&served);
+}
+END_TEST
+
+/* Translates a line, from start to end. */
+static void run_offline(struct outcome *outcome) {
+    program_run(ARGUMENTS("translate", "--model", MODEL), "A boy plays.\n", outcome);
+}
+
+static bool has_ended(pid_t pid) {
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+/* Serves until it is ready, if it gets so far. */
+static void run_daemon(struct outcome *outcome) {
+    struct daemon daemon = {.log = memory_file("")};
+    int nothing = memory_file("");
+    daemon.pid =
+        program_start(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--workers", "1"), nothing, nothing, daemon.log);
+    for (struct patience patience = {0}; !has_ended(daemon.pid) && !daemon_logged(&daemon, "event=ready");)
+        patience_wait(&patience, "an end or a beginning");
+    kill(daemon.pid, SIGTERM);
+    outcome->status = program_wait(daemon.pid);
+    outcome->out = strdup("");
+    outcome->err = read_from_start(daemon.log);
+    close(nothing);
+    close(daemon.log);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(struct outcome *outcome);
+} starts[] = {{"translate", run_offline}, {"serve", run_daemon}};
+
+/* An end with a message, or a program that works. */
+START_TEST(starting) {
+    if (!POSSIBLE)
+        return;
+    struct outcome right;
+    prepare();
+    starts[_i].run(&right);
+    ck_assert_int_eq(right.status, 0);
+    long step = stride() > 1 ? (long)stride() * STARTS_APART : 1, allocation = 1;
+    for (bool failed = true; failed; allocation += step) {
+        struct outcome outcome;
+        arm(allocation);
+        starts[_i].run(&outcome);
+        failed = atomic_load(&shortage->failed) > 0;
+        disarm();
+        bool works = outcome.status == 0 && strcmp(outcome.out, right.out) == 0;
+        ck_assert_msg(works || (failed && outcome.status == 1 && strstr(outcome.err, "alignd: ")),
+                      "%s, allocation %ld: status %d: %.500s", starts[_i].name, allocation, outcome.status, outcome.err);
+        outcome_done(&outcome);
+    }
+    printf("memory: %-10s %6ld allocations\n", starts[_i].name, allocation - step);
+    outcome_done(&right);
+}
+END_TEST
+
+Suite *memory_suite(void) {
+    Suite *suite = suite_create("memory");
+    TCase *tcase = tcase_create("memory");
+    tcase_set_timeout(tcase, WALK_S);
+    tcase_add_loop_test(tcase, each_allocation, 0, KINDS);
+    tcase_add_loop_test(tcase, starting, 0, sizeof starts / sizeof *starts);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# bash tests/package.sh DEB: installs the package in a container of Debian 12, starts alignd there as its unit would (there is no systemd
+# in the container: the unit's user and command, in a network of their own), asks it, stops it, removes and purges the package, and looks
+# for what is left. Needs root and buildah.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+deb=$1
+export BUILDAH_ISOLATION=chroot
+container='' daemon=''
+trap '[ -z "$daemon" ] || kill -KILL "$daemon" 2>/dev/null; [ -z "$container" ] || buildah rm "$container" >/dev/null; rm -f "$log"' EXIT
+log=$(mktemp)
+
+say() { printf '  %s\n' "$*"; }
+fail() {
+    printf 'FAILED: %s\n' "$*" >&2
+    cat "$log" >&2
+    exit 1
+}
+
+sh tests/base_image.sh
+container=$(buildah from --pull=false debian:bookworm-slim)
+root=$(buildah mount "$container")
+inside() { buildah run "$container" -- env DEBIAN_FRONTEND=noninteractive "$@"; }
+quietly() { "$@" >"$log" 2>&1 || fail "$*"; }
+# what has alignd in its name, but for what a purge need not touch
+remains() { (cd "$root" && find . -xdev \( -path ./proc -o -path ./sys -o -path ./dev -o -path ./tmp \) -prune -o -name '*alignd*' -print); }
+
+# ---- install ----
+cp "$deb" "$root/tmp/alignd.deb"
+quietly inside apt-get update -qq
+quietly inside apt-get install -y -qq --no-install-recommends /tmp/alignd.deb
+inside dpkg --verify alignd || fail "the installed files are not those of the package"
+inside dpkg -s alignd | grep -q '^Status: install ok installed' || fail "not installed"
+for file in lib/systemd/system/alignd.service lib/systemd/system/alignd.socket etc/alignd/alignd.conf; do
+    [ -e "$root/$file" ] || fail "$file is missing"
+done
+say "installed: $(inside dpkg-query -W -f '${Package} ${Version}, ${Installed-Size} kB' alignd)"
+
+# ---- start: ExecStart with the unit's Environment, as nobody ----
+unit=$root/lib/systemd/system/alignd.service
+mapfile -t environment < <(sed -n 's/^Environment=//p' "$unit")
+command=$(sed -n 's/^ExecStart=//p' "$unit")
+[ "$(echo 'I am hungry.' | chroot "$root" alignd translate --model /usr/share/alignd/en-fr)" = "J'ai faim." ] || fail "a wrong translation"
+say "alignd translate: I am hungry. -> J'ai faim."
+unshare --net sh -c 'ip link set lo up; exec "$@"' sh chroot "$root" \
+    setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs env -i "${environment[@]}" $command 2>"$log" &
+daemon=$!
+for _ in $(seq 100); do
+    ! nsenter --net --target "$daemon" chroot "$root" alignd health 2>/dev/null || break
+    sleep 0.1
+done
+nsenter --net --target "$daemon" chroot "$root" alignd health || fail "it does not get ready"
+kill -TERM "$daemon"
+status=0
+wait "$daemon" || status=$?
+daemon=
+[ "$status" = 0 ] || fail "exit status $status after SIGTERM"
+say "started as its unit says, ready, stopped: $(grep -o 'stopped.*' "$log")"
+
+# ---- remove, purge ----
+echo '# changed by the administrator' >>"$root/etc/alignd/alignd.conf"
+quietly inside apt-get remove -y -qq alignd
+[ ! -e "$root/usr/bin/alignd" ] || fail "removed, but it is there"
+grep -q administrator "$root/etc/alignd/alignd.conf" || fail "a changed setting was lost"
+quietly inside apt-get purge -y -qq alignd
+rm "$root/tmp/alignd.deb"
+[ -z "$(remains)" ] || fail "purged, but these are left: $(remains)"
+say "removed, with the settings kept; purged, and nothing is left"
