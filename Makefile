@@ -65,7 +65,7 @@ export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all run test check-http check-metrics check-memory check-load check-faults check-soak check-clients check-page check-python check-container \
-	check-deploy check-package check-man check-hardening check-systemd check-scale check-queueing results warnings-clang asan tsan fuzz bench format \
+	check-deploy check-package check-man check-hardening check-systemd check-scale check-queueing show-signals results warnings-clang asan tsan fuzz bench format \
 	format-check layers install install-program install-models install-man install-units man deb clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
@@ -133,15 +133,16 @@ $(BUILD)/kubectl/kubectl: PACKAGE = kubernetes-client
 $(BUILD)/promtool/promtool $(BUILD)/kubectl/kubectl:
 	@mkdir -p $(@D)
 	cd $(@D) && apt-get -q download $(PACKAGE) && dpkg --fsys-tarfile $(PACKAGE)_*.deb | tar -x --strip-components=3 ./usr/bin/$(@F)
-# Replicas behind HAProxy, with faults; latency under load, predicted and measured. docker/SCALING.md tells of both; parameters: tests/scale/*.py.
+# Replicas behind HAProxy, with faults; latency under load, predicted and measured; what /metrics says under load. docker/SCALING.md tells of
+# all three; parameters: tests/scale/*.py.
 check-scale: deps
 	@$(call INSTALL_MISSING,haproxy python3)
 	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/bench/clients
 	BUILD=$(BUILD) python3 -B tests/scale/balance.py
-check-queueing: deps
+check-queueing show-signals: deps
 	@$(call INSTALL_MISSING,python3)
 	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/bench/clients
-	BUILD=$(BUILD) python3 -B tests/scale/queueing.py
+	BUILD=$(BUILD) python3 -B tests/scale/$(lastword $(subst -, ,$@)).py
 
 check-python: deps-python
 	$(PYTHON) -m pytest -q tests

@@ -209,18 +209,22 @@ def cell(predicted: float, measured: float) -> str:
 class Measured:
     """The daemon under a load."""
 
+    share: float  # of the best rate
     requests: list[tuple[float, str]]
     rate: float  # of which these were drawn
     result: Result
     slowdown: float
 
 
-def measure_load(daemon: Replica, rate: float) -> Measured:
+def measure_load(daemon: Replica, worker: Worker, share: float) -> Measured:
+    """A share of what it can answer at present: what other programs take may have changed since."""
+    _, before = observed(daemon, lambda: Load(daemon.port, max(CLOSED), FIELDS, draws(int(worker.best() / 2), 0)).result())
+    rate = share * max(worker.rate.values) / before
     requests = arrivals(rate, SECONDS, SEED)
     result, slowdown = observed(daemon, lambda: Load(daemon.port, CONNECTIONS, FIELDS, requests).result())
     if result.failed:
         raise RuntimeError(f"{result.failed} requests failed")
-    return Measured(requests, rate, result, slowdown)
+    return Measured(share, requests, rate, result, slowdown)
 
 
 def print_row(worker: Worker, load: Measured) -> bool:
@@ -228,7 +232,7 @@ def print_row(worker: Worker, load: Measured) -> bool:
     mean, p95, p99 = (ms / 1000 for ms in (load.result.mean_ms, load.result.p95_ms, load.result.p99_ms))
     times = simulate(worker, load.requests, load.slowdown)
     simulated = statistics.mean(times)
-    print(f"{100 * load.rate / worker.best():4.0f} {load.rate:6.0f} {load.slowdown:8.2f} | {1000 * mean:8.2f}  {cell(simulated, mean)}"
+    print(f"{100 * load.share:4.0f} {load.rate:6.0f} {load.slowdown:8.2f} | {1000 * mean:8.2f}  {cell(simulated, mean)}"
           f"  {cell(formula(worker, load.rate, load.slowdown), mean)} | {1000 * p95:8.2f}  {cell(percentile(times, 0.95), p95)}"
           f" | {1000 * p99:8.2f}  {cell(percentile(times, 0.99), p99)}")
     return abs(simulated / mean - 1) <= TOLERANCE
@@ -242,7 +246,7 @@ def run(daemon: Replica) -> int:
     daemon.start()
     Load(daemon.port, 4, FIELDS, draws(50, 0)).result()
     worker = measure(daemon)
-    loads = [measure_load(daemon, share * worker.best()) for share in LOADS]
+    loads = [measure_load(daemon, worker, share) for share in LOADS]
     print(f"{worker.best():.0f} answers a second at best, {statistics.mean(worker.steps.values()):.1f} steps each, "
           f"{1000 * worker.overhead:.2f} ms to the worker and back, slowdown {worker.slowdown:.2f}")
     print_curve("answers a second by number under way", worker.rate, 1)
