@@ -1,6 +1,5 @@
 /* Markup -> pieces that nest: libxml2's parser of HTML tells what begins and ends, also where the markup does not say. */
 #include "server/html_piece.h"
-#include <assert.h>
 #include <ctype.h>
 #include <libxml/HTMLparser.h>
 #include <libxml/parserInternals.h>
@@ -219,16 +218,20 @@ static void end_innermost(struct reader *reader) {
     reader->pieces[element->piece].pair = (uint32_t)reader->count - 1;
 }
 
+/* Ends all elements but the outermost `depth`. */
+static void end_to(struct reader *reader, size_t depth) {
+    end_text(reader);
+    while (reader->depth > depth && !reader->failed)
+        end_innermost(reader);
+}
+
 /* The parser is silent about the end of an element whose start tag is the unfinished end of the markup. */
 static void on_end(void *owner, const xmlChar *name) {
     struct reader *reader = owner;
     size_t depth = reader->depth;
-    end_text(reader);
     while (depth > 0 && strcmp(reader->open[depth - 1].name, (const char *)name) != 0)
         depth--;
-    depth -= depth > 0; /* 0: the root ends */
-    while (reader->depth > depth && !reader->failed)
-        end_innermost(reader);
+    end_to(reader, depth > 0 ? depth - 1 : 0); /* none of that name: the root ends */
 }
 
 /* ---- comments and declarations ---- */
@@ -285,6 +288,7 @@ static int run(struct reader *reader, const char *markup, size_t length) {
     reader->parser->userData = reader;
     xmlSwitchEncoding(reader->parser, XML_CHAR_ENCODING_UTF8);
     htmlParseDocument(reader->parser);
+    end_to(reader, 0);
     bool failed = reader->parser->errNo == XML_ERR_NO_MEMORY || reader->failed;
     htmlFreeParserCtxt(reader->parser);
     return failed ? -1 : 0;
@@ -309,7 +313,6 @@ int html_read(const char *markup, size_t length, struct arena *arena, struct htm
         return error_set(err, ERROR_INPUT, "elements nest deeper than %d", HTML_MAX_DEPTH);
     if (result != 0)
         return error_memory(err);
-    assert(reader->depth == 0);
     html->pieces = reader->pieces;
     html->piece_count = reader->count;
     return 0;

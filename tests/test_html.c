@@ -340,6 +340,7 @@ START_TEST(broken_markup_is_mended) {
         {"<b><p>a</b> c</p>", "<b></b><p>a c</p>"},
         {"a < b", "a &lt; b"},
         {"a <b", "a <b></b>"},
+        {"<p>a <html", "<p>a </p>"},
         {"a <b c=\"d>e</b> f", "a <b c=\"d&gt;e&lt;/b&gt; f\"></b>"},
         {"a <", "a &lt;"},
         {"a </", "a "},
