@@ -243,11 +243,12 @@ $(BUILD)/%.o: %.cc Makefile
 	$(call SAY,CXX,$<)
 	$(Q)$(CXX) $(CXXFLAGS_ALL) -c -o $@ $<
 
+# Not fortified: a store of one vector would become a call.
 define KERNEL_RULE
 $(BUILD)/$(1)-%.o: $(1).c Makefile
 	@mkdir -p $$(@D)
 	$$(call SAY,CC,$$< ($$*))
-	$$(Q)$$(CC) $$(CFLAGS_ALL) $(if $(findstring kernels,$(1)),-O3) -ffp-contract=$(if $(findstring int8,$(1)),off,fast) $$(KERNEL_FLAGS_$$*) -DKERNELS=$$* -c -o $$@ $$<
+	$$(Q)$$(CC) $$(CFLAGS_ALL) $(if $(findstring kernels,$(1)),-O3) -ffp-contract=$(if $(findstring int8,$(1)),off,fast) $$(KERNEL_FLAGS_$$*) -U_FORTIFY_SOURCE -DKERNELS=$$* -c -o $$@ $$<
 endef
 $(foreach source,$(KERNEL_SOURCES:.c=) tests/bench/reading,$(eval $(call KERNEL_RULE,$(source))))
 
