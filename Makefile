@@ -64,7 +64,7 @@ SAY  = $(if $(V),,@echo "  $(1)  $(2)")
 export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test check-http check-metrics check-memory check-load check-faults check-soak check-clients check-page check-python check-container \
+.PHONY: all run test test-threads check-http check-metrics check-memory check-load check-faults check-soak check-clients check-page check-python check-container \
 	check-deploy check-package check-man check-hardening check-systemd check-scale check-queueing show-signals results warnings-clang asan tsan fuzz bench format \
 	format-check layers install install-program install-models install-man install-units man deb clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
@@ -77,6 +77,12 @@ run: deps
 test: deps-test
 	@$(SUBMAKE) $(BUILD)/tests/run $(BUILD)/alignd
 	$(BUILD)/tests/run
+
+# Of the unit tests those that start threads.
+test-threads: deps-test
+	@$(SUBMAKE) $(BUILD)/tests/run
+	for suite in $(THREADED); do CK_RUN_SUITE=$$suite $(BUILD)/tests/run || exit 1; done
+THREADED := translator scheduler limiter metrics keys catalog cache log events request
 
 check-http: deps-test
 	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so
@@ -163,11 +169,11 @@ bench: deps
 	@sh tests/bench/run.sh $(BUILD)
 BENCH_TOOLS = bench clients random_model $(if $(shell $(CC) -E -include dnnl.h -x c /dev/null >/dev/null 2>&1 && echo yes),onednn)
 
-# Sanitizers have build folders of their own and run both the unit and the HTTP tests.
+# Sanitizers have build folders of their own and run both unit tests (tsan: those with threads) and the HTTP tests.
 asan:
 	ASAN_OPTIONS=detect_leaks=1 $(MAKE) BUILD=build/asan SANITIZE=address,undefined OPTIMIZE=-O1 test check-http
 tsan:
-	TSAN_OPTIONS=halt_on_error=1 $(MAKE) BUILD=build/tsan SANITIZE=thread OPTIMIZE=-O1 test check-http
+	TSAN_OPTIONS=halt_on_error=1 $(MAKE) BUILD=build/tsan SANITIZE=thread OPTIMIZE=-O1 test-threads check-http
 
 # libFuzzer over every reader of foreign bytes, FUZZ_SECONDS for each (FUZZ_RUNS=0: only the corpus, some seconds); FUZZ: which. What is
 # found goes to build/fuzz/findings; mended, it becomes a file of tests/fuzz/corpus.
