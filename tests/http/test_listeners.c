@@ -106,7 +106,7 @@ END_TEST
 START_TEST(drains_every_socket) {
     struct daemon daemon;
     struct reply gone, replies[2];
-    char *body = work_body(16, 8, 300), *endless = work_body(64, 32, 1000);
+    char *body = work_body(32, 8, 600), *endless = work_body(64, 32, 1000);
     daemon_start(&daemon, ARGUMENTS("--listen", address, "--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0",
                                     "--deadline-ms", "60000", "--grace-ms", "60000"));
     struct daemon local = daemon_at(&daemon, address);

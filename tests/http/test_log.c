@@ -80,6 +80,7 @@ START_TEST(lines_are_objects) {
     send_all(&daemon);
     client_send(&daemon, &(struct call){.path = "/health", .headers = {"X-Request-Id: my\"id\\"}}, &reply);
     reply_done(&reply);
+    daemon_await_log(&daemon, "my\\\"id"); /* a line is written after its reply */
     char *log = await_requests(&daemon, "\"event\":\"request\"", CALLS + 2), *rest = log;
     for (char *line; (line = strsep(&rest, "\n")) && *line;) {
         json_t *root = json_loads(line, JSON_REJECT_DUPLICATES, NULL);

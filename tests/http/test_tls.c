@@ -115,7 +115,7 @@ END_TEST
 START_TEST(terminated_under_load) {
     enum { CLIENTS = 4 };
     struct reply replies[CLIENTS];
-    char *body = work_body(16, 8, 300);
+    char *body = work_body(32, 8, 600);
     struct flight *flight = flight_open(&served);
     for (size_t i = 0; i < CLIENTS; i++)
         flight_send(flight, &(struct call){.path = "/translate", .json = body}, &replies[i]);
