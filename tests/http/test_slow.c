@@ -309,19 +309,29 @@ START_TEST(leaves_while_decoding) {
 }
 END_TEST
 
+/* Beside much else, so that it is not at its end before the client leaves. */
 START_TEST(leaves_while_streaming) {
     struct scene scene;
+    struct reply lost;
     static const char body[] = "{'strategy': 'greedy', 'min_length': 1000, 'max_length': 1000, 'stream': true, 'text': ["
                                "'A','B','C','D','E','F','G','H','I','J','K','L','M','N','O','P']}";
+    char *long_body = work_body(64, 32, 1000);
+    struct flight *hog = flight_open(&served);
     scene_begin(&scene);
+    flight_send(hog, &(struct call){.path = "/translate", .json = long_body}, &lost);
+    metric_await(&served, "alignd_requests_in_flight", 2, hog);
     flight_send(scene.leaving, &(struct call){.path = "/translate", .json = body}, &scene.left);
     for (struct patience patience = {0}; !scene.left.body;) { /* an event has come */
         flight_move(scene.leaving);
         patience_wait(&patience, "events");
     }
     flight_send(scene.staying, &(struct call){.path = "/translate", .json = BYSTANDER}, &scene.stayed);
-    flight_move(scene.staying);
-    scene_end(&scene, 1);
+    flight_close(scene.leaving);
+    scene.leaving = hog;
+    metric_await(&served, CLIENT_GONE, 1, scene.staying);
+    scene_end(&scene, 2);
+    reply_done(&lost);
+    free(long_body);
 }
 END_TEST
 
