@@ -1,4 +1,5 @@
 #include "tests/http/client.h"
+#include "tests/http/suites.h"
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { MOVE_MS = 5, REPLY_S = 55, MAX_FLIGHT = 256 };
+enum { MOVE_MS = 5, REPLY_S = 55 * SLOWNESS, MAX_FLIGHT = 256 };
 
 /* ---- one request ---- */
 

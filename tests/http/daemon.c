@@ -1,5 +1,6 @@
 #include "tests/http/daemon.h"
 #include "tests/http/client.h"
+#include "tests/http/suites.h"
 #include <check.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_ARGUMENTS = 32, PATIENCE_MS = 50000, POLL_NS = 1000000 };
+enum { MAX_ARGUMENTS = 32, PATIENCE_MS = 50000 * SLOWNESS, POLL_NS = 1000000 };
 
 const char *program;
 

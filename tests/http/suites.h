@@ -4,7 +4,12 @@
 
 #include <check.h>
 
-enum { TEST_TIMEOUT_S = 60 }; /* of one test: far above what any needs, even under ThreadSanitizer */
+#if defined(SANITIZED)
+enum { SLOWNESS = 4 };
+#else
+enum { SLOWNESS = 1 };
+#endif
+enum { TEST_TIMEOUT_S = 60 * SLOWNESS }; /* of one test: far above what any needs */
 
 Suite *translate_suite(void);
 Suite *attention_suite(void);
