@@ -169,11 +169,12 @@ bench: deps
 	@sh tests/bench/run.sh $(BUILD)
 BENCH_TOOLS = bench clients random_model $(if $(shell $(CC) -E -include dnnl.h -x c /dev/null >/dev/null 2>&1 && echo yes),onednn)
 
-# Sanitizers have build folders of their own and run both unit tests (tsan: those with threads) and the HTTP tests.
+# Sanitizers have build folders of their own and run both unit tests (tsan: those with threads) and the HTTP tests. An allocation that is too
+# large is NULL there too, as it is without them: tests of lacking memory need it.
 asan:
-	CK_DEFAULT_TIMEOUT=240 ASAN_OPTIONS=detect_leaks=1 $(MAKE) BUILD=build/asan SANITIZE=address,undefined OPTIMIZE=-O1 test check-http
+	CK_DEFAULT_TIMEOUT=240 ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 $(MAKE) BUILD=build/asan SANITIZE=address,undefined OPTIMIZE=-O1 test check-http
 tsan:
-	CK_DEFAULT_TIMEOUT=240 TSAN_OPTIONS=halt_on_error=1 $(MAKE) BUILD=build/tsan SANITIZE=thread OPTIMIZE=-O1 test-threads check-http
+	CK_DEFAULT_TIMEOUT=240 TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1 $(MAKE) BUILD=build/tsan SANITIZE=thread OPTIMIZE=-O1 test-threads check-http
 
 # libFuzzer over every reader of foreign bytes, FUZZ_SECONDS for each (FUZZ_RUNS=0: only the corpus, some seconds); FUZZ: which. What is
 # found goes to build/fuzz/findings; mended, it becomes a file of tests/fuzz/corpus.
