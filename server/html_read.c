@@ -1,10 +1,13 @@
 /* Markup -> pieces that nest: libxml2's parser of HTML tells what begins and ends, also where the markup does not say. */
+#include "model/reserve.h"
 #include "server/html_piece.h"
 #include <ctype.h>
 #include <libxml/HTMLparser.h>
 #include <libxml/parserInternals.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <threads.h>
 
 enum { NAME_BYTES = 32 };
 
@@ -253,6 +256,36 @@ static void on_doctype(void *owner, const xmlChar *name, const xmlChar *public, 
               (const char *const[]){"<!DOCTYPE ", (const char *)name, *end ? where : "", id, begin, address, end, ">", NULL});
 }
 
+/* ---- libxml2's memory ---- */
+
+/* Where a parser cannot be made, libxml2 leaves its parts behind, so it falls back on the reserve; not all that fails shows in the
+ * parser's errors, so it is noted here. */
+static thread_local bool lacking;
+
+static void *note(void *block) {
+    lacking |= block == NULL;
+    return block;
+}
+
+static void *allocate(size_t bytes) {
+    return note(reserve_alloc(bytes));
+}
+
+static void *reallocate(void *block, size_t bytes) {
+    return note(reserve_realloc(block, bytes));
+}
+
+static char *duplicate(const char *text) {
+    size_t bytes = strlen(text) + 1;
+    char *copy = allocate(bytes);
+    return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+static void set_up(void) {
+    xmlMemSetup(free, allocate, reallocate, duplicate);
+    xmlInitParser();
+}
+
 /* ---- all of it ---- */
 
 /* A whole document has a root of its own. */
@@ -278,20 +311,48 @@ static const htmlSAXHandler handler = {
     .internalSubset = on_doctype,
 };
 
-static int run(struct reader *reader, const char *markup, size_t length) {
-    reader->parser = length <= INT32_MAX ? htmlCreateMemoryParserCtxt(markup, (int)length) : NULL;
-    if (!reader->parser)
+/* NULL: no memory. */
+static xmlParserInputPtr open_input(htmlParserCtxtPtr parser, const char *markup, int length) {
+    xmlParserInputBufferPtr buffer = xmlAllocParserInputBuffer(XML_CHAR_ENCODING_NONE);
+    xmlParserInputPtr input = NULL;
+    if (buffer && xmlParserInputBufferPush(buffer, length, markup) == length)
+        input = xmlNewIOInputStream(parser, buffer, XML_CHAR_ENCODING_NONE);
+    if (!input && buffer)
+        xmlFreeParserInputBuffer(buffer);
+    return input;
+}
+
+static htmlParserCtxtPtr open_parser(const char *markup, int length) {
+    htmlParserCtxtPtr parser = htmlNewParserCtxt();
+    xmlParserInputPtr input = parser ? open_input(parser, markup, length) : NULL;
+    if (!input || inputPush(parser, input) < 0) {
+        xmlFreeInputStream(input);
+        htmlFreeParserCtxt(parser);
+        return NULL;
+    }
+    htmlCtxtUseOptions(parser, HTML_PARSE_RECOVER | HTML_PARSE_NOIMPLIED | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING |
+                                   HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC);
+    xmlSwitchEncoding(parser, XML_CHAR_ENCODING_UTF8);
+    return parser;
+}
+
+static int run(struct reader *reader, const char *markup, size_t length, struct error *err) {
+    static once_flag once = ONCE_FLAG_INIT;
+    call_once(&once, set_up);
+    if (reserve_fill(err) != 0)
         return -1;
-    htmlCtxtUseOptions(reader->parser, HTML_PARSE_RECOVER | HTML_PARSE_NOIMPLIED | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING |
-                                           HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC);
+    lacking = false;
+    reader->parser = length <= INT32_MAX ? open_parser(markup, (int)length) : NULL;
+    if (!reader->parser)
+        return error_memory(err);
     *reader->parser->sax = handler;
     reader->parser->userData = reader;
-    xmlSwitchEncoding(reader->parser, XML_CHAR_ENCODING_UTF8);
     htmlParseDocument(reader->parser);
     end_to(reader, 0);
-    bool failed = reader->parser->errNo == XML_ERR_NO_MEMORY || reader->failed;
     htmlFreeParserCtxt(reader->parser);
-    return failed ? -1 : 0;
+    if (reader->too_deep)
+        return error_set(err, ERROR_INPUT, "elements nest deeper than %d", HTML_MAX_DEPTH);
+    return lacking || reader->failed ? error_memory(err) : 0;
 }
 
 int html_read(const char *markup, size_t length, struct arena *arena, struct html *html, struct error *err) {
@@ -308,11 +369,10 @@ int html_read(const char *markup, size_t length, struct arena *arena, struct htm
         html_put_string(&whole, "<" ROOT ">");
         html_put(&whole, markup, length);
     }
-    int result = whole.failed ? -1 : run(reader, whole.bytes, whole.length);
-    if (reader->too_deep)
-        return error_set(err, ERROR_INPUT, "elements nest deeper than %d", HTML_MAX_DEPTH);
-    if (result != 0)
+    if (whole.failed)
         return error_memory(err);
+    if (run(reader, whole.bytes, whole.length, err) != 0)
+        return -1;
     html->pieces = reader->pieces;
     html->piece_count = reader->count;
     return 0;
