@@ -1,5 +1,4 @@
 /* Markup -> pieces that nest: libxml2's parser of HTML tells what begins and ends, also where the markup does not say. */
-#include "model/reserve.h"
 #include "server/html_piece.h"
 #include <ctype.h>
 #include <libxml/HTMLparser.h>
