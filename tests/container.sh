@@ -81,11 +81,19 @@ check_health() { # as HEALTHCHECK has it
     say "alignd health: exit status 0"
 }
 
-# SIGTERM comes while these are being decoded: four clients with 24 long texts each.
+await_in_flight() { # besides the one that asks
+    for _ in $(seq 100); do
+        ! container_curl -sf "$url/metrics" | grep -qx "alignd_requests_in_flight $(($1 + 1))" || return 0
+        sleep 0.01
+    done
+    fail "there are never $1 requests on their way at once"
+}
+
+# SIGTERM comes while these are being decoded: four clients with 64 long texts each.
 check_drain() {
     local i clients=()
     printf '{"strategy": "beam", "beam_size": 8, "text": [' >"$work/long"
-    for i in $(seq 24); do
+    for i in $(seq 64); do
         printf '%s"The %s old man who lives in the small house by the river told me that he would like to go to the sea."' \
             "$([ "$i" = 1 ] || echo ,)" "$i" >>"$work/long"
     done
@@ -94,8 +102,7 @@ check_drain() {
         container_curl -s -o /dev/null -w '%{http_code}\n' "$url/translate" -d "@$work/long" >>"$work/statuses" &
         clients+=($!)
     done
-    sleep 0.3
-    ! [ -s "$work/statuses" ] || fail "the requests were answered before the signal was sent"
+    await_in_flight 4
     container_stop
     wait "${clients[@]}" || true
     [ "$(sort "$work/statuses" | uniq -c | xargs)" = "4 200" ] || fail "not all accepted requests were answered: $(xargs <"$work/statuses")"
