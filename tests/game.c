@@ -123,13 +123,23 @@ void game_step(struct game *game) {
                  letter_of(game, game->search.tokens[r]));
 }
 
-void game_start(struct game *game, const struct rule *rules, uint32_t seed, const struct search_options *options, int end,
-                struct arena *arena) {
+struct arena game_arena;
+
+void game_set_up(void) {
+    arena_init(&game_arena, 1024);
+}
+
+void game_tear_down(void) {
+    arena_done(&game_arena);
+}
+
+void game_start(struct game *game, const struct rule *rules, uint32_t seed, const struct search_options *options, int end) {
     struct error err = {0};
     struct search_options keeping = *options;
     keeping.keep = search_resumes(options) ? KEPT : 0;
     *game = (struct game){.rules = rules, .seed = seed};
-    ck_assert_msg(search_init(&game->search, &keeping, (struct search_ids){end, -1}, SOURCE, arena, &err) == 0, "%s", err.message);
+    ck_assert_msg(search_init(&game->search, &keeping, (struct search_ids){end, -1}, SOURCE, &game_arena, &err) == 0, "%s",
+                  err.message);
     ck_assert_uint_eq(game->search.rows, 1);
 }
 
@@ -138,9 +148,8 @@ void game_finish(struct game *game) {
         game_step(game);
 }
 
-void game_play(struct game *game, const struct rule *rules, uint32_t seed, const struct search_options *options,
-               struct arena *arena) {
-    game_start(game, rules, seed, options, LAST, arena);
+void game_play(struct game *game, const struct rule *rules, uint32_t seed, const struct search_options *options) {
+    game_start(game, rules, seed, options, LAST);
     game_finish(game);
 }
 

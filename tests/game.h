@@ -24,15 +24,18 @@ struct game {
     char paths[SEARCH_MAX_ROWS][MAX_PATH]; /* of the live rows */
 };
 
+/* Memory of the games of one test: a fixture. */
+extern struct arena game_arena;
+void game_set_up(void);
+void game_tear_down(void);
+
 /* end: the id of </s>, 0 or LAST. */
-void game_start(struct game *game, const struct rule *rules, uint32_t seed, const struct search_options *options, int end,
-                struct arena *arena);
+void game_start(struct game *game, const struct rule *rules, uint32_t seed, const struct search_options *options, int end);
 /* One step: each row is shown the table's probabilities, and an entropy and an attention row that are made of its path. */
 void game_step(struct game *game);
 void game_finish(struct game *game);
 /* All of it, with </s> at LAST. */
-void game_play(struct game *game, const struct rule *rules, uint32_t seed, const struct search_options *options,
-               struct arena *arena);
+void game_play(struct game *game, const struct rule *rules, uint32_t seed, const struct search_options *options);
 /* A beam as wide as n_best; no penalty. */
 struct search_options game_options(const char *strategy, size_t n_best, size_t max_length);
 

@@ -6,19 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct arena arena;
 static struct game game;
 
-static void setup(void) {
-    arena_init(&arena, 1024);
-}
-
-static void teardown(void) {
-    arena_done(&arena);
-}
-
 static void play(const struct rule *rules, uint32_t seed, const struct search_options *options) {
-    game_play(&game, rules, seed, options, &arena);
+    game_play(&game, rules, seed, options);
 }
 
 /* ---- by hand ---- */
@@ -124,7 +115,7 @@ static struct search_options vary(const char *strategy, uint32_t seed) {
 
 /* The tables make one letter of three impossible, which a prefix may ask for. */
 static bool start_varied(uint32_t seed, const struct search_options *options) {
-    game_start(&game, NULL, seed, options, LAST, &arena);
+    game_start(&game, NULL, seed, options, LAST);
     for (size_t i = 0; i < options->prefix_length; i++)
         if (game_probability(&game, "bb", i, 'b') <= 0)
             return false;
@@ -178,7 +169,7 @@ START_TEST(exact_asks_for_more_where_it_must) {
     struct search_options options = game_options("exact", 1, 2);
     struct hypothesis *list;
     size_t count, steps = 0, at_start = 0;
-    ck_assert_int_eq(search_init(&search, &options, (struct search_ids){END, -1}, 0, &arena, NULL), 0);
+    ck_assert_int_eq(search_init(&search, &options, (struct search_ids){END, -1}, 0, &game_arena, NULL), 0);
     for (; search.rows > 0; steps++) {
         float logits[WIDE];
         struct ranked top[WIDE];
@@ -198,7 +189,7 @@ END_TEST
 Suite *exact_suite(void) {
     Suite *suite = suite_create("exact");
     TCase *cases = tcase_create("all");
-    tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_add_checked_fixture(cases, game_set_up, game_tear_down);
     tcase_add_test(cases, exact_finds_what_beam_misses);
     tcase_add_test(cases, bounds_prune);
     tcase_add_test(cases, a_budget_ends_the_search);

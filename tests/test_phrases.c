@@ -9,16 +9,7 @@
 
 enum { A, B, C, MAX_PHRASES = 4, OWN = VOCABULARY }; /* OWN: a token that no table has */
 
-static struct arena arena;
 static struct game game;
-
-static void setup(void) {
-    arena_init(&arena, 1024);
-}
-
-static void teardown(void) {
-    arena_done(&arena);
-}
 
 /* "ab ac" -> two phrases. */
 static struct phrases phrases_of(const char *texts) {
@@ -93,8 +84,8 @@ static struct search_options options_of(size_t beam_size, size_t max_length, str
 }
 
 static void play(const struct rule *rules, uint32_t seed, const struct search_options *options) {
-    arena_reset(&arena);
-    game_start(&game, rules, seed, options, LAST, &arena);
+    arena_reset(&game_arena);
+    game_start(&game, rules, seed, options, LAST);
     game_finish(&game);
 }
 
@@ -257,7 +248,7 @@ START_TEST(tokens_of_no_vocabulary) {
     static const int own[] = {OWN};
     static const struct phrase list[] = {{.tokens = own, .length = 1, .first = 1, .count = 1}};
     struct search_options options = options_of(1, 10, (struct phrases){.list = list, .count = 1});
-    game_start(&game, shy, 0, &options, LAST, &arena);
+    game_start(&game, shy, 0, &options, LAST);
     game_step(&game);
     ck_assert_uint_eq(game.search.rows, 2); /* it, and the best without it */
     ck_assert_int_eq(game.search.tokens[0], OWN);
@@ -280,7 +271,7 @@ END_TEST
 Suite *phrases_suite(void) {
     Suite *suite = suite_create("phrases");
     TCase *cases = tcase_create("all");
-    tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_add_checked_fixture(cases, game_set_up, game_tear_down);
     tcase_add_test(cases, progress_follows_the_path);
     tcase_add_test(cases, words_are_whole);
     tcase_add_test(cases, what_a_beam_would_never_choose);

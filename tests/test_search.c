@@ -6,16 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct arena arena;
 static struct game game;
-
-static void setup(void) {
-    arena_init(&arena, 1024);
-}
-
-static void teardown(void) {
-    arena_done(&arena);
-}
 
 static struct search_options greedy(size_t max_length) {
     return (struct search_options){.strategy = "greedy", .n_best = 1, .max_length = max_length};
@@ -26,7 +17,7 @@ static struct search_options beam(size_t size, size_t max_length) {
 }
 
 static void play(const struct rule *rules, const struct search_options *options) {
-    game_start(&game, rules, 0, options, LAST, &arena);
+    game_start(&game, rules, 0, options, LAST);
     game_finish(&game);
 }
 
@@ -83,7 +74,7 @@ END_TEST
 START_TEST(the_ended_give_up_their_place) {
     static const struct rule rules[] = {{"", .5f, .3f, .2f, 0}, {"a", .1f, .5f, .4f, 0}, {"aa", .6f, .4f, 0, 0}, {0}};
     struct search_options options = beam(2, 10);
-    game_start(&game, rules, 0, &options, LAST, &arena);
+    game_start(&game, rules, 0, &options, LAST);
     game_step(&game);
     game_expect_rows(&game, "a");
     ck_assert_uint_eq(game.search.ended_count, 1);
@@ -100,7 +91,7 @@ START_TEST(places_left_are_for_all_rows) {
     static const struct rule rules[] = {
         {"", 0, .5f, .3f, .2f}, {"a", .8f, .2f, 0, 0}, {"b", 0, .5f, .5f, 0}, {"c", 0, 0, 0, 1}, {0}};
     struct search_options options = beam(3, 10);
-    game_start(&game, rules, 0, &options, LAST, &arena);
+    game_start(&game, rules, 0, &options, LAST);
     game_step(&game);
     game_expect_rows(&game, "a b c");
     game_step(&game); /* a. .4, cc .2; ba and bb .15: the first of equals */
@@ -126,7 +117,7 @@ END_TEST
 START_TEST(equal_words_are_never_merged) {
     static const struct rule rules[] = {{"", 0, .5f, .5f, 0}, {"a", 0, 0, 0, 1}, {"b", 0, 0, 0, 1}, {0}};
     struct search_options options = beam(2, 10);
-    game_start(&game, rules, 0, &options, LAST, &arena);
+    game_start(&game, rules, 0, &options, LAST);
     game_step(&game);
     game_step(&game);
     game_expect_rows(&game, "ac bc");
@@ -139,7 +130,7 @@ END_TEST
 START_TEST(rows_cross) {
     static const struct rule rules[] = {{"", 0, .6f, .4f, 0}, {"a", 0, .5f, .5f, 0}, {"b", 0, 0, 0, 1}, {0}};
     struct search_options options = beam(2, 10);
-    game_start(&game, rules, 0, &options, LAST, &arena);
+    game_start(&game, rules, 0, &options, LAST);
     game_step(&game);
     game_expect_rows(&game, "a b");
     game_step(&game);
@@ -193,12 +184,12 @@ START_TEST(min_length_keeps_the_end_away) {
     for (size_t i = 0; i < 2; i++) {
         struct search_options options = greedy(10);
         options.min_length = 2;
-        game_start(&game, rules, 0, &options, ends[i], &arena);
+        game_start(&game, rules, 0, &options, ends[i]);
         game_finish(&game);
         game_expect_results(&game, "bb.");
         options = beam(2, 10);
         options.min_length = 2;
-        game_start(&game, rules, 0, &options, ends[i], &arena);
+        game_start(&game, rules, 0, &options, ends[i]);
         game_finish(&game);
         game_expect_results(&game, "bb. bc.");
     }
@@ -222,10 +213,10 @@ START_TEST(beam_of_one_is_greedy) {
         struct search_options one = beam(1, 8), options = greedy(8);
         int end = seed % 2 ? LAST : 0;
         char text[MAX_TEXTS];
-        game_start(&game, NULL, seed, &options, end, &arena);
+        game_start(&game, NULL, seed, &options, end);
         game_finish(&game);
         game_results(&game, text);
-        game_start(&game, NULL, seed, &one, end, &arena);
+        game_start(&game, NULL, seed, &one, end);
         game_finish(&game);
         game_expect_results(&game, text);
     }
@@ -266,7 +257,7 @@ START_TEST(a_beam_with_room_for_all_is_exhaustive) {
     for (uint32_t seed = 0; seed < 60; seed++) {
         struct search_options options = beam(PATHS, 4);
         options.length_penalty = (double)(seed % 3) / 2;
-        game_start(&game, NULL, seed, &options, LAST, &arena);
+        game_start(&game, NULL, seed, &options, LAST);
         game_finish(&game);
         struct path paths[PATHS];
         size_t count = 0;
@@ -287,7 +278,7 @@ START_TEST(hypotheses_keep_their_own_numbers) {
     for (uint32_t seed = 0; seed < 100; seed++) {
         struct search_options options = beam(2 + seed % 5, 9);
         char texts[MAX_TEXTS];
-        game_start(&game, NULL, seed, &options, seed % 2 ? LAST : 0, &arena);
+        game_start(&game, NULL, seed, &options, seed % 2 ? LAST : 0);
         game_finish(&game);
         ck_assert_uint_eq(game.search.ended_count, options.beam_size);
         game_results(&game, texts);
@@ -338,7 +329,7 @@ END_TEST
 enum { A = 0 }; /* where the end is LAST */
 
 static void play_without(int banned, const struct rule *rules, const struct search_options *options) {
-    game_start(&game, rules, 0, options, LAST, &arena);
+    game_start(&game, rules, 0, options, LAST);
     game.search.ids.banned = banned;
     game_finish(&game);
 }
@@ -390,13 +381,13 @@ START_TEST(strategies_say_how_many_they_want) {
     static const struct rule rules[] = {{"", .5f, .3f, .2f, 0}, {NULL, .1f, .5f, .4f, 0}};
     struct search_options options = greedy(10);
     options.min_length = 1;
-    game_start(&game, rules, 0, &options, LAST, &arena);
+    game_start(&game, rules, 0, &options, LAST);
     ck_assert_uint_eq(search_wanted(&game.search), 2);
     game_step(&game);
     ck_assert_uint_eq(search_wanted(&game.search), 1);
 
     options = beam(3, 10);
-    game_start(&game, rules, 0, &options, LAST, &arena);
+    game_start(&game, rules, 0, &options, LAST);
     ck_assert_uint_eq(search_wanted(&game.search), 3);
     game_step(&game);
     ck_assert_uint_eq(game.search.ended_count, 1);
@@ -404,13 +395,13 @@ START_TEST(strategies_say_how_many_they_want) {
 
     options = beam(SEARCH_MAX_ROWS, 10);
     options.min_length = 1;
-    game_start(&game, rules, 0, &options, LAST, &arena);
+    game_start(&game, rules, 0, &options, LAST);
     game.search.ids.banned = A;
     ck_assert_uint_eq(search_wanted(&game.search), SEARCH_MAX_ROWS + 2);
 
     options = forced(NULL, 0);
     options.min_length = 1;
-    game_start(&game, rules, 0, &options, LAST, &arena);
+    game_start(&game, rules, 0, &options, LAST);
     ck_assert_uint_eq(search_wanted(&game.search), 0);
 }
 END_TEST
@@ -420,7 +411,7 @@ START_TEST(unknown_strategy_is_refused) {
     struct error err = {0};
     struct search_options options = greedy(10);
     options.strategy = "guess";
-    ck_assert_int_eq(search_init(&search, &options, (struct search_ids){0, -1}, 3, &arena, &err), -1);
+    ck_assert_int_eq(search_init(&search, &options, (struct search_ids){0, -1}, 3, &game_arena, &err), -1);
     ck_assert_int_eq(err.code, ERROR_INPUT);
     ck_assert_str_eq(err.message, "strategy guess is not known");
 }
@@ -446,7 +437,7 @@ static void add_beam(TCase *cases) {
 Suite *search_suite(void) {
     Suite *suite = suite_create("search");
     TCase *cases = tcase_create("greedy");
-    tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_add_checked_fixture(cases, game_set_up, game_tear_down);
     tcase_add_test(cases, greedy_follows_the_argmax);
     tcase_add_test(cases, greedy_stops_at_the_length_limit);
     tcase_add_test(cases, greedy_takes_the_first_of_equals);
@@ -454,12 +445,12 @@ Suite *search_suite(void) {
     suite_add_tcase(suite, cases);
 
     cases = tcase_create("beam");
-    tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_add_checked_fixture(cases, game_set_up, game_tear_down);
     add_beam(cases);
     suite_add_tcase(suite, cases);
 
     cases = tcase_create("forced and the table");
-    tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_add_checked_fixture(cases, game_set_up, game_tear_down);
     tcase_add_test(cases, forced_scores_the_target);
     tcase_add_test(cases, forced_with_an_empty_target);
     tcase_add_test(cases, forced_ends_at_the_first_end);

@@ -7,19 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct arena arena;
 static struct game game;
 
-static void setup(void) {
-    arena_init(&arena, 1024);
-}
-
-static void teardown(void) {
-    arena_done(&arena);
-}
-
 static void play(const struct rule *rules, uint32_t seed, const struct search_options *options) {
-    game_play(&game, rules, seed, options, &arena);
+    game_play(&game, rules, seed, options);
 }
 
 /* ---- the generator ---- */
@@ -53,7 +44,7 @@ END_TEST
 /* The first letter of a sample, and no more. */
 static char draw(const struct rule *rules, const struct search_options *options) {
     char texts[MAX_TEXTS];
-    arena_reset(&arena);
+    arena_reset(&game_arena);
     play(rules, 0, options);
     game_results(&game, texts);
     return texts[0];
@@ -145,7 +136,7 @@ START_TEST(banned_tokens_are_not_drawn) {
     for (uint64_t seed = 0; seed < 50; seed++) {
         struct search_options options = game_options("sample", 1, 5);
         options.sampling.seed = seed;
-        game_start(&game, rules, 0, &options, LAST, &arena);
+        game_start(&game, rules, 0, &options, LAST);
         game.search.ids.banned = 0; /* a */
         game_finish(&game);
         game_results(&game, texts);
@@ -232,7 +223,7 @@ START_TEST(coverage_is_part_of_the_score) {
     options.prefix_length = 1;
     options.length_penalty = 1;
     options.coverage_penalty = 2;
-    ck_assert_int_eq(search_init(&search, &options, (struct search_ids){0, -1}, 2, &arena, NULL), 0);
+    ck_assert_int_eq(search_init(&search, &options, (struct search_ids){0, -1}, 2, &game_arena, NULL), 0);
     for (size_t i = 0; i < 2; i++) {
         struct distribution distribution = {.logits = logits, .size = 2, .log_sum = logf(2)};
         memcpy(search.attention[0], attention[i], sizeof attention[i]);
@@ -315,7 +306,7 @@ END_TEST
 Suite *strategies_suite(void) {
     Suite *suite = suite_create("strategies");
     TCase *cases = tcase_create("all");
-    tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_add_checked_fixture(cases, game_set_up, game_tear_down);
     tcase_add_test(cases, philox_is_philox);
     tcase_add_test(cases, samples_follow_the_table);
     tcase_add_test(cases, a_seed_gives_one_text);
