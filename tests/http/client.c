@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,15 +237,23 @@ double metric(const struct daemon *daemon, const char *name) {
     return number;
 }
 
-void metric_await(const struct daemon *daemon, const char *name, double value, struct flight *flight) {
+static void await_between(const struct daemon *daemon, const char *name, double least, double most, struct flight *flight) {
     for (struct patience patience = {0};;) {
         if (flight)
             flight_move(flight);
         double now = metric(daemon, name);
-        if (now >= value && now <= value)
+        if (now >= least && now <= most)
             return;
         patience_wait(&patience, name);
     }
+}
+
+void metric_await(const struct daemon *daemon, const char *name, double value, struct flight *flight) {
+    await_between(daemon, name, value, value, flight);
+}
+
+void metric_await_least(const struct daemon *daemon, const char *name, double value, struct flight *flight) {
+    await_between(daemon, name, value, INFINITY, flight);
 }
 
 /* ---- raw bytes ---- */

@@ -60,6 +60,8 @@ void flight_close(struct flight *flight);
 double metric(const struct daemon *daemon, const char *name);
 /* Polls until the metric has this value. flight: NULL, or moved on meanwhile. */
 void metric_await(const struct daemon *daemon, const char *name, double value, struct flight *flight);
+/* The same, until it has at least this value. */
+void metric_await_least(const struct daemon *daemon, const char *name, double value, struct flight *flight);
 
 /* A connection for bytes that no HTTP library would send; the caller closes it. Writing stops where the daemon has closed it. */
 int raw_open(const struct daemon *daemon);

@@ -39,12 +39,8 @@ static void hog_begin(struct hog *hog, const struct daemon *daemon, size_t beam_
     for (size_t i = 0; i < HOG_REQUESTS; i++)
         flight_send(hog->flight, &(struct call){.path = "/translate", .json = body, .from = HOG}, &hog->replies[i]);
     double steps = metric(daemon, STEPS);
-    for (struct patience patience = {0}; metric(daemon, "alignd_requests_in_flight") < HOG_REQUESTS + 1;) {
-        flight_move(hog->flight);
-        patience_wait(&patience, "the hog's requests to arrive");
-    }
-    for (struct patience patience = {0}; metric(daemon, STEPS) < steps + 200;) /* all the room it can get */
-        patience_wait(&patience, "steps");
+    metric_await_least(daemon, "alignd_requests_in_flight", HOG_REQUESTS + 1, hog->flight);
+    metric_await_least(daemon, STEPS, steps + 200, NULL); /* all the room it can get */
     free(body);
 }
 

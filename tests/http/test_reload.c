@@ -175,10 +175,7 @@ START_TEST(requests_keep_their_models) {
     char *body = work_body(12, 32, 1000); /* three of four rows */
     struct flight *flight = flight_open(&served);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &slow);
-    for (struct patience patience = {0}; metric(&served, "alignd_rows_live") == 0;) {
-        flight_move(flight);
-        patience_wait(&patience, "decoding to begin");
-    }
+    metric_await_least(&served, "alignd_rows_live", 1, flight);
     replace_model("second");
     hang_up();
     metric_await(&served, SUCCESSES, 1, flight);
