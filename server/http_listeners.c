@@ -1,6 +1,7 @@
 #include "server/http_listeners.h"
 #include "server/listen.h"
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -45,15 +46,29 @@ void http_listeners_secure(struct MHD_Connection *connection, struct tls *tls) {
         tls_serve(tls, info->tls_session);
 }
 
+/* A thread of libmicrohttpd has the policy of the one that starts it. Of SCHED_BATCH, it does not take the core from a worker in
+ * the midst of a step when it wakes: it has its turn within a tick, and handles together what came until then. Where the system
+ * forbids that, it wakes at once. */
+static struct MHD_Daemon *start_gathering(const struct door *door, unsigned flags, unsigned most,
+                                          const struct http_callbacks *callbacks) {
+    int policy = sched_getscheduler(0);
+    struct sched_param parameters = {0};
+    bool set = policy == SCHED_OTHER && sched_setscheduler(0, SCHED_BATCH, &parameters) == 0;
+    /* what stands behind the first END is for HTTPS alone */
+    struct MHD_Daemon *daemon =
+        MHD_start_daemon(flags, 0, NULL, NULL, callbacks->handle, callbacks->closure, MHD_OPTION_LISTEN_SOCKET, door->listener.fd,
+                         MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, callbacks->closure, MHD_OPTION_CONNECTION_LIMIT, most,
+                         MHD_OPTION_ARRAY, callbacks->options, flags & MHD_USE_TLS ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END,
+                         TLS_PRIORITIES, MHD_OPTION_HTTPS_CERT_CALLBACK2, tls_retrieve, MHD_OPTION_END);
+    if (set)
+        sched_setscheduler(0, policy, &parameters);
+    return daemon;
+}
+
 static int start_daemon(struct door *door, bool https, unsigned most, const struct http_callbacks *callbacks, struct error *err) {
     /* poll, not epoll: libmicrohttpd 0.9.75 waits for edges there, and misses a hang-up that comes together with data */
     unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (https ? MHD_USE_TLS : 0);
-    /* what stands behind the first END is for HTTPS alone */
-    door->daemon =
-        MHD_start_daemon(flags, 0, NULL, NULL, callbacks->handle, callbacks->closure, MHD_OPTION_LISTEN_SOCKET, door->listener.fd,
-                         MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, callbacks->closure, MHD_OPTION_CONNECTION_LIMIT, most,
-                         MHD_OPTION_ARRAY, callbacks->options, https ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, TLS_PRIORITIES,
-                         MHD_OPTION_HTTPS_CERT_CALLBACK2, tls_retrieve, MHD_OPTION_END);
+    door->daemon = start_gathering(door, flags, most, callbacks);
     return door->daemon ? 0 : error_set(err, ERROR_MEMORY, "cannot start an HTTP thread: %s", strerror(errno));
 }
 
