@@ -10,6 +10,7 @@ enum { ALIGNMENT = 64 };
 
 struct arena_block {
     struct arena_block *next;
+    void *memory;          /* from malloc: the block lies in it */
     size_t capacity, used; /* bytes of data, both multiples of ALIGNMENT; used is stale in a block behind arena.last */
     alignas(ALIGNMENT) unsigned char data[];
 };
@@ -23,7 +24,7 @@ void arena_done(struct arena *arena) {
         return;
     for (struct arena_block *block = arena->first, *next; block != NULL; block = next) {
         next = block->next;
-        free(block);
+        free(block->memory);
     }
     arena->first = arena->last = NULL;
 }
@@ -55,9 +56,13 @@ static struct arena_block *create_block(size_t bytes) {
     size_t capacity;
     if (padded_size(bytes, 1, &capacity) != 0)
         return NULL;
-    struct arena_block *block = aligned_alloc(ALIGNMENT, sizeof *block + capacity);
-    if (block != NULL)
-        block->capacity = capacity;
+    /* glibc's aligned_alloc cuts what is too much off both ends and frees it: that takes longer than all else here */
+    unsigned char *memory = malloc(sizeof(struct arena_block) + capacity + ALIGNMENT);
+    if (memory == NULL)
+        return NULL;
+    struct arena_block *block = (struct arena_block *)(memory + (ALIGNMENT - (uintptr_t)memory % ALIGNMENT) % ALIGNMENT);
+    block->memory = memory;
+    block->capacity = capacity;
     return block;
 }
 
