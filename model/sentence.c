@@ -1,0 +1,197 @@
+/* Text -> sentences ready to be admitted: translator_prepare (model/translator.h). */
+#include "model/copies.h"
+#include "model/model.h"
+#include "model/placeholder.h"
+#include "model/text.h"
+#include "model/translator.h"
+#include <math.h>
+#include <string.h>
+
+/* Target tokens for T source tokens (</s> counted), if the caller asks for no other limit. */
+static size_t default_max_length(const struct translator *translator, size_t source_length) {
+    size_t length = (size_t)floor(translator->config.limits.max_target_ratio * (double)source_length + 0.5);
+    if (length < 1)
+        return 1;
+    return length < TRANSLATOR_MAX_TARGET ? length : TRANSLATOR_MAX_TARGET;
+}
+
+static bool fits(const struct sentence *sentence) {
+    const struct translator *t = sentence->translator;
+    return sentence->length <= t->config.limits.max_source_tokens + t->config.encoder.eos;
+}
+
+/* The output layer has room for the copies of a sentence within the limit; what cannot be cut may be longer. */
+static int find_copies(struct sentence *sentence, struct error *err) {
+    const struct translator *t = sentence->translator;
+    if (!fits(sentence))
+        return error_set(err, ERROR_LENGTH, "the text has a part of more than %zu tokens that cannot be cut",
+                         t->config.limits.max_source_tokens);
+    sentence->copies =
+        copies_find(&(struct copies_between){t->source, t->target}, sentence->tokens, sentence->length, &sentence->arena, err);
+    return sentence->copies ? 0 : -1;
+}
+
+/* What reads the source: where the search can bring placeholders through, without them. */
+static const struct tokenizer *reader(const struct translator *translator, const struct search_options *options) {
+    return translator->masking && search_constrains(options) ? translator->masking : translator->source;
+}
+
+/* Tokens of the sentence's own text, with </s> if the encoder reads one; none if nothing in it is visible to the tokenizer. */
+static int tokenize(struct sentence *sentence, struct error *err) {
+    const struct translator *t = sentence->translator;
+    size_t bytes = sentence->source.end - sentence->source.begin, count;
+    struct token *tokens, *with_end;
+    if (tokenizer_encode(reader(t, &sentence->options), sentence->text + sentence->source.begin, bytes, &sentence->arena, &tokens,
+                         &count, err) != 0)
+        return -1;
+    with_end = arena_alloc(&sentence->arena, count + 1, sizeof *with_end);
+    if (!with_end)
+        return error_memory(err);
+    if (count > 0)
+        memcpy(with_end, tokens, count * sizeof *tokens);
+    for (size_t i = 0; i < count; i++)
+        sentence->unknown += tokens[i].id == tokenizer_unknown(t->source);
+    int end = tokenizer_end(t->source);
+    if (t->config.encoder.eos && count > 0)
+        with_end[count++] = (struct token){.id = end, .piece = tokenizer_piece(t->source, end), .begin = bytes, .end = bytes};
+    sentence->tokens = with_end;
+    sentence->length = count;
+    return 0;
+}
+
+static int sentence_init(struct sentence *sentence, const struct translator *translator, const char *text, struct span span,
+                         const struct search_options *options, struct error *err) {
+    *sentence = (struct sentence){.translator = translator, .text = text, .source = span, .options = *options};
+    arena_init(&sentence->arena, 32 * 1024);
+    if (tokenize(sentence, err) == 0)
+        return 0;
+    sentence_done(sentence);
+    return -1;
+}
+
+/* What depends on the source's length. */
+static int settle(struct sentence *sentence, struct error *err) {
+    if (output_copies(&sentence->translator->output) && find_copies(sentence, err) != 0)
+        return -1;
+    sentence->usual_length = sentence->options.max_length == 0;
+    if (sentence->usual_length) {
+        size_t usual = default_max_length(sentence->translator, sentence->length), least = sentence->options.min_length;
+        sentence->options.max_length = usual > least ? usual : least;
+    }
+    return 0;
+}
+
+/* What translator_prepare makes. */
+struct prepared {
+    const struct translator *translator;
+    const char *text;
+    const struct search_options *options;
+    struct arena *arena;
+    struct sentence *items;
+    size_t count, room;
+};
+
+static int add(struct prepared *list, struct sentence *sentence, struct error *err) {
+    if (list->count == list->room) {
+        size_t room = list->room > 0 ? 2 * list->room : 1;
+        struct sentence *grown = arena_alloc(list->arena, room, sizeof *grown);
+        if (!grown)
+            return error_memory(err);
+        if (list->count > 0)
+            memcpy(grown, list->items, list->count * sizeof *grown);
+        list->items = grown;
+        list->room = room;
+    }
+    if (settle(sentence, err) != 0)
+        return -1;
+    list->items[list->count++] = *sentence;
+    return 0;
+}
+
+/* Takes over the sentence. One without tokens is none: zero-width characters and the like. */
+static int add_or_end(struct prepared *list, struct sentence *sentence, struct error *err) {
+    int result = sentence->length > 0 ? add(list, sentence, err) : 0;
+    if (sentence->length == 0 || result != 0)
+        sentence_done(sentence);
+    return result;
+}
+
+/* A sentence that is too long, in pieces. */
+static int add_wrapped(struct prepared *list, struct span span, bool split, struct error *err) {
+    const struct translator *t = list->translator;
+    size_t limit = t->config.limits.max_source_tokens, count;
+    struct span *pieces;
+    struct sentence sentence;
+    if (text_wrap(reader(t, list->options), list->text, span, limit, list->arena, &pieces, &count, err) != 0)
+        return -1;
+    if (!split && count > 1)
+        return error_set(err, ERROR_LENGTH, "the text has more than the %zu tokens that the model takes at once", limit);
+    for (size_t i = 0; i < count; i++) {
+        if (sentence_init(&sentence, t, list->text, pieces[i], list->options, err) != 0 || add_or_end(list, &sentence, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_span(struct prepared *list, struct span span, bool split, struct error *err) {
+    struct span visible = segmenter_trim(list->text + span.begin, span.end - span.begin);
+    struct span trimmed = {span.begin + visible.begin, span.begin + visible.end};
+    struct sentence sentence;
+    if (sentence_init(&sentence, list->translator, list->text, trimmed, list->options, err) != 0)
+        return -1;
+    if (fits(&sentence))
+        return add_or_end(list, &sentence, err);
+    sentence_done(&sentence);
+    return add_wrapped(list, trimmed, split, err);
+}
+
+/* Makes one of the spans that a placeholder goes across: sentences seem to end in some. */
+static void join(const char *text, size_t length, struct span *spans, size_t *count) {
+    struct span placeholder = {0, 0};
+    size_t at = 0, kept = 0;
+    bool more = true;
+    for (size_t i = 0; i < *count; i++) {
+        while (more && placeholder.end <= spans[i].begin)
+            more = placeholder_next(text, length, &at, &placeholder);
+        if (kept > 0 && more && placeholder.begin < spans[i].begin)
+            spans[kept - 1].end = spans[i].end;
+        else
+            spans[kept++] = spans[i];
+    }
+    *count = kept;
+}
+
+static int add_all(struct prepared *list, size_t length, bool split, struct error *err) {
+    const struct translator *t = list->translator;
+    struct span whole = {0, length}, *spans = &whole;
+    size_t count = length > 0;
+    if (split && segmenter_split(t->segmenter, list->text, length, list->arena, &spans, &count, err) != 0)
+        return -1;
+    if (reader(t, list->options) == t->masking)
+        join(list->text, length, spans, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (add_span(list, spans[i], split, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,
+                       const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
+                       struct error *err) {
+    struct prepared list = {.translator = translator, .text = text, .options = options, .arena = arena};
+    if (!search_known(options->strategy))
+        return error_set(err, ERROR_INPUT, "strategy %s is not known", options->strategy);
+    if (add_all(&list, length, split, err) != 0) {
+        while (list.count > 0)
+            sentence_done(&list.items[--list.count]);
+        return -1;
+    }
+    *sentences = list.items;
+    *count = list.count;
+    return 0;
+}
+
+void sentence_done(struct sentence *sentence) {
+    arena_done(&sentence->arena);
+}
