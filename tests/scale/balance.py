@@ -21,9 +21,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from replica import ROOT, Load, Replica, Result, arrivals, await_true, draws, free_port, parameter, spawn
+from replica import MODEL, ROOT, Load, Replica, Result, arrivals, await_true, draws, free_port, parameter, spawn
 
-MODEL = "weights/en-fr"
 FIELDS = os.environ.get("SCALE_FIELDS") or '"strategy":"beam"'
 SECONDS = parameter("SCALE_SECONDS", 10)
 LOAD = parameter("SCALE_LOAD", 0.5)

@@ -29,9 +29,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from replica import Load, Replica, Result, arrivals, draws, parameter, sentences
+from replica import Load, Replica, Result, arrivals, draws, parameter, sentences, with_daemon
 
-MODEL = "weights/en-fr"
 FIELDS = os.environ.get("SCALE_FIELDS") or '"strategy":"beam"'
 SECONDS = parameter("QUEUEING_SECONDS", 8)
 SEED = int(parameter("QUEUEING_SEED", 1))
@@ -259,14 +258,5 @@ def run(daemon: Replica) -> int:
     return int(wrong > 0)
 
 
-def main() -> int:
-    daemon = Replica("alignd", "--model", MODEL, "--workers", "1")
-    try:
-        return run(daemon)
-    except RuntimeError as error:
-        print(error, file=sys.stderr)
-        return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(with_daemon(run))

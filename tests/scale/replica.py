@@ -12,6 +12,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
@@ -23,6 +24,7 @@ from typing import IO
 
 ROOT = Path(__file__).parent.parent.parent
 BUILD = ROOT / os.environ.get("BUILD", "build")
+MODEL = "weights/en-fr"
 PATIENCE_S = 30.0
 PR_SET_PDEATHSIG = 1
 
@@ -164,3 +166,13 @@ def draws(count: int, seed: int) -> list[str]:
     lines = texts * -(-count // len(texts))
     random.Random(seed).shuffle(lines)
     return lines
+
+
+def with_daemon(run: Callable[[Replica], int]) -> int:
+    """run() with a daemon of one worker and the shipped model -> its status; 1, and why on stderr, where something did not happen."""
+    daemon = Replica("alignd", "--model", MODEL, "--workers", "1")
+    try:
+        return run(daemon)
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 1

@@ -14,7 +14,7 @@ import statistics
 import sys
 import threading
 
-from replica import Load, Replica, arrivals, draws, parameter
+from replica import Load, Replica, arrivals, draws, parameter, with_daemon
 
 FIELDS = os.environ.get("SCALE_FIELDS") or '"strategy":"beam"'
 SECONDS = parameter("SIGNALS_SECONDS", 6)
@@ -63,14 +63,5 @@ def run(daemon: Replica) -> int:
     return 0
 
 
-def main() -> int:
-    daemon = Replica("alignd", "--model", "weights/en-fr", "--workers", "1")
-    try:
-        return run(daemon)
-    except RuntimeError as error:
-        print(error, file=sys.stderr)
-        return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(with_daemon(run))
