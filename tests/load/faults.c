@@ -21,6 +21,7 @@ enum {
     MAX_OPTIONS = 24,
     CLIENTS = 48,
     PATIENCE_S = 20,
+    CUT_OFF_S = 45, /* more than --read-timeout-ms: connections whose client went without a word end by then */
     TERMINATIONS = 10,
     LEAVERS = 1000,
     RELOAD_SHARE = 4,
@@ -224,7 +225,7 @@ static bool run(const struct fault *fault) {
     crowd_stop(crowd, PATIENCE_S);
     struct server_state before = server_settled(&scene.server, fds, PATIENCE_S);
     fault->run(&scene);
-    struct server_state after = server_settled(&scene.server, fds, PATIENCE_S);
+    struct server_state after = server_settled(&scene.server, fds, CUT_OFF_S);
     bool answers = serves(&scene.server);
     scene.crashed |= server_end(&scene.server, SIGTERM, PATIENCE_S) != 0;
     double grown = after.rss_mib - before.rss_mib;
