@@ -109,7 +109,7 @@ void http_listeners_quiesce(struct http_listeners *listeners) {
         int fd = MHD_quiesce_daemon(door->daemon);
         if (fd < 0)
             continue;
-        listen_remove(&door->listener);
+        listen_refuse(&door->listener);
         adopt_backlog(door->daemon, fd);
         close(fd);
     }

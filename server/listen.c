@@ -1,6 +1,7 @@
 #include "server/listen.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
@@ -151,6 +152,7 @@ int listen_open(const char *where, mode_t mode, struct listener *listener, struc
     else
         opened.fd = open_tcp(where, err);
     if (opened.fd >= 0 && write_address(opened.fd, &opened) == 0) {
+        opened.own = true;
         *listener = opened;
         return 0;
     }
@@ -167,6 +169,18 @@ void listen_remove(struct listener *listener) {
     if (listener->made && lstat(path, &file) == 0 && file.st_dev == listener->device && file.st_ino == listener->inode)
         unlink(path);
     listener->made = false;
+}
+
+void listen_refuse(struct listener *listener) {
+    struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+    struct sock_fprog program = {1, &nothing};
+    listen_remove(listener);
+    if (!listener->own)
+        return;
+    if (listener->local)
+        shutdown(listener->fd, SHUT_RD);
+    else
+        setsockopt(listener->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
 }
 
 /* ---- systemd ---- */

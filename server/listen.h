@@ -13,6 +13,7 @@ struct listener {
     int fd;                             /* does not block; the owner closes it */
     char address[LISTEN_ADDRESS_BYTES]; /* "127.0.0.1:8080", "[::1]:8080", "unix:/run/alignd/alignd.socket" */
     bool local;                         /* a Unix socket */
+    bool own;                           /* opened by listen_open: nobody else has it */
     bool made;                          /* its file is ours to remove; these two tell that it still is that file */
     dev_t device;
     ino_t inode;
@@ -30,5 +31,9 @@ int listen_inherit(struct listener *listeners, struct error *err);
 
 /* Removes the file of a Unix socket made by listen_open. */
 void listen_remove(struct listener *listener);
+
+/* Nobody comes in any more: the file is removed; TCP's handshakes get no answer, and are refused once the socket is closed. Who
+ * came before can still be accepted. A socket of systemd's stays as it is: who comes waits there for the next daemon. */
+void listen_refuse(struct listener *listener);
 
 #endif

@@ -1,6 +1,8 @@
 /* server/listen: the sockets of Unix files, what is in their way, and IPv6. */
 #include "server/listen.h"
 #include "tests/suites.h"
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +128,38 @@ START_TEST(both_families) {
 }
 END_TEST
 
+/* A client of the listener; its handshake may not have ended. */
+static int client(void) {
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    ck_assert_int_eq(getsockname(listener.fd, (struct sockaddr *)&address, &size), 0);
+    int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    ck_assert_int_ge(fd, 0);
+    if (connect(fd, (struct sockaddr *)&address, size) != 0)
+        ck_assert_msg(errno == EINPROGRESS || errno == ENOENT || errno == ECONNREFUSED, "%s", strerror(errno));
+    return fd;
+}
+
+/* A client that comes too late is never told that it is connected: it may ask elsewhere, nothing that it sent is lost. */
+START_TEST(refuses_the_late) {
+    ck_assert_int_eq(listen_open(_i == 0 ? "127.0.0.1:0" : where, 0600, &listener, &err), 0);
+    int early = client(), accepted[2];
+    listen_refuse(&listener);
+    struct pollfd late = {.fd = client(), .events = POLLOUT};
+    for (int i = 0; i < 2; i++)
+        accepted[i] = accept(listener.fd, NULL, NULL);
+    ck_assert_int_ge(accepted[0], 0);
+    ck_assert_int_eq(accepted[1], -1);
+    ck_assert(poll(&late, 1, 0) == 0 || late.revents & POLLHUP);
+    close(listener.fd);
+    ck_assert_int_eq(poll(&late, 1, 3000), 1); /* TCP asks again after a second */
+    ck_assert(late.revents & POLLHUP);
+    close(late.fd);
+    close(early);
+    close(accepted[0]);
+}
+END_TEST
+
 Suite *listen_suite(void) {
     Suite *suite = suite_create("listen");
     TCase *tcase = tcase_create("listen");
@@ -137,6 +171,7 @@ Suite *listen_suite(void) {
     tcase_add_test(tcase, removes_only_its_own);
     tcase_add_test(tcase, unusable_paths);
     tcase_add_test(tcase, both_families);
+    tcase_add_loop_test(tcase, refuses_the_late, 0, 2);
     suite_add_tcase(suite, tcase);
     return suite;
 }
