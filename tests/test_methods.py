@@ -146,6 +146,19 @@ def test_recipe_refuses(corpus, tmp_path, edit, message):  # noqa: F811
         train.Trainer(tmp_path / "recipe.json", corpus, tmp_path / "run", False)
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_embedding_deviation_scales_the_first_values_once(corpus, tmp_path, shared):  # noqa: F811
+    recipe, models = copy.deepcopy(RECIPE), []
+    recipe["encoder"]["embedding_shared"] = shared
+    recipe["training"]["vocabulary"] += 5 * shared  # both languages' letters
+    for deviation in (1.0, 0.25):
+        recipe["training"]["embedding_deviation"] = deviation
+        (tmp_path / "recipe.json").write_text(json.dumps(recipe))
+        models.append(train.Trainer(tmp_path / "recipe.json", corpus, tmp_path / "run", False).model.state_dict())
+    for name, value in models[0].items():
+        assert torch.equal(models[1][name], value * 0.25 if "embedding" in name or name == "output.weight" else value)
+
+
 def test_recipe_misses_a_key(tmp_path):
     recipe = copy.deepcopy(RECIPE)
     del recipe["training"]["clip"]
