@@ -253,10 +253,11 @@ def describe(table: Table) -> str:
     if not recipe:
         return ""
     encoder, training = recipe["encoder"], recipe["training"]
+    start = f", embeddings of deviation {training['embedding_deviation']} at first" if "embedding_deviation" in training else ""
     return (f"Seed {training['seed']}; unless a row says otherwise {encoder.get('layers', 1)} x {encoder['hidden']} {encoder['cell'].upper()}"
             f"{', bidirectional' if encoder.get('bidirectional', True) else ''}, embeddings {encoder['embedding']}, "
             f"decoder {recipe['decoder']['hidden']}, vocabularies of {training['vocabulary'] or 'all words'}; at most "
-            f"{training['epochs']} epochs of {training['corpus']}, batches of {training['batch_tokens']} tokens, dropout {training['dropout']}.")
+            f"{training['epochs']} epochs of {training['corpus']}, batches of {training['batch_tokens']} tokens, dropout {training['dropout']}{start}.")
 
 
 def render_table(table: Table) -> str:
