@@ -159,6 +159,14 @@ def test_embedding_deviation_scales_the_first_values_once(corpus, tmp_path, shar
         assert torch.equal(models[1][name], value * 0.25 if "embedding" in name or name == "output.weight" else value)
 
 
+def test_subword_sampling_needs_pieces(corpus, tmp_path):  # noqa: F811
+    recipe = copy.deepcopy(RECIPE) | {"tokenizer": {"type": "words", "source": "source.vocab", "target": "target.vocab"}}
+    recipe["training"]["subword_sampling"] = 0.3
+    (tmp_path / "recipe.json").write_text(json.dumps(recipe))
+    with pytest.raises(SystemExit, match="training.subword_sampling: needs tokenizer.type sentencepiece and output.type vocabulary"):
+        train.Trainer(tmp_path / "recipe.json", corpus, tmp_path / "run", False)
+
+
 def test_recipe_misses_a_key(tmp_path):
     recipe = copy.deepcopy(RECIPE)
     del recipe["training"]["clip"]
@@ -169,7 +177,8 @@ def test_recipe_misses_a_key(tmp_path):
 
 def test_methods_resume_step_for_step(corpus, tmp_path, monkeypatch):  # noqa: F811
     recipe = copy.deepcopy(RECIPE)
-    recipe["training"] |= {"scheduled_sampling": 0.8, "coverage_loss": 0.5, "guided_attention": 0.5, "guide": "lexical"}
+    recipe["training"] |= {"scheduled_sampling": 0.8, "subword_sampling": 0.1, "vocabulary": 27, "coverage_loss": 0.5, "guided_attention": 0.5,
+                           "guide": "lexical"}
     (tmp_path / "recipe.json").write_text(json.dumps(recipe))
     for name in ("train.tsv.gz", "valid.tsv.gz"):
         (tmp_path / name).write_bytes((corpus / name).read_bytes())
@@ -178,6 +187,18 @@ def test_methods_resume_step_for_step(corpus, tmp_path, monkeypatch):  # noqa: F
     for stop in (7, 8, None):
         parts += _losses(tmp_path, tmp_path / "parts", monkeypatch, stop)
     assert len(whole) > 15 and parts == whole
+
+
+def test_subword_sampling_draws_other_pieces_of_the_same_text(corpus, tmp_path):  # noqa: F811
+    recipe = copy.deepcopy(RECIPE)
+    recipe["training"] |= {"subword_sampling": 0.1, "vocabulary": 27}
+    (tmp_path / "recipe.json").write_text(json.dumps(recipe))
+    trainer = train.Trainer(tmp_path / "recipe.json", corpus, tmp_path / "run", False)
+    (first, batches), (again, _), (second, _) = (trainer.epoch_pairs(epoch) for epoch in (0, 0, 1))
+    assert first == again and first != second != trainer.pairs
+    assert [trainer.target.decode(t) for _, t in first] == [trainer.target.decode(t) for _, t in trainer.pairs]
+    assert [trainer.source.decode(s.ids) for s, _ in first] == [trainer.source.decode(s.ids) for s, _ in trainer.pairs]
+    assert sorted(i for batch in batches for i in batch) == list(range(len(first)))
 
 
 def test_budget_stops_and_goes_on(corpus, tmp_path, monkeypatch):  # noqa: F811

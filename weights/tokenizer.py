@@ -102,6 +102,11 @@ class SentencePiece(Tokenizer):
     def encode(self, text: str) -> list[int]:
         return self.processor.encode(text)
 
+    def sample(self, texts: list[str], alpha: float, seed: int) -> list[list[int]]:
+        """One segmentation of each text, drawn with its probability to the power of alpha (Kudo 2018); equal seeds draw equally."""
+        sentencepiece.set_random_generator_seed(seed)  # for new threads, of which a list gets one
+        return self.processor.encode(texts, enable_sampling=True, alpha=alpha, nbest_size=-1, num_threads=1)
+
     def decode(self, ids: list[int], others: dict[int, str] | None = None) -> str:
         shown = {i: piece.removeprefix(SPACE) if i == 0 else re.sub(f"^{SPACE}", " ", piece) for i, piece in (others or {}).items()}
         return self.processor.decode([shown.get(i, self.pieces[token]) for i, token in enumerate(ids)])

@@ -73,13 +73,26 @@ def producible(source: Source, target: list[int], config: dict) -> bool:
     return config["output"]["type"] != "pointer" or set(target) <= set(source.words)
 
 
+def usable(source: Source, target: list[int], config: dict) -> bool:
+    """Not empty, within the model's limit and its output's reach."""
+    limit, empty = config["limits"]["max_source_tokens"], int(config["encoder"]["eos"])
+    return empty < len(source.ids) <= limit and 0 < len(target) < limit and producible(source, target, config)
+
+
 def encode_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, config: dict,
                  spelling: Spelling | None = None) -> list[Pair]:
     """Pairs that are empty, over the model's limit or beyond its output are left out. spelling: what encodes targets that are spelled."""
-    limit, empty = config["limits"]["max_source_tokens"], int(config["encoder"]["eos"])
     sources = [copies.source_of(a, source, target, config) for a, _ in pairs]
     encoded = [(s, spelling.encode(b) if spelling else copies.target_ids(b, target, s)) for s, (_, b) in zip(sources, pairs)]
-    return [(s, t) for s, t in encoded if empty < len(s.ids) <= limit and 0 < len(t) < limit and producible(s, t, config)]
+    return [pair for pair in encoded if usable(*pair, config)]
+
+
+def sample_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokenizer, config: dict, alpha: float, seed: int) -> list[Pair]:
+    """encode_pairs with segmentations that are drawn (`subword_sampling`)."""
+    end = [EOS] if config["encoder"]["eos"] else []
+    sources, targets = (side.sample([pair[i] for pair in pairs], alpha, 2 * seed + i) for i, side in enumerate((source, target)))
+    encoded = [(Source(s + end, [], []), t) for s, t in zip(sources, targets, strict=True)]
+    return [pair for pair in encoded if usable(*pair, config)]
 
 
 @torch.no_grad()
@@ -198,7 +211,7 @@ class Trainer:
         self.source, self.target = prepare_vocabularies(out, self.config, self.training, pairs)
         self.characters = tokenizer.load_characters(out, self.config)
         self.spelling = Spelling(self.characters, self.target) if self.characters else None
-        self.pairs_read = len(pairs)
+        self.texts = pairs
         self.pairs = encode_pairs(pairs, self.source, self.target, self.config, self.spelling)
         self.methods = methods.Methods(self.config, self.training, self.pairs)
         valid = corpus.read(data_folder, "valid", flip)
@@ -260,19 +273,25 @@ class Trainer:
     def finished(self) -> bool:
         return self.epoch >= self.training["epochs"] or self.stale >= self.training["patience"]
 
+    def epoch_pairs(self, epoch: int) -> tuple[list[Pair], list[list[int]]]:
+        """-> what this epoch reads, in batches of indices; both depend on (seed, epoch) alone, so that a resumed run reads the same."""
+        pairs, alpha, seed = self.pairs, self.training["subword_sampling"], self.training["seed"]
+        if alpha:
+            pairs = sample_pairs(self.texts, self.source, self.target, self.config, alpha, seed * 1009 + epoch)
+        lengths = [(len(s.ids), len(t) + 1) for s, t in pairs]
+        return pairs, data.make_batches(lengths, self.training["batch_tokens"], seed, epoch)
+
     def run(self, save_every: float, until: float = math.inf) -> None:
         """Trains to the planned end, or until time.monotonic() passes `until`: then the checkpoint is saved and the same run can go on."""
-        lengths = [(len(s.ids), len(t) + 1) for s, t in self.pairs]
-        per_epoch = len(data.make_batches(lengths, self.training["batch_tokens"], self.training["seed"], 0))
-        total = per_epoch * self.training["epochs"]
+        total = len(self.epoch_pairs(0)[1]) * self.training["epochs"]
         saved = time.monotonic()
         while not self.finished():
-            batches = data.make_batches(lengths, self.training["batch_tokens"], self.training["seed"], self.epoch)
+            pairs, batches = self.epoch_pairs(self.epoch)
             loss_sum, tokens = 0.0, 0
             bar = tqdm(batches[self.batch:], desc=f"epoch {self.epoch + 1}/{self.training['epochs']}", initial=self.batch,
                        total=len(batches), mininterval=5, unit="batch")
             for batch in bar:
-                loss, count = self.update([self.pairs[i] for i in batch], total)
+                loss, count = self.update([pairs[i] for i in batch], total)
                 loss_sum, tokens, self.batch = loss_sum + loss, tokens + count, self.batch + 1
                 bar.set_postfix(loss=f"{loss_sum / tokens:.3f}", refresh=False)
                 now = time.monotonic()
@@ -296,7 +315,7 @@ def main() -> None:
     torch.set_num_threads(1)
     trainer = Trainer(arguments.recipe, arguments.data, arguments.out, arguments.flip)
     parameters = sum(p.numel() for p in trainer.model.parameters())
-    print(f"{parameters:,} parameters, {len(trainer.pairs):,} of {trainer.pairs_read:,} pairs (the others are too long, or the output "
+    print(f"{parameters:,} parameters, {len(trainer.pairs):,} of {len(trainer.texts):,} pairs (the others are too long, or the output "
           f"cannot produce them), {trainer.device}, torch {torch.__version__}", flush=True)
     trainer.resume()
     trainer.run(arguments.save_every, time.monotonic() + arguments.budget)
