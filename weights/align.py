@@ -94,7 +94,7 @@ def word_matrix(sentence: dict, source: str, target: str, shift: int) -> ndarray
 
 @contextmanager
 def unlimited(model: Path) -> Iterator[Path]:
-    """The model folder with the limit on source tokens raised."""
+    """The model folder with the limit on source tokens raised. A model with parameters for each of its positions is trained with this limit."""
     with tempfile.TemporaryDirectory() as work:
         copy = Path(shutil.copytree(model, Path(work) / model.name))
         config = json.loads((copy / "config.json").read_text())
