@@ -3,7 +3,7 @@
     scheduled_sampling  the model's own previous word is fed instead of the reference's, with a probability that grows from 0 to this value along
                         the planned steps (Bengio et al. 2015; the word is the best one, and no gradient passes through the choice)
     subword_sampling    each epoch reads other segmentations of the same text, drawn by SentencePiece's unigram model with their probabilities to
-                        the power of this value (Kudo 2018; alpha there): 1 is nearly always the best one, 0.2 lengthens sentences by a third
+                        the power of this value (Kudo 2018; alpha there): the smaller, the shorter the pieces
     coverage_loss       weight of sum_j min(a_ij, c_ij), c_i the sum of the attention before step i (See et al. 2017)
     guided_attention    weight of the cross-entropy between an alignment and the attention (Chen et al. 2016)
     guide               that alignment: "diagonal", or "lexical" (weights/aligner.py, both directions, learned from the training pairs)

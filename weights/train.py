@@ -98,7 +98,7 @@ def sample_pairs(pairs: list[tuple[str, str]], source: Tokenizer, target: Tokeni
 @torch.no_grad()
 def shrink_embeddings(model: Model, deviation: float) -> None:
     """Gives the embeddings' first values, drawn from N(0, 1), this standard deviation. 1 is far too much for an embedding of dimension d that
-    is also the output layer, whose logits then begin with deviation d^0.5; d^-0.5 trains several times faster."""
+    is also the output layer, whose logits then begin with deviation d^0.5; d^-0.5 gives them 1."""
     for weight in {module.weight for module in model.modules() if isinstance(module, nn.Embedding)}:  # some modules share theirs
         weight.mul_(deviation)
 
