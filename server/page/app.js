@@ -64,8 +64,9 @@ function start(changes) {
 
 /* ---- asking the daemon ---- */
 
-let running = null;
+let running = null, typing = 0;
 async function run(keep) {
+  clearTimeout(typing); /* what is asked now has been typed by now */
   running?.abort();
   const mine = (running = new AbortController()), { text, model } = app.state;
   find("text-error").hidden = true;
@@ -221,7 +222,6 @@ find("form").addEventListener("submit", (event) => { event.preventDefault(); sub
 find("text").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); find("form").requestSubmit(); }
 });
-let typing = 0;
 find("text").addEventListener("input", () => {
   clearTimeout(typing);
   typing = setTimeout(() => submit(false), 450);

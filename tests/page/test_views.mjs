@@ -61,6 +61,20 @@ test("1: models, searches, examples, history, a link", () => visit("", async (pa
   assert.equal(await page.locator("#model").inputValue(), "fr-en");
 }));
 
+test("1: what is typed and sent with Enter is asked once, and remembered, however slow the server", () => visit("", async (page) => {
+  await translated(page);
+  const asked = [];
+  await page.route("**/translate", async (route) => {
+    asked.push(route.request().postDataJSON().text);
+    await new Promise((later) => setTimeout(later, 1000)); /* longer than a pause in typing */
+    await route.continue();
+  });
+  await page.locator("#text").fill(sentence);
+  await page.keyboard.press("Enter");
+  await page.locator("#history li").waitFor({ state: "attached" });
+  assert.deepEqual(asked, [sentence]);
+}));
+
 test("1: a link to a sample throws the same dice", () => visit(link({ s: "sample", v: "export" }), async (page) => {
   await translated(page);
   await page.waitForFunction(() => location.hash.includes("seed="));
