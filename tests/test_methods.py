@@ -92,6 +92,13 @@ def test_method_adds_its_weighted_loss(key):
     assert tokens == 7 and once > plain and (twice - plain).item() == pytest.approx(2 * (once - plain).item(), rel=1e-4)
 
 
+def test_coverage_loss_begins_where_the_recipe_says():
+    model, late = _model().eval(), _methods(label_smoothing=0.0, coverage_loss=1.0, coverage_loss_from=0.75)
+    losses = [train.loss_of(model, PAIRS, method, progress, torch.device("cpu"))[0].item()
+              for method, progress in ((_methods(label_smoothing=0.0), 0.0), (late, 0.74), (late, 0.75), (late, 1.0))]
+    assert losses[0] == losses[1] < losses[2] == losses[3]
+
+
 def test_every_method_trains_words_that_are_spelled(corpus, tmp_path):  # noqa: F811
     recipe = copy.deepcopy(RECIPE) | {"tokenizer": {"type": "words", "source": "source.vocab", "target": "target.vocab"},
                                       "output": {"type": "characters", "character_embedding": 8}}
@@ -126,7 +133,7 @@ def test_guided_attention_is_learned():
     for _ in range(30):
         source, lengths = search.pad([s.ids for s, _ in PAIRS])
         _, weights = model.readouts(source, lengths, search.pad([[BOS] + t for _, t in PAIRS])[0])
-        loss = method.attention_loss(weights, PAIRS, torch.ones(weights.shape[:2], dtype=torch.bool))
+        loss = method.attention_loss(weights, PAIRS, torch.ones(weights.shape[:2], dtype=torch.bool), 0.0)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

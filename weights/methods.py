@@ -5,6 +5,8 @@
     subword_sampling    each epoch reads other segmentations of the same text, drawn by SentencePiece's unigram model with their probabilities to
                         the power of this value (Kudo 2018; alpha there): the smaller, the shorter the pieces
     coverage_loss       weight of sum_j min(a_ij, c_ij), c_i the sum of the attention before step i (See et al. 2017)
+    coverage_loss_from  the share of the planned steps before which it is left out: attention has to be learned first (See et al. add it
+                        for the last percent)
     guided_attention    weight of the cross-entropy between an alignment and the attention (Chen et al. 2016)
     guide               that alignment: "diagonal", or "lexical" (weights/aligner.py, both directions, learned from the training pairs)
 
@@ -26,7 +28,8 @@ from .model import Model
 
 Pair = tuple[Source, list[int]]  # the target without </s>
 
-DEFAULTS = {"scheduled_sampling": 0.0, "subword_sampling": 0.0, "coverage_loss": 0.0, "guided_attention": 0.0, "guide": "diagonal"}
+DEFAULTS = {"scheduled_sampling": 0.0, "subword_sampling": 0.0, "coverage_loss": 0.0, "coverage_loss_from": 0.0, "guided_attention": 0.0,
+            "guide": "diagonal"}
 NEEDS_ATTENTION = ("coverage_loss", "guided_attention")
 GUIDES = {"diagonal": aligner.Diagonal, "lexical": aligner.Lexical}
 SMALLEST = 1e-9  # attention below this is not told apart
@@ -91,10 +94,10 @@ class Methods:
                 row[len(target), len(source)] = 1
         return torch.from_numpy(guide)
 
-    def attention_loss(self, weights: Tensor, batch: list[Pair], real: Tensor) -> Tensor | float:
-        """What the attention [B, S, T] adds to the loss, summed over target tokens; real [B, S]."""
+    def attention_loss(self, weights: Tensor, batch: list[Pair], real: Tensor, progress: float) -> Tensor | float:
+        """What the attention [B, S, T] adds to the loss, summed over target tokens; real [B, S]; progress as in `inputs`."""
         loss = 0.0
-        if self.training["coverage_loss"]:
+        if self.training["coverage_loss"] and progress >= self.training["coverage_loss_from"]:
             loss = loss + self.training["coverage_loss"] * coverage_loss(weights, real)
         if self.guide:
             loss = loss + self.training["guided_attention"] * guided_loss(weights, self.guide_of(batch, weights.shape).to(weights.device))

@@ -166,7 +166,7 @@ def loss_of(model: Model, batch: list[Pair], method: methods.Methods, progress: 
         loss = copied_loss(model, reads, memory, wanted, real, method.training["label_smoothing"])
     else:
         loss = written_loss(model, reads, wanted, real, method.training["label_smoothing"])
-    loss = loss + method.attention_loss(reads.weights, batch, real)
+    loss = loss + method.attention_loss(reads.weights, batch, real, progress)
     if spelling:
         loss = loss + spelling.loss(model, reads.readouts[real], words[real])
     return loss, int(real.sum())
