@@ -6,9 +6,9 @@
 
 enum { HEALTH_TIMEOUT_MS = 5000 };
 
-/* GET of path, in plain HTTP. address: as --listen takes it, HOST:PORT or unix:PATH; of several with ',' between them the first; no
- * host, or one that stands for every address, means this machine. timeout_ms: of the whole question. Returns 0 if the reply's
- * status is 200; else -1 with ERROR_INPUT (not an address) or ERROR_FILE (no connection, no reply in time, or another status). */
-int health_ask(const char *address, const char *path, int timeout_ms, struct error *err);
+/* GET of path. address: of the daemon, as outgoing_open takes it. https: at a HOST:PORT, whatever its certificate, since one that
+ * was renewed or has expired is no illness. timeout_ms: of the whole question. Returns 0 if the reply's status is 200; else -1 with
+ * outgoing_open's errors, or ERROR_FILE (no reply in time, or another status). */
+int health_ask(const char *address, const char *path, bool https, int timeout_ms, struct error *err);
 
 #endif

@@ -181,7 +181,7 @@ static int run_command(const struct options *options, bool *clean, struct error 
     case COMMAND_KEY:
         return make_key(options, err);
     case COMMAND_HEALTH:
-        return health_ask(options->address, options->path, HEALTH_TIMEOUT_MS, err);
+        return health_ask(options->address, options->path, options->tls_cert != NULL, HEALTH_TIMEOUT_MS, err);
     case COMMAND_TRANSLATE:
     case COMMAND_ATTENTION:
         break;

@@ -108,8 +108,11 @@ static const struct option table[] = {
      FIELD(heartbeat_ms), 10, 1e6},
     {"name", "NAME", NULL, "who will hold the key, as the log shall call them", COMMAND_KEY, set_string, FIELD(name), 0, 0},
     {"role", "ROLE", "user", "user, or admin, who may reload, too", COMMAND_KEY, set_role, FIELD(role), 0, 0},
-    {"listen", "ADDRESS", OPTIONS_LISTEN, "where the daemon listens in plain HTTP, HOST:PORT or unix:PATH; of several the first",
-     COMMAND_HEALTH, set_string, FIELD(address), 0, 0},
+    {"listen", "ADDRESS", OPTIONS_LISTEN, "where the daemon listens, HOST:PORT or unix:PATH; of several the first", COMMAND_HEALTH,
+     set_string, FIELD(address), 0, 0},
+    {"tls-cert", "FILE", NULL,
+     "as the daemon has it: TCP addresses are asked in HTTPS (the file is not read, nor who answers verified)", COMMAND_HEALTH,
+     set_string, FIELD(tls_cert), 0, 0},
     {"path", "PATH", "/ready", "what to ask for; /health: that the process lives", COMMAND_HEALTH, set_string, FIELD(path), 0, 0},
 };
 

@@ -24,8 +24,8 @@ refuse 'jansson.h belongs to the endpoints, model/config.c and model/safetensors
     '^(server/api[_.a-z]*|model/config\.c|model/safetensors\.c):'
 refuse 'microhttpd.h belongs to server/http.c, server/http_*.c and server/http_listeners.h' "$model $server" 'microhttpd' \
     '^server/http((_[a-z]+)?\.c|_listeners\.h):'
-refuse 'GnuTLS belongs to server/tls.[ch] and server/keys.c, systemd to server/listen.c and server/main.c' "$model $server" 'gnutls|systemd' \
-    '^server/(tls\.[ch]:.*gnutls|keys\.c:.*gnutls|(listen|main)\.c:.*systemd)'
+refuse 'GnuTLS belongs to server/tls.[ch], outgoing.[ch] and keys.c, systemd to server/listen.c and server/main.c' "$model $server" 'gnutls|systemd' \
+    '^server/((tls\.[ch]|outgoing\.[ch]|keys\.c):.*gnutls|(listen|main)\.c:.*systemd)'
 refuse 'libxml2 belongs to server/html_element.c and html_read.c' "$model $server" 'libxml/' '^server/html_(element|read)\.c:'
 refuse 'CLD2 belongs to server/cld2.cc' "$model $server $(ls server/*.cc)" 'cld2/' '^server/cld2\.cc:'
 exit $status

@@ -2,6 +2,7 @@
 #include "server/clock.h"
 #include "server/health.h"
 #include "tests/suites.h"
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +73,7 @@ START_TEST(status_of_the_reply) {
     struct peer peer;
     struct error err = {0};
     peer_start(&peer, replies[_i].reply);
-    int result = health_ask(peer.address, "/ready", PATIENCE_MS, &err);
+    int result = health_ask(peer.address, "/ready", false, PATIENCE_MS, &err);
     peer_stop(&peer);
     ck_assert_int_eq(strncmp(peer.request, "GET /ready HTTP/1.1\r\n", 21), 0);
     ck_assert_int_eq(result, replies[_i].message ? -1 : 0);
@@ -85,10 +86,39 @@ START_TEST(silence_is_no_health) {
     struct error err = {0};
     peer_start(&peer, NULL);
     int64_t from_us = clock_us();
-    ck_assert_int_eq(health_ask(peer.address, "/ready", 50, &err), -1);
+    ck_assert_int_eq(health_ask(peer.address, "/ready", false, 50, &err), -1);
     ck_assert_int_ge(clock_us() - from_us, 50000);
     peer_stop(&peer);
     ck_assert_str_eq(err.message, "no reply: Connection timed out");
+}
+END_TEST
+
+/* A listener takes connections whether anybody accepts them or not. */
+START_TEST(silence_instead_of_tls) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char name[32];
+    struct error err = {0};
+    ck_assert_int_eq(bind(listener, (const struct sockaddr *)&address, size), 0);
+    ck_assert_int_eq(listen(listener, 1), 0);
+    ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+    snprintf(name, sizeof name, "127.0.0.1:%d", ntohs(address.sin_port));
+    int64_t from_us = clock_us();
+    ck_assert_int_eq(health_ask(name, "/ready", true, 50, &err), -1);
+    ck_assert_int_ge(clock_us() - from_us, 50000);
+    ck_assert_str_eq(err.message, "no reply: Connection timed out");
+    close(listener);
+}
+END_TEST
+
+START_TEST(sockets_of_unix_stay_plain) {
+    struct peer peer;
+    struct error err = {0};
+    peer_start(&peer, replies[0].reply);
+    int result = health_ask(peer.address, "/ready", true, PATIENCE_MS, &err);
+    peer_stop(&peer);
+    ck_assert_msg(result == 0, "%s", err.message);
 }
 END_TEST
 
@@ -107,7 +137,7 @@ START_TEST(no_daemon) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct error err = {0};
-        ck_assert_int_eq(health_ask(rows[i].address, "/ready", PATIENCE_MS, &err), -1);
+        ck_assert_int_eq(health_ask(rows[i].address, "/ready", false, PATIENCE_MS, &err), -1);
         ck_assert_str_eq(err.message, rows[i].message);
     }
 }
@@ -118,6 +148,8 @@ Suite *health_suite(void) {
     TCase *tcase = tcase_create("health");
     tcase_add_loop_test(tcase, status_of_the_reply, 0, sizeof replies / sizeof *replies);
     tcase_add_test(tcase, silence_is_no_health);
+    tcase_add_test(tcase, silence_instead_of_tls);
+    tcase_add_test(tcase, sockets_of_unix_stay_plain);
     tcase_add_test(tcase, no_daemon);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -236,10 +236,13 @@ START_TEST(health_asks_where_the_daemon_listens) {
     ck_assert_int_eq(options.command, COMMAND_HEALTH);
     ck_assert_str_eq(options.address, "127.0.0.1:8080");
     ck_assert_str_eq(options.path, "/ready");
+    ck_assert_ptr_null(options.tls_cert);
     teardown();
-    setenv("ALIGND_LISTEN", "0.0.0.0:99", 1); /* the daemon's own variable */
+    setenv("ALIGND_LISTEN", "0.0.0.0:99", 1); /* the daemon's own variables */
+    setenv("ALIGND_TLS_CERT", "chain.pem", 1);
     ck_assert_int_eq(parse("health --path /health"), 0);
     ck_assert_str_eq(options.address, "0.0.0.0:99");
+    ck_assert_str_eq(options.tls_cert, "chain.pem");
     ck_assert_str_eq(options.path, "/health");
 }
 END_TEST

@@ -174,6 +174,31 @@ START_TEST(bad_handshakes) {
 }
 END_TEST
 
+static void check_health(const char *const *arguments, const char *reason) {
+    struct outcome outcome;
+    program_run(arguments, NULL, &outcome);
+    ck_assert_msg(*reason ? strstr(outcome.err, reason) != NULL : *outcome.err == '\0', "%s", outcome.err);
+    ck_assert_int_eq(outcome.status, *reason ? 1 : 0);
+    outcome_done(&outcome);
+}
+
+/* In its container the question finds the daemon's own variables. */
+START_TEST(health_in_https) {
+    struct daemon plain;
+    check_health(ARGUMENTS("health", "--listen", served.address, "--tls-cert", certificate), "");
+    check_health(ARGUMENTS("health", "--listen", served.address, "--tls-cert", certificate, "--path", "/nowhere"), "status 404");
+    check_health(ARGUMENTS("health", "--listen", served.address), "the reply is not HTTP");
+    setenv("ALIGND_LISTEN", served.address, 1);
+    setenv("ALIGND_TLS_CERT", certificate, 1);
+    check_health(ARGUMENTS("health"), "");
+    unsetenv("ALIGND_TLS_CERT");
+    daemon_stop(&served);
+    daemon_start(&plain, ARGUMENTS("--model", MODEL));
+    check_health(ARGUMENTS("health", "--listen", plain.address, "--tls-cert", certificate), "no TLS: ");
+    daemon_stop(&plain);
+}
+END_TEST
+
 START_TEST(unusable_files) {
     struct outcome outcome;
     make_certificate(other, other_key);
@@ -202,6 +227,7 @@ Suite *tls_suite(void) {
     tcase_add_test(tcase, terminated_under_load);
     tcase_add_test(tcase, hangup_changes_the_certificate);
     tcase_add_test(tcase, bad_handshakes);
+    tcase_add_test(tcase, health_in_https);
     tcase_add_test(tcase, unusable_files);
     suite_add_tcase(suite, tcase);
     return suite;
