@@ -133,6 +133,8 @@ bool catalog_reload(struct catalog *catalog, struct reload *reload) {
         catalog->waiting = reload;
     }
     catalog->asked = open;
+    if (open)
+        log_event(LOG_INFO, "reload_asked", "what=models"); /* before it can begin */
     pthread_cond_signal(&catalog->changed);
     pthread_mutex_unlock(&catalog->lock);
     return open;

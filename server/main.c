@@ -57,6 +57,25 @@ static void report_reload(const char *what, int result, const struct error *erro
         log_event(LOG_ERROR, "reload_failed", "what=%s reason=%s", what, error->message);
 }
 
+/* Not once the catalog is closed: then the daemon is stopping. */
+static void note_reloaded(struct reload *reload) {
+    bool loaded = reload->generation > 0, failed = reload->error.code != ERROR_NONE;
+    free(reload);
+    if (loaded || failed)
+        sd_notify(0, "READY=1");
+}
+
+/* Should memory be out, systemd is not kept waiting. */
+static void reload_models(struct catalog *catalog) {
+    struct reload *reload = calloc(1, sizeof *reload);
+    if (reload)
+        reload->finish = note_reloaded;
+    if (!catalog_reload(catalog, reload)) /* takes a while, and reports itself */
+        free(reload);
+    if (!reload)
+        sd_notify(0, "READY=1");
+}
+
 static void reload(const struct service *service, struct http *http) {
     struct error of_keys = {0}, of_certificate = {0};
     struct timespec now;
@@ -66,8 +85,7 @@ static void reload(const struct service *service, struct http *http) {
         report_reload("api_keys", keys_reload(service->keys, &of_keys), &of_keys);
     if (service->options->tls_cert)
         report_reload("certificate", http_reload_certificate(http, &of_certificate), &of_certificate);
-    catalog_reload(service->catalog, NULL); /* takes a while, and reports itself */
-    sd_notify(0, "READY=1");
+    reload_models(service->catalog);
 }
 
 /* Reloads as often as it is asked to. */

@@ -239,7 +239,8 @@ START_TEST(notes_to_systemd) {
     check_note(fd, "READY=1");
     ck_assert_int_eq(kill(daemon.pid, SIGHUP), 0);
     check_note(fd, "RELOADING=1\nMONOTONIC_USEC=");
-    check_note(fd, "READY=1");
+    check_note(fd, "READY=1"); /* when the models are there */
+    ck_assert(daemon_logged(&daemon, "what=models generation=2"));
     daemon_stop(&daemon);
     check_note(fd, "STOPPING=1");
     close(fd);

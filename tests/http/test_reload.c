@@ -32,6 +32,23 @@ static void hang_up(void) {
     ck_assert_int_eq(kill(served.pid, SIGHUP), 0);
 }
 
+static size_t asked_for(void) {
+    char *log = read_from_start(served.log);
+    size_t count = 0;
+    for (const char *at = log; (at = strstr(at, "event=reload_asked")) != NULL; at++)
+        count++;
+    free(log);
+    return count;
+}
+
+/* Signals that nobody has noticed yet are one. */
+static void hang_up_noticed(void) {
+    size_t before = asked_for();
+    hang_up();
+    for (struct patience patience = {0}; asked_for() == before;)
+        patience_wait(&patience, "the signal to be noticed");
+}
+
 /* A model of another name and language takes the folder's place. */
 static void replace_model(const char *name) {
     char next[] = FOLDER_TEMPLATE;
@@ -202,7 +219,7 @@ START_TEST(loading_delays_nobody) {
     for (int i = 0; i < 20; i++) {
         client_post(&served, "/translate", "{'text': 'A boy plays in the snow.'}", 200, &reply);
         reply_done(&reply);
-        hang_up();
+        hang_up_noticed();
     }
     client_send(&served, &(struct call){.path = "/ready"}, &reply);
     ck_assert_int_eq(reply.status, 200);
