@@ -1,4 +1,4 @@
-/* A connection of ours to a server, plain or TLS, that waits for nothing beyond a deadline. */
+/* A connection of ours to a server, plain or TLS, with a deadline for all that it waits for but the lookup of a name. */
 #ifndef ALIGND_OUTGOING_H
 #define ALIGND_OUTGOING_H
 
