@@ -65,15 +65,17 @@ static void note_reloaded(struct reload *reload) {
         sd_notify(0, "READY=1");
 }
 
-/* Should memory be out, systemd is not kept waiting. */
+/* It takes a while, and reports itself. Should memory be out, systemd is not kept waiting. */
 static void reload_models(struct catalog *catalog) {
     struct reload *reload = calloc(1, sizeof *reload);
-    if (reload)
-        reload->finish = note_reloaded;
-    if (!catalog_reload(catalog, reload)) /* takes a while, and reports itself */
-        free(reload);
-    if (!reload)
+    if (!reload) {
+        catalog_reload(catalog, NULL);
         sd_notify(0, "READY=1");
+        return;
+    }
+    reload->finish = note_reloaded;
+    if (!catalog_reload(catalog, reload))
+        free(reload);
 }
 
 static void reload(const struct service *service, struct http *http) {
