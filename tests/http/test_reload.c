@@ -71,11 +71,6 @@ static void check_models(const char *name, double generation, const char *reload
     reply_done(&reply);
 }
 
-static void await_log(const char *text) {
-    for (struct patience patience = {0}; !daemon_logged(&served, text);)
-        patience_wait(&patience, text);
-}
-
 /* ---- what is new ---- */
 
 START_TEST(a_replaced_folder_is_picked_up) {
@@ -104,7 +99,7 @@ START_TEST(a_replaced_folder_is_picked_up) {
     ck_assert_ptr_null(strstr(reply.body, "\"first\""));
     reply_done(&reply);
     metric_await(&served, SETS, 1, NULL);
-    await_log("event=reloaded what=models generation=2");
+    daemon_await_log(&served, "event=reloaded what=models generation=2");
 }
 END_TEST
 
@@ -174,7 +169,7 @@ START_TEST(what_is_broken_changes_nothing) {
     get_models(&reply);
     ck_assert_ptr_null(strstr(reply.body, folder)); /* where models are is nobody's business */
     reply_done(&reply);
-    await_log("level=error event=reload_failed what=models");
+    daemon_await_log(&served, "level=error event=reload_failed what=models");
     ck_assert(daemon_logged(&served, folder) && daemon_logged(&served, broken[_i].why));
     reply_done(&before);
     reply_done(&after);
@@ -266,7 +261,7 @@ START_TEST(terminated_while_loading) {
     hang_up();
     metric_await(&served, SETS, 2, NULL);
     ck_assert_int_eq(kill(served.pid, SIGTERM), 0);
-    await_log("event=draining");
+    daemon_await_log(&served, "event=draining");
     folder_unblock(folder);
     daemon_end(&served);
     daemon_start(&served, ARGUMENTS("--model", folder)); /* for teardown */
@@ -390,7 +385,7 @@ START_TEST(terminated_while_asked_for) {
     flight_send(flight, &call, &waiting);
     metric_await(&served, "alignd_requests_in_flight", 3, flight);
     ck_assert_int_eq(kill(served.pid, SIGTERM), 0);
-    await_log("event=draining");
+    daemon_await_log(&served, "event=draining");
     folder_unblock(folder);
     flight_land(flight);
     ck_assert_int_eq(running.status, 200);
