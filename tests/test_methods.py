@@ -153,6 +153,51 @@ def test_recipe_refuses(corpus, tmp_path, edit, message):  # noqa: F811
         train.Trainer(tmp_path / "recipe.json", corpus, tmp_path / "run", False)
 
 
+def test_averaging_is_a_plain_mean_at_first():
+    model = _model()
+    average = train.averaged(model, 0.25)
+    weights = []
+    for _ in range(6):
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(torch.randn_like(parameter))
+        average.update_parameters(model)
+        weights.append(copy.deepcopy(model.state_dict()))
+    for name, mean in average.module.state_dict().items():
+        wanted = sum(w[name] for w in weights[:4]) / 4
+        for w in weights[4:]:
+            wanted = 0.75 * wanted + 0.25 * w[name]
+        assert torch.allclose(mean, wanted, atol=1e-6), name
+    assert average.module.output.weight is average.module.decoder.embedding.weight  # tied as the model's are
+
+
+def test_averaging_is_validated_and_exported(corpus, tmp_path, monkeypatch):  # noqa: F811
+    recipe = copy.deepcopy(RECIPE)
+    recipe["training"] |= {"epochs": 1, "averaging": 0.1}
+    (tmp_path / "recipe.json").write_text(json.dumps(recipe))
+    trainer = train.Trainer(tmp_path / "recipe.json", corpus, tmp_path / "run", False)
+    validated = []
+    monkeypatch.setattr(train, "validate", lambda model, *_: validated.append(model) or 1.0)
+    trainer.run(save_every=1000)
+    best = torch.load(tmp_path / "run" / "best.pt")["model"]
+    assert validated == [trainer.average.module]
+    for name, weight in trainer.model.state_dict().items():
+        assert torch.equal(best[name], trainer.average.module.state_dict()[name]) and not torch.equal(best[name], weight)
+
+
+@pytest.mark.parametrize("before, after, message", [(0.0, 0.1, "without averaging"), (0.1, 0.0, "with averaging")])
+def test_averaging_is_not_begun_or_ended_midway(corpus, tmp_path, before, after, message):  # noqa: F811
+    for share in (before, after):
+        recipe = copy.deepcopy(RECIPE)
+        recipe["training"]["averaging"] = share
+        (tmp_path / "recipe.json").write_text(json.dumps(recipe))
+        trainer = train.Trainer(tmp_path / "recipe.json", corpus, tmp_path / "run", False)
+        if share == before:
+            trainer.run(save_every=1000, until=0.0)
+    with pytest.raises(SystemExit, match=f"was trained {message}"):
+        trainer.resume()
+
+
 @pytest.mark.parametrize("shared", [False, True])
 def test_embedding_deviation_scales_the_first_values_once(corpus, tmp_path, shared):  # noqa: F811
     recipe, models = copy.deepcopy(RECIPE), []
@@ -185,7 +230,7 @@ def test_recipe_misses_a_key(tmp_path):
 def test_methods_resume_step_for_step(corpus, tmp_path, monkeypatch):  # noqa: F811
     recipe = copy.deepcopy(RECIPE)
     recipe["training"] |= {"scheduled_sampling": 0.8, "subword_sampling": 0.1, "vocabulary": 27, "coverage_loss": 0.5, "guided_attention": 0.5,
-                           "guide": "lexical"}
+                           "guide": "lexical", "averaging": 0.1}
     (tmp_path / "recipe.json").write_text(json.dumps(recipe))
     for name in ("train.tsv.gz", "valid.tsv.gz"):
         (tmp_path / name).write_bytes((corpus / name).read_bytes())
@@ -194,6 +239,8 @@ def test_methods_resume_step_for_step(corpus, tmp_path, monkeypatch):  # noqa: F
     for stop in (7, 8, None):
         parts += _losses(tmp_path, tmp_path / "parts", monkeypatch, stop)
     assert len(whole) > 15 and parts == whole
+    averages = [torch.load(tmp_path / run / "checkpoint.pt")["average"] for run in ("whole", "parts")]
+    assert all(torch.equal(value, averages[1][name]) for name, value in averages[0].items())
 
 
 def test_subword_sampling_draws_other_pieces_of_the_same_text(corpus, tmp_path):  # noqa: F811

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy
 import torch
 from torch import nn
+from torch.optim import swa_utils
 from tqdm import tqdm
 
 from . import config as configuration
@@ -33,7 +34,7 @@ from .tokenizer import BOS, EOS, Tokenizer
 
 
 REQUIRED = ("seed", "vocabulary", "epochs", "patience", "batch_tokens", "learning_rate", "warmup", "dropout", "label_smoothing", "clip")
-DEFAULTS = {"corpus": "tsv", "min_count": 1, "embedding_deviation": 1.0} | methods.DEFAULTS
+DEFAULTS = {"corpus": "tsv", "min_count": 1, "embedding_deviation": 1.0, "averaging": 0.0} | methods.DEFAULTS
 
 
 def load_recipe(path: Path) -> tuple[dict, dict]:
@@ -101,6 +102,12 @@ def shrink_embeddings(model: Model, deviation: float) -> None:
     is also the output layer, whose logits then begin with deviation d^0.5; d^-0.5 gives them 1."""
     for weight in {module.weight for module in model.modules() if isinstance(module, nn.Embedding)}:  # some modules share theirs
         weight.mul_(deviation)
+
+
+def averaged(model: Model, share: float) -> swa_utils.AveragedModel:
+    """A second model whose weights follow those of `model`: each update_parameters moves them by `share` of what they differ. The first ones
+    are a plain mean, until 1 / share of them are in it, so that the random beginning is soon forgotten."""
+    return swa_utils.AveragedModel(model, avg_fn=lambda mean, now, count: mean + max(share, 1 / (int(count) + 1)) * (now - mean))
 
 
 def learning_rate(step: int, training: dict, total: int) -> float:
@@ -221,13 +228,20 @@ class Trainer:
         sizes = tokenizer.vocabulary_sizes(out, self.config)
         self.model = Model(self.config, dropout=self.training["dropout"], **sizes).to(self.device)
         shrink_embeddings(self.model, self.training["embedding_deviation"])
+        self.average = averaged(self.model, self.training["averaging"]) if self.training["averaging"] else None
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-8)
         self.step = self.epoch = self.batch = 0
         self.best, self.stale = -1.0, 0
         self.seconds = -time.process_time()  # with the clock added: of processors, by this run since its first start
 
+    @property
+    def kept(self) -> Model:
+        """What is validated and exported."""
+        return self.average.module if self.average else self.model
+
     def state(self) -> dict:
         return {"config": self.config, "training": self.training, "model": self.model.state_dict(),
+                "average": self.average and self.average.state_dict(),
                 "optimizer": self.optimizer.state_dict(), "random": torch.get_rng_state(), "torch": torch.__version__,
                 "position": (self.step, self.epoch, self.batch, self.best, self.stale), "seconds": self.seconds + time.process_time()}
 
@@ -238,7 +252,11 @@ class Trainer:
         saved = torch.load(path, map_location=self.device)
         if configuration.validate(saved["config"]) != self.config:  # filled in: a key that is new since then has its default
             sys.exit(f"{path} was trained with another configuration; remove it or choose another --out")
+        if bool(saved.get("average")) != bool(self.average):
+            sys.exit(f"{path} was trained {'without' if self.average else 'with'} averaging; remove it or choose another --out")
         self.model.load_state_dict(saved["model"])
+        if self.average:
+            self.average.load_state_dict(saved["average"])
         self.optimizer.load_state_dict(saved["optimizer"])
         torch.set_rng_state(saved["random"].cpu())
         self.step, self.epoch, self.batch, self.best, self.stale = saved["position"]
@@ -253,16 +271,18 @@ class Trainer:
         (loss / tokens).backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.training["clip"])
         self.optimizer.step()
+        if self.average:
+            self.average.update_parameters(self.model)
         self.step += 1
         return loss.item(), tokens
 
     def finish_epoch(self, loss: float) -> None:
-        bleu = validate(self.model, self.valid_sources, self.valid_references, self.target, self.device, self.characters)
+        bleu = validate(self.kept, self.valid_sources, self.valid_references, self.target, self.device, self.characters)
         self.epoch, self.batch = self.epoch + 1, 0
         self.stale = 0 if bleu > self.best else self.stale + 1
         if bleu > self.best:
             self.best = bleu
-            save(self.out / "best.pt", {"config": self.config, "training": self.training, "model": self.model.state_dict(),
+            save(self.out / "best.pt", {"config": self.config, "training": self.training, "model": self.kept.state_dict(),
                                         "epoch": self.epoch, "valid_bleu": bleu})
         save(self.out / "checkpoint.pt", self.state())
         with open(self.out / "log.jsonl", "a", encoding="utf-8") as log:
