@@ -1,4 +1,5 @@
 #include "tests/models.h"
+#include "model/kernels.h"
 #include "tests/files.h"
 #include <check.h>
 #include <jansson.h>
@@ -7,9 +8,23 @@
 #include <string.h>
 #include <unistd.h>
 
+const char *const computes[] = {"int8", "bfloat16", "float32"};
+
+int exact_computes(void) {
+    return kernels_choose() == &kernels_generic ? COMPUTES - 1 : COMPUTES;
+}
+
+const char *exact_compute(void) {
+    return computes[exact_computes() - 1];
+}
+
 struct translator *model_open(const char *folder) {
+    return model_open_with(folder, "float32");
+}
+
+struct translator *model_open_with(const char *folder, const char *compute) {
     struct error err = {0};
-    struct translator *translator = translator_open(folder, NULL, &err);
+    struct translator *translator = translator_open(folder, &(struct translator_options){.compute = compute}, &err);
     ck_assert_msg(translator != NULL, "%s", err.message);
     return translator;
 }

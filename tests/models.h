@@ -6,6 +6,15 @@
 #include "model/weights.h"
 
 struct translator *model_open(const char *folder);
+struct translator *model_open_with(const char *folder, const char *compute);
+
+/* All types of translator_options.compute. With the first exact_computes() of them a sentence has the same bits alone and in
+ * company: with float32, the last, only where its products are not OpenBLAS's. exact_compute: the last of those that have it.
+ */
+enum { COMPUTES = 3 };
+extern const char *const computes[COMPUTES];
+int exact_computes(void);
+const char *exact_compute(void);
 
 /* A vocabulary shortlist: always [count] for every sentence, and for each source piece so many ids more, made up. */
 struct made_list {

@@ -24,7 +24,7 @@ static struct translator *translator;
 static struct arena arena;
 
 static void setup(void) {
-    translator = model_open(MODEL);
+    translator = model_open_with(MODEL, exact_compute());
     arena_init(&arena, 1 << 16);
 }
 
@@ -127,12 +127,9 @@ static void check_mixed_equals_alone(void) {
     batch_free(batch);
 }
 
-/* With every compute type, to the last bit. */
 START_TEST(mixed_equals_alone) {
-    static const char *const computes[] = {"float32", "bfloat16", "int8"};
     translator_free(translator);
-    translator = translator_open(MODEL, &(struct translator_options){.compute = computes[_i]}, NULL);
-    ck_assert_ptr_nonnull(translator);
+    translator = model_open_with(MODEL, computes[_i]);
     check_mixed_equals_alone();
 }
 END_TEST
@@ -361,8 +358,6 @@ END_TEST
 
 /* ---- with a vocabulary shortlist ---- */
 
-static const char *const computes[] = {"float32", "bfloat16", "int8"};
-
 static void use_list(const char *compute, const struct made_list *list) {
     translator_free(translator);
     translator = model_open_listed(MODEL, compute, list);
@@ -409,11 +404,9 @@ static void list_all(int *ids) {
 START_TEST(a_list_of_all_changes_nothing) {
     int all[200];
     struct sentence *plain[WAYS * TEXTS];
-    struct error err = {0};
     list_all(all);
     translator_free(translator);
-    struct translator *without = translator = translator_open(MODEL, &(struct translator_options){.compute = "int8"}, &err);
-    ck_assert_msg(without != NULL, "%s", err.message);
+    struct translator *without = translator = model_open_with(MODEL, "int8");
     for (size_t i = 0; i < WAYS * TEXTS; i++)
         plain[i] = decode_prepared(prepare_nth(i));
     translator = model_open_listed(MODEL, "int8", &(struct made_list){.always = all, .count = 200});
@@ -432,7 +425,7 @@ END_TEST
 START_TEST(forced_decoding_ignores_the_list) {
     struct sentence *plain = decode_prepared(prepare_nth(WAYS + FORCED));
     struct translator *without = translator;
-    translator = model_open_listed(MODEL, "float32", &(struct made_list){.each = 2});
+    translator = model_open_listed(MODEL, exact_compute(), &(struct made_list){.each = 2});
     struct sentence *listed = decode_prepared(prepare_nth(WAYS + FORCED));
     check_same(listed, plain);
     sentence_done(listed);
@@ -471,7 +464,7 @@ Suite *batch_suite(void) {
     Suite *suite = suite_create("batch");
     TCase *tests = tcase_create("continuous");
     tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_loop_test(tests, mixed_equals_alone, 0, 3);
+    tcase_add_loop_test(tests, mixed_equals_alone, 0, exact_computes());
     tcase_add_test(tests, company_is_worth_a_few_steps);
     tcase_add_test(tests, a_short_one_overtakes);
     tcase_add_test(tests, cancelled_ones_leave_at_once);
@@ -484,8 +477,8 @@ Suite *batch_suite(void) {
     suite_add_tcase(suite, tests);
     TCase *listed = tcase_create("shortlist");
     tcase_add_checked_fixture(listed, setup, teardown);
-    tcase_add_loop_test(listed, listed_mixed_equals_alone, 0, 3);
-    tcase_add_loop_test(listed, only_listed_tokens_come_out, 0, 3);
+    tcase_add_loop_test(listed, listed_mixed_equals_alone, 0, exact_computes());
+    tcase_add_loop_test(listed, only_listed_tokens_come_out, 0, COMPUTES);
     tcase_add_test(listed, a_list_of_all_changes_nothing);
     tcase_add_test(listed, forced_decoding_ignores_the_list);
     tcase_add_test(listed, a_beam_may_be_wider_than_the_list);
