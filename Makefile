@@ -1,6 +1,6 @@
 # alignd: `make run` builds and serves the shipped models, `make test` builds and tests. Both install missing packages first.
-# Variables: CC, CXX, BUILD (build folder), JOBS, V=1, WERROR=1, SANITIZE=address,undefined or thread, MODELS, LISTEN, PREFIX, DESTDIR;
-# make results: DATA, TABLES, BUDGET.
+# Variables: CC, CXX, BUILD (build folder), JOBS, V=1, WERROR=1, SANITIZE=address,undefined or thread, SLOW=1 (tests take fewer samples), MODELS,
+# LISTEN, PREFIX, DESTDIR; make results: DATA, TABLES, BUDGET.
 
 VERSION := 0.1.0
 ifeq ($(origin CC),default)
@@ -32,7 +32,7 @@ OPTIMIZE ?= -O2
 # -fcf-protection is x86-64's, -mbranch-protection arm64's name for it
 HARDEN   := -fPIE -fstack-protector-strong -fstack-clash-protection $(if $(SANITIZE),,-D_FORTIFY_SOURCE=3) \
 	$(if $(findstring x86_64,$(MACHINE)),-fcf-protection=full) $(if $(findstring aarch64,$(MACHINE)),-mbranch-protection=standard)
-SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all -DSANITIZED)
+SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all -DSANITIZED) $(if $(SANITIZE)$(SLOW),-DSLOW)
 COMMON   := $(OPTIMIZE) -g -MMD -MP -I. -DALIGND_VERSION='"$(VERSION)"' $(HARDEN) $(SANITIZER)
 # _GNU_SOURCE: POSIX threads and clocks, accept4 and pipe2; the language itself stays C11
 CFLAGS_ALL   = -std=c11 -D_GNU_SOURCE $(COMMON) -isystem /usr/include/libxml2 $(C_WARNINGS) $(CFLAGS)
@@ -65,7 +65,7 @@ export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all run test test-threads check-http check-metrics check-memory check-load check-faults check-soak check-clients check-page check-python check-container \
-	check-deploy check-package check-man check-hardening check-systemd check-scale check-queueing show-signals results warnings-clang asan tsan fuzz bench format \
+	check-deploy check-arm64 check-package check-man check-hardening check-systemd check-scale check-queueing show-signals results warnings-clang asan tsan fuzz bench format \
 	format-check layers install install-program install-models install-man install-units man deb clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
@@ -285,6 +285,11 @@ format-check:
 layers:
 	@sh tests/layers.sh
 
+# Needs no arm64 machine: Debian's cross compiler, and QEMU.
+check-arm64:
+	@$(call INSTALL_MISSING,make gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user-static curl)
+	CK_DEFAULT_TIMEOUT=900 sh tests/arm64.sh build/arm64 libc6-dev $(filter lib% check,$(TEST_PACKAGES))
+
 # Of the program as built.
 check-hardening: deps
 	@$(SUBMAKE) all
@@ -348,4 +353,4 @@ check-man: man
 clean:
 	rm -rf build
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#if defined(SANITIZED) /* some twenty times slower */
+#if defined(SLOW) /* some twenty times slower */
 enum { SENTENCES = 40 };
 #else
 enum { SENTENCES = 500 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(SANITIZED) /* some twenty times slower */
+#if defined(SLOW) /* some twenty times slower */
 enum { SNIPPETS = 100 };
 #else
 enum { SNIPPETS = 400 };
