@@ -23,6 +23,7 @@ APT::Architecture "arm64";
 APT::Architectures { "arm64"; };
 APT::Install-Recommends "0";
 END
+    rm -rf "$root.new"
     apt-get update -qq
     apt-get install -qq --download-only "$@" >/dev/null
     for package in "$folder"/apt/archives/*.deb; do
