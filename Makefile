@@ -32,8 +32,8 @@ OPTIMIZE ?= -O2
 # -fcf-protection is x86-64's, -mbranch-protection arm64's name for it
 HARDEN   := -fPIE -fstack-protector-strong -fstack-clash-protection $(if $(SANITIZE),,-D_FORTIFY_SOURCE=3) \
 	$(if $(findstring x86_64,$(MACHINE)),-fcf-protection=full) $(if $(findstring aarch64,$(MACHINE)),-mbranch-protection=standard)
-SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all -DSANITIZED) $(if $(SANITIZE)$(SLOW),-DSLOW)
-COMMON   := $(OPTIMIZE) -g -MMD -MP -I. -DALIGND_VERSION='"$(VERSION)"' $(HARDEN) $(SANITIZER)
+SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all -DSANITIZED)
+COMMON   := $(OPTIMIZE) -g -MMD -MP -I. -DALIGND_VERSION='"$(VERSION)"' $(HARDEN) $(SANITIZER) $(if $(SANITIZE)$(SLOW),-DSLOW)
 # _GNU_SOURCE: POSIX threads and clocks, accept4 and pipe2; the language itself stays C11
 CFLAGS_ALL   = -std=c11 -D_GNU_SOURCE $(COMMON) -isystem /usr/include/libxml2 $(C_WARNINGS) $(CFLAGS)
 CXXFLAGS_ALL = -std=c++17 $(COMMON) $(WARNINGS) $(CXXFLAGS)
@@ -65,8 +65,8 @@ export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all run test test-threads check-http check-metrics check-memory check-load check-faults check-soak check-clients check-page check-python check-container \
-	check-deploy check-arm64 check-package check-man check-hardening check-systemd check-scale check-queueing show-signals results warnings-clang asan tsan fuzz bench format \
-	format-check layers install install-program install-models install-man install-units man deb clean
+	check-deploy check-arm64 check-package check-man check-hardening check-systemd check-scale check-queueing show-signals results warnings-clang asan \
+	tsan fuzz bench format format-check layers install install-program install-models install-man install-units man deb clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd
 

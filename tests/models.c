@@ -19,7 +19,7 @@ const char *exact_compute(void) {
 }
 
 struct translator *model_open(const char *folder) {
-    return model_open_with(folder, "float32");
+    return model_open_with(folder, NULL);
 }
 
 struct translator *model_open_with(const char *folder, const char *compute) {

@@ -6,7 +6,7 @@
 #include "model/weights.h"
 
 struct translator *model_open(const char *folder);
-struct translator *model_open_with(const char *folder, const char *compute);
+struct translator *model_open_with(const char *folder, const char *compute); /* NULL: the default */
 
 /* All types of translator_options.compute. With the first exact_computes() of them a sentence has the same bits alone and in
  * company: with float32, the last, only where its products are not OpenBLAS's. exact_compute: the last of those that have it.
