@@ -251,6 +251,15 @@ static int show(const struct sentence *sentence, const struct hypothesis *hypoth
     return unknown ? replace_unknown(sentence, hypothesis, i, arena, &token->piece, err) : 0;
 }
 
+/* A model that copies may choose <unk> or the word itself, and both are printed alike: their pieces tell such hypotheses apart. */
+static void tell_unknowns(const struct sentence *sentence, struct token *tokens, size_t count) {
+    const struct translator *t = sentence->translator;
+    int unknown = tokenizer_unknown(t->target);
+    for (size_t i = 0; output_copies(&t->output) && i < count; i++)
+        if (tokens[i].id == unknown)
+            tokens[i].piece = tokenizer_piece(t->target, unknown);
+}
+
 int translator_render_rest(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t first, struct arena *arena,
                            struct rendering *out, struct error *err) {
     size_t count = hypothesis->length - first;
@@ -264,6 +273,7 @@ int translator_render_rest(const struct sentence *sentence, const struct hypothe
             return -1;
     if (tokenizer_decode(sentence->translator->target, tokens, count, arena, &out->text, err) != 0)
         return -1;
+    tell_unknowns(sentence, tokens, count);
     out->tokens = tokens;
     return sentence->given && first == 0 ? given_render(sentence, count, arena, out, err) : 0;
 }

@@ -147,7 +147,8 @@ void sentence_done(struct sentence *sentence);
 
 /* A hypothesis as text. tokens [length]: pieces with their bytes within text. All in the arena. Thread-safe.
  * With replace_unknowns, <unk> is printed as the source token that got the most attention in its step (Luong et al. 2015), as it
- * stands in the source text; its piece is that text, too. </s> does not count, and a token without a character of its own stands
+ * stands in the source text; its piece is that text, too, unless the model copies: then it is <unk>, as the same word copied is
+ * another hypothesis. </s> does not count, and a token without a character of its own stands
  * for the next. A model whose output spells (model/speller.h) spells it instead, always. A forced target and a prefix are printed
  * as they were given. */
 struct rendering {

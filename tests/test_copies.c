@@ -260,6 +260,26 @@ START_TEST(copies_are_printed_as_words) {
 }
 END_TEST
 
+/* <unk>, printed as the word that it looked at, and that word copied: one text, but not the same tokens. */
+START_TEST(an_unknown_is_told_from_the_copy_of_its_word) {
+    struct sentence *sentence = prepare("here is here.");
+    const int v = (int)translator->decoder.vocabulary, unknown = tokenizer_unknown(translator->target);
+    const float looks[] = {0, 1, 0, 0, 0}, *attention[] = {looks};
+    const struct hypothesis copied = {.tokens = (const int[]){v + 1}, .length = 1, .attention = attention},
+                            replaced = {.tokens = &unknown, .length = 1, .attention = attention};
+    struct rendering of_copy, of_unknown;
+    sentence->replace_unknowns = true;
+    sentence->search.source_length = sentence->length;
+    ck_assert_int_eq(translator_render(sentence, &copied, &arena, &of_copy, NULL), 0);
+    ck_assert_int_eq(translator_render(sentence, &replaced, &arena, &of_unknown, NULL), 0);
+    ck_assert_str_eq(of_copy.text, "is");
+    ck_assert_str_eq(of_unknown.text, "is");
+    ck_assert_str_eq(of_copy.tokens[0].piece, "\u2581is");
+    ck_assert_str_eq(of_unknown.tokens[0].piece, "<unk>");
+    sentence_done(sentence);
+}
+END_TEST
+
 /* A pointer has no words but the source's: any other has no probability, and no logarithm of it. */
 START_TEST(a_pointer_refuses_targets_that_it_cannot_produce) {
     struct sentence *sentence = prepare("here is here.");
@@ -299,6 +319,7 @@ Suite *copies_suite(void) {
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, words_that_the_target_lacks_get_temporary_ids);
     tcase_add_test(cases, copies_are_printed_as_words);
+    tcase_add_test(cases, an_unknown_is_told_from_the_copy_of_its_word);
     tcase_add_test(cases, a_pointer_refuses_targets_that_it_cannot_produce);
     tcase_add_test(cases, what_cannot_be_cut_is_refused);
     tcase_add_test(cases, the_architecture_names_the_output);
