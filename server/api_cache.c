@@ -1,6 +1,7 @@
 /* The answer cache (server/cache.h) as the decoding endpoints use it: which questions are the same, and which have one answer. */
 #include "server/api_json.h"
 #include "server/api_splice.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,33 @@ static bool has_one_answer(const struct request *request, const json_t *root) {
     return !random && !request->streamed && !(request->include & INCLUDE_TIMING);
 }
 
+/* 1.0 is 1. Beyond 2^53, where not every integer is a double, what is written differently stays different. */
+static json_t *simpler(const json_t *value) {
+    double number = json_is_real(value) ? json_real_value(value) : NAN;
+    return number == trunc(number) && fabs(number) < 9007199254740992.0 ? json_integer((json_int_t)number) : NULL;
+}
+
+static void simplify(json_t *value) {
+    const char *name;
+    size_t i;
+    json_t *item, *simple;
+    json_object_foreach(value, name, item) {
+        simplify(item);
+        if ((simple = simpler(item)) != NULL)
+            json_object_set_new(value, name, simple);
+    }
+    json_array_foreach(value, i, item) {
+        simplify(item);
+        if ((simple = simpler(item)) != NULL)
+            json_array_set_new(value, i, simple);
+    }
+}
+
 /* The object in one notation: its fields in order, without blanks. A client's key changes no answer, and is not to be kept. */
 static char *canonical(const json_t *root) {
     json_t *copy = json_deep_copy(root);
     json_object_del(copy, "api_key");
+    simplify(copy);
     char *text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS);
     json_decref(copy);
     if (!splice_lacked())

@@ -62,6 +62,10 @@ static const struct {
      {.path = "/translate", .json = "{'q': 'A boy.', 'source': 'auto', 'target': 'fr', 'alternatives': 2}"}},
     {{.path = "/translate", .body = "q=A+boy.&source=en&target=fr&format=html"},
      {.path = "/translate?target=fr&source=en", .body = "format=html&q=A%20boy."}},
+    {{.path = "/translate", .json = "{'text': 'A boy.', 'length_penalty': 1, 'coverage_penalty': 0, 'beam_size': 2}"},
+     {.path = "/translate", .json = "{'text': 'A boy.', 'length_penalty': 1.0, 'coverage_penalty': -0e3, 'beam_size': 2}"}},
+    {{.path = "/attention", .json = "{'text': '.', 'force_attention': [{'step': 0, 'weights': [1, 2, 3]}]}"},
+     {.path = "/attention", .json = "{'text': '.', 'force_attention': [{'weights': [1e0, 20e-1, 3.0], 'step': 0}]}"}},
     {{.path = "/translate", .json = "{'text': '  '}"}, {.path = "/translate", .json = "{'text': '  '}"}},
 };
 
@@ -93,6 +97,8 @@ static const struct call different[] = {
     {.path = "/translate", .json = "{'text': 'A boy plays. '}"},
     {.path = "/attention", .json = "{'text': 'A boy plays.'}"},
     {.path = "/translate", .json = "{'text': 'A boy plays.', 'beam_size': 4}"},
+    {.path = "/translate", .json = "{'text': 'A boy plays.', 'length_penalty': 1}"},
+    {.path = "/translate", .json = "{'text': 'A boy plays.', 'length_penalty': 1.25}"},
     {.path = "/translate", .json = "{'text': 'A boy plays.', 'prefix': 'x'}"},
     {.path = "/translate", .json = "{'text': 'A boy plays.', 'include': []}"},
     {.path = "/translate", .json = "{'text': 'A boy plays.', 'strategy': 'sample', 'seed': 1}"},
