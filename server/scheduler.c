@@ -220,6 +220,13 @@ size_t scheduler_depth(struct scheduler *scheduler) {
     return depth;
 }
 
+size_t scheduler_idle(struct scheduler *scheduler) {
+    pthread_mutex_lock(&scheduler->lock);
+    size_t idle = scheduler->waiting;
+    pthread_mutex_unlock(&scheduler->lock);
+    return idle;
+}
+
 const struct scheduler_limits *scheduler_limits(const struct scheduler *scheduler) {
     return &scheduler->limits;
 }

@@ -51,7 +51,9 @@ struct job *scheduler_take(struct scheduler *scheduler, const struct scheduler_r
 /* From now on nothing is accepted; what waits is still handed out. */
 void scheduler_close(struct scheduler *scheduler);
 
+/* Jobs that wait, and workers that wait for one. */
 size_t scheduler_depth(struct scheduler *scheduler);
+size_t scheduler_idle(struct scheduler *scheduler);
 const struct scheduler_limits *scheduler_limits(const struct scheduler *scheduler);
 
 #endif

@@ -28,6 +28,7 @@
     X(health) \
     X(request) \
     X(scheduler) \
+    X(meter) \
     X(pace) \
     X(metrics) \
     X(decimal) \

@@ -2,10 +2,9 @@
 #include "server/clock.h"
 #include "server/scheduler.h"
 #include "tests/suites.h"
-#include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { CAPACITY = 8, MAX_JOBS = 8, WORK = 1000 };
 
@@ -297,9 +296,15 @@ START_TEST(work_is_bounded) {
 }
 END_TEST
 
-/* What a client is told to wait comes from how fast work has left the queue. */
+/* Until the clock shows another time. */
+static void await_tick(void) {
+    for (int64_t now_us = clock_us(); clock_us() == now_us;)
+        continue;
+}
+
+/* What a client is told to wait: its excess at the pace at which work has left the queue, whatever that was. */
 START_TEST(waiting_time_is_measured) {
-    static struct fake many[200], late;
+    static struct fake many[200], late, earlier;
     scheduler_free(scheduler);
     scheduler = scheduler_create(&(struct scheduler_limits){1000, 2000});
     for (size_t i = 0; i < 200; i++) {
@@ -309,17 +314,22 @@ START_TEST(waiting_time_is_measured) {
     }
     fake_init(&late, 1, 100);
     give_tokens(&late, 100); /* 10000: 9250 too many when 1000 wait and 1750 may, 9000 when 750 do */
+    fake_init(&earlier, 1, 100);
+    give_tokens(&earlier, 30);
     ck_assert(scheduler_wait_s(scheduler, &late.request) <= 0);
     end_jobs(take(1, false)); /* the first does not count */
-    int64_t began_us = clock_us();
+    ck_assert(scheduler_wait_s(scheduler, &late.request) <= 0);
     for (size_t i = 0; i < 49; i++) {
-        usleep(2000);
+        await_tick();
         end_jobs(take(1, false));
     }
-    double expected_s = (double)(clock_us() - began_us) * 1e-6 / (49 * 5) * 9000, wait_s;
     ck_assert_int_eq(scheduler_submit(scheduler, &late.request), SCHEDULER_FULL_WORK);
-    wait_s = scheduler_wait_s(scheduler, &late.request);
-    ck_assert_msg(fabs(wait_s - expected_s) < 0.05 * expected_s, "wanted %g, got %g", expected_s, wait_s);
+    double wait_s = scheduler_wait_s(scheduler, &late.request);
+    ck_assert_double_ge(wait_s, 49 * 1e-6 / (49 * 5) * 9000);
+    ck_assert_double_eq_tol(scheduler_wait_s(scheduler, &earlier.request) / wait_s, 2000. / 9000, 1e-9);
+    late.request.client = 1; /* that has nothing waiting: 2000 may */
+    ck_assert_double_eq_tol(scheduler_wait_s(scheduler, &earlier.request) / scheduler_wait_s(scheduler, &late.request),
+                            2000. / 8750, 1e-9);
 }
 END_TEST
 
@@ -383,13 +393,18 @@ static size_t joined(pthread_t thread) {
     return count;
 }
 
+static void await_idle(size_t workers) {
+    while (scheduler_idle(scheduler) < workers)
+        sched_yield();
+}
+
 START_TEST(burst_is_spread_over_idle_workers) {
     static struct fake a;
     pthread_t threads[2];
     fake_init(&a, 8, 1);
     for (size_t i = 0; i < 2; i++)
         pthread_create(&threads[i], NULL, take_when_there_is_one, NULL);
-    usleep(50000); /* both wait */
+    await_idle(2);
     scheduler_submit(scheduler, &a.request);
     ck_assert_uint_eq(joined(threads[0]), 4);
     ck_assert_uint_eq(joined(threads[1]), 4);
@@ -402,7 +417,7 @@ START_TEST(busy_worker_leaves_a_single_job_to_an_idle_one) {
     pthread_t idle;
     fake_init(&a, 1, 1);
     pthread_create(&idle, NULL, take_when_there_is_one, NULL);
-    usleep(50000);
+    await_idle(1);
     scheduler_submit(scheduler, &a.request);
     end_jobs(take(64, false)); /* gets it only if the idle one was there first and it is gone */
     ck_assert_uint_eq(joined(idle), 1);
@@ -412,7 +427,7 @@ END_TEST
 START_TEST(closing_wakes_who_waits) {
     pthread_t idle;
     pthread_create(&idle, NULL, take_when_there_is_one, NULL);
-    usleep(20000);
+    await_idle(1);
     scheduler_close(scheduler);
     ck_assert_uint_eq(joined(idle), 0);
 }
