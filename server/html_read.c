@@ -35,7 +35,9 @@ struct reader {
     struct html_buffer text; /* since the last piece */
     enum reference reference;
     size_t reference_begin; /* in text */
-    bool rooted, failed, too_deep;
+    bool rooted, failed, too_deep, too_many;
+    const char *unread; /* [unread_length] markup that the parser has not asked for yet */
+    size_t unread_length;
 };
 
 /* ---- pieces ---- */
@@ -176,11 +178,23 @@ static struct html_buffer start_tag(struct arena *arena, const char *name, const
     return tag;
 }
 
+static bool has_too_many(const char *const *attributes) {
+    size_t count = 0;
+    while (attributes && attributes[2 * count] && count <= HTML_MAX_ATTRIBUTES)
+        count++;
+    return count > HTML_MAX_ATTRIBUTES;
+}
+
 static void on_start(void *owner, const xmlChar *element, const xmlChar **told) {
     struct reader *reader = owner;
     const char *name = (const char *)element;
     const char *const *attributes = (const char *const *)told;
     end_text(reader);
+    if (has_too_many(attributes)) {
+        reader->too_many = true;
+        fail(reader);
+        return;
+    }
     if (!reader->rooted) {
         reader->rooted = true;
         return;
@@ -310,20 +324,31 @@ static const htmlSAXHandler handler = {
     .internalSubset = on_doctype,
 };
 
+/* The parser compares each attribute with all before it in the tag: one of 200,000 would take minutes, and tells nobody before its
+ * end. So it gets a few kilobytes at a time, and no more once its table of attributes (names and values, doubled when full) is too
+ * large for what a tag may have. */
+static int give(void *owner, char *buffer, int room) {
+    struct reader *reader = owner;
+    reader->too_many |= reader->parser->maxatts > 4 * HTML_MAX_ATTRIBUTES;
+    size_t left = reader->too_many ? 0 : reader->unread_length, count = left < (size_t)room ? left : (size_t)room;
+    memcpy(buffer, reader->unread, count);
+    reader->unread += count;
+    reader->unread_length -= count;
+    return (int)count;
+}
+
 /* NULL: no memory. */
-static xmlParserInputPtr open_input(htmlParserCtxtPtr parser, const char *markup, int length) {
-    xmlParserInputBufferPtr buffer = xmlAllocParserInputBuffer(XML_CHAR_ENCODING_NONE);
-    xmlParserInputPtr input = NULL;
-    if (buffer && xmlParserInputBufferPush(buffer, length, markup) == length)
-        input = xmlNewIOInputStream(parser, buffer, XML_CHAR_ENCODING_NONE);
+static xmlParserInputPtr open_input(struct reader *reader, htmlParserCtxtPtr parser) {
+    xmlParserInputBufferPtr buffer = xmlParserInputBufferCreateIO(give, NULL, reader, XML_CHAR_ENCODING_NONE);
+    xmlParserInputPtr input = buffer ? xmlNewIOInputStream(parser, buffer, XML_CHAR_ENCODING_NONE) : NULL;
     if (!input && buffer)
         xmlFreeParserInputBuffer(buffer);
     return input;
 }
 
-static htmlParserCtxtPtr open_parser(const char *markup, int length) {
-    htmlParserCtxtPtr parser = htmlNewParserCtxt();
-    xmlParserInputPtr input = parser ? open_input(parser, markup, length) : NULL;
+static htmlParserCtxtPtr open_parser(struct reader *reader) {
+    htmlParserCtxtPtr parser = reader->parser = htmlNewParserCtxt();
+    xmlParserInputPtr input = parser ? open_input(reader, parser) : NULL;
     if (!input || inputPush(parser, input) < 0) {
         xmlFreeInputStream(input);
         htmlFreeParserCtxt(parser);
@@ -335,13 +360,13 @@ static htmlParserCtxtPtr open_parser(const char *markup, int length) {
     return parser;
 }
 
-static int run(struct reader *reader, const char *markup, size_t length, struct error *err) {
+static int run(struct reader *reader, struct error *err) {
     static once_flag once = ONCE_FLAG_INIT;
     call_once(&once, set_up);
     if (reserve_fill(err) != 0)
         return -1;
     lacking = false;
-    reader->parser = length <= INT32_MAX ? open_parser(markup, (int)length) : NULL;
+    reader->parser = open_parser(reader);
     if (!reader->parser)
         return error_memory(err);
     *reader->parser->sax = handler;
@@ -351,6 +376,8 @@ static int run(struct reader *reader, const char *markup, size_t length, struct 
     htmlFreeParserCtxt(reader->parser);
     if (reader->too_deep)
         return error_set(err, ERROR_INPUT, "elements nest deeper than %d", HTML_MAX_DEPTH);
+    if (reader->too_many)
+        return error_set(err, ERROR_INPUT, "a tag has more than %d attributes", HTML_MAX_ATTRIBUTES);
     return lacking || reader->failed ? error_memory(err) : 0;
 }
 
@@ -370,7 +397,9 @@ int html_read(const char *markup, size_t length, struct arena *arena, struct htm
     }
     if (whole.failed)
         return error_memory(err);
-    if (run(reader, whole.bytes, whole.length, err) != 0)
+    reader->unread = whole.bytes;
+    reader->unread_length = whole.length;
+    if (run(reader, err) != 0)
         return -1;
     html->pieces = reader->pieces;
     html->piece_count = reader->count;

@@ -458,6 +458,32 @@ START_TEST(depth) {
 }
 END_TEST
 
+/* A tag of so many attributes, no two of them the same. */
+static char *many_attributes(size_t count) {
+    char *markup = arena_alloc(&arena, 16 * count + sizeof "<i>x</i>", 1), *out = stpcpy(markup, "<i");
+    for (size_t i = 0; i < count; i++)
+        out += sprintf(out, " a%zx", i);
+    strcpy(out, ">x</i>");
+    return markup;
+}
+
+/* libxml2 takes time for each pair of attributes in a tag: of 200,000, the last here, minutes. */
+START_TEST(attributes) {
+    char *markup = many_attributes(HTML_MAX_ATTRIBUTES);
+    struct html html;
+    ck_assert_int_eq(html_parse(markup, strlen(markup), &arena, &html, NULL), 0);
+    ck_assert_uint_eq(html.count, 1);
+    const size_t too_many[] = {HTML_MAX_ATTRIBUTES + 1, 2 * HTML_MAX_ATTRIBUTES, 10 * HTML_MAX_ATTRIBUTES, 200000};
+    for (size_t i = 0; i < sizeof too_many / sizeof *too_many; i++) {
+        struct error error = {0};
+        markup = many_attributes(too_many[i]);
+        ck_assert_int_eq(html_parse(markup, strlen(markup), &arena, &html, &error), -1);
+        ck_assert_int_eq(error.code, ERROR_INPUT);
+        ck_assert_str_eq(error.message, "a tag has more than 256 attributes");
+    }
+}
+END_TEST
+
 Suite *html_suite(void) {
     Suite *suite = suite_create("html");
     TCase *tests = tcase_create("html");
@@ -467,6 +493,7 @@ Suite *html_suite(void) {
     tcase_add_test(tests, one_form_of_markup);
     tcase_add_test(tests, broken_markup_is_mended);
     tcase_add_test(tests, depth);
+    tcase_add_test(tests, attributes);
     tcase_add_test(tests, elements_follow_their_words);
     tcase_add_test(tests, segments);
     tcase_add_test(tests, odd_translations);
