@@ -4,13 +4,14 @@
 #include <linux/filter.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-enum { BACKLOG = 511, HOST_BYTES = 256 };
+enum { BACKLOG = 511, HOST_BYTES = 256, PORT_DIGITS = 5 };
 
 #define UNIX_PREFIX "unix:"
 
@@ -40,12 +41,19 @@ static int write_address(int fd, struct listener *listener) {
 
 /* ---- TCP ---- */
 
+bool listen_is_port(const char *port) {
+    size_t digits = strspn(port, "0123456789");
+    return digits > 0 && digits <= PORT_DIGITS && port[digits] == '\0' && strtoul(port, NULL, 10) <= UINT16_MAX;
+}
+
 /* "host:port" or "[host]:port"; the port is what follows the last ':'. */
 static int split(const char *where, char host[HOST_BYTES], const char **port, struct error *err) {
     const char *colon = strrchr(where, ':');
     size_t length = colon ? (size_t)(colon - where) : 0;
     if (!colon || colon[1] == '\0' || length >= HOST_BYTES)
         return error_set(err, ERROR_INPUT, "\"%.100s\" is not HOST:PORT", where);
+    if (!listen_is_port(colon + 1))
+        return error_set(err, ERROR_INPUT, "the port must be a number from 0 to 65535, got \"%.100s\"", where);
     if (length >= 2 && where[0] == '[' && where[length - 1] == ']') {
         where++;
         length -= 2;

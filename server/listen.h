@@ -19,6 +19,9 @@ struct listener {
     ino_t inode;
 };
 
+/* A number from 0 to 65535: the system would take the rest of a larger one. */
+bool listen_is_port(const char *port);
+
 /* where: "127.0.0.1:8080", "[::1]:8080" (IPv6 alone), "localhost:8080", ":8080" (every IPv4 address); port 0: a free one; or
  * "unix:PATH". mode: permissions of a Unix socket. One that is left over at PATH, with nobody listening, is replaced; any other
  * file stays. -1 with ERROR_INPUT (not an address) or ERROR_FILE (in use, not ours). It changes the umask for a moment: no other

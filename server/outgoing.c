@@ -1,5 +1,6 @@
 #include "server/outgoing.h"
 #include "server/clock.h"
+#include "server/listen.h"
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -57,6 +58,8 @@ static int connect_tcp(char *address, int64_t until_us, struct error *err) {
     char *host = address, *colon = strrchr(address, ':');
     if (!colon || colon[1] == '\0')
         return error_set(err, ERROR_INPUT, "\"%.100s\" is not HOST:PORT", address);
+    if (!listen_is_port(colon + 1))
+        return error_set(err, ERROR_INPUT, "the port must be a number from 0 to 65535, got \"%.100s\"", address);
     *colon = '\0';
     if (*host == '[' && colon[-1] == ']') {
         colon[-1] = '\0';

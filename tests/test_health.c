@@ -130,6 +130,7 @@ START_TEST(no_daemon) {
         {"unix:", "\"\" is not the path of a socket"},
         {"127.0.0.1", "\"127.0.0.1\" is not HOST:PORT"},
         {"127.0.0.1:", "\"127.0.0.1:\" is not HOST:PORT"},
+        {"127.0.0.1:99999", "the port must be a number from 0 to 65535, got \"127.0.0.1:99999\""},
         {"", "\"\" is not HOST:PORT"},
         {"[", "\"[\" is not HOST:PORT"},
         {":1", "cannot connect: Connection refused"},

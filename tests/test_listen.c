@@ -112,6 +112,22 @@ START_TEST(unusable_paths) {
 }
 END_TEST
 
+/* The system would listen on 99999 modulo 65536. */
+START_TEST(ports_out_of_range) {
+    static const char *const wrong[] = {"127.0.0.1:65536", "127.0.0.1:99999", "[::1]:100000",  ":4294967376",
+                                        "127.0.0.1:-1",    "127.0.0.1:http",  "127.0.0.1:80x", "127.0.0.1: 80"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char message[100];
+        err = (struct error){0};
+        ck_assert_msg(listen_open(wrong[i], 0, &listener, &err) == -1, "%s", wrong[i]);
+        ck_assert_int_eq(err.code, ERROR_INPUT);
+        snprintf(message, sizeof message, "the port must be a number from 0 to 65535, got \"%s\"", wrong[i]);
+        ck_assert_str_eq(err.message, message);
+    }
+    ck_assert(listen_is_port("0") && listen_is_port("65535") && listen_is_port("00080") && !listen_is_port(""));
+}
+END_TEST
+
 /* The same port on [::] and 0.0.0.0. */
 START_TEST(both_families) {
     struct listener six, four;
@@ -170,6 +186,7 @@ Suite *listen_suite(void) {
     tcase_add_test(tcase, other_files_stay);
     tcase_add_test(tcase, removes_only_its_own);
     tcase_add_test(tcase, unusable_paths);
+    tcase_add_test(tcase, ports_out_of_range);
     tcase_add_test(tcase, both_families);
     tcase_add_loop_test(tcase, refuses_the_late, 0, 2);
     suite_add_tcase(suite, tcase);

@@ -150,7 +150,10 @@ START_TEST(unusable_addresses) {
     daemon_stop(&daemon);
     check_failed(ARGUMENTS("--model", MODEL, "--listen", "127.0.0.1"), "\"127.0.0.1\" is not HOST:PORT");
     check_failed(ARGUMENTS("--model", MODEL, "--listen", "127.0.0.1:"), "\"127.0.0.1:\" is not HOST:PORT");
-    check_failed(ARGUMENTS("--model", MODEL, "--listen", "127.0.0.1:http"), "cannot listen on 127.0.0.1:http: ");
+    check_failed(ARGUMENTS("--model", MODEL, "--listen", "127.0.0.1:99999"),
+                 "the port must be a number from 0 to 65535, got \"127.0.0.1:99999\"");
+    check_failed(ARGUMENTS("--model", MODEL, "--listen", "127.0.0.1:http"),
+                 "the port must be a number from 0 to 65535, got \"127.0.0.1:http\"");
 }
 END_TEST
 
