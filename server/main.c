@@ -47,6 +47,8 @@ static void catch_signals(void) {
     sigaction(SIGTERM, &stop, NULL);
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGHUP, &reload, NULL);
+    signal(SIGUSR1, SIG_IGN); /* they mean nothing here, and would kill */
+    signal(SIGUSR2, SIG_IGN);
 }
 
 /* What cannot be read stays as it was. */
@@ -236,6 +238,7 @@ static int print(const char *text) {
 
 int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may grow no more is an error of writing it */
     struct options options;
     struct error error = {0};
     if (options_parse(&options, argc, argv, &error) != 0) {

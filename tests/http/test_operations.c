@@ -3,6 +3,7 @@
 #include "tests/http/folder.h"
 #include "tests/http/suites.h"
 #include <ctype.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -378,6 +379,19 @@ START_TEST(loading) {
 }
 END_TEST
 
+/* Signals that mean nothing here. SIGXFSZ comes where a file may grow no more. */
+START_TEST(other_signals) {
+    static const int signals[] = {SIGUSR1, SIGUSR2, SIGXFSZ, SIGPIPE};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct reply reply;
+        ck_assert_int_eq(kill(served.pid, signals[i]), 0);
+        client_send(&served, &(struct call){.path = "/health"}, &reply);
+        ck_assert_msg(reply.status == 200, "signal %d", signals[i]);
+        reply_done(&reply);
+    }
+}
+END_TEST
+
 Suite *operations_suite(void) {
     Suite *suite = suite_create("operations");
     TCase *plain = tcase_create("plain"), *options = tcase_create("options");
@@ -395,6 +409,7 @@ Suite *operations_suite(void) {
     tcase_add_test(plain, preflight);
     tcase_add_test(plain, allowed_origin);
     tcase_add_test(plain, kept_connection);
+    tcase_add_test(plain, other_signals);
     suite_add_tcase(suite, plain);
     tcase_set_timeout(options, TEST_TIMEOUT_S);
     tcase_add_test(options, cors_list);
