@@ -45,6 +45,10 @@ json_t *api_load(const struct call *call, struct reply *reply) {
         api_fail(reply, STATUS_MEDIA_TYPE, NULL, "the body must be a JSON object (content type application/json)");
         return NULL;
     }
+    if (memchr(call->body, '\0', call->length)) { /* jansson passes over one behind a number or a word */
+        api_fail(reply, STATUS_INVALID, NULL, "the body is not valid JSON: it has a zero byte");
+        return NULL;
+    }
     json_error_t error;
     json_t *root = json_loadb(call->body, call->length, JSON_REJECT_DUPLICATES, &error);
     if (splice_lacked()) { /* characters of a string may be missing */

@@ -257,7 +257,7 @@ static void dispatch(struct exchange *exchange) {
     else if (exchange->body.discarded > 0)
         api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
                  exchange->http->service->options->max_body_bytes);
-    else
+    else if (sent_as_it_is(exchange->connection, reply) == 0)
         call_route(exchange);
 }
 

@@ -63,6 +63,16 @@ int sent_length(struct MHD_Connection *connection, struct reply *reply) {
     return -1;
 }
 
+int sent_as_it_is(struct MHD_Connection *connection, struct reply *reply) {
+    static const char name[] = "Content-Encoding";
+    struct lookup encoding = look_up(connection, name);
+    if (encoding.count == 0 || (encoding.count == 1 && encoding.value && strcasecmp(encoding.value, "identity") == 0))
+        return 0;
+    api_fail(reply, STATUS_MEDIA_TYPE, name, "the body must be sent without %s, got \"%.60s\"", name,
+             encoding.value ? encoding.value : "");
+    return -1;
+}
+
 /* A client may send the header, too: the proxy's comes behind it, in the same line or in one of its own. */
 uint64_t sent_client(struct MHD_Connection *connection, const char *header) {
     struct lookup sent = {0};

@@ -18,6 +18,9 @@ bool sent_id(struct MHD_Connection *connection, char id[SENT_ID_BYTES]);
  * between may see it otherwise. */
 int sent_length(struct MHD_Connection *connection, struct reply *reply);
 
+/* -1 with the reply set, where the body is compressed, or anything but what it is. */
+int sent_as_it_is(struct MHD_Connection *connection, struct reply *reply);
+
 /* Who sends it (client.h): the peer, or whom the last of the headers of this name tells of, if there is one. NULL: none does. */
 uint64_t sent_client(struct MHD_Connection *connection, const char *header);
 

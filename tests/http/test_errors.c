@@ -71,6 +71,51 @@ START_TEST(json_syntax) {
 }
 END_TEST
 
+/* A zero byte is never blank. */
+START_TEST(zero_bytes) {
+    static const struct {
+        const char *bytes;
+        size_t length;
+    } bodies[] = {
+#define BODY(text) {text, sizeof text - 1}
+        BODY("{\"text\": \"x\", \"beam_size\": 5\0}"),
+        BODY("{\"text\": \"x\", \"length_penalty\": 1.5\0}"),
+        BODY("{\"text\": \"x\", \"stream\": false\0}"),
+        BODY("{\"text\": \"x\", \"glossary\": null\0}"),
+        BODY("{\"text\": \"x\", \"beam_size\": 5\0\0 }"),
+        BODY("{\"text\": \"x\"\0}"),
+        BODY("{\"text\": \"x\"}\0"),
+        BODY("{\"q\": \"x\", \"source\": \"en\", \"alternatives\": 1\0}"),
+#undef BODY
+    };
+    for (size_t i = 0; i < COUNT(bodies); i++) {
+        struct reply reply;
+        client_send(&served, &(struct call){.path = "/translate", .body = bodies[i].bytes, .length = bodies[i].length}, &reply);
+        check_error(&reply, 400, "invalid_request", NULL, "the body is not valid JSON: *");
+        reply_done(&reply);
+    }
+}
+END_TEST
+
+START_TEST(compressed_bodies) {
+    static const char gzip[] = "\x1f\x8b\x08\0\0\0\0\0\0\x03\xabV*I\xad(Q\xb2R\xaaP\xaa\x05\0\x5f\x8f\x9e\x52\x0c\0\0\0";
+    static const char *const headers[] = {"Content-Encoding: gzip", "Content-Encoding: identity, gzip", "Content-Encoding: br"};
+    struct call call = {.path = "/translate", .body = gzip, .length = sizeof gzip - 1};
+    struct reply reply;
+    for (size_t i = 0; i < COUNT(headers); i++) {
+        call.headers[0] = headers[i];
+        client_send(&served, &call, &reply);
+        check_error(&reply, 415, "unsupported_media_type", "Content-Encoding",
+                    "the body must be sent without Content-Encoding, got *");
+        reply_done(&reply);
+    }
+    call = (struct call){.path = "/translate", .json = "{'text': 'x'}", .headers = {"Content-Encoding: identity"}};
+    client_send(&served, &call, &reply);
+    ck_assert_int_eq(reply.status, 200);
+    reply_done(&reply);
+}
+END_TEST
+
 START_TEST(invalid_utf8) {
     static const char *const bodies[] = {"{\"text\": \"a\xff\"}", "{\"text\": \"\xc0\x80\"}", "{\"text\": \"\xed\xa0\x80\"}",
                                          "{\"text\": \"\xf4\x90\x80\x80\"}", "{\"te\xe2\x82xt\": \"x\"}"};
@@ -372,6 +417,8 @@ Suite *errors_suite(void) {
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, TEST_TIMEOUT_S);
     tcase_add_test(tcase, json_syntax);
+    tcase_add_test(tcase, zero_bytes);
+    tcase_add_test(tcase, compressed_bodies);
     tcase_add_test(tcase, invalid_utf8);
     tcase_add_test(tcase, not_an_object);
     tcase_add_test(tcase, texts);
