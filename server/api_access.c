@@ -4,45 +4,56 @@
 
 #define SCHEME "Bearer "
 
-/* NULL: none, or of another scheme, which is a proxy's business. */
-static const char *bearer(const char *authorization) {
-    size_t length = sizeof SCHEME - 1;
-    if (!authorization || strncasecmp(authorization, SCHEME, length) != 0)
-        return NULL;
-    return authorization + length + strspn(authorization + length, " ");
+/* A key as sent: [length] bytes, any. Length 0: there is none. */
+struct secret {
+    const char *bytes;
+    size_t length;
+};
+
+/* Of a header's value: what stands between the blanks around it. */
+static struct secret trimmed(const char *value) {
+    struct secret secret = {value ? value + strspn(value, " \t") : "", 0};
+    secret.length = strlen(secret.bytes);
+    while (secret.length > 0 && strchr(" \t", secret.bytes[secret.length - 1]))
+        secret.length--;
+    return secret;
 }
 
-static const char *field(const struct call *call) {
+/* None of another scheme, which is a proxy's business. */
+static struct secret bearer(const char *authorization) {
+    size_t length = sizeof SCHEME - 1;
+    bool fits = authorization && strncasecmp(authorization, SCHEME, length) == 0;
+    return trimmed(fits ? authorization + length : NULL);
+}
+
+static struct secret field(const struct call *call) {
     for (size_t i = 0; i < call->field_count; i++) {
         if (strcmp(call->fields[i].name, "api_key") == 0 && call->fields[i].length > 0)
-            return call->fields[i].value;
+            return (struct secret){call->fields[i].value, call->fields[i].length};
     }
-    return NULL;
+    return (struct secret){0};
 }
 
 /* What is no string is no key, either: "". What does not parse has none. root keeps it. */
-static const char *member(const struct call *call, json_t **root) {
+static struct secret member(const struct call *call, json_t **root) {
     *root = api_begins_object(call) ? json_loadb(call->body, call->length, 0, NULL) : NULL;
     const json_t *value = json_object_get(*root, "api_key");
-    return json_is_string(value) ? json_string_value(value) : NULL;
-}
-
-static bool given(const char *secret) {
-    return secret && *secret;
+    return (struct secret){json_string_value(value), json_string_length(value)};
 }
 
 /* True: the key is somebody's. sent: there is one. */
 static bool find_holder(struct keys *keys, const struct call *call, bool *sent, struct key_holder *holder) {
     json_t *root = NULL;
-    const char *secret = bearer(call->authorization);
-    if (!given(secret))
-        secret = call->x_api_key;
-    if (!given(secret))
+    struct secret secret = bearer(call->authorization);
+    if (secret.length == 0)
+        secret = trimmed(call->x_api_key);
+    if (secret.length == 0)
         secret = field(call);
-    if (!given(secret)) /* a body with the key in it is parsed twice: here, where who sends it is not known yet, for nothing else */
+    if (secret.length ==
+        0) /* a body with the key in it is parsed twice: here, where who sends it is not known yet, for nothing else */
         secret = member(call, &root);
-    *sent = given(secret);
-    bool found = *sent && keys_find(keys, secret, holder);
+    *sent = secret.length > 0;
+    bool found = *sent && keys_find(keys, secret.bytes, secret.length, holder);
     json_decref(root);
     return found;
 }

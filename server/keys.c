@@ -42,8 +42,8 @@ int keys_parse_role(const char *name, enum key_role *role) {
     return -1;
 }
 
-static int hash_secret(const char *secret, unsigned char hash[HASH_BYTES]) {
-    return gnutls_hash_fast(GNUTLS_DIG_SHA256, secret, strlen(secret), hash) == 0 ? 0 : -1;
+static int hash_secret(const char *secret, size_t length, unsigned char hash[HASH_BYTES]) {
+    return gnutls_hash_fast(GNUTLS_DIG_SHA256, secret, length, hash) == 0 ? 0 : -1;
 }
 
 static void write_hex(unsigned char *bytes, unsigned count, char *text, size_t size) {
@@ -193,10 +193,10 @@ int keys_reload(struct keys *keys, struct error *err) {
     return 0;
 }
 
-bool keys_find(struct keys *keys, const char *secret, struct key_holder *holder) {
+bool keys_find(struct keys *keys, const char *secret, size_t length, struct key_holder *holder) {
     unsigned char hash[HASH_BYTES];
     const struct key *found = NULL;
-    if (hash_secret(secret, hash) != 0)
+    if (hash_secret(secret, length, hash) != 0)
         return false;
     pthread_mutex_lock(&keys->lock);
     for (size_t i = 0; i < keys->table.count; i++) { /* all of them: the time does not tell which one it was */
@@ -221,7 +221,7 @@ int keys_make(const char *name, enum key_role role, char secret[KEY_SECRET_BYTES
         return error_set(err, ERROR_FILE, "there are no random numbers: %s", gnutls_strerror(code));
     strcpy(secret, SECRET_PREFIX);
     write_hex(random, sizeof random, secret + prefix, KEY_SECRET_BYTES - prefix);
-    if (hash_secret(secret, hash) != 0)
+    if (hash_secret(secret, strlen(secret), hash) != 0)
         return error_set(err, ERROR_FILE, "there is no SHA-256");
     write_hex(hash, sizeof hash, digits, sizeof digits);
     snprintf(line, KEY_LINE_BYTES, "%s %s %s", name, roles[role], digits);

@@ -69,14 +69,20 @@ END_TEST
 
 START_TEST(places) {
     static char user[] = "user", nothing[] = "";
+    static char longer[] = "user\0x";
     static const struct api_field fields[] = {{"q", user, 4}, {"api_key", nothing, 0}, {"api_key", user, 4}};
+    static const struct api_field zero[] = {{"api_key", longer, 6}};
     static const struct {
         struct call call;
         unsigned status;
     } rows[] = {
         {{.authorization = "Bearer user"}, 0},
         {{.authorization = "bearer   user"}, 0},
-        {{.authorization = "Bearer user "}, 403},
+        {{.authorization = "Bearer user "}, 0}, /* blanks around a value are no part of it */
+        {{.authorization = "Bearer \t user \t "}, 0},
+        {{.authorization = "Bearer us er"}, 403},
+        {{.x_api_key = " user "}, 0},
+        {{.x_api_key = "  "}, 401},
         {{.authorization = "Bearer "}, 401},
         {{.authorization = "user"}, 401},
         {{.authorization = "Basic dXNlcjo="}, 401},
@@ -85,12 +91,14 @@ START_TEST(places) {
         {{.x_api_key = ""}, 401},
         {{.fields = fields, .field_count = 2}, 401},
         {{.fields = fields, .field_count = 3}, 0},
+        {{.fields = zero, .field_count = 1}, 403},
         {{.body = " {\"api_key\": \"user\", \"q\": 1}"}, 0},
         {{.body = "{\"api_key\": \"other\"}"}, 403},
         {{.body = "{\"api_key\": null}"}, 401},
         {{.body = "{\"api_key\": \"\"}"}, 401},
         {{.body = "{\"api_key\": 1}"}, 401},
         {{.body = "{\"api_key\": \"user\""}, 401}, /* not JSON */
+        {{.body = "{\"api_key\": \"user\\u0000x\"}"}, 401},
         {{.body = "[\"api_key\"]"}, 401},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -25,17 +25,22 @@ static void rewrite(const char *path, const char *text) {
     ck_assert_int_eq(fclose(file), 0);
 }
 
+static bool find(struct keys *keys, const char *secret, struct key_holder *holder) {
+    return keys_find(keys, secret, strlen(secret), holder);
+}
+
 START_TEST(finds_the_holder) {
     struct error err;
     struct key_holder holder;
     struct keys *keys = open_text("# who may\n\n  alice user " ZEROS " # left\r\nbob\tadmin\t" SECRET_HASH "\n", &err);
     ck_assert_msg(keys != NULL, "%s", err.message);
-    ck_assert(keys_find(keys, "secret", &holder));
+    ck_assert(find(keys, "secret", &holder));
     ck_assert_str_eq(holder.name, "bob");
     ck_assert_int_eq(holder.role, KEY_ADMIN);
-    ck_assert(!keys_find(keys, "Secret", &holder));
-    ck_assert(!keys_find(keys, "", &holder));
-    ck_assert(!keys_find(keys, SECRET_HASH, &holder)); /* who reads the file has no key */
+    ck_assert(!find(keys, "Secret", &holder));
+    ck_assert(!find(keys, "", &holder));
+    ck_assert(!keys_find(keys, "secret\0x", sizeof "secret\0x" - 1, &holder));
+    ck_assert(!find(keys, SECRET_HASH, &holder)); /* who reads the file has no key */
     keys_free(keys);
 }
 END_TEST
@@ -51,10 +56,10 @@ START_TEST(made_keys_are_found) {
     snprintf(text, sizeof text, "%s\n%s", line[0], line[1]);
     struct keys *keys = open_text(text, &err);
     ck_assert_msg(keys != NULL, "%s", err.message);
-    ck_assert(keys_find(keys, secret[0], &holder));
+    ck_assert(find(keys, secret[0], &holder));
     ck_assert_str_eq(holder.name, "alice");
     ck_assert_int_eq(holder.role, KEY_USER);
-    ck_assert(keys_find(keys, secret[1], &holder));
+    ck_assert(find(keys, secret[1], &holder));
     ck_assert_str_eq(holder.name, "root");
     ck_assert_int_eq(holder.role, KEY_ADMIN);
     keys_free(keys);
@@ -104,15 +109,15 @@ START_TEST(reload_takes_all_or_nothing) {
     rewrite(path, "b admin " ZEROS "\nbroken\n");
     ck_assert_int_eq(keys_reload(keys, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.message, ", line 2: "));
-    ck_assert(keys_find(keys, "secret", &holder));
+    ck_assert(find(keys, "secret", &holder));
     ck_assert_str_eq(holder.name, "a");
     rewrite(path, "c admin " SECRET_HASH "\n");
     ck_assert_int_eq(keys_reload(keys, NULL), 0);
-    ck_assert(keys_find(keys, "secret", &holder));
+    ck_assert(find(keys, "secret", &holder));
     ck_assert_str_eq(holder.name, "c");
     rewrite(path, "c admin " ZEROS "\n");
     ck_assert_int_eq(keys_reload(keys, NULL), 0);
-    ck_assert(!keys_find(keys, "secret", &holder));
+    ck_assert(!find(keys, "secret", &holder));
     file_remove(path);
     ck_assert_int_eq(keys_reload(keys, NULL), -1);
     keys_free(keys);
