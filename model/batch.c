@@ -146,7 +146,7 @@ static const float *keep(struct sentence *sentence, const float *from, size_t fi
     return own;
 }
 
-/* Floats behind each attention row: a readout, where words are spelled from it, and a state, where the search comes back to it. */
+/* Floats behind each attention row: a readout, where words are spelled from it. */
 static size_t kept_readout(const struct translator *t) {
     return t->characters ? t->decoder.readout_size : 0;
 }
@@ -154,7 +154,8 @@ static size_t kept_readout(const struct translator *t) {
 /* Starts the sentence's search; state: its first. */
 static int start_search(const struct translator *t, struct sentence *sentence, const float *state) {
     bool resumes = search_resumes(&sentence->options);
-    sentence->options.keep = kept_readout(t) + (resumes ? t->decoder.state_size : 0);
+    sentence->options.keep = kept_readout(t);
+    sentence->options.keep_state = resumes ? t->decoder.state_size : 0;
     if (resumes && !(sentence->first_state = keep(sentence, state, 0, 1, t->decoder.state_size)))
         return error_memory(&sentence->error);
     size_t seen = t->decoder.attends ? sentence->length : 0;
@@ -282,11 +283,11 @@ static void keep_behind(const struct batch *batch, const struct group *group) {
     size_t row = 0, readout = kept_readout(batch->translator);
     for (size_t i = group->first; i < group->end; i++) {
         const struct search *search = &batch->live[i]->search;
-        for (size_t r = 0; search->options.keep > 0 && r < search->rows; r++) {
+        size_t state = search->returns ? search->options.keep_state : 0;
+        for (size_t r = 0; readout + state > 0 && r < search->rows; r++) {
             float *kept = search->attention[r] + search->source_length;
             memcpy(kept, batch->group.readouts + (row + r) * decoder->readout_size, readout * sizeof *kept);
-            memcpy(kept + readout, batch->states + (group->first_row + row + r) * decoder->state_size,
-                   (search->options.keep - readout) * sizeof *kept);
+            memcpy(kept + readout, batch->states + (group->first_row + row + r) * decoder->state_size, state * sizeof *kept);
         }
         row += search->rows;
     }
@@ -379,10 +380,10 @@ static bool advance(struct sentence *sentence, const struct distribution *distri
 
 /* The state that a row goes on from: that of the step before, unless its search comes back to an earlier one. */
 static const float *state_before(const struct batch *batch, const struct sentence *sentence, size_t row) {
-    if (!sentence->first_state)
+    if (!sentence->search.returns)
         return batch->states + (sentence->first_row + sentence->search.parents[row]) * batch->translator->decoder.state_size;
     const float *kept = search_kept(&sentence->search, row);
-    return kept ? kept + kept_readout(batch->translator) : sentence->first_state;
+    return kept ? kept : sentence->first_state;
 }
 
 /* Moves the rows that go on into the next state matrix, behind those already there. */

@@ -41,7 +41,8 @@ size_t search_one_row(const struct search_options *options) {
 /* ---- start ---- */
 
 int search_new_row(const struct search *search, float **attention, struct alternatives **alternatives) {
-    *attention = arena_alloc(search->arena, search->source_length + search->options.keep, sizeof **attention);
+    size_t kept = search->options.keep + (search->returns ? search->options.keep_state : 0);
+    *attention = arena_alloc(search->arena, search->source_length + kept, sizeof **attention);
     *alternatives = search->options.alternatives ? arena_zalloc(search->arena, 1, sizeof **alternatives) : NULL;
     return *attention && (*alternatives || !search->options.alternatives) ? 0 : -1;
 }
@@ -82,8 +83,13 @@ int search_init(struct search *search, const struct search_options *options, str
         return error_set(err, ERROR_INPUT, "strategy %s is not known", options->strategy);
     size_t most = kind->max_rows(options);
     assert(most >= 1 && most <= SEARCH_MAX_ROWS && options->max_length >= 1);
-    *search =
-        (struct search){.kind = kind, .options = *options, .ids = ids, .source_length = source_length, .arena = arena, .rows = 1};
+    *search = (struct search){.kind = kind,
+                              .options = *options,
+                              .ids = ids,
+                              .source_length = source_length,
+                              .arena = arena,
+                              .rows = 1,
+                              .returns = kind->resumes};
     if (allocate(search, most) != 0 || new_rows(search) != 0 || (kind->start && kind->start(search) != 0))
         return search_fail(search, err);
     return 0;
@@ -275,7 +281,8 @@ int search_advance(struct search *search, const struct distribution *rows, struc
 }
 
 const float *search_kept(const struct search *search, size_t row) {
-    return search->leaves[row] ? search->leaves[row]->attention + search->source_length : NULL;
+    const struct search_node *leaf = search->leaves[row];
+    return leaf ? leaf->attention + search->source_length + search->options.keep : NULL;
 }
 
 struct decision search_last(const struct search *search, size_t row) {

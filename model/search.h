@@ -37,14 +37,16 @@ struct sampling {
 
 struct search_options {
     const char *strategy;  /* a name in the table: "greedy", "beam", "sample", "exact", "forced", "constrained" */
-    size_t beam_size;      /* beam: 1..SEARCH_MAX_ROWS */
+    size_t beam_size;      /* beam, and exact, which begins with one: 1..SEARCH_MAX_ROWS */
     size_t n_best;         /* 1..SEARCH_MAX_ROWS, beam: 1..beam_size; sample: so many samples. Greedy and forced have one */
     double length_penalty; /* score = log_prob / length^length_penalty, </s> counted */
     size_t min_length;     /* target tokens before </s> may come */
     size_t max_length;     /* target tokens, </s> not counted; >= 1 */
     const int *prefix;     /* the tokens that come first, whatever else is asked for; forced: all, without </s> */
     size_t prefix_length;
-    size_t keep; /* floats of its own that the batch keeps behind each attention row */
+    /* Floats of its own that the batch keeps behind each attention row; and behind these, while the search returns, the state that
+     * the step left. */
+    size_t keep, keep_state;
     struct sampling sampling;
     size_t no_repeat_ngram; /* no sequence of so many tokens comes twice; 0: any may */
     /* The log-probabilities of tokens that are on the path already count so many times (Keskar et al. 2019 divide logits, which
@@ -52,7 +54,7 @@ struct search_options {
     double repetition_penalty;
     /* GNMT's beta, Wu et al. 2016: score += beta * sum over source tokens of log(min(1, all attention that it got)). */
     double coverage_penalty;
-    size_t max_steps;  /* exact: steps until it takes the best found so far; 0: any */
+    size_t max_steps;  /* exact: steps until it takes the best found so far, once its beam has ended; 0: any */
     bool alternatives; /* hypotheses tell the best tokens of each step */
     bool tree;         /* search_tree tells what was looked at; of beam_size tokens a row, at most */
     /* constrained: what must come, each before </s>; max_length has room for it behind the prefix. Its tokens may be such as no
@@ -114,10 +116,11 @@ struct search {
 
     size_t rows;       /* live rows; 0: finished */
     int *tokens;       /* [rows] the token that each live row was reached by; undefined before the first step */
-    size_t *parents;   /* [rows] after an advance: the row of the step before that it continues */
+    size_t *parents;   /* [rows] after an advance, unless it returns: the row of the step before that it continues */
     float **attention; /* [rows] where the next step's attention row of each live row goes, each [source_length] */
 
     size_t step;                        /* tokens on the path of every live row */
+    bool returns;                       /* the live rows go on from states that were kept, and theirs are kept */
     struct search_node **leaves;        /* [rows] */
     struct alternatives **alternatives; /* [rows] of the step in hand; NULLs unless asked for */
     struct search_node **ended;         /* finished hypotheses' last nodes, in the order they ended */
@@ -134,7 +137,7 @@ struct search {
 /* True if the table has such a strategy. Rows it can ever need: search_max_rows. */
 bool search_known(const char *strategy);
 size_t search_max_rows(const struct search_options *options);
-/* True if its next row may go on from any step, not just from the last: with the state that its batch kept (search_kept). */
+/* True if it may come back to a step that is not the last. */
 bool search_resumes(const struct search_options *options);
 
 /* True if the strategy may be "constrained" instead: the same, with phrases. */
@@ -153,7 +156,7 @@ bool search_looks_up(const struct search *search);
  * step. -1 with ERROR_MEMORY: the search is over. */
 int search_advance(struct search *search, const struct distribution *rows, struct error *err);
 
-/* [keep] what the batch kept behind the attention row of the step that decided a live row's last token; NULL: there was none. */
+/* [keep_state] the state kept at the step that decided a live row's last token; NULL: there was none. */
 const float *search_kept(const struct search *search, size_t row);
 
 /* What was decided last on the path of a live row, after the first advance. */

@@ -1,17 +1,19 @@
-/* The best of all: depth-first branch and bound (Stahlberg and Byrne 2019). Children come in the order of their log-probability, so
- * that the first complete path is the greedy one; from then on a path is given up where nothing behind it can score more than the
- * n-th best complete path. Log-probabilities only fall: no completion of a path of merit m scores more than m / longest^penalty,
- * and coverage_penalty takes away, too.
+/* The best of all: depth-first branch and bound (Stahlberg and Byrne 2019). A beam comes first, whatever the budget: what it finds
+ * is returned unless there is better, and bounds the search. Then children come in the order of their log-probability, and a path
+ * is given up where nothing behind it can score more than the n-th best complete path. Log-probabilities only fall: no completion
+ * of a path of merit m scores more than m / longest^penalty, and coverage_penalty takes away, too.
  *
- * One row: the node in hand. A node's children go on from the decoder state that its batch kept behind its attention row. A node
- * gets its FAN best children; when these are used up and there may be more, it is computed once more and gets the next. So memory
- * is a frame for each token of the path in hand, and a copy of each of the n best complete paths. */
+ * Behind the beam one row: the node in hand. A node's children go on from the decoder state that its batch kept behind its
+ * attention row. A node gets its FAN best children; when these are used up and there may be more, it is computed once more and gets
+ * the next. So memory is a beam's, a frame for each token of the path in hand, and a copy of each of the n best complete paths. */
 #include "model/search_kind.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 enum { FAN = 32 };
+static_assert((int)FAN >= (int)SEARCH_MAX_ROWS, "the first step is the beam's and the search's own");
 
 /* A node of the path in hand that has been computed, or is about to be. */
 struct frame {
@@ -43,10 +45,18 @@ struct exact {
     size_t steps;
     double scale;      /* 1 / longest^length_penalty */
     struct copy *best; /* [search->ended_count], best first; room for n_best */
+    bool bounded;      /* the beam has ended */
+    size_t open, told; /* what it left: paths in search->ended that are not complete; branches of the tree */
 };
+
+static size_t max_rows(const struct search_options *options) {
+    return search_beam.max_rows(options);
+}
 
 static size_t wanted(const struct search *search) {
     const struct exact *exact = search->state;
+    if (!exact->bounded && exact->steps > 0)
+        return search_beam.wanted(search);
     return exact->frames[exact->depth]->tried + FAN;
 }
 
@@ -116,28 +126,54 @@ static bool is_full(const struct search *search) {
     return search->ended_count == search->options.n_best;
 }
 
-/* A complete path takes its place among the n best; that of equal score and before it stays ahead. 1: it has one, 0: it is not
- * better than the last, -1: memory is out. */
-static int complete(struct search *search, struct search_node *last) {
+static bool is_same(const struct search_node *a, const struct search_node *b) {
+    for (; a && b && a->depth == b->depth && a->token == b->token; b = b->parent)
+        a = a->parent;
+    return !a && !b;
+}
+
+/* True if it is among the n best already: the beam found it. */
+static bool is_known(const struct search *search, const struct search_node *last) {
+    for (size_t i = 0; i < search->ended_count; i++)
+        if (is_same(search->ended[i], last))
+            return true;
+    return false;
+}
+
+/* Puts a path among the n best, in place of the last if there are n; those of equal score and before it stay ahead. */
+static void insert(struct search *search, struct search_node *last, struct copy copy) {
     struct exact *exact = search->state;
-    double score = search_score(search, last);
-    size_t place = search->ended_count;
-    if (search_grow(search, last, BRANCH_FINISHED) != 0)
-        return -1;
-    if (is_full(search) && !(score > exact->best[--place].score))
-        return 0;
-    struct copy copy = exact->best[place];
-    struct search_node *saved = save_path(search, &copy, last);
-    if (!saved)
-        return -1;
-    search->ended_count += !is_full(search);
-    for (; place > 0 && exact->best[place - 1].score < score; place--) {
+    size_t place = is_full(search) ? search->ended_count - 1 : search->ended_count++;
+    for (; place > 0 && exact->best[place - 1].score < copy.score; place--) {
         exact->best[place] = exact->best[place - 1];
         search->ended[place] = search->ended[place - 1];
     }
-    copy.score = score;
     exact->best[place] = copy;
-    search->ended[place] = saved;
+    search->ended[place] = last;
+}
+
+/* True if such a score has a place among the n best. */
+static bool has_place(const struct search *search, double score) {
+    const struct exact *exact = search->state;
+    return !is_full(search) || score > exact->best[search->ended_count - 1].score;
+}
+
+/* A complete path takes its place. 1: it has one, 0: it is not better than the last, -1: memory is out. */
+static int complete(struct search *search, struct search_node *last) {
+    struct exact *exact = search->state;
+    double score = search_score(search, last);
+    if (search_grow_once(search, last, BRANCH_FINISHED, exact->told) != 0)
+        return -1;
+    if (is_known(search, last))
+        return 1;
+    if (!has_place(search, score))
+        return 0;
+    struct copy copy = exact->best[search->ended_count - is_full(search)];
+    struct search_node *saved = save_path(search, &copy, last);
+    if (!saved)
+        return -1;
+    copy.score = score;
+    insert(search, saved, copy);
     return 1;
 }
 
@@ -200,13 +236,13 @@ static int descend(struct search *search, const struct search_node *node) {
     frame->leaf = &frame->node;
     frame->count = frame->next = frame->tried = 0;
     show(search, depth);
-    return search_grow(search, frame->leaf, BRANCH_KEPT);
+    return search_grow_once(search, frame->leaf, BRANCH_KEPT, exact->told);
 }
 
 /* Nothing behind a path of this merit can be among the n best. */
 static bool hopeless(const struct search *search, double merit) {
     const struct exact *exact = search->state;
-    return is_full(search) && !(merit * exact->scale > exact->best[search->ended_count - 1].score);
+    return !has_place(search, merit * exact->scale);
 }
 
 /* All children of the frame in hand from the next on are. */
@@ -214,20 +250,19 @@ static int give_up(struct search *search, struct frame *frame) {
     const struct exact *exact = search->state;
     show(search, exact->depth); /* whose children they are */
     for (; frame->next < frame->count && frame->tried < search->options.beam_size; frame->next++, frame->tried++)
-        if (search_prune(search, &frame->children[frame->next]) != 0)
+        if (search_prune_once(search, &frame->children[frame->next], exact->told) != 0)
             return -1;
     frame->next = frame->count;
     frame->more = false;
     return 0;
 }
 
-/* The path as it stands, where there is no complete one. */
+/* Where there is no complete path, what the beam was left with. */
 static int stop(struct search *search) {
-    struct exact *exact = search->state;
-    struct search_node *leaf = exact->frames[exact->depth]->leaf;
+    const struct exact *exact = search->state;
     search->rows = 0;
-    if (search->ended_count == 0 && leaf)
-        search->ended[search->ended_count++] = leaf;
+    if (search->ended_count == 0)
+        search->ended_count = exact->open;
     return 0;
 }
 
@@ -287,19 +322,57 @@ static int walk(struct search *search) {
     }
 }
 
-/* The first frame's rows are those that the search began with, or that came behind the prefix. */
+/* ---- the beam ---- */
+
+/* What it found, best first. Either all of its paths are complete, or none is. */
+static void take_found(struct search *search) {
+    struct exact *exact = search->state;
+    size_t found = search->ended_count;
+    bool complete = found > 0 && search_is_over(search, search->ended[0]);
+    search->ended_count = 0;
+    exact->open = complete ? 0 : found;
+    exact->told = search->tree.count;
+    for (size_t i = 0; complete && i < found; i++) {
+        struct search_node *last = search->ended[i]; /* that insert does not reach yet */
+        struct copy copy = {.score = search_score(search, last)};
+        if (has_place(search, copy.score))
+            insert(search, last, copy);
+    }
+}
+
+/* The first frame is what both begin with: the row that the search began with, or that came behind the prefix. */
+static int begin(struct search *search, const struct distribution *rows) {
+    struct exact *exact = search->state;
+    struct frame *first = exact->frames[0];
+    first->leaf = search->leaves[0];
+    first->attention = search->attention[0];
+    first->alternatives = search->alternatives[0];
+    search->returns = false;
+    return expand(search, rows);
+}
+
+/* A step of the beam's; behind its last the search goes on from the first frame. */
+static int advance_beam(struct search *search, const struct distribution *rows) {
+    struct exact *exact = search->state;
+    if (search_beam.advance(search, rows, NULL) != 0)
+        return -1;
+    if (search->rows == 0) {
+        take_found(search);
+        exact->bounded = search->returns = true;
+        search->rows = 1;
+    }
+    return 0;
+}
+
 static int advance(struct search *search, const struct distribution *rows, struct error *err) {
     struct exact *exact = search->state;
-    if (exact->steps++ == 0) {
-        struct frame *first = exact->frames[0];
-        first->leaf = search->leaves[0];
-        first->attention = search->attention[0];
-        first->alternatives = search->alternatives[0];
-    }
-    if (expand(search, rows) == 0 && walk(search) == 0)
-        return 0;
-    return search_fail(search, err);
+    if (exact->steps++ == 0 && begin(search, rows) != 0)
+        return search_fail(search, err);
+    int result = exact->bounded ? expand(search, rows) : advance_beam(search, rows);
+    if (result == 0 && exact->bounded)
+        result = walk(search);
+    return result == 0 ? 0 : search_fail(search, err);
 }
 
 const struct search_kind search_exact = {
-    .name = "exact", .resumes = true, .max_rows = search_one_row, .wanted = wanted, .start = start, .advance = advance};
+    .name = "exact", .resumes = true, .max_rows = max_rows, .wanted = wanted, .start = start, .advance = advance};

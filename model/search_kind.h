@@ -31,7 +31,7 @@ struct candidate {
 
 struct search_kind {
     const char *name;
-    bool resumes;
+    bool resumes; /* begins with search->returns; may set it before it makes rows */
     bool looks_up;
     size_t (*max_rows)(const struct search_options *options);
     /* How many of a row's best tokens it may have to look at, were all of them allowed. */
@@ -74,9 +74,12 @@ int search_new_row(const struct search *search, float **attention, struct altern
 /* Ends the search without a result. */
 int search_fail(struct search *search, struct error *err);
 
-/* Nothing unless options.tree is set. A node that is kept or finished, whose branch is set; and what became of a candidate. */
+/* Nothing unless options.tree is set. A node that is kept or finished, whose branch is set; and what became of a candidate. told:
+ * so many branches may hold them already, of another look at the same path. */
 int search_grow(struct search *search, struct search_node *node, enum branch_state state);
+int search_grow_once(struct search *search, struct search_node *node, enum branch_state state, size_t told);
 int search_prune(struct search *search, const struct candidate *c);
+int search_prune_once(struct search *search, const struct candidate *c, size_t told);
 /* The same of the rows' best beam_size that are not among these. */
 int search_prune_others(struct search *search, const struct distribution *rows, const struct candidate *chosen, size_t count);
 

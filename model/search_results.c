@@ -103,16 +103,23 @@ static int make_room(struct search *search) {
     return 0;
 }
 
+static size_t parent_of(const struct search_node *node) {
+    return node->parent ? node->parent->branch : SIZE_MAX;
+}
+
+static struct branch branch_of(const struct search *search, const struct search_node *node, enum branch_state state) {
+    return (struct branch){.parent = parent_of(node),
+                           .step = node->depth - 1,
+                           .token = node->token,
+                           .log_prob = node->log_prob,
+                           .score = state == BRANCH_FINISHED ? search_score(search, node) : normalised(search, node),
+                           .state = state};
+}
+
 static int add_branch(struct search *search, const struct search_node *node, enum branch_state state) {
     if (make_room(search) != 0)
         return -1;
-    search->tree.branches[search->tree.count++] =
-        (struct branch){.parent = node->parent ? node->parent->branch : SIZE_MAX,
-                        .step = node->depth - 1,
-                        .token = node->token,
-                        .log_prob = node->log_prob,
-                        .score = state == BRANCH_FINISHED ? search_score(search, node) : normalised(search, node),
-                        .state = state};
+    search->tree.branches[search->tree.count++] = branch_of(search, node, state);
     return 0;
 }
 
@@ -121,12 +128,33 @@ int search_grow(struct search *search, struct search_node *node, enum branch_sta
     return search->options.tree && search->tree.count < MAX_BRANCHES ? add_branch(search, node, state) : 0;
 }
 
-int search_prune(struct search *search, const struct candidate *c) {
-    if (!search->options.tree || search->tree.count >= MAX_WITH_PRUNED)
-        return 0;
+/* Where the first `told` have it; told: nowhere. A parent's own is before those of its children. */
+static size_t find_branch(const struct search *search, const struct search_node *node, size_t told) {
+    size_t parent = parent_of(node), i = parent == SIZE_MAX ? 0 : parent + 1;
+    while (i < told && !(search->tree.branches[i].parent == parent && search->tree.branches[i].token == node->token))
+        i++;
+    return i < told ? i : told;
+}
+
+int search_grow_once(struct search *search, struct search_node *node, enum branch_state state, size_t told) {
+    size_t found = find_branch(search, node, told);
+    if (found == told)
+        return search_grow(search, node, state);
+    search->tree.branches[found] = branch_of(search, node, state);
+    node->branch = found;
+    return 0;
+}
+
+int search_prune_once(struct search *search, const struct candidate *c, size_t told) {
     struct search_node node = {
         .parent = search->leaves[c->row], .token = c->token, .log_prob = c->log_prob, .merit = c->merit, .depth = search->step + 1};
+    if (!search->options.tree || search->tree.count >= MAX_WITH_PRUNED || find_branch(search, &node, told) < told)
+        return 0;
     return add_branch(search, &node, BRANCH_PRUNED);
+}
+
+int search_prune(struct search *search, const struct candidate *c) {
+    return search_prune_once(search, c, 0);
 }
 
 static bool is_chosen(const struct candidate *chosen, size_t count, const struct candidate *c) {

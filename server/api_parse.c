@@ -202,7 +202,8 @@ static int check_n_best(const struct form *form, size_t rows, struct reply *repl
 
 /* Limits of one field that another sets. */
 static int check_numbers(const struct form *form, size_t rows, struct reply *reply) {
-    if (strcmp(form->strategy, "beam") == 0 && form->beam_size > rows)
+    bool beam = strcmp(form->strategy, "beam") == 0 || strcmp(form->strategy, "exact") == 0; /* which begins with one */
+    if (beam && form->beam_size > rows)
         return api_refuse(reply, "beam_size", "beam_size must be between 1 and %zu, got %zu", rows, form->beam_size);
     if (form->max_length > 0 && form->min_length > form->max_length)
         return api_refuse(reply, "min_length", "min_length must be between 0 and max_length (%zu), got %zu", form->max_length,

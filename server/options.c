@@ -241,7 +241,8 @@ static int check(const struct options *options, struct error *err) {
         return error_set(err, ERROR_INPUT, "--model may be given only twice in this mode, once for each direction");
     if (options->command == COMMAND_ATTENTION && !options->target)
         return error_set(err, ERROR_INPUT, "--target FILE is missing");
-    bool beam = options->command == COMMAND_TRANSLATE && strcmp(options->strategy, "beam") == 0;
+    bool beam = options->command == COMMAND_TRANSLATE &&
+                (strcmp(options->strategy, "beam") == 0 || strcmp(options->strategy, "exact") == 0); /* which begins with one */
     if (beam && options->beam_size > options->rows)
         return error_set(err, ERROR_INPUT, "--beam-size must be at most --rows (%zu), got %zu", options->rows, options->beam_size);
     if (!options->tls_cert != !options->tls_key)

@@ -85,7 +85,8 @@ static void show(const struct game *game, size_t row, float logits[VOCABULARY], 
                                           .size = VOCABULARY,
                                           .top = top,
                                           .top_count = rank(game, logits, top)};
-    for (size_t j = 0; j < SOURCE + game->search.options.keep; j++)
+    size_t kept = game->search.returns ? game->search.options.keep_state : 0;
+    for (size_t j = 0; j < SOURCE + kept; j++)
         game->search.attention[row][j] = marker + (float)j;
 }
 
@@ -114,7 +115,7 @@ void game_step(struct game *game) {
         show(game, r, logits[r], top[r], &distributions[r]);
     ck_assert_int_eq(search_advance(&game->search, distributions, NULL), 0);
     game->steps++;
-    if (game->search.rows > 0 && search_resumes(&game->search.options)) {
+    if (game->search.rows > 0 && game->search.returns) {
         return_to(game, game->paths[0]);
         return;
     }
@@ -136,7 +137,7 @@ void game_tear_down(void) {
 void game_start(struct game *game, const struct rule *rules, uint32_t seed, const struct search_options *options, int end) {
     struct error err = {0};
     struct search_options keeping = *options;
-    keeping.keep = search_resumes(options) ? KEPT : 0;
+    keeping.keep_state = search_resumes(options) ? KEPT : 0;
     *game = (struct game){.rules = rules, .seed = seed};
     ck_assert_msg(search_init(&game->search, &keeping, (struct search_ids){end, -1}, SOURCE, &game_arena, &err) == 0, "%s",
                   err.message);

@@ -24,35 +24,46 @@ START_TEST(exact_finds_what_beam_misses) {
 }
 END_TEST
 
-/* "", a and ab give "ab." with .24; aa and a. would have .18; b. has .36, ba .04. */
+/* The beam takes "", a and ab, and finds "ab." with .24; aa and a. would have .18; b. has .36, ba .04. */
 START_TEST(bounds_prune) {
     struct search_options options = game_options("exact", 1, 10);
     play(game_trap, 0, &options);
-    ck_assert_uint_eq(game.steps, 4);
-    options.n_best = 2; /* aa might have been the second */
+    ck_assert_uint_eq(game.steps, 5); /* and a, whose ab is no better than what there is, and b */
+    options.n_best = 2;               /* ab again, and aa, which might be the second */
     play(game_trap, 0, &options);
     game_expect_results(&game, "b. ab.");
-    ck_assert_uint_eq(game.steps, 5);
+    ck_assert_uint_eq(game.steps, 7);
     options.n_best = 3; /* a. is no better than aa. */
     play(game_trap, 0, &options);
     game_expect_results(&game, "b. ab. aa.");
-    ck_assert_uint_eq(game.steps, 5);
+    ck_assert_uint_eq(game.steps, 7);
 }
 END_TEST
 
+/* A beam of two finds both at once: the search takes a and b for the proof, and lists nothing twice. */
+START_TEST(what_the_beam_found_bounds) {
+    struct search_options options = game_options("exact", 2, 10);
+    play(game_trap, 0, &options);
+    game_expect_results(&game, "b. ab.");
+    ck_assert_uint_eq(game.steps, 5);
+    ck_assert(!game.search.exhausted);
+}
+END_TEST
+
+/* The beam is never cut short. */
 START_TEST(a_budget_ends_the_search) {
-    static const char *const found[] = {"a", "ab", "ab.", "b."};
-    for (size_t steps = 1; steps <= 4; steps++) {
+    static const char *const found[] = {"ab.", "ab.", "ab.", "ab.", "b."};
+    for (size_t steps = 1; steps <= 5; steps++) {
         struct hypothesis *list;
         size_t count;
         struct search_options options = game_options("exact", 1, 10);
         options.max_steps = steps;
         play(game_trap, 0, &options);
         game_expect_results(&game, found[steps - 1]);
-        ck_assert_uint_eq(game.steps, steps);
+        ck_assert_uint_eq(game.steps, steps < 3 ? 3 : steps);
         ck_assert_int_eq(search_results(&game.search, &list, &count, NULL), 0);
-        ck_assert_int_eq(list[0].finish, steps < 4 ? FINISH_BUDGET : FINISH_EOS);
-        ck_assert_int_eq(game.search.exhausted, steps < 4);
+        ck_assert_int_eq(list[0].finish, steps < 5 ? FINISH_BUDGET : FINISH_EOS);
+        ck_assert_int_eq(game.search.exhausted, steps < 5);
     }
 }
 END_TEST
@@ -127,9 +138,36 @@ START_TEST(exact_search_is_exhaustive) {
     for (uint32_t seed = 0; seed < 200; seed++) {
         struct search_options options = vary("exact", seed);
         options.n_best = 1 + seed % 7;
+        options.beam_size = 1 + seed / 7 % 5;
         if (start_varied(seed, &options))
             expect_best(options.n_best);
     }
+}
+END_TEST
+
+/* With the same settings, whenever the budget ends: the i-th best is no worse than the beam's i-th best. */
+START_TEST(exact_is_never_worse_than_its_beam) {
+    size_t better = 0;
+    for (uint32_t seed = 0; seed < 300; seed++) {
+        struct search_options options = vary("beam", seed);
+        struct hypothesis *found, *list;
+        size_t found_count, count;
+        options.beam_size = 1 + seed % 3;
+        options.n_best = 1 + seed % 3;
+        options.coverage_penalty = seed % 2 ? 0.3 : 0;
+        if (!start_varied(seed, &options))
+            continue;
+        ck_assert_int_eq(search_results(&game.search, &found, &found_count, NULL), 0);
+        options.strategy = "exact";
+        options.max_steps = 1 + seed / 3 % 12;
+        ck_assert(start_varied(seed, &options));
+        ck_assert_int_eq(search_results(&game.search, &list, &count, NULL), 0);
+        ck_assert_uint_ge(count, found_count);
+        for (size_t i = 0; i < found_count; i++)
+            ck_assert_double_ge(list[i].score, found[i].score);
+        better += list[0].score > found[0].score;
+    }
+    ck_assert_uint_gt(better, 10);
 }
 END_TEST
 
@@ -181,8 +219,8 @@ START_TEST(exact_asks_for_more_where_it_must) {
     ck_assert_int_eq(search_results(&search, &list, &count, NULL), 0);
     ck_assert_uint_eq(list[0].length, 1);
     ck_assert_int_eq(list[0].tokens[0], GOOD);
-    ck_assert_uint_eq(at_start, 4);         /* lists of 32 */
-    ck_assert_uint_eq(steps, WIDE - 1 + 4); /* all are more likely than the best path of two */
+    ck_assert_uint_eq(at_start, 4);             /* lists of 32 */
+    ck_assert_uint_eq(steps, WIDE - 1 + 4 + 1); /* all are more likely than the best path of two; one is the beam's */
 }
 END_TEST
 
@@ -192,8 +230,10 @@ Suite *exact_suite(void) {
     tcase_add_checked_fixture(cases, game_set_up, game_tear_down);
     tcase_add_test(cases, exact_finds_what_beam_misses);
     tcase_add_test(cases, bounds_prune);
+    tcase_add_test(cases, what_the_beam_found_bounds);
     tcase_add_test(cases, a_budget_ends_the_search);
     tcase_add_test(cases, exact_search_is_exhaustive);
+    tcase_add_test(cases, exact_is_never_worse_than_its_beam);
     tcase_add_test(cases, a_wide_beam_is_exhaustive_whatever_the_penalties);
     tcase_add_test(cases, exact_asks_for_more_where_it_must);
     suite_add_tcase(suite, cases);

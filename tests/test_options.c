@@ -303,6 +303,7 @@ static const struct {
     {"translate --model a --length-penalty nan", "--length-penalty must be a number, got \"nan\""},
     {"translate --model a --stats=maybe", "--stats must be true or false, got \"maybe\""},
     {"translate --model a --rows 4", "--beam-size must be at most --rows (4), got 5"},
+    {"translate --model a --rows 4 --strategy exact", "--beam-size must be at most --rows (4), got 5"},
     {"translate --model a --min-length 5 --max-length 4", "--min-length must be at most --max-length (4), got 5"},
     {"attention --model a", "--target FILE is missing"},
     {"attention --model a --model b --model c --target d", "--model may be given only twice in this mode, once for each direction"},

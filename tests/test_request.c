@@ -82,6 +82,7 @@ static const struct {
     {"{\"text\":\"a\",\"beam_size\":99}", "beam_size", "beam_size must be between 1 and 32, got 99"},
     {"{\"text\":\"a\",\"beam_size\":-1}", "beam_size", "beam_size must be between 1 and 32, got -1"},
     {"{\"text\":\"a\",\"beam_size\":17}", "beam_size", "beam_size must be between 1 and 16, got 17"},
+    {"{\"text\":\"a\",\"beam_size\":17,\"strategy\":\"exact\"}", "beam_size", "beam_size must be between 1 and 16, got 17"},
     {"{\"text\":\"a\",\"beam_size\":5.0}", "beam_size", "beam_size must be an integer, got a number"},
     {"{\"text\":\"a\",\"beam_size\":\"5\"}", "beam_size", "beam_size must be an integer, got a string"},
     {"{\"text\":\"a\",\"n_best\":6}", "n_best", "n_best must be between 1 and beam_size (5), got 6"},

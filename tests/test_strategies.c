@@ -266,8 +266,10 @@ START_TEST(the_tree_is_complete) {
     expect_tree("a<-1 b<0 .!<1");
     grow("greedy", 5, 1);
     expect_tree("a<-1 b<0 .!<1");
-    grow("exact", 2, 1);
-    expect_tree("a<-1 b<0 .!<1 a-<0 b<-1 .!<4 a-<4");
+    grow("exact", 2, 1); /* nothing that the beam did not look at */
+    expect_tree("a<-1 b<-1 a-<0 a-<1 .!<1 b<0 .!<5");
+    grow("exact", 1, 1); /* a is looked at twice and told once */
+    expect_tree("a<-1 b<0 .!<1 b<-1 .!<3");
     grow("sample", 5, 1);
     ck_assert_uint_ge(game.search.tree.count, 2);
     ck_assert_int_eq(game.search.tree.branches[game.search.tree.count - 1].state, BRANCH_FINISHED);
