@@ -38,7 +38,7 @@ COMMON   := $(OPTIMIZE) -g -MMD -MP -I. -DALIGND_VERSION='"$(VERSION)"' $(HARDEN
 CFLAGS_ALL   = -std=c11 -D_GNU_SOURCE $(COMMON) -isystem /usr/include/libxml2 $(C_WARNINGS) $(CFLAGS)
 CXXFLAGS_ALL = -std=c++17 $(COMMON) $(WARNINGS) $(CXXFLAGS)
 LDFLAGS_ALL  = -pie -Wl,-z,relro,-z,now,-z,noexecstack $(SANITIZER) $(LDFLAGS)
-LIBS = -lmicrohttpd -lgnutls -lsystemd -ljansson -lopenblas -lsentencepiece -licuuc -lxml2 -lcld2 -lstdc++ -lpthread -lm
+LIBS = -lmicrohttpd -lgnutls -lsystemd -ljansson -lsentencepiece -licuuc -lxml2 -lcld2 -lstdc++ -lpthread -lm
 
 KERNEL_SOURCES := model/kernels.c model/products.c model/products_int8.c
 MODEL_OBJECTS  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(KERNEL_SOURCES),$(wildcard model/*.c))) $(BUILD)/model/sentencepiece.o
@@ -221,7 +221,7 @@ BENCH_OBJECTS := bench ceilings compute decode measure parts $(filter-out readin
 BENCH_WRAPPED := linear_apply linear_look_up encoder_run decoder_start decoder_remember decoder_step attention_run output_run search_advance
 $(BUILD)/tests/bench/bench: $(MODEL_OBJECTS) $(BENCH_OBJECTS:%=$(BUILD)/tests/bench/%.o)
 	$(call SAY,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(BENCH_WRAPPED:%=-Wl,--wrap=%) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) $(BENCH_WRAPPED:%=-Wl,--wrap=%) -o $@ $^ $(LIBS) -lopenblas
 
 $(BUILD)/tests/bench/onednn: BENCH_LIBS = -ldnnl
 $(BUILD)/tests/bench/random_model: BENCH_LIBS = -lm

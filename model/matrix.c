@@ -1,8 +1,6 @@
 #include "model/matrix.h"
 
 #include <assert.h>
-#include <cblas.h>
-#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,10 +21,14 @@ static const struct packing *choose_packing(const struct backend *backend, enum 
     return stored == STORED_FLOAT16 ? packings->float16 : stored == STORED_BFLOAT16 ? packings->bfloat16 : packings->float32;
 }
 
-/* Products in float32 without AVX2 are left to OpenBLAS. */
+struct backend backend_choose(void) {
+    const struct kernels *kernels = kernels_choose();
+    return (struct backend){.kernels = kernels, .blas = kernels == &kernels_generic ? blas_get() : NULL};
+}
+
+/* OpenBLAS has products in float32 alone. */
 static bool leave_to_blas(const struct backend *backend, const struct packing *packing) {
-    return backend->kernels == &kernels_generic && backend->compute != COMPUTE_BFLOAT16 &&
-           packing != backend->kernels->packings->int8;
+    return backend->blas && backend->compute != COMPUTE_BFLOAT16 && packing != backend->kernels->packings->int8;
 }
 
 /* Whole lines. */
@@ -54,10 +56,12 @@ int linear_init(struct linear *linear, const struct linear_source *source, const
     const struct packing *packing = choose_packing(backend, source->stored, source->in);
     struct linear made = {.out = source->out, .in = source->in, .bias = source->bias, .packing = packing};
     int result = 0;
-    if (leave_to_blas(backend, packing))
+    if (leave_to_blas(backend, packing)) {
         made.weight = source->weight;
-    else
+        made.blas = backend->blas;
+    } else {
         result = keep_packed(&made, source->weight);
+    }
     if (result == 0 && source->lookups)
         result = keep_rows(&made, source->weight);
     if (result != 0) {
@@ -75,15 +79,9 @@ void linear_done(struct linear *linear) {
 }
 
 static void apply_blas(const struct linear *l, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
-    assert(l->in <= INT_MAX && l->out <= INT_MAX && rows <= INT_MAX && ldx <= INT_MAX && ldy <= INT_MAX);
-    float beta = l->bias ? 1.0f : 0.0f;
-    for (size_t r = 0; l->bias && r < rows; r++)
-        memcpy(y + r * ldy, l->bias, l->out * sizeof *y);
-    if (rows == 1)
-        cblas_sgemv(CblasRowMajor, CblasNoTrans, (int)l->out, (int)l->in, 1.0f, l->weight, (int)l->in, x, 1, beta, y, 1);
-    else
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)l->out, (int)l->in, 1.0f, x, (int)ldx, l->weight,
-                    (int)l->in, beta, y, (int)ldy);
+    struct blas_product product = {
+        .weight = l->weight, .bias = l->bias, .out = l->out, .in = l->in, .rows = rows, .x = x, .ldx = ldx, .y = y, .ldy = ldy};
+    blas_multiply(l->blas, &product);
 }
 
 void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
@@ -116,10 +114,6 @@ void linear_look_up(const struct linear *linear, const float *x, const int *ids,
                             .count = count,
                             .y = y};
     linear->packing->look_up(&lookup);
-}
-
-void matrix_single_threaded(void) {
-    openblas_set_num_threads(1);
 }
 
 /* ---- which is fastest ---- */
@@ -160,19 +154,20 @@ static int measure(const struct linear_source *source, const struct backend *bac
     return 0;
 }
 
-int compute_fastest(const struct kernels *kernels, const struct linear_source *shape, enum compute *fastest, struct error *err) {
+int compute_fastest(const struct backend *backend, const struct linear_source *shape, enum compute *fastest, struct error *err) {
     size_t out = shape->out, in = shape->in;
     float *weight = calloc(out * in, sizeof *weight), *x = calloc(TRIAL_ROWS * in, sizeof *x),
           *y = calloc(TRIAL_ROWS * out, sizeof *y);
     struct linear_source source = {.weight = weight, .out = out, .in = in, .stored = shape->stored};
+    struct backend trial = *backend;
     double least = HUGE_VAL;
     int result = weight && x && y ? 0 : error_memory(err);
-    for (enum compute compute = 0; result == 0 && compute < COMPUTE_TYPES; compute++) {
+    for (trial.compute = 0; result == 0 && trial.compute < COMPUTE_TYPES; trial.compute++) {
         double seconds;
-        result = measure(&source, &(struct backend){kernels, compute}, x, y, &seconds, err);
+        result = measure(&source, &trial, x, y, &seconds, err);
         if (result == 0 && seconds < least) {
             least = seconds;
-            *fastest = compute;
+            *fastest = trial.compute;
         }
     }
     free(weight);

@@ -1,10 +1,11 @@
 /* Products with fixed weights for rows that lie `ld` floats apart.
  * Every product of a model with its parameters goes through a struct linear: how the weights are kept and multiplied is decided
- * here and nowhere else. On processors with AVX2 or AVX-512 they are packed once, at load (model/products.h); elsewhere OpenBLAS
- * multiplies them as they are, but for the compute types that it does not have. The only includer of cblas.h. */
+ * here and nowhere else. They are packed once, at load (model/products.h); where the processor lacks AVX2, OpenBLAS multiplies them
+ * as they are if it is there, but for the compute types that it does not have. */
 #ifndef ALIGND_MATRIX_H
 #define ALIGND_MATRIX_H
 
+#include "model/blas.h"
 #include "model/error.h"
 #include "model/kernels.h"
 #include <stdbool.h>
@@ -21,7 +22,11 @@ enum stored { STORED_FLOAT32, STORED_FLOAT16, STORED_BFLOAT16, STORED_INT8 };
 struct backend {
     const struct kernels *kernels;
     enum compute compute;
+    const struct blas *blas; /* NULL: the kernels multiply */
 };
+
+/* The best for this processor, in float32. */
+struct backend backend_choose(void);
 
 /* R vectors, `distance` floats apart. */
 struct vectors {
@@ -32,10 +37,11 @@ struct vectors {
 /* y = W x + b. Immutable after linear_init: thread-safe. */
 struct linear {
     size_t out, in;
-    const float *weight; /* [out, in] as loaded, for OpenBLAS; owned by the caller; NULL once packed */
-    const float *bias;   /* [out] or NULL; owned by the caller */
-    void *packed;        /* owned; NULL with OpenBLAS */
-    void *rows;          /* owned; NULL without lookups */
+    const float *weight;     /* [out, in] as loaded, for OpenBLAS; owned by the caller; NULL once packed */
+    const float *bias;       /* [out] or NULL; owned by the caller */
+    void *packed;            /* owned; NULL with OpenBLAS */
+    const struct blas *blas; /* NULL once packed */
+    void *rows;              /* owned; NULL without lookups */
     const struct packing *packing;
 };
 
@@ -57,8 +63,8 @@ int linear_init(struct linear *linear, const struct linear_source *source, const
 void linear_done(struct linear *linear);
 
 /* The compute type that takes the least time for a product of one row and one of 32 rows with a matrix of this shape and storage
- * (weight, bias: not read), measured now: some milliseconds. Returns 0, or -1 with ERROR_MEMORY. */
-int compute_fastest(const struct kernels *kernels, const struct linear_source *shape, enum compute *fastest, struct error *err);
+ * (weight, bias: not read), with the backend's kernels, measured now: some milliseconds. Returns 0, or -1 with ERROR_MEMORY. */
+int compute_fastest(const struct backend *backend, const struct linear_source *shape, enum compute *fastest, struct error *err);
 
 /* y [rows, out] = x [rows, in] W^T + b. ldx, ldy: floats from row to row. */
 void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy);
@@ -66,8 +72,5 @@ void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_
 /* Some outputs of one row: y [count] = (W x + b)[ids]. The linear was made with lookups. ids: each below out. With int8 they have
  * the same bits as linear_apply's. */
 void linear_look_up(const struct linear *linear, const float *x, const int *ids, size_t count, float *y);
-
-/* OpenBLAS computes on the calling thread alone: alignd's workers are the parallelism. Called once, before any thread starts. */
-void matrix_single_threaded(void);
 
 #endif

@@ -111,7 +111,7 @@ static int choose_compute(struct translator *t, const char *name, struct error *
         return error_set(err, ERROR_INPUT, "compute type %s is not known", name);
     struct linear_source shape = {
         .out = 3 * t->config.decoder.hidden, .in = t->config.decoder.hidden, .stored = weights_stored(t->weights)};
-    return compute_fastest(t->backend.kernels, &shape, &t->backend.compute, err);
+    return compute_fastest(&t->backend, &shape, &t->backend.compute, err);
 }
 
 /* Messages about tensors do not say whose: the parameters' or these. */
@@ -149,14 +149,18 @@ static int load(struct translator *t, const char *folder, const struct translato
     return 0;
 }
 
+void translator_setup(void) {
+    if (kernels_choose() == &kernels_generic)
+        blas_load();
+}
+
 struct translator *translator_open(const char *folder, const struct translator_options *options, struct error *err) {
     struct translator *translator = calloc(1, sizeof *translator);
     if (!translator) {
         error_memory(err);
         return NULL;
     }
-    matrix_single_threaded();
-    translator->backend.kernels = kernels_choose();
+    translator->backend = backend_choose();
     if (load(translator, folder, options ? options : &(struct translator_options){0}, err) == 0)
         return translator;
     translator_free(translator);

@@ -49,6 +49,10 @@ struct translator_options {
     bool shortlist;
 };
 
+/* Call once, before any thread starts and any model is opened: loads what processors without AVX2 multiply with, if it is there.
+ * Never called, translations are the same, but for rounding, and slower on such processors. */
+void translator_setup(void);
+
 /* Loads a model folder (config.json, model.safetensors, tokenizer files, shortlist.safetensors if asked for). options: NULL for the
  * defaults. NULL with ERROR_INPUT (an unknown compute type, a shortlist for a model that copies), ERROR_FILE, ERROR_FORMAT or
  * ERROR_MEMORY. */

@@ -144,7 +144,7 @@ struct weights *weights_open(const char *path, struct error *err) {
         error_memory(err);
         return NULL;
     }
-    weights->backend = (struct backend){kernels_choose(), COMPUTE_FLOAT32};
+    weights->backend = backend_choose();
     arena_init(&weights->arena, 64 * 1024);
     weights->file = safetensors_open(path, err);
     if (weights->file == NULL || read_parameters(weights, err) != 0) {

@@ -38,8 +38,8 @@ static void note_reload(int number) {
     sem_post(&asked);
 }
 
-/* Handled rather than blocked and waited for: OpenBLAS has threads of its own since before main, where a blocked signal would still
- * kill. */
+/* Handled rather than blocked and waited for: should a library have started a thread before main, a blocked signal would kill
+ * there. */
 static void catch_signals(void) {
     struct sigaction stop = {.sa_handler = note_stop, .sa_flags = SA_RESTART};
     struct sigaction reload = {.sa_handler = note_reload, .sa_flags = SA_RESTART};
@@ -239,6 +239,7 @@ static int print(const char *text) {
 int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file that may grow no more is an error of writing it */
+    translator_setup();
     struct options options;
     struct error error = {0};
     if (options_parse(&options, argc, argv, &error) != 0) {

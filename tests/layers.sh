@@ -16,7 +16,7 @@ model=$(ls model/*.[ch] model/*.cc)
 server=$(ls server/*.[ch])
 refuse 'model/ knows nothing of the server, HTTP or threads' "$model" 'server/|microhttpd|pthread' '^$'
 refuse 'server/ sees the model only through model/translator.h' "$server" 'model/' 'model/translator\.h"$'
-refuse 'cblas.h belongs to model/matrix.c' "$model $server" 'cblas' '^model/matrix\.c:'
+refuse 'cblas.h belongs to model/blas.c' "$model $server" 'cblas' '^model/blas\.c:'
 refuse 'SentencePiece belongs to model/sentencepiece.cc' "$model $server" 'sentencepiece_' '^model/sentencepiece\.cc:'
 refuse 'ICU belongs to model/segmenter.c, model/character.c and server/language.c' "$model $server" 'unicode/' \
     '^(model/(segmenter|character)|server/language)\.'

@@ -24,6 +24,7 @@ struct translator *model_open(const char *folder) {
 
 struct translator *model_open_with(const char *folder, const char *compute) {
     struct error err = {0};
+    translator_setup();
     struct translator *translator = translator_open(folder, &(struct translator_options){.compute = compute}, &err);
     ck_assert_msg(translator != NULL, "%s", err.message);
     return translator;

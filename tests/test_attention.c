@@ -305,7 +305,7 @@ static void run_open(struct run *run, const struct score_case *score, const stru
         strcpy(config.attention.normalization, "none");
     *run = (struct run){.score = score, .parameters = noise(score->parameters, 1, 21)};
     run->file = parameters_open(score->header, run->parameters, score->parameters);
-    weights_use(run->file, &(struct backend){kernels, COMPUTE_FLOAT32});
+    weights_use(run->file, &(struct backend){.kernels = kernels});
     ck_assert_msg(attention_init(&run->attention, &config, run->file, kernels, &err) == 0, "%s", err.message);
     ck_assert_int_eq(weights_all_used(run->file, &err), 0);
     ck_assert_uint_eq(run->attention.key_size, score->key_size);
@@ -413,14 +413,13 @@ START_TEST(rows_of_many_lengths) {
 }
 END_TEST
 
-/* One row at a time, without the others; OpenBLAS may round a query's projection differently then, the kernels may not. */
+/* One row at a time, without the others. */
 static void check_alone(const struct run *run, size_t r) {
-    bool blas = (run->attention.query.out || run->attention.position.out) && run->attention.kernels == &kernels_generic;
     size_t length = run->looked_at[r]->length;
     float *weights = guarded(length), context[D], *scratch = guarded(run->attention.scratch);
     memcpy(run->states + r * LD, run->covered + r * LD, LD * sizeof *run->states);
     run_rows(run, r, 1, &weights, context, scratch);
-    ck_assert(blas || (identical(weights, run->weights[r], length) && identical(context, run->contexts + r * D, D)));
+    ck_assert(identical(weights, run->weights[r], length) && identical(context, run->contexts + r * D, D));
     for (size_t t = 0; t < length; t++)
         ck_assert_float_eq_tol(weights[t], run->weights[r][t], 1e-6f);
     for (size_t i = 0; i < D; i++)
@@ -477,7 +476,6 @@ END_TEST
 Suite *attention_suite(void) {
     Suite *suite = suite_create("attention");
     TCase *cases = tcase_create("attention");
-    tcase_add_checked_fixture(cases, matrix_single_threaded, NULL);
     tcase_add_loop_test(cases, hagan_attention, 0, kernel_sets());
     tcase_add_loop_test(cases, hagan_self_attention, 0, kernel_sets());
     tcase_add_loop_test(cases, rows_of_many_lengths, 0, kernel_sets());

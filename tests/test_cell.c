@@ -102,7 +102,7 @@ static void run(const char *name, formula *expected, const size_t *x_rows, const
     struct parameters p = parameters_create(kind->gates);
     struct weights *weights = parameters_open(p.header, p.values, p.count);
     struct error err = {0};
-    weights_use(weights, &(struct backend){kernels, COMPUTE_FLOAT32});
+    weights_use(weights, &(struct backend){.kernels = kernels});
     ck_assert_msg(cell_init(&cell, kind, "layer.", &(struct cell_shape){.in = IN, .hidden = HIDDEN}, weights, kernels, &err) == 0,
                   "%s", err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
@@ -333,7 +333,6 @@ END_TEST
 Suite *cell_suite(void) {
     Suite *suite = suite_create("cell");
     TCase *cases = tcase_create("cell");
-    tcase_add_checked_fixture(cases, matrix_single_threaded, NULL);
     tcase_add_loop_test(cases, gru_is_pytorchs, 0, kernel_sets());
     tcase_add_loop_test(cases, lstm_is_pytorchs, 0, kernel_sets());
     tcase_add_loop_test(cases, rnn_is_pytorchs, 0, kernel_sets());

@@ -146,7 +146,7 @@ static void run(const struct setting *s, const struct kernels *kernels) {
     strcpy(config.output.gate, s->kind->gate ? s->kind->gate : "inputs");
     strcpy(config.output.pointer, s->kind->pointer ? s->kind->pointer : "attention");
     struct weights *weights = parameters_open(s->kind->header, s->parameters, s->kind->parameters);
-    weights_use(weights, &(struct backend){kernels, COMPUTE_FLOAT32});
+    weights_use(weights, &(struct backend){.kernels = kernels});
     ck_assert_msg(output_init(&output, &config, &(struct output_options){.vocabulary = VOCABULARY}, weights, kernels, &err) == 0,
                   "%s", err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
@@ -185,7 +185,6 @@ static void run(const struct setting *s, const struct kernels *kernels) {
 START_TEST(shares_equal_double_precision) {
     const struct kind *kind = &kinds[_i % KINDS];
     const struct kernels *kernels = kernel_set(_i / KINDS);
-    matrix_single_threaded();
     struct setting s = {.kind = kind,
                         .parameters = noise(kind->parameters, 2, 1),
                         .annotations = noise(LENGTH * ANNOTATION, 1, 2),

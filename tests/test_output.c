@@ -23,7 +23,6 @@ static const int few[] = {2, 11, 12, 52}, one[] = {30};
 static const struct target_ids targets[ROWS] = {{few, 4}, {NULL, 0}, {one, 1}, {NULL, 0}, {NULL, 0}};
 
 static void setup(void) {
-    matrix_single_threaded();
     parameters = noise(VOCABULARY + MATRIX, 2, 11);
 }
 
@@ -94,7 +93,7 @@ static void run(bool tied, const struct kernels *kernels) {
     struct model_config config = configure(tied);
     struct output_options options = {.vocabulary = VOCABULARY, .shortlists = true};
     struct weights *weights = parameters_open(tied ? tied_header : untied_header, parameters, VOCABULARY + MATRIX);
-    weights_use(weights, &(struct backend){kernels, COMPUTE_FLOAT32});
+    weights_use(weights, &(struct backend){.kernels = kernels});
     ck_assert_msg(output_init(&output, &config, &options, weights, kernels, &err) == 0, "%s", err.message);
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
 

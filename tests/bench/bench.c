@@ -246,6 +246,7 @@ static struct arguments parse(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    translator_setup();
     struct arguments arguments = parse(argc, argv);
     struct ceiling ceilings[MAX_COMPUTE_TYPES];
     struct lines lines = lines_read(stdin);

@@ -112,6 +112,7 @@ static void print_reading(int runs) {
 }
 
 void ceilings_print(const char *const *computes, size_t output, size_t readout, int runs, struct ceiling *ceilings) {
+    openblas_set_num_threads(1);
     printf("kernels %s, OpenBLAS core %s\n", kernels_choose()->name, openblas_get_corename());
     print_products(computes, output, readout, runs, ceilings);
     print_reading(runs);

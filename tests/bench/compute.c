@@ -5,7 +5,7 @@
 const char *const compute_types[] = {"float32", "bfloat16", "int8", NULL};
 
 int compute_linear(const char *compute, const float *weight, size_t out, size_t in, struct linear *linear, struct error *err) {
-    struct backend backend = {.kernels = kernels_choose()};
+    struct backend backend = backend_choose();
     while (backend.compute < COMPUTE_TYPES && strcmp(compute_name(backend.compute), compute) != 0)
         backend.compute++;
     if (backend.compute == COMPUTE_TYPES)

@@ -36,5 +36,6 @@ Suite *reload_suite(void);
 Suite *log_suite(void);
 Suite *cache_suite(void);
 Suite *memory_suite(void);
+Suite *environment_suite(void);
 
 #endif

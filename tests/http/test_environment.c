@@ -1,0 +1,100 @@
+/* What the program makes of the surroundings that it is given: little address space. */
+#include "tests/http/client.h"
+#include "tests/http/suites.h"
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SHIPPED "weights/en-fr"
+
+/* ---- address space ---- */
+
+#if defined(SANITIZED) /* which reserve more of it than there is */
+enum { LIMITABLE = 0 };
+#else
+enum { LIMITABLE = 1 };
+#endif
+
+/* From too little for a model up to what a shell's `ulimit -v 204800` gives. */
+static const rlim_t spaces[] = {70L << 20, 100L << 20, 150L << 20, 204800L << 10};
+
+/* The program with so much address space. */
+static pid_t start_within(rlim_t space, const char *const *arguments, int in, int out, int err) {
+    struct rlimit own, limited;
+    ck_assert_int_eq(getrlimit(RLIMIT_AS, &own), 0);
+    limited = own;
+    limited.rlim_cur = space;
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limited), 0);
+    pid_t pid = program_start(arguments, in, out, err);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &own), 0);
+    return pid;
+}
+
+static void run_within(rlim_t space, const char *const *arguments, const char *input, struct outcome *outcome) {
+    int in = memory_file(input), out = memory_file(""), err = memory_file("");
+    outcome->status = program_wait(start_within(space, arguments, in, out, err));
+    outcome->out = read_from_start(out);
+    outcome->err = read_from_start(err);
+    close(in);
+    close(out);
+    close(err);
+}
+
+/* It works, or says why not. */
+static void check_batch(rlim_t space, const char *const *arguments, const char *expected) {
+    struct outcome outcome;
+    run_within(space, arguments, "I am hungry.\n", &outcome);
+    bool works = outcome.status == 0 && strcmp(outcome.out, expected) == 0;
+    ck_assert_msg(works || (outcome.status == 1 && strncmp(outcome.err, "alignd: ", 8) == 0), "%lu bytes: status %d: %s%s",
+                  (unsigned long)space, outcome.status, outcome.out, outcome.err);
+    outcome_done(&outcome);
+}
+
+static bool has_ended(pid_t pid) {
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+static void check_daemon(rlim_t space) {
+    struct daemon daemon = {.log = memory_file("")};
+    int nothing = memory_file("");
+    daemon.pid = start_within(space, ARGUMENTS("--listen", "127.0.0.1:0", "--model", SHIPPED), nothing, nothing, daemon.log);
+    for (struct patience patience = {0}; !has_ended(daemon.pid) && !daemon_logged(&daemon, "event=ready");)
+        patience_wait(&patience, "an end or a beginning");
+    bool ready = daemon_logged(&daemon, "event=ready");
+    kill(daemon.pid, SIGTERM);
+    int status = program_wait(daemon.pid);
+    char *log = read_from_start(daemon.log);
+    ck_assert_msg(ready ? status == 0 : status == 1 && strstr(log, "alignd: "), "%lu bytes: status %d: %s", (unsigned long)space,
+                  status, log);
+    free(log);
+    close(nothing);
+    close(daemon.log);
+}
+
+START_TEST(little_address_space) {
+    if (!LIMITABLE)
+        return;
+    char target[] = "/tmp/alignd-environment-XXXXXX";
+    int fd = mkstemp(target);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, "J'ai faim.\n", 11), 11);
+    close(fd);
+    check_batch(spaces[_i], ARGUMENTS("translate", "--model", SHIPPED), "J'ai faim.\n");
+    check_batch(spaces[_i], ARGUMENTS("attention", "--model", SHIPPED, "--target", target), "0-0 2-1\n");
+    check_daemon(spaces[_i]);
+    unlink(target);
+}
+END_TEST
+
+Suite *environment_suite(void) {
+    Suite *suite = suite_create("environment");
+    TCase *tcase = tcase_create("environment");
+    tcase_set_timeout(tcase, TEST_TIMEOUT_S);
+    tcase_add_loop_test(tcase, little_address_space, 0, sizeof spaces / sizeof *spaces);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
