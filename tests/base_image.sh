@@ -1,9 +1,10 @@
 #!/bin/sh
-# Sees to it that buildah has debian:bookworm-slim: pulls it, or, where no registry can be reached, makes it of Debian's packages with
-# debootstrap, from the mirror that apt uses here. Fails where neither works.
+# sh tests/base_image.sh [fresh]: sees to it that buildah has debian:bookworm-slim: pulls it, or, where no registry can be reached, makes
+# it of Debian's packages with debootstrap, from the mirror that apt uses here. fresh: anew, whatever there is. Fails where neither works.
 set -eu
 image=docker.io/library/debian:bookworm-slim
 
+[ "${1:-}" != fresh ] || buildah rmi --force $image >/dev/null 2>&1 || true
 buildah inspect --type image $image >/dev/null 2>&1 && exit
 buildah pull -q $image >/dev/null 2>&1 && exit
 command -v debootstrap >/dev/null || { echo "no registry to pull $image from, and no debootstrap to make it with" >&2; exit 1; }

@@ -6,7 +6,7 @@ export BUILDAH_ISOLATION=chroot
 root='' pid=''
 mounted=() # buildah's containers, one for each root
 
-image_build() { buildah bud -q --layers --pull=false --format docker "$@" -t "$image" . >"$work/build.log" 2>&1 || { tail -30 "$work/build.log" >&2; return 1; }; }
+image_build() { buildah bud -q --no-cache --pull=false --format docker "$@" -t "$image" . >"$work/build.log" 2>&1 || { tail -30 "$work/build.log" >&2; return 1; }; }
 image_setting() { buildah inspect --type image --format "{{.Docker.Config.$1}}" "$image"; }
 image_mount() { # of this image; sets mount
     mounted+=("$(buildah from --pull=false "$1")")
