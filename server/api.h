@@ -85,8 +85,8 @@ const struct route *api_find(const char *path, size_t *index);
 const char *const *api_labels(size_t *count);
 
 /* Asks for the key that the route needs: Authorization: Bearer, X-Api-Key, or the field api_key of a form, the query string or a
- * JSON object, in this order; null and "" are none. 0: request->key_name is set if there are keys. -1: the reply is set, 401 or
- * 403. */
+ * JSON object, in this order; null and "" are none. 0: request->key_name is set if there are keys. -1: the reply is set: 401,
+ * 403, or 503 where memory is out. */
 int api_authorize(const struct service *service, const struct route *route, const struct call *call, struct request *request,
                   struct reply *reply);
 

@@ -34,28 +34,36 @@ static struct secret field(const struct call *call) {
     return (struct secret){0};
 }
 
-/* What is no string is no key, either: "". What does not parse has none. root keeps it. */
-static struct secret member(const struct call *call, json_t **root) {
-    *root = api_begins_object(call) ? json_loadb(call->body, call->length, 0, NULL) : NULL;
+/* Looks in the body. What is no string is no key, either: "". What does not parse has none. root keeps it. -1: memory is out. */
+static int find_member(const struct call *call, json_t **root, struct secret *secret) {
+    if (!api_begins_object(call))
+        return 0;
+    *root = json_loadb(call->body, call->length, 0, NULL);
     const json_t *value = json_object_get(*root, "api_key");
-    return (struct secret){json_string_value(value), json_string_length(value)};
+    *secret = (struct secret){json_string_value(value), json_string_length(value)};
+    return splice_lacked() ? -1 : 0;
 }
 
-/* True: the key is somebody's. sent: there is one. */
-static bool find_holder(struct keys *keys, const struct call *call, bool *sent, struct key_holder *holder) {
+/* 1: the key is somebody's; 0: there is none, or it is nobody's; -1: memory is out. sent: there is one. */
+static int find_holder(struct keys *keys, const struct call *call, bool *sent, struct key_holder *holder) {
     json_t *root = NULL;
     struct secret secret = bearer(call->authorization);
     if (secret.length == 0)
         secret = trimmed(call->x_api_key);
     if (secret.length == 0)
         secret = field(call);
-    if (secret.length ==
-        0) /* a body with the key in it is parsed twice: here, where who sends it is not known yet, for nothing else */
-        secret = member(call, &root);
+    /* a body with the key in it is parsed twice: here, where who sends it is not known yet, for nothing else */
+    int found = secret.length == 0 ? find_member(call, &root, &secret) : 0;
     *sent = secret.length > 0;
-    bool found = *sent && keys_find(keys, secret.bytes, secret.length, holder);
+    if (found == 0 && *sent)
+        found = keys_find(keys, secret.bytes, secret.length, holder);
     json_decref(root);
     return found;
+}
+
+static int refuse_memory(struct reply *reply) {
+    api_fail_memory(reply);
+    return -1;
 }
 
 #define refuse(reply, status, ...) (api_fail(reply, status, NULL, __VA_ARGS__), -1)
@@ -68,7 +76,9 @@ int api_authorize(const struct service *service, const struct route *route, cons
         return 0;
     if (!service->keys)
         return refuse(reply, STATUS_FORBIDDEN, "this needs an admin's API key, and the server was started without --api-keys");
-    bool found = find_holder(service->keys, call, &sent, &holder);
+    int found = find_holder(service->keys, call, &sent, &holder);
+    if (found < 0)
+        return refuse_memory(reply);
     if (!sent)
         return refuse(reply, STATUS_UNAUTHORIZED,
                       "an API key is needed: Authorization: Bearer KEY, X-Api-Key, or the field api_key");
@@ -76,7 +86,7 @@ int api_authorize(const struct service *service, const struct route *route, cons
         return refuse(reply, STATUS_FORBIDDEN, "Invalid API key");
     request->key_name = arena_copy(&request->arena, holder.name, strlen(holder.name));
     if (!request->key_name)
-        return refuse(reply, STATUS_INTERNAL, "out of memory");
+        return refuse_memory(reply);
     if (route->access == ACCESS_ADMIN && holder.role != KEY_ADMIN)
         return refuse(reply, STATUS_FORBIDDEN, "this needs an admin's API key");
     return 0;

@@ -34,7 +34,11 @@ static int read_weights(const json_t *item, size_t i, struct forced_step *out, s
     double sum = 0;
     out->count = json_array_size(array);
     out->weights = arena_alloc(arena, out->count, sizeof *out->weights);
-    for (size_t j = 0; out->weights && j < out->count; j++) {
+    if (!out->weights) {
+        api_fail_memory(reply);
+        return -1;
+    }
+    for (size_t j = 0; j < out->count; j++) {
         if (read_weight(json_array_get(array, j), i, j, &out->weights[j], reply) != 0)
             return -1;
         sum += out->weights[j];

@@ -193,11 +193,11 @@ int keys_reload(struct keys *keys, struct error *err) {
     return 0;
 }
 
-bool keys_find(struct keys *keys, const char *secret, size_t length, struct key_holder *holder) {
+int keys_find(struct keys *keys, const char *secret, size_t length, struct key_holder *holder) {
     unsigned char hash[HASH_BYTES];
     const struct key *found = NULL;
     if (hash_secret(secret, length, hash) != 0)
-        return false;
+        return -1;
     pthread_mutex_lock(&keys->lock);
     for (size_t i = 0; i < keys->table.count; i++) { /* all of them: the time does not tell which one it was */
         const struct key *key = &keys->table.keys[i];

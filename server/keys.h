@@ -32,9 +32,10 @@ void keys_free(struct keys *keys);
 
 /* Reads the file again. -1 as keys_open: the keys stay as they were. Thread-safe. */
 int keys_reload(struct keys *keys, struct error *err);
-/* secret: [length] bytes, any. Whose key it is; false: nobody's, and holder is untouched. Takes the same time for any secret of one
+/* secret: [length] bytes, any. 1: it is the holder's; 0: nobody's, -1: memory is out, and
+ * holder is untouched. Takes the same time for any secret of one
  * length. Thread-safe. */
-bool keys_find(struct keys *keys, const char *secret, size_t length, struct key_holder *holder);
+int keys_find(struct keys *keys, const char *secret, size_t length, struct key_holder *holder);
 
 /* A new key, and the line for the file, without its end. -1 with ERROR_INPUT: no name of that kind. */
 int keys_make(const char *name, enum key_role role, char secret[KEY_SECRET_BYTES], char line[KEY_LINE_BYTES], struct error *err);

@@ -35,44 +35,56 @@ enum {
 #define PART(name, value) "--XX\r\nContent-Disposition: form-data; name=\"" name "\"\r\n\r\n" value "\r\n"
 #define ALL               "'include': ['tokens', 'log_probs', 'attention', 'alignment', 'words', 'offsets', 'entropy', 'top_k', 'eos', 'beam']"
 
+/* printf %s secret | sha256sum */
+#define KEYS "all user 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\n"
+
+enum { WIDE_WEIGHTS = 5000 }; /* more than the arena has room for without a block of its own */
+static char wide[64 + 3 * WIDE_WEIGHTS];
+
+enum {
+    MOVING = 1 << 0, /* the answer is another one each time */
+    KEYED = 1 << 1,  /* of a daemon with API keys */
+};
+
 static const struct kind {
     const char *name;
     struct call call;
-    bool moving; /* the answer is another one each time */
+    unsigned traits;
 } kinds[] = {
-    {"greedy", {.path = "/translate", .json = "{'text': 'A boy plays. It snows.', 'strategy': 'greedy', " ALL "}"}, false},
-    {"beam",
-     {.path = "/translate", .json = "{'text': ['A boy plays.', 'It snows.'], 'n_best': 2, 'max_length': 9, " ALL "}"},
-     false},
-    {"sample", {.path = "/translate", .json = "{'text': 'A boy plays.', 'strategy': 'sample', 'seed': 7, 'n_best': 2}"}, false},
-    {"exact", {.path = "/translate", .json = "{'text': 'A boy.', 'strategy': 'exact', 'max_length': 3, 'prefix': 'Un'}"}, false},
+    {"greedy", {.path = "/translate", .json = "{'text': 'A boy plays. It snows.', 'strategy': 'greedy', " ALL "}"}, 0},
+    {"beam", {.path = "/translate", .json = "{'text': ['A boy plays.', 'It snows.'], 'n_best': 2, 'max_length': 9, " ALL "}"}, 0},
+    {"sample", {.path = "/translate", .json = "{'text': 'A boy plays.', 'strategy': 'sample', 'seed': 7, 'n_best': 2}"}, 0},
+    {"exact", {.path = "/translate", .json = "{'text': 'A boy.', 'strategy': 'exact', 'max_length': 3, 'prefix': 'Un'}"}, 0},
     {"glossary",
      {.path = "/translate", .json = "{'text': 'A boy {name} plays.', 'glossary': {'boy': 'chat'}, 'max_length': 9}"},
-     false},
-    {"stream", {.path = "/translate", .json = "{'text': 'A boy plays.', 'strategy': 'greedy', 'stream': true}"}, false},
-    {"attention", {.path = "/attention", .json = "{'text': 'A boy plays.'}"}, false},
-    {"target", {.path = "/attention", .json = "{'text': 'A boy plays.', 'target': 'Un chat joue.'}"}, false},
-    {"force", {.path = "/attention", .json = "{'text': 'A', 'force_attention': [{'step': 0, 'weights': [1, 0, 0]}]}"}, false},
+     0},
+    {"stream", {.path = "/translate", .json = "{'text': 'A boy plays.', 'strategy': 'greedy', 'stream': true}"}, 0},
+    {"attention", {.path = "/attention", .json = "{'text': 'A boy plays.'}"}, 0},
+    {"target", {.path = "/attention", .json = "{'text': 'A boy plays.', 'target': 'Un chat joue.'}"}, 0},
+    {"force", {.path = "/attention", .json = "{'text': 'A', 'force_attention': [{'step': 0, 'weights': [1, 0, 0]}]}"}, 0},
+    {"wide", {.path = "/attention", .json = wide}, 0},
+    {"key", {.path = "/translate", .json = "{'text': 'A'}", .headers = {"Authorization: Bearer secret"}}, KEYED},
+    {"member", {.path = "/translate", .json = "{'q': 'A', 'source': 'en', 'target': 'fr', 'api_key': 'secret'}"}, KEYED},
     {"libre",
      {.path = "/translate", .json = "{'q': ['A boy plays.', 'It snows.'], 'source': 'auto', 'target': 'fr', 'alternatives': 2}"},
-     false},
+     0},
     {"html",
      {.path = "/translate", .json = "{'q': '<p>A <b>boy</b> plays.</p>', 'source': 'en', 'target': 'fr', 'format': 'html'}"},
-     false},
-    {"form", {.path = "/translate", .body = "q=A+boy+plays.&source=en&target=fr", .headers = {FORM_TYPE}}, false},
+     0},
+    {"form", {.path = "/translate", .body = "q=A+boy+plays.&source=en&target=fr", .headers = {FORM_TYPE}}, 0},
     {"multipart",
      {.path = "/translate",
       .body = PART("q", "A boy.") PART("source", "en") PART("target", "fr") "--XX--\r\n",
       .headers = {MULTIPART_TYPE}},
-     false},
-    {"wrong", {.path = "/translate", .json = "{'text': 'A boy.', 'beam_size': 99}"}, false},
-    {"detect", {.path = "/detect", .json = "{'q': 'A boy plays in the snow.'}"}, false},
-    {"languages", {.path = "/languages"}, false},
-    {"settings", {.path = "/frontend/settings"}, false},
-    {"models", {.path = "/models"}, false},
-    {"openapi", {.path = "/openapi.json"}, false},
-    {"metrics", {.path = "/metrics"}, true},
-    {"page", {.path = "/"}, false},
+     0},
+    {"wrong", {.path = "/translate", .json = "{'text': 'A boy.', 'beam_size': 99}"}, 0},
+    {"detect", {.path = "/detect", .json = "{'q': 'A boy plays in the snow.'}"}, 0},
+    {"languages", {.path = "/languages"}, 0},
+    {"settings", {.path = "/frontend/settings"}, 0},
+    {"models", {.path = "/models"}, 0},
+    {"openapi", {.path = "/openapi.json"}, 0},
+    {"metrics", {.path = "/metrics"}, MOVING},
+    {"page", {.path = "/"}, 0},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -142,7 +154,7 @@ static const char *essence(const struct answer *answer) {
 }
 
 static bool same(const struct kind *kind, const struct answer *a, const struct answer *b) {
-    return a->status == b->status && (kind->moving || strcmp(essence(a), essence(b)) == 0);
+    return a->status == b->status && ((kind->traits & MOVING) || strcmp(essence(a), essence(b)) == 0);
 }
 
 /* An answer that tells of the shortage. A stream has sent its status before, and ends with the error or without an end. */
@@ -199,9 +211,22 @@ static bool check_one(const struct daemon *daemon, const struct kind *kind, long
 
 static struct daemon served;
 
-static void start(void) {
+static void write_wide(void) {
+    size_t length = (size_t)snprintf(wide, sizeof wide, "{'text': 'A', 'force_attention': [{'step': 0, 'weights': [1");
+    for (int i = 1; i < WIDE_WEIGHTS; i++)
+        length += (size_t)snprintf(wide + length, sizeof wide - length, ", 1");
+    ck_assert_int_lt(snprintf(wide + length, sizeof wide - length, "]}]}"), (int)(sizeof wide - length));
+}
+
+static void start(const struct kind *kind) {
+    char path[32];
+    int keys = memory_file(KEYS);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), keys);
+    setenv("ALIGND_API_KEYS", (kind->traits & KEYED) ? path : "", 1);
+    write_wide();
     prepare();
     daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--heartbeat-ms", "60000"));
+    close(keys);
 }
 
 static void check_empty(void) {
@@ -226,7 +251,7 @@ static void walk(const struct kind *kind) {
 START_TEST(each_allocation) {
     if (!POSSIBLE)
         return;
-    start();
+    start(&kinds[_i]);
     walk(&kinds[_i]);
     check_empty();
     daemon_stop(&served);
