@@ -6,8 +6,10 @@
 #include "server/http_body.h"
 #include "server/http_connection.h"
 #include "server/http_form.h"
+#include "server/http_head.h"
 #include "server/http_headers.h"
 #include "server/http_listeners.h"
+#include "server/http_queue.h"
 #include "server/http_sent.h"
 #include "server/http_stream.h"
 #include "server/log.h"
@@ -217,10 +219,8 @@ static void call_route(struct exchange *exchange) {
                         .x_api_key = sent_header(exchange->connection, "X-Api-Key")};
     if (exchange->route->finish && set_deadline(exchange) != 0)
         return;
-    if (form_read(exchange->connection, &exchange->request.arena, &call) != 0) {
-        api_fail_memory(&exchange->reply);
+    if (form_read(exchange->connection, &exchange->request.arena, &call, &exchange->reply) != 0)
         return;
-    }
     const struct service *service = exchange->http->service;
     if (api_authorize(service, exchange->route, &call, &exchange->request, &exchange->reply) != 0)
         return;
@@ -265,7 +265,8 @@ static void dispatch(struct exchange *exchange) {
 static enum MHD_Result queue(const struct exchange *exchange, const struct reply *reply, struct MHD_Response *response) {
     const char *origin = sent_header(exchange->connection, "Origin");
     const struct heading heading = {exchange->http->service, exchange->route, exchange->method, exchange->id, origin, reply};
-    return headers_add(&heading, response) == 0 ? MHD_queue_response(exchange->connection, reply->status, response) : MHD_NO;
+    bool queued = headers_add(&heading, response) == 0 && http_queue(exchange->connection, reply->status, response);
+    return queued ? MHD_YES : MHD_NO;
 }
 
 /* The reply is the workers' still: what comes of the request is told in the last event. */
@@ -298,12 +299,13 @@ static enum MHD_Result respond(struct exchange *exchange) {
 
 /* The head has come. Some requests are answered without being read any further. */
 static enum MHD_Result begin(struct http *http, struct MHD_Connection *connection, const char *path, const char *method,
-                             void **state) {
+                             const char *version, void **state) {
     struct exchange *exchange = exchange_create(http, connection, path, method);
     *state = exchange;
     if (!exchange)
         return MHD_NO;
-    if (sent_length(connection, &exchange->reply) == 0)
+    if (head_check(connection_line(connection), connection, method, version, &exchange->reply) == 0 &&
+        sent_length(connection, &exchange->reply) == 0)
         return MHD_YES;
     exchange_count(exchange);
     return respond(exchange);
@@ -311,10 +313,9 @@ static enum MHD_Result begin(struct http *http, struct MHD_Connection *connectio
 
 static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, const char *path, const char *method,
                               const char *version, const char *upload, size_t *upload_bytes, void **state) {
-    (void)version;
     struct exchange *exchange = *state;
     if (!exchange)
-        return begin(closure, connection, path, method, state);
+        return begin(closure, connection, path, method, version, state);
     if (*upload_bytes > 0) {
         int received = body_append(&exchange->body, upload, *upload_bytes, exchange->http->service->options->max_body_bytes);
         *upload_bytes = 0;

@@ -1,4 +1,5 @@
 #include "server/http_connection.h"
+#include "server/http_head.h"
 #include "server/http_listeners.h"
 #include "server/log.h"
 #include <assert.h>
@@ -12,17 +13,28 @@ enum { OTHER_FILES = 128, MORE_CONNECTIONS = 1024, LEAST_CONNECTIONS = 16 };
 
 /* ---- time ---- */
 
+/* What is kept for a connection. */
+struct peer {
+    struct timed timed;
+    struct head_line line; /* of the request in hand */
+};
+
 /* NULL: memory was out when it was opened, nothing is timed. */
-static struct timed *timed_of(struct MHD_Connection *connection) {
+static struct peer *peer_of(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
 }
 
+const struct head_line *connection_line(struct MHD_Connection *connection) {
+    const struct peer *peer = peer_of(connection);
+    return peer ? &peer->line : NULL;
+}
+
 static void limit(const struct connections *connections, struct MHD_Connection *connection, enum metrics_slow reason,
                   int64_t timeout_us) {
-    struct timed *timed = timed_of(connection);
-    if (timed)
-        cutoff_set(connections->cutoff, timed, reason, timeout_us);
+    struct peer *peer = peer_of(connection);
+    if (peer)
+        cutoff_set(connections->cutoff, &peer->timed, reason, timeout_us);
 }
 
 static int64_t read_timeout_us(const struct connections *connections) {
@@ -44,26 +56,28 @@ void connection_idle(const struct connections *connections, struct MHD_Connectio
 static void opened_or_closed(void *closure, struct MHD_Connection *connection, void **context,
                              enum MHD_ConnectionNotificationCode code) {
     const struct connections *connections = closure;
-    struct timed *timed = *context;
+    struct peer *peer = *context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         http_listeners_secure(connection, connections->tls);
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        *context = timed = malloc(sizeof *timed);
-        if (!timed)
+        *context = peer = malloc(sizeof *peer);
+        if (!peer)
             return;
-        cutoff_add(connections->cutoff, timed, info->connect_fd);
-        cutoff_set(connections->cutoff, timed, SLOW_REQUEST, read_timeout_us(connections));
-    } else if (timed) {
-        cutoff_remove(connections->cutoff, timed);
-        free(timed);
+        cutoff_add(connections->cutoff, &peer->timed, info->connect_fd);
+        cutoff_set(connections->cutoff, &peer->timed, SLOW_REQUEST, read_timeout_us(connections));
+    } else if (peer) {
+        cutoff_remove(connections->cutoff, &peer->timed);
+        free(peer);
         *context = NULL;
     }
 }
 
 /* The first line of a request has come. NULL: http.c makes its own state of the request when the rest of the head has come, too. */
 static void *request_began(void *closure, const char *uri, struct MHD_Connection *connection) {
-    (void)uri;
     const struct connections *connections = closure;
+    struct peer *peer = peer_of(connection);
+    if (peer)
+        head_begin(&peer->line, uri);
     limit(connections, connection, SLOW_REQUEST, read_timeout_us(connections));
     return NULL;
 }
@@ -122,6 +136,7 @@ void connection_options(struct connections *connections, struct MHD_OptionItem *
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)opened_or_closed, connections},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)request_began, connections},
         {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)unescape, NULL},
+        {MHD_OPTION_STRICT_FOR_CLIENT, head_strictness(), NULL},
         {MHD_OPTION_END, 0, NULL},
     };
     memcpy(items, all, sizeof all);

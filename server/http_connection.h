@@ -11,10 +11,11 @@
 #include "server/options.h"
 
 struct MHD_Connection;
+struct head_line;
 struct MHD_OptionItem;
 struct tls;
 
-enum { CONNECTION_OPTIONS = 6, CONNECTION_IDLE_S = 60 };
+enum { CONNECTION_OPTIONS = 7, CONNECTION_IDLE_S = 60 };
 
 struct connections {
     const struct options *options;
@@ -32,6 +33,9 @@ void connections_stop(struct connections *connections);
 /* items [CONNECTION_OPTIONS]: those options of libmicrohttpd that are about each connection, and MHD_OPTION_END; for
  * MHD_OPTION_ARRAY. connections must outlive the daemon. */
 void connection_options(struct connections *connections, struct MHD_OptionItem *items);
+
+/* The first line of the connection's request. NULL: memory was out when it was opened. */
+const struct head_line *connection_line(struct MHD_Connection *connection);
 
 /* What happens with the connection's request: it has come in whole and will be worked on; a reply is to be sent, which takes as
  * long as the answer plus the time to read it; all is sent. */

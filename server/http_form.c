@@ -1,89 +1,53 @@
 #include "server/http_form.h"
-#include <errno.h>
+#include "server/form.h"
+#include "server/http_head.h"
 #include <microhttpd.h>
 #include <string.h>
 
-enum { BUFFER_BYTES = 4096, MAX_FIELDS = 256 };
-
-struct form {
+/* The query string's fields on their way to call->fields. */
+struct arguments {
     struct arena *arena;
-    struct api_field fields[MAX_FIELDS]; /* [count]; further ones are not read */
-    size_t count, capacity;              /* capacity: bytes that the last value has room for */
-    bool failed;                         /* memory */
+    struct api_field *all; /* [HEAD_MOST_ARGUMENTS] */
+    size_t count;
+    bool failed; /* memory */
 };
 
-static void add(struct form *form, const char *name, const char *value, size_t length) {
-    if (form->count == MAX_FIELDS || form->failed)
-        return;
-    struct api_field field = {.name = arena_copy(form->arena, name, strlen(name)),
-                              .value = arena_copy(form->arena, value ? value : "", value ? length : 0),
+static enum MHD_Result take(void *closure, enum MHD_ValueKind kind, const char *name, size_t name_length, const char *value,
+                            size_t length) {
+    (void)kind;
+    struct arguments *arguments = closure;
+    if (arguments->count == HEAD_MOST_ARGUMENTS)
+        return MHD_NO; /* http_head.h has refused more */
+    struct api_field field = {.name = arena_copy(arguments->arena, name, name_length),
+                              .value = arena_copy(arguments->arena, value ? value : "", value ? length : 0),
                               .length = value ? length : 0};
-    form->failed = !field.name || !field.value;
-    form->capacity = field.length + 1;
-    form->fields[form->count++] = field;
+    arguments->failed = !field.name || !field.value;
+    arguments->all[arguments->count++] = field;
+    return arguments->failed ? MHD_NO : MHD_YES;
 }
 
-/* The next part of the last field's value. */
-static void extend(struct form *form, const char *value, size_t length) {
-    struct api_field *field = &form->fields[form->count - 1];
-    if (form->capacity <= field->length + length) {
-        char *grown = arena_alloc(form->arena, 2 * (field->length + length) + 1, 1);
-        form->failed = !grown;
-        if (!grown)
-            return;
-        memcpy(grown, field->value, field->length);
-        form->capacity = 2 * (field->length + length) + 1;
-        field->value = grown;
-    }
-    memcpy(field->value + field->length, value, length);
-    field->length += length;
-    field->value[field->length] = '\0';
-}
-
-static enum MHD_Result take_part(void *closure, enum MHD_ValueKind kind, const char *name, const char *file, const char *type,
-                                 const char *encoding, const char *value, uint64_t offset, size_t length) {
-    (void)kind;
-    (void)file;
-    (void)type;
-    (void)encoding;
-    struct form *form = closure;
-    if (offset == 0)
-        add(form, name ? name : "", value, length);
-    else if (length > 0 && !form->failed && form->count > 0 && form->fields[form->count - 1].length == offset)
-        extend(form, value, length);
-    return form->failed ? MHD_NO : MHD_YES;
-}
-
-static enum MHD_Result take_argument(void *closure, enum MHD_ValueKind kind, const char *name, size_t name_length,
-                                     const char *value, size_t length) {
-    (void)kind;
-    (void)name_length;
-    add(closure, name, value, length);
-    return MHD_YES;
-}
-
-static void read_body(struct MHD_Connection *connection, struct form *form, struct call *call) {
-    errno = 0; /* all that tells want of memory from a form that is none */
-    struct MHD_PostProcessor *processor = MHD_create_post_processor(connection, BUFFER_BYTES, take_part, form);
-    call->form = processor != NULL;
-    if (processor) {
-        MHD_post_process(processor, call->body, call->length);
-        MHD_destroy_post_processor(processor); /* the last value may come now */
-    }
-    form->failed |= errno == ENOMEM;
-}
-
-int form_read(struct MHD_Connection *connection, struct arena *arena, struct call *call) {
-    struct form *form = arena_alloc(arena, 1, sizeof *form);
-    if (!form)
+int form_read(struct MHD_Connection *connection, struct arena *arena, struct call *call, struct reply *reply) {
+    struct error err = {0};
+    struct form_fields form = {.arena = arena};
+    call->form = !api_is_blank(call) && !api_begins_object(call) && form_is(call->content_type);
+    if (call->form && form_parse(&form, call->content_type, call->body, call->length, &err) != 0) {
+        if (err.code == ERROR_MEMORY)
+            api_fail_memory(reply);
+        else
+            api_fail(reply, STATUS_INVALID, NULL, "%s", err.message);
         return -1;
-    form->arena = arena;
-    form->count = 0;
-    form->failed = false;
-    if (!api_is_blank(call) && !api_begins_object(call))
-        read_body(connection, form, call);
-    MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, take_argument, form);
-    call->fields = form->fields;
-    call->field_count = form->count;
-    return form->failed ? -1 : 0;
+    }
+    struct api_field *fields = arena_alloc(arena, form.count + HEAD_MOST_ARGUMENTS, sizeof *fields);
+    struct arguments arguments = {.arena = arena, .all = fields ? fields + form.count : NULL, .failed = !fields};
+    if (fields) {
+        memcpy(fields, form.all, form.count * sizeof *fields);
+        MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, take, &arguments);
+    }
+    if (arguments.failed) {
+        api_fail_memory(reply);
+        return -1;
+    }
+    call->fields = fields;
+    call->field_count = form.count + arguments.count;
+    return 0;
 }

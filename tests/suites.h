@@ -49,6 +49,7 @@
     X(client) \
     X(limiter) \
     X(keys) \
+    X(form) \
     X(api_access) \
     X(listen) \
     X(catalog) \

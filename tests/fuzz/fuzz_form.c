@@ -6,6 +6,7 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,10 +26,14 @@ static enum MHD_Result answer(struct MHD_Connection *connection) {
                         .content_type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Type")};
     struct arena arena;
     arena_init(&arena, 4096);
-    FUZZ_CHECK(form_read(connection, &arena, &call) == 0);
+    struct reply refusal = {0};
+    if (form_read(connection, &arena, &call, &refusal) != 0)
+        FUZZ_CHECK(refusal.status == STATUS_INVALID);
+    free(refusal.body);
     for (size_t i = 0; i < call.field_count; i++)
         FUZZ_CHECK(call.fields[i].value[call.fields[i].length] == '\0');
-    fuzz_request("/translate", &call);
+    if (refusal.status == 0)
+        fuzz_request("/translate", &call);
     arena_done(&arena);
     struct MHD_Response *response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     enum MHD_Result queued = MHD_queue_response(connection, 200, response);

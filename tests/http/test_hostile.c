@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 static struct daemon served;
 
@@ -214,7 +216,7 @@ END_TEST
 /* How a reply to raw bytes begins, and all of its body, which must be JSON. The connection is closed by the daemon. */
 static void check_raw_error(const char *request, const char *status_line, const char *message) {
     char *text = raw_send(&served, request, strlen(request), false), *body = strstr(text, "\r\n\r\n");
-    ck_assert_msg(strncmp(text, status_line, strlen(status_line)) == 0, "%s: %s", request, text);
+    ck_assert_msg(strncmp(text, status_line, strlen(status_line)) == 0, "%.100s: %.400s", request, text);
     ck_assert_ptr_nonnull(strstr(text, "\r\nContent-Type: application/json"));
     json_t *json = json_loads(body + 4, 0, NULL); /* nothing behind it: what followed was not taken for a request */
     ck_assert_msg(json != NULL, "%s", text);
@@ -264,6 +266,165 @@ START_TEST(unclear_lengths) {
 }
 END_TEST
 
+/* A 400 in JSON, the connection closed, and what follows not taken for a request. */
+static void check_smuggled(const char *bytes, size_t length) {
+    char *text = raw_send(&served, bytes, length, false), *body = strstr(text, "\r\n\r\n");
+    ck_assert_msg(strncmp(text, "HTTP/1.1 400", 12) == 0, "%s: %s", bytes, text);
+    json_t *json = json_loads(body + 4, 0, NULL);
+    ck_assert_msg(json != NULL, "%s: %s", bytes, text);
+    ck_assert_str_eq(text_at(json, "code"), "invalid_request");
+    json_decref(json);
+    free(text);
+}
+
+/* Heads that a proxy may read otherwise than libmicrohttpd does. */
+START_TEST(unclear_heads) {
+#define NEXT "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+#define HEAD(text)                                                                                                                 \
+    { text "\r\n\r\n{}" NEXT, sizeof text "\r\n\r\n{}" NEXT - 1 }
+    static const struct {
+        const char *bytes;
+        size_t length;
+    } rows[] = {
+        HEAD("POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked"),
+        HEAD("POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length : 2"),
+        HEAD("POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length\t: 2"),
+        HEAD("POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding:\r\n chunked"),
+        HEAD("POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\t"),
+        HEAD("POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n 0"),
+        HEAD("POST /translate HTTP/1.1\r\n Content-Length: 2\r\nHost: x"),
+        HEAD("POST /translate HTTP/1.1\r\nHost: x\r\nX: y\r\n z\r\nContent-Length: 2"),
+        HEAD("POST /translate HTTP/1.1\r\nHost: x\r\nHost: y\r\nContent-Length: 2"),
+        HEAD("GET /health HTTP/1.1\r\nHost: x\r\nhost: x"),
+        HEAD("GET /health HTTP/1.1"),
+        HEAD("GET /health HTTP/1.1\r\nX: y"),
+        HEAD("POST /translate HTTP/1.0\r\nTransfer-Encoding: chunked"),
+        HEAD("GET /health HTTP/1.0\r\nHost: x\r\nHost: y"),
+        HEAD("GET /health HTTP/1.1\r\nHost: x\r\nX: a\0b"),
+        HEAD("GET /health HTTP/1.1\r\nHost: x\0Content-Length: 2"),
+        HEAD("GET /health HTTP/1.1\r\nHost: x\r\nX\0Y: b"),
+        HEAD("GET /health HTTP/1.1\r\nHost: x\r\nX: a\0\0\0\0b"),
+        HEAD("GET /health HTTP/1.1\r\nHost: x\r\nX: a\0\r\nY: b"),
+        HEAD("GET /health HTTP/1.1\r\nHost: x\r\nX: a\rContent-Length: 2"),
+        HEAD("GET /health HTTP/1.1\r\nHost: x\r\nX: a\nContent-Length: 2"),
+        HEAD("GET /health HTTP/1.1\nHost: x"),
+        HEAD("GET /health HTTP/1.1\r\nHost: x\r\nX: \x01"),
+        HEAD("GET /health HTTP/1.1\r\nHost: x\r\nX Y: z"),
+        HEAD("GET /health HTTP/1.1\r\nHost: x\r\n: z"),
+        HEAD("GET /health HTTP/1.1\r\nHost: x\r\n(X): z"),
+        HEAD("GET /health HTTP/1.1 HTTP/1.1\r\nHost: x"),
+        HEAD("GET /health /x HTTP/1.1\r\nHost: x"),
+        HEAD("GET /health\0 HTTP/1.1\r\nHost: x"),
+        HEAD("GET /health\0HTTP/1.1 HTTP/1.1\r\nHost: x"),
+        HEAD("GET /health\t HTTP/1.1\r\nHost: x"),
+        HEAD("GET /health?\x7f HTTP/1.1\r\nHost: x"),
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        check_smuggled(rows[i].bytes, rows[i].length);
+#undef HEAD
+}
+END_TEST
+
+/* Oddities that mean nothing else to anybody. */
+START_TEST(odd_heads) {
+    static const char *const heads[] = {
+        "GET /health HTTP/1.0\r\n\r\n",
+        "\r\nGET /health HTTP/1.0\r\nX:\r\n\r\n",
+        "GET /health HTTP/1.1\r\nHost:\r\nX:\r\nConnection:close\r\n\r\n",
+        "GET /health HTTP/1.1\r\nhOST:\t x\r\nX:   \r\nY: a\tb \r\nCookie: a=b; c=\"d\"\r\nConnection: close\r\n\r\n",
+        "GET /health?a=b&c&&=&d HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        "GET /health HTTP/1.1\r\nX: \xc3\xa9\r\nHost: x\r\nConnection: close\r\n\r\n",
+    };
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        ck_assert_msg(raw_status(heads[i], strlen(heads[i]), false) == 200, "%s", heads[i]);
+    char *request = malloc(30000), *end = request + sprintf(request, "GET /health HTTP/1.1\r\nHost: x\r\n");
+    for (int i = 0; i < 60; i++) /* more than libmicrohttpd has room for at first */
+        end += sprintf(end, "X-%d: %0*d\r\n", i, 350, i);
+    end += sprintf(end, "Connection: close\r\n\r\n");
+    ck_assert_int_eq(raw_status(request, (size_t)(end - request), false), 200);
+    free(request);
+}
+END_TEST
+
+/* The second request on a kept connection, and one in many pieces, are looked at as the first is. */
+START_TEST(unclear_heads_later) {
+    static const char good[] = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n",
+                      bad[] = "GET /health HTTP/1.1\r\nHost: x\r\nX: y\r\n z\r\n\r\n";
+    char text[2048] = "";
+    int connection = raw_open(&served);
+    raw_write(connection, good, sizeof good - 1);
+    ck_assert_int_gt(recv(connection, text, sizeof text - 1, 0), 12);
+    ck_assert_int_eq(strncmp(text, "HTTP/1.1 200", 12), 0);
+    for (size_t i = 0; i < sizeof good - 1; i++)
+        raw_write(connection, good + i, 1);
+    memset(text, 0, sizeof text);
+    ck_assert_int_gt(recv(connection, text, sizeof text - 1, 0), 12);
+    ck_assert_int_eq(strncmp(text, "HTTP/1.1 200", 12), 0);
+    for (size_t i = 0; i < sizeof bad - 1; i++)
+        raw_write(connection, bad + i, 1);
+    memset(text, 0, sizeof text);
+    ck_assert_int_gt(recv(connection, text, sizeof text - 1, 0), 12);
+    ck_assert_int_eq(strncmp(text, "HTTP/1.1 400", 12), 0);
+    ck_assert(raw_closed(connection));
+    close(connection);
+}
+END_TEST
+
+/* What libmicrohttpd refuses by itself is told as all else is, and never as 500. */
+START_TEST(library_refusals) {
+    static const struct {
+        const char *head;
+        size_t filler; /* bytes that follow */
+        const char *status, *message;
+    } rows[] = {
+        {"POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2;", 200000, "HTTP/1.1 400",
+         "the extension of a chunk is too long"},
+        {"POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0;", 200000, "HTTP/1.1 400",
+         "the extension of a chunk is too long"},
+        {"POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nz", 0, "HTTP/1.1 400",
+         "the request is not HTTP"},
+        {"POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n", 0, "HTTP/1.1 413",
+         "the body is too long"},
+        {"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\n", 0, "HTTP/1.1 413",
+         "the body is too long"},
+        {"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", 0, "HTTP/1.1 400", "the request is not HTTP"},
+        {"GET /", 200000, "HTTP/1.1 414", "the request's first line is too long"},
+        {"GET /health HTTP/1.1\r\nHost: x\r\nX: ", 200000, "HTTP/1.1 431", "the request's headers are too long"},
+        {"GET /health HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n", 0, "HTTP/1.1 400", "the request is not HTTP"},
+        {"GET /health HTTP/2.0\r\nHost: x\r\n\r\n", 0, "HTTP/1.1 505", "the version must be HTTP/1.0 or HTTP/1.1"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *request = malloc(rows[i].filler + 200), *end = request + sprintf(request, "%s", rows[i].head);
+        memset(end, 'x', rows[i].filler);
+        end[rows[i].filler] = '\0';
+        check_raw_error(request, rows[i].status, rows[i].message);
+        free(request);
+    }
+}
+END_TEST
+
+/* libmicrohttpd has no memory for so many, and would close the connection. */
+START_TEST(many_arguments) {
+    static const int counts[] = {1, 100, 101, 600, 10000};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        char *request = malloc(30000), *end = request + sprintf(request, "GET /health?"), expected[100];
+        for (int j = 0; j < counts[i]; j++)
+            end += sprintf(end, j > 0 ? "&q" : "q");
+        sprintf(end, " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        snprintf(expected, sizeof expected, "the query string must have at most 100 fields, got %d", counts[i]);
+        if (counts[i] <= 100)
+            ck_assert_int_eq(raw_status(request, strlen(request), false), 200);
+        else
+            check_raw_error(request, "HTTP/1.1 400", expected);
+        free(request);
+    }
+    char *request = malloc(40000), *end = request + sprintf(request, "GET /health?q=%029000d", 0);
+    sprintf(end, " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    check_raw_error(request, "HTTP/1.1 400", "the query string is too long");
+    free(request);
+}
+END_TEST
+
 Suite *hostile_suite(void) {
     Suite *suite = suite_create("hostile");
     TCase *tcase = tcase_create("hostile");
@@ -280,6 +441,11 @@ Suite *hostile_suite(void) {
     tcase_add_test(tcase, pipelined);
     tcase_add_test(tcase, zero_bytes_in_urls);
     tcase_add_test(tcase, unclear_lengths);
+    tcase_add_test(tcase, unclear_heads);
+    tcase_add_test(tcase, odd_heads);
+    tcase_add_test(tcase, unclear_heads_later);
+    tcase_add_test(tcase, library_refusals);
+    tcase_add_test(tcase, many_arguments);
     suite_add_tcase(suite, tcase);
     return suite;
 }
