@@ -6,7 +6,8 @@
 
 /* Strings and values are borrowed from the JSON. */
 struct form {
-    json_t *text, *target, *force_attention, *glossary;
+    json_t *text, *translation, *target, *force_attention, *glossary; /* target: on /attention, translation by another name */
+    const char *target_name;                                          /* by which it was sent; then target is set */
     const char *model, *source, *target_language, *strategy, *prefix;
     size_t beam_size, n_best, min_length, max_length, top_k, no_repeat_ngram, seed;
     double length_penalty, coverage_penalty, repetition_penalty, temperature, top_p;
@@ -23,6 +24,14 @@ struct form api_default_form(size_t rows, enum api_kind kind);
 
 /* The JSON schema of a body, made from the table. rows: of a worker. */
 json_t *api_fields_schema(enum api_kind kind, size_t rows);
+
+/* A form or a query string as the JSON object that api_read_form reads: each text as what its field's type makes of it, several
+ * as an array where the field takes one. NULL: the reply is set. */
+json_t *api_native_load(const struct call *call, enum api_kind kind, struct reply *reply);
+/* True if it has a text. */
+bool api_native_speaks(const struct call *call);
+/* The refusal of one that has none. */
+void api_native_fail(struct reply *reply);
 
 /* force_attention -> request->forced. -1: the reply is set. */
 int api_read_forced(json_t *value, struct request *request, struct reply *reply);

@@ -25,6 +25,8 @@ enum { API_MAX_TEXTS = 64 }; /* in a request */
 
 /* The JSON object that the body is. NULL: the reply is set. */
 json_t *api_load(const struct call *call, struct reply *reply);
+/* -1, and the reply is set: a field of a form or of the query string is not text. */
+int api_check_fields(const struct call *call, struct reply *reply);
 /* JSON object -> request: everything checked, nothing tokenized. -1: the reply is set. */
 int api_parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply);
 

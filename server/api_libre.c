@@ -27,16 +27,11 @@ bool api_libre_speaks(const json_t *root) {
 }
 
 json_t *api_libre_load(const struct call *call, struct reply *reply) {
+    if (api_check_fields(call, reply) != 0)
+        return NULL;
     json_t *root = json_object();
     for (size_t i = 0; root && i < call->field_count; i++) {
         const struct api_field *field = &call->fields[i];
-        bool text = characters_valid(field->name, strlen(field->name)) && characters_valid(field->value, field->length) &&
-                    !memchr(field->value, '\0', field->length);
-        if (!text) {
-            api_fail(reply, STATUS_INVALID, NULL, "the fields are not valid UTF-8");
-            json_decref(root);
-            return NULL;
-        }
         if (!json_object_get(root, field->name)) /* the first one counts */
             json_object_set_new(root, field->name, json_stringn(field->value, field->length));
     }

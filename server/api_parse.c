@@ -67,6 +67,18 @@ json_t *api_load(const struct call *call, struct reply *reply) {
     return root;
 }
 
+int api_check_fields(const struct call *call, struct reply *reply) {
+    for (size_t i = 0; i < call->field_count; i++) {
+        const struct api_field *field = &call->fields[i];
+        if (characters_valid(field->name, strlen(field->name)) && characters_valid(field->value, field->length) &&
+            !memchr(field->value, '\0', field->length))
+            continue;
+        api_fail(reply, STATUS_INVALID, NULL, "the fields are not valid UTF-8");
+        return -1;
+    }
+    return 0;
+}
+
 static bool matches(const struct translator_info *info, const struct form *form) {
     return (!form->model || strcmp(form->model, info->name) == 0) &&
            (!form->source || strcasecmp(form->source, info->source) == 0) &&
@@ -101,6 +113,30 @@ static int choose_model(const struct models *models, const struct form *form, co
     return fail_model(models, form, reply);
 }
 
+static bool is_language(const struct models *models, const char *code) {
+    for (size_t i = 0; i < models->count; i++) {
+        const struct translator_info *info = &models->all[i].info;
+        if (strcasecmp(code, info->source) == 0 || strcasecmp(code, info->target) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* /attention: translation and target are one field. Where target is a language to /translate, it may have been meant so here. */
+static int choose_target(const struct models *models, struct form *form, struct reply *reply) {
+    const char *code = form->target ? json_string_value(form->target) : NULL;
+    if (form->translation && form->target)
+        return api_refuse(reply, "target", "target must be left out where translation is given: they are the same field");
+    if (code && form->source && is_language(models, code))
+        return api_refuse(reply, "target",
+                          "target is the translation to score, got the language code \"%.60s\": choose the model by model, or by "
+                          "source alone; to score this text, send it as translation",
+                          code);
+    form->target_name = form->translation ? "translation" : "target";
+    form->target = form->translation ? form->translation : form->target;
+    return 0;
+}
+
 static json_t *item(json_t *value, size_t i) {
     return json_is_array(value) ? json_array_get(value, i) : value;
 }
@@ -132,20 +168,21 @@ static int check_characters(const char *field, json_t *value, size_t count, size
 static int check_strings(const struct service *service, const struct form *form, size_t *count, struct reply *reply) {
     size_t targets = 0, most = service->options->max_text_chars;
     if (check_texts("text", form->text, count, reply) != 0 ||
-        (form->target && check_texts("target", form->target, &targets, reply) != 0))
+        (form->target && check_texts(form->target_name, form->target, &targets, reply) != 0))
         return -1;
     if (form->target && (targets != *count || json_is_array(form->target) != json_is_array(form->text)))
-        return api_refuse(reply, "target", "target must be a string if text is one, or an array as long as text (%zu), got %zu",
+        return api_refuse(reply, form->target_name,
+                          "%s must be a string if text is one, or an array as long as text (%zu), got %zu", form->target_name,
                           *count, targets);
     if (check_characters("text", form->text, *count, most, reply) != 0)
         return -1;
-    return form->target ? check_characters("target", form->target, *count, most, reply) : 0;
+    return form->target ? check_characters(form->target_name, form->target, *count, most, reply) : 0;
 }
 
 static int check_prefix(const struct form *form, size_t most, struct reply *reply) {
     size_t characters = utf8_count(form->prefix, strlen(form->prefix));
     if (form->target && characters > 0)
-        return api_refuse(reply, "prefix", "prefix must be empty where target is given");
+        return api_refuse(reply, "prefix", "prefix must be empty where %s is given", form->target_name);
     if (characters <= most)
         return 0;
     api_fail(reply, STATUS_TOO_LARGE, "prefix", "prefix must have at most %zu characters, got %zu", most, characters);
@@ -157,7 +194,7 @@ static int check_glossary(const struct form *form, struct reply *reply) {
     if (!form->glossary)
         return 0;
     if (form->target)
-        return api_refuse(reply, "glossary", "glossary must be left out where target is given");
+        return api_refuse(reply, "glossary", "glossary must be left out where %s is given", form->target_name);
     if (strcmp(form->strategy, "beam") != 0 && strcmp(form->strategy, "greedy") != 0)
         return api_refuse(reply, "glossary", "glossary is for strategy beam or greedy, got strategy %s", form->strategy);
     return 0;
@@ -190,7 +227,7 @@ static int copy_texts(const struct form *form, size_t count, struct request *req
 static int check_n_best(const struct form *form, size_t rows, struct reply *reply) {
     bool beam = strcmp(form->strategy, "beam") == 0, sample = strcmp(form->strategy, "sample") == 0;
     if (form->target && form->n_best > 1)
-        return api_refuse(reply, "n_best", "n_best must be 1 where target is given, got %zu", form->n_best);
+        return api_refuse(reply, "n_best", "n_best must be 1 where %s is given, got %zu", form->target_name, form->n_best);
     if (strcmp(form->strategy, "greedy") == 0 && form->n_best > 1)
         return api_refuse(reply, "n_best", "n_best must be 1 where strategy is greedy, got %zu", form->n_best);
     if (beam && form->n_best > form->beam_size)
@@ -254,6 +291,7 @@ static void fill_options(const struct form *form, const struct options *options,
     request->include = form->include;
     request->replace_unknowns = form->replace_unknowns;
     request->streamed = form->stream;
+    request->target_name = form->target_name;
     request->split = form->split_given ? form->split : !form->target;
     request->search = (struct search_options){
         .strategy = form->strategy,
@@ -277,9 +315,9 @@ static void fill_options(const struct form *form, const struct options *options,
 }
 
 /* Everything that can be said without the model's tokenizers. */
-static int check(const struct service *service, const struct form *form, size_t *count, struct request *request,
-                 struct reply *reply) {
-    if (check_strings(service, form, count, reply) != 0 || check_prefix(form, service->options->max_text_chars, reply) != 0 ||
+static int check(const struct service *service, struct form *form, size_t *count, struct request *request, struct reply *reply) {
+    if (choose_target(request->models, form, reply) != 0 || check_strings(service, form, count, reply) != 0 ||
+        check_prefix(form, service->options->max_text_chars, reply) != 0 ||
         check_numbers(form, service->options->rows, reply) != 0 || check_glossary(form, reply) != 0 ||
         choose_model(request->models, form, &request->model, reply) != 0)
         return -1;

@@ -1,5 +1,5 @@
 /* POST /translate: its native dialect, and what it shares with POST /attention. */
-#include "server/api_json.h"
+#include "server/api_form.h"
 #include "server/log.h"
 #include <string.h>
 
@@ -50,8 +50,8 @@ static void check_size(const struct scheduler_limits *limits, const char *field,
 
 void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply) {
     const char *const names[] = {
-        [REQUEST_TEXT] = field,      [REQUEST_TARGET] = "target",         [REQUEST_SPLIT] = "split_sentences",
-        [REQUEST_PREFIX] = "prefix", [REQUEST_FORCE] = "force_attention", [REQUEST_GLOSSARY] = "glossary"};
+        [REQUEST_TEXT] = field,      [REQUEST_TARGET] = request->target_name, [REQUEST_SPLIT] = "split_sentences",
+        [REQUEST_PREFIX] = "prefix", [REQUEST_FORCE] = "force_attention",     [REQUEST_GLOSSARY] = "glossary"};
     enum request_input input = REQUEST_TEXT;
     struct error error = {0};
     enum scheduler_verdict verdict = scheduler_judge(service->scheduler, request);
@@ -108,14 +108,18 @@ void api_decode_finish(const char *array_name, struct request *request, struct r
     api_reply_spliced(reply, STATUS_OK, root, &splices);
 }
 
-/* A form or a query string is LibreTranslate's; a JSON object tells by its fields. */
+/* The body's dialect tells by its fields, of JSON as of a form. */
 void api_translate_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     if (!api_admit(service, request, reply))
         return;
-    bool fields = api_is_form(call);
-    json_t *root = fields ? api_libre_load(call, reply) : api_load(call, reply);
-    if (root && (fields || api_libre_speaks(root)))
+    bool form = api_is_form(call), native = form && api_native_speaks(call);
+    json_t *root = native ? api_native_load(call, API_TRANSLATE, reply)
+                   : form ? api_libre_load(call, reply)
+                          : api_load(call, reply);
+    if (root && !native && api_libre_speaks(root))
         api_libre_start(service, root, request, reply);
+    else if (root && form && !native)
+        api_native_fail(reply);
     else
         api_decode_start(service, root, API_TRANSLATE, request, reply);
     json_decref(root);

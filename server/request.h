@@ -87,6 +87,7 @@ struct request {
     bool streamed; /* the answer is wanted piece by piece */
     struct text *texts;
     size_t text_count;
+    const char *target_name; /* of the field that their targets came in; static */
 
     struct job *jobs;
     size_t job_count;

@@ -349,7 +349,7 @@ START_TEST(blanks) {
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "results.0.sentences.0.tokens")), 1);
     ck_assert_str_eq(text_at(reply.json, "results.0.sentences.0.tokens.0"), "</s>");
     reply_done(&reply);
-    attend("{'text': ['', 'A boy.'], 'target': ['Un garçon.', 'Un garçon.']}", &reply);
+    attend("{'text': ['', 'A boy.'], 'translation': ['Un garçon.', 'Un garçon.']}", &reply);
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "results.0.sentences")), 0);
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "results.1.sentences")), 1);
     reply_done(&reply);

@@ -304,9 +304,9 @@ START_TEST(refusals) {
     };
     for (size_t i = 0; i < COUNT(rows); i++)
         check_refusal(&(struct call){.path = "/translate", .json = rows[i].json}, 400, rows[i].field, rows[i].message);
-    check_refusal(&(struct call){.path = "/translate", .body = "foo=bar", .headers = {URLENCODED}}, 400, "q",
+    check_refusal(&(struct call){.path = "/translate", .body = "source=en&target=fr", .headers = {URLENCODED}}, 400, "q",
                   "Invalid request: missing q parameter");
-    check_refusal(&(struct call){.path = "/translate", .body = "--XX--", .headers = {MULTIPART}}, 400, "q",
+    check_refusal(&(struct call){.path = "/translate", .body = "api_key=", .headers = {URLENCODED}}, 400, "q",
                   "Invalid request: missing q parameter");
     check_refusal(&(struct call){.path = "/translate", .body = "q=%ff&source=en&target=fr", .headers = {URLENCODED}}, 400, NULL,
                   "the fields are not valid UTF-8");

@@ -60,6 +60,7 @@ static const struct kind {
      0},
     {"stream", {.path = "/translate", .json = "{'text': 'A boy plays.', 'strategy': 'greedy', 'stream': true}"}, 0},
     {"attention", {.path = "/attention", .json = "{'text': 'A boy plays.'}"}, 0},
+    {"native form", {.path = "/attention", .body = "text=A+boy&text=plays.&beam_size=2&include=tokens,alignment"}, 0},
     {"target", {.path = "/attention", .json = "{'text': 'A boy plays.', 'target': 'Un chat joue.'}"}, 0},
     {"force", {.path = "/attention", .json = "{'text': 'A', 'force_attention': [{'step': 0, 'weights': [1, 0, 0]}]}"}, 0},
     {"wide", {.path = "/attention", .json = wide}, 0},

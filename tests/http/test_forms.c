@@ -1,0 +1,174 @@
+/* The native dialect as a form or in the query string: what curl -d, -F and --data-urlencode send is the JSON of the same fields.
+ * And /attention's translation, which is called target, too. */
+#include "tests/http/client.h"
+#include "tests/http/suites.h"
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define MULTIPART    "Content-Type: multipart/form-data; boundary=XX"
+#define PART(name)   "--XX\r\nContent-Disposition: form-data; name=\"" name "\"\r\n\r\n"
+#define MISSING                                                                                                                    \
+    "text is missing: send a JSON object with text, such as {\"text\": \"Hello.\"}, a form with text, or, to /translate, q"
+
+static struct daemon served;
+
+static void setup(void) {
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1"));
+}
+
+static void teardown(void) {
+    daemon_stop(&served);
+}
+
+static const struct {
+    struct call form;
+    const char *json;
+} same[] = {
+    {{.path = "/translate", .body = "text=A+boy%20plays.%20%C3%A9"}, "{'text': 'A boy plays. \u00e9'}"},
+    {{.path = "/translate", .body = PART("text") "A boy plays.\r\n--XX--\r\n", .headers = {MULTIPART}}, "{'text': 'A boy plays.'}"},
+    {{.path = "/translate", .method = "POST", .body = "text=Snow%26ice%3D%7B"}, "{'text': 'Snow&ice={'}"},
+    {{.path = "/translate?text=A+boy+plays.&strategy=greedy", .method = "POST"}, "{'text': 'A boy plays.', 'strategy': 'greedy'}"},
+    {{.path = "/translate?beam_size=3", .body = "text=A+boy.&n_best=2&length_penalty=.5&coverage_penalty=1"},
+     "{'text': 'A boy.', 'beam_size': 3, 'n_best': 2, 'length_penalty': 0.5, 'coverage_penalty': 1}"},
+    {{.path = "/translate", .body = "text=A+boy.&text=A+dog.&text=&split_sentences=false&replace_unknowns=0"},
+     "{'text': ['A boy.', 'A dog.', ''], 'split_sentences': false, 'replace_unknowns': false}"},
+    {{.path = "/translate", .body = "text=A+boy.&include=tokens,log_probs&include=entropy&max_length=9&prefix=Un"},
+     "{'text': 'A boy.', 'include': ['tokens', 'log_probs', 'entropy'], 'max_length': 9, 'prefix': 'Un'}"},
+    {{.path = "/translate", .body = "text=A+boy.&include="}, "{'text': 'A boy.', 'include': []}"},
+    {{.path = "/translate", .body = "text=A+boy.&strategy=sample&seed=9223372036854775807&top_p=0.9&top_k=10&temperature=2"},
+     "{'text': 'A boy.', 'strategy': 'sample', 'seed': 9223372036854775807, 'top_p': 0.9, 'top_k': 10, 'temperature': 2}"},
+    {{.path = "/translate", .body = "text=A+boy.&glossary=%7B%22boy%22:%22gars%22%7D"},
+     "{'text': 'A boy.', 'glossary': {'boy': 'gars'}}"},
+    {{.path = "/translate", .body = "text=A+boy.&source=en&target=fr&model=luong-general-gru"}, "{'text': 'A boy.'}"},
+    {{.path = "/translate", .body = "text="}, "{'text': ''}"},
+    {{.path = "/attention", .body = "text=A+boy."}, "{'text': 'A boy.'}"},
+    {{.path = "/attention", .body = PART("text") "A boy.\r\n" PART("translation") "Un gars.\r\n--XX--\r\n", .headers = {MULTIPART}},
+     "{'text': 'A boy.', 'translation': 'Un gars.'}"},
+    {{.path = "/attention", .body = "text=.&force_attention=%5B%7B%22step%22:0,%22weights%22:%5B0,1,0%5D%7D%5D"},
+     "{'text': '.', 'force_attention': [{'step': 0, 'weights': [0, 1, 0]}]}"},
+};
+
+START_TEST(a_form_is_the_json_of_its_fields) {
+    struct reply form, json;
+    client_send(&served, &same[_i].form, &form);
+    ck_assert_msg(form.status == 200, "%ld %s", form.status, form.body);
+    client_send(
+        &served,
+        &(struct call){.path = strncmp(same[_i].form.path, "/t", 2) == 0 ? "/translate" : "/attention", .json = same[_i].json},
+        &json);
+    ck_assert_str_eq(form.body, json.body);
+    reply_done(&form);
+    reply_done(&json);
+}
+END_TEST
+
+static void check_refusal(const struct call *call, const char *field, const char *message) {
+    struct reply reply;
+    client_send(&served, call, &reply);
+    ck_assert_msg(reply.status == 400, "%s: %ld %s", call->body ? call->body : call->json, reply.status, reply.body);
+    ck_assert_str_eq(text_at(reply.json, "error"), message);
+    ck_assert_str_eq(text_at(reply.json, "field"), field);
+    reply_done(&reply);
+}
+
+static const struct {
+    const char *body, *field, *message;
+} wrong[] = {
+    {"hello", "text", MISSING}, /* curl -d hello */
+    {"[1]", "text", MISSING},
+    {"foo=bar", "text", MISSING},
+    {"texts=hello", "text", MISSING},
+    {"text=x&typo=1", "typo", "unknown field \"typo\""},
+    {"text=x&q=y", "q", "unknown field \"q\""}, /* as in JSON: with text it is native, and strict */
+    {"text=x&beam_size=", "beam_size", "beam_size must be an integer, got a string"},
+    {"text=x&beam_size=5x", "beam_size", "beam_size must be an integer, got a string"},
+    {"text=x&beam_size=+5", "beam_size", "beam_size must be an integer, got a string"},
+    {"text=x&beam_size=99", "beam_size", "beam_size must be between 1 and 32, got 99"},
+    {"text=x&beam_size=4&beam_size=5", "beam_size", "beam_size is given more than once"},
+    {"text=x&length_penalty=nan", "length_penalty", "length_penalty must be a number, got a string"},
+    {"text=x&length_penalty=0x1", "length_penalty", "length_penalty must be a number, got a string"},
+    {"text=x&length_penalty=3", "length_penalty", "length_penalty must be between 0 and 2, got 3"},
+    {"text=x&stream=yes", "stream", "stream must be true or false, got a string"},
+    {"text=x&include=tokens,other", "include",
+     "include must be any of tokens, log_probs, attention, alignment, words, offsets, entropy, top_k, beam, timing, eos, got "
+     "\"other\""},
+    {"text=x&glossary=boy:gars", "glossary", "glossary must be an object, got a string"},
+    {"text=x&strategy=best", "strategy", "strategy must be greedy, beam, sample or exact, got \"best\""},
+};
+
+START_TEST(what_is_wrong_is_told) {
+    for (size_t i = 0; i < COUNT(wrong); i++)
+        check_refusal(&(struct call){.path = "/translate", .body = wrong[i].body}, wrong[i].field, wrong[i].message);
+    check_refusal(&(struct call){.path = "/translate", .body = "--XX--", .headers = {MULTIPART}}, "text", MISSING);
+    check_refusal(&(struct call){.path = "/attention", .body = "hello"}, "text", MISSING);
+    check_refusal(&(struct call){.path = "/attention", .body = "q=x"}, "text", MISSING);
+    struct reply reply;
+    client_send(&served, &(struct call){.path = "/translate", .body = "text=%ff"}, &reply);
+    ck_assert_int_eq(reply.status, 400);
+    ck_assert_str_eq(text_at(reply.json, "error"), "the fields are not valid UTF-8");
+    reply_done(&reply);
+}
+END_TEST
+
+/* ---- translation, or target ---- */
+
+START_TEST(translation_is_target) {
+    static const char *const bodies[][2] = {
+        {"{'text': 'A boy.', 'translation': 'Un gars.'}", "{'text': 'A boy.', 'target': 'Un gars.'}"},
+        {"{'text': ['A boy.', ''], 'translation': ['Un gars.', 'x']}", "{'text': ['A boy.', ''], 'target': ['Un gars.', 'x']}"},
+        {"{'text': 'A boy.', 'source': 'en', 'translation': 'fr'}", "{'text': 'A boy.', 'target': 'fr'}"},
+    };
+    for (size_t i = 0; i < COUNT(bodies); i++) {
+        struct reply better, former;
+        client_post(&served, "/attention", bodies[i][0], 200, &better);
+        client_post(&served, "/attention", bodies[i][1], 200, &former);
+        ck_assert_str_eq(better.body, former.body);
+        reply_done(&better);
+        reply_done(&former);
+    }
+}
+END_TEST
+
+#define A_LANGUAGE(code)                                                                                                           \
+    "target is the translation to score, got the language code \"" code                                                            \
+    "\": choose the model by model, or by source alone; to score this text, send it as translation"
+
+static const struct {
+    const char *json, *field, *message;
+} mistaken[] = {
+    {"{'text': 'x', 'source': 'en', 'target': 'fr'}", "target", A_LANGUAGE("fr")},
+    {"{'text': 'x', 'source': 'en', 'target': 'FR'}", "target", A_LANGUAGE("FR")},
+    {"{'text': 'x', 'source': 'de', 'target': 'en'}", "target", A_LANGUAGE("en")},
+    {"{'text': 'x', 'translation': 'y', 'target': 'y'}", "target",
+     "target must be left out where translation is given: they are the same field"},
+    {"{'text': 'x', 'translation': 1}", "translation", "translation must be a string or an array of strings, got an integer"},
+    {"{'text': 'x', 'translation': ['y']}", "translation",
+     "translation must be a string if text is one, or an array as long as text (1), got 1"},
+    {"{'text': 'x', 'translation': 'y', 'n_best': 2}", "n_best", "n_best must be 1 where translation is given, got 2"},
+    {"{'text': 'x', 'translation': 'y', 'prefix': 'z'}", "prefix", "prefix must be empty where translation is given"},
+    {"{'text': 'x', 'translation': 'y', 'glossary': {}}", "glossary", "glossary must be left out where translation is given"},
+};
+
+START_TEST(what_target_was_meant_for) {
+    struct reply reply;
+    for (size_t i = 0; i < COUNT(mistaken); i++)
+        check_refusal(&(struct call){.path = "/attention", .json = mistaken[i].json}, mistaken[i].field, mistaken[i].message);
+    check_refusal(&(struct call){.path = "/translate", .json = "{'text': 'x', 'translation': 'y'}"}, "translation",
+                  "unknown field \"translation\"");
+    client_post(&served, "/attention", "{'text': 'x', 'source': 'en', 'target': 'fra'}", 200, &reply); /* no language here */
+    reply_done(&reply);
+}
+END_TEST
+
+Suite *forms_suite(void) {
+    Suite *suite = suite_create("forms");
+    TCase *tests = tcase_create("forms");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, TEST_TIMEOUT_S);
+    tcase_add_loop_test(tests, a_form_is_the_json_of_its_fields, 0, COUNT(same));
+    tcase_add_test(tests, what_is_wrong_is_told);
+    tcase_add_test(tests, translation_is_target);
+    tcase_add_test(tests, what_target_was_meant_for);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
