@@ -1,7 +1,7 @@
 #include "model/config.h"
-#include <errno.h>
+#include "model/file.h"
 #include <jansson.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The file as it is read, before names of choices become values. */
@@ -13,6 +13,8 @@ struct raw_config {
     char initial_cell[CONFIG_NAME_BYTES];
     struct model_config config;
 };
+
+enum { MAX_FILE_BYTES = 1 << 20 };
 
 enum presence { OPTIONAL, REQUIRED };
 
@@ -309,20 +311,17 @@ static enum initial_state find_initial_state(const char *name) {
 
 /* The JSON of the file; NULL with err set. */
 static json_t *load_json(const char *path, struct error *err) {
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        error_set(err, ERROR_FILE, "cannot open %s: %s", path, strerror(errno));
+    char *text;
+    size_t length;
+    if (file_read(path, MAX_FILE_BYTES, &text, &length, err) != 0)
         return NULL;
-    }
     json_error_t problem;
-    json_t *root = json_loadf(file, JSON_REJECT_DUPLICATES, &problem);
-    if (root == NULL && ferror(file))
-        error_set(err, ERROR_FILE, "cannot read %s", path);
-    else if (root == NULL && json_error_code(&problem) == json_error_out_of_memory)
+    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
+    if (root == NULL && json_error_code(&problem) == json_error_out_of_memory)
         error_memory(err);
     else if (root == NULL)
         error_set(err, ERROR_FORMAT, "line %d, column %d: %s", problem.line, problem.column, problem.text);
-    fclose(file);
+    free(text);
     return root;
 }
 

@@ -1,17 +1,18 @@
 #include "model/safetensors.h"
 #include "model/arena.h"
+#include "model/file.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LENGTH_BYTES = 8, MAX_HEADER_BYTES = 100000000 };
+
+static const size_t MAX_FILE_BYTES = SIZE_MAX / 2;
 
 static const struct {
     const char *name;
@@ -35,27 +36,23 @@ static int wrong_tensor(const char *name, const char *reason, struct error *err)
     return error_set(err, ERROR_FORMAT, "tensor %s: %s", name, reason);
 }
 
-static int map_descriptor(struct safetensors *file, int descriptor, const char *path, struct error *err) {
-    struct stat status;
-    if (fstat(descriptor, &status) != 0)
-        return error_set(err, ERROR_FILE, "cannot read %s: %s", path, strerror(errno));
-    if (!S_ISREG(status.st_mode))
-        return error_set(err, ERROR_FILE, "cannot read %s: not a regular file", path);
-    if (status.st_size < LENGTH_BYTES)
+static int map_descriptor(struct safetensors *file, int descriptor, size_t size, const char *path, struct error *err) {
+    if (size < LENGTH_BYTES)
         return error_set(err, ERROR_FORMAT, "header: the file is too short to have one");
-    void *map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    void *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (map == MAP_FAILED)
         return error_set(err, ERROR_FILE, "cannot map %s: %s", path, strerror(errno));
     file->map = map;
-    file->map_bytes = (size_t)status.st_size;
+    file->map_bytes = size;
     return 0;
 }
 
 static int map_file(struct safetensors *file, const char *path, struct error *err) {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    size_t size;
+    int descriptor = file_open(path, MAX_FILE_BYTES, &size, err);
     if (descriptor < 0)
-        return error_set(err, ERROR_FILE, "cannot open %s: %s", path, strerror(errno));
-    int result = map_descriptor(file, descriptor, path, err);
+        return -1;
+    int result = map_descriptor(file, descriptor, size, path, err);
     close(descriptor); /* the mapping stays */
     return result;
 }

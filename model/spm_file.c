@@ -8,13 +8,11 @@
  * certain character comes. It also takes a file that was cut between two fields, with other normalisation; normalizer_spec comes
  * last. */
 #include "model/spm_file.h"
-#include <errno.h>
+#include "model/file.h"
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { SPM_MAX_BYTES = 1 << 28 };
 
@@ -129,33 +127,10 @@ static bool model_valid(struct bytes model) {
     return normalizer;
 }
 
-static int read_stream(FILE *stream, const char *path, char **bytes, size_t *size, struct error *err) {
-    struct stat status;
-    if (fstat(fileno(stream), &status) != 0)
-        return error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
-    if (!S_ISREG(status.st_mode))
-        return error_set(err, ERROR_FILE, "%s: not a regular file", path);
-    if (status.st_size <= 0 || status.st_size > SPM_MAX_BYTES)
-        return error_set(err, ERROR_FORMAT, "%s: %lld bytes are not a SentencePiece model", path, (long long)status.st_size);
-    *size = (size_t)status.st_size;
-    *bytes = malloc(*size);
-    if (*bytes == NULL)
-        return error_memory(err);
-    if (fread(*bytes, 1, *size, stream) == *size)
-        return 0;
-    free(*bytes);
-    return error_set(err, ERROR_FILE, "%s: cannot be read to its end", path);
-}
-
 int spm_file_read(const char *path, char **bytes, size_t *size, struct error *err) {
-    char *data = NULL;
-    size_t length = 0;
-    FILE *stream = fopen(path, "rb");
-    if (stream == NULL)
-        return error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
-    int result = read_stream(stream, path, &data, &length, err);
-    fclose(stream);
-    if (result != 0)
+    char *data;
+    size_t length;
+    if (file_read(path, SPM_MAX_BYTES, &data, &length, err) != 0)
         return -1;
     if (!model_valid((struct bytes){(const unsigned char *)data, length})) {
         free(data);

@@ -12,6 +12,7 @@
 #include "model/arena.h"
 #include "model/character.h"
 #include "model/error.h"
+#include "model/file.h"
 #include "model/reserve.h"
 #include "model/search.h"
 #include "model/segmenter.h"

@@ -1,47 +1,11 @@
 #include "model/vocabulary.h"
-#include <errno.h>
-#include <stdio.h>
+#include "model/file.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char *const special[VOCABULARY_SPECIAL] = {"<unk>", "<s>", "</s>"};
 
 /* ---- the file ---- */
-
-static FILE *open_file(const char *path, size_t *size, struct error *err) {
-    FILE *file = fopen(path, "re");
-    struct stat status;
-    if (file == NULL || fstat(fileno(file), &status) != 0)
-        error_set(err, ERROR_FILE, "%s: %s", path, strerror(errno));
-    else if (!S_ISREG(status.st_mode))
-        error_set(err, ERROR_FILE, "%s: not a regular file", path);
-    else if (status.st_size > VOCABULARY_MAX_BYTES)
-        error_set(err, ERROR_FORMAT, "%s: a vocabulary has at most %d bytes", path, (int)VOCABULARY_MAX_BYTES);
-    else {
-        *size = (size_t)status.st_size;
-        return file;
-    }
-    if (file != NULL)
-        fclose(file);
-    return NULL;
-}
-
-static char *read_file(const char *path, size_t *size, struct error *err) {
-    FILE *file = open_file(path, size, err);
-    if (file == NULL)
-        return NULL;
-    char *bytes = malloc(*size + 1);
-    if (bytes == NULL)
-        error_memory(err);
-    else if (fread(bytes, 1, *size, file) != *size) {
-        error_set(err, ERROR_FILE, "%s: cannot read", path);
-        free(bytes);
-        bytes = NULL;
-    }
-    fclose(file);
-    return bytes;
-}
 
 static size_t count_lines(const char *bytes, size_t size) {
     size_t count = 0;
@@ -125,7 +89,6 @@ static int take(struct vocabulary *v, const char *path, size_t bytes, struct err
     if (v->size < VOCABULARY_MIN_SIZE || v->size > VOCABULARY_MAX_SIZE)
         return error_set(err, ERROR_FORMAT, "%s: a vocabulary has %d to %d lines, got %zu", path, (int)VOCABULARY_MIN_SIZE,
                          (int)VOCABULARY_MAX_SIZE, v->size);
-    v->bytes[bytes] = '\0';
     v->pieces = calloc(v->size, sizeof *v->pieces);
     v->order = calloc(v->size, sizeof *v->order);
     if (v->pieces == NULL || v->order == NULL)
@@ -135,8 +98,8 @@ static int take(struct vocabulary *v, const char *path, size_t bytes, struct err
 
 int vocabulary_read(struct vocabulary *vocabulary, const char *path, struct error *err) {
     size_t bytes;
-    struct vocabulary v = {.bytes = read_file(path, &bytes, err)};
-    if (v.bytes == NULL)
+    struct vocabulary v = {0};
+    if (file_read(path, VOCABULARY_MAX_BYTES, &v.bytes, &bytes, err) != 0)
         return -1;
     if (take(&v, path, bytes, err) != 0) {
         vocabulary_done(&v);

@@ -1,13 +1,12 @@
 #include "server/keys.h"
 #include <assert.h>
-#include <errno.h>
 #include <gnutls/crypto.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { HASH_BYTES = 32, HASH_DIGITS = 2 * HASH_BYTES, RANDOM_BYTES = 32, MAX_KEYS = 10000 };
+enum { HASH_BYTES = 32, HASH_DIGITS = 2 * HASH_BYTES, RANDOM_BYTES = 32, MAX_KEYS = 10000, MAX_FILE_BYTES = 1 << 24 };
 
 /* Tells what it is, where one turns up in the wrong place. */
 #define SECRET_PREFIX "alignd-"
@@ -123,32 +122,32 @@ static int read_line(char *line, struct key_table *table, struct error *err) {
     return add_key(table, &key) == 0 ? 0 : error_memory(err);
 }
 
-static int read_lines(FILE *file, const char *path, struct key_table *table, struct error *err) {
-    char *line = NULL;
-    size_t capacity = 0, number = 0;
-    int result = 0;
-    while (result == 0 && getline(&line, &capacity, file) >= 0) {
+/* text: NUL-terminated, changed. */
+static int read_lines(char *text, const char *path, struct key_table *table, struct error *err) {
+    size_t number = 0;
+    for (char *line = text, *next; *line; line = next) {
         struct error why = {0};
+        size_t length = strcspn(line, "\n");
+        next = line + length + (line[length] == '\n');
+        line[length] = '\0';
         number++;
-        result = read_line(line, table, &why);
-        if (result != 0)
-            error_set(err, why.code, "%.100s, line %zu: %s", path, number, why.message);
+        if (read_line(line, table, &why) != 0)
+            return error_set(err, why.code, "%.100s, line %zu: %s", path, number, why.message);
     }
-    if (result == 0 && ferror(file))
-        result = error_set(err, ERROR_FILE, "cannot read %.100s: %s", path, strerror(errno));
-    else if (result == 0 && table->count == 0) /* as a file is while somebody writes it anew */
-        result = error_set(err, ERROR_INPUT, "%.100s has no key in it", path);
-    free(line);
-    return result;
+    if (table->count == 0) /* as a file is while somebody writes it anew */
+        return error_set(err, ERROR_INPUT, "%.100s has no key in it", path);
+    return 0;
 }
 
 static int read_file(const char *path, struct key_table *table, struct error *err) {
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return error_set(err, ERROR_FILE, "cannot read %.100s: %s", path, strerror(errno));
     struct key_table read = {0};
-    int result = read_lines(file, path, &read, err);
-    fclose(file);
+    char *text;
+    size_t length;
+    if (file_read(path, MAX_FILE_BYTES, &text, &length, err) != 0)
+        return -1;
+    int result = strlen(text) == length ? read_lines(text, path, &read, err)
+                                        : error_set(err, ERROR_INPUT, "%.100s has a zero byte in it", path);
+    free(text);
     if (result == 0)
         *table = read;
     else

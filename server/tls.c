@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CHAIN = 16 }; /* certificates in the file */
+enum { MAX_CHAIN = 16, MAX_FILE_BYTES = 1 << 20 }; /* certificates in the file */
 
 /* Both as PEM: GnuTLS takes over what a handshake is given, and so each is given its own. */
 struct identity {
@@ -20,8 +20,8 @@ struct tls {
 static void wipe(gnutls_datum_t *datum) {
     if (datum->data)
         gnutls_memset(datum->data, 0, datum->size);
-    gnutls_free(datum->data);
-    datum->size = 0;
+    free(datum->data);
+    *datum = (gnutls_datum_t){0};
 }
 
 static void identity_done(struct identity *identity) {
@@ -30,8 +30,12 @@ static void identity_done(struct identity *identity) {
 }
 
 static int load_file(const char *name, gnutls_datum_t *datum, struct error *err) {
-    int code = gnutls_load_file(name, datum);
-    return code == 0 ? 0 : error_set(err, ERROR_FILE, "cannot read %.150s: %s", name, gnutls_strerror(code));
+    char *bytes;
+    size_t size;
+    if (file_read(name, MAX_FILE_BYTES, &bytes, &size, err) != 0)
+        return -1;
+    *datum = (gnutls_datum_t){(unsigned char *)bytes, (unsigned)size};
+    return 0;
 }
 
 /* What a handshake would stumble over is found here. */

@@ -8,6 +8,7 @@
 /* clang-format off */
 #define SUITES(X) \
     X(arena) \
+    X(file) \
     X(safetensors) \
     X(weights) \
     X(config) \

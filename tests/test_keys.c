@@ -94,10 +94,10 @@ START_TEST(wrong_files) {
     struct error err = {0};
     ck_assert_ptr_null(keys_open("/nonexistent", &err));
     ck_assert_int_eq(err.code, ERROR_FILE);
-    ck_assert_str_eq(err.message, "cannot read /nonexistent: No such file or directory");
+    ck_assert_str_eq(err.message, "cannot open /nonexistent: No such file or directory");
     err = (struct error){0};
     ck_assert_ptr_null(keys_open("/tmp", &err));
-    ck_assert_str_eq(err.message, "cannot read /tmp: Is a directory");
+    ck_assert_str_eq(err.message, "cannot read /tmp: not a regular file");
 }
 END_TEST
 

@@ -187,10 +187,10 @@ END_TEST
 START_TEST(files_that_cannot_be_read) {
     ck_assert_ptr_null(tokenizer_open("words", "/nowhere/x.vocab", NULL, &err));
     ck_assert_int_eq(err.code, ERROR_FILE);
-    ck_assert_str_eq(err.message, "/nowhere/x.vocab: No such file or directory");
+    ck_assert_str_eq(err.message, "cannot open /nowhere/x.vocab: No such file or directory");
     err = (struct error){0};
     ck_assert_ptr_null(tokenizer_open("characters", "tests", NULL, &err));
-    ck_assert_str_eq(err.message, "tests: not a regular file");
+    ck_assert_str_eq(err.message, "cannot read tests: not a regular file");
 }
 END_TEST
 

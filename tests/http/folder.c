@@ -1,10 +1,13 @@
 #include "tests/http/folder.h"
 #include "tests/http/daemon.h"
 #include <check.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -53,48 +56,35 @@ void folder_set(const char *folder, const char *key, const char *value) {
     json_decref(config);
 }
 
-void folder_make_waiting(char *folder) {
+/* While a file has a write lease, who opens it waits until it is given up. */
+static int leased = -1;
+
+void folder_block(const char *folder) {
     char path[PATH_BYTES];
-    link_files(folder);
     path_in(folder, CONFIG, path);
-    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    ck_assert_int_lt(leased, 0);
+    signal(SIGIO, SIG_IGN); /* that somebody opens it */
+    leased = open(path, O_RDWR | O_CLOEXEC);
+    ck_assert_int_ge(leased, 0);
+    ck_assert_msg(fcntl(leased, F_SETLEASE, F_WRLCK) == 0, "%s: no lease: %s", path, strerror(errno));
+}
+
+void folder_unblock(const char *folder) {
+    (void)folder;
+    for (struct patience patience = {0}; fcntl(leased, F_GETLEASE) == F_WRLCK;)
+        patience_wait(&patience, "somebody who opens the file");
+    ck_assert_int_eq(fcntl(leased, F_SETLEASE, F_UNLCK), 0);
+    close(leased);
+    leased = -1;
+}
+
+void folder_make_waiting(char *folder) {
+    folder_make(folder, "luong-general-gru", "en", "fr");
+    folder_block(folder);
 }
 
 void folder_release(const char *folder) {
-    char path[PATH_BYTES];
-    path_in(folder, CONFIG, path);
-    json_t *config = json_load_file(MODEL "/config.json", 0, NULL);
-    ck_assert_ptr_nonnull(config);
-    ck_assert_int_eq(json_dump_file(config, path, 0), 0);
-    json_decref(config);
-}
-
-/* Where config.json is kept while a pipe has its name. */
-static void aside(const char *folder, char path[PATH_BYTES]) {
-    ck_assert_int_lt(snprintf(path, PATH_BYTES, "%s/aside", folder), PATH_BYTES);
-}
-
-void folder_block(const char *folder) {
-    char path[PATH_BYTES], kept[PATH_BYTES];
-    path_in(folder, CONFIG, path);
-    aside(folder, kept);
-    ck_assert_int_eq(rename(path, kept), 0);
-    ck_assert_int_eq(mkfifo(path, 0600), 0);
-}
-
-/* The pipe is open at both ends before its name goes to the file. */
-void folder_unblock(const char *folder) {
-    char path[PATH_BYTES], kept[PATH_BYTES], text[8192];
-    path_in(folder, CONFIG, path);
-    aside(folder, kept);
-    int pipe = open(path, O_WRONLY | O_CLOEXEC), file = open(kept, O_RDONLY | O_CLOEXEC);
-    ck_assert(pipe >= 0 && file >= 0);
-    ssize_t length = read(file, text, sizeof text);
-    ck_assert_int_gt(length, 0);
-    ck_assert_int_eq(rename(kept, path), 0);
-    ck_assert_int_eq(write(pipe, text, (size_t)length), length);
-    close(pipe);
-    close(file);
+    folder_unblock(folder);
 }
 
 void folder_lose(const char *folder, const char *file) {

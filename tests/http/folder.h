@@ -8,10 +8,11 @@
 void folder_make(char *folder, const char *name, const char *source, const char *target);
 /* Sets another field of a made folder's config.json. */
 void folder_set(const char *folder, const char *key, const char *value);
-/* The model's config.json is a pipe: who loads it waits until folder_release has written to it. */
+/* A copy of MODEL whose config.json is blocked. */
 void folder_make_waiting(char *folder);
 void folder_release(const char *folder);
-/* A made folder's config.json becomes such a pipe; folder_unblock gives who waits at it the file that it was, and leaves that. */
+/* The config.json of a made folder, one at a time, is leased: who loads it waits until folder_unblock, which waits for somebody who
+ * does, but for no longer than the kernel leaves it leased (45 s). */
 void folder_block(const char *folder);
 void folder_unblock(const char *folder);
 /* A file of it keeps only its first half; or is gone. */

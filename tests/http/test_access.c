@@ -144,7 +144,7 @@ START_TEST(unusable_file) {
     struct outcome outcome;
     program_run(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--api-keys", "/nonexistent"), NULL, &outcome);
     ck_assert_int_eq(outcome.status, 1);
-    ck_assert_str_eq(outcome.err, "alignd: cannot read /nonexistent: No such file or directory\n");
+    ck_assert_str_eq(outcome.err, "alignd: cannot open /nonexistent: No such file or directory\n");
     outcome_done(&outcome);
 }
 END_TEST

@@ -141,6 +141,14 @@ START_TEST(unusable_models) {
 }
 END_TEST
 
+/* /dev/zero has no end. */
+START_TEST(unusable_files) {
+    static const char *const zero = "/dev/zero", complaint[] = "cannot read /dev/zero: not a regular file";
+    check_failed(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--api-keys", zero), complaint);
+    check_failed(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--tls-cert", zero, "--tls-key", zero), complaint);
+}
+END_TEST
+
 START_TEST(unusable_addresses) {
     struct daemon daemon;
     char expected[192];
@@ -239,6 +247,7 @@ Suite *command_suite(void) {
     tcase_add_test(tcase, wrong_variables);
     tcase_add_test(tcase, help_and_version);
     tcase_add_test(tcase, unusable_models);
+    tcase_add_test(tcase, unusable_files);
     tcase_add_test(tcase, unusable_addresses);
     tcase_add_test(tcase, health_of_a_daemon);
     tcase_add_test(tcase, variables_count);

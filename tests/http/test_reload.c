@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SUCCESSES "alignd_models_reloads_total{result=\"success\"}"
@@ -343,6 +344,23 @@ START_TEST(admins_are_told_why) {
 }
 END_TEST
 
+/* Which nobody writes to: a load that waited for that would never end. */
+START_TEST(a_pipe_is_no_file_of_a_model) {
+    static const char *const files[] = {"model.safetensors", "source.spm", "config.json"}; /* each is read before those */
+    char path[64];
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct reply reply;
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        ck_assert_int_eq(unlink(path), 0);
+        ck_assert_int_eq(mkfifo(path, 0600), 0);
+        post_reload(admin, 409, &reply);
+        ck_assert_ptr_nonnull(strstr(text_at(reply.json, "error"), "not a regular file"));
+        reply_done(&reply);
+        check_models("first", 1, "failed");
+    }
+}
+END_TEST
+
 /* One waits for the load that runs, the others for the one that follows; one of them leaves. */
 START_TEST(many_at_once) {
     enum { WAITING = 8 };
@@ -417,6 +435,7 @@ Suite *reload_suite(void) {
     tcase_set_timeout(keyed, TEST_TIMEOUT_S);
     tcase_add_test(keyed, admins_reload);
     tcase_add_test(keyed, admins_are_told_why);
+    tcase_add_test(keyed, a_pipe_is_no_file_of_a_model);
     tcase_add_test(keyed, many_at_once);
     tcase_add_test(keyed, terminated_while_asked_for);
     suite_add_tcase(suite, keyed);

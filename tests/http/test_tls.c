@@ -210,7 +210,7 @@ START_TEST(unusable_files) {
     program_run(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--tls-cert", "/nonexistent", "--tls-key", key), NULL,
                 &outcome);
     ck_assert_int_eq(outcome.status, 1);
-    ck_assert_ptr_nonnull(strstr(outcome.err, "alignd: cannot read /nonexistent: "));
+    ck_assert_ptr_nonnull(strstr(outcome.err, "alignd: cannot open /nonexistent: "));
     outcome_done(&outcome);
     daemon_stop(&served);
 }
