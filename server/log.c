@@ -1,14 +1,17 @@
 #include "server/log.h"
-#include "model/translator.h"
 #include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 2048, END_BYTES = 2, KEY_BYTES = 32 };
+enum { LINE_BYTES = 2048, END_BYTES = 2, KEY_BYTES = 32, WAITING_BYTES = 1 << 16, LAST_MS = 1000 };
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 static const char *const format_names[] = {"text", "json"};
@@ -41,6 +44,139 @@ int log_parse_format(const char *name, enum log_format *format) {
         }
     }
     return -1;
+}
+
+/* ---- the writing ---- */
+
+/* Lines on their way to stderr, once log_start has been called. */
+static struct {
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t filled, written;
+    pthread_t thread;
+    bool started, stopping;
+    bool writing;              /* the thread has lines that are not in here any more */
+    char bytes[WAITING_BYTES]; /* [length] whole lines */
+    size_t length;
+    size_t lost; /* lines for which there was no room since the thread last took some */
+} waiting = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static atomic_uint_fast64_t dropped;
+
+uint64_t log_lines_dropped(void) {
+    return atomic_load_explicit(&dropped, memory_order_relaxed);
+}
+
+/* One write, so that lines of different threads and programs do not mix, unless stderr takes less at once. What it does not take at
+ * all is lost: there is nobody to tell. */
+static void write_line(const char *line, size_t length) {
+    while (length > 0) {
+        ssize_t count = write(STDERR_FILENO, line, length);
+        if (count > 0) {
+            line += count;
+            length -= (size_t)count;
+        } else if (count < 0 && errno == EAGAIN) {
+            poll(&(struct pollfd){.fd = STDERR_FILENO, .events = POLLOUT}, 1, -1);
+        } else if (count == 0 || errno != EINTR) {
+            atomic_fetch_add_explicit(&dropped, 1, memory_order_relaxed);
+            return;
+        }
+    }
+}
+
+static void write_lines(const char *lines, size_t length) {
+    for (const char *end; length > 0; lines = end) {
+        end = (const char *)memchr(lines, '\n', length) + 1;
+        write_line(lines, (size_t)(end - lines));
+        length -= (size_t)(end - lines);
+    }
+}
+
+/* Takes what is waiting. False: nothing is, and nothing will be. */
+static bool take_lines(char lines[WAITING_BYTES], size_t *length, size_t *lost) {
+    pthread_mutex_lock(&waiting.lock);
+    waiting.writing = false;
+    pthread_cond_signal(&waiting.written);
+    while (waiting.length == 0 && !waiting.stopping)
+        pthread_cond_wait(&waiting.filled, &waiting.lock);
+    *length = waiting.length;
+    *lost = waiting.lost;
+    memcpy(lines, waiting.bytes, *length);
+    waiting.writing = *length > 0;
+    waiting.length = waiting.lost = 0;
+    pthread_mutex_unlock(&waiting.lock);
+    return *length > 0;
+}
+
+static void *write_all(void *none) {
+    char lines[WAITING_BYTES];
+    size_t length, lost;
+    (void)none;
+    while (take_lines(lines, &length, &lost)) {
+        write_lines(lines, length);
+        if (lost > 0)
+            log_event(LOG_WARN, "log_lines_dropped", "lines=%zu", lost);
+    }
+    return NULL;
+}
+
+/* Bytes that a line may have. The last LINE_BYTES are the thread's own: it has a word to say about lost lines, once between two
+ * times of taking all. The lock is held. */
+static size_t room(void) {
+    size_t limit = WAITING_BYTES - (pthread_equal(pthread_self(), waiting.thread) ? 0 : LINE_BYTES);
+    return waiting.length < limit ? limit - waiting.length : 0;
+}
+
+/* line: [length], with its line feed. */
+static void send_line(const char *line, size_t length) {
+    pthread_mutex_lock(&waiting.lock);
+    bool direct = !waiting.started;
+    if (!direct && length <= room()) {
+        memcpy(waiting.bytes + waiting.length, line, length);
+        waiting.length += length;
+        pthread_cond_signal(&waiting.filled);
+    } else if (!direct) {
+        waiting.lost++;
+        atomic_fetch_add_explicit(&dropped, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&waiting.lock);
+    if (direct)
+        write_line(line, length);
+}
+
+int log_start(struct error *err) {
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&waiting.filled, NULL);
+    pthread_cond_init(&waiting.written, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    waiting.stopping = false;
+    if (pthread_create(&waiting.thread, NULL, write_all, NULL) != 0)
+        return error_set(err, ERROR_MEMORY, "cannot start the thread that writes the log");
+    pthread_mutex_lock(&waiting.lock);
+    waiting.started = true;
+    pthread_mutex_unlock(&waiting.lock);
+    return 0;
+}
+
+/* A thread that is still writing then writes to nobody: it ends with the program. */
+void log_stop(void) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += LAST_MS / 1000;
+    pthread_mutex_lock(&waiting.lock);
+    bool started = waiting.started;
+    int late = 0;
+    waiting.stopping = true;
+    pthread_cond_signal(&waiting.filled);
+    while (started && late == 0 && (waiting.length > 0 || waiting.writing))
+        late = pthread_cond_timedwait(&waiting.written, &waiting.lock, &until);
+    waiting.started &= late != 0;
+    pthread_mutex_unlock(&waiting.lock);
+    if (started && late == 0)
+        pthread_join(waiting.thread, NULL);
+    else if (started)
+        pthread_detach(waiting.thread);
 }
 
 /* ---- the line ---- */
@@ -216,6 +352,12 @@ void log_event(enum log_level level, const char *event, const char *format, ...)
     if (line_format == LOG_JSON)
         line.text[line.length++] = '}';
     line.text[line.length++] = '\n';
-    /* one write, so that lines of different threads do not mix; there is nobody to tell when stderr fails */
-    (void)!write(STDERR_FILENO, line.text, line.length);
+    send_line(line.text, line.length);
+}
+
+void log_message(const char *text) {
+    struct line line = {.length = 0};
+    put_text(&line, text);
+    line.text[line.length++] = '\n';
+    send_line(line.text, line.length);
 }

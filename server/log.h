@@ -7,6 +7,9 @@
 #ifndef ALIGND_LOG_H
 #define ALIGND_LOG_H
 
+#include "model/translator.h"
+#include <stdint.h>
+
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 enum log_format { LOG_TEXT, LOG_JSON };
 
@@ -22,5 +25,16 @@ int log_parse_format(const char *name, enum log_format *format);
  * without. Values are cut at LOG_VALUE_BYTES, and a field that the line has no room for is left out. */
 enum { LOG_VALUE_BYTES = 512 };
 __attribute__((format(printf, 3, 4))) void log_event(enum log_level level, const char *event, const char *format, ...);
+
+/* A line as it is: less than 2 kB, without a line feed. */
+void log_message(const char *text);
+
+/* From here on a thread writes the lines, so that nobody waits for who reads stderr: 64 kB of them wait at most, the others are
+ * dropped, and a line says how many. Call before other threads start. -1 with ERROR_MEMORY: it cannot be started. */
+int log_start(struct error *err);
+/* Waits until all is written, a second at most. The last call of all; without log_start it does nothing. */
+void log_stop(void);
+/* Lines that were not written. Thread-safe. */
+uint64_t log_lines_dropped(void);
 
 #endif

@@ -159,6 +159,8 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
     const char *const *labels = api_labels(&label_count);
     struct service service = {.options = options};
     int result = -1;
+    if (log_start(err) != 0)
+        return -1;
     if (options->api_keys && !(service.keys = keys_open(options->api_keys, err)))
         return -1;
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* what models take goes back to the system when they are freed */
@@ -211,6 +213,12 @@ static int run_command(const struct options *options, bool *clean, struct error 
     return offline_run(options, err);
 }
 
+static void print_failure(const struct error *error) {
+    char line[sizeof error->message + 16];
+    snprintf(line, sizeof line, "alignd: %s", error->message);
+    log_message(line);
+}
+
 static int run(const struct options *options) {
     struct error error = {0};
     bool clean = true;
@@ -224,11 +232,12 @@ static int run(const struct options *options) {
     if (result != 0 && format == LOG_JSON)
         log_event(LOG_ERROR, "failed", "message=%s", error.message);
     else if (result != 0)
-        fprintf(stderr, "alignd: %s\n", error.message);
+        print_failure(&error);
     else if (!clean)
         log_event(LOG_WARN, "stopped", "clean=false");
     else if (options->command == COMMAND_SERVE)
         log_event(LOG_INFO, "stopped", "clean=true");
+    log_stop();
     return result == 0 && clean ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

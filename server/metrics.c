@@ -1,4 +1,5 @@
 #include "server/metrics.h"
+#include "server/log.h"
 #include "server/models.h"
 #include "server/process.h"
 #include <assert.h>
@@ -347,6 +348,8 @@ int metrics_write(const struct metrics *metrics, const struct metrics_state *sta
     write_models(out, state->models);
     write_reloads(out, metrics);
     write_cache(out, metrics, state->cache_bytes);
+    write_head(out, "log_lines_dropped_total", "counter", "Log lines that nobody took from stderr in time.");
+    fprintf(out, "alignd_log_lines_dropped_total %llu\n", (unsigned long long)log_lines_dropped());
     write_head(out, "build_info", "gauge", "The running version.");
     fprintf(out, "alignd_build_info{version=\"%s\"} 1\n", ALIGND_VERSION);
     process_write_metrics(out);

@@ -5,6 +5,8 @@
 #include <jansson.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -171,6 +173,109 @@ START_TEST(lines_do_not_mix) {
 }
 END_TEST
 
+/* ---- a stderr that nobody reads ---- */
+
+enum { TOO_MANY = 20000 };
+
+/* What a log tells. */
+struct tally {
+    int numbers;   /* lines of this test, each with a higher number than the one before it */
+    uint64_t lost; /* lines that are told to be lost */
+};
+
+static struct tally count_up(const char *log) {
+    struct tally tally = {0};
+    int last = -1;
+    for (const char *line = log, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        int number;
+        unsigned long lost;
+        ck_assert_int_eq(strncmp(line, "time=", 5), 0);
+        if (sscanf(line, "time=%*s level=info event=event number=%d\n", &number) == 1) {
+            ck_assert_int_gt(number, last);
+            last = number;
+            tally.numbers++;
+        } else {
+            ck_assert_int_eq(sscanf(line, "time=%*s level=warn event=log_lines_dropped lines=%lu\n", &lost), 1);
+            tally.lost += lost;
+        }
+    }
+    return tally;
+}
+
+/* Lines come whole and in order; those that are dropped are counted, in lines of their own; those who log never wait. */
+START_TEST(unread_lines_are_dropped) {
+    static char log[1 << 20];
+    struct error err = {0};
+    struct tally tally = {0};
+    size_t length = 0;
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[1]);
+    ck_assert_int_eq(log_start(&err), 0);
+    for (int i = 0; i < TOO_MANY; i++)
+        log_event(LOG_INFO, "event", "number=%d", i);
+    uint64_t dropped = log_lines_dropped();
+    ck_assert_uint_gt(dropped, 0);
+    while (tally.lost < dropped || tally.numbers < TOO_MANY - (int)dropped) {
+        ssize_t count = read(ends[0], log + length, sizeof log - length - 1);
+        ck_assert_int_gt(count, 0);
+        log[length += (size_t)count] = '\0';
+        tally = count_up(log);
+    }
+    ck_assert_uint_eq(tally.lost, dropped);
+    ck_assert_int_eq(tally.numbers, TOO_MANY - (int)dropped);
+    log_event(LOG_INFO, "event", "number=%d", TOO_MANY);
+    log_stop();
+    length = (size_t)read(ends[0], log, sizeof log - 1);
+    log[length] = '\0';
+    ck_assert_int_eq(count_up(log).numbers, 1);
+    ck_assert_uint_eq(log_lines_dropped(), dropped);
+    close(ends[0]);
+}
+END_TEST
+
+/* Not even the end waits for a reader. */
+START_TEST(stopping_waits_for_nobody) {
+    struct error err = {0};
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    dup2(ends[1], STDERR_FILENO);
+    ck_assert_int_eq(log_start(&err), 0);
+    for (int i = 0; i < TOO_MANY; i++)
+        log_event(LOG_INFO, "event", "number=%d", i);
+    log_stop();
+    ck_assert_uint_gt(log_lines_dropped(), 0);
+}
+END_TEST
+
+START_TEST(stopping_writes_the_rest) {
+    struct error err = {0};
+    ck_assert_int_eq(log_start(&err), 0);
+    for (int i = 0; i < 100; i++)
+        log_event(LOG_INFO, "event", "number=%d", i);
+    log_message("alignd: the end");
+    log_stop();
+    read_log();
+    ck_assert_ptr_nonnull(strstr(text, " number=0\n"));
+    ck_assert_ptr_nonnull(strstr(text, " number=99\n"));
+    ck_assert_str_eq(text + strlen(text) - strlen("alignd: the end\n"), "alignd: the end\n");
+    ck_assert_uint_eq(log_lines_dropped(), 0);
+}
+END_TEST
+
+/* A pipe without a reader. */
+START_TEST(what_cannot_be_written_is_counted) {
+    int ends[2];
+    signal(SIGPIPE, SIG_IGN);
+    ck_assert_int_eq(pipe(ends), 0);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[0]);
+    log_event(LOG_INFO, "event", "a=b");
+    ck_assert_uint_eq(log_lines_dropped(), 1);
+}
+END_TEST
+
 Suite *log_suite(void) {
     Suite *suite = suite_create("log");
     TCase *tcase = tcase_create("log");
@@ -184,6 +289,10 @@ Suite *log_suite(void) {
     tcase_add_test(tcase, a_long_value_is_cut);
     tcase_add_test(tcase, levels);
     tcase_add_test(tcase, lines_do_not_mix);
+    tcase_add_test(tcase, unread_lines_are_dropped);
+    tcase_add_test(tcase, stopping_waits_for_nobody);
+    tcase_add_test(tcase, stopping_writes_the_rest);
+    tcase_add_test(tcase, what_cannot_be_written_is_counted);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -1,7 +1,9 @@
-/* What the program makes of the surroundings that it is given: little address space. */
+/* What the program makes of the surroundings that it is given: little address space, a stderr that nobody reads. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -90,11 +92,72 @@ START_TEST(little_address_space) {
 }
 END_TEST
 
+/* ---- a stderr that nobody reads ---- */
+
+enum { UNREAD_REQUESTS = 4000 };
+
+/* The reading end of a new terminal or pipe; *other: the one that a program may have. */
+static int open_terminal(int *other) {
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    ck_assert(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    *other = open(ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    ck_assert_int_ge(*other, 0);
+    return terminal;
+}
+
+static int open_pipe(int *other) {
+    int ends[2];
+    ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+    *other = ends[1];
+    return ends[0];
+}
+
+static int (*const channels[])(int *other) = {open_pipe, open_terminal};
+
+/* Reads until the daemon is ready, and no more. */
+static void read_address(int stderr_end, struct daemon *daemon) {
+    static char log[1 << 16];
+    size_t length = 0;
+    while (!strstr(log, "event=ready")) {
+        ssize_t count = read(stderr_end, log + length, sizeof log - length - 1);
+        ck_assert_int_gt(count, 0);
+        log[length += (size_t)count] = '\0';
+    }
+    const char *address = strstr(log, "address=");
+    ck_assert_ptr_nonnull(address);
+    address += strlen("address=");
+    snprintf(daemon->address, sizeof daemon->address, "%.*s", (int)strcspn(address, " \r\n"), address);
+}
+
+/* It answers, tells how much it could not tell, and ends when it is asked to. */
+START_TEST(unread_stderr) {
+    struct daemon daemon = {0};
+    int err, stderr_end = channels[_i](&err), nothing = memory_file("");
+    daemon.pid = program_start(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL), nothing, nothing, err);
+    close(err);
+    read_address(stderr_end, &daemon);
+    CURL *connection = connection_open();
+    for (int i = 0; i < UNREAD_REQUESTS; i++) {
+        struct reply reply;
+        client_send(&daemon, &(struct call){.path = "/models", .connection = connection}, &reply);
+        ck_assert_int_eq(reply.status, 200);
+        reply_done(&reply);
+    }
+    curl_easy_cleanup(connection);
+    ck_assert_double_gt(metric(&daemon, "alignd_log_lines_dropped_total"), 0);
+    ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
+    ck_assert_int_eq(program_wait(daemon.pid), 0);
+    close(stderr_end);
+    close(nothing);
+}
+END_TEST
+
 Suite *environment_suite(void) {
     Suite *suite = suite_create("environment");
     TCase *tcase = tcase_create("environment");
     tcase_set_timeout(tcase, TEST_TIMEOUT_S);
     tcase_add_loop_test(tcase, little_address_space, 0, sizeof spaces / sizeof *spaces);
+    tcase_add_loop_test(tcase, unread_stderr, 0, sizeof channels / sizeof *channels);
     suite_add_tcase(suite, tcase);
     return suite;
 }
