@@ -110,6 +110,11 @@ void api_fail_refused(const struct service *service, enum scheduler_verdict verd
               scheduler_wait_s(service->scheduler, request), reply);
 }
 
+void api_fail_unprepared(const struct service *service, const struct request *request, double wait_s, struct reply *reply) {
+    metrics_rejected(service->metrics, REJECTED_PREPARATION);
+    fail_busy(request, "queue_full", "too many large requests are waiting to be read", wait_s, reply);
+}
+
 void api_fail_rate(const struct service *service, const struct request *request, double wait_s, struct reply *reply) {
     char message[MESSAGE_BYTES];
     snprintf(message, sizeof message, "a client may ask for %g sentences a second", service->options->rate);

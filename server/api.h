@@ -104,6 +104,9 @@ void api_fail_coded(struct reply *reply, unsigned status, const char *code, cons
 /* Hands a prepared request to those who finish it: the workers, or the one who loads models. */
 enum scheduler_verdict api_submit(const struct service *service, struct request *request);
 
+/* The answer of a decoded request will be large: it is not to be written where others wait meanwhile. Of a stream: each part. */
+bool api_is_large(const struct request *request);
+
 /* 503: memory is out, and may be there again soon. */
 void api_fail_memory(struct reply *reply);
 /* The reply of what needs SERVICE_READY in any other state. */
@@ -114,6 +117,8 @@ void api_fail_cancelled(const struct service *service, enum cancel_reason reason
 void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
                       struct reply *reply);
 void api_fail_rate(const struct service *service, const struct request *request, double wait_s, struct reply *reply);
+/* The same of a large request, where too many wait to be prepared (chores.h). */
+void api_fail_unprepared(const struct service *service, const struct request *request, double wait_s, struct reply *reply);
 
 /* The answer to a streamed request as server-sent events. The reader's of the request's events. */
 struct api_stream {

@@ -30,7 +30,7 @@ bool api_is_loading(const struct request *request, struct reply *reply) {
 
 bool api_admit(const struct service *service, const struct request *request, struct reply *reply) {
     enum service_state state = request->models ? service_state(service) : SERVICE_LOADING;
-    if (state == SERVICE_READY)
+    if (state == SERVICE_READY || (state == SERVICE_DRAINING && request->accepted))
         return true;
     metrics_rejected(service->metrics, state == SERVICE_LOADING ? REJECTED_LOADING : REJECTED_DRAINING);
     api_fail_unready(state, reply);

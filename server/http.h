@@ -1,5 +1,6 @@
 /* HTTP over libmicrohttpd, in one thread for each address: receives requests, hands them to the endpoints, and sends every reply.
- * While a request is decoded its connection is suspended; the worker that ends it sets the reply and resumes the connection. */
+ * While a request is decoded its connection is suspended; the worker that ends it sets the reply and resumes the connection. What
+ * is large is read and written by threads of their own, too (http_work.h). */
 #ifndef ALIGND_HTTP_H
 #define ALIGND_HTTP_H
 
@@ -16,9 +17,13 @@ int http_reload_certificate(struct http *http, struct error *err);
 
 /* Takes no more connections; requests on open ones are still answered. */
 void http_quiesce(struct http *http);
+/* Waits until no large request that came in waits to be prepared; until no large answer waits to be written. False after
+ * timeout_ms: then those that wait are cancelled. */
+bool http_wait_prepared(struct http *http, size_t timeout_ms);
+bool http_wait_rendered(struct http *http, size_t timeout_ms);
 /* Waits until no request is unanswered. False after timeout_ms. */
 bool http_wait_idle(struct http *http, size_t timeout_ms);
-/* Closes everything. No request may be with the workers. NULL allowed. */
+/* Closes everything. No request may be with the workers, nor waiting to be prepared. NULL allowed. */
 void http_stop(struct http *http);
 
 #endif

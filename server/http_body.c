@@ -33,4 +33,5 @@ int body_append(struct body *body, const char *bytes, size_t count, size_t limit
 
 void body_done(struct body *body) {
     free(body->bytes);
+    *body = (struct body){.discarded = body->discarded};
 }

@@ -14,6 +14,6 @@ struct body {
  * when the connection closes may never see the reply. -1 when it sends without end or memory is out: the connection should close.
  */
 int body_append(struct body *body, const char *bytes, size_t count, size_t limit);
-void body_done(struct body *body);
+void body_done(struct body *body); /* may be called again */
 
 #endif

@@ -4,13 +4,16 @@
 #define ALIGND_HTTP_STREAM_H
 
 #include "server/api.h"
+#include "server/chores.h"
 
 struct stream;
 struct MHD_Connection;
 struct MHD_Response;
 
-/* For a request that is prepared but not submitted yet; reply: what its finish will set. NULL: memory is out. */
-struct stream *stream_open(struct MHD_Connection *connection, struct request *request, const struct reply *reply);
+/* For a request that is prepared but not submitted yet; reply: what its finish will set. chores write its events where they may be
+ * large. NULL: memory is out. */
+struct stream *stream_open(struct MHD_Connection *connection, struct request *request, const struct reply *reply,
+                           struct chores *chores);
 /* NULL allowed. */
 void stream_free(struct stream *stream);
 

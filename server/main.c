@@ -1,5 +1,6 @@
 /* alignd: start and stop order. */
 #include "server/api.h"
+#include "server/clock.h"
 #include "server/health.h"
 #include "server/http.h"
 #include "server/keys.h"
@@ -103,17 +104,25 @@ static void wait_for_stop(const struct service *service, struct http *http) {
     log_event(LOG_INFO, "draining", "signal=%s", atomic_load(&stop_signal) == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 
+static size_t left_ms(int64_t until_us) {
+    int64_t left_us = until_us - clock_us();
+    return left_us > 0 ? (size_t)(left_us / 1000) : 0;
+}
+
 /* Nothing accepted is lost, unless it takes longer than the grace time. True: clean. */
 static bool drain(struct service *service, struct http *http, struct workers *workers) {
     atomic_store(&service->state, SERVICE_DRAINING);
     sd_notify(0, "STOPPING=1");
     http_quiesce(http);
+    int64_t until_us = clock_us() + (int64_t)service->options->grace_ms * 1000;
+    bool clean = http_wait_prepared(http, left_ms(until_us));
     scheduler_close(service->scheduler);
-    bool clean = workers_wait(workers, service->options->grace_ms);
+    clean &= workers_wait(workers, left_ms(until_us));
     if (!clean)
         workers_abandon(workers);
     workers_free(workers);
     catalog_close(service->catalog);
+    clean &= http_wait_rendered(http, left_ms(until_us));
     /* every connection is resumed now; the replies still have to go out */
     return http_wait_idle(http, LAST_REPLIES_MS) && clean;
 }

@@ -47,8 +47,8 @@ struct metrics {
     const char *const *endpoint_names;
     size_t endpoint_count;
     struct endpoint_metrics *endpoints;
-    struct histogram queue, step, rows;
-    atomic_int_fast64_t requests_in_flight, rows_live, model_sets;
+    struct histogram queue, step, rows, chores[CHORE_KINDS];
+    atomic_int_fast64_t requests_in_flight, rows_live, chores_waiting, model_sets;
     atomic_uint_fast64_t cancelled[CANCELLED_COUNT], rejected[REJECTED_COUNT], slow[SLOW_COUNT];
     atomic_uint_fast64_t reloads[2], cache[2]; /* failed, done; misses, hits */
 
@@ -142,6 +142,14 @@ void metrics_step(struct metrics *metrics, size_t rows, int64_t duration_us) {
 
 void metrics_rows_changed(struct metrics *metrics, int64_t difference) {
     atomic_fetch_add_explicit(&metrics->rows_live, difference, memory_order_relaxed);
+}
+
+void metrics_chores_changed(struct metrics *metrics, int64_t difference) {
+    atomic_fetch_add_explicit(&metrics->chores_waiting, difference, memory_order_relaxed);
+}
+
+void metrics_chore(struct metrics *metrics, enum metrics_chore kind, int64_t duration_us) {
+    observe(&metrics->chores[kind], &request_scale, duration_us);
 }
 
 static struct model_metrics *find_model(const struct metrics *metrics, const char *name) {
@@ -240,6 +248,18 @@ static void write_decoding(FILE *out, const struct metrics *metrics, size_t queu
     write_gauge(out, "rows_live", "Rows being decoded.", atomic_load_explicit(&metrics->rows_live, memory_order_relaxed));
 }
 
+static void write_chores(FILE *out, const struct metrics *metrics) {
+    static const char *const kinds[CHORE_KINDS] = {"preparation", "rendering"};
+    write_gauge(out, "chores_waiting", "Large requests waiting to be prepared, and large answers to be written.",
+                atomic_load_explicit(&metrics->chores_waiting, memory_order_relaxed));
+    write_head(out, "chore_duration_seconds", "histogram", "Preparing one large request, or writing one large answer.");
+    for (size_t i = 0; i < CHORE_KINDS; i++) {
+        char label[32];
+        snprintf(label, sizeof label, "kind=\"%s\"", kinds[i]);
+        write_histogram(out, "chore_duration_seconds", label, &metrics->chores[i], &request_scale);
+    }
+}
+
 static void write_reasons_of(FILE *out, const char *name, const char *help, const char *const *reasons, size_t count,
                              const atomic_uint_fast64_t *counters) {
     write_head(out, name, "counter", help);
@@ -249,7 +269,8 @@ static void write_reasons_of(FILE *out, const char *name, const char *help, cons
 
 static void write_reasons(FILE *out, const struct metrics *metrics) {
     static const char *const cancelled[CANCELLED_COUNT] = {"client", "deadline", "shutdown"};
-    static const char *const rejected[REJECTED_COUNT] = {"queue_full", "queue_work", "rate", "loading", "draining"};
+    static const char *const rejected[REJECTED_COUNT] = {"queue_full",       "queue_work", "rate",
+                                                         "preparation_full", "loading",    "draining"};
     static const char *const slow[SLOW_COUNT] = {"request", "reader", "idle"};
     write_reasons_of(out, "cancelled_total", "Accepted requests that were not decoded to the end.", cancelled, CANCELLED_COUNT,
                      metrics->cancelled);
@@ -344,6 +365,7 @@ int metrics_write(const struct metrics *metrics, const struct metrics_state *sta
         return error_memory(err);
     write_requests(out, metrics);
     write_decoding(out, metrics, state->queue_depth);
+    write_chores(out, metrics);
     write_reasons(out, metrics);
     write_models(out, state->models);
     write_reloads(out, metrics);

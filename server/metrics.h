@@ -17,12 +17,16 @@ enum metrics_rejected {
     REJECTED_QUEUE_FULL,
     REJECTED_QUEUE_WORK,
     REJECTED_RATE,
+    REJECTED_PREPARATION,
     REJECTED_LOADING,
     REJECTED_DRAINING,
     REJECTED_COUNT
 };
 /* Of connections_cut_total: what took too long. */
 enum metrics_slow { SLOW_REQUEST, SLOW_READER, SLOW_IDLE, SLOW_COUNT };
+
+/* Of chore_duration_seconds (server/chores.h). */
+enum metrics_chore { CHORE_PREPARATION, CHORE_RENDERING, CHORE_KINDS };
 
 /* endpoints [endpoint_count]: labels, which outlive the metrics. */
 struct metrics *metrics_create(const char *const *endpoints, size_t endpoint_count, struct error *err);
@@ -38,6 +42,8 @@ void metrics_slow(struct metrics *metrics, enum metrics_slow reason);
 void metrics_queued(struct metrics *metrics, int64_t duration_us); /* from submitted to admitted, one sentence */
 void metrics_step(struct metrics *metrics, size_t rows, int64_t duration_us);
 void metrics_rows_changed(struct metrics *metrics, int64_t difference);
+void metrics_chores_changed(struct metrics *metrics, int64_t difference); /* waiting */
+void metrics_chore(struct metrics *metrics, enum metrics_chore kind, int64_t duration_us);
 
 /* The counters of the models of this name, one after the other: made by the first call, they stay. NULL with ERROR_MEMORY. */
 struct model_metrics *metrics_model(struct metrics *metrics, const char *name, struct error *err);

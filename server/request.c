@@ -1,4 +1,5 @@
 #include "server/request.h"
+#include "server/clock.h"
 #include "server/models.h"
 #include <assert.h>
 #include <stdint.h>
@@ -21,8 +22,14 @@ void request_done(struct request *request) {
         for (size_t j = 0; j < request->texts[i].count; j++)
             sentence_done(&request->texts[i].sentences[j]);
     }
+    request->texts = NULL;
+    request->text_count = 0;
+    request->plan = NULL;
+    request->question = NULL;
+    request->key_name = NULL;
     arena_done(&request->arena);
     models_release(request->models);
+    request->models = NULL;
 }
 
 const char *request_strategy_name(size_t i) {
@@ -80,9 +87,16 @@ static int prepare_given(const struct request *request, struct text *text, enum 
                                       : 0;
 }
 
-static int prepare_phrases(const struct request *request, struct text *text, enum request_input *input, struct error *err) {
+/* Nobody waits for the answer any more: the rest need not be prepared. */
+static int check_time(struct request *request, struct error *err) {
+    return request_is_over(request) ? error_set(err, ERROR_INPUT, "the request is over") : 0;
+}
+
+static int prepare_phrases(struct request *request, struct text *text, enum request_input *input, struct error *err) {
     *input = REQUEST_GLOSSARY;
     for (size_t i = 0; i < text->count; i++) {
+        if (check_time(request, err) != 0)
+            return -1;
         if (translator_constrain(&text->sentences[i], &request->glossary, err) != 0)
             return -1;
     }
@@ -129,7 +143,8 @@ int request_prepare(struct request *request, const struct translator *translator
         struct text *text = &request->texts[i];
         struct search_options options = options_of(request, text);
         *input = REQUEST_TEXT;
-        if (translator_prepare(translator, text->source, text->source_length, request->split, &options, &request->arena,
+        if (check_time(request, err) != 0 ||
+            translator_prepare(translator, text->source, text->source_length, request->split, &options, &request->arena,
                                &text->sentences, &text->count, err) != 0)
             return -1;
         if (prepare_given(request, text, input, err) != 0 || prepare_phrases(request, text, input, err) != 0)
@@ -146,6 +161,12 @@ void request_cancel(struct request *request, enum cancel_reason reason) {
 
 enum cancel_reason request_reason(const struct request *request) {
     return (enum cancel_reason)atomic_load(&request->reason);
+}
+
+bool request_is_over(struct request *request) {
+    if (request->deadline_us != INT64_MAX && clock_us() >= request->deadline_us)
+        request_cancel(request, CANCEL_DEADLINE);
+    return request_reason(request) != CANCEL_NONE;
 }
 
 size_t job_work(const struct job *job) {

@@ -85,6 +85,7 @@ struct request {
     bool split;       /* cut texts into sentences */
     bool replace_unknowns;
     bool streamed; /* the answer is wanted piece by piece */
+    bool accepted; /* to be answered even if the daemon is draining by now */
     struct text *texts;
     size_t text_count;
     const char *target_name; /* of the field that their targets came in; static */
@@ -115,19 +116,21 @@ struct request {
 };
 
 void request_init(struct request *request);
-/* Ends the sentences, frees everything and gives the models back. No job may be waiting or live. */
+/* Ends the sentences, frees everything and gives the models back. No job may be waiting or live. May be called again. */
 void request_done(struct request *request);
 
 /* Why request_prepare failed, beside the error: which input it was. */
 enum request_input { REQUEST_TEXT, REQUEST_TARGET, REQUEST_SPLIT, REQUEST_PREFIX, REQUEST_FORCE, REQUEST_GLOSSARY };
 
 /* Cuts texts into sentences by the options above, and makes one job of each. -1 with ERROR_MEMORY, or
- * with ERROR_INPUT or ERROR_LENGTH and *input set. */
+ * with ERROR_INPUT or ERROR_LENGTH and *input set; also where the request is over before that is done. */
 int request_prepare(struct request *request, const struct translator *translator, enum request_input *input, struct error *err);
 
 /* Asks the sentences to leave at the next step. Thread-safe; only the first reason counts. */
 void request_cancel(struct request *request, enum cancel_reason reason);
 enum cancel_reason request_reason(const struct request *request);
+/* True: it is cancelled, or its deadline has passed and it is now. Thread-safe. */
+bool request_is_over(struct request *request);
 
 /* What it takes to decode, roughly: source tokens x rows. */
 size_t job_work(const struct job *job);

@@ -29,6 +29,7 @@
     X(health) \
     X(request) \
     X(scheduler) \
+    X(chores) \
     X(meter) \
     X(pace) \
     X(metrics) \

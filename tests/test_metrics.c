@@ -66,7 +66,13 @@ START_TEST(decoding) {
     metrics_step(metrics, 5, 700);
     metrics_rows_changed(metrics, 9);
     metrics_rows_changed(metrics, -4);
+    metrics_chores_changed(metrics, 3);
+    metrics_chores_changed(metrics, -1);
+    metrics_chore(metrics, CHORE_RENDERING, 2000);
     write_text();
+    assert_line("alignd_chores_waiting 2");
+    assert_line("alignd_chore_duration_seconds_count{kind=\"preparation\"} 0");
+    assert_line("alignd_chore_duration_seconds_sum{kind=\"rendering\"} 0.002000");
     assert_line("alignd_queue_duration_seconds_bucket{le=\"0.001\"} 1"); /* bounds are inclusive */
     assert_line("alignd_step_duration_seconds_sum 0.001400");
     assert_line("alignd_step_rows_bucket{le=\"4\"} 1");
@@ -89,6 +95,7 @@ START_TEST(reasons) {
     assert_line("alignd_rejected_total{reason=\"queue_full\"} 2");
     assert_line("alignd_rejected_total{reason=\"queue_work\"} 0");
     assert_line("alignd_rejected_total{reason=\"rate\"} 1");
+    assert_line("alignd_rejected_total{reason=\"preparation_full\"} 0");
     assert_line("alignd_rejected_total{reason=\"loading\"} 0");
     assert_line("alignd_connections_cut_total{reason=\"request\"} 0");
     assert_line("alignd_connections_cut_total{reason=\"reader\"} 1");
