@@ -6,16 +6,17 @@ status=0
 # refuse RULE FILES PATTERN ALLOWED: includes in FILES that match PATTERN, but for lines (file:number:include) that match ALLOWED
 refuse() {
     # shellcheck disable=SC2086
-    found=$(grep -nHE "^#include [<\"]($3)" $2 | grep -vE "$4")
+    found=$(grep -nHE "^[[:space:]]*#[[:space:]]*include [<\"]($3)" $2 | grep -vE "$4")
     [ -z "$found" ] && return
     printf '%s:\n%s\n' "$1" "$found"
     status=1
 }
 
 model=$(ls model/*.[ch] model/*.cc)
-server=$(ls server/*.[ch])
+server=$(ls server/*.[ch] server/*.cc)
 refuse 'model/ knows nothing of the server, HTTP or threads' "$model" 'server/|microhttpd|pthread' '^$'
-refuse 'server/ sees the model only through model/translator.h' "$server" 'model/' 'model/translator\.h"$'
+refuse 'server/ sees the model only through model/translator.h (cld2.cc, which is no C, through reserve.h)' "$server" 'model/' \
+    'model/translator\.h"$|^server/cld2\.cc:.*model/reserve\.h"$'
 refuse 'cblas.h belongs to model/blas.c' "$model $server" 'cblas' '^model/blas\.c:'
 refuse 'SentencePiece belongs to model/sentencepiece.cc' "$model $server" 'sentencepiece_' '^model/sentencepiece\.cc:'
 refuse 'ICU belongs to model/segmenter.c, model/character.c and server/language.c' "$model $server" 'unicode/' \
@@ -27,5 +28,69 @@ refuse 'microhttpd.h belongs to server/http.c, server/http_*.c and server/http_l
 refuse 'GnuTLS belongs to server/tls.[ch], outgoing.[ch] and keys.c, systemd to server/listen.c and server/main.c' "$model $server" 'gnutls|systemd' \
     '^server/((tls\.[ch]|outgoing\.[ch]|keys\.c):.*gnutls|(listen|main)\.c:.*systemd)'
 refuse 'libxml2 belongs to server/html_element.c and html_read.c' "$model $server" 'libxml/' '^server/html_(element|read)\.c:'
-refuse 'CLD2 belongs to server/cld2.cc' "$model $server $(ls server/*.cc)" 'cld2/' '^server/cld2\.cc:'
+refuse 'CLD2 belongs to server/cld2.cc' "$model $server" 'cld2/' '^server/cld2\.cc:'
+
+# order FOLDER: standard input has its layers, lowest first, names of modules with * for any characters. Each module stands in one of them,
+# the first that fits, and includes headers of its own and lower ones only.
+order() {
+    layers=$(mktemp)
+    cat >"$layers"
+    # shellcheck disable=SC2046
+    awk -v folder="$1" -v layers="$layers" '
+        function layer_of(name,    i) {
+            for (i = 1; i <= count; i++)
+                if (name ~ pattern[i])
+                    return layer[i]
+            return 0
+        }
+        BEGIN {
+            for (number = 1; (getline line < layers) > 0; number++)
+                for (fields = split(line, names, " "); fields > 0; fields--) {
+                    gsub(/\*/, ".*", names[fields])
+                    pattern[++count] = "^" names[fields] "$"
+                    layer[count] = number
+                }
+        }
+        FNR == 1 {
+            own = FILENAME
+            gsub(/.*\/|\.[a-z]+$/, "", own)
+            if (!layer_of(own)) {
+                print FILENAME ": stands in no layer of tests/layers.sh"
+                failed = 1
+            }
+        }
+        $0 ~ "^[ \t]*#[ \t]*include \"" folder "/" {
+            other = $0
+            gsub(/.*\/|\.h".*/, "", other)
+            if (layer_of(other) > layer_of(own)) {
+                print FILENAME ":" FNR ": " $0 ": of a higher layer"
+                failed = 1
+            }
+        }
+        END { exit failed }' $(ls "$1"/*.[ch] "$1"/*.cc) || status=1
+    rm -f "$layers"
+}
+
+# one line is one layer; of two patterns for a name the earlier line counts
+order model <<'END'
+error arena character random ranked vector phrase
+reserve file blas
+safetensors vocabulary spm_file config config_rules search search_*
+kernels* products* lookup matrix
+weights shortlist segmenter placeholder tokenizer plain masked sentencepiece
+norm cell attention readout encoder* copies output
+decoder speller
+model
+translator given glossary text sentence batch
+END
+order server <<'END'
+clock decimal utf8 name_list meter cld2
+log process language tls keys listen client pace limiter cache
+html* outgoing
+request render links options option_kinds models metrics catalog events flows
+scheduler cutoff watch worker service health
+api* page form offline
+http*
+main
+END
 exit $status
