@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, LAST_REPLIES_MS = 5000, LARGE_BYTES = 128 * 1024 };
+enum { EXIT_USAGE = 2, EXIT_SKIPPED = 3, LAST_REPLIES_MS = 5000, LARGE_BYTES = 128 * 1024 };
 
 static atomic_int stop_signal;   /* the first SIGTERM or SIGINT */
 static atomic_bool reload_asked; /* SIGHUP */
@@ -207,10 +207,27 @@ static int make_key(const struct options *options, struct error *err) {
     return 0;
 }
 
-static int run_command(const struct options *options, bool *clean, struct error *err) {
+static int run_offline(const struct options *options, int *status, struct error *err) {
+    size_t skipped;
+    int result = offline_run(options, &skipped, err);
+    *status = skipped > 0 ? EXIT_SKIPPED : EXIT_SUCCESS;
+    return result;
+}
+
+static int run_daemon(const struct options *options, int *status, struct error *err) {
+    bool clean = true;
+    int result = serve(options, &clean, err);
+    if (result == 0)
+        log_event(clean ? LOG_INFO : LOG_WARN, "stopped", "clean=%s", clean ? "true" : "false");
+    *status = clean ? EXIT_SUCCESS : EXIT_FAILURE;
+    return result;
+}
+
+/* status: that of the exit if nothing fails. */
+static int run_command(const struct options *options, int *status, struct error *err) {
     switch (options->command) {
     case COMMAND_SERVE:
-        return serve(options, clean, err);
+        return run_daemon(options, status, err);
     case COMMAND_KEY:
         return make_key(options, err);
     case COMMAND_HEALTH:
@@ -219,7 +236,7 @@ static int run_command(const struct options *options, bool *clean, struct error 
     case COMMAND_ATTENTION:
         break;
     }
-    return offline_run(options, err);
+    return run_offline(options, status, err);
 }
 
 static void print_failure(const struct error *error) {
@@ -230,24 +247,20 @@ static void print_failure(const struct error *error) {
 
 static int run(const struct options *options) {
     struct error error = {0};
-    bool clean = true;
+    int status = EXIT_SUCCESS;
     enum log_level level;
     enum log_format format = LOG_TEXT;
     if (options->log_level && log_parse_level(options->log_level, &level) == 0)
         log_set_level(level);
     if (options->log_format && log_parse_format(options->log_format, &format) == 0)
         log_set_format(format);
-    int result = run_command(options, &clean, &error);
+    int result = run_command(options, &status, &error);
     if (result != 0 && format == LOG_JSON)
         log_event(LOG_ERROR, "failed", "message=%s", error.message);
     else if (result != 0)
         print_failure(&error);
-    else if (!clean)
-        log_event(LOG_WARN, "stopped", "clean=false");
-    else if (options->command == COMMAND_SERVE)
-        log_event(LOG_INFO, "stopped", "clean=true");
     log_stop();
-    return result == 0 && clean ? EXIT_SUCCESS : EXIT_FAILURE;
+    return result == 0 ? status : EXIT_FAILURE;
 }
 
 static int print(const char *text) {

@@ -29,6 +29,7 @@ struct line {
     char *source, *target;
     size_t source_length, target_length;
     struct stream *stream;
+    bool skipped;   /* longer than a model takes: an empty line stands in its place */
     size_t pending; /* directions not ended; guarded by the stream's lock */
 };
 
@@ -58,6 +59,7 @@ struct stream {
     bool input_ended;
     struct error error; /* the first one ends the run */
 
+    size_t skipped;                  /* lines; the reader's */
     size_t sentences, target_tokens; /* the writer's, until it has ended */
 };
 
@@ -164,7 +166,8 @@ static int read_texts(struct stream *stream, struct line *line, struct error *er
     return target;
 }
 
-/* A line too long for the model is wrapped rather than refused, unless it has a target. */
+/* A line too long for the model is wrapped rather than refused, unless it has a target or, of a model that copies, a part that
+ * cannot be cut. */
 static int prepare(struct direction *direction, const struct translator *translator, struct error *err) {
     struct request *request = &direction->request;
     const struct stream *stream = direction->line->stream;
@@ -203,6 +206,14 @@ static int prepare_line(struct line *line, struct error *err) {
     return 0;
 }
 
+/* A line that a model does not take fails alone. */
+static void skip_line(struct line *line, const struct error *why) {
+    line->skipped = true;
+    line->pending = 1;
+    line->stream->skipped++;
+    fprintf(stderr, "alignd: %s: skipped\n", why->message);
+}
+
 static void release_line(struct line *line) {
     for (size_t i = 0; i < line->stream->directions; i++)
         request_done(&line->directions[i].request);
@@ -217,8 +228,13 @@ static int read_line(struct stream *stream, struct line *line, struct error *err
     for (size_t i = 0; i < stream->directions; i++)
         request_init(&line->directions[i].request);
     int result = read_texts(stream, line, err);
-    if (result == 1 && prepare_line(line, err) != 0)
-        result = -1;
+    struct error refused = {0};
+    if (result == 1 && prepare_line(line, &refused) != 0) {
+        if (refused.code == ERROR_LENGTH)
+            skip_line(line, &refused);
+        else
+            result = error_set(err, refused.code, "%s", refused.message);
+    }
     if (result != 1)
         release_line(line);
     return result;
@@ -239,6 +255,10 @@ static void hand_over(struct stream *stream, struct line *line) {
     stream->read++;
     pthread_mutex_unlock(&stream->lock);
     size_t directions = stream->directions; /* after the last one the line may be gone */
+    if (line->skipped) {
+        end_direction(&line->directions[0]);
+        return;
+    }
     for (size_t i = 0; i < directions; i++)
         submit(stream, &line->directions[i]);
 }
@@ -296,10 +316,10 @@ static int count(struct stream *stream, const struct direction *direction, struc
 }
 
 static int print_line(struct stream *stream, struct line *line, struct error *err) {
-    for (size_t i = 0; i < stream->directions; i++)
+    for (size_t i = 0; !line->skipped && i < stream->directions; i++)
         if (count(stream, &line->directions[i], err) != 0)
             return -1;
-    if (stream->mode->print(line, stream->out, err) != 0)
+    if (!line->skipped && stream->mode->print(line, stream->out, err) != 0)
         return -1;
     putc('\n', stream->out);
     return ferror(stream->out) ? error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno)) : 0;
@@ -350,6 +370,8 @@ static int run_stream(struct stream *stream, struct error *err) {
     pthread_join(writer, NULL);
     if (stream->error.code != ERROR_NONE)
         return error_set(err, stream->error.code, "%s", stream->error.message);
+    if (stream->skipped > 0)
+        fprintf(stderr, "alignd: %zu of %zu lines were skipped\n", stream->skipped, stream->read);
     if (stream->options->stats)
         print_stats(stream, clock_us() - began_us);
     return 0;
@@ -421,7 +443,7 @@ static int decode_with_models(struct stream *stream, struct metrics *metrics, st
     return result;
 }
 
-int offline_run(const struct options *options, struct error *err) {
+int offline_run(const struct options *options, size_t *skipped, struct error *err) {
     static const char *const labels[] = {"none"};
     struct stream stream = {.options = options};
     struct metrics *metrics = metrics_create(labels, 1, err); /* with nowhere to be read */
@@ -431,6 +453,7 @@ int offline_run(const struct options *options, struct error *err) {
     int result = metrics ? open_stream(&stream, err) : -1;
     if (result == 0)
         result = decode_with_models(&stream, metrics, err);
+    *skipped = stream.skipped;
     close_stream(&stream);
     metrics_free(metrics);
     return result;

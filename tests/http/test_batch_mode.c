@@ -379,10 +379,45 @@ START_TEST(attention_needs_as_many_lines) {
     ck_assert_int_eq(outcome.status, 1);
     ck_assert_str_eq(outcome.err, "alignd: cannot open /nonexistent: No such file or directory\n");
     outcome_done(&outcome);
-    align("x\n" LONG_LINE "\n", "x\ny\n", &outcome);
-    ck_assert_int_eq(outcome.status, 1);
-    ck_assert_str_eq(outcome.err, "alignd: line 2: the text has more than the 40 tokens that the model takes at once\n");
+}
+END_TEST
+
+#define TOO_LONG "the text has more than the 40 tokens that the model takes at once: skipped\n"
+
+/* What is too long is left empty, told of and counted; the rest is done. */
+START_TEST(attention_skips_long_lines) {
+    struct outcome whole, outcome;
+    align("x\ny\nz\n", "x\ny\nz\n", &whole);
+    ck_assert_int_eq(whole.status, 0);
+    align("x\n" LONG_LINE "\ny\n" LONG_LINE "\nz\n", "x\nx\ny\ny\nz\n", &outcome);
+    ck_assert_int_eq(outcome.status, 3);
+    ck_assert_str_eq(outcome.err, "alignd: line 2: " TOO_LONG "alignd: line 4: " TOO_LONG "alignd: 2 of 5 lines were skipped\n");
+    char *line[3], *rest = whole.out, expected[256];
+    for (size_t i = 0; i < 3; i++)
+        line[i] = strsep(&rest, "\n");
+    snprintf(expected, sizeof expected, "%s\n\n%s\n\n%s\n", line[0], line[1], line[2]);
+    ck_assert_str_eq(outcome.out, expected);
     outcome_done(&outcome);
+    outcome_done(&whole);
+}
+END_TEST
+
+/* All of them, more than there is room for at once. */
+START_TEST(attention_skips_every_line) {
+    enum { MANY = 3000 };
+    struct outcome outcome;
+    char *source = malloc(MANY * sizeof LONG_LINE "\n"), *target = malloc(MANY * 2 + 1), *to = source;
+    for (size_t i = 0; i < MANY; i++) {
+        to = stpcpy(to, LONG_LINE "\n");
+        memcpy(target + 2 * i, "x\n", 3);
+    }
+    align(source, target, &outcome);
+    ck_assert_int_eq(outcome.status, 3);
+    ck_assert_uint_eq(strspn(outcome.out, "\n"), MANY);
+    ck_assert_ptr_nonnull(strstr(outcome.err, "alignd: 3000 of 3000 lines were skipped\n"));
+    outcome_done(&outcome);
+    free(source);
+    free(target);
 }
 END_TEST
 
@@ -406,6 +441,8 @@ Suite *batch_mode_suite(void) {
     tcase_add_test(tcase, attention_needs_opposite_directions);
     tcase_add_test(tcase, attention_needs_a_model_with_attention);
     tcase_add_test(tcase, attention_needs_as_many_lines);
+    tcase_add_test(tcase, attention_skips_long_lines);
+    tcase_add_test(tcase, attention_skips_every_line);
     suite_add_tcase(suite, tcase);
     return suite;
 }
