@@ -105,12 +105,13 @@ $(LOAD_TOOLS:%=check-%): check-%: deps-test
 	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/load/$*
 	$(BUILD)/tests/load/$* $(BUILD)/alignd $(MODELS:%=--model %)
 
-# LibreTranslate's clients from npm, one made from /openapi.json, and a page's reader of streams, against the shipped models. Needs node and npm (18 or later) and the registry.
+# LibreTranslate's clients from npm, two made from /openapi.json, one of them in strict TypeScript, and a page's reader of streams, against the shipped models. Needs node and npm (18 or later) and the registry.
 check-clients: deps deps-node
 	@$(SUBMAKE) all
 	npm ci --prefix tests/clients --no-audit --no-fund --silent
 	node tests/clients/run.mjs $(BUILD)/alignd
 	node tests/clients/openapi.mjs $(BUILD)/alignd
+	node tests/clients/typescript.mjs $(BUILD)/alignd
 	node tests/clients/stream.mjs $(BUILD)/alignd
 
 # The page in Debian's chromium, driven by playwright-core from npm, against the shipped models. Needs the registry, too.

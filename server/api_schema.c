@@ -191,11 +191,12 @@ json_t *api_schema(const char *type) {
 
 /* ---- the components ---- */
 
-/* A reference can have nothing beside it: it goes into an allOf. */
+/* A reference can have nothing beside it: it goes into an allOf. So does a schema with a default, since openapi-typescript takes a
+ * property that has one for required. */
 json_t *api_described(json_t *value, const char *text) {
     if (!text)
         return value;
-    if (json_object_get(value, "$ref"))
+    if (json_object_get(value, "$ref") || json_object_get(value, "default"))
         value = json_pack("{s:[o]}", "allOf", value);
     json_object_set_new(value, "description", json_string(text));
     return value;

@@ -53,6 +53,12 @@ static json_t *properties_of(const char *component) {
     return json_at(document.json, path);
 }
 
+/* A property's own schema: one with a description beside a default stands in an allOf. */
+static json_t *schema_of(json_t *property) {
+    json_t *all = json_object_get(property, "allOf");
+    return all ? json_array_get(all, 0) : property;
+}
+
 START_TEST(every_field) {
     json_t *translate = properties_of("TranslateRequest"), *attention = properties_of("AttentionRequest");
     for (size_t i = 0; i < FIELDS; i++) {
@@ -116,6 +122,7 @@ START_TEST(every_range) {
     const char *name;
     json_t *schema;
     json_object_foreach(properties_of("TranslateRequest"), name, schema) {
+        schema = schema_of(schema);
         if (!json_object_get(schema, "minimum"))
             continue;
         checked++;
@@ -130,7 +137,8 @@ END_TEST
 
 START_TEST(every_name) {
     const json_t *properties = properties_of("TranslateRequest");
-    const json_t *included = json_at(properties, "include.items.enum"), *strategies = json_at(properties, "strategy.enum");
+    const json_t *included = json_at(schema_of(json_object_get(properties, "include")), "items.enum"),
+                 *strategies = json_at(schema_of(json_object_get(properties, "strategy")), "enum");
     for (size_t i = 0; i < json_array_size(included); i++) {
         char value[100];
         snprintf(value, sizeof value, "['%s']", json_string_value(json_array_get(included, i)));
@@ -156,7 +164,7 @@ START_TEST(every_default) {
     struct reply plain, spelt;
     json_object_foreach(properties_of("TranslateRequest"), name, schema) {
         bool sampling = strstr(json_string_value(json_object_get(schema, "description")), "only for strategy sample");
-        json_t *value = json_object_get(schema, "default");
+        json_t *value = json_object_get(schema_of(schema), "default");
         if (value && !sampling)
             json_object_set(request, name, value);
     }
@@ -192,6 +200,58 @@ START_TEST(every_path) {
 }
 END_TEST
 
+/* What the document shows as a body is one that is answered. */
+START_TEST(every_example) {
+    size_t count = 0;
+    const char *path, *name;
+    json_t *methods, *example;
+    json_object_foreach(json_at(document.json, "paths"), path, methods) {
+        if (!json_object_get(json_object_get(methods, "post"), "requestBody"))
+            continue;
+        json_object_foreach(json_at(methods, "post.requestBody.content.application/json.examples"), name, example) {
+            char *body = json_dumps(json_object_get(example, "value"), 0);
+            struct reply reply;
+            client_send(&served, &(struct call){.path = path, .body = body}, &reply);
+            ck_assert_msg(reply.status == 200, "%s %s: %s", path, body, reply.body);
+            reply_done(&reply);
+            free(body);
+            count++;
+        }
+    }
+    ck_assert_uint_eq(count, 6);
+}
+END_TEST
+
+static const char *const statuses[][2] = {
+    {"/translate.post", "200 400 401 403 405 413 415 429 503 504 default"},
+    {"/attention.post", "200 400 401 403 405 413 415 429 503 504 default"},
+    {"/models/reload.post", "200 401 403 405 409 default"},
+    {"/health.get", "200 405 default"},
+};
+
+/* The statuses of some operations, one schema for each; a name for every one; and a key where one may be needed. */
+START_TEST(every_operation) {
+    const char *path, *method, *status;
+    json_t *methods, *operation, *response;
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        char at[100];
+        snprintf(at, sizeof at, "paths.%s.responses", statuses[i][0]);
+        json_object_foreach(json_at(document.json, at), status, response) {
+            ck_assert_msg(strstr(statuses[i][1], status) != NULL, "%s %s", statuses[i][0], status);
+            ck_assert_uint_eq(json_object_size(json_object_get(response, "content")), 1);
+        }
+        ck_assert_uint_eq(json_object_size(json_at(document.json, at)), (strlen(statuses[i][1]) - 3) / 4);
+    }
+    json_object_foreach(json_at(document.json, "paths"), path, methods) {
+        json_object_foreach(methods, method, operation) ck_assert_msg(strlen(text_at(operation, "operationId")) > 0, "%s", path);
+    }
+    ck_assert_uint_eq(json_array_size(json_at(document.json, "paths./translate.post.security")), 3); /* or none */
+    ck_assert_uint_eq(json_array_size(json_at(document.json, "paths./models/reload.post.security")), 2);
+    ck_assert_ptr_null(json_object_get(json_at(document.json, "paths./health.get"), "security"));
+    ck_assert_str_eq(text_at(document.json, "components.securitySchemes.bearer.scheme"), "bearer");
+}
+END_TEST
+
 Suite *openapi_suite(void) {
     Suite *suite = suite_create("openapi");
     TCase *tests = tcase_create("openapi");
@@ -202,6 +262,8 @@ Suite *openapi_suite(void) {
     tcase_add_test(tests, every_name);
     tcase_add_test(tests, every_default);
     tcase_add_test(tests, every_path);
+    tcase_add_test(tests, every_example);
+    tcase_add_test(tests, every_operation);
     suite_add_tcase(suite, tests);
     return suite;
 }

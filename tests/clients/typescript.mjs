@@ -1,0 +1,35 @@
+/* openapi-typescript makes types of /openapi.json, tsc --strict compiles ten typical calls with them (calls.mts), and they are made:
+ * node typescript.mjs ALIGND, from the top folder. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { test, before, after } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { startDaemon } from "./daemon.mjs";
+
+const run = promisify(execFile);
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+let daemon, folder;
+
+before(async () => {
+  daemon = await startDaemon(process.argv[2] ?? "build/alignd", ["weights/en-fr", "weights/fr-en"]);
+  await mkdir(here("node_modules/.cache"), { recursive: true }); /* where the packages are found */
+  folder = await mkdtemp(here("node_modules/.cache/calls-"));
+  await copyFile(here("calls.mts"), `${folder}/calls.mts`);
+});
+
+after(async () => {
+  daemon.stop();
+  await rm(folder, { recursive: true });
+});
+
+const tool = (name, ...args) => run(process.execPath, [here(`node_modules/${name}`), ...args], { cwd: folder }).catch((error) => assert.fail(`${error.stdout}${error.stderr}`));
+
+test("ten typical calls compile with types made from the document, and are answered", async () => {
+  await writeFile(`${folder}/openapi.json`, await (await fetch(`${daemon.url}/openapi.json`)).text());
+  await tool("openapi-typescript/bin/cli.js", "openapi.json", "--output", "api.d.ts");
+  await tool("typescript/bin/tsc", "--strict", "--module", "nodenext", "--target", "es2022", "--lib", "es2022,dom,dom.iterable", "calls.mts");
+  const { calls } = await import(pathToFileURL(`${folder}/calls.mjs`));
+  assert.equal(await calls(daemon.url), 10);
+});
