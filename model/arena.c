@@ -27,6 +27,7 @@ void arena_done(struct arena *arena) {
         free(block->memory);
     }
     arena->first = arena->last = NULL;
+    arena->failed = false;
 }
 
 /* Rounds up to ALIGNMENT. -1 if the product, or the block that would hold it, is larger than memory can be. */
@@ -81,13 +82,18 @@ static int next_block(struct arena *arena, size_t bytes) {
     return 0;
 }
 
+static void *fail(struct arena *arena) {
+    arena->failed = true;
+    return NULL;
+}
+
 void *arena_alloc(struct arena *arena, size_t count, size_t size) {
     size_t bytes;
     if (padded_size(count, size, &bytes) != 0)
-        return NULL;
+        return fail(arena);
     const struct arena_block *last = arena->last;
     if ((last == NULL || last->capacity - last->used < bytes) && next_block(arena, bytes) != 0)
-        return NULL;
+        return fail(arena);
     void *memory = arena->last->data + arena->last->used;
     arena->last->used += bytes;
     return memory;
@@ -99,7 +105,7 @@ void *arena_zalloc(struct arena *arena, size_t count, size_t size) {
 }
 
 char *arena_copy(struct arena *arena, const char *text, size_t length) {
-    char *copy = length < SIZE_MAX ? arena_alloc(arena, length + 1, 1) : NULL;
+    char *copy = length < SIZE_MAX ? arena_alloc(arena, length + 1, 1) : fail(arena);
     if (copy == NULL)
         return NULL;
     if (length > 0) /* text may be NULL then */
@@ -108,12 +114,17 @@ char *arena_copy(struct arena *arena, const char *text, size_t length) {
     return copy;
 }
 
+bool arena_failed(const struct arena *arena) {
+    return arena->failed;
+}
+
 struct arena_mark arena_mark(const struct arena *arena) {
-    return (struct arena_mark){.block = arena->last, .used = arena->last != NULL ? arena->last->used : 0};
+    return (struct arena_mark){.block = arena->last, .used = arena->last != NULL ? arena->last->used : 0, .failed = arena->failed};
 }
 
 void arena_release(struct arena *arena, struct arena_mark mark) {
     arena->last = mark.block;
+    arena->failed = mark.failed;
     if (mark.block == NULL)
         return;
     assert(mark.used <= mark.block->used); /* marks are released in the reverse order of their making */
@@ -122,6 +133,7 @@ void arena_release(struct arena *arena, struct arena_mark mark) {
 
 void arena_reset(struct arena *arena) {
     arena->last = NULL;
+    arena->failed = false;
 }
 
 size_t arena_bytes(const struct arena *arena) {

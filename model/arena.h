@@ -3,6 +3,7 @@
 #ifndef ALIGND_ARENA_H
 #define ALIGND_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct arena_block;
@@ -10,11 +11,13 @@ struct arena_block;
 struct arena {
     struct arena_block *first, *last; /* blocks in use run from first to last; those behind last are kept for reuse */
     size_t block_bytes;               /* the least a new block holds */
+    bool failed;                      /* arena_failed */
 };
 
 struct arena_mark {
     struct arena_block *block;
     size_t used;
+    bool failed;
 };
 
 /* An empty arena; allocates nothing yet. block_bytes: the size of a block, e.g. 64 KiB. */
@@ -29,6 +32,10 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size);
 void *arena_zalloc(struct arena *arena, size_t count, size_t size);
 /* A NUL-terminated copy of length bytes. */
 char *arena_copy(struct arena *arena, const char *text, size_t length);
+
+/* True once an allocation has come to nothing, whatever succeeded after it: a group of allocations is checked once, before any of
+ * them is used. Forgotten with what it concerns: by reset, and by release to a mark made before. */
+bool arena_failed(const struct arena *arena);
 
 /* Everything allocated after the mark is given back by release; the blocks stay. */
 struct arena_mark arena_mark(const struct arena *arena);

@@ -89,6 +89,33 @@ START_TEST(overflow_is_no_memory) {
 }
 END_TEST
 
+/* What follows a failure does not hide it. */
+START_TEST(failure_is_remembered) {
+    ck_assert(!arena_failed(&arena));
+    arena_alloc(&arena, SIZE_MAX, 1);
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 1, 1));
+    ck_assert(arena_failed(&arena));
+    arena_reset(&arena);
+    ck_assert(!arena_failed(&arena));
+    arena_copy(&arena, "", SIZE_MAX);
+    ck_assert(arena_failed(&arena));
+    arena_done(&arena);
+    ck_assert(!arena_failed(&arena));
+}
+END_TEST
+
+/* A mark that was made after a failure does not take it back. */
+START_TEST(failure_is_released_to_where_it_was) {
+    struct arena_mark before = arena_mark(&arena);
+    arena_zalloc(&arena, SIZE_MAX / 8, 16);
+    struct arena_mark after = arena_mark(&arena);
+    arena_release(&arena, after);
+    ck_assert(arena_failed(&arena));
+    arena_release(&arena, before);
+    ck_assert(!arena_failed(&arena));
+}
+END_TEST
+
 START_TEST(zalloc_clears_reused_memory) {
     memset(arena_alloc(&arena, 100, 4), 0xff, 400);
     arena_reset(&arena);
@@ -184,6 +211,8 @@ Suite *arena_suite(void) {
     tcase_add_test(cases, starts_empty);
     tcase_add_test(cases, nothing_is_a_valid_pointer);
     tcase_add_test(cases, overflow_is_no_memory);
+    tcase_add_test(cases, failure_is_remembered);
+    tcase_add_test(cases, failure_is_released_to_where_it_was);
     tcase_add_test(cases, zalloc_clears_reused_memory);
     tcase_add_test(cases, copy_ends_with_nul);
     tcase_add_test(cases, release_gives_back_what_came_after);
