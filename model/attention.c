@@ -226,61 +226,65 @@ void attention_keys(const struct attention *attention, const float *annotations,
 }
 
 /* What row r looks at; centre: p_t, where the window has one. */
-static struct view view_of(const struct attention *a, const struct attention_rows *rows, size_t r, size_t length, float centre) {
-    const struct memory *memory = rows->memories[r];
+static struct view view_of(const struct attention *a, const struct attention_step *step, const struct row *row, size_t r,
+                           size_t length, float centre) {
     struct view view = {.length = length};
     if (a->window->centre)
         narrow(a, centre, length, &view);
     else if (a->source_depth && a->source_depth < length)
         view = (struct view){.first = length - a->source_depth, .length = a->source_depth};
-    view.query = a->query.out ? rows->scratch + r * a->query_size : rows->queries.x + r * rows->queries.distance;
-    view.keys = memory->keys + view.first * a->key_size;
-    view.values = memory->values + view.first * a->value;
-    view.weights = rows->weights[r] + view.first;
-    view.coverage = a->coverage ? rows->coverage + r * rows->coverage_distance + view.first : NULL;
+    view.query = a->query.out ? step->scratch + r * a->query_size : step->queries.x + r * step->queries.distance;
+    view.keys = row->memory->keys + view.first * a->key_size;
+    view.values = row->memory->values + view.first * a->value;
+    view.weights = row->attention + view.first;
+    view.coverage = a->coverage ? row->state + step->coverage + view.first : NULL;
     return view;
 }
 
+static size_t reached(const struct attention *a, const struct memory *memory) {
+    return memory->length < a->reach ? memory->length : a->reach;
+}
+
 /* Given weights, wherever the window stands. */
-static void impose(const struct attention *a, const struct attention_rows *rows, size_t r) {
-    const struct memory *memory = rows->memories[r];
-    size_t covered = memory->length < a->reach ? memory->length : a->reach;
-    memcpy(rows->weights[r], rows->forced[r], memory->length * sizeof *rows->weights[r]);
-    a->kernels->weighted_sum(rows->weights[r], memory->values, memory->length, a->value, rows->contexts + r * a->value);
+static void impose(const struct attention *a, const struct attention_step *step, const struct row *row, size_t r) {
+    const struct memory *memory = row->memory;
+    memcpy(row->attention, row->forced, memory->length * sizeof *row->attention);
+    a->kernels->weighted_sum(row->attention, memory->values, memory->length, a->value, step->contexts + r * a->value);
     if (a->coverage)
-        a->kernels->add(rows->weights[r], covered, rows->coverage + r * rows->coverage_distance);
+        a->kernels->add(row->attention, reached(a, memory), row->state + step->coverage);
 }
 
 /* positions [R, H]: W s of all rows, where the window has that matrix. */
-static void attend(const struct attention *a, const struct attention_rows *rows, size_t r, float *positions) {
-    size_t length = rows->memories[r]->length < a->reach ? rows->memories[r]->length : a->reach;
-    float centre = a->window->centre ? a->window->centre(a, length, rows->steps[r], positions + r * a->position.out) : 0;
-    struct view view = view_of(a, rows, r, length, centre);
-    memset(rows->weights[r], 0, rows->memories[r]->length * sizeof *view.weights);
+static void attend(const struct attention *a, const struct attention_step *step, const struct row *row, size_t r,
+                   float *positions) {
+    size_t length = reached(a, row->memory);
+    float centre = a->window->centre ? a->window->centre(a, length, row->step, positions + r * a->position.out) : 0;
+    struct view view = view_of(a, step, row, r, length, centre);
+    memset(row->attention, 0, row->memory->length * sizeof *view.weights);
     a->kind->score(a, &view);
     if (a->window->lean)
         a->window->lean(a, centre, &view);
     a->kernels->softmax(view.weights, view.length);
-    a->kernels->weighted_sum(view.weights, view.values, view.length, a->value, rows->contexts + r * a->value);
+    a->kernels->weighted_sum(view.weights, view.values, view.length, a->value, step->contexts + r * a->value);
     if (view.coverage)
         a->kernels->add(view.weights, view.length, view.coverage);
 }
 
-void attention_run(const struct attention *attention, const struct attention_rows *rows) {
+void attention_run(const struct attention *attention, const struct row *rows, size_t count, const struct attention_step *step) {
     const struct attention *a = attention;
-    float *queries = rows->scratch, *positions = rows->scratch + rows->rows * a->query_size;
+    float *queries = step->scratch, *positions = step->scratch + count * a->query_size;
     if (a->query.out) {
-        linear_apply(&a->query, rows->queries.x, rows->queries.distance, rows->rows, queries, a->query_size);
-        norm_apply(&a->query_norm, a->kernels, rows->rows, queries, a->query_size);
+        linear_apply(&a->query, step->queries.x, step->queries.distance, count, queries, a->query_size);
+        norm_apply(&a->query_norm, a->kernels, count, queries, a->query_size);
         if (a->kind->prepare)
-            a->kind->prepare(a, queries, rows->rows * a->query_size);
+            a->kind->prepare(a, queries, count * a->query_size);
     }
     if (a->position.out)
-        linear_apply(&a->position, rows->queries.x, rows->queries.distance, rows->rows, positions, a->position.out);
-    for (size_t r = 0; r < rows->rows; r++) {
-        if (rows->forced && rows->forced[r])
-            impose(a, rows, r);
+        linear_apply(&a->position, step->queries.x, step->queries.distance, count, positions, a->position.out);
+    for (size_t r = 0; r < count; r++) {
+        if (rows[r].forced)
+            impose(a, step, &rows[r], r);
         else
-            attend(a, rows, r, positions);
+            attend(a, step, &rows[r], r, positions);
     }
 }

@@ -7,17 +7,8 @@
 #include "model/config.h"
 #include "model/matrix.h"
 #include "model/norm.h"
+#include "model/row.h"
 #include "model/weights.h"
-
-/* What a decoder looks at, made once per sentence: keys [T, A], as the score reads them, and values [T, P], of which a context is
- * the weighted sum (model/decoder.h). Owned by the sentence's arena. */
-struct memory {
-    size_t length; /* T */
-    const float *keys, *values;
-};
-
-struct attention;
-struct attention_rows;
 
 /* What one row looks at: `length` tokens of its sentence from token `first` on. All vectors begin there. */
 struct view {
@@ -28,6 +19,8 @@ struct view {
     float *weights;      /* [length] */
     float *coverage;     /* [length], NULL: none */
 };
+
+struct attention;
 
 /* init loads the score's parameters and sets key_size and query_size. prepare (NULL: nothing to do) turns projected keys and
  * queries x [n] into what score reads, once for each instead of once for each pair. score writes e to the view's weights. */
@@ -63,18 +56,12 @@ struct attention {
     struct norm key_norm, query_norm; /* of these products, additive */
 };
 
-/* R rows. */
-struct attention_rows {
-    size_t rows;
-    struct vectors queries; /* the rows' states */
-    float *coverage;        /* with coverage: the sum of row r's weights so far, [T_r], updated */
-    size_t coverage_distance;
-    const struct memory *const *memories; /* [R] */
-    const size_t *steps;                  /* [R] target tokens before this one */
-    float *const *weights;                /* [R] rows of [T_r], written; 0 outside the window */
-    float *contexts;                      /* [R, P], written */
-    float *scratch;                       /* [R, attention->scratch] */
-    const float *const *forced;           /* NULL, or [R]: weights [T_r] to take instead of the model's own; NULL: its own */
+/* What a decoder has beside its R rows when they attend. */
+struct attention_step {
+    struct vectors queries; /* [R] what they are made of */
+    size_t coverage;        /* where in a row's state the sum of its weights so far stands, [T]; with coverage */
+    float *contexts;        /* [R, P], written */
+    float *scratch;         /* [R, attention->scratch] */
 };
 
 int attention_init(struct attention *attention, const struct model_config *config, struct weights *weights,
@@ -84,6 +71,7 @@ void attention_done(struct attention *attention);
 /* keys [tokens, key_size] of annotations [tokens, D], sentences end to end. */
 void attention_keys(const struct attention *attention, const float *annotations, size_t tokens, float *keys);
 
-void attention_run(const struct attention *attention, const struct attention_rows *rows);
+/* Writes the rows' attention (0 outside the window), their contexts, and, with coverage, updates their states' sums. */
+void attention_run(const struct attention *attention, const struct row *rows, size_t count, const struct attention_step *step);
 
 #endif

@@ -27,52 +27,42 @@ struct batch {
     size_t failed_count;
     size_t steps_since_admission;
     float *states, *next; /* [max_rows, S] */
-    struct {              /* of one group in one step, [GROUP_ROWS] each */
-        int *tokens;
-        size_t *steps;
-        const struct memory **memories;
-        float **attention;
-        float *readouts, *logits; /* x O, x stride */
-        float *inputs, *tops;     /* x E, x H: of outputs that copy */
-        float *scores;            /* [T] */
-        const struct copies **copies;
-        struct target_ids *targets;
-        size_t *wanted;
-        struct distribution *distributions;
-        const float **forced;
-    } group;
-    struct arena arena; /* holds all of the above */
+    struct row *group;    /* [GROUP_ROWS] those of one group in one step */
+    struct arena arena;   /* holds all of the above */
     struct arena scratch;
 };
 
-static int allocate(struct batch *batch) {
-    const struct decoder *decoder = &batch->translator->decoder;
+/* The group's rows, with their places in what a step shows of them all. */
+static int allocate_group(struct batch *batch) {
+    const struct translator *t = batch->translator;
+    const struct decoder_shape *shape = &t->decoder.shape;
     struct arena *arena = &batch->arena;
-    size_t rows = batch->max_rows, longest = batch->translator->config.limits.max_source_tokens + 1; /* with </s> */
+    bool copies = output_copies(&t->output);
+    batch->group = arena_zalloc(arena, GROUP_ROWS, sizeof *batch->group);
+    float *readouts = arena_alloc(arena, GROUP_ROWS, shape->readout * sizeof(float));
+    float *logits = arena_alloc(arena, GROUP_ROWS, t->output.stride * sizeof(float));
+    float *inputs = arena_alloc(arena, copies ? GROUP_ROWS : 0, shape->input * sizeof(float));
+    float *tops = arena_alloc(arena, copies ? GROUP_ROWS : 0, shape->top * sizeof(float));
+    struct distribution *distributions = arena_alloc(arena, GROUP_ROWS, sizeof *distributions);
+    if (arena_failed(arena))
+        return -1;
+    for (size_t r = 0; r < GROUP_ROWS; r++)
+        batch->group[r] = (struct row){.readout = readouts + r * shape->readout,
+                                       .input = copies ? inputs + r * shape->input : NULL,
+                                       .top = copies ? tops + r * shape->top : NULL,
+                                       .logits = logits + r * t->output.stride,
+                                       .distribution = &distributions[r]};
+    return 0;
+}
+
+static int allocate(struct batch *batch) {
+    size_t rows = batch->max_rows, state = batch->translator->decoder.shape.state;
+    struct arena *arena = &batch->arena;
     batch->live = arena_alloc(arena, rows, sizeof(struct sentence *));
     batch->failed = arena_alloc(arena, rows, sizeof(struct sentence *));
-    batch->states = arena_alloc(arena, rows, decoder->state_size * sizeof(float));
-    batch->next = arena_alloc(arena, rows, decoder->state_size * sizeof(float));
-    batch->group.tokens = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.tokens);
-    batch->group.steps = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.steps);
-    batch->group.memories = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.memories);
-    batch->group.attention = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.attention);
-    batch->group.readouts = arena_alloc(arena, GROUP_ROWS, decoder->readout_size * sizeof(float));
-    batch->group.logits = arena_alloc(arena, GROUP_ROWS, batch->translator->output.stride * sizeof(float));
-    batch->group.inputs = arena_alloc(arena, GROUP_ROWS, decoder->embedding_size * sizeof(float));
-    batch->group.tops = arena_alloc(arena, GROUP_ROWS, decoder->hidden * sizeof(float));
-    batch->group.scores = arena_alloc(arena, longest, sizeof(float));
-    batch->group.copies = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.copies);
-    batch->group.targets = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.targets);
-    batch->group.wanted = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.wanted);
-    batch->group.distributions = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.distributions);
-    batch->group.forced = arena_alloc(arena, GROUP_ROWS, sizeof *batch->group.forced);
-    return batch->live && batch->failed && batch->states && batch->next && batch->group.tokens && batch->group.steps &&
-                   batch->group.memories && batch->group.attention && batch->group.readouts && batch->group.logits &&
-                   batch->group.targets && batch->group.wanted && batch->group.distributions && batch->group.forced &&
-                   batch->group.inputs && batch->group.tops && batch->group.scores && batch->group.copies
-               ? 0
-               : -1;
+    batch->states = arena_alloc(arena, rows, state * sizeof(float));
+    batch->next = arena_alloc(arena, rows, state * sizeof(float));
+    return allocate_group(batch);
 }
 
 struct batch *batch_create(const struct translator *translator, size_t max_rows, struct error *err) {
@@ -146,17 +136,18 @@ static const float *keep(struct sentence *sentence, const float *from, size_t fi
     return own;
 }
 
-/* Floats behind each attention row: a readout, where words are spelled from it. */
+/* Floats of a readout that is kept behind each attention row, where words are spelled from it. What the step adds to the row's past
+ * comes next. */
 static size_t kept_readout(const struct translator *t) {
-    return t->characters ? t->decoder.readout_size : 0;
+    return t->characters ? t->decoder.shape.readout : 0;
 }
 
 /* Starts the sentence's search; state: its first. */
 static int start_search(const struct translator *t, struct sentence *sentence, const float *state) {
     bool resumes = search_resumes(&sentence->options);
-    sentence->options.keep = kept_readout(t);
-    sentence->options.keep_state = resumes ? t->decoder.state_size : 0;
-    if (resumes && !(sentence->first_state = keep(sentence, state, 0, 1, t->decoder.state_size)))
+    sentence->options.keep = kept_readout(t) + t->decoder.shape.past;
+    sentence->options.keep_state = resumes ? t->decoder.shape.state : 0;
+    if (resumes && !(sentence->first_state = keep(sentence, state, 0, 1, t->decoder.shape.state)))
         return error_memory(&sentence->error);
     size_t seen = t->decoder.attends ? sentence->length : 0;
     struct search_ids ids = {.end = tokenizer_end(t->target),
@@ -168,14 +159,13 @@ static int start_search(const struct translator *t, struct sentence *sentence, c
 static int settle(const struct batch *batch, struct sentence *sentence, const struct encoding *encoding, size_t first,
                   const float *state) {
     const struct translator *t = batch->translator;
-    const struct attention *attention = &t->decoder.attention;
     size_t length = decoder_slots(&t->decoder, sentence->length);
     struct memory *memory = arena_alloc(&sentence->arena, 1, sizeof *memory);
-    const float *keys = keep(sentence, encoding->keys, first, length, attention->key_size);
-    const float *values = keep(sentence, encoding->values, first, length, attention->value);
+    const float *keys = keep(sentence, encoding->keys, first, length, t->decoder.shape.key);
+    const float *values = keep(sentence, encoding->values, first, length, t->decoder.shape.value);
     const float *copy_keys = keep(sentence, encoding->copy_keys, first, length, t->output.key.out);
     const float *copy_gates = keep(sentence, encoding->copy_gates, first, length, t->output.gate_context.out);
-    if (!memory || !keys || !values || !copy_keys || !copy_gates)
+    if (arena_failed(&sentence->arena))
         return error_memory(&sentence->error);
     *memory = (struct memory){.length = length, .keys = keys, .values = values};
     sentence->memory = memory;
@@ -192,26 +182,27 @@ static int settle(const struct batch *batch, struct sentence *sentence, const st
 static int encode(struct batch *batch, struct sentence *const *sentences, size_t n, size_t tokens, struct encoding *out,
                   struct error *err) {
     const struct translator *t = batch->translator;
+    struct arena *arena = &batch->scratch;
     struct encoded encoded;
-    int *ids = arena_alloc(&batch->scratch, tokens, sizeof *ids);
-    size_t *lengths = arena_alloc(&batch->scratch, n, sizeof *lengths);
-    out->keys = arena_alloc(&batch->scratch, tokens * t->decoder.attention.key_size, sizeof(float));
-    out->values = arena_alloc(&batch->scratch, tokens * t->decoder.attention.value, sizeof(float));
-    out->copy_keys = arena_alloc(&batch->scratch, tokens * t->output.key.out, sizeof(float));
-    out->copy_gates = arena_alloc(&batch->scratch, tokens * t->output.gate_context.out, sizeof(float));
-    out->states = arena_alloc(&batch->scratch, n * t->decoder.state_size, sizeof(float));
-    if (!ids || !lengths || !out->keys || !out->values || !out->copy_keys || !out->copy_gates || !out->states)
+    int *ids = arena_alloc(arena, tokens, sizeof *ids);
+    size_t *lengths = arena_alloc(arena, n, sizeof *lengths);
+    out->keys = arena_alloc(arena, tokens * t->decoder.shape.key, sizeof(float));
+    out->values = arena_alloc(arena, tokens * t->decoder.shape.value, sizeof(float));
+    out->copy_keys = arena_alloc(arena, tokens * t->output.key.out, sizeof(float));
+    out->copy_gates = arena_alloc(arena, tokens * t->output.gate_context.out, sizeof(float));
+    out->states = arena_alloc(arena, n * t->decoder.shape.state, sizeof(float));
+    if (arena_failed(arena))
         return error_memory(err);
     for (size_t i = 0, at = 0; i < n; i++) {
         lengths[i] = sentences[i]->length;
         for (size_t j = 0; j < lengths[i]; j++)
             ids[at++] = sentences[i]->tokens[j].id;
     }
-    if (encoder_run(&t->encoder, ids, lengths, n, &batch->scratch, &encoded, err) != 0 ||
-        decoder_start(&t->decoder, &encoded, lengths, n, &batch->scratch, out->states, err) != 0)
+    if (encoder_run(&t->encoder, ids, lengths, n, arena, &encoded, err) != 0 ||
+        decoder_start(&t->decoder, &encoded, lengths, n, arena, out->states, err) != 0)
         return -1;
     output_keys(&t->output, encoded.annotations, tokens, out->copy_keys, out->copy_gates);
-    return decoder_remember(&t->decoder, &encoded, lengths, n, &batch->scratch, out->keys, out->values, err);
+    return decoder_remember(&t->decoder, &encoded, lengths, n, arena, out->keys, out->values, err);
 }
 
 static void admit_group(struct batch *batch, struct sentence *const *sentences, size_t n, size_t tokens) {
@@ -221,12 +212,12 @@ static void admit_group(struct batch *batch, struct sentence *const *sentences, 
     int failed = encode(batch, sentences, n, tokens, &encoding, &err);
     for (size_t i = 0, at = 0; i < n; at += decoder_slots(decoder, sentences[i]->length), i++) {
         struct sentence *sentence = sentences[i];
-        const float *state = encoding.states + i * decoder->state_size;
+        const float *state = encoding.states + i * decoder->shape.state;
         if (failed)
             sentence->error = err;
         else if (settle(batch, sentence, &encoding, at, state) == 0) {
             sentence->first_row = batch->rows;
-            memcpy(batch->states + batch->rows++ * decoder->state_size, state, decoder->state_size * sizeof *state);
+            memcpy(batch->states + batch->rows++ * decoder->shape.state, state, decoder->shape.state * sizeof *state);
             batch->live[batch->live_count++] = sentence;
             batch->reserved += sentence_max_rows(sentence);
             continue;
@@ -277,22 +268,6 @@ static int input_of(const struct sentence *sentence, size_t row) {
     return sentence->copies ? copies_input(sentence->copies, token) : token;
 }
 
-/* What the searches' rows shall find behind their attention. */
-static void keep_behind(const struct batch *batch, const struct group *group) {
-    const struct decoder *decoder = &batch->translator->decoder;
-    size_t row = 0, readout = kept_readout(batch->translator);
-    for (size_t i = group->first; i < group->end; i++) {
-        const struct search *search = &batch->live[i]->search;
-        size_t state = search->returns ? search->options.keep_state : 0;
-        for (size_t r = 0; readout + state > 0 && r < search->rows; r++) {
-            float *kept = search->attention[r] + search->source_length;
-            memcpy(kept, batch->group.readouts + (row + r) * decoder->readout_size, readout * sizeof *kept);
-            memcpy(kept + readout, batch->states + (group->first_row + row + r) * decoder->state_size, state * sizeof *kept);
-        }
-        row += search->rows;
-    }
-}
-
 /* The attention row that the sentence's next step takes; NULL: the model's own. */
 static const float *forced_at(const struct sentence *sentence, size_t step) {
     for (size_t i = 0; i < sentence->forced_count; i++)
@@ -301,63 +276,68 @@ static const float *forced_at(const struct sentence *sentence, size_t step) {
     return NULL;
 }
 
-/* What the group's rows read. Returns how many of its best tokens a row wants at most. */
-static size_t lay_out(struct batch *batch, const struct group *group) {
-    size_t most = 0;
-    for (size_t i = group->first, row = 0; i < group->end; i++) {
-        const struct sentence *sentence = batch->live[i];
-        const struct search *search = &sentence->search;
-        size_t wanted = search_wanted(search);
-        most = wanted > most ? wanted : most;
-        for (size_t r = 0; r < search->rows; r++, row++) {
-            batch->group.tokens[row] = input_of(sentence, r);
-            batch->group.steps[row] = search->step;
-            batch->group.memories[row] = sentence->memory;
-            batch->group.copies[row] = sentence->copies;
-            batch->group.attention[row] = search->attention[r];
-            batch->group.targets[row] = search_looks_up(search) ? (struct target_ids){0} : sentence->targets;
-            batch->group.wanted[row] = wanted;
-            batch->group.forced[row] = forced_at(sentence, search->step);
-        }
-    }
-    return most;
+/* What a live row of the search reads and where the step shows what it keeps: all but what stays as batch_create set it. */
+static void lay_out_row(const struct sentence *sentence, size_t r, struct row *row) {
+    const struct search *search = &sentence->search;
+    bool all = search_looks_up(search) || !sentence->targets.ids;
+    row->token = input_of(sentence, r);
+    row->step = search->step;
+    row->memory = sentence->memory;
+    row->copies = sentence->copies;
+    row->targets = all ? NULL : &sentence->targets;
+    row->wanted = search_wanted(search);
+    row->forced = forced_at(sentence, search->step);
+    row->attention = search->attention[r];
 }
 
-/* The distributions' best tokens are in the scratch arena. */
+/* The row's past, in the scratch arena. */
+static void find_past(struct batch *batch, const struct sentence *sentence, size_t r, struct row *row) {
+    const struct search *search = &sentence->search;
+    size_t before = kept_readout(batch->translator);
+    const float **past = arena_alloc(&batch->scratch, search->step, sizeof *past);
+    if (!past)
+        return;
+    search_past(search, r, past);
+    for (size_t i = 0; i < search->step; i++)
+        past[i] += before;
+    row->past = past;
+    row->added = row->attention + search->source_length + before;
+}
+
+static void lay_out(struct batch *batch, const struct group *group) {
+    const struct decoder_shape *shape = &batch->translator->decoder.shape;
+    struct row *row = batch->group;
+    for (size_t i = group->first; i < group->end; i++)
+        for (size_t r = 0; r < batch->live[i]->search.rows; r++, row++) {
+            lay_out_row(batch->live[i], r, row);
+            row->state = batch->states + (batch->live[i]->first_row + r) * shape->state;
+            if (shape->past > 0)
+                find_past(batch, batch->live[i], r, row);
+        }
+}
+
+/* What the sentence's search shall find behind the attention of its rows, besides what the step has written there itself. */
+static void keep_behind(const struct sentence *sentence, const struct row *rows, size_t readout) {
+    const struct search *search = &sentence->search;
+    size_t state = search->returns ? search->options.keep_state : 0;
+    for (size_t r = 0; readout + state > 0 && r < search->rows; r++) {
+        float *behind = rows[r].attention + search->source_length;
+        memcpy(behind, rows[r].readout, readout * sizeof *behind);
+        memcpy(behind + search->options.keep, rows[r].state, state * sizeof *behind);
+    }
+}
+
 static int compute(struct batch *batch, const struct group *group, struct error *err) {
     const struct translator *t = batch->translator;
-    bool copies = output_copies(&t->output);
-    size_t most = lay_out(batch, group);
-    struct ranked *top = arena_alloc(&batch->scratch, group->rows * most, sizeof *top);
-    if (!top)
+    lay_out(batch, group);
+    if (arena_failed(&batch->scratch))
         return error_memory(err);
-    struct decoder_rows rows = {.rows = group->rows,
-                                .tokens = batch->group.tokens,
-                                .steps = batch->group.steps,
-                                .memories = batch->group.memories,
-                                .states = batch->states + group->first_row * t->decoder.state_size,
-                                .attention = batch->group.attention,
-                                .readouts = batch->group.readouts,
-                                .inputs = copies ? batch->group.inputs : NULL,
-                                .tops = copies ? batch->group.tops : NULL,
-                                .forced = batch->group.forced};
-    if (decoder_step(&t->decoder, &rows, &batch->scratch, err) != 0)
+    if (decoder_step(&t->decoder, batch->group, group->rows, &batch->scratch, err) != 0)
         return -1;
-    keep_behind(batch, group);
-    output_run(&t->output, &(struct output_rows){.rows = group->rows,
-                                                 .readouts = batch->group.readouts,
-                                                 .targets = batch->group.targets,
-                                                 .wanted = batch->group.wanted,
-                                                 .logits = batch->group.logits,
-                                                 .top = top,
-                                                 .top_stride = most,
-                                                 .distributions = batch->group.distributions,
-                                                 .source = {.copies = batch->group.copies,
-                                                            .states = batch->group.tops,
-                                                            .inputs = batch->group.inputs,
-                                                            .attention = (const float *const *)batch->group.attention,
-                                                            .scores = batch->group.scores}});
-    return 0;
+    const struct row *rows = batch->group;
+    for (size_t i = group->first; i < group->end; rows += batch->live[i++]->search.rows)
+        keep_behind(batch->live[i], rows, kept_readout(t));
+    return output_run(&t->output, batch->group, group->rows, &batch->scratch, err);
 }
 
 /* Advances one sentence by its rows' distributions; false: it leaves the batch. */
@@ -381,14 +361,14 @@ static bool advance(struct sentence *sentence, const struct distribution *distri
 /* The state that a row goes on from: that of the step before, unless its search comes back to an earlier one. */
 static const float *state_before(const struct batch *batch, const struct sentence *sentence, size_t row) {
     if (!sentence->search.returns)
-        return batch->states + (sentence->first_row + sentence->search.parents[row]) * batch->translator->decoder.state_size;
+        return batch->states + (sentence->first_row + sentence->search.parents[row]) * batch->translator->decoder.shape.state;
     const float *kept = search_kept(&sentence->search, row);
     return kept ? kept : sentence->first_state;
 }
 
 /* Moves the rows that go on into the next state matrix, behind those already there. */
 static void gather(struct batch *batch, struct sentence *sentence, size_t at) {
-    size_t size = batch->translator->decoder.state_size;
+    size_t size = batch->translator->decoder.shape.state;
     for (size_t r = 0; r < sentence->search.rows; r++)
         memcpy(batch->next + (at + r) * size, state_before(batch, sentence, r), size * sizeof(float));
     sentence->first_row = at;
@@ -405,7 +385,8 @@ static size_t hand_back_failed(struct batch *batch, struct sentence **done) {
     return count;
 }
 
-/* One step of one group; its survivors follow the kept sentences and rows. */
+/* One step of one group; its survivors follow the kept sentences and rows. The distributions' best tokens are in the scratch
+ * arena. */
 static void step_group(struct batch *batch, const struct group *group, struct survivors *kept, struct sentence **done,
                        size_t *done_count) {
     struct error err = {0};
@@ -415,7 +396,7 @@ static void step_group(struct batch *batch, const struct group *group, struct su
         struct sentence *sentence = batch->live[i];
         if (!computed)
             sentence->error = err;
-        if (computed && advance(sentence, batch->group.distributions + (sentence->first_row - group->first_row))) {
+        if (computed && advance(sentence, batch->group[sentence->first_row - group->first_row].distribution)) {
             gather(batch, sentence, kept->rows);
             kept->rows += sentence->search.rows;
             batch->live[kept->sentences++] = sentence;

@@ -19,8 +19,6 @@ int encoder_init(struct encoder *encoder, const struct model_config *config, siz
                                 .kernels = kernels,
                                 .vocabulary = vocabulary,
                                 .embedding_size = c->embedding,
-                                .hidden = c->hidden,
-                                .layers = c->layers,
                                 .annotation = config_annotation_size(config)};
     if (!encoder->kind)
         return error_set(err, ERROR_FORMAT, "encoder.type: %s is not known", c->type);
@@ -33,12 +31,9 @@ int encoder_init(struct encoder *encoder, const struct model_config *config, siz
 }
 
 void encoder_done(struct encoder *encoder) {
-    linear_done(&encoder->input);
-    for (size_t l = 0; l < encoder->layers; l++) {
-        cell_done(&encoder->cells[l][0]);
-        cell_done(&encoder->cells[l][1]);
-        linear_done(&encoder->convolutions[l]);
-    }
+    if (encoder->own)
+        encoder->kind->done(encoder->own);
+    encoder->own = NULL;
 }
 
 static float *embed(const struct encoder *e, const int *ids, size_t tokens, struct arena *arena) {

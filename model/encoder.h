@@ -8,24 +8,14 @@
 #include "model/config.h"
 
 struct encoder_kind;
-struct encoder_stack;
 
 struct encoder {
     const struct encoder_kind *kind;
     const struct kernels *kernels;
-    size_t vocabulary, embedding_size, hidden, layers;
-    size_t annotation;      /* D */
-    const float *embedding; /* [V, E] */
-    /* recurrent: D is what the top layer puts out, H for each of its directions */
-    const struct encoder_stack *stack;
-    size_t directions; /* of the first layer */
-    bool residual;
-    struct cell cells[CONFIG_MAX_LAYERS][2]; /* [layer][forward, backward] */
-    /* convolutional: D = H */
-    size_t width, positions;                       /* taps m; rows of the next */
-    const float *position_embedding;               /* [positions, E] */
-    struct linear input;                           /* [H, E] */
-    struct linear convolutions[CONFIG_MAX_LAYERS]; /* [2H, m * H], the taps of a row one after the other */
+    size_t vocabulary, embedding_size; /* V, E */
+    size_t annotation;                 /* D */
+    const float *embedding;            /* [V, E] */
+    void *own;                         /* what its kind loaded */
 };
 
 struct encoded {
@@ -42,11 +32,12 @@ struct sequences {
     const size_t *lengths; /* [n], each >= 1 */
 };
 
-/* init loads the parameters; -1: encoder_done frees what was loaded. run: x [tokens, E], embedded, may be written to; out and
- * scratch come from the arena; -1: out of memory. */
+/* init loads the parameters into encoder->own; -1: encoder_done frees what was loaded. done frees own. run: x [tokens, E],
+ * embedded, may be written to; out and scratch come from the arena; -1: out of memory. */
 struct encoder_kind {
     const char *name;
     int (*init)(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct error *err);
+    void (*done)(void *own);
     int (*run)(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
                struct encoded *out);
 };

@@ -4,6 +4,7 @@
 #include "model/encoder.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* How the layers of a bidirectional encoder stand on each other. apart: a direction reads what itself put out below, not what both
@@ -20,6 +21,16 @@ static const struct encoder_stack stacks[] = {
     {"forward", false, false, true},    /* Marian's bi-unidirectional, GNMT's */
 };
 
+/* D is what the top layer puts out, H for each of its directions. */
+struct recurrent {
+    const struct kernels *kernels;
+    const struct encoder_stack *stack;
+    size_t embedding_size, hidden, layers; /* E, H, - */
+    size_t directions;                     /* of the first layer */
+    bool residual;
+    struct cell cells[CONFIG_MAX_LAYERS][2]; /* [layer][forward, backward] */
+};
+
 static const struct encoder_stack *find_stack(const char *name) {
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
         if (strcmp(stacks[i].name, name) == 0)
@@ -27,28 +38,28 @@ static const struct encoder_stack *find_stack(const char *name) {
     return NULL;
 }
 
-static size_t directions_of(const struct encoder *e, size_t l) {
+static size_t directions_of(const struct recurrent *e, size_t l) {
     return l > 0 && e->stack->single ? 1 : e->directions;
 }
 
 /* Of a token, in what layer l puts out. */
-static size_t size_of(const struct encoder *e, size_t l) {
+static size_t size_of(const struct recurrent *e, size_t l) {
     return directions_of(e, l) * e->hidden;
 }
 
 /* Of a token, in what layer l reads, all directions together. */
-static size_t input_size(const struct encoder *e, size_t l) {
+static size_t input_size(const struct recurrent *e, size_t l) {
     return l == 0 ? e->embedding_size : size_of(e, l - 1);
 }
 
 /* Direction d of layer l reads its own half of the layer below. */
-static bool reads_apart(const struct encoder *e, size_t l) {
+static bool reads_apart(const struct recurrent *e, size_t l) {
     return l > 0 && e->stack->apart;
 }
 
 /* ---- loading ---- */
 
-static int load_cell(struct encoder *e, size_t l, size_t d, const struct model_config *config, struct weights *weights,
+static int load_cell(struct recurrent *e, size_t l, size_t d, const struct model_config *config, struct weights *weights,
                      struct error *err) {
     static const char *const directions[] = {"forward", "backward"};
     char prefix[64];
@@ -60,22 +71,42 @@ static int load_cell(struct encoder *e, size_t l, size_t d, const struct model_c
     return cell_init(&e->cells[l][d], cell_kind_find(config->encoder.cell), prefix, &shape, weights, e->kernels, err);
 }
 
-static int init(struct encoder *e, const struct model_config *config, struct weights *weights, struct error *err) {
+static int load(struct recurrent *e, const struct model_config *config, struct weights *weights, struct error *err) {
     const struct encoder_config *c = &config->encoder;
-    e->stack = find_stack(c->stack);
     if (!e->stack)
         return error_set(err, ERROR_FORMAT, "encoder.stack: %s is not known", c->stack);
     if (!cell_kind_find(c->cell))
         return error_set(err, ERROR_FORMAT, "encoder.cell: %s is not known", c->cell);
     if (!norm_kind_find(c->normalization))
         return error_set(err, ERROR_FORMAT, "encoder.normalization: %s is not known", c->normalization);
-    e->directions = c->bidirectional ? 2 : 1;
-    e->residual = c->residual;
     for (size_t l = 0; l < e->layers; l++)
         for (size_t d = 0; d < directions_of(e, l); d++)
             if (load_cell(e, l, d, config, weights, err) != 0)
                 return -1;
     return 0;
+}
+
+static int init(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct error *err) {
+    const struct encoder_config *c = &config->encoder;
+    struct recurrent *own = encoder->own = malloc(sizeof *own);
+    if (!own)
+        return error_memory(err);
+    *own = (struct recurrent){.kernels = encoder->kernels,
+                              .stack = find_stack(c->stack),
+                              .embedding_size = encoder->embedding_size,
+                              .hidden = c->hidden,
+                              .layers = c->layers,
+                              .directions = c->bidirectional ? 2 : 1,
+                              .residual = c->residual};
+    return load(own, config, weights, err);
+}
+
+static void done(void *own) {
+    struct recurrent *e = own;
+    for (size_t l = 0; l < e->layers; l++)
+        for (size_t d = 0; d < 2; d++)
+            cell_done(&e->cells[l][d]);
+    free(e);
 }
 
 /* ---- running ---- */
@@ -96,7 +127,7 @@ static int ragged_init(struct ragged *ragged, const struct sequences *sequences,
     ragged->offsets = arena_alloc(arena, n, sizeof *ragged->offsets);
     ragged->order = arena_alloc(arena, n, sizeof *ragged->order);
     ragged->x_rows = arena_alloc(arena, n, sizeof *ragged->x_rows);
-    if (!ragged->offsets || !ragged->order || !ragged->x_rows)
+    if (arena_failed(arena))
         return -1;
     for (size_t i = 0; i < n; i++) {
         ragged->offsets[i] = ragged->tokens;
@@ -119,7 +150,7 @@ struct lane {
     float *out, *finals; /* [tokens, size]; [n, states, size] */
 };
 
-static struct lane lane_of(const struct encoder *e, size_t l, size_t d, const float *in) {
+static struct lane lane_of(const struct recurrent *e, size_t l, size_t d, const float *in) {
     return (struct lane){.cell = &e->cells[l][d],
                          .backward = (d == 1) != (e->stack->turning && l % 2 == 1),
                          .in = {in + (reads_apart(e, l) ? d * e->hidden : 0), input_size(e, l)},
@@ -159,7 +190,7 @@ static int run_lane(const struct lane *lane, const struct ragged *ragged, struct
     float *gates_x = arena_alloc(arena, ragged->tokens * cell->input.out, sizeof *gates_x);
     float *scratch = arena_alloc(arena, ragged->n * cell_scratch(cell), sizeof *scratch);
     float *states = arena_zalloc(arena, ragged->n * cell->kind->states * cell->hidden, sizeof *states);
-    if (!gates_x || !scratch || !states)
+    if (arena_failed(arena))
         return -1;
     linear_apply(&cell->input, lane->in.x, lane->in.distance, ragged->tokens, gates_x, cell->input.out);
     run_steps(lane, ragged, gates_x, states, scratch);
@@ -169,7 +200,7 @@ static int run_lane(const struct lane *lane, const struct ragged *ragged, struct
 }
 
 /* in [tokens, input_size] -> out [tokens, size_of] and finals [n, states, size_of]. */
-static int run_layer(const struct encoder *e, size_t l, const struct ragged *ragged, const float *in, struct arena *arena,
+static int run_layer(const struct recurrent *e, size_t l, const struct ragged *ragged, const float *in, struct arena *arena,
                      float *out, float *finals) {
     for (size_t d = 0; d < directions_of(e, l); d++) {
         struct lane lane = lane_of(e, l, d, in);
@@ -183,7 +214,9 @@ static int run_layer(const struct encoder *e, size_t l, const struct ragged *rag
     return 0;
 }
 
-static int run(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena, struct encoded *out) {
+static int run(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
+               struct encoded *out) {
+    const struct recurrent *e = encoder->own;
     struct ragged ragged;
     if (ragged_init(&ragged, sequences, arena) != 0)
         return -1;
@@ -192,7 +225,7 @@ static int run(const struct encoder *e, float *x, const struct sequences *sequen
     for (size_t l = 0; l < e->layers; l++) {
         float *h = arena_alloc(arena, ragged.tokens * size_of(e, l), sizeof *h);
         out->finals[l] = arena_alloc(arena, ragged.n * states * size_of(e, l), sizeof *h);
-        if (!h || !out->finals[l] || run_layer(e, l, &ragged, in, arena, h, out->finals[l]) != 0)
+        if (arena_failed(arena) || run_layer(e, l, &ragged, in, arena, h, out->finals[l]) != 0)
             return -1;
         in = out->annotations = h;
         out->top = out->finals[l];
@@ -201,4 +234,4 @@ static int run(const struct encoder *e, float *x, const struct sequences *sequen
     return 0;
 }
 
-const struct encoder_kind encoder_recurrent = {"recurrent", init, run};
+const struct encoder_kind encoder_recurrent = {"recurrent", init, done, run};

@@ -8,27 +8,27 @@
 /* Loads what a row of a table needs. */
 typedef int output_loader(struct output *output, const struct model_config *config, struct weights *weights, struct error *err);
 
-/* writes: words of the vocabulary, from the readout. score (NULL: nothing is copied): row r's source positions [T] on the scale of
- * its logits. */
+/* writes: words of the vocabulary, from the readout. score (NULL: nothing is copied): the row's source positions [T] on the scale
+ * of its logits. */
 struct output_kind {
     const char *name;
     bool writes;
     output_loader *init;
-    void (*score)(const struct output *output, const struct output_rows *rows, size_t r, float *scores);
+    void (*score)(const struct output *output, const struct row *row, float *scores);
 };
 
-/* output.gate. logit: the g of P(copy) = sigmoid(g) in row r. */
+/* output.gate. logit: the g of P(copy) = sigmoid(g) in a row. */
 struct output_gate {
     const char *name;
     output_loader *init;
-    float (*logit)(const struct output *output, const struct output_rows *rows, size_t r);
+    float (*logit)(const struct output *output, const struct row *row);
 };
 
-/* output.pointer. share: the log-probabilities of row r's source positions [T], if it copies. init may be NULL. */
+/* output.pointer. share: the log-probabilities of the row's source positions [T], if it copies. init may be NULL. */
 struct output_pointer {
     const char *name;
     output_loader *init;
-    void (*share)(const struct output *output, const struct output_rows *rows, size_t r, float *shares);
+    void (*share)(const struct output *output, const struct row *row, float *shares);
 };
 
 /* ---- pointing ---- */
@@ -38,10 +38,9 @@ static int load_keys(struct output *o, size_t size, const struct model_config *c
     return weights_linear(weights, &names, size, config_annotation_size(config), &o->key, err);
 }
 
-/* e_j = h_j^T V q of row r, whose queries are q [R, K]; keys hold V^T h. */
-static void point(const struct output *o, const struct output_rows *rows, size_t r, const float *queries, float *scores) {
-    const struct copies *copies = rows->source.copies[r];
-    o->kernels->dot(queries + r * o->key.out, copies->keys, copies->length, o->key.out, scores);
+/* e_j = h_j^T V q of a row whose query is q [K]; keys hold V^T h. */
+static void point(const struct output *o, const struct row *row, const float *query, float *scores) {
+    o->kernels->dot(query, row->copies->keys, row->copies->length, o->key.out, scores);
 }
 
 static int init_pointer(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
@@ -49,13 +48,14 @@ static int init_pointer(struct output *o, const struct model_config *config, str
 }
 
 /* Vinyals et al. 2015: q is s. */
-static void score_pointer(const struct output *o, const struct output_rows *rows, size_t r, float *scores) {
-    point(o, rows, r, rows->source.states, scores);
+static void score_pointer(const struct output *o, const struct row *row, float *scores) {
+    point(o, row, row->top, scores);
 }
 
 /* ---- a pointer_generator's gates ---- */
 
-/* w [c; s; y] + b in three parts. A context is read through the annotations (model/decoder.h): w c = sum_j a_j (w h_j). */
+/* w [c; s; y] + b in three parts. A context is read through the annotations (model/decoder_recurrent.c): w c = sum_j a_j (w h_j).
+ */
 static int init_inputs_gate(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
     size_t context = config_annotation_size(config), state = config->decoder.hidden, input = config->decoder.embedding;
     struct linear_names names = {.weight = "output.gate.weight", .columns = context + state + input};
@@ -70,12 +70,11 @@ static int init_inputs_gate(struct output *o, const struct model_config *config,
     return weights_linear(weights, &names, 1, input, &o->gate_input, err);
 }
 
-static float inputs_logit(const struct output *o, const struct output_rows *rows, size_t r) {
-    const struct copies *copies = rows->source.copies[r];
+static float inputs_logit(const struct output *o, const struct row *row) {
     float context, state, input;
-    o->kernels->weighted_sum(rows->source.attention[r], copies->gates, copies->length, 1, &context);
-    linear_apply(&o->gate_state, rows->source.states + r * o->gate_state.in, o->gate_state.in, 1, &state, 1);
-    linear_apply(&o->gate_input, rows->source.inputs + r * o->gate_input.in, o->gate_input.in, 1, &input, 1);
+    o->kernels->weighted_sum(row->attention, row->copies->gates, row->copies->length, 1, &context);
+    linear_apply(&o->gate_state, row->top, o->gate_state.in, 1, &state, 1);
+    linear_apply(&o->gate_input, row->input, o->gate_input.in, 1, &input, 1);
     return context + state + input;
 }
 
@@ -85,9 +84,9 @@ static int init_readout_gate(struct output *o, const struct model_config *config
     return weights_linear(weights, &names, 1, config_readout_size(config), &o->gate_readout, err);
 }
 
-static float readout_logit(const struct output *o, const struct output_rows *rows, size_t r) {
+static float readout_logit(const struct output *o, const struct row *row) {
     float logit;
-    linear_apply(&o->gate_readout, rows->readouts + r * o->gate_readout.in, o->gate_readout.in, 1, &logit, 1);
+    linear_apply(&o->gate_readout, row->readout, o->gate_readout.in, 1, &logit, 1);
     return logit;
 }
 
@@ -98,10 +97,10 @@ static const struct output_gate gate_kinds[] = {
 
 /* ---- a pointer_generator's pointers ---- */
 
-static void share_attention(const struct output *o, const struct output_rows *rows, size_t r, float *shares) {
+static void share_attention(const struct output *o, const struct row *row, float *shares) {
     (void)o;
-    for (size_t j = 0; j < rows->source.copies[r]->length; j++)
-        shares[j] = logf(fmaxf(rows->source.attention[r][j], FLT_MIN));
+    for (size_t j = 0; j < row->copies->length; j++)
+        shares[j] = logf(fmaxf(row->attention[j], FLT_MIN));
 }
 
 /* OpenNMT-py's second attention: q is the readout. */
@@ -109,9 +108,9 @@ static int init_readout_pointer(struct output *o, const struct model_config *con
     return load_keys(o, config_readout_size(config), config, weights, err);
 }
 
-static void share_by_readout(const struct output *o, const struct output_rows *rows, size_t r, float *shares) {
-    size_t length = rows->source.copies[r]->length;
-    point(o, rows, r, rows->readouts, shares);
+static void share_by_readout(const struct output *o, const struct row *row, float *shares) {
+    size_t length = row->copies->length;
+    point(o, row, row->readout, shares);
     float log_sum = o->kernels->summarize(shares, length, 0, NULL).log_sum;
     for (size_t j = 0; j < length; j++)
         shares[j] -= log_sum;
@@ -142,11 +141,11 @@ static int init_generator(struct output *o, const struct model_config *config, s
 
 /* See et al. 2017: P = P(copy) p + (1 - P(copy)) softmax(logits), P(copy) = sigmoid(g) (their p_gen is 1 - P(copy)). Both sides
  * divided by (1 - P(copy)) / exp(L), L the log of the logits' sum, leave exp(logits), and exp(L + g) p_j of position j. */
-static void score_generator(const struct output *o, const struct output_rows *rows, size_t r, float *scores) {
-    float log_sum = o->kernels->summarize(rows->logits + r * o->stride, o->vocabulary, 0, NULL).log_sum;
-    float shift = o->gate->logit(o, rows, r) + log_sum;
-    o->pointer->share(o, rows, r, scores);
-    for (size_t j = 0; j < rows->source.copies[r]->length; j++)
+static void score_generator(const struct output *o, const struct row *row, float *scores) {
+    float log_sum = o->kernels->summarize(row->logits, o->vocabulary, 0, NULL).log_sum;
+    float shift = o->gate->logit(o, row) + log_sum;
+    o->pointer->share(o, row, scores);
+    for (size_t j = 0; j < row->copies->length; j++)
         scores[j] += shift;
 }
 
@@ -215,55 +214,51 @@ static float log_add(float a, float b) {
     return a > b ? a + log1pf(expf(b - a)) : b + log1pf(expf(a - b));
 }
 
-/* Adds row r's copies to its logits; returns how many logits it has now. */
-static size_t add_copies(const struct output *output, const struct output_rows *rows, size_t r) {
-    const struct copies *copies = rows->source.copies[r];
-    float *logits = rows->logits + r * output->stride, *scores = rows->source.scores;
+/* Adds the row's copies to its logits, by way of scores [T]; returns how many logits it has now. */
+static size_t add_copies(const struct output *output, const struct row *row, float *scores) {
+    const struct copies *copies = row->copies;
+    float *logits = row->logits;
     size_t written = output->kind->writes ? output->vocabulary : 0, size = output->vocabulary + copies->count;
-    assert(size <= output->stride && !rows->targets[r].ids);
+    assert(size <= output->stride && !row->targets);
     for (size_t i = written; i < size; i++)
         logits[i] = -INFINITY;
-    output->kind->score(output, rows, r, scores);
+    output->kind->score(output, row, scores);
     for (size_t j = 0; j < copies->length; j++)
         logits[copies->words[j]] = log_add(logits[copies->words[j]], scores[j]);
     return size;
 }
 
-/* Rows without ids from `row` on, as far as they stand side by side: one product. Returns the row after them. */
-static size_t score_vocabulary(const struct output *output, const struct output_rows *rows, size_t row) {
+/* Rows without targets from the first on, as far as they stand side by side: one product. Returns how many there are. */
+static size_t score_vocabulary(const struct output *output, const struct row *rows, size_t count) {
     const struct linear *linear = &output->linear;
-    size_t end = row + 1;
-    while (end < rows->rows && !rows->targets[end].ids)
-        end++;
-    linear_apply(linear, rows->readouts + row * linear->in, linear->in, end - row, rows->logits + row * output->stride,
-                 output->stride);
-    return end;
+    size_t n = 1;
+    while (n < count && !rows[n].targets)
+        n++;
+    linear_apply(linear, rows->readout, linear->in, n, rows->logits, output->stride);
+    return n;
 }
 
-static void score_words(const struct output *output, const struct output_rows *rows) {
-    const struct linear *linear = &output->linear;
-    for (size_t r = 0; r < rows->rows;) {
-        const struct target_ids *targets = &rows->targets[r];
-        if (!targets->ids) {
-            r = score_vocabulary(output, rows, r);
+static void score_words(const struct output *output, const struct row *rows, size_t count) {
+    for (const struct row *row = rows, *end = rows + count; row < end;) {
+        if (!row->targets) {
+            row += score_vocabulary(output, row, (size_t)(end - row));
             continue;
         }
-        linear_look_up(linear, rows->readouts + r * linear->in, targets->ids, targets->count, rows->logits + r * output->stride);
-        r++;
+        linear_look_up(&output->linear, row->readout, row->targets->ids, row->targets->count, row->logits);
+        row++;
     }
 }
 
-static struct distribution summarize(const struct output *output, const struct output_rows *rows, size_t r) {
-    const float *logits = rows->logits + r * output->stride;
-    const int *ids = rows->targets[r].ids;
-    struct ranked *top = rows->top + r * rows->top_stride;
-    size_t size = ids ? rows->targets[r].count : output->vocabulary;
+/* top [row->wanted], and scores [T] where it copies. */
+static struct distribution summarize(const struct output *output, const struct row *row, struct ranked *top, float *scores) {
+    const int *ids = row->targets ? row->targets->ids : NULL;
+    size_t size = ids ? row->targets->count : output->vocabulary;
     if (output_copies(output))
-        size = add_copies(output, rows, r);
-    struct row_summary summary = output->kernels->summarize(logits, size, rows->wanted[r], top);
+        size = add_copies(output, row, scores);
+    struct row_summary summary = output->kernels->summarize(row->logits, size, row->wanted, top);
     for (size_t i = 0; ids && i < summary.count; i++)
         top[i].token = ids[top[i].token];
-    return (struct distribution){.logits = logits,
+    return (struct distribution){.logits = row->logits,
                                  .ids = ids,
                                  .log_sum = summary.log_sum,
                                  .entropy = summary.entropy,
@@ -272,9 +267,27 @@ static struct distribution summarize(const struct output *output, const struct o
                                  .top_count = summary.count};
 }
 
-void output_run(const struct output *output, const struct output_rows *rows) {
+/* Where the rows' best tokens go, side by side, and room for the scores of any row's copies. */
+static struct ranked *make_room(const struct output *output, const struct row *rows, size_t count, struct arena *arena,
+                                float **scores) {
+    size_t wanted = 0, longest = 0;
+    for (size_t r = 0; r < count; r++) {
+        wanted += rows[r].wanted;
+        if (output_copies(output) && rows[r].copies->length > longest)
+            longest = rows[r].copies->length;
+    }
+    *scores = arena_alloc(arena, longest, sizeof **scores);
+    return arena_alloc(arena, wanted, sizeof(struct ranked));
+}
+
+int output_run(const struct output *output, const struct row *rows, size_t count, struct arena *arena, struct error *err) {
+    float *scores;
+    struct ranked *top = make_room(output, rows, count, arena, &scores);
+    if (arena_failed(arena))
+        return error_memory(err);
     if (output->kind->writes)
-        score_words(output, rows);
-    for (size_t r = 0; r < rows->rows; r++)
-        rows->distributions[r] = summarize(output, rows, r);
+        score_words(output, rows, count);
+    for (size_t r = 0; r < count; top += rows[r++].wanted)
+        *rows[r].distribution = summarize(output, &rows[r], top, scores);
+    return 0;
 }

@@ -6,9 +6,11 @@
 #ifndef ALIGND_OUTPUT_H
 #define ALIGND_OUTPUT_H
 
+#include "model/arena.h"
 #include "model/config.h"
 #include "model/copies.h"
 #include "model/matrix.h"
+#include "model/row.h"
 #include "model/search.h"
 #include "model/shortlist.h"
 #include "model/weights.h"
@@ -47,26 +49,9 @@ bool output_writes(const struct output *output);
  * end. */
 void output_keys(const struct output *output, const float *annotations, size_t tokens, float *keys, float *gates);
 
-/* R rows side by side. */
-struct output_rows {
-    size_t rows;
-    const float *readouts;            /* [R, O] */
-    const struct target_ids *targets; /* [R] what each row may choose from; an output that copies: no ids */
-    const size_t *wanted;             /* [R] how many of the best tokens, at most top_stride */
-    float *logits;                    /* [R, stride], written: of each row as many as it has targets */
-    struct ranked *top;               /* [R, top_stride], written */
-    size_t top_stride;
-    struct distribution *distributions; /* [R], written: they point into logits and top */
-
-    struct {                                /* read by outputs that copy */
-        const struct copies *const *copies; /* [R] with their keys and gates */
-        const float *states;                /* [R, H] what the decoder's top layer puts out */
-        const float *inputs;                /* [R, E] embeddings of the tokens before */
-        const float *const *attention;      /* [R] rows of [T_r] */
-        float *scores;                      /* [the longest T] scratch */
-    } source;
-};
-
-void output_run(const struct output *output, const struct output_rows *rows);
+/* Reads the rows' readouts and, for outputs that copy, their copies (with keys and gates), inputs, tops and attention; rows of an
+ * output that copies have no targets. Writes their logits, as many of each row as it has targets, and their distributions, which
+ * point into the logits and, for the best tokens, into the arena. -1 with ERROR_MEMORY. */
+int output_run(const struct output *output, const struct row *rows, size_t count, struct arena *arena, struct error *err);
 
 #endif

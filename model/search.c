@@ -285,6 +285,11 @@ const float *search_kept(const struct search *search, size_t row) {
     return leaf ? leaf->attention + search->source_length + search->options.keep : NULL;
 }
 
+void search_past(const struct search *search, size_t row, const float **kept) {
+    for (const struct search_node *node = search->leaves[row]; node; node = node->parent)
+        kept[node->depth - 1] = node->attention + search->source_length;
+}
+
 struct decision search_last(const struct search *search, size_t row) {
     const struct search_node *leaf = search->leaves[row];
     return (struct decision){leaf->token, leaf->log_prob, leaf->attention};

@@ -159,6 +159,9 @@ int search_advance(struct search *search, const struct distribution *rows, struc
 /* [keep_state] the state kept at the step that decided a live row's last token; NULL: there was none. */
 const float *search_kept(const struct search *search, size_t row);
 
+/* kept [step]: what the batch kept behind the attention row of each step on the path of a live row, the first step's first. */
+void search_past(const struct search *search, size_t row, const float **kept);
+
 /* What was decided last on the path of a live row, after the first advance. */
 struct decision {
     int token;

@@ -95,7 +95,7 @@ struct sentence {
     /* inside */
     struct arena arena; /* everything that belongs to this sentence */
     struct search search;
-    struct memory *memory;     /* annotations and keys (model/attention.h), while decoding */
+    struct memory *memory;     /* what the decoder looks at (model/row.h), while decoding */
     struct copies *copies;     /* target tokens that no vocabulary has (model/copies.h): of a model that copies, of phrases */
     struct target_ids targets; /* what it chooses from */
     const float *first_state;  /* of the decoder, where the search may come back to it */

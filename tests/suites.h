@@ -41,6 +41,7 @@
     X(links) \
     X(strategies) \
     X(exact) \
+    X(past) \
     X(backpointers) \
     X(html) \
     X(language) \

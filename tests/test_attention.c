@@ -68,16 +68,10 @@ static void attend(const struct kernels *kernels, size_t size, const float *quer
     struct attention attention;
     struct model_config config = configure("dot", size, size, 0);
     struct memory memory = {.length = count, .values = values, .keys = keys};
-    const struct memory *memories[] = {&memory};
+    struct row row = {.memory = &memory, .attention = weights};
     float scratch[1]; /* the query is not projected */
     ck_assert_int_eq(attention_init(&attention, &config, NULL, kernels, NULL), 0);
-    attention_run(&attention, &(struct attention_rows){.rows = 1,
-                                                       .queries = {query, size},
-                                                       .memories = memories,
-                                                       .steps = &(size_t){0},
-                                                       .weights = &weights,
-                                                       .contexts = context,
-                                                       .scratch = scratch});
+    attention_run(&attention, &row, 1, &(struct attention_step){.queries = {query, size}, .contexts = context, .scratch = scratch});
     attention_done(&attention);
 }
 
@@ -292,9 +286,8 @@ struct run {
     float *parameters, *annotations, *keys, *states; /* states [ROWS, LD]: the query and, D floats on, the coverage */
     float *covered;                                  /* the coverage of the states as it was before */
     struct memory memories[SENTENCES];
-    const struct memory *looked_at[ROWS];
-    size_t steps[ROWS];
-    float *weights[ROWS], *contexts, *scratch;
+    struct row rows[ROWS];
+    float *contexts, *scratch;
 };
 
 static void run_open(struct run *run, const struct score_case *score, const struct kernels *kernels) {
@@ -330,28 +323,22 @@ static void run_remember(struct run *run) {
         run->memories[i] =
             (struct memory){.length = lengths[i], .values = run->annotations + first * D, .keys = run->keys + first * size};
     for (size_t r = 0; r < ROWS; r++) {
-        run->looked_at[r] = &run->memories[(r * 3 + 1) % SENTENCES];
-        run->steps[r] = r * 5 % 7;
-        run->weights[r] = guarded(run->looked_at[r]->length);
+        const struct memory *memory = &run->memories[(r * 3 + 1) % SENTENCES];
+        run->rows[r] =
+            (struct row){.memory = memory, .step = r * 5 % 7, .state = run->states + r * LD, .attention = guarded(memory->length)};
     }
 }
 
-/* Rows first.. of so many. */
-static void run_rows(const struct run *run, size_t first, size_t rows, float *const *weights, float *contexts, float *scratch) {
-    attention_run(&run->attention, &(struct attention_rows){.rows = rows,
-                                                            .queries = {run->states + first * LD, LD},
-                                                            .coverage = run->states + first * LD + D,
-                                                            .coverage_distance = LD,
-                                                            .memories = run->looked_at + first,
-                                                            .steps = run->steps + first,
-                                                            .weights = weights,
-                                                            .contexts = contexts,
-                                                            .scratch = scratch});
+/* Rows from `first` on, so many. */
+static void run_rows(const struct run *run, size_t first, const struct row *rows, size_t count, float *contexts, float *scratch) {
+    attention_run(&run->attention, rows, count,
+                  &(struct attention_step){
+                      .queries = {run->states + first * LD, LD}, .coverage = D, .contexts = contexts, .scratch = scratch});
 }
 
 static void run_close(struct run *run) {
     for (size_t r = 0; r < ROWS; r++)
-        guarded_free(run->weights[r]);
+        guarded_free(run->rows[r].attention);
     guarded_free(run->scratch);
     guarded_free(run->contexts);
     guarded_free(run->keys);
@@ -366,7 +353,7 @@ static void run_close(struct run *run) {
 /* What row r's score of token t becomes before it is normalised: 0 outside the window. */
 static double unnormalised(const struct run *run, size_t r, size_t t) {
     const struct score_case *score = run->score;
-    const struct memory *memory = run->looked_at[r];
+    const struct memory *memory = run->rows[r].memory;
     const float *state = run->covered + r * LD;
     size_t reach = run->attention.reach, length = memory->length < reach ? memory->length : reach,
            depth = score->config.source_depth;
@@ -374,29 +361,29 @@ static double unnormalised(const struct run *run, size_t r, size_t t) {
         return 0;
     struct pair pair = {run->parameters, state, memory->values + t * D, t, (double)state[D + t]};
     double e = exp(score->energy(&pair)), width = (double)score->config.half_width;
-    double away = score->centre ? (double)t - score->centre(run->parameters, state, length, run->steps[r]) : 0;
+    double away = score->centre ? (double)t - score->centre(run->parameters, state, length, run->rows[r].step) : 0;
     if (fabs(away) > width)
         return 0;
     return score->centre == centre_p ? e * exp(-away * away / (2 * (width / 2) * (width / 2))) : e;
 }
 
 static void check_row(const struct run *run, size_t r) {
-    const struct memory *memory = run->looked_at[r];
+    const struct memory *memory = run->rows[r].memory;
     double weights[TOKENS], context[D] = {0}, sums[TOKENS], z = 0;
     for (size_t t = 0; t < memory->length; t++)
         z += weights[t] = unnormalised(run, r, t);
     for (size_t t = 0; t < memory->length; t++) {
         if (weights[t] == 0)
-            ck_assert_msg(run->weights[r][t] == 0, "%s, row %zu: token %zu is outside", run->score->name, r, t);
+            ck_assert_msg(run->rows[r].attention[t] == 0, "%s, row %zu: token %zu is outside", run->score->name, r, t);
         weights[t] /= z;
         sums[t] = (double)run->covered[r * LD + D + t] + (run->score->config.coverage ? weights[t] : 0);
         for (size_t i = 0; i < D; i++)
             context[i] += weights[t] * (double)memory->values[t * D + i];
     }
-    double error = worse(distance(run->weights[r], weights, memory->length), distance(run->contexts + r * D, context, D));
+    double error = worse(distance(run->rows[r].attention, weights, memory->length), distance(run->contexts + r * D, context, D));
     error = worse(error, distance(run->states + r * LD + D, sums, memory->length));
     ck_assert_msg(error < 3e-6, "%s, row %zu: error %g", run->score->name, r, error);
-    ck_assert(guards_intact(run->weights[r], memory->length));
+    ck_assert(guards_intact(run->rows[r].attention, memory->length));
 }
 
 START_TEST(rows_of_many_lengths) {
@@ -404,7 +391,7 @@ START_TEST(rows_of_many_lengths) {
         struct run run;
         run_open(&run, &score_cases[i], kernel_set(_i));
         run_remember(&run);
-        run_rows(&run, 0, ROWS, run.weights, run.contexts, run.scratch);
+        run_rows(&run, 0, run.rows, ROWS, run.contexts, run.scratch);
         for (size_t r = 0; r < ROWS; r++)
             check_row(&run, r);
         ck_assert(guards_intact(run.contexts, ROWS * D) && guards_intact(run.scratch, ROWS * run.attention.scratch));
@@ -415,13 +402,15 @@ END_TEST
 
 /* One row at a time, without the others. */
 static void check_alone(const struct run *run, size_t r) {
-    size_t length = run->looked_at[r]->length;
+    size_t length = run->rows[r].memory->length;
     float *weights = guarded(length), context[D], *scratch = guarded(run->attention.scratch);
+    struct row row = run->rows[r];
+    row.attention = weights;
     memcpy(run->states + r * LD, run->covered + r * LD, LD * sizeof *run->states);
-    run_rows(run, r, 1, &weights, context, scratch);
-    ck_assert(identical(weights, run->weights[r], length) && identical(context, run->contexts + r * D, D));
+    run_rows(run, r, &row, 1, context, scratch);
+    ck_assert(identical(weights, run->rows[r].attention, length) && identical(context, run->contexts + r * D, D));
     for (size_t t = 0; t < length; t++)
-        ck_assert_float_eq_tol(weights[t], run->weights[r][t], 1e-6f);
+        ck_assert_float_eq_tol(weights[t], run->rows[r].attention[t], 1e-6f);
     for (size_t i = 0; i < D; i++)
         ck_assert_float_eq_tol(context[i], run->contexts[r * D + i], 1e-6f);
     guarded_free(scratch);
@@ -433,7 +422,7 @@ START_TEST(each_row_as_if_alone) {
         struct run run;
         run_open(&run, &score_cases[i], kernel_set(_i));
         run_remember(&run);
-        run_rows(&run, 0, ROWS, run.weights, run.contexts, run.scratch);
+        run_rows(&run, 0, run.rows, ROWS, run.contexts, run.scratch);
         for (size_t r = 0; r < ROWS; r++)
             check_alone(&run, r);
         run_close(&run);

@@ -152,30 +152,30 @@ static void run(const struct setting *s, const struct kernels *kernels) {
     ck_assert_int_eq(weights_all_used(weights, &err), 0);
 
     float *keys = calloc(LENGTH * output.key.out, sizeof *keys), gates[LENGTH];
-    float *logits = guarded(ROWS * output.stride), scores[LENGTH];
+    float *logits = guarded(ROWS * output.stride);
     output_keys(&output, s->annotations, LENGTH, keys, gates);
     const struct copies copies = {.words = words, .length = LENGTH, .count = EXTRA, .keys = keys, .gates = gates};
-    const struct copies *of_rows[ROWS] = {&copies, &copies, &copies};
-    const float *attention[ROWS] = {s->attention, s->attention + LENGTH, s->attention + 2 * LENGTH};
     enum { WANTED = 33 };
-    struct ranked top[ROWS * WANTED];
+    static const size_t wanted[ROWS] = {0, 3, WANTED};
     struct distribution distributions[ROWS];
-    output_run(
-        &output,
-        &(struct output_rows){
-            .rows = ROWS,
-            .readouts = s->readouts,
-            .targets = (const struct target_ids[ROWS]){{0}},
-            .wanted = (const size_t[ROWS]){0, 3, WANTED},
-            .logits = logits,
-            .top = top,
-            .top_stride = WANTED,
-            .distributions = distributions,
-            .source = {.copies = of_rows, .states = s->states, .inputs = s->inputs, .attention = attention, .scores = scores}});
+    struct row rows[ROWS];
+    struct arena scratch;
+    arena_init(&scratch, 1 << 12);
+    for (size_t r = 0; r < ROWS; r++)
+        rows[r] = (struct row){.copies = &copies,
+                               .wanted = wanted[r],
+                               .attention = s->attention + r * LENGTH,
+                               .readout = s->readouts + r * READOUT,
+                               .input = s->inputs + r * INPUT,
+                               .top = s->states + r * HIDDEN,
+                               .logits = logits + r * output.stride,
+                               .distribution = &distributions[r]};
+    ck_assert_int_eq(output_run(&output, rows, ROWS, &scratch, &err), 0);
     for (size_t r = 0; r < ROWS; r++)
         check_row(s, r, &distributions[r]);
     ck_assert_uint_eq(distributions[2].top_count, s->kind->writes ? WANTED : 4); /* the source has four words */
     ck_assert(guards_intact(logits, ROWS * output.stride));
+    arena_done(&scratch);
     guarded_free(logits);
     free(keys);
     output_done(&output);

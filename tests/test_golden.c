@@ -64,16 +64,19 @@ static size_t read_ids(const json_t *list, int *ids, size_t room) {
     return count;
 }
 
-/* A state in golden.json is a list of layers, each a list of tensors (h, or h and c); then h~ with input feeding. */
-static void check_state(const struct decoder *decoder, const float *state, const json_t *layers, const char *what) {
-    size_t l, part;
+/* A state in golden.json is a list of layers, each a list of tensors (h, or h and c), as they follow each other in a row's. */
+static void check_state(const struct translator *t, const float *state, const json_t *layers, const char *what) {
+    size_t l, part, at = 0, hidden = t->config.decoder.hidden;
     json_t *layer, *tensor;
-    ck_assert_uint_eq(json_array_size(layers), decoder->layers);
+    ck_assert_uint_eq(json_array_size(layers), t->config.decoder.layers);
     json_array_foreach(layers, l, layer) {
-        ck_assert_uint_eq(json_array_size(layer) * decoder->hidden, decoder->layer_size);
-        json_array_foreach(layer, part, tensor)
-            check_vector(state + l * decoder->layer_size + part * decoder->hidden, tensor, what);
+        ck_assert_uint_eq(json_array_size(layer), cell_kind_find(t->config.decoder.cell)->states);
+        json_array_foreach(layer, part, tensor) {
+            check_vector(state + at, tensor, what);
+            at += hidden;
+        }
     }
+    ck_assert_uint_le(at, t->decoder.shape.state); /* coverage and h~ follow */
 }
 
 /* ---- the joints ---- */
@@ -112,58 +115,46 @@ static struct copies *copies_of(const struct translator *t, const json_t *senten
 static void check_steps(const struct translator *t, const struct source *source, float *state, const json_t *steps,
                         struct arena *arena) {
     const struct decoder *decoder = &t->decoder;
-    const struct memory *memory = &source->memory;
+    const struct decoder_shape *shape = &decoder->shape;
     const struct copies *copies = source->copies;
     size_t i;
     json_t *step;
     ck_assert_uint_ge(json_array_size(steps), 3);
     json_array_foreach(steps, i, step) {
         int token = i == 0 ? DECODER_FIRST : (int)json_integer_value(json_object_get(step, "previous"));
-        float *attention = arena_alloc(arena, memory->length, sizeof *attention);
-        float *readout = arena_alloc(arena, decoder->readout_size, sizeof *readout);
-        float *logits = arena_alloc(arena, t->output.stride, sizeof *logits);
-        float *input = arena_alloc(arena, decoder->embedding_size, sizeof *input);
-        float *top = arena_alloc(arena, decoder->hidden, sizeof *top);
-        token = copies && i > 0 ? copies_input(copies, token) : token;
-        struct decoder_rows rows = {.rows = 1,
-                                    .tokens = &token,
-                                    .steps = &i,
-                                    .memories = &memory,
-                                    .states = state,
-                                    .attention = &attention,
-                                    .readouts = readout,
-                                    .inputs = input,
-                                    .tops = top};
-        ck_assert_int_eq(decoder_step(decoder, &rows, arena, NULL), 0);
-        check_state(decoder, state, json_object_get(step, "state"), "state");
-        check_vector(attention, json_object_get(step, "attention"), "attention");
-        check_vector(readout, json_object_get(step, "readout"), "readout");
         struct distribution distribution;
-        output_run(&t->output, &(struct output_rows){.rows = 1,
-                                                     .readouts = readout,
-                                                     .targets = &(struct target_ids){0},
-                                                     .wanted = &(size_t){0},
-                                                     .logits = logits,
-                                                     .distributions = &distribution,
-                                                     .source = {.copies = &copies,
-                                                                .states = top,
-                                                                .inputs = input,
-                                                                .attention = (const float *const *)&attention,
-                                                                .scores = arena_alloc(arena, memory->length, sizeof(float))}});
+        struct row row = {.token = copies && i > 0 ? copies_input(copies, token) : token,
+                          .step = i,
+                          .memory = &source->memory,
+                          .copies = copies,
+                          .state = state,
+                          .attention = arena_alloc(arena, source->memory.length, sizeof(float)),
+                          .readout = arena_alloc(arena, shape->readout, sizeof(float)),
+                          .input = arena_alloc(arena, shape->input, sizeof(float)),
+                          .top = arena_alloc(arena, shape->top, sizeof(float)),
+                          .logits = arena_alloc(arena, t->output.stride, sizeof(float)),
+                          .distribution = &distribution};
+        ck_assert_int_eq(decoder_step(decoder, &row, 1, arena, NULL), 0);
+        check_state(t, state, json_object_get(step, "state"), "state");
+        check_vector(row.attention, json_object_get(step, "attention"), "attention");
+        check_vector(row.readout, json_object_get(step, "readout"), "readout");
+        ck_assert_int_eq(output_run(&t->output, &row, 1, arena, NULL), 0);
         ck_assert_uint_eq(distribution.size, decoder->vocabulary + (copies ? copies->count : 0));
         for (size_t v = 0; v < distribution.size; v++)
-            logits[v] -= distribution.log_sum;
+            row.logits[v] -= distribution.log_sum;
         if (json_object_get(step, "log_probs")) /* only the first sentences have them, for the size of the file */
-            check_vector(logits, json_object_get(step, "log_probs"), "log_probs");
+            check_vector(row.logits, json_object_get(step, "log_probs"), "log_probs");
     }
 }
 
 /* The additive score's keys hold exp(2x). */
-static void check_keys(const struct attention *attention, const float *keys, size_t length, const json_t *want) {
-    float *plain = malloc(length * attention->key_size * sizeof *plain);
-    for (size_t i = 0; i < length * attention->key_size; i++)
-        plain[i] = attention->kind->prepare ? logf(keys[i]) / 2 : keys[i];
-    check_matrix(plain, attention->key_size, want, "keys");
+static void check_keys(const struct translator *t, const float *keys, size_t length, const json_t *want) {
+    size_t size = t->decoder.shape.key;
+    bool twice = strcmp(t->config.attention.score, "additive") == 0;
+    float *plain = malloc(length * size * sizeof *plain);
+    for (size_t i = 0; i < length * size; i++)
+        plain[i] = twice ? logf(keys[i]) / 2 : keys[i];
+    check_matrix(plain, size, want, "keys");
     free(plain);
 }
 
@@ -175,14 +166,14 @@ static void check_joints(const struct translator *t, const json_t *sentence) {
     struct encoded encoded;
     ck_assert_int_eq(encoder_run(&t->encoder, ids, &length, 1, &arena, &encoded, NULL), 0);
     check_matrix(encoded.annotations, t->encoder.annotation, json_object_get(sentence, "annotations"), "annotations");
-    float *keys = arena_alloc(&arena, length * t->decoder.attention.key_size, sizeof *keys);
-    float *values = arena_alloc(&arena, length * t->decoder.attention.value, sizeof *values);
+    float *keys = arena_alloc(&arena, length * t->decoder.shape.key, sizeof *keys);
+    float *values = arena_alloc(&arena, length * t->decoder.shape.value, sizeof *values);
     ck_assert_int_eq(decoder_remember(&t->decoder, &encoded, &length, 1, &arena, keys, values, NULL), 0);
     if (t->decoder.attends)
-        check_keys(&t->decoder.attention, keys, length, json_object_get(sentence, "keys"));
-    float *state = arena_alloc(&arena, t->decoder.state_size, sizeof *state);
+        check_keys(t, keys, length, json_object_get(sentence, "keys"));
+    float *state = arena_alloc(&arena, t->decoder.shape.state, sizeof *state);
     ck_assert_int_eq(decoder_start(&t->decoder, &encoded, &length, 1, &arena, state, NULL), 0);
-    check_state(&t->decoder, state, json_object_get(sentence, "start"), "start");
+    check_state(t, state, json_object_get(sentence, "start"), "start");
     struct source source = {{.length = length, .keys = keys, .values = values},
                             copies_of(t, sentence, tokens_of(t, sentence, ids, length, &arena), length, &arena)};
     float *copy_keys = arena_alloc(&arena, length * t->output.key.out, sizeof *copy_keys);
@@ -224,12 +215,12 @@ START_TEST(encoding_is_ragged) {
     }
     struct encoded encoded;
     ck_assert_int_eq(encoder_run(&t->encoder, ids, lengths, n, &arena, &encoded, NULL), 0);
-    float *states = arena_alloc(&arena, n * t->decoder.state_size, sizeof *states);
+    float *states = arena_alloc(&arena, n * t->decoder.shape.state, sizeof *states);
     ck_assert_int_eq(decoder_start(&t->decoder, &encoded, lengths, n, &arena, states, NULL), 0);
     const float *annotations = encoded.annotations;
     json_array_foreach(json_object_get(golden, "sentences"), i, sentence) {
         check_matrix(annotations, t->encoder.annotation, json_object_get(sentence, "annotations"), "annotations");
-        check_state(&t->decoder, states + i * t->decoder.state_size, json_object_get(sentence, "start"), "start");
+        check_state(t, states + i * t->decoder.shape.state, json_object_get(sentence, "start"), "start");
         annotations += lengths[i] * t->encoder.annotation;
     }
     arena_done(&arena);
@@ -249,7 +240,7 @@ START_TEST(positions_end) {
     arena_init(&arena, 1 << 16);
     for (size_t i = 0; i < LENGTH; i++)
         ids[i] = 5;
-    ck_assert_uint_eq(t->encoder.positions, 41);
+    ck_assert_uint_eq(config_positions(&t->config), 41);
     ck_assert_int_eq(encoder_run(&t->encoder, ids, &length, 1, &arena, &encoded, NULL), 0);
     const float *at = encoded.annotations + SAME * size;
     ck_assert_int_eq(memcmp(at, at + size, size * sizeof *at), 0);

@@ -76,15 +76,14 @@ static void check_top(const struct distribution *found, size_t wanted) {
 }
 
 /* Nothing is written behind a short list's logits. */
-static void check_distribution(const struct output_rows *rows, size_t r) {
-    const struct distribution *found = &rows->distributions[r];
-    const struct target_ids *wanted = &rows->targets[r];
-    ck_assert_ptr_eq(found->logits, rows->logits + r * VOCABULARY);
-    ck_assert_ptr_eq(found->ids, wanted->ids);
-    ck_assert_uint_eq(found->size, wanted->ids ? wanted->count : VOCABULARY);
+static void check_distribution(const struct row *row) {
+    const struct distribution *found = row->distribution;
+    ck_assert_ptr_eq(found->logits, row->logits);
+    ck_assert_ptr_eq(found->ids, row->targets ? row->targets->ids : NULL);
+    ck_assert_uint_eq(found->size, row->targets ? row->targets->count : VOCABULARY);
     ck_assert(untouched(found->logits + found->size, VOCABULARY - found->size));
-    check_row(rows->readouts + r * SIZE, found);
-    check_top(found, rows->wanted[r]);
+    check_row(row->readout, found);
+    check_top(found, row->wanted);
 }
 
 static void run(bool tied, const struct kernels *kernels) {
@@ -100,19 +99,20 @@ static void run(bool tied, const struct kernels *kernels) {
     float *readouts = noise(ROWS * SIZE, 1, 12), *logits = guarded(ROWS * VOCABULARY);
     enum { WANTED = 33 };
     static const size_t wanted[ROWS] = {3, 1, 5, WANTED, 0};
-    struct ranked top[ROWS * WANTED];
     struct distribution distributions[ROWS];
-    struct output_rows rows = {.rows = ROWS,
-                               .readouts = readouts,
-                               .targets = targets,
-                               .wanted = wanted,
-                               .logits = logits,
-                               .top = top,
-                               .top_stride = WANTED,
-                               .distributions = distributions};
-    output_run(&output, &rows);
+    struct row rows[ROWS];
+    struct arena arena;
+    arena_init(&arena, 1 << 12);
     for (size_t r = 0; r < ROWS; r++)
-        check_distribution(&rows, r);
+        rows[r] = (struct row){.readout = readouts + r * SIZE,
+                               .targets = targets[r].ids ? &targets[r] : NULL,
+                               .wanted = wanted[r],
+                               .logits = logits + r * VOCABULARY,
+                               .distribution = &distributions[r]};
+    ck_assert_int_eq(output_run(&output, rows, ROWS, &arena, &err), 0);
+    for (size_t r = 0; r < ROWS; r++)
+        check_distribution(&rows[r]);
+    arena_done(&arena);
     ck_assert(guards_intact(logits, ROWS * VOCABULARY));
 
     guarded_free(logits);

@@ -1,4 +1,5 @@
 #include "tests/bench/parts.h"
+#include "model/attention.h"
 #include "model/decoder.h"
 #include "model/encoder.h"
 #include "model/output.h"
@@ -84,29 +85,36 @@ int __wrap_decoder_remember(const struct decoder *decoder, const struct encoded 
     return result;
 }
 
-int __real_decoder_step(const struct decoder *decoder, const struct decoder_rows *rows, struct arena *arena, struct error *err);
-int __wrap_decoder_step(const struct decoder *decoder, const struct decoder_rows *rows, struct arena *arena, struct error *err);
-int __wrap_decoder_step(const struct decoder *decoder, const struct decoder_rows *rows, struct arena *arena, struct error *err) {
+int __real_decoder_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena,
+                        struct error *err);
+int __wrap_decoder_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena,
+                        struct error *err);
+int __wrap_decoder_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena,
+                        struct error *err) {
     double began = begin();
-    int result = __real_decoder_step(decoder, rows, arena, err);
+    int result = __real_decoder_step(decoder, rows, count, arena, err);
     end(PART_STEP, began);
     return result;
 }
 
-void __real_attention_run(const struct attention *attention, const struct attention_rows *rows);
-void __wrap_attention_run(const struct attention *attention, const struct attention_rows *rows);
-void __wrap_attention_run(const struct attention *attention, const struct attention_rows *rows) {
+void __real_attention_run(const struct attention *attention, const struct row *rows, size_t count,
+                          const struct attention_step *step);
+void __wrap_attention_run(const struct attention *attention, const struct row *rows, size_t count,
+                          const struct attention_step *step);
+void __wrap_attention_run(const struct attention *attention, const struct row *rows, size_t count,
+                          const struct attention_step *step) {
     double began = begin();
-    __real_attention_run(attention, rows);
+    __real_attention_run(attention, rows, count, step);
     end(PART_ATTENTION, began);
 }
 
-void __real_output_run(const struct output *output, const struct output_rows *rows);
-void __wrap_output_run(const struct output *output, const struct output_rows *rows);
-void __wrap_output_run(const struct output *output, const struct output_rows *rows) {
+int __real_output_run(const struct output *output, const struct row *rows, size_t count, struct arena *arena, struct error *err);
+int __wrap_output_run(const struct output *output, const struct row *rows, size_t count, struct arena *arena, struct error *err);
+int __wrap_output_run(const struct output *output, const struct row *rows, size_t count, struct arena *arena, struct error *err) {
     double began = begin();
-    __real_output_run(output, rows);
+    int result = __real_output_run(output, rows, count, arena, err);
     end(PART_OUTPUT, began);
+    return result;
 }
 
 int __real_search_advance(struct search *search, const struct distribution *rows, struct error *err);
