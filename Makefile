@@ -130,7 +130,7 @@ check-container:
 PROMTOOL ?= $(or $(shell command -v promtool),$(BUILD)/promtool/promtool)
 KUBECTL  ?= $(or $(shell command -v kubectl),$(BUILD)/kubectl/kubectl)
 check-deploy: deps deps-node
-	@$(call INSTALL_MISSING,haproxy docker-compose)
+	@$(call INSTALL_MISSING,haproxy docker-compose curl)
 	@$(SUBMAKE) all $(PROMTOOL) $(KUBECTL)
 	npm ci --prefix tests/deploy --no-audit --no-fund --silent
 	sh tests/deploy/check.sh $(BUILD)/alignd $(PROMTOOL) $(KUBECTL)
@@ -139,7 +139,7 @@ $(BUILD)/promtool/promtool: PACKAGE = prometheus
 $(BUILD)/kubectl/kubectl: PACKAGE = kubernetes-client
 $(BUILD)/promtool/promtool $(BUILD)/kubectl/kubectl:
 	@mkdir -p $(@D)
-	cd $(@D) && apt-get -q download $(PACKAGE) && dpkg --fsys-tarfile $(PACKAGE)_*.deb | tar -x --strip-components=3 ./usr/bin/$(@F)
+	cd $(@D) && rm -f $(PACKAGE)_*.deb && { apt-get -q download $(PACKAGE) 2>/dev/null || { $(UPDATE_LISTS) && apt-get -q download $(PACKAGE); }; } && dpkg --fsys-tarfile $(PACKAGE)_*.deb | tar -x --strip-components=3 ./usr/bin/$(@F)
 # Replicas behind HAProxy, with faults; latency under load, predicted and measured; what /metrics says under load. docker/SCALING.md tells of
 # all three; parameters: tests/scale/*.py.
 check-scale: deps
@@ -260,10 +260,10 @@ $(BUILD)/$(1)-%.o: $(1).c Makefile
 endef
 $(foreach source,$(KERNEL_SOURCES:.c=) tests/bench/reading,$(eval $(call KERNEL_RULE,$(source))))
 
+UPDATE_LISTS = sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); $$sudo apt-get update -qq
 # Installs with apt what is not there yet; needs root or sudo only then.
 INSTALL_MISSING = missing=$$(for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' || echo $$p; done); \
-	[ -z "$$missing" ] || { sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
-	$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $$missing; }
+	[ -z "$$missing" ] || { $(UPDATE_LISTS) && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $$missing; }
 deps:
 	@$(call INSTALL_MISSING,$(PACKAGES))
 deps-test:

@@ -25,12 +25,9 @@ static bool find(void *library, const char *name, void *function) {
 }
 
 static bool space_is_limited(void) {
-    static const int kinds[] = {RLIMIT_AS, RLIMIT_DATA};
-    struct rlimit limit;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (getrlimit(kinds[i], &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-            return true;
-    return false;
+    struct rlimit all, data;
+    return (getrlimit(RLIMIT_AS, &all) == 0 && all.rlim_cur != RLIM_INFINITY) ||
+           (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY);
 }
 
 void blas_load(void) {

@@ -23,8 +23,8 @@ refuse 'ICU belongs to model/segmenter.c, model/character.c and server/language.
     '^(model/(segmenter|character)|server/language)\.'
 refuse 'jansson.h belongs to the endpoints, model/config.c and model/safetensors.c' "$model $server" 'jansson' \
     '^(server/api[_.a-z]*|model/config\.c|model/safetensors\.c):'
-refuse 'microhttpd.h belongs to server/http.c, server/http_*.c and server/http_listeners.h' "$model $server" 'microhttpd' \
-    '^server/http((_[a-z]+)?\.c|_listeners\.h):'
+refuse 'microhttpd.h belongs to server/http.c, server/http_*.c, http_listeners.h and http_exchange.h' "$model $server" 'microhttpd' \
+    '^server/http((_[a-z]+)?\.c|_(listeners|exchange)\.h):'
 refuse 'GnuTLS belongs to server/tls.[ch], outgoing.[ch] and keys.c, systemd to server/listen.c and server/main.c' "$model $server" 'gnutls|systemd' \
     '^server/((tls\.[ch]|outgoing\.[ch]|keys\.c):.*gnutls|(listen|main)\.c:.*systemd)'
 refuse 'libxml2 belongs to server/html_element.c and html_read.c' "$model $server" 'libxml/' '^server/html_(element|read)\.c:'
@@ -62,7 +62,7 @@ order() {
         $0 ~ "^[ \t]*#[ \t]*include \"" folder "/" {
             other = $0
             gsub(/.*\/|\.h".*/, "", other)
-            if (layer_of(other) > layer_of(own)) {
+            if (layer_of(own) && layer_of(other) > layer_of(own)) {
                 print FILENAME ":" FNR ": " $0 ": of a higher layer"
                 failed = 1
             }
@@ -88,7 +88,7 @@ clock decimal utf8 name_list meter cld2
 log process language tls keys listen client pace limiter cache
 html* outgoing
 request render links options option_kinds models metrics catalog events flows
-scheduler cutoff watch worker service health
+scheduler cutoff watch worker chores service health
 api* page form offline
 http*
 main
