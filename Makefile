@@ -277,7 +277,7 @@ deps-node:
 deps-ci:
 	@$(call INSTALL_MISSING,$(CI_PACKAGES))
 
-SOURCES := $(wildcard model/*.[ch] model/*.cc server/*.[ch] server/*.cc tests/*.[ch] tests/*/*.[ch])
+SOURCES := $(wildcard weights/*.c model/*.[ch] model/*.cc server/*.[ch] server/*.cc tests/*.[ch] tests/*/*.[ch])
 format:
 	clang-format -i $(SOURCES)
 format-check:

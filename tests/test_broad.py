@@ -1,0 +1,232 @@
+"""Training of general models: links, rules, the stream of examples, the fused arithmetic, runs that resume."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from weights import broad, config, export, folder, fused, links, methods, mixture, noise, train
+from weights.model import Model
+
+ROOT = Path(__file__).parent.parent
+RECIPE = ROOT / "weights/recipes/en-fr-broad.json"
+SAMPLE = [("Tom met John in Paris.", "Tom a rencontré John à Paris."), ("Where is the station?", "Où est la gare ?"),
+          ("I have 25 books.", "J'ai 25 livres."), ("He's my brother.", "C'est mon frère.")]
+
+
+def spans_of(text: str) -> list[str]:
+    return [text[b:e] for b, e in links.words(text)]
+
+
+def test_words_are_those_that_links_count() -> None:
+    assert spans_of("L'eau, ça haven't “12,5”") == ["L'", "eau", ",", "ça", "haven'", "t", "“", "12", ",", "5", "”"]
+    assert spans_of("l’été dogs' 'tis a_b") == ["l’", "été", "dogs'", "'tis", "a_b"]
+
+
+def test_grow_diag_final_and() -> None:
+    both = {(0, 0), (2, 2)}
+    assert links.grow_diag_final_and(both | {(1, 1), (5, 5)}, both | {(1, 2), (6, 4)}) == [(0, 0), (1, 1), (2, 2), (5, 5), (6, 4)]
+    assert links.grow_diag_final_and(both | {(0, 2)}, both) == [(0, 0), (2, 2)]  # touches no link, and both words have one
+
+
+def test_links_hold_for_every_piece_of_their_words() -> None:
+    assert links.between_pieces([(0, 1), (2, 0)], [{0}, {0}, {1}, {2}], [{0}, {1}, set(), {0, 1}]) == [(3, 0), (0, 1), (1, 1), (0, 3), (1, 3), (3, 3)]
+
+
+def aligned(one: noise.Example) -> list[tuple[str, str]]:
+    return [(one.source[slice(*one.source_words[i])], one.target[slice(*one.target_words[j])]) for i, j in one.links]
+
+
+SENTENCE = noise.example('Tom met John at 25 "bars" in 1999...', "Tom a vu John dans 25 bars en 1999...",
+                         [(0, 0), (1, 2), (2, 3), (3, 4), (4, 5), (6, 6), (8, 7), (9, 8)])
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("rule", [noise.without_final, noise.typography, noise.spelling, noise.digits, noise.names(["Zoé"]), noise.lower, noise.upper,
+                                  noise.title, noise.without_accents])
+def test_rules_keep_links_true(rule, seed: int) -> None:
+    changed = rule(SENTENCE, random.Random(seed))
+    assert changed != SENTENCE or rule is noise.without_accents
+    whole = {"tom": "tom", "met": "vu", "john": "john", "at": "dans", "in": "en"}
+    for (a, b), (old, _) in zip(aligned(changed), aligned(SENTENCE), strict=True):
+        if rule is noise.digits or rule is not noise.spelling and (old.isdigit() or isinstance(rule, type(lambda: 0)) and old in ("Tom", "John")):
+            assert old.lower() in whole or a == b or old in ("bars", "met", "at", "in")
+        elif rule is not noise.spelling:
+            assert b.lower() == whole.get(a.lower(), b.lower()) and (a.lower() in whole or a == b or a.lower() == b.lower())
+
+
+def test_what_rules_write() -> None:
+    chance = random.Random(2)
+    assert noise.without_final(SENTENCE, chance).source.endswith("1999") and noise.without_final(SENTENCE, chance).target.endswith("1999")
+    question = noise.example("Where?", "Où ?", [])
+    assert (noise.without_final(question, chance).source, noise.without_final(question, chance).target) == ("Where", "Où ?")
+    assert noise.upper(SENTENCE, chance).target == "TOM A VU JOHN DANS 25 BARS EN 1999..."
+    assert noise.lower(SENTENCE, chance).target == SENTENCE.target
+    assert noise.typography(SENTENCE, chance).source.endswith("…") and '"' not in noise.typography(SENTENCE, chance).source
+    other = noise.digits(SENTENCE, chance)
+    assert len(other.source) == len(SENTENCE.source) and "1999" not in other.source and aligned(other)[-1][0] == aligned(other)[-1][1]
+
+
+def test_joined_sentences_keep_their_links() -> None:
+    two = noise.joined([SENTENCE, noise.example("A dog.", "Un chien.", [(0, 0), (1, 1), (2, 2)])])
+    assert two.source.endswith('1999... A dog.') and aligned(two)[-2:] == [("dog", "chien"), (".", ".")]
+
+
+def test_normalise() -> None:
+    assert mixture.normalise("Ça va?  Il dit: «oui»!", "fr") == "Ça va ? Il dit : « oui » !"
+    assert mixture.normalise("à 10:30, http://x.fr?a=b", "fr") == "à 10:30, http://x.fr?a=b"
+    assert mixture.normalise("“It’s”…", "en") == "\"It's\"..."
+
+
+@pytest.fixture
+def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder with two small sources and all that validation reads."""
+    def write(name: str, lines: list[str]) -> None:
+        path = tmp_path / "data" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with gzip.open(path, "wt", encoding="utf-8") as file:
+            file.write("".join(line + "\n" for line in lines))
+
+    sample = [line.split("\t") for line in (ROOT / "tests/data/sample-en-fr.tsv").read_text(encoding="utf-8").splitlines()] \
+        if (ROOT / "tests/data/sample-en-fr.tsv").exists() else [(f"{a[:-1]} {i}.", f"{b[:-1]} {i}.") for i in range(150) for a, b in SAMPLE]
+    for name, pairs in (("one", sample[:400]), ("two", sample[400:500])):
+        write(f"{name}.tsv.gz", ["\t".join(pair[:2]) for pair in pairs])
+        write(f"links/en-fr/{name}.txt.gz", ["0-0\t0-0"] * len(pairs))
+    for name in ("broad/flores-dev.en-fr.tsv.gz", "broad/newstest-valid.en-fr.tsv.gz", "tatoeba-en-fr/valid.tsv.gz"):
+        write(name, ["\t".join(pair) for pair in SAMPLE])
+    write("broad/broad-valid.en-fr.tsv.gz", [f"law\t{a}\t{b}" for a, b in SAMPLE])
+    write("multi30k/val.en.gz", [a for a, _ in SAMPLE])
+    write("multi30k/val.fr.gz", [b for _, b in SAMPLE])
+    rows = [mixture.Source("en-fr", "one", "one.tsv.gz", "everyday", 1.0, "CC0", ""), mixture.Source("en-fr", "two", "two.tsv.gz", "law", 0.5, "CC0", "")]
+    monkeypatch.setattr(mixture, "table", lambda pair: rows)
+    monkeypatch.setattr(broad, "VOCABULARY_LINES", 2000)
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    """The shipped one, small."""
+    content = json.loads(RECIPE.read_text(encoding="utf-8"))
+    content["encoder"] |= {"embedding": 16, "hidden": 24}
+    content["decoder"] |= {"embedding": 16, "hidden": 20, "readout_size": 16}
+    content["training"] |= {"vocabulary": 620, "batch_tokens": 300, "warmup": 5, "embedding_deviation": 0.25}
+    path = tmp_path / "recipe.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def test_stream(corpora: Path, tmp_path: Path) -> None:
+    kept = mixture.cache(corpora, "en-fr", tmp_path / "cache")
+    assert mixture.cache(Path("nowhere"), "en-fr", tmp_path / "cache") == kept  # read, not made
+    stream, again = (mixture.Mixture(kept, "en-fr", False, 1, None, 128, chunk=225) for _ in range(2))
+    picks = stream.picks(0) + stream.picks(1)
+    assert sorted(index for name, index in picks if name == "one") == list(range(400))  # a pass: each pair once
+    assert len({index for name, index in picks if name == "two"}) == 50
+    assert again.picks(1) == stream.picks(1) and stream.examples(5) == again.examples(5) != stream.examples(6)
+    flipped = mixture.Mixture(kept, "en-fr", True, 1, None, 128, chunk=225)
+    assert flipped.plain("one", 3).source == stream.plain("one", 3).target
+
+
+def test_every_slot_is_filled_in() -> None:
+    for flip in (False, True):
+        drawn = mixture.phrases("en-fr", flip)
+        assert drawn.size > 300
+        chance = random.Random(1)
+        for one in drawn.pairs:
+            drawn.pairs, whole = [one], drawn.pairs
+            made = drawn.draw(chance)
+            drawn.pairs = whole
+            assert not {"{", "}"} & set(made.source + made.target) and made.source and made.target
+
+
+def small_model(recipe: Path) -> Model:
+    torch.manual_seed(1)
+    made = Model(broad.load_recipe(recipe)[0], 50, 50).train()
+    train.shrink_embeddings(made, 0.25)
+    return made
+
+
+@pytest.mark.parametrize("half", (False, True))
+def test_fused_arithmetic_is_the_models(recipe: Path, half: bool) -> None:
+    """Loss, attention and every gradient, those through the attention among them."""
+    if half and not fused.processor_multiplies_bfloat16():
+        pytest.skip("this processor does not multiply bfloat16")
+    model = small_model(recipe)
+    lengths = torch.tensor([9, 5, 7, 9])
+    ids, inputs, wanted = (torch.randint(3, 50, shape) for shape in ((4, 9), (4, 6), (4, 6)))
+    wanted[1, 4:] = -100
+    guide = torch.rand(4, 6, 9) * (torch.arange(9) < lengths[:, None])[:, None]
+
+    def gradients(loss: torch.Tensor, attention: torch.Tensor) -> dict[str, torch.Tensor]:
+        model.zero_grad()
+        (loss + methods.guided_loss(attention, guide)).backward()
+        return {name: p.grad.clone() for name, p in model.named_parameters()}
+
+    memory, state = model.encode(ids, lengths)
+    reads = model.teach(inputs, state, memory)
+    plain_loss = train.written_loss(model, reads, wanted, wanted != -100, 0.1)
+    plain = gradients(plain_loss, reads.weights)
+    loss, _, attention = fused.Fused(model, half).loss(ids, lengths, inputs, wanted, 0.1)
+    tolerance = 0.03 if half else 1e-5
+    assert loss.item() == pytest.approx(plain_loss.item(), rel=tolerance / 10)
+    assert (attention - reads.weights).abs().max() < tolerance
+    for name, gradient in gradients(loss, attention).items():
+        assert (gradient - plain[name]).abs().max() <= tolerance * plain[name].abs().max(), name
+
+
+def test_dropout_drops_its_share_and_its_gradient_the_same() -> None:
+    x = torch.ones(400, 500, requires_grad=True)
+    out = fused.Dropout.apply(fused.Kernels(False), x, 0.2)
+    out.sum().backward()
+    assert (out == 0).float().mean().item() == pytest.approx(0.2, abs=0.005) and torch.equal(out.detach(), x.grad)
+    assert out.max().item() == pytest.approx(1.25)
+
+
+def test_adam_is_pytorchs() -> None:
+    weight, average = torch.randn(1000), torch.zeros(1000)
+    reference = weight.clone().requires_grad_()
+    optimizer = torch.optim.Adam([reference], lr=0.01, betas=broad.BETAS, eps=broad.EPSILON)
+    first, second, kernels = torch.zeros(1000), torch.zeros(1000), fused.Kernels(False)
+    for step in range(1, 4):
+        gradient = torch.randn(1000)
+        reference.grad = gradient.clone()
+        optimizer.step()
+        kernels.call("adam", 1000, weight, gradient, first, second, average, 0.01 / (1 - 0.9 ** step), (1 - 0.98 ** step) ** -0.5, 0.9, 0.98, 1e-8, 1.0, 1.0)
+    assert (weight - reference.detach()).abs().max() < 1e-5 and torch.equal(weight, average)
+
+
+def weights_of(run: broad.Run) -> dict[str, torch.Tensor]:
+    return {name: tensor.clone() for name, tensor in run.average.items()}
+
+
+def test_a_run_resumes_to_the_bit_and_starts_from_a_model(recipe: Path, corpora: Path, tmp_path: Path) -> None:
+    def run(out: str, last: int, start: Path | None = None, flip: bool = False) -> broad.Run:
+        made = broad.Run(recipe, corpora, tmp_path / out, flip, start, tmp_path / "cache")
+        made.resume()
+        made.stream.chunk = 6
+        made.run(1e9, 1e9, last=last)
+        return made
+
+    whole = run("whole", 12)
+    run("cut", 7)
+    cut = run("cut", 12)
+    assert (cut.step, cut.chunk, cut.batch, cut.tokens) == (whole.step, whole.chunk, whole.batch, whole.tokens) and cut.chunk > 0
+    assert all(torch.equal(tensor, weights_of(cut)[name]) for name, tensor in weights_of(whole).items())
+    export.export(tmp_path / "whole", tmp_path / "model", "float32")
+    model, side, _ = folder.read(tmp_path / "model")
+    assert side.processor.encode("\u4e2d") and 0 not in side.encode("\u4e2d 12")  # bytes: nothing is unknown
+    assert {piece for piece in side.processor.encode("2024", out_type=str)} >= {"0", "4"}
+    started = broad.Run(recipe, corpora, tmp_path / "flipped", True, tmp_path / "model", tmp_path / "cache")
+    assert all(torch.equal(p, dict(started.model.named_parameters())[name]) for name, p in model.named_parameters())
+
+
+def test_the_rate_rises_stays_and_falls() -> None:
+    training = {"warmup": 10, "hold": 100, "learning_rate": 1.0}
+    assert [round(broad.learning_rate(step, training), 3) for step in (0, 9, 50, 100, 400)] == [0.1, 1.0, 1.0, 1.0, 0.5]
+    assert broad.learning_rate(400, training, (400, 100)) == 0.5 and broad.learning_rate(500, training, (400, 100)) == pytest.approx(0.01, rel=0.6)

@@ -1,0 +1,63 @@
+"""What a general model is measured by: the first things and the table of the report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from weights import first_things, mixture, report  # noqa: E402
+
+
+def judge(line: str, translation: str) -> bool:
+    return first_things.acceptable(first_things.parse(line), translation)
+
+
+@pytest.mark.parametrize(("line", "good", "bad"), [
+    ("greeting\tHello\t= bonjour | salut", ["Bonjour !", "salut.", "SALUT"], ["Bonjour à tous", "Hello", ""]),
+    ("numbers\tI have 25 books.\t~ 25 | vingt-cinq ; ~ livres ; ! euro", ["J'ai 25 livres.", "J’ai vingt-cinq livres"], ["J'ai des livres.", "25 livres, 3 euros"]),
+    ("names\tTom is here.\t~ Tom", ["Tom est ici."], ["tom est ici."]),
+    ("upper case\tSTOP NOW\t= ARRÊTEZ", ["ARRÊTEZ !"], ["Arrêtez !"]),
+    ("greeting\tHi, how are you?\t= ça va", ["Ça va ?", "Ça va\u202f?"], ["ça  ira"]),
+    ("everyday\tIt is late.\t~ tard", ["Il est tard."], ["tard, il est tard et il est tard, il est tard", "tard \u2047", "Il est tard, et nous rentrons tous."]),
+])
+def test_criteria(line: str, good: list[str], bad: list[str]) -> None:
+    assert all(judge(line, translation) for translation in good)
+    assert not any(judge(line, translation) for translation in bad)
+
+
+def test_a_wrong_line_is_refused() -> None:
+    with pytest.raises(ValueError, match="criteria"):
+        first_things.parse("greeting\tHello\tbonjour")
+
+
+@pytest.mark.parametrize("path", sorted(first_things.FILES.glob("*.tsv")), ids=lambda path: path.stem)
+def test_there_are_a_hundred_of_every_kind(path: Path) -> None:
+    things = first_things.read(path.stem)
+    assert len(things) == 100 and len({thing.text for thing in things}) == 100
+    assert {"greeting", "no full stop", "lower case", "upper case", "names", "numbers", "dates", "addresses", "two sentences", "paragraph"} <= {t.group for t in things}
+
+
+def test_no_first_thing_but_the_shortest_is_trained_on() -> None:
+    """Greetings and single words are what the phrases are for; of the rest a model has only seen the like."""
+    seen = {source for source, _ in mixture.phrases("en-fr", False).pairs}
+    assert not [thing.text for thing in first_things.read("en-fr") if thing.text in seen and thing.group in
+                ("names", "numbers", "dates", "addresses", "everyday", "two sentences", "paragraph", "upper case")]
+
+
+def test_the_table_has_every_figure() -> None:
+    of = {"BLEU": 20.04, "chrF": 50.0, "length": 1.0, "repeats": 3, "sentences": 1000}
+    text = report.table({"Flores dev": of, "broad: law": of, "broad: ui": of | {"BLEU": 30.0}, "first things": {"acceptable": 90, "sentences": 100},
+                         "align-x": {"best word": 25.0, "sentences": 5}})
+    assert "| Flores dev | 1,000 | 20.0 | 50.0 | 1.00 | 3 |" in text and "| broad, mean over domains | | 25.0 |" in text
+    assert "first things (weights/first): 90" in text and "align-x 25.0 (best word)" in text
+
+
+def test_every_source_of_the_table_says_what_it_is() -> None:
+    for pair in ("en-fr", "en-de"):
+        rows = mixture.table(pair)
+        assert len(rows) > 20 and len({row.name for row in rows}) == len(rows)
+        assert all(row.weight > 0 and row.path and row.domain and row.licence and row.attribution for row in rows)

@@ -1,0 +1,363 @@
+"""A stream of training examples from many sources, for general models.
+
+Input: the table weights/sources.tsv, the corpora and their links below a data folder, the phrases of weights/phrases/. Output: chunks of examples,
+each drawn by weight, joined, made noisy (weights/noise.py) and encoded; the guide of the attention is in each. Chunk number n depends on (seed, n) alone:
+a run resumes by its number. The texts are read, normalised and symmetrised once, into a cache.
+
+A source's weight is how often each of its pairs is seen in one pass, a pass being the sum of weights times pairs; within a source every pair comes
+once before any comes again.
+"""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+import random
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterator, NamedTuple
+
+from . import data, noise
+from .links import Links, between_pieces, grow_diag_final_and, owners, parse
+from .noise import Example
+from .tokenizer import SentencePiece
+
+TABLE = Path(__file__).with_name("sources.tsv")
+PHRASES = Path(__file__).with_name("phrases")
+CACHE_VERSION = 1
+LONGEST = 60       # words of a side
+JOINED = 0.12      # of examples are two or three neighbours
+PHRASE_WEIGHT = 12
+
+
+class Source(NamedTuple):
+    """A row of the table. weight: above; licence, attribution: lines for the model card."""
+
+    pair: str
+    name: str
+    path: str
+    domain: str
+    weight: float
+    licence: str
+    attribution: str
+
+
+def table(pair: str) -> list[Source]:
+    """The sources of a language pair, `en-fr`."""
+    with TABLE.open(encoding="utf-8") as lines:
+        next(lines)
+        rows = [Source(*line.rstrip("\n").split("\t")) for line in lines]
+    return [row._replace(weight=float(row.weight)) for row in rows if row.pair == pair]
+
+
+SPACES = re.compile(r"[\s\u00a0\u202f]+")
+QUOTES = {"fr": ("« ", " »"), "de": ("„", "“")}
+
+
+def normalise(text: str, language: str) -> str:
+    """One apostrophe, plain spaces, French ones before ; : ! ? » and behind «, a language's own quotation marks for curly English ones."""
+    text = SPACES.sub(" ", text).replace("’", "'").replace("‘", "'").replace("…", "...").strip()
+    if language == "fr":
+        opening, closing = QUOTES["fr"]
+        text = text.replace("“", opening).replace("”", closing)
+        text = re.sub(r"«\s*", "« ", text)
+        text = re.sub(r"\s*»", " »", text)
+        text = re.sub(r"(?<=[\w)\]'\"%»])\s*([;!?]+)(?=[\s\"»)\]]|$)", r" \1", text)
+        text = re.sub(r"(?<=[^\W\d][)\]\"»])\s*:(?=\s|$)|(?<=[^\W\d])\s*:(?=\s|$)", " :", text)
+    elif language == "en":
+        text = text.replace("“", '"').replace("”", '"')
+    return SPACES.sub(" ", text).strip()
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+        for line in lines:
+            yield line.rstrip("\n")
+
+
+def texts(root: Path, source: Source) -> list[tuple[str, str]]:
+    if "{}" not in source.path:
+        return data.read_pairs(root / source.path)
+    return list(zip(*(lines_of(root / source.path.format(language)) for language in source.pair.split("-")), strict=True))
+
+
+Kept = tuple[str, str, bytes]  # both texts, normalised; links between their words as two bytes each
+
+
+def read_source(root: Path, source: Source) -> list[Kept]:
+    """Pairs of at most LONGEST words a side. Normalising keeps the words that links count, but for typographic quotes: a pair where it does not is
+    kept without links."""
+    kept = []
+    first, second = source.pair.split("-")
+    for (a, b), line in zip(texts(root, source), lines_of(root / "links" / source.pair / f"{source.name}.txt.gz"), strict=True):
+        if not a.strip() or not b.strip() or max(len(a.split()), len(b.split())) > LONGEST:
+            continue
+        links = grow_diag_final_and(*map(parse, line.split("\t")))
+        counts = [len(noise.words(text)) for text in (a, b)]
+        a, b = normalise(a, first), normalise(b, second)
+        if counts != [len(noise.words(text)) for text in (a, b)] or (links and max(map(max, links)) > 255):
+            links = []
+        kept.append((a, b, bytes(number for link in links for number in link)))
+    return kept
+
+
+def name_pool(corpora: dict[str, list[Kept]]) -> list[str]:
+    """Names that stand on both sides of a pair, not at its beginning; in alphabetical order."""
+    found: set[str] = set()
+    for pairs in corpora.values():
+        for a, b, links in pairs:
+            if re.search(r"\w [A-Z]", a):
+                one = noise.example(a, b, unpacked(links))
+                found |= {text for text, places in noise.copied(one, noise.is_name).items() if places[0][0][0] > 0 and text.lower() not in a}
+    return sorted(found)
+
+
+def unpacked(links: bytes) -> Links:
+    return list(zip(links[::2], links[1::2]))
+
+
+@dataclass
+class Cache:
+    """corpora: by source name; names: of name_pool."""
+
+    corpora: dict[str, list[Kept]]
+    names: list[str]
+
+
+def cache(root: Path, pair: str, path: Path) -> Cache:
+    """What `path` holds, made if it is not there."""
+    if path.exists():
+        with path.open("rb") as file:
+            version, corpora, names = pickle.load(file)
+        if version == CACHE_VERSION:
+            return Cache(corpora, names)
+    corpora = {source.name: read_source(root, source) for source in table(pair)}
+    made = Cache(corpora, name_pool(corpora))
+    temporary = path.with_suffix(".tmp")
+    with temporary.open("wb") as file:
+        pickle.dump((CACHE_VERSION, made.corpora, made.names), file, protocol=pickle.HIGHEST_PROTOCOL)
+    temporary.replace(path)
+    return made
+
+
+class Encoded(NamedTuple):
+    """source (with </s>), target (without): ids. links: (source token, target token), </s> to </s> among them; a target token that none names is
+    not guided."""
+
+    source: list[int]
+    target: list[int]
+    links: Links
+
+
+def tokens(side: SentencePiece, text: str, spans: list[tuple[int, int]]) -> tuple[list[int], list[set[int]]]:
+    """-> ids, and the words that each has characters of."""
+    of = owners(text, spans)
+    pieces = side.processor.encode(text, out_type="immutable_proto").pieces
+    return [piece.id for piece in pieces], [set(of[piece.begin:piece.end]) - {-1} for piece in pieces]
+
+
+def encode(one: Example, side: SentencePiece, eos: int) -> Encoded:
+    source, source_words = tokens(side, one.source, one.source_words)
+    target, target_words = tokens(side, one.target, one.target_words)
+    links = between_pieces(one.links, source_words, target_words) if one.links else []
+    return Encoded(source + [eos], target, links + [(len(source), len(target))])
+
+
+def permuted(size: int, *seed: int | str) -> list[int]:
+    order = list(range(size))
+    random.Random(repr(seed)).shuffle(order)
+    return order
+
+
+class Mixture:
+    """flip: the second language is the source. chunk: examples in one; passes are counted by `size`, the examples in one of them."""
+
+    def __init__(self, kept: Cache, pair: str, flip: bool, seed: int, side: SentencePiece, limit: int, chunk: int = 20000) -> None:
+        self.kept, self.flip, self.seed, self.side, self.limit = kept, flip, seed, side, limit
+        self.languages = pair.split("-")[::-1] if flip else pair.split("-")
+        self.weights = {source.name: source.weight for source in table(pair) if source.name in kept.corpora}
+        self.phrases = phrases(pair, flip)
+        self.rules = noise.rules(kept.names, self.languages[0])
+        self.size = sum(weight * len(kept.corpora[name]) for name, weight in self.weights.items())
+        self.chunk = chunk
+        self.orders: dict[str, tuple[int, list[int]]] = {}
+
+    def plain(self, name: str, index: int) -> Example:
+        a, b, links = self.kept.corpora[name][index]
+        pairs = unpacked(links)
+        return noise.example(b, a, [(j, i) for i, j in pairs]) if self.flip else noise.example(a, b, pairs)
+
+    def drawn(self, name: str, number: int) -> int:
+        """Which pair of the source comes as its `number`th."""
+        size = len(self.kept.corpora[name])
+        turn = number // size
+        if self.orders.get(name, (-1, []))[0] != turn:
+            self.orders[name] = (turn, permuted(size, self.seed, name, turn))
+        return self.orders[name][1][number % size]
+
+    def picks(self, number: int) -> list[tuple[str, int]]:
+        """The chunk's pairs, source by source: of each as many as its share says."""
+        found = []
+        for name, weight in self.weights.items():
+            share = weight * len(self.kept.corpora[name]) / self.size * self.chunk
+            found += [(name, self.drawn(name, i)) for i in range(int(number * share), int((number + 1) * share))]
+        return found
+
+    def with_neighbours(self, name: str, index: int, chance: random.Random) -> Example:
+        """One example, or two or three that follow each other in the source."""
+        parts = [self.plain(name, index)]
+        if chance.random() < JOINED:
+            for more in range(chance.choice((1, 1, 2))):
+                if not noise.FINAL.search(parts[-1].source) or index + more + 1 >= len(self.kept.corpora[name]):
+                    break
+                parts.append(self.plain(name, index + more + 1))
+            while sum(len(part.source_words) for part in parts) > LONGEST * 1.2 and len(parts) > 1:
+                parts.pop()
+        return noise.joined(parts)
+
+    def examples(self, number: int) -> list[Example]:
+        chance = random.Random(repr((self.seed, "chunk", number)))
+        found = [self.with_neighbours(name, index, chance) for name, index in self.picks(number)]
+        found += [self.phrases.draw(chance) for _ in range(int(self.phrases.size * PHRASE_WEIGHT * self.chunk / self.size))]
+        found = [noise.noisy(one, self.rules, chance) for one in found]
+        chance.shuffle(found)
+        return found
+
+    def encoded(self, number: int) -> list[Encoded]:
+        eos = self.side.special[2]
+        return [one for one in (encode(one, self.side, eos) for one in self.examples(number))
+                if 1 < len(one.source) <= self.limit and 0 < len(one.target) <= self.limit]
+
+    def batches(self, number: int, tokens: int) -> list[list[Encoded]]:
+        """Of about equal cost: the longer side of the longest example times their number is at most `tokens`. In random order."""
+        chunk = self.encoded(number)
+        chunk.sort(key=lambda one: (max(len(one.target) + 1, len(one.source)), len(one.source)))
+        batches: list[list[Encoded]] = [[]]
+        for one in chunk:
+            if (len(batches[-1]) + 1) * max(len(one.target) + 1, len(one.source)) > tokens and batches[-1]:
+                batches.append([])
+            batches[-1].append(one)
+        random.Random(repr((self.seed, "batches", number))).shuffle(batches)
+        return batches
+
+
+class Phrases:
+    """Hand-written pairs, and patterns with `{slots}` that are filled in on both sides. size: how many."""
+
+    def __init__(self, pairs: list[tuple[str, str]], languages: list[str]) -> None:
+        self.pairs, self.languages, self.size = pairs, languages, len(pairs)
+
+    def draw(self, chance: random.Random) -> Example:
+        source, target = chance.choice(self.pairs)
+        for slot in dict.fromkeys(re.findall(r"\{(\w+)\}", source)):
+            values = SLOTS[slot](chance)
+            source, target = (text.replace("{" + slot + "}", values[language])
+                              for text, language in zip((source, target), self.languages))
+        return noise.example(source, target, [])
+
+
+def phrases(pair: str, flip: bool) -> Phrases:
+    path = PHRASES / f"{pair}.tsv"
+    found = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")] if path.exists() else []
+    languages = pair.split("-")
+    found = [tuple(normalise(text, language) for text, language in zip(line, languages, strict=True)) for line in found]
+    return Phrases([(b, a) for a, b in found] if flip else found, languages[::-1] if flip else languages)
+
+
+MONTHS = {"en": "January February March April May June July August September October November December".split(),
+          "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre".split(),
+          "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember".split()}
+DAYS = {"en": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(), "fr": "lundi mardi mercredi jeudi vendredi samedi dimanche".split(),
+        "de": "Montag Dienstag Mittwoch Donnerstag Freitag Samstag Sonntag".split()}
+FIRST = ("Anna Ben Carlos Clara David Elena Emma Fatima Hannah Hugo Ivan Jack James Jane Julia Karim Kenji Laura Léa Lucas Maria Marie Martin Max Mia "
+         "Nina Noah Olga Paul Peter Priya Robert Sarah Sofia Thomas Tom Yuki Zoé").split()
+LAST = "Baker Bernard Chen Dubois Fischer Garcia Johnson Kim Lefebvre Martin Miller Moreau Nguyen Novak Patel Rossi Schmidt Smith Tanaka Weber".split()
+PLACES = "Paris Berlin London Lyon Tokyo Boston Chicago Madrid Oslo Toronto Zurich Sydney Marseille Hamburg Dublin Amsterdam".split()
+
+
+def _same(text: str) -> dict[str, str]:
+    return {"en": text, "fr": text, "de": text}
+
+
+def _date(chance: random.Random) -> dict[str, str]:
+    """14 July 1789, July 14, 1789 or with its weekday: in every language as it is written there."""
+    day, month, year = chance.randrange(1, 29), chance.randrange(12), chance.randrange(1700, 2051)
+    ordinal = f"{day}{'th' if 10 < day < 20 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
+    name = MONTHS["en"][month]
+    english = chance.choice((f"{day} {name} {year}", f"{name} {day}, {year}", f"{name} {ordinal}, {year}", f"{ordinal} {name} {year}"))
+    return {"en": english, "fr": f"{'1er' if day == 1 else day} {MONTHS['fr'][month]} {year}", "de": f"{day}. {MONTHS['de'][month]} {year}"}
+
+
+def _day_of_month(chance: random.Random) -> dict[str, str]:
+    day, month = chance.randrange(2, 29), chance.randrange(12)
+    english = chance.choice((f"{MONTHS['en'][month]} {day}", f"{day} {MONTHS['en'][month]}"))
+    return {"en": english, "fr": f"{day} {MONTHS['fr'][month]}", "de": f"{day}. {MONTHS['de'][month]}"}
+
+
+def _weekday(chance: random.Random) -> dict[str, str]:
+    day = chance.randrange(7)
+    return {language: DAYS[language][day] for language in DAYS}
+
+
+def _month(chance: random.Random) -> dict[str, str]:
+    month = chance.randrange(12)
+    return {language: MONTHS[language][month] for language in MONTHS}
+
+
+def _time(chance: random.Random) -> dict[str, str]:
+    hour, minute = chance.randrange(24), chance.choice(range(0, 60, 5))
+    shown = f"{hour}:{minute:02}"
+    return {"en": shown, "fr": f"{hour} h {minute:02}" if minute else f"{hour} h", "de": f"{shown} Uhr"}
+
+
+def _thousands(chance: random.Random) -> dict[str, str]:
+    plain = f"{chance.randrange(1000, 10 ** chance.randrange(4, 9)):,}"
+    return {"en": plain, "fr": plain.replace(",", " "), "de": plain.replace(",", ".")}
+
+
+def _decimal(chance: random.Random) -> dict[str, str]:
+    plain = f"{chance.randrange(1, 10 ** chance.randrange(1, 4))}.{chance.randrange(1, 100)}"
+    return {"en": plain, "fr": plain.replace(".", ","), "de": plain.replace(".", ",")}
+
+
+def _price(chance: random.Random) -> dict[str, str]:
+    sign, whole, cents = chance.choice("€$£"), chance.randrange(1, 2000), chance.choice((None, chance.randrange(100)))
+    english = f"{sign}{whole}" + ("" if cents is None else f".{cents:02}")
+    other = f"{whole}" + ("" if cents is None else f",{cents:02}") + f" {sign}"
+    return {"en": english, "fr": other, "de": other}
+
+
+def _email(chance: random.Random) -> dict[str, str]:
+    user = chance.choice((chance.choice(FIRST), noise.made_up(chance))).lower().replace("é", "e")
+    user += chance.choice(("", "." + chance.choice(LAST).lower(), str(chance.randrange(100)), "_" + noise.made_up(chance).lower()))
+    return _same(f"{user}@{noise.made_up(chance).lower()}.{chance.choice(('com', 'org', 'fr', 'de', 'net', 'eu', 'co.uk'))}")
+
+
+def _url(chance: random.Random) -> dict[str, str]:
+    path = "".join("/" + noise.made_up(chance).lower() for _ in range(chance.randrange(3)))
+    return _same(chance.choice(("https://", "http://", "www.", "https://www.")) + noise.made_up(chance).lower() + chance.choice((".com", ".org", ".net")) + path)
+
+
+def _code(chance: random.Random) -> dict[str, str]:
+    letters = "".join(chance.choice("ABCDEFGHJKLMNPQRSTUVWXYZ") for _ in range(chance.randrange(1, 4)))
+    number = str(chance.randrange(10, 10 ** chance.randrange(2, 7)))
+    return _same(letters + chance.choice(("-", "", " ", "/")) + number + chance.choice(("", "", "-" + chance.choice("ABCX"))))
+
+
+def _name(chance: random.Random) -> dict[str, str]:
+    first = chance.choice((chance.choice(FIRST), noise.made_up(chance)))
+    return _same(first if chance.random() < 0.5 else f"{first} {chance.choice((chance.choice(LAST), noise.made_up(chance)))}")
+
+
+# What stands for {slot} in a phrase: a random state -> the text in each language.
+SLOTS = {
+    "date": _date, "day": _day_of_month, "weekday": _weekday, "month": _month, "time": _time, "thousands": _thousands, "decimal": _decimal, "price": _price,
+    "email": _email, "url": _url, "code": _code, "name": _name,
+    "last": lambda chance: _same(chance.choice((chance.choice(LAST), noise.made_up(chance)))),
+    "place": lambda chance: _same(chance.choice((chance.choice(PLACES), noise.made_up(chance)))),
+    "number": lambda chance: _same(str(chance.randrange(2, 10 ** chance.randrange(2, 6)))),
+    "year": lambda chance: _same(str(chance.randrange(1500, 2060))),
+    "phone": lambda chance: _same(" ".join(f"{chance.randrange(100):02}" for _ in range(chance.choice((3, 4, 5))))),
+    "house": lambda chance: _same(str(chance.randrange(1, 250))),
+}
