@@ -60,6 +60,15 @@ const struct route *api_find(const char *path, size_t *index) {
     return *index < ROUTE_COUNT ? &routes[*index] : NULL;
 }
 
+bool api_is_for_administrators(const struct route *route) {
+    static const char *const paths[] = {"/health", "/ready", "/metrics", "/models/reload"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        if (strcmp(route->path, paths[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 const char *const *api_labels(size_t *count) {
     *count = ROUTE_COUNT + 1;
     return labels;

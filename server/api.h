@@ -40,6 +40,7 @@ struct call {
     const char *if_none_match; /* that header; NULL: none */
     const char *authorization; /* the same of these */
     const char *x_api_key;
+    bool administrator;             /* whoever sends it is one, without a key */
     bool form;                      /* the body is a form, and not a JSON object whatever its content type */
     const struct api_field *fields; /* [field_count] the form's, then the query string's */
     size_t field_count;
@@ -58,7 +59,8 @@ struct reply {
     bool streamed;          /* the body comes piece by piece: nobody on the way may keep it */
 };
 
-/* Who may call it. With API keys: everybody, who has a key, who has an admin's. Without: everybody, everybody, nobody. */
+/* Who may call it. With API keys: everybody, who has a key, who has an admin's. Without: everybody, everybody, nobody. An
+ * administrator (struct call) needs no key for what is an admin's. */
 enum access { ACCESS_OPEN, ACCESS_USER, ACCESS_ADMIN };
 
 /* start: either answers at once (sets the reply) or prepares the jobs of the request, or its reload, and leaves the reply alone.
@@ -83,6 +85,8 @@ const struct route *api_route(size_t i);
 /* NULL: no such path. index: the place of its label in api_labels; that of other paths is the last. */
 const struct route *api_find(const char *path, size_t *index);
 const char *const *api_labels(size_t *count);
+/* Whether it is found at addresses for administrators, too (--admin-listen). */
+bool api_is_for_administrators(const struct route *route);
 
 /* Asks for the key that the route needs: Authorization: Bearer, X-Api-Key, or the field api_key of a form, the query string or a
  * JSON object, in this order; null and "" are none. 0: request->key_name is set if there are keys. -1: the reply is set: 401,

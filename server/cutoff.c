@@ -10,29 +10,32 @@ enum { SWEEP_US = 100000, SCARCE_IDLE_US = 1000000 };
 
 struct cutoff {
     struct metrics *metrics;
-    size_t scarce;
     pthread_t thread;
 
-    pthread_mutex_t lock; /* guards everything below, and that a listed socket is open */
-    pthread_cond_t wake;  /* there is a connection, or no more work */
-    struct timed *first;
-    size_t count; /* of connections */
+    pthread_mutex_t lock;       /* guards everything below, and that a listed socket is open */
+    pthread_cond_t wake;        /* there is a connection, or no more work */
+    struct timed *first, *last; /* the newest, the oldest */
     bool stopped;
 };
 
-static bool overdue(const struct cutoff *cutoff, const struct timed *timed, int64_t now_us) {
-    bool hurry = timed->reason == SLOW_IDLE && cutoff->count >= cutoff->scarce && timed->timeout_us > SCARCE_IDLE_US;
+static bool overdue(const struct timed *timed, int64_t now_us) {
+    size_t scarce = timed->crowd->most - timed->crowd->most / 4;
+    bool hurry = timed->reason == SLOW_IDLE && timed->crowd->count >= scarce && timed->timeout_us > SCARCE_IDLE_US;
     return now_us - timed->since_us >= (hurry ? SCARCE_IDLE_US : timed->timeout_us);
+}
+
+static void cut(struct cutoff *cutoff, struct timed *timed, enum metrics_slow reason) {
+    shutdown(timed->fd, SHUT_RDWR);
+    metrics_slow(cutoff->metrics, reason);
+    timed->timeout_us = INT64_MAX; /* once is enough */
+    timed->silent = false;
 }
 
 static void sweep(struct cutoff *cutoff) {
     int64_t now_us = clock_us();
     for (struct timed *timed = cutoff->first; timed; timed = timed->next) {
-        if (timed->timeout_us == INT64_MAX || !overdue(cutoff, timed, now_us))
-            continue;
-        shutdown(timed->fd, SHUT_RDWR);
-        metrics_slow(cutoff->metrics, timed->reason);
-        timed->timeout_us = INT64_MAX; /* once is enough */
+        if (timed->timeout_us != INT64_MAX && overdue(timed, now_us))
+            cut(cutoff, timed, timed->reason);
     }
 }
 
@@ -58,14 +61,13 @@ static void release(struct cutoff *cutoff) {
     free(cutoff);
 }
 
-struct cutoff *cutoff_start(size_t scarce, struct metrics *metrics, struct error *err) {
+struct cutoff *cutoff_start(struct metrics *metrics, struct error *err) {
     struct cutoff *cutoff = calloc(1, sizeof *cutoff);
     if (!cutoff) {
         error_memory(err);
         return NULL;
     }
     cutoff->metrics = metrics;
-    cutoff->scarce = scarce;
     pthread_mutex_init(&cutoff->lock, NULL);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
@@ -91,29 +93,48 @@ void cutoff_free(struct cutoff *cutoff) {
     release(cutoff);
 }
 
-void cutoff_add(struct cutoff *cutoff, struct timed *timed, int fd) {
+/* The newest stays: it may be about to speak. */
+static void make_room(struct cutoff *cutoff, const struct timed *newest) {
+    for (struct timed *timed = cutoff->last; timed != newest; timed = timed->previous) {
+        if (timed->silent && timed->crowd == newest->crowd) {
+            cut(cutoff, timed, SLOW_SILENT);
+            return;
+        }
+    }
+}
+
+void cutoff_add(struct cutoff *cutoff, struct timed *timed, int fd, struct crowd *crowd, int64_t timeout_us) {
     pthread_mutex_lock(&cutoff->lock);
-    *timed = (struct timed){.fd = fd, .timeout_us = INT64_MAX, .next = cutoff->first};
+    *timed = (struct timed){.fd = fd,
+                            .crowd = crowd,
+                            .silent = true,
+                            .since_us = clock_us(),
+                            .timeout_us = timeout_us,
+                            .reason = SLOW_REQUEST,
+                            .next = cutoff->first};
     if (cutoff->first)
         cutoff->first->previous = timed;
     else
         pthread_cond_signal(&cutoff->wake);
+    if (!cutoff->last)
+        cutoff->last = timed;
     cutoff->first = timed;
-    cutoff->count++;
+    if (++crowd->count >= crowd->most)
+        make_room(cutoff, timed);
     pthread_mutex_unlock(&cutoff->lock);
 }
 
 void cutoff_remove(struct cutoff *cutoff, struct timed *timed) {
     pthread_mutex_lock(&cutoff->lock);
     *(timed->previous ? &timed->previous->next : &cutoff->first) = timed->next;
-    if (timed->next)
-        timed->next->previous = timed->previous;
-    cutoff->count--;
+    *(timed->next ? &timed->next->previous : &cutoff->last) = timed->previous;
+    timed->crowd->count--;
     pthread_mutex_unlock(&cutoff->lock);
 }
 
 void cutoff_set(struct cutoff *cutoff, struct timed *timed, enum metrics_slow reason, int64_t timeout_us) {
     pthread_mutex_lock(&cutoff->lock);
+    timed->silent = false;
     timed->reason = reason;
     timed->since_us = clock_us();
     timed->timeout_us = timeout_us;

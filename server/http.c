@@ -82,10 +82,8 @@ static int start(struct http *http, struct error *err) {
     if (options->tls_cert && !(http->tls = tls_open(options->tls_cert, options->tls_key, err)))
         return -1;
     exchanges->connections.tls = http->tls;
-    struct MHD_OptionItem limits[CONNECTION_OPTIONS];
-    connection_options(&exchanges->connections, limits);
     http->listeners =
-        http_listeners_start(options, &(struct http_callbacks){handle, completed, http, limits, exchanges->connections.most}, err);
+        http_listeners_start(options, &(struct http_callbacks){handle, completed, http, &exchanges->connections}, err);
     return http->listeners ? 0 : -1;
 }
 
@@ -98,8 +96,8 @@ struct http *http_start(struct service *service, struct error *err) {
     return http;
 }
 
-const char *http_address(const struct http *http, size_t i) {
-    return http_listeners_address(http->listeners, i);
+const char *http_address(const struct http *http, size_t i, bool *admin) {
+    return http_listeners_address(http->listeners, i, admin);
 }
 
 int http_reload_certificate(struct http *http, struct error *err) {

@@ -10,8 +10,8 @@ struct http;
 
 /* Binds the addresses of service->options and starts to answer. NULL with ERROR_INPUT, ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
 struct http *http_start(struct service *service, struct error *err);
-/* Where it listens, the i-th address: "127.0.0.1:8080". NULL: there are no more. */
-const char *http_address(const struct http *http, size_t i);
+/* Where it listens, the i-th address: "127.0.0.1:8080"; admin: whether for administrators. NULL: there are no more. */
+const char *http_address(const struct http *http, size_t i, bool *admin);
 /* Reads the certificate again, if there is one. -1: the old one stays, and the message tells why. Thread-safe. */
 int http_reload_certificate(struct http *http, struct error *err);
 

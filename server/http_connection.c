@@ -9,13 +9,14 @@
 #include <sys/resource.h>
 
 /* OTHER_FILES: models, logs and libraries; the number of connections beyond those whose requests wait or are decoded. */
-enum { OTHER_FILES = 128, MORE_CONNECTIONS = 1024, LEAST_CONNECTIONS = 16 };
+enum { OTHER_FILES = 128, MORE_CONNECTIONS = 1024, LEAST_CONNECTIONS = 16, ADMIN_CONNECTIONS = 16 };
 
 /* ---- time ---- */
 
 /* What is kept for a connection. */
 struct peer {
     struct timed timed;
+    const struct gate *gate;
     struct head_line line; /* of the request in hand */
 };
 
@@ -28,6 +29,11 @@ static struct peer *peer_of(struct MHD_Connection *connection) {
 const struct head_line *connection_line(struct MHD_Connection *connection) {
     const struct peer *peer = peer_of(connection);
     return peer ? &peer->line : NULL;
+}
+
+const struct gate *connection_gate(struct MHD_Connection *connection) {
+    const struct peer *peer = peer_of(connection);
+    return peer ? peer->gate : NULL;
 }
 
 static void limit(const struct connections *connections, struct MHD_Connection *connection, enum metrics_slow reason,
@@ -55,7 +61,8 @@ void connection_idle(const struct connections *connections, struct MHD_Connectio
 
 static void opened_or_closed(void *closure, struct MHD_Connection *connection, void **context,
                              enum MHD_ConnectionNotificationCode code) {
-    const struct connections *connections = closure;
+    struct gate *gate = closure;
+    const struct connections *connections = gate->connections;
     struct peer *peer = *context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         http_listeners_secure(connection, connections->tls);
@@ -63,8 +70,9 @@ static void opened_or_closed(void *closure, struct MHD_Connection *connection, v
         *context = peer = malloc(sizeof *peer);
         if (!peer)
             return;
-        cutoff_add(connections->cutoff, &peer->timed, info->connect_fd);
-        cutoff_set(connections->cutoff, &peer->timed, SLOW_REQUEST, read_timeout_us(connections));
+        peer->gate = gate;
+        head_begin(&peer->line, NULL);
+        cutoff_add(connections->cutoff, &peer->timed, info->connect_fd, &gate->crowd, read_timeout_us(connections));
     } else if (peer) {
         cutoff_remove(connections->cutoff, &peer->timed);
         free(peer);
@@ -113,15 +121,17 @@ static size_t most_connections(const struct options *options) {
     size_t wanted = options->connections, files = raise_file_limit();
     if (wanted == 0)
         wanted = options->queue + options->workers * options->rows + MORE_CONNECTIONS;
-    size_t most = files > OTHER_FILES + LEAST_CONNECTIONS ? files - OTHER_FILES : LEAST_CONNECTIONS;
+    size_t others = files / 2 < OTHER_FILES ? files / 2 : OTHER_FILES, most = files - others;
     if (wanted > most)
         log_event(LOG_WARN, "few_files", "connections=%zu wanted=%zu files=%zu", most, wanted, files);
     return wanted < most ? wanted : most;
 }
 
 int connections_start(struct connections *connections, const struct options *options, struct metrics *metrics, struct error *err) {
-    size_t most = most_connections(options);
-    *connections = (struct connections){.options = options, .most = most, .cutoff = cutoff_start(most - most / 4, metrics, err)};
+    size_t most = most_connections(options), quarter = most / 4;
+    size_t admin = options->admin_listen.count == 0 ? 0 : quarter < ADMIN_CONNECTIONS ? quarter : ADMIN_CONNECTIONS;
+    *connections =
+        (struct connections){.options = options, .most = most, .most_admin = admin, .cutoff = cutoff_start(metrics, err)};
     return connections->cutoff ? 0 : -1;
 }
 
@@ -129,11 +139,13 @@ void connections_stop(struct connections *connections) {
     cutoff_free(connections->cutoff);
 }
 
-void connection_options(struct connections *connections, struct MHD_OptionItem *items) {
+void connection_options(struct gate *gate, struct MHD_OptionItem *items) {
+    struct connections *connections = gate->connections;
     const struct MHD_OptionItem all[CONNECTION_OPTIONS] = {
+        {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)gate->crowd.most, NULL},
         {MHD_OPTION_PER_IP_CONNECTION_LIMIT, (intptr_t)connections->options->connections_per_address, NULL},
         {MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE_S, NULL},
-        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)opened_or_closed, connections},
+        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)opened_or_closed, gate},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)request_began, connections},
         {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)unescape, NULL},
         {MHD_OPTION_STRICT_FOR_CLIENT, head_strictness(), NULL},

@@ -3,7 +3,8 @@
  *
  * A request has read_timeout_ms to come in whole, head and body, from its first line on, or from the beginning of the connection. A
  * reply has send_timeout_ms to be taken. In between the deadline counts, and between two requests CONNECTION_IDLE_S, or a second
- * while three quarters of the connections that there may be are open. */
+ * while three quarters of the connections that there may be are open. Before the last place is taken, the oldest connection that
+ * has sent no request makes room. */
 #ifndef ALIGND_HTTP_CONNECTION_H
 #define ALIGND_HTTP_CONNECTION_H
 
@@ -15,13 +16,21 @@ struct head_line;
 struct MHD_OptionItem;
 struct tls;
 
-enum { CONNECTION_OPTIONS = 7, CONNECTION_IDLE_S = 60 };
+enum { CONNECTION_OPTIONS = 8, CONNECTION_IDLE_S = 60 };
 
 struct connections {
     const struct options *options;
-    size_t most; /* at once */
+    size_t most, most_admin; /* at once, by the addresses of each kind */
     struct cutoff *cutoff;
     struct tls *tls; /* NULL: no HTTPS */
+};
+
+/* What the connections of one listening socket share. */
+struct gate {
+    struct connections *connections;
+    struct crowd crowd;
+    bool admin; /* for administrators */
+    bool local; /* a Unix socket */
 };
 
 /* Opens as many files as the process may and starts to watch the time. As many connections as options->connections says, or as
@@ -31,8 +40,11 @@ int connections_start(struct connections *connections, const struct options *opt
 void connections_stop(struct connections *connections);
 
 /* items [CONNECTION_OPTIONS]: those options of libmicrohttpd that are about each connection, and MHD_OPTION_END; for
- * MHD_OPTION_ARRAY. connections must outlive the daemon. */
-void connection_options(struct connections *connections, struct MHD_OptionItem *items);
+ * MHD_OPTION_ARRAY. gate must outlive the daemon. */
+void connection_options(struct gate *gate, struct MHD_OptionItem *items);
+
+/* Where the connection came in. NULL: memory was out when it was opened. */
+const struct gate *connection_gate(struct MHD_Connection *connection);
 
 /* The first line of the connection's request. NULL: memory was out when it was opened. */
 const struct head_line *connection_line(struct MHD_Connection *connection);

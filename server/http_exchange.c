@@ -52,6 +52,12 @@ static void set_id(struct exchange *exchange) {
     exchange->request.id = exchange->id;
 }
 
+static const struct route *find_route(struct MHD_Connection *connection, const char *path, size_t *endpoint) {
+    const struct gate *gate = connection_gate(connection);
+    const struct route *route = api_find(path, endpoint);
+    return route && gate && gate->admin && !api_is_for_administrators(route) ? NULL : route;
+}
+
 struct exchange *exchange_create(struct exchanges *exchanges, struct MHD_Connection *connection, const char *path,
                                  const char *method) {
     struct exchange *exchange = calloc(1, sizeof *exchange);
@@ -62,7 +68,7 @@ struct exchange *exchange_create(struct exchanges *exchanges, struct MHD_Connect
     exchange->connection = connection;
     exchange->began_us = clock_us();
     exchange->path = path;
-    exchange->route = api_find(path, &exchange->endpoint);
+    exchange->route = find_route(connection, path, &exchange->endpoint);
     exchange->method = api_method(method);
     set_id(exchange);
     /* whoever knows better who this is, by an API key, sets client_of_name instead */

@@ -1,4 +1,5 @@
 #include "server/http_listeners.h"
+#include "server/http_connection.h"
 #include "server/listen.h"
 #include <errno.h>
 #include <sched.h>
@@ -7,8 +8,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum { LEAST_SHARE = 2 };
+
 struct door {
     struct listener listener;
+    struct gate gate;
     struct MHD_Daemon *daemon; /* NULL: not started; otherwise it closes the socket */
 };
 
@@ -19,8 +23,23 @@ struct http_listeners {
 
 /* ---- sockets ---- */
 
+static int open_addresses(struct http_listeners *listeners, const struct name_list *addresses, mode_t mode, bool admin,
+                          struct error *err) {
+    for (size_t i = 0; i < addresses->count; i++) {
+        struct door *door = &listeners->doors[listeners->count];
+        if (listeners->count == LISTEN_MAX)
+            return error_set(err, ERROR_INPUT, "there may be at most %d addresses to listen on", LISTEN_MAX);
+        if (listen_open(addresses->names[i], mode, &door->listener, err) != 0)
+            return -1;
+        door->gate.admin = admin;
+        listeners->count++;
+    }
+    return 0;
+}
+
 static int open_sockets(struct http_listeners *listeners, const struct options *options, struct error *err) {
     struct listener inherited[LISTEN_MAX];
+    mode_t mode = (mode_t)options->socket_mode;
     int count = listen_inherit(inherited, err);
     if (count < 0)
         return -1;
@@ -28,14 +47,9 @@ static int open_sockets(struct http_listeners *listeners, const struct options *
         listeners->doors[listeners->count].listener = inherited[listeners->count];
     const struct name_list standard = {{(char[]){OPTIONS_LISTEN}}, 1};
     const struct name_list *asked = options->listen.count == 0 && count == 0 ? &standard : &options->listen;
-    for (size_t i = 0; i < asked->count; i++) {
-        if (listeners->count == LISTEN_MAX)
-            return error_set(err, ERROR_INPUT, "there may be at most %d addresses to listen on", LISTEN_MAX);
-        if (listen_open(asked->names[i], (mode_t)options->socket_mode, &listeners->doors[listeners->count].listener, err) != 0)
-            return -1;
-        listeners->count++;
-    }
-    return 0;
+    if (open_addresses(listeners, asked, mode, false, err) != 0)
+        return -1;
+    return open_addresses(listeners, &options->admin_listen, mode, true, err);
 }
 
 /* ---- daemons ---- */
@@ -49,27 +63,42 @@ void http_listeners_secure(struct MHD_Connection *connection, struct tls *tls) {
 /* A thread of libmicrohttpd has the policy of the one that starts it. Of SCHED_BATCH, it does not take the core from a worker in
  * the midst of a step when it wakes: it has its turn within a tick, and handles together what came until then. Where the system
  * forbids that, it wakes at once. */
-static struct MHD_Daemon *start_gathering(const struct door *door, unsigned flags, unsigned most,
-                                          const struct http_callbacks *callbacks) {
+static struct MHD_Daemon *start_gathering(struct door *door, unsigned flags, const struct http_callbacks *callbacks) {
+    struct MHD_OptionItem items[CONNECTION_OPTIONS];
+    connection_options(&door->gate, items);
     int policy = sched_getscheduler(0);
     struct sched_param parameters = {0};
     bool set = policy == SCHED_OTHER && sched_setscheduler(0, SCHED_BATCH, &parameters) == 0;
     /* what stands behind the first END is for HTTPS alone */
     struct MHD_Daemon *daemon =
         MHD_start_daemon(flags, 0, NULL, NULL, callbacks->handle, callbacks->closure, MHD_OPTION_LISTEN_SOCKET, door->listener.fd,
-                         MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, callbacks->closure, MHD_OPTION_CONNECTION_LIMIT, most,
-                         MHD_OPTION_ARRAY, callbacks->options, flags & MHD_USE_TLS ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END,
-                         TLS_PRIORITIES, MHD_OPTION_HTTPS_CERT_CALLBACK2, tls_retrieve, MHD_OPTION_END);
+                         MHD_OPTION_NOTIFY_COMPLETED, callbacks->completed, callbacks->closure, MHD_OPTION_ARRAY, items,
+                         flags & MHD_USE_TLS ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, TLS_PRIORITIES,
+                         MHD_OPTION_HTTPS_CERT_CALLBACK2, tls_retrieve, MHD_OPTION_END);
     if (set)
         sched_setscheduler(0, policy, &parameters);
     return daemon;
 }
 
-static int start_daemon(struct door *door, bool https, unsigned most, const struct http_callbacks *callbacks, struct error *err) {
+static int start_daemon(struct door *door, bool https, const struct http_callbacks *callbacks, struct error *err) {
     /* poll, not epoll: libmicrohttpd 0.9.75 waits for edges there, and misses a hang-up that comes together with data */
     unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (https ? MHD_USE_TLS : 0);
-    door->daemon = start_gathering(door, flags, most, callbacks);
+    door->daemon = start_gathering(door, flags, callbacks);
     return door->daemon ? 0 : error_set(err, ERROR_MEMORY, "cannot start an HTTP thread: %s", strerror(errno));
+}
+
+/* Each has room for a connection and for the next one. */
+static void share_out(struct http_listeners *listeners, struct connections *connections) {
+    size_t admins = 0;
+    for (size_t i = 0; i < listeners->count; i++)
+        admins += listeners->doors[i].gate.admin;
+    for (size_t i = 0; i < listeners->count; i++) {
+        struct gate *gate = &listeners->doors[i].gate;
+        size_t share = gate->admin ? connections->most_admin / admins : connections->most / (listeners->count - admins);
+        gate->connections = connections;
+        gate->local = listeners->doors[i].listener.local;
+        gate->crowd.most = share < LEAST_SHARE ? LEAST_SHARE : share;
+    }
 }
 
 struct http_listeners *http_listeners_start(const struct options *options, const struct http_callbacks *callbacks,
@@ -80,18 +109,21 @@ struct http_listeners *http_listeners_start(const struct options *options, const
         return NULL;
     }
     int result = open_sockets(listeners, options, err);
-    size_t share = listeners->count > 0 ? callbacks->most / listeners->count : 0;
+    if (result == 0)
+        share_out(listeners, callbacks->connections);
     for (size_t i = 0; i < listeners->count && result == 0; i++)
-        result = start_daemon(&listeners->doors[i], options->tls_cert && !listeners->doors[i].listener.local,
-                              (unsigned)(share > 0 ? share : 1), callbacks, err);
+        result = start_daemon(&listeners->doors[i], options->tls_cert && !listeners->doors[i].listener.local, callbacks, err);
     if (result == 0)
         return listeners;
     http_listeners_stop(listeners);
     return NULL;
 }
 
-const char *http_listeners_address(const struct http_listeners *listeners, size_t i) {
-    return i < listeners->count ? listeners->doors[i].listener.address : NULL;
+const char *http_listeners_address(const struct http_listeners *listeners, size_t i, bool *admin) {
+    if (i >= listeners->count)
+        return NULL;
+    *admin = listeners->doors[i].gate.admin;
+    return listeners->doors[i].listener.address;
 }
 
 /* Connections that the kernel has taken but nobody accepted yet would be reset when the socket closes: they are answered

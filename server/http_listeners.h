@@ -8,25 +8,26 @@
 #include <microhttpd.h>
 
 struct http_listeners;
+struct connections;
 
 /* Called by the thread of any of them; a connection stays with one. */
 struct http_callbacks {
     MHD_AccessHandlerCallback handle;
     MHD_RequestCompletedCallback completed;
-    void *closure;                        /* of both */
-    const struct MHD_OptionItem *options; /* about connections, MHD_OPTION_NOTIFY_CONNECTION among them; MHD_OPTION_END */
-    size_t most;                          /* connections at once: shared out among the sockets */
+    void *closure;                   /* of both */
+    struct connections *connections; /* how many: shared out among the sockets of each kind; outlives the listeners */
 };
 
-/* Listens on the sockets that systemd hands over and on options->listen; OPTIONS_LISTEN, should there be neither. NULL with
+/* Listens on the sockets that systemd hands over and on options->listen; OPTIONS_LISTEN, should there be neither; and for
+ * administrators on options->admin_listen. NULL with
  * ERROR_INPUT, ERROR_FILE or ERROR_MEMORY. */
 struct http_listeners *http_listeners_start(const struct options *options, const struct http_callbacks *callbacks,
                                             struct error *err);
 /* Upon MHD_CONNECTION_NOTIFY_STARTED: an HTTPS connection gets its certificate from here; any other is left alone. */
 void http_listeners_secure(struct MHD_Connection *connection, struct tls *tls);
 
-/* Where the i-th listens: "127.0.0.1:8080". NULL: there are no more. */
-const char *http_listeners_address(const struct http_listeners *listeners, size_t i);
+/* Where the i-th listens: "127.0.0.1:8080"; admin: whether for administrators. NULL: there are no more. */
+const char *http_listeners_address(const struct http_listeners *listeners, size_t i, bool *admin);
 /* Takes no more connections; those that are open stay so. */
 void http_listeners_quiesce(struct http_listeners *listeners);
 /* Closes everything; no connection may be suspended. NULL allowed. */

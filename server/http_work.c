@@ -169,6 +169,12 @@ static bool go_on(struct exchange *exchange, bool suspended) {
     return false;
 }
 
+/* By a Unix socket for administrators: whoever may open it is one. */
+static bool is_administrator(struct MHD_Connection *connection) {
+    const struct gate *gate = connection_gate(connection);
+    return gate && gate->admin && gate->local;
+}
+
 /* ---- preparation ---- */
 
 static void prepare(struct exchange *exchange) {
@@ -179,7 +185,8 @@ static void prepare(struct exchange *exchange) {
                         .path = exchange->path,
                         .if_none_match = sent_header(exchange->connection, "If-None-Match"),
                         .authorization = sent_header(exchange->connection, "Authorization"),
-                        .x_api_key = sent_header(exchange->connection, "X-Api-Key")};
+                        .x_api_key = sent_header(exchange->connection, "X-Api-Key"),
+                        .administrator = is_administrator(exchange->connection)};
     if (form_read(exchange->connection, &exchange->request.arena, &call, &exchange->reply) != 0)
         return;
     if (api_authorize(service, exchange->route, &call, &exchange->request, &exchange->reply) != 0)

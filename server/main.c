@@ -148,8 +148,9 @@ static int serve_until_stopped(struct service *service, bool *clean, struct erro
     if (!http)
         return -1;
     const char *address;
-    for (size_t i = 0; (address = http_address(http, i)) != NULL; i++)
-        log_event(LOG_INFO, "listening", "address=%s", address);
+    bool admin;
+    for (size_t i = 0; (address = http_address(http, i, &admin)) != NULL; i++)
+        log_event(LOG_INFO, admin ? "listening_for_administrators" : "listening", "address=%s", address);
     struct workers *workers = NULL;
     int result = start_decoding(service, &workers, err);
     if (result == 0) {
@@ -231,7 +232,8 @@ static int run_command(const struct options *options, int *status, struct error 
     case COMMAND_KEY:
         return make_key(options, err);
     case COMMAND_HEALTH:
-        return health_ask(options->address, options->path, options->tls_cert != NULL, HEALTH_TIMEOUT_MS, err);
+        return health_ask(options->admin_address ? options->admin_address : options->address, options->path,
+                          options->tls_cert != NULL, HEALTH_TIMEOUT_MS, err);
     case COMMAND_TRANSLATE:
     case COMMAND_ATTENTION:
         break;

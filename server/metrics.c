@@ -271,7 +271,7 @@ static void write_reasons(FILE *out, const struct metrics *metrics) {
     static const char *const cancelled[CANCELLED_COUNT] = {"client", "deadline", "shutdown"};
     static const char *const rejected[REJECTED_COUNT] = {"queue_full",       "queue_work", "rate",
                                                          "preparation_full", "loading",    "draining"};
-    static const char *const slow[SLOW_COUNT] = {"request", "reader", "idle"};
+    static const char *const slow[SLOW_COUNT] = {"request", "reader", "idle", "silent"};
     write_reasons_of(out, "cancelled_total", "Accepted requests that were not decoded to the end.", cancelled, CANCELLED_COUNT,
                      metrics->cancelled);
     write_reasons_of(out, "rejected_total", "Requests that were not accepted.", rejected, REJECTED_COUNT, metrics->rejected);

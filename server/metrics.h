@@ -23,7 +23,7 @@ enum metrics_rejected {
     REJECTED_COUNT
 };
 /* Of connections_cut_total: what took too long. */
-enum metrics_slow { SLOW_REQUEST, SLOW_READER, SLOW_IDLE, SLOW_COUNT };
+enum metrics_slow { SLOW_REQUEST, SLOW_READER, SLOW_IDLE, SLOW_SILENT, SLOW_COUNT };
 
 /* Of chore_duration_seconds (server/chores.h). */
 enum metrics_chore { CHORE_PREPARATION, CHORE_RENDERING, CHORE_KINDS };

@@ -32,6 +32,11 @@ static const struct option table[] = {
      "HOST:PORT, [IPv6]:PORT (port 0: a free one) or unix:PATH; several with ',' between them or given several times "
      "(default " OPTIONS_LISTEN ", or the sockets that systemd hands over)",
      COMMAND_SERVE, set_addresses, FIELD(listen), 0, 0},
+    {"admin-listen", "ADDRESS", NULL,
+     "the same for administrators: /health, /ready, /metrics and POST /models/reload alone, with room of their own; who may open "
+     "its Unix "
+     "socket needs no key",
+     COMMAND_SERVE, set_addresses, FIELD(admin_listen), 0, 0},
     {"socket-mode", "OCTAL", "0660", "permissions of Unix sockets", COMMAND_SERVE, set_mode, FIELD(socket_mode), 0, 0},
     {"api-keys", "FILE", NULL, "keys that may translate, lines made by alignd key (default: everybody may); read again on SIGHUP",
      COMMAND_SERVE, set_string, FIELD(api_keys), 0, 0},
@@ -110,6 +115,8 @@ static const struct option table[] = {
     {"role", "ROLE", "user", "user, or admin, who may reload, too", COMMAND_KEY, set_role, FIELD(role), 0, 0},
     {"listen", "ADDRESS", OPTIONS_LISTEN, "where the daemon listens, HOST:PORT or unix:PATH; of several the first", COMMAND_HEALTH,
      set_string, FIELD(address), 0, 0},
+    {"admin-listen", "ADDRESS", NULL, "where it listens for administrators; asked instead, if it is given", COMMAND_HEALTH,
+     set_string, FIELD(admin_address), 0, 0},
     {"tls-cert", "FILE", NULL,
      "as the daemon has it: TCP addresses are asked in HTTPS (the file is not read, nor who answers verified)", COMMAND_HEALTH,
      set_string, FIELD(tls_cert), 0, 0},
@@ -278,6 +285,7 @@ failed:
 void options_done(struct options *options) {
     name_list_done(&options->models);
     name_list_done(&options->listen);
+    name_list_done(&options->admin_listen);
     name_list_done(&options->cors);
     free(options->api_keys);
     free(options->tls_cert);
@@ -292,6 +300,7 @@ void options_done(struct options *options) {
     free(options->target);
     free(options->links);
     free(options->address);
+    free(options->admin_address);
     free(options->path);
 }
 

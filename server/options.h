@@ -30,6 +30,7 @@ struct options {
 
     /* serving; unset in other modes */
     struct name_list listen;             /* addresses; empty: systemd's sockets, or OPTIONS_LISTEN */
+    struct name_list admin_listen;       /* the same for administrators; empty: none */
     struct name_list cors;               /* origins, "*" alone: any */
     size_t socket_mode;                  /* of Unix sockets */
     char *api_keys, *tls_cert, *tls_key; /* files; NULL: none */
@@ -40,8 +41,8 @@ struct options {
 
     size_t exact_steps; /* serving and translating */
 
-    char *name, *role;    /* of the API key to make */
-    char *address, *path; /* of the daemon whose health is asked for */
+    char *name, *role;                    /* of the API key to make */
+    char *address, *admin_address, *path; /* of the daemon whose health is asked for */
 
     /* batch modes; unset when serving */
     char *strategy, *target, *links;

@@ -52,6 +52,7 @@
     X(client) \
     X(limiter) \
     X(keys) \
+    X(cutoff) \
     X(form) \
     X(api_access) \
     X(listen) \

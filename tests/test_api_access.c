@@ -46,6 +46,7 @@ START_TEST(without_keys) {
     struct call call = {.x_api_key = "admin"};
     ck_assert_uint_eq(ask(&open_service, ACCESS_OPEN, call, NULL), 0);
     ck_assert_uint_eq(ask(&open_service, ACCESS_USER, call, NULL), 0);
+    ck_assert_uint_eq(ask(&open_service, ACCESS_ADMIN, (struct call){.administrator = true}, NULL), 0);
     ck_assert_uint_eq(ask(&open_service, ACCESS_ADMIN, call, NULL), 403);
     ck_assert_ptr_nonnull(strstr(reply.body, "started without --api-keys"));
 }
@@ -60,6 +61,8 @@ START_TEST(roles) {
     ck_assert_uint_eq(ask(&guarded, ACCESS_USER, user, "alice"), 0);
     ck_assert_uint_eq(ask(&guarded, ACCESS_USER, admin, "root"), 0);
     ck_assert_uint_eq(ask(&guarded, ACCESS_ADMIN, none, NULL), 401);
+    ck_assert_uint_eq(ask(&guarded, ACCESS_ADMIN, (struct call){.administrator = true}, NULL), 0);
+    ck_assert_uint_eq(ask(&guarded, ACCESS_USER, (struct call){.administrator = true}, NULL), 401);
     ck_assert_uint_eq(ask(&guarded, ACCESS_ADMIN, wrong, NULL), 403);
     ck_assert_uint_eq(ask(&guarded, ACCESS_ADMIN, user, "alice"), 403);
     ck_assert_ptr_nonnull(strstr(reply.body, "this needs an admin's API key"));

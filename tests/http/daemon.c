@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 enum { MAX_ARGUMENTS = 32, PATIENCE_MS = 50000 * SLOWNESS, POLL_NS = 1000000 };
 
 const char *program;
+size_t program_files;
 
 /* ---- waiting ---- */
 
@@ -69,6 +71,8 @@ static void become_program(pid_t parent, const char *const *arguments, const int
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(127); /* it was gone before the line above */
+    if (program_files > 0)
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){program_files, program_files});
     for (int i = 0; i < 3; i++)
         dup2(descriptors[i], i);
     execv(program, copies);

@@ -4,6 +4,7 @@
 #define ALIGND_TESTS_HTTP_DAEMON_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -12,7 +13,8 @@
 /* Arguments of the program, at least one. */
 #define ARGUMENTS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-extern const char *program; /* path of alignd, set by main */
+extern const char *program;  /* path of alignd, set by main */
+extern size_t program_files; /* how many files it may open; 0: as many as the test */
 
 /* ---- any run ---- */
 

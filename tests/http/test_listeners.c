@@ -135,6 +135,85 @@ START_TEST(drains_every_socket) {
 }
 END_TEST
 
+/* ---- for administrators ---- */
+
+static long status_of(const struct daemon *daemon, const char *method, const char *target) {
+    struct reply reply;
+    client_send(daemon, &(struct call){.path = target, .method = method}, &reply);
+    long status = reply.status;
+    reply_done(&reply);
+    return status;
+}
+
+static struct daemon at_logged(const struct daemon *daemon, const char *before) {
+    struct daemon other = daemon_at(daemon, "");
+    char *log = read_from_start(daemon->log), *found = strstr(log, before);
+    ck_assert_ptr_nonnull(found);
+    sscanf(found + strlen(before), "%127s", other.address);
+    free(log);
+    return other;
+}
+
+/* Nobody who holds every other place is in its way, nor does it show anything else. */
+START_TEST(administrators) {
+    enum { MOST = 16 };
+    struct daemon daemon;
+    int held[MOST];
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--admin-listen", "127.0.0.2:0", "--admin-listen", address, "--connections",
+                                    "16", "--read-timeout-ms", "1000000000"));
+    struct daemon local = daemon_at(&daemon, address), remote = at_logged(&daemon, "listening_for_administrators address=");
+    for (size_t i = 0; i < MOST; i++) {
+        held[i] = raw_open(&daemon);
+        raw_write(held[i], "GET / HTTP/1.1\r\n", 16); /* it is not silent, and never ends */
+    }
+    const struct daemon *doors[] = {&remote, &local};
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(status_of(doors[i], "GET", "/health"), 200);
+        ck_assert_int_eq(status_of(doors[i], "GET", "/ready"), 200);
+        ck_assert_int_eq(status_of(doors[i], "GET", "/metrics"), 200);
+        ck_assert_int_eq(status_of(doors[i], "GET", "/models"), 404);
+        ck_assert_int_eq(status_of(doors[i], "GET", "/"), 404);
+        ck_assert_int_eq(status_of(doors[i], "POST", "/translate"), 404);
+    }
+    ck_assert_int_eq(status_of(&remote, "POST", "/models/reload"), 403);
+    ck_assert_int_eq(status_of(&local, "POST", "/models/reload"), 200); /* the file's permissions say who may */
+    for (size_t i = 0; i < MOST; i++)
+        close(held[i]);
+    ck_assert_int_eq(status_of(&daemon, "GET", "/health"), 200); /* there as ever */
+    ck_assert_int_eq(status_of(&daemon, "POST", "/models/reload"), 403);
+    daemon_stop(&daemon);
+    ck_assert_int_ne(access(path, F_OK), 0);
+}
+END_TEST
+
+/* Silent peers at its own door make room there, too. */
+START_TEST(silence_at_the_administrators_door) {
+    enum { MORE = 40 };
+    struct daemon daemon;
+    int held[MORE];
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--admin-listen", "127.0.0.1:0", "--read-timeout-ms", "1000000000"));
+    struct daemon admin = at_logged(&daemon, "listening_for_administrators address=");
+    for (size_t i = 0; i < MORE; i++)
+        held[i] = raw_open(&admin);
+    ck_assert_int_eq(status_of(&admin, "GET", "/health"), 200);
+    for (size_t i = 0; i < MORE; i++)
+        close(held[i]);
+    daemon_stop(&daemon);
+}
+END_TEST
+
+/* `alignd health` asks there. */
+START_TEST(health_of_administrators) {
+    struct daemon daemon;
+    struct outcome outcome;
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--admin-listen", address));
+    program_run(ARGUMENTS("health", "--listen", "127.0.0.1:1", "--admin-listen", address), NULL, &outcome);
+    ck_assert_msg(outcome.status == 0, "%s", outcome.err);
+    outcome_done(&outcome);
+    daemon_stop(&daemon);
+}
+END_TEST
+
 /* A killed daemon leaves its socket: the next one takes the place, but not that of one that lives. */
 START_TEST(socket_left_behind) {
     struct daemon killed, daemon;
@@ -256,6 +335,9 @@ Suite *listeners_suite(void) {
     tcase_add_test(tcase, load_on_every_socket);
     tcase_add_test(tcase, ipv6);
     tcase_add_test(tcase, drains_every_socket);
+    tcase_add_test(tcase, administrators);
+    tcase_add_test(tcase, silence_at_the_administrators_door);
+    tcase_add_test(tcase, health_of_administrators);
     tcase_add_test(tcase, socket_left_behind);
     tcase_add_test(tcase, failed_start_leaves_no_socket);
     tcase_add_test(tcase, socket_activation);

@@ -175,12 +175,50 @@ START_TEST(connections_are_bounded) {
     int connections[MORE];
     daemon_stop(&served);
     daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "20", "--read-timeout-ms", "1000"));
-    for (size_t i = 0; i < MORE; i++)
+    for (size_t i = 0; i < MORE; i++) {
         connections[i] = raw_open(&served); /* those beyond are not accepted yet */
-    check_serving();                        /* once some have been cut off */
+        raw_write(connections[i], "GET / HTTP/1.1\r\n", 16);
+    }
+    check_serving(); /* once some have been cut off */
     ck_assert_double_ge(metric(&served, CUT "{reason=\"request\"}"), MORE - MOST);
     for (size_t i = 0; i < MORE; i++)
         close(connections[i]);
+}
+END_TEST
+
+/* As many as hold every place and the backlog's next ones, with all the time that there is; others are served nevertheless. */
+static void check_room(int *connections, size_t count) {
+    struct reply reply;
+    for (size_t i = 0; i < count; i++)
+        connections[i] = raw_open(&served);
+    client_send(&served, &(struct call){.path = "/health"}, &reply);
+    ck_assert_int_eq(reply.status, 200);
+    reply_done(&reply);
+    check_serving();
+    ck_assert_double_ge(metric(&served, CUT "{reason=\"silent\"}"), 1);
+    ck_assert_double_eq(metric(&served, CUT "{reason=\"request\"}"), 0);
+    ck_assert(!is_closed(connections[count - 1])); /* the newest */
+    for (size_t i = 0; i < count; i++)
+        close(connections[i]);
+}
+
+START_TEST(silent_connections_make_room) {
+    enum { MORE = 140 };
+    int connections[MORE];
+    daemon_stop(&served);
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "100", "--read-timeout-ms", "1000000000"));
+    check_room(connections, MORE);
+}
+END_TEST
+
+/* The same where it is files that are scarce. */
+START_TEST(few_files) {
+    enum { MORE = 60 };
+    int connections[MORE];
+    daemon_stop(&served);
+    program_files = 32;
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--read-timeout-ms", "1000000000"));
+    check_room(connections, MORE);
 }
 END_TEST
 
@@ -378,6 +416,8 @@ Suite *slow_suite(void) {
     tcase_add_test(tcase, slow_reader_of_a_matrix);
     tcase_add_test(tcase, slow_reader_of_a_stream);
     tcase_add_test(tcase, connections_are_bounded);
+    tcase_add_test(tcase, silent_connections_make_room);
+    tcase_add_test(tcase, few_files);
     tcase_add_test(tcase, idle_connections_make_room);
     tcase_add_test(tcase, connections_of_an_address_are_bounded);
     tcase_add_test(tcase, leaves_while_queued);
