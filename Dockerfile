@@ -38,8 +38,10 @@ LABEL org.opencontainers.image.title="alignd" \
       org.opencontainers.image.revision="${REVISION}"
 # nobody in particular: it needs no name, no home and no file of its own
 USER 65532:65532
-EXPOSE 8080
+EXPOSE 8080 8081
+# 8081: health checks and metrics, out of the way of whoever takes every place on 8080
 ENV ALIGND_LISTEN=0.0.0.0:8080 \
+    ALIGND_ADMIN_LISTEN=0.0.0.0:8081 \
     ALIGND_MODEL=/usr/share/alignd/en-fr:/usr/share/alignd/fr-en:/usr/share/alignd/geoquery
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=6s --start-period=30s --retries=3 CMD ["/usr/bin/alignd", "health"]
