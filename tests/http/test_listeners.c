@@ -319,7 +319,7 @@ START_TEST(notes_to_systemd) {
     ck_assert_int_eq(kill(daemon.pid, SIGHUP), 0);
     check_note(fd, "RELOADING=1\nMONOTONIC_USEC=");
     check_note(fd, "READY=1"); /* when the models are there */
-    ck_assert(daemon_logged(&daemon, "what=models generation=2"));
+    daemon_await_log(&daemon, "what=models generation=2");
     daemon_stop(&daemon);
     check_note(fd, "STOPPING=1");
     close(fd);
