@@ -43,6 +43,8 @@ LIBS = -lmicrohttpd -lgnutls -lsystemd -ljansson -lsentencepiece -licuuc -lxml2 
 KERNEL_SOURCES := model/kernels.c model/products.c model/products_int8.c
 MODEL_OBJECTS  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(KERNEL_SOURCES),$(wildcard model/*.c))) $(BUILD)/model/sentencepiece.o
 SERVER_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c)) $(BUILD)/server/cld2.o $(BUILD)/server/page_files.o
+# The word aligner, weights/aligner.py's program. Where weights/ is not, as in a package, it is not built.
+GIBBS_OBJECTS  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard weights/gibbs/*.c))
 TEST_OBJECTS   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 
 # These are compiled once per instruction set; the processor chooses at run time. Products and sums may fuse there, but not after
@@ -68,7 +70,7 @@ MAKEFLAGS += --no-builtin-rules
 	check-deploy check-arm64 check-package check-man check-hardening check-systemd check-scale check-queueing show-signals results warnings-clang asan \
 	tsan fuzz bench format format-check layers install install-program install-models install-man install-units man deb clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
-all: $(BUILD)/alignd
+all: $(BUILD)/alignd $(if $(GIBBS_OBJECTS),$(BUILD)/gibbs)
 
 run: deps
 	@$(SUBMAKE) all
@@ -192,8 +194,12 @@ $(BUILD)/alignd: $(MODEL_OBJECTS) $(SERVER_OBJECTS)
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
-# main.o holds the daemon's main(): everything else of the server is under test.
-$(BUILD)/tests/run: $(MODEL_OBJECTS) $(filter-out $(BUILD)/server/main.o,$(SERVER_OBJECTS)) $(TEST_OBJECTS)
+$(BUILD)/gibbs: $(GIBBS_OBJECTS) $(BUILD)/model/error.o
+	$(call SAY,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lm
+
+# A main.o holds a program's main(): everything else is under test.
+$(BUILD)/tests/run: $(MODEL_OBJECTS) $(filter-out %/main.o,$(SERVER_OBJECTS) $(GIBBS_OBJECTS)) $(TEST_OBJECTS)
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcheck_pic -lsubunit -lrt
 
@@ -277,7 +283,7 @@ deps-node:
 deps-ci:
 	@$(call INSTALL_MISSING,$(CI_PACKAGES))
 
-SOURCES := $(wildcard weights/*.c model/*.[ch] model/*.cc server/*.[ch] server/*.cc tests/*.[ch] tests/*/*.[ch])
+SOURCES := $(wildcard weights/*.c weights/gibbs/*.[ch] model/*.[ch] model/*.cc server/*.[ch] server/*.cc tests/*.[ch] tests/*/*.[ch])
 format:
 	clang-format -i $(SOURCES)
 format-check:

@@ -29,6 +29,7 @@ refuse 'GnuTLS belongs to server/tls.[ch], outgoing.[ch] and keys.c, systemd to 
     '^server/((tls\.[ch]|outgoing\.[ch]|keys\.c):.*gnutls|(listen|main)\.c:.*systemd)'
 refuse 'libxml2 belongs to server/html_element.c and html_read.c' "$model $server" 'libxml/' '^server/html_(element|read)\.c:'
 refuse 'CLD2 belongs to server/cld2.cc' "$model $server" 'cld2/' '^server/cld2\.cc:'
+refuse 'weights/gibbs/ sees of model/ only error.h' "$(ls weights/gibbs/*.[ch])" 'model/|server/' 'model/error\.h"$'
 
 # order FOLDER: standard input has its layers, lowest first, names of modules with * for any characters. Each module stands in one of them,
 # the first that fits, and includes headers of its own and lower ones only.

@@ -60,6 +60,7 @@
     X(cache) \
     X(log) \
     X(reserve) \
+    X(gibbs) \
 /* clang-format on */
 
 #define DECLARE(name) Suite *name##_suite(void);

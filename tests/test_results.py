@@ -1,4 +1,4 @@
-"""Tests of what the results count (scores.py, wellformed.py, moses.py, align.py, aligner.py), of the corpora and of weights/results.py."""
+"""Tests of what the results count (scores.py, wellformed.py, moses.py, align.py, lexicon.py), of the corpora and of weights/results.py."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from weights import align, aligner, compute, data, moses, results, scores, wellformed  # noqa: E402
+from weights import align, compute, data, lexicon, moses, results, scores, wellformed  # noqa: E402
 
 
 # ---- scores ----
@@ -168,7 +168,7 @@ def test_ways_from_attention_to_links():
 
 
 def test_diagonal_prior():
-    prior = aligner.diagonal_prior(4, 2)
+    prior = lexicon.diagonal_prior(4, 2)
     assert prior.sum(axis=1) == pytest.approx(numpy.ones(4))
     assert prior.argmax(axis=1).tolist() == [0, 0, 1, 1]
     # middles: |1/8 - 1/4| and |1/8 - 3/4|
@@ -182,7 +182,7 @@ def test_lexical_finds_crossed_words():
     for _ in range(400):
         source = values.sample(range(10), values.randint(2, 6))
         pairs.append((source, [word + 10 for word in values.sample(source, len(source))]))
-    lexical = aligner.Lexical(pairs)
+    lexical = lexicon.Lexical(pairs)
     links = lexical.of([1, 2, 3, 4], [14, 13, 12, 11])
     assert links.argmax(axis=1).tolist() == [3, 2, 1, 0] and links.sum(axis=1) == pytest.approx(numpy.ones(4))
     assert lexical.forward.posterior([1, 2], [12, 11]).sum(axis=1).max() <= 1  # the rest is the null word's

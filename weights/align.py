@@ -20,7 +20,7 @@ from typing import Callable, Iterator
 import numpy
 from numpy import ndarray
 
-from . import aligner, compute, data, scores
+from . import compute, data, lexicon, scores
 from .evaluate import Daemon, chunks
 from .tokenizer import SPACE, Tokenizer, Words
 
@@ -151,7 +151,7 @@ def geometric_mean(forward: ndarray, backward: ndarray) -> ndarray:
 
 
 def near_diagonal(words: ndarray) -> ndarray:
-    return words / numpy.maximum(words.sum(axis=1, keepdims=True), 1e-9) * aligner.diagonal_prior(*words.shape)
+    return words / numpy.maximum(words.sum(axis=1, keepdims=True), 1e-9) * lexicon.diagonal_prior(*words.shape)
 
 
 # From attention to links; `alignd attention` has the best of them (server/links.c). forward, backward: [target words, source words + 1], each in its own model's direction.
@@ -177,10 +177,10 @@ def rate(gold: list[Gold], links: list[Links]) -> float:
 
 
 def diagonal_links(gold: Gold) -> Links:
-    return best_of_rows(aligner.diagonal_prior(len(gold.target.split()), len(gold.source.split())))
+    return best_of_rows(lexicon.diagonal_prior(len(gold.target.split()), len(gold.source.split())))
 
 
-def lexical_links(lexical: aligner.Lexical, source: Tokenizer, target: Tokenizer, gold: Gold) -> Links:
+def lexical_links(lexical: lexicon.Lexical, source: Tokenizer, target: Tokenizer, gold: Gold) -> Links:
     """Of pieces, merged into words as attention is."""
     pieces = [[token.piece for token in side.tokens(text)] for side, text in ((source, gold.source), (target, gold.target))]
     sources, targets = membership(pieces[0], gold.source), membership(pieces[1], gold.target)

@@ -1,83 +1,132 @@
-"""Word alignment without a translation model: the diagonal, and IBM model 1 with the diagonal as its prior.
+"""Word alignment of text without a model: python3 -m weights.aligner CORPUS.tsv > LINKS
 
-The second is fast_align's model (Dyer et al. 2013) with its tension fixed: p(target word | source word) by expectation maximisation, the prior
-of source position j of m for target position i of n falling off as exp(-tension |i/n - j/m|), and a null word. Input: pairs of lists of ids
-(or any numbers). Output of `of(source, target)`: a matrix [target words, source words] whose rows sum to 1, or to 0 where there is no link.
+Input: pairs of sentences, source TAB target; a name that ends in .gz is unpacked, `-` is standard input; further columns are ignored. Output: a
+line of links for each pair, in its order: `i-j`, words i of the source and j of the target counted from 0 (Pharaoh format). With --symmetry both:
+links of the source-to-target run TAB those of the other.
+
+What a word is: weights/links.py; words are compared lower-cased. A pair with an empty side, or with a side of more than 200 words, has no link.
+The aligner, build/gibbs (weights/gibbs/, built by `make`), knows nothing but the pairs that it gets, and learns the more the more there are: a few
+sentences are better aligned --with a corpus beside them.
 """
 
 from __future__ import annotations
 
-import numpy
-from numpy import ndarray
+import argparse
+import gzip
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import IO, Iterable, Iterator
 
-Pair = tuple[list[int], list[int]]
+from . import links
+from .links import Links
+from .tokenizer import Tokenizer
 
-TENSION = 4.0
-NULL = 0.08  # prior of the null word
-ROUNDS = 5
-UNSEEN = 1e-9  # p(target word | source word) of a pair that training did not have
-SURE = 0.05  # two directions that agree less than this give no link
-
-
-def diagonal_prior(targets: int, sources: int) -> ndarray:
-    """[targets, sources], each row sums to 1; positions are the words' middles."""
-    i, j = (numpy.arange(targets)[:, None] + 0.5) / targets, (numpy.arange(sources)[None] + 0.5) / sources
-    prior = numpy.exp(-TENSION * numpy.abs(i - j))
-    return prior / prior.sum(axis=1, keepdims=True)
+PROGRAM = Path(__file__).parent.parent / "build" / "gibbs"
+SYMMETRIES = ("grow-diag-final-and", "intersection", "union", "forward", "backward", "both")
+Pair = tuple[str, str]
 
 
-class Diagonal:
-    """The prior alone."""
+class AlignerError(Exception):
+    """What cannot be aligned, in a sentence."""
 
-    def __init__(self, pairs: list[Pair] | None = None) -> None:
+
+def words(text: str) -> list[str]:
+    """The text's words as they are compared."""
+    return [text[begin:end].lower().replace("’", "'") for begin, end in links.words(text)]
+
+
+class Numbers:
+    """Words -> numbers from 1, in the order of their first appearance."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, int] = {}
+
+    def of(self, text: str) -> str:
+        return " ".join(str(self.known.setdefault(word, len(self.known) + 1)) for word in words(text))
+
+
+def write_numbers(pairs: Iterable[Pair], file: IO[str]) -> None:
+    source, target = Numbers(), Numbers()
+    for s, t in pairs:
+        file.write(f"{source.of(s)}\t{target.of(t)}\n")
+
+
+def align(pairs: Iterable[Pair], symmetry: str = SYMMETRIES[0], program: Path = PROGRAM, options: tuple[str, ...] = ("--quiet",)) -> Iterator[str]:
+    """-> a line of links for each pair. options: of the program (gibbs --help)."""
+    if not program.exists():
+        raise AlignerError(f"{program} is not there: run make, or name it with --program")
+    with tempfile.TemporaryFile("w+", encoding="ascii") as numbers:
+        write_numbers(pairs, numbers)
+        numbers.seek(0)
+        with subprocess.Popen([str(program), "--symmetry", symmetry, *options], stdin=numbers, stdout=subprocess.PIPE, text=True) as running:
+            yield from (line.rstrip("\n") for line in running.stdout)
+    if running.returncode != 0:
+        raise AlignerError(f"{program.name} ended with status {running.returncode}")
+
+
+def piece_words(tokenizer: Tokenizer, text: str) -> list[set[int]]:
+    """The words that each piece has characters of."""
+    owners = links.owners(text, links.words(text))
+    return [set(owners[token.begin:token.end]) - {-1} for token in tokenizer.tokens(text)]
+
+
+def links_of_pieces(line: str, pair: Pair, tokenizers: tuple[Tokenizer, Tokenizer]) -> Links:
+    """A line of links between words -> links between the pieces of two tokenizers, </s> not among them."""
+    return links.between_pieces(sorted(links.parse(line)), *(piece_words(*side) for side in zip(tokenizers, pair)))
+
+
+def read_pairs(name: str) -> Iterator[Pair]:
+    """name: a file, or "-"."""
+    opened = sys.stdin.buffer if name == "-" else gzip.open(name) if name.endswith(".gz") else open(name, "rb")
+    with opened as lines:
+        for number, line in enumerate(lines, 1):
+            columns = line.decode("utf-8").rstrip("\r\n").split("\t")
+            if len(columns) < 2:
+                raise AlignerError(f"{name}, line {number}: source TAB target is expected")
+            yield columns[0], columns[1]
+
+
+def print_links(pairs: list[Pair], lines: Iterator[str], tokenizers: tuple[Tokenizer, Tokenizer] | None) -> None:
+    for pair, line in zip(pairs, lines):
+        if tokenizers:
+            line = "\t".join(" ".join(f"{i}-{j}" for i, j in sorted(links_of_pieces(run, pair, tokenizers))) for run in line.split("\t"))
+        print(line)
+    for _ in lines:  # of the pairs that were only learned from
         pass
 
-    def of(self, source: list[int], target: list[int]) -> ndarray:
-        return diagonal_prior(len(target), len(source))
+
+def run(arguments: argparse.Namespace) -> None:
+    pairs = list(read_pairs(arguments.corpus))
+    others = [pair for name in arguments.others for pair in read_pairs(name)]
+    tokenizers = None
+    if arguments.pieces:
+        from . import folder  # PyTorch is not needed for words
+        _, *tokenizers = folder.read(arguments.pieces)
+    options = [f"--{name}={getattr(arguments, name)}" for name in ("samplers", "sweeps", "seed") if getattr(arguments, name)]
+    lines = align([*pairs, *others], arguments.symmetry, arguments.program, (*options, *["--quiet"] * arguments.quiet))
+    print_links(pairs, lines, tuple(tokenizers) if tokenizers else None)
 
 
-class Lexicon:
-    """p(target word | source word), one direction."""
-
-    def __init__(self, pairs: list[Pair], rounds: int = ROUNDS) -> None:
-        self.words = 1 + max((max(word) for pair in pairs for word in pair if word), default=0)  # also the null word's id
-        keys, priors, lengths = zip(*(self._cells(source, target) for source, target in pairs if source and target))
-        self.keys, cells = numpy.unique(numpy.concatenate(keys), return_inverse=True)
-        prior = numpy.concatenate(priors)
-        starts = numpy.concatenate([[0], numpy.cumsum(numpy.concatenate(lengths))[:-1]])
-        lengths = numpy.concatenate(lengths)
-        sources = self.keys // (self.words + 1)
-        self.probability = numpy.ones(len(self.keys))
-        for _ in range(rounds):
-            posterior = self.probability[cells] * prior
-            posterior /= numpy.repeat(numpy.add.reduceat(posterior, starts), lengths)
-            counts = numpy.bincount(cells, posterior)
-            self.probability = counts / numpy.bincount(sources, counts)[sources]
-
-    def _cells(self, source: list[int], target: list[int]) -> tuple[ndarray, ndarray, ndarray]:
-        """Every target word with the null word and each source word: keys, priors, and the number of cells of each target word."""
-        columns = numpy.array([self.words, *source], numpy.int64) * (self.words + 1)
-        keys = columns[None] + numpy.array(target, numpy.int64)[:, None]
-        prior = numpy.full(keys.shape, NULL, numpy.float32)
-        prior[:, 1:] = (1 - NULL) * diagonal_prior(len(target), len(source))
-        return keys.ravel(), prior.ravel(), numpy.full(len(target), keys.shape[1])
-
-    def posterior(self, source: list[int], target: list[int]) -> ndarray:
-        """[target words, source words]: p(link); what is missing to 1 in a row is the null word's."""
-        keys, prior, _ = self._cells(source, target)
-        places = numpy.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
-        found = numpy.where(self.keys[places] == keys, self.probability[places], UNSEEN) * prior
-        found = found.reshape(len(target), len(source) + 1)
-        return (found / found.sum(axis=1, keepdims=True))[:, 1:]
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Aligns the words of sentence pairs. Prints a line of links i-j for each pair.",
+                                     epilog="Example: python3 -m weights.aligner new.tsv --with corpus.tsv.gz > new.links")
+    parser.add_argument("corpus", help="source TAB target, one pair a line; .gz is unpacked; -: standard input")
+    parser.add_argument("--with", dest="others", action="append", default=[], metavar="CORPUS", help="learn from these pairs, too, without printing links of them; may be given several times")
+    parser.add_argument("--symmetry", choices=SYMMETRIES, default=SYMMETRIES[0],
+                        help="how the runs in both directions become one set of links: the intersection has the fewest and surest; both: forward TAB backward (default: %(default)s)")
+    parser.add_argument("--pieces", type=Path, metavar="MODEL", help="print links between the pieces of this model folder, not between words")
+    parser.add_argument("--samplers", type=int, help="independent samplers, which decide together, 1 to 16 (default: 3)")
+    parser.add_argument("--sweeps", type=int, help="sweeps through the corpus with the whole model (default: by the number of pairs)")
+    parser.add_argument("--seed", type=int, help="equal seeds give equal links (default: 1)")
+    parser.add_argument("--program", type=Path, default=PROGRAM, help="the aligner itself (default: build/gibbs, which make builds)")
+    parser.add_argument("--quiet", action="store_true", help="say nothing of the progress")
+    try:
+        run(parser.parse_args())
+    except (AlignerError, OSError, UnicodeDecodeError) as error:
+        sys.exit(f"aligner: {error}")
 
 
-class Lexical:
-    """Both directions of a lexicon, multiplied: a link must be likely in each."""
-
-    def __init__(self, pairs: list[Pair]) -> None:
-        self.forward, self.backward = Lexicon(pairs), Lexicon([(target, source) for source, target in pairs])
-
-    def of(self, source: list[int], target: list[int]) -> ndarray:
-        both = numpy.sqrt(self.forward.posterior(source, target) * self.backward.posterior(target, source).T)
-        sums = both.sum(axis=1, keepdims=True)
-        return numpy.where(sums > SURE, both / numpy.maximum(sums, SURE), 0)
+if __name__ == "__main__":
+    main()

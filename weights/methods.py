@@ -8,7 +8,7 @@
     coverage_loss_from  the share of the planned steps before which it is left out: attention has to be learned first (See et al. add it
                         for the last percent)
     guided_attention    weight of the cross-entropy between an alignment and the attention (Chen et al. 2016)
-    guide               that alignment: "diagonal", or "lexical" (weights/aligner.py, both directions, learned from the training pairs)
+    guide               that alignment: "diagonal", or "lexical" (weights/lexicon.py, both directions, learned from the training pairs)
 
 Input: a model, a batch of padded ids. Output: other decoder inputs, or a loss to add. Whatever is drawn comes from PyTorch's generator, whose
 state is in the checkpoint.
@@ -22,7 +22,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from . import aligner, search
+from . import lexicon, search
 from .copies import Source
 from .model import Model
 
@@ -31,7 +31,7 @@ Pair = tuple[Source, list[int]]  # the target without </s>
 DEFAULTS = {"scheduled_sampling": 0.0, "subword_sampling": 0.0, "coverage_loss": 0.0, "coverage_loss_from": 0.0, "guided_attention": 0.0,
             "guide": "diagonal"}
 NEEDS_ATTENTION = ("coverage_loss", "guided_attention")
-GUIDES = {"diagonal": aligner.Diagonal, "lexical": aligner.Lexical}
+GUIDES = {"diagonal": lexicon.Diagonal, "lexical": lexicon.Lexical}
 SMALLEST = 1e-9  # attention below this is not told apart
 
 
@@ -76,7 +76,7 @@ class Methods:
             sys.exit(f"training.guide: must be one of {', '.join(GUIDES)}, got {training['guide']}")
         self.guide = GUIDES[training["guide"]]([self._words(pair) for pair in pairs]) if training["guided_attention"] else None
 
-    def _words(self, pair: Pair) -> aligner.Pair:
+    def _words(self, pair: Pair) -> lexicon.Pair:
         return (pair[0].ids[:-1] if self.reads_eos else pair[0].ids), pair[1]
 
     def inputs(self, model: Model, batch: list[Pair], inputs: Tensor, progress: float) -> Tensor:

@@ -30,7 +30,7 @@ from typing import Callable, Iterator
 
 import torch
 
-from . import align, aligner, compute, config, data, export, folder, scores, train, wellformed
+from . import align, compute, config, data, export, folder, lexicon, scores, train, wellformed
 from .evaluate import BATCH, Daemon, chunks
 
 HERE = Path(__file__).parent
@@ -182,7 +182,7 @@ def lexical_figures(table: Table, gold: dict[str, list[align.Gold]], options: Op
     """The aligner without a model, learned from the training pairs of `corpus` in the pieces of the model folder `pieces`."""
     _, source, target = folder.read(Path(table.definition["pieces"]))
     pairs = data.CORPORA[table.definition["corpus"]].read(options.data, "train")
-    lexical = aligner.Lexical([(source.encode(s), target.encode(t)) for s, t in pairs])
+    lexical = lexicon.Lexical([(source.encode(s), target.encode(t)) for s, t in pairs])
     return {"best both ways": {name: align.rate(pairs, [align.lexical_links(lexical, source, target, g) for g in pairs])
                                for name, pairs in gold.items()}}
 

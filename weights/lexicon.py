@@ -1,0 +1,83 @@
+"""Word alignment without a translation model: the diagonal, and IBM model 1 with the diagonal as its prior.
+
+The second is fast_align's model (Dyer et al. 2013) with its tension fixed: p(target word | source word) by expectation maximisation, the prior
+of source position j of m for target position i of n falling off as exp(-tension |i/n - j/m|), and a null word. Input: pairs of lists of ids
+(or any numbers). Output of `of(source, target)`: a matrix [target words, source words] whose rows sum to 1, or to 0 where there is no link.
+"""
+
+from __future__ import annotations
+
+import numpy
+from numpy import ndarray
+
+Pair = tuple[list[int], list[int]]
+
+TENSION = 4.0
+NULL = 0.08  # prior of the null word
+ROUNDS = 5
+UNSEEN = 1e-9  # p(target word | source word) of a pair that training did not have
+SURE = 0.05  # two directions that agree less than this give no link
+
+
+def diagonal_prior(targets: int, sources: int) -> ndarray:
+    """[targets, sources], each row sums to 1; positions are the words' middles."""
+    i, j = (numpy.arange(targets)[:, None] + 0.5) / targets, (numpy.arange(sources)[None] + 0.5) / sources
+    prior = numpy.exp(-TENSION * numpy.abs(i - j))
+    return prior / prior.sum(axis=1, keepdims=True)
+
+
+class Diagonal:
+    """The prior alone."""
+
+    def __init__(self, pairs: list[Pair] | None = None) -> None:
+        pass
+
+    def of(self, source: list[int], target: list[int]) -> ndarray:
+        return diagonal_prior(len(target), len(source))
+
+
+class Lexicon:
+    """p(target word | source word), one direction."""
+
+    def __init__(self, pairs: list[Pair], rounds: int = ROUNDS) -> None:
+        self.words = 1 + max((max(word) for pair in pairs for word in pair if word), default=0)  # also the null word's id
+        keys, priors, lengths = zip(*(self._cells(source, target) for source, target in pairs if source and target))
+        self.keys, cells = numpy.unique(numpy.concatenate(keys), return_inverse=True)
+        prior = numpy.concatenate(priors)
+        starts = numpy.concatenate([[0], numpy.cumsum(numpy.concatenate(lengths))[:-1]])
+        lengths = numpy.concatenate(lengths)
+        sources = self.keys // (self.words + 1)
+        self.probability = numpy.ones(len(self.keys))
+        for _ in range(rounds):
+            posterior = self.probability[cells] * prior
+            posterior /= numpy.repeat(numpy.add.reduceat(posterior, starts), lengths)
+            counts = numpy.bincount(cells, posterior)
+            self.probability = counts / numpy.bincount(sources, counts)[sources]
+
+    def _cells(self, source: list[int], target: list[int]) -> tuple[ndarray, ndarray, ndarray]:
+        """Every target word with the null word and each source word: keys, priors, and the number of cells of each target word."""
+        columns = numpy.array([self.words, *source], numpy.int64) * (self.words + 1)
+        keys = columns[None] + numpy.array(target, numpy.int64)[:, None]
+        prior = numpy.full(keys.shape, NULL, numpy.float32)
+        prior[:, 1:] = (1 - NULL) * diagonal_prior(len(target), len(source))
+        return keys.ravel(), prior.ravel(), numpy.full(len(target), keys.shape[1])
+
+    def posterior(self, source: list[int], target: list[int]) -> ndarray:
+        """[target words, source words]: p(link); what is missing to 1 in a row is the null word's."""
+        keys, prior, _ = self._cells(source, target)
+        places = numpy.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
+        found = numpy.where(self.keys[places] == keys, self.probability[places], UNSEEN) * prior
+        found = found.reshape(len(target), len(source) + 1)
+        return (found / found.sum(axis=1, keepdims=True))[:, 1:]
+
+
+class Lexical:
+    """Both directions of a lexicon, multiplied: a link must be likely in each."""
+
+    def __init__(self, pairs: list[Pair]) -> None:
+        self.forward, self.backward = Lexicon(pairs), Lexicon([(target, source) for source, target in pairs])
+
+    def of(self, source: list[int], target: list[int]) -> ndarray:
+        both = numpy.sqrt(self.forward.posterior(source, target) * self.backward.posterior(target, source).T)
+        sums = both.sum(axis=1, keepdims=True)
+        return numpy.where(sums > SURE, both / numpy.maximum(sums, SURE), 0)
