@@ -74,13 +74,13 @@ order() {
 
 # one line is one layer; of two patterns for a name the earlier line counts
 order model <<'END'
-error arena character random ranked vector phrase
+error arena character random ranked vector phrase row
 reserve file blas
 safetensors vocabulary spm_file config config_rules search search_*
 kernels* products* lookup matrix
 weights shortlist segmenter placeholder tokenizer plain masked sentencepiece
 norm cell attention readout encoder* copies output
-decoder speller
+decoder* speller
 model
 translator given glossary text sentence batch
 END
