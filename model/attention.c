@@ -7,23 +7,23 @@
 
 /* ---- the scores ---- */
 
-static int load_key(struct attention *a, const char *bias, size_t size, struct weights *weights, struct error *err) {
+static void load_key(struct attention *a, const char *bias, size_t size, struct weights *weights, struct error *err) {
     a->key_size = size;
-    return weights_linear(weights, &(struct linear_names){.weight = "attention.key.weight", .bias = bias}, size, a->annotation,
-                          &a->key, err);
+    weights_linear(weights, &(struct linear_names){.weight = "attention.key.weight", .bias = bias}, size, a->annotation, &a->key,
+                   err);
 }
 
-static int load_query(struct attention *a, size_t size, size_t hidden, struct weights *weights, struct error *err) {
+static void load_query(struct attention *a, size_t size, size_t hidden, struct weights *weights, struct error *err) {
     a->query_size = size;
-    return weights_linear(weights, &(struct linear_names){.weight = "attention.query.weight"}, size, hidden, &a->query, err);
+    weights_linear(weights, &(struct linear_names){.weight = "attention.query.weight"}, size, hidden, &a->query, err);
 }
 
 /* Luong et al. 2015: e = s . h. The keys are the annotations, or, learned, W h as in the general score. */
 static int init_dot(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
-    if (config->attention.learned_keys)
-        return load_key(a, NULL, config->decoder.hidden, weights, err);
     a->key_size = config->decoder.hidden;
-    if (a->key_size != a->annotation)
+    if (config->attention.learned_keys)
+        load_key(a, NULL, a->key_size, weights, err);
+    else if (a->key_size != a->annotation)
         return error_set(err, ERROR_FORMAT, "attention.score: %s needs annotations (%zu) as large as decoder.hidden (%zu)",
                          a->kind->name, a->annotation, a->key_size);
     return 0;
@@ -37,15 +37,14 @@ static int init_scaled_dot(struct attention *a, const struct model_config *confi
     if (!config->attention.learned_scale)
         return 0;
     const float *scale = weights_get(weights, "attention.factor", 1, 1, err);
-    if (!scale)
-        return -1;
-    a->scale = *scale;
+    a->scale = scale ? *scale : 0;
     return 0;
 }
 
 /* Luong et al. 2015: e = s^T W h. The keys hold W h. */
 static int init_general(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
-    return load_key(a, NULL, config->decoder.hidden, weights, err);
+    load_key(a, NULL, config->decoder.hidden, weights, err);
+    return 0;
 }
 
 /* The norms of a key and of a query; "gates" treats each as one whole, since it is of one kind. */
@@ -55,27 +54,30 @@ static int load_norms(struct attention *a, const struct model_config *config, st
     const struct norm_kind *kind = norm_kind_find(config->attention.normalization);
     if (!kind)
         return error_set(err, ERROR_FORMAT, "attention.normalization: %s is not known", config->attention.normalization);
-    return norm_init(&a->key_norm, kind, &key, weights, err) == 0 ? norm_init(&a->query_norm, kind, &query, weights, err) : -1;
+    norm_init(&a->key_norm, kind, &key, weights, err);
+    norm_init(&a->query_norm, kind, &query, weights, err);
+    return 0;
 }
 
 /* Bahdanau et al. 2015, A.1.2: e = v . tanh(W s + U h + b). The keys hold U h + b. Where they are normalised, W s and U h + b are,
  * each for itself. With coverage w cov_j enters the tanh, too: Tu et al. 2016, See et al. 2017. */
 static int init_additive(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
     size_t size = config->attention.size;
-    if (load_key(a, "attention.key.bias", size, weights, err) != 0 || load_norms(a, config, weights, err) != 0)
-        return -1;
+    load_key(a, "attention.key.bias", size, weights, err);
     a->energy = weights_get(weights, "attention.energy", size, 1, err);
     if (config->attention.coverage) {
         a->coverage = weights_get(weights, "attention.coverage", size, 1, err);
         a->reach = config_positions(config);
     }
-    return load_query(a, size, config->decoder.hidden, weights, err);
+    load_query(a, size, config->decoder.hidden, weights, err);
+    return load_norms(a, config, weights, err);
 }
 
 /* Luong et al. 2015: e_j = (W s)_j. There are no keys. */
 static int init_location(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
     a->reach = config_positions(config);
-    return load_query(a, a->reach, config->decoder.hidden, weights, err);
+    load_query(a, a->reach, config->decoder.hidden, weights, err);
+    return 0;
 }
 
 static void score_dot(const struct attention *a, const struct view *view) {
@@ -120,7 +122,7 @@ static const struct attention_kind kinds[] = {
  * position [H]: the row's W s, where the window has that matrix; overwritten. lean (NULL: none) changes the scores around p_t. */
 struct window_kind {
     const char *name;
-    int (*init)(struct attention *attention, const struct model_config *config, struct weights *weights, struct error *err);
+    void (*init)(struct attention *attention, const struct model_config *config, struct weights *weights, struct error *err);
     float (*centre)(const struct attention *attention, size_t length, size_t step, float *position);
     void (*lean)(const struct attention *attention, float centre, const struct view *view);
 };
@@ -131,11 +133,10 @@ static float centre_monotonic(const struct attention *a, size_t length, size_t s
     return (float)(step < length ? step : length - 1);
 }
 
-static int init_predictive(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
+static void init_predictive(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
     size_t hidden = config->decoder.hidden;
     a->position_energy = weights_get(weights, "attention.position.energy", hidden, 1, err);
-    return weights_linear(weights, &(struct linear_names){.weight = "attention.position.weight"}, hidden, hidden, &a->position,
-                          err);
+    weights_linear(weights, &(struct linear_names){.weight = "attention.position.weight"}, hidden, hidden, &a->position, err);
 }
 
 /* Luong et al. 2015, section 3.2: p_t = T sigmoid(v . tanh(W s)). */
@@ -184,12 +185,15 @@ static int find_rows(struct attention *a, const struct attention_config *config,
 }
 
 static int load(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
-    if (a->kind->init(a, config, weights, err) != 0 || (a->window->init && a->window->init(a, config, weights, err) != 0))
+    if (a->kind->init(a, config, weights, err) != 0)
         return -1;
+    if (a->window->init)
+        a->window->init(a, config, weights, err);
+    if (config->attention.learned_values)
+        weights_linear(weights, &(struct linear_names){.weight = "attention.value.weight"}, a->value, a->annotation, &a->values,
+                       err);
     a->scratch = a->query_size + a->position.out;
-    return config->attention.learned_values ? weights_linear(weights, &(struct linear_names){.weight = "attention.value.weight"},
-                                                             a->value, a->annotation, &a->values, err)
-                                            : 0;
+    return weights_failed(weights) ? -1 : 0;
 }
 
 int attention_init(struct attention *attention, const struct model_config *config, struct weights *weights,

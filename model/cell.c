@@ -53,42 +53,42 @@ static const char *name_of(const struct half *half, const char *what, char *buf)
     return buf;
 }
 
-static int load_half(const struct loading *l, const struct half *half, struct linear *linear, struct norm *norm) {
+static void load_half(const struct loading *l, const struct half *half, struct linear *linear, struct norm *norm) {
     char first[128], second[128];
     size_t hidden = l->shape->hidden, gates = l->kind->gates * hidden;
     struct linear_names names = {
         .weight = name_of(half, "weight", first), .bias = name_of(half, "bias", second), .columns = half->columns};
-    if (weights_linear(l->weights, &names, gates, half->in, linear, l->err) != 0)
-        return -1;
+    weights_linear(l->weights, &names, gates, half->in, linear, l->err);
     if (!l->shape->norm)
-        return 0;
+        return;
     struct norm_names normed = {.gain = name_of(half, "gain", first),
                                 .shift = name_of(half, "shift", second),
                                 .size = gates,
                                 .first = l->kind->apart * hidden};
-    return norm_init(norm, l->shape->norm, &normed, l->weights, l->err);
+    norm_init(norm, l->shape->norm, &normed, l->weights, l->err);
 }
 
-static int load_transition(const struct loading *l, const char *prefix, size_t index, struct transition *transition) {
+static void load_transition(const struct loading *l, const char *prefix, size_t index, struct transition *transition) {
     char within[96], name[128];
     snprintf(within, sizeof within, "%stransitions.%zu.", prefix, index);
     struct half state = {within, "state", l->shape->hidden, 0};
     snprintf(name, sizeof name, "%sbias_input", within);
     transition->input = weights_get(l->weights, name, l->kind->gates * l->shape->hidden, 1, l->err);
-    return transition->input ? load_half(l, &state, &transition->state, &transition->norm) : -1;
+    load_half(l, &state, &transition->state, &transition->norm);
 }
 
-static int load_transitions(const struct loading *l, const char *prefix, struct cell *cell) {
+static void load_transitions(const struct loading *l, const char *prefix, struct cell *cell) {
     if (l->shape->transitions == 0)
-        return 0;
+        return;
     cell->transitions = calloc(l->shape->transitions, sizeof *cell->transitions);
-    if (!cell->transitions)
-        return error_memory(l->err);
+    if (!cell->transitions) {
+        error_memory(l->err);
+        weights_fail(l->weights);
+        return;
+    }
     cell->transition_count = l->shape->transitions;
     for (size_t i = 0; i < cell->transition_count; i++)
-        if (load_transition(l, prefix, i, &cell->transitions[i]) != 0)
-            return -1;
-    return 0;
+        load_transition(l, prefix, i, &cell->transitions[i]);
 }
 
 int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefix, const struct cell_shape *shape,
@@ -96,8 +96,10 @@ int cell_init(struct cell *cell, const struct cell_kind *kind, const char *prefi
     struct loading loading = {kind, shape, weights, err};
     struct half input = {prefix, "input", shape->in, shape->columns}, state = {prefix, "state", shape->hidden, 0};
     *cell = (struct cell){.kind = kind, .kernels = kernels, .hidden = shape->hidden};
-    if (load_half(&loading, &input, &cell->input, &cell->input_norm) == 0 &&
-        load_half(&loading, &state, &cell->state, &cell->state_norm) == 0 && load_transitions(&loading, prefix, cell) == 0)
+    load_half(&loading, &input, &cell->input, &cell->input_norm);
+    load_half(&loading, &state, &cell->state, &cell->state_norm);
+    load_transitions(&loading, prefix, cell);
+    if (!weights_failed(weights))
         return 0;
     cell_done(cell);
     return -1;

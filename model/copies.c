@@ -16,7 +16,7 @@ struct copies *copies_find(const struct copies_between *vocabularies, const stru
     struct copies *copies = arena_alloc(arena, 1, sizeof *copies);
     int *words = arena_alloc(arena, length, sizeof *words);
     const struct token **extra = arena_alloc(arena, length, sizeof *extra);
-    if (!copies || !words || !extra) {
+    if (arena_failed(arena)) {
         error_memory(err);
         return NULL;
     }

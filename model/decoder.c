@@ -23,7 +23,7 @@ int decoder_init(struct decoder *decoder, const struct model_config *config, siz
     if (!decoder->kind)
         return error_set(err, ERROR_FORMAT, "decoder.style: %s is not known", c->style);
     decoder->embedding = weights_get(weights, "decoder.embedding", vocabulary, c->embedding, err);
-    if (decoder->embedding && decoder->kind->init(decoder, config, weights, err) == 0)
+    if (decoder->kind->init(decoder, config, weights, err) == 0)
         return 0;
     decoder_done(decoder);
     return -1;

@@ -140,20 +140,19 @@ static int start(const struct decoder *decoder, const struct encoded *encoded, c
 /* ---- loading ---- */
 
 /* What layer l starts from. */
-static int load_initial(struct recurrent *d, size_t l, struct weights *weights, struct error *err) {
+static void load_initial(struct recurrent *d, size_t l, struct weights *weights, struct error *err) {
     char weight[64], bias[64], gain[64], shift[64];
     snprintf(weight, sizeof weight, "decoder.initial.%zu.weight", l);
     snprintf(bias, sizeof bias, "decoder.initial.%zu.bias", l);
     snprintf(gain, sizeof gain, "decoder.initial.%zu.gain", l);
     snprintf(shift, sizeof shift, "decoder.initial.%zu.shift", l);
     struct linear_names names = {.weight = weight, .bias = bias};
-    if (weights_linear(weights, &names, d->hidden, d->annotation, &d->initial[l], err) != 0)
-        return -1;
-    return norm_init(&d->initial_norms[l], d->norm, &(struct norm_names){gain, shift, d->hidden, 0}, weights, err);
+    weights_linear(weights, &names, d->hidden, d->annotation, &d->initial[l], err);
+    norm_init(&d->initial_norms[l], d->norm, &(struct norm_names){gain, shift, d->hidden, 0}, weights, err);
 }
 
-static int load_layer(struct recurrent *d, const struct model_config *config, size_t l, struct weights *weights,
-                      struct error *err) {
+static void load_layer(struct recurrent *d, const struct model_config *config, size_t l, struct weights *weights,
+                       struct error *err) {
     char name[64];
     snprintf(name, sizeof name, "decoder.layers.%zu.", l);
     struct cell_shape shape = {
@@ -164,22 +163,22 @@ static int load_layer(struct recurrent *d, const struct model_config *config, si
         shape.transitions = d->upper_transitions;
     else if (d->style->reader != SECOND_CELL) /* which they follow where there is one */
         shape.transitions = d->transitions;
-    if (cell_init(&d->cells[l], d->cell, name, &shape, weights, d->kernels, err) != 0)
-        return -1;
-    return d->projected ? load_initial(d, l, weights, err) : 0;
+    cell_init(&d->cells[l], d->cell, name, &shape, weights, d->kernels, err);
+    if (d->projected)
+        load_initial(d, l, weights, err);
 }
 
 /* What reads the context besides the readout: the right part of the first cell's matrix, whose left part has the bias, or a second
  * cell. */
-static int load_context_reader(struct recurrent *d, const struct model_config *config, struct weights *weights, struct error *err) {
+static void load_context_reader(struct recurrent *d, const struct model_config *config, struct weights *weights,
+                                struct error *err) {
     size_t embedding = config->decoder.embedding;
     struct linear_names names = {.weight = "decoder.layers.0.weight_input", .first = embedding, .columns = embedding + d->context};
     struct cell_shape shape = {.in = d->context, .hidden = d->hidden, .norm = d->norm, .transitions = d->transitions};
     if (d->style->reader == FIRST_CELL)
-        return weights_linear(weights, &names, d->cell->gates * d->hidden, d->context, &d->input_context, err);
+        weights_linear(weights, &names, d->cell->gates * d->hidden, d->context, &d->input_context, err);
     if (d->style->reader == SECOND_CELL)
-        return cell_init(&d->conditional, d->cell, "decoder.conditional.", &shape, weights, d->kernels, err);
-    return 0;
+        cell_init(&d->conditional, d->cell, "decoder.conditional.", &shape, weights, d->kernels, err);
 }
 
 static int load(struct decoder *decoder, const struct model_config *config, struct weights *weights, struct error *err) {
@@ -189,10 +188,9 @@ static int load(struct decoder *decoder, const struct model_config *config, stru
     if (!d->norm)
         return error_set(err, ERROR_FORMAT, "decoder.normalization: %s is not known", config->decoder.normalization);
     for (size_t l = 0; l < d->layers; l++)
-        if (load_layer(d, config, l, weights, err) != 0)
-            return -1;
-    if (load_context_reader(d, config, weights, err) != 0 ||
-        readout_init(&d->readout, config, d->norm, weights, d->kernels, err) != 0 ||
+        load_layer(d, config, l, weights, err);
+    load_context_reader(d, config, weights, err);
+    if (readout_init(&d->readout, config, d->norm, weights, d->kernels, err) != 0 ||
         (decoder->attends && attention_init(&d->attention, config, weights, d->kernels, err) != 0))
         return -1;
     d->attention.value = recurrent_context(d)->out + readout_value(&d->readout);

@@ -24,7 +24,7 @@ int encoder_init(struct encoder *encoder, const struct model_config *config, siz
         return error_set(err, ERROR_FORMAT, "encoder.type: %s is not known", c->type);
     const char *embedding = c->embedding_shared ? "decoder.embedding" : "encoder.embedding";
     encoder->embedding = weights_get(weights, embedding, vocabulary, c->embedding, err);
-    if (encoder->embedding && encoder->kind->init(encoder, config, weights, err) == 0)
+    if (encoder->kind->init(encoder, config, weights, err) == 0)
         return 0;
     encoder_done(encoder);
     return -1;

@@ -16,12 +16,12 @@ struct convolutional {
     struct linear convolutions[CONFIG_MAX_LAYERS]; /* [2H, m * H], the taps of a row one after the other */
 };
 
-static int load_layer(struct convolutional *own, size_t l, struct weights *weights, struct error *err) {
+static void load_layer(struct convolutional *own, size_t l, struct weights *weights, struct error *err) {
     char weight[64], bias[64];
     snprintf(weight, sizeof weight, "encoder.layers.%zu.convolution.weight", l);
     snprintf(bias, sizeof bias, "encoder.layers.%zu.convolution.bias", l);
-    return weights_linear(weights, &(struct linear_names){.weight = weight, .bias = bias}, 2 * own->hidden,
-                          own->width * own->hidden, &own->convolutions[l], err);
+    weights_linear(weights, &(struct linear_names){.weight = weight, .bias = bias}, 2 * own->hidden, own->width * own->hidden,
+                   &own->convolutions[l], err);
 }
 
 static int init(struct encoder *e, const struct model_config *config, struct weights *weights, struct error *err) {
@@ -34,12 +34,10 @@ static int init(struct encoder *e, const struct model_config *config, struct wei
     own->positions = config_positions(config);
     own->position_embedding = weights_get(weights, "encoder.positions", own->positions, e->embedding_size, err);
     struct linear_names names = {.weight = "encoder.input.weight", .bias = "encoder.input.bias"};
-    if (!own->position_embedding || weights_linear(weights, &names, own->hidden, e->embedding_size, &own->input, err) != 0)
-        return -1;
+    weights_linear(weights, &names, own->hidden, e->embedding_size, &own->input, err);
     for (size_t l = 0; l < own->layers; l++)
-        if (load_layer(own, l, weights, err) != 0)
-            return -1;
-    return 0;
+        load_layer(own, l, weights, err);
+    return weights_failed(weights) ? -1 : 0;
 }
 
 static void done(void *own) {

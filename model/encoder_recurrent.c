@@ -59,8 +59,8 @@ static bool reads_apart(const struct recurrent *e, size_t l) {
 
 /* ---- loading ---- */
 
-static int load_cell(struct recurrent *e, size_t l, size_t d, const struct model_config *config, struct weights *weights,
-                     struct error *err) {
+static void load_cell(struct recurrent *e, size_t l, size_t d, const struct model_config *config, struct weights *weights,
+                      struct error *err) {
     static const char *const directions[] = {"forward", "backward"};
     char prefix[64];
     snprintf(prefix, sizeof prefix, "encoder.layers.%zu.%s.", l, directions[d]);
@@ -68,7 +68,7 @@ static int load_cell(struct recurrent *e, size_t l, size_t d, const struct model
                                .hidden = e->hidden,
                                .norm = norm_kind_find(config->encoder.normalization),
                                .transitions = config->encoder.transitions};
-    return cell_init(&e->cells[l][d], cell_kind_find(config->encoder.cell), prefix, &shape, weights, e->kernels, err);
+    cell_init(&e->cells[l][d], cell_kind_find(config->encoder.cell), prefix, &shape, weights, e->kernels, err);
 }
 
 static int load(struct recurrent *e, const struct model_config *config, struct weights *weights, struct error *err) {
@@ -81,9 +81,8 @@ static int load(struct recurrent *e, const struct model_config *config, struct w
         return error_set(err, ERROR_FORMAT, "encoder.normalization: %s is not known", c->normalization);
     for (size_t l = 0; l < e->layers; l++)
         for (size_t d = 0; d < directions_of(e, l); d++)
-            if (load_cell(e, l, d, config, weights, err) != 0)
-                return -1;
-    return 0;
+            load_cell(e, l, d, config, weights, err);
+    return weights_failed(weights) ? -1 : 0;
 }
 
 static int init(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct error *err) {

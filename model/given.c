@@ -15,7 +15,7 @@ static int give(struct sentence *sentence, const char *what, const char *text, s
         return error_set(err, ERROR_LENGTH, "the %s has %zu tokens, more than %d", what, count, (int)TRANSLATOR_MAX_TARGET);
     int *ids = arena_alloc(&sentence->arena, count, sizeof *ids);
     const char *copy = arena_copy(&sentence->arena, text, length);
-    if (!ids || !copy)
+    if (arena_failed(&sentence->arena))
         return error_memory(err);
     for (size_t i = 0; i < count; i++) {
         ids[i] = sentence->copies ? copies_id(sentence->copies, &tokens[i]) : tokens[i].id;

@@ -143,7 +143,7 @@ static const struct token *make_piece(const struct tokenizer *target, const char
     size_t marked = strlen(tokenizer_mark(target)), length = strlen(text);
     struct token *token = arena_zalloc(arena, 1, sizeof *token);
     char *piece = arena_alloc(arena, marked + length + 1, 1);
-    if (!token || !piece)
+    if (arena_failed(arena))
         return NULL;
     memcpy(piece, tokenizer_mark(target), marked);
     memcpy(piece + marked, text, length + 1);
@@ -217,7 +217,8 @@ static int make_room(struct found *found, struct error *err) {
     const struct token **all = arena_alloc(&sentence->arena, copied + sentence->length, sizeof *all);
     struct copies *copies = arena_zalloc(&sentence->arena, 1, sizeof *copies);
     found->phrases = arena_alloc(&sentence->arena, sentence->length, sizeof *found->phrases);
-    if (!all || !copies || !found->phrases)
+    found->given = sentence->given ? arena_copy(&sentence->arena, sentence->given, strlen(sentence->given)) : NULL;
+    if (arena_failed(&sentence->arena))
         return error_memory(err);
     if (sentence->copies) {
         *copies = *sentence->copies;
@@ -226,9 +227,6 @@ static int make_room(struct found *found, struct error *err) {
     copies->target = sentence->translator->target;
     copies->extra = all;
     found->own = all + copied;
-    found->given = sentence->given ? arena_copy(&sentence->arena, sentence->given, strlen(sentence->given)) : NULL;
-    if (sentence->given && !found->given)
-        return error_memory(err);
     found->first_own = tokenizer_size(copies->target) + copied;
     sentence->copies = copies;
     return 0;

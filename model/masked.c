@@ -23,7 +23,7 @@ int masked_make(const char *text, size_t length, struct arena *arena, struct mas
     struct span *spans = arena_alloc(arena, out->count, sizeof *spans);
     size_t *places = arena_alloc(arena, out->count, sizeof *places);
     char *made = arena_alloc(arena, length + out->count * HIDDEN_BYTES + 1, 1);
-    if (!spans || !places || !made)
+    if (arena_failed(arena))
         return error_memory(err);
     size_t copied = 0, end = 0;
     for (size_t i = 0, at = 0; placeholder_next(text, length, &at, &spans[i]); i++) {

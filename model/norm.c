@@ -15,21 +15,18 @@ const struct norm_kind *norm_kind_find(const char *name) {
     return NULL;
 }
 
-int norm_init(struct norm *norm, const struct norm_kind *kind, const struct norm_names *names, struct weights *weights,
-              struct error *err) {
+void norm_init(struct norm *norm, const struct norm_kind *kind, const struct norm_names *names, struct weights *weights,
+               struct error *err) {
     *norm = (struct norm){0};
     if (kind->epsilon == 0)
-        return 0;
+        return;
     const float *gain = weights_get(weights, names->gain, names->size, 1, err);
     const float *shift = weights_get(weights, names->shift, names->size, 1, err);
-    if (!gain || !shift)
-        return -1;
     *norm = (struct norm){.size = names->size,
                           .first = kind->apart && names->first > 0 ? names->first : names->size,
                           .epsilon = kind->epsilon,
                           .gain = gain,
                           .shift = shift};
-    return 0;
 }
 
 void norm_apply(const struct norm *norm, const struct kernels *kernels, size_t rows, float *x, size_t ld) {

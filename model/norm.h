@@ -31,9 +31,9 @@ struct norm_names {
     size_t first; /* 0: all elements are of one kind */
 };
 
-/* Nothing is loaded for "none". Returns 0, or -1 as weights_get. */
-int norm_init(struct norm *norm, const struct norm_kind *kind, const struct norm_names *names, struct weights *weights,
-              struct error *err);
+/* Nothing is loaded for "none". Failures as weights_get's, for weights_failed. */
+void norm_init(struct norm *norm, const struct norm_kind *kind, const struct norm_names *names, struct weights *weights,
+               struct error *err);
 
 static inline bool norm_is_set(const struct norm *norm) {
     return norm->gain != NULL;

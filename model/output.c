@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Loads what a row of a table needs. */
-typedef int output_loader(struct output *output, const struct model_config *config, struct weights *weights, struct error *err);
+typedef void output_loader(struct output *output, const struct model_config *config, struct weights *weights, struct error *err);
 
 /* writes: words of the vocabulary, from the readout. score (NULL: nothing is copied): the row's source positions [T] on the scale
  * of its logits. */
@@ -33,9 +33,10 @@ struct output_pointer {
 
 /* ---- pointing ---- */
 
-static int load_keys(struct output *o, size_t size, const struct model_config *config, struct weights *weights, struct error *err) {
+static void load_keys(struct output *o, size_t size, const struct model_config *config, struct weights *weights,
+                      struct error *err) {
     struct linear_names names = {.weight = "output.key.weight"};
-    return weights_linear(weights, &names, size, config_annotation_size(config), &o->key, err);
+    weights_linear(weights, &names, size, config_annotation_size(config), &o->key, err);
 }
 
 /* e_j = h_j^T V q of a row whose query is q [K]; keys hold V^T h. */
@@ -43,8 +44,8 @@ static void point(const struct output *o, const struct row *row, const float *qu
     o->kernels->dot(query, row->copies->keys, row->copies->length, o->key.out, scores);
 }
 
-static int init_pointer(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
-    return load_keys(o, config->decoder.hidden, config, weights, err);
+static void init_pointer(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
+    load_keys(o, config->decoder.hidden, config, weights, err);
 }
 
 /* Vinyals et al. 2015: q is s. */
@@ -56,18 +57,16 @@ static void score_pointer(const struct output *o, const struct row *row, float *
 
 /* w [c; s; y] + b in three parts. A context is read through the annotations (model/decoder_recurrent.c): w c = sum_j a_j (w h_j).
  */
-static int init_inputs_gate(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
+static void init_inputs_gate(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
     size_t context = config_annotation_size(config), state = config->decoder.hidden, input = config->decoder.embedding;
     struct linear_names names = {.weight = "output.gate.weight", .columns = context + state + input};
-    if (weights_linear(weights, &names, 1, context, &o->gate_context, err) != 0)
-        return -1;
+    weights_linear(weights, &names, 1, context, &o->gate_context, err);
     names.first = context;
     names.bias = "output.gate.bias";
-    if (weights_linear(weights, &names, 1, state, &o->gate_state, err) != 0)
-        return -1;
+    weights_linear(weights, &names, 1, state, &o->gate_state, err);
     names.first = context + state;
     names.bias = NULL;
-    return weights_linear(weights, &names, 1, input, &o->gate_input, err);
+    weights_linear(weights, &names, 1, input, &o->gate_input, err);
 }
 
 static float inputs_logit(const struct output *o, const struct row *row) {
@@ -79,9 +78,9 @@ static float inputs_logit(const struct output *o, const struct row *row) {
 }
 
 /* OpenNMT-py's: w r + b of the readout. */
-static int init_readout_gate(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
+static void init_readout_gate(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
     struct linear_names names = {.weight = "output.gate.weight", .bias = "output.gate.bias"};
-    return weights_linear(weights, &names, 1, config_readout_size(config), &o->gate_readout, err);
+    weights_linear(weights, &names, 1, config_readout_size(config), &o->gate_readout, err);
 }
 
 static float readout_logit(const struct output *o, const struct row *row) {
@@ -104,8 +103,8 @@ static void share_attention(const struct output *o, const struct row *row, float
 }
 
 /* OpenNMT-py's second attention: q is the readout. */
-static int init_readout_pointer(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
-    return load_keys(o, config_readout_size(config), config, weights, err);
+static void init_readout_pointer(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
+    load_keys(o, config_readout_size(config), config, weights, err);
 }
 
 static void share_by_readout(const struct output *o, const struct row *row, float *shares) {
@@ -123,7 +122,7 @@ static const struct output_pointer pointer_kinds[] = {
 
 /* ---- the kinds ---- */
 
-static int init_generator(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
+static void init_generator(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
     for (size_t i = 0; i < sizeof gate_kinds / sizeof *gate_kinds; i++)
         if (strcmp(gate_kinds[i].name, config->output.gate) == 0)
             o->gate = &gate_kinds[i];
@@ -131,12 +130,16 @@ static int init_generator(struct output *o, const struct model_config *config, s
         if (strcmp(pointer_kinds[i].name, config->output.pointer) == 0)
             o->pointer = &pointer_kinds[i];
     if (!o->gate)
-        return error_set(err, ERROR_FORMAT, "output.gate: %s is not known", config->output.gate);
+        error_set(err, ERROR_FORMAT, "output.gate: %s is not known", config->output.gate);
     if (!o->pointer)
-        return error_set(err, ERROR_FORMAT, "output.pointer: %s is not known", config->output.pointer);
-    if (o->gate->init(o, config, weights, err) != 0)
-        return -1;
-    return o->pointer->init ? o->pointer->init(o, config, weights, err) : 0;
+        error_set(err, ERROR_FORMAT, "output.pointer: %s is not known", config->output.pointer);
+    if (!o->gate || !o->pointer) {
+        weights_fail(weights);
+        return;
+    }
+    o->gate->init(o, config, weights, err);
+    if (o->pointer->init)
+        o->pointer->init(o, config, weights, err);
 }
 
 /* See et al. 2017: P = P(copy) p + (1 - P(copy)) softmax(logits), P(copy) = sigmoid(g) (their p_gen is 1 - P(copy)). Both sides
@@ -159,12 +162,12 @@ static const struct output_kind kinds[] = {
 
 /* ---- loading ---- */
 
-static int load_vocabulary(struct output *o, const struct model_config *config, const struct output_options *options,
-                           struct weights *weights, struct error *err) {
+static void load_vocabulary(struct output *o, const struct model_config *config, const struct output_options *options,
+                            struct weights *weights, struct error *err) {
     struct linear_names names = {.weight = config->output.tied ? "decoder.embedding" : "output.weight",
                                  .bias = "output.bias",
                                  .lookups = options->shortlists};
-    return weights_linear(weights, &names, o->vocabulary, config_readout_size(config), &o->linear, err);
+    weights_linear(weights, &names, o->vocabulary, config_readout_size(config), &o->linear, err);
 }
 
 int output_init(struct output *output, const struct model_config *config, const struct output_options *options,
@@ -176,8 +179,11 @@ int output_init(struct output *output, const struct model_config *config, const 
     if (!output->kind)
         return error_set(err, ERROR_FORMAT, "output.type: %s is not known", config->output.type);
     output->stride = output->vocabulary + (output_copies(output) ? config->limits.max_source_tokens : 0);
-    if ((!output->kind->writes || load_vocabulary(output, config, options, weights, err) == 0) &&
-        (!output->kind->init || output->kind->init(output, config, weights, err) == 0))
+    if (output->kind->writes)
+        load_vocabulary(output, config, options, weights, err);
+    if (output->kind->init)
+        output->kind->init(output, config, weights, err);
+    if (!weights_failed(weights))
         return 0;
     output_done(output);
     return -1;

@@ -49,8 +49,8 @@ static size_t width_of(const struct readout *r, const char *sources, size_t coun
 
 /* The columns of the matrix that are for this part's sources, which lie together among those of the readout. One bias serves for
  * the sum of the parts, and is the context's, unless each part has its own norm. */
-static int load_part(const struct readout *r, const struct norm_kind *norm, struct weights *weights, struct readout_part *part,
-                     struct error *err) {
+static void load_part(const struct readout *r, const struct norm_kind *norm, struct weights *weights, struct readout_part *part,
+                      struct error *err) {
     char bias[32], gain[32], shift[32];
     const char *reads = r->kind->reads;
     size_t units = r->kind->units * r->size;
@@ -64,23 +64,21 @@ static int load_part(const struct readout *r, const struct norm_kind *norm, stru
     snprintf(bias, sizeof bias, "readout.bias.%c", *part->sources);
     snprintf(gain, sizeof gain, "readout.gain.%c", *part->sources);
     snprintf(shift, sizeof shift, "readout.shift.%c", *part->sources);
-    if (weights_linear(weights, &names, units, width_of(r, part->sources, part->count), &part->layer, err) != 0)
-        return -1;
-    return norm_init(&part->norm, norm, &(struct norm_names){gain, shift, units, 0}, weights, err);
+    weights_linear(weights, &names, units, width_of(r, part->sources, part->count), &part->layer, err);
+    norm_init(&part->norm, norm, &(struct norm_names){gain, shift, units, 0}, weights, err);
 }
 
 /* The context comes first or last. */
-static int load_parts(struct readout *r, const struct norm_kind *norm, struct weights *weights, struct error *err) {
+static void load_parts(struct readout *r, const struct norm_kind *norm, struct weights *weights, struct error *err) {
     const char *context = strchr(r->kind->reads, 'c'), *rest = context == r->kind->reads ? context + 1 : r->kind->reads;
     size_t left = strlen(r->kind->reads) - 1, each = norm->epsilon > 0 ? 1 : left;
     for (; left > 0; left -= each, rest += each) {
         struct readout_part *part = &r->parts[r->part_count++];
         *part = (struct readout_part){.sources = rest, .count = each};
-        if (load_part(r, norm, weights, part, err) != 0)
-            return -1;
+        load_part(r, norm, weights, part, err);
     }
     r->context_part = (struct readout_part){.sources = context, .count = 1};
-    return load_part(r, norm, weights, &r->context_part, err);
+    load_part(r, norm, weights, &r->context_part, err);
 }
 
 int readout_init(struct readout *readout, const struct model_config *config, const struct norm_kind *norm, struct weights *weights,
@@ -96,7 +94,9 @@ int readout_init(struct readout *readout, const struct model_config *config, con
             readout->kind = &kinds[i];
     if (!readout->kind)
         return error_set(err, ERROR_FORMAT, "decoder.readout: %s is not known", c->readout);
-    if (readout->kind->units == 0 || load_parts(readout, norm, weights, err) == 0)
+    if (readout->kind->units > 0)
+        load_parts(readout, norm, weights, err);
+    if (!weights_failed(weights))
         return 0;
     readout_done(readout);
     return -1;

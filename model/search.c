@@ -44,7 +44,7 @@ int search_new_row(const struct search *search, float **attention, struct altern
     size_t kept = search->options.keep + (search->returns ? search->options.keep_state : 0);
     *attention = arena_alloc(search->arena, search->source_length + kept, sizeof **attention);
     *alternatives = search->options.alternatives ? arena_zalloc(search->arena, 1, sizeof **alternatives) : NULL;
-    return *attention && (*alternatives || !search->options.alternatives) ? 0 : -1;
+    return arena_failed(search->arena) ? -1 : 0;
 }
 
 static int new_rows(struct search *search) {
@@ -70,10 +70,7 @@ static int allocate(struct search *search, size_t rows) {
     search->leaves = arena_zalloc(arena, rows, sizeof *search->leaves);
     search->ended = arena_zalloc(arena, rows > options->n_best ? rows : options->n_best, sizeof *search->ended);
     search->path = minds_repetition(options) ? arena_alloc(arena, longest, sizeof *search->path) : NULL;
-    return search->tokens && search->parents && search->attention && search->alternatives && search->leaves && search->ended &&
-                   (search->path || !minds_repetition(options))
-               ? 0
-               : -1;
+    return arena_failed(arena) ? -1 : 0;
 }
 
 int search_init(struct search *search, const struct search_options *options, struct search_ids ids, size_t source_length,

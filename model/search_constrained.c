@@ -57,7 +57,7 @@ static int start(struct search *search) {
     size_t count = search->options.phrases.count, rows = max_rows(&search->options);
     struct constrained *own = arena_zalloc(search->arena, 1, sizeof *own);
     bool *met = arena_zalloc(search->arena, (2 * SEARCH_MAX_ROWS + 1) * count, sizeof *met);
-    if (!own || !met)
+    if (arena_failed(search->arena))
         return -1;
     for (size_t r = 0; r < SEARCH_MAX_ROWS; r++) {
         own->progress[r].met = met + 2 * r * count;
@@ -68,7 +68,7 @@ static int start(struct search *search) {
     own->options = arena_alloc(search->arena, rows * (rows + 2 * count), sizeof *own->options);
     own->sizes = arena_alloc(search->arena, own->total + 1, sizeof *own->sizes);
     search->state = own;
-    return own->options && own->sizes ? 0 : -1;
+    return arena_failed(search->arena) ? -1 : 0;
 }
 
 static void swap(struct progress *a, struct progress *b) {

@@ -75,7 +75,7 @@ static int start(struct search *search) {
     exact->scale = pow((double)longest, -options->length_penalty);
     exact->frames = arena_zalloc(search->arena, exact->levels, sizeof *exact->frames);
     exact->best = arena_zalloc(search->arena, options->n_best, sizeof *exact->best);
-    if (!exact->frames || !exact->best)
+    if (arena_failed(search->arena))
         return -1;
     search->state = exact;
     return (exact->frames[0] = arena_zalloc(search->arena, 1, sizeof(struct frame))) ? 0 : -1;

@@ -43,7 +43,7 @@ static int unfold(const struct search *search, const struct search_node *last, s
     float *entropies = arena_alloc(search->arena, count, sizeof *entropies);
     const float **attention = arena_alloc(search->arena, count, sizeof *attention);
     const struct alternatives **alternatives = arena_alloc(search->arena, count, sizeof *alternatives);
-    if (!tokens || !log_probs || !entropies || !attention || !alternatives)
+    if (arena_failed(search->arena))
         return -1;
     for (const struct search_node *node = last; node; node = node->parent) {
         size_t i = node->depth - 1;

@@ -9,10 +9,8 @@ int speller_init(struct speller *speller, const struct model_config *config, con
     size_t size = tokenizer_size(characters), embedding = config->output.character_embedding, hidden = config_readout_size(config);
     *speller = (struct speller){.characters = characters, .kernels = kernels, .embedding_size = embedding};
     speller->embedding = weights_get(weights, "speller.embedding", size, embedding, err);
-    if (speller->embedding == NULL ||
-        cell_init(&speller->cell, cell_kind_find("lstm"), "speller.", &(struct cell_shape){.in = embedding, .hidden = hidden},
-                  weights, kernels, err) != 0)
-        return -1;
+    cell_init(&speller->cell, cell_kind_find("lstm"), "speller.", &(struct cell_shape){.in = embedding, .hidden = hidden}, weights,
+              kernels, err);
     struct linear_names names = {.weight = "speller.output.weight", .bias = "speller.output.bias"};
     return weights_linear(weights, &names, size, hidden, &speller->output, err);
 }
@@ -35,7 +33,7 @@ static bool start(const struct speller *s, const float *readout, struct arena *a
                               .gates_u = arena_alloc(arena, gates, sizeof(float)),
                               .state = arena_zalloc(arena, 2 * hidden, sizeof(float)),
                               .logits = arena_alloc(arena, s->output.out, sizeof(float))};
-    if (!work->gates_x || !work->gates_u || !work->state || !work->logits)
+    if (arena_failed(arena))
         return false;
     memcpy(work->state, readout, hidden * sizeof *readout);
     return true;
@@ -60,7 +58,7 @@ int speller_run(const struct speller *speller, const float *readout, struct aren
     char *text = arena_alloc(arena, SPELLER_MAX_CHARACTERS * CHARACTER_BYTES + 1, 1);
     struct arena_mark mark = arena_mark(arena);
     struct spelling work;
-    if (!text || !start(speller, readout, arena, &work))
+    if (!start(speller, readout, arena, &work))
         return error_memory(err);
     size_t length = 0;
     int character = tokenizer_begin(speller->characters), end = tokenizer_end(speller->characters);

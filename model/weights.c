@@ -24,6 +24,7 @@ struct parameter {
 struct weights {
     struct backend backend; /* of the linears */
     struct safetensors *file;
+    bool failed;
     struct arena arena;           /* parameters, and the values that had to be expanded */
     struct parameter *parameters; /* [safetensors_count], scales included */
 };
@@ -234,7 +235,16 @@ static int load(struct weights *weights, struct parameter *parameter, size_t row
     return 0;
 }
 
-const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err) {
+bool weights_failed(const struct weights *weights) {
+    return weights != NULL && weights->failed;
+}
+
+int weights_fail(struct weights *weights) {
+    weights->failed = true;
+    return -1;
+}
+
+static const float *get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err) {
     if (err != NULL && err->code != ERROR_NONE)
         return NULL;
     struct parameter *parameter = find_parameter(weights, name);
@@ -249,6 +259,13 @@ const float *weights_get(struct weights *weights, const char *name, size_t rows,
     return parameter->values;
 }
 
+const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err) {
+    const float *values = get(weights, name, rows, cols, err);
+    if (values == NULL)
+        weights_fail(weights);
+    return values;
+}
+
 /* Columns first .. first + in - 1 of weight [out, columns], in the arena. */
 static const float *take_columns(struct weights *weights, const float *weight, const struct linear_names *names, size_t out,
                                  size_t in) {
@@ -258,8 +275,8 @@ static const float *take_columns(struct weights *weights, const float *weight, c
     return taken;
 }
 
-int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
-                   struct error *err) {
+static int make_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
+                       struct error *err) {
     const float *bias = names->bias != NULL ? weights_get(weights, names->bias, out, 1, err) : NULL;
     struct parameter *parameter = find_parameter(weights, names->weight);
     bool expanded_before = parameter != NULL && parameter->values != NULL;
@@ -282,6 +299,11 @@ int weights_linear(struct weights *weights, const struct linear_names *names, si
         arena_release(&weights->arena, mark);
     }
     return 0;
+}
+
+int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
+                   struct error *err) {
+    return make_linear(weights, names, out, in, linear, err) == 0 ? 0 : weights_fail(weights);
 }
 
 int weights_all_used(const struct weights *weights, struct error *err) {

@@ -31,8 +31,16 @@ struct linear_names {
     bool lookups;          /* as in struct linear_source */
 };
 
+/* True once weights_get or weights_linear has come to nothing, or weights_fail was called, whatever was found after it: what a
+ * model is made of is asked for one after the other and checked once, before any of it is used. NULL (there are no parameters):
+ * false. */
+bool weights_failed(const struct weights *weights);
+/* Makes it so where something else failed; err has been told. Returns -1. */
+int weights_fail(struct weights *weights);
+
 /* Makes the linear of these parameters, to be ended with linear_done before the weights. A matrix that was expanded only to be
- * packed does not stay in memory. Errors as weights_get's and linear_init's. */
+ * packed does not stay in memory. Errors as weights_get's and linear_init's; the linear is for nothing but
+ * linear_done then. */
 int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
                    struct error *err);
 

@@ -233,6 +233,24 @@ START_TEST(first_error_stays) {
 }
 END_TEST
 
+/* Also without a struct error, and whatever is found afterwards. */
+START_TEST(failure_is_remembered) {
+    struct linear linear = {0};
+    struct weights *weights = open_plain();
+    ck_assert_ptr_nonnull(weights_get(weights, "b", 2, 1, NULL));
+    ck_assert(!weights_failed(weights) && !weights_failed(NULL));
+    ck_assert_ptr_null(weights_get(weights, "first", 1, 1, NULL));
+    ck_assert_ptr_nonnull(weights_get(weights, "b", 2, 1, NULL));
+    ck_assert(weights_failed(weights));
+    weights_free(weights);
+    weights = open_plain();
+    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "none", .bias = "b"}, 2, 3, &linear, NULL), -1);
+    ck_assert(weights_failed(weights));
+    linear_done(&linear);
+    weights_free(weights);
+}
+END_TEST
+
 START_TEST(unused_tensor_is_named) {
     struct weights *weights = open_plain();
     ck_assert_ptr_nonnull(weights_get(weights, "b", 2, 1, &err));
@@ -338,6 +356,7 @@ Suite *weights_suite(void) {
     tcase_add_test(cases, wrong_questions_are_refused);
     tcase_add_test(cases, scalars_have_no_shape);
     tcase_add_test(cases, first_error_stays);
+    tcase_add_test(cases, failure_is_remembered);
     tcase_add_test(cases, unused_tensor_is_named);
     tcase_add_test(cases, values_must_be_finite);
     tcase_add_test(cases, scales_must_be_finite);
