@@ -32,7 +32,7 @@ static int give(struct sentence *sentence, const char *what, const char *text, s
 int translator_force(struct sentence *sentence, const char *target, size_t length, struct error *err) {
     if (give(sentence, "target", target, length, err) != 0)
         return -1;
-    sentence->options.strategy = "forced";
+    sentence->options.strategy = &search_forced;
     sentence->options.n_best = 1;
     return 0;
 }

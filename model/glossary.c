@@ -288,8 +288,8 @@ int translator_constrain(struct sentence *sentence, const struct glossary *gloss
     const struct translator *t = sentence->translator;
     struct search_options *options = &sentence->options;
     options->phrases = (struct phrases){found.phrases, found.count, t->continues, tokenizer_size(t->target)};
-    options->beam_size = strcmp(options->strategy, "greedy") == 0 ? 1 : options->beam_size;
-    options->strategy = "constrained";
+    options->beam_size = options->strategy == &search_greedy ? 1 : options->beam_size;
+    options->strategy = &search_constrained;
     size_t least = options->prefix_length + phrases_tokens(&options->phrases);
     options->max_length = options->max_length > least ? options->max_length : least;
     return copies ? hide_copies(sentence, err) : 0;

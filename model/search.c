@@ -4,33 +4,34 @@
 #include <math.h>
 #include <string.h>
 
-static const struct search_kind *const kinds[] = {&search_greedy, &search_beam,   &search_sample,
-                                                  &search_exact,  &search_forced, &search_constrained};
+/* Those that one may ask for. */
+static const struct search_kind *const kinds[] = {&search_greedy, &search_beam, &search_sample, &search_exact};
 
-static const struct search_kind *find(const char *strategy) {
+const struct search_kind *search_nth(size_t i) {
+    return i < sizeof kinds / sizeof *kinds ? kinds[i] : NULL;
+}
+
+const struct search_kind *search_find(const char *name) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i]->name, strategy) == 0)
+        if (strcmp(kinds[i]->name, name) == 0)
             return kinds[i];
     return NULL;
 }
 
-bool search_known(const char *strategy) {
-    return find(strategy) != NULL;
+const char *search_name(const struct search_kind *strategy) {
+    return strategy->name;
 }
 
 size_t search_max_rows(const struct search_options *options) {
-    const struct search_kind *kind = find(options->strategy);
-    return kind ? kind->max_rows(options) : 1;
+    return options->strategy->max_rows(options);
 }
 
 bool search_resumes(const struct search_options *options) {
-    const struct search_kind *kind = find(options->strategy);
-    return kind && kind->resumes;
+    return options->strategy->resumes;
 }
 
 bool search_constrains(const struct search_options *options) {
-    const struct search_kind *kind = find(options->strategy);
-    return kind == &search_beam || kind == &search_greedy;
+    return options->strategy == &search_beam || options->strategy == &search_greedy;
 }
 
 size_t search_one_row(const struct search_options *options) {
@@ -75,9 +76,7 @@ static int allocate(struct search *search, size_t rows) {
 
 int search_init(struct search *search, const struct search_options *options, struct search_ids ids, size_t source_length,
                 struct arena *arena, struct error *err) {
-    const struct search_kind *kind = find(options->strategy);
-    if (!kind)
-        return error_set(err, ERROR_INPUT, "strategy %s is not known", options->strategy);
+    const struct search_kind *kind = options->strategy;
     size_t most = kind->max_rows(options);
     assert(most >= 1 && most <= SEARCH_MAX_ROWS && options->max_length >= 1);
     *search = (struct search){.kind = kind,

@@ -35,8 +35,12 @@ struct sampling {
     uint64_t seed, stream;
 };
 
+/* How to search; a file for each. */
+struct search_kind;
+extern const struct search_kind search_greedy, search_beam, search_sample, search_exact, search_forced, search_constrained;
+
 struct search_options {
-    const char *strategy;  /* a name in the table: "greedy", "beam", "sample", "exact", "forced", "constrained" */
+    const struct search_kind *strategy;
     size_t beam_size;      /* beam, and exact, which begins with one: 1..SEARCH_MAX_ROWS */
     size_t n_best;         /* 1..SEARCH_MAX_ROWS, beam: 1..beam_size; sample: so many samples. Greedy and forced have one */
     double length_penalty; /* score = log_prob / length^length_penalty, </s> counted */
@@ -104,7 +108,6 @@ struct branch {
     enum branch_state state;
 };
 
-struct search_kind;
 struct search_node;
 
 struct search {
@@ -134,16 +137,21 @@ struct search {
     } tree;
 };
 
-/* True if the table has such a strategy. Rows it can ever need: search_max_rows. */
-bool search_known(const char *strategy);
+/* The strategies that one may ask for by name: the i-th, and that of a name; NULL: there is none. The others are what a given
+ * target and phrases make of them. */
+const struct search_kind *search_nth(size_t i);
+const struct search_kind *search_find(const char *name);
+const char *search_name(const struct search_kind *strategy);
+
+/* Rows that it can ever need. */
 size_t search_max_rows(const struct search_options *options);
 /* True if it may come back to a step that is not the last. */
 bool search_resumes(const struct search_options *options);
 
-/* True if the strategy may be "constrained" instead: the same, with phrases. */
+/* True if the strategy may be search_constrained instead: the same, with phrases. */
 bool search_constrains(const struct search_options *options);
 
-/* Starts with one row. options are copied (prefix is not). -1 with ERROR_INPUT (unknown strategy) or ERROR_MEMORY. */
+/* Starts with one row. options are copied (prefix is not). -1 with ERROR_MEMORY. */
 int search_init(struct search *search, const struct search_options *options, struct search_ids ids, size_t source_length,
                 struct arena *arena, struct error *err);
 

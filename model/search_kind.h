@@ -42,8 +42,6 @@ struct search_kind {
     int (*advance)(struct search *search, const struct distribution *rows, struct error *err);
 };
 
-extern const struct search_kind search_greedy, search_beam, search_sample, search_exact, search_forced, search_constrained;
-
 size_t search_one_row(const struct search_options *options);
 
 /* What token's log-probability counts as behind the path in hand; -INFINITY: it may not come. */

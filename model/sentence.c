@@ -180,8 +180,6 @@ int translator_prepare(const struct translator *translator, const char *text, si
                        const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
                        struct error *err) {
     struct prepared list = {.translator = translator, .text = text, .options = options, .arena = arena};
-    if (!search_known(options->strategy))
-        return error_set(err, ERROR_INPUT, "strategy %s is not known", options->strategy);
     if (add_all(&list, length, split, err) != 0) {
         while (list.count > 0)
             sentence_done(&list.items[--list.count]);

@@ -115,7 +115,7 @@ int translator_prepare(const struct translator *translator, const char *text, si
 
 enum { TRANSLATOR_MAX_TARGET = 1000 }; /* tokens, whatever the options say */
 
-/* Makes a prepared sentence score this target text instead (options.strategy "forced"). target: valid UTF-8. -1 with ERROR_LENGTH
+/* Makes a prepared sentence score this target text instead (search_forced). target: valid UTF-8. -1 with ERROR_LENGTH
  * if it has more than TRANSLATOR_MAX_TARGET tokens, ERROR_INPUT if the model can but copy and the source has not all of them. */
 int translator_force(struct sentence *sentence, const char *target, size_t length, struct error *err);
 

@@ -8,7 +8,7 @@
 
 /* Nothing is drawn at random, measured, or told piece by piece. */
 static bool has_one_answer(const struct request *request, const json_t *root) {
-    bool random = strcmp(request->search.strategy, "sample") == 0 && !json_object_get(root, "seed");
+    bool random = request->search.strategy == &search_sample && !json_object_get(root, "seed");
     return !random && !request->streamed && !(request->include & INCLUDE_TIMING);
 }
 

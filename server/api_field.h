@@ -3,6 +3,7 @@
 #define ALIGND_API_FIELD_H
 
 #include "server/api_form.h"
+#include "server/parameters.h"
 
 struct field;
 
@@ -24,13 +25,12 @@ struct field {
     const char *name;
     int kinds; /* enum api_kind: endpoints that know it */
     const struct field_type *type;
-    size_t offset; /* in struct form; split and seed: 0 */
-    double minimum, maximum;
-    const char *strategy; /* the only one that it means something to; NULL: any */
-    const char *text;     /* what it means, for /openapi.json */
+    size_t offset;                     /* in struct form; split: 0 */
+    const char *text;                  /* what it means, for /openapi.json */
+    const struct parameter *parameter; /* NULL: it is none of the search's */
 };
 
-/* NULL: the endpoint has no such field. */
-const struct field *field_find(const char *name, enum api_kind kind);
+/* False: the endpoint has no such field. */
+bool field_find(const char *name, enum api_kind kind, struct field *field);
 
 #endif

@@ -54,10 +54,10 @@ static int read_strategy(const struct field *field, json_t *value, void *out, st
     const char *name;
     if (read_string(field, value, &name, reply) != 0)
         return -1;
-    const char *known = request_strategy(name); /* the request outlives the JSON */
-    if (!known)
-        return api_refuse(reply, field->name, "%s must be " REQUEST_STRATEGIES ", got \"%.60s\"", field->name, name);
-    *(const char **)out = known;
+    const struct search_kind *found = search_find(name);
+    if (!found)
+        return api_refuse(reply, field->name, "%s must be " PARAMETERS_STRATEGIES ", got \"%.60s\"", field->name, name);
+    *(const struct search_kind **)out = found;
     return 0;
 }
 
@@ -65,9 +65,9 @@ static int read_integer(const struct field *field, json_t *value, void *out, str
     if (!json_is_integer(value))
         return api_refuse(reply, field->name, "%s must be an integer, got %s", field->name, api_type_name(value));
     json_int_t number = json_integer_value(value);
-    if (number < (json_int_t)field->minimum || number > (json_int_t)field->maximum)
-        return api_refuse(reply, field->name, "%s must be between %.0f and %.0f, got %lld", field->name, field->minimum,
-                          field->maximum, (long long)number);
+    if (number < (json_int_t)field->parameter->minimum || number > (json_int_t)field->parameter->maximum)
+        return api_refuse(reply, field->name, "%s must be between %.0f and %.0f, got %lld", field->name, field->parameter->minimum,
+                          field->parameter->maximum, (long long)number);
     *(size_t *)out = (size_t)number;
     return 0;
 }
@@ -76,9 +76,9 @@ static int read_real(const struct field *field, json_t *value, void *out, struct
     if (!json_is_number(value))
         return api_refuse(reply, field->name, "%s must be a number, got %s", field->name, api_type_name(value));
     double number = json_number_value(value);
-    if (!(number >= field->minimum && number <= field->maximum))
-        return api_refuse(reply, field->name, "%s must be between %g and %g, got %g", field->name, field->minimum, field->maximum,
-                          number);
+    if (!(number >= field->parameter->minimum && number <= field->parameter->maximum))
+        return api_refuse(reply, field->name, "%s must be between %g and %g, got %g", field->name, field->parameter->minimum,
+                          field->parameter->maximum, number);
     *(double *)out = number;
     return 0;
 }
@@ -92,14 +92,12 @@ static int read_boolean(const struct field *field, json_t *value, void *out, str
 
 /* Up to 2^63 - 1, which no double holds. */
 static int read_seed(const struct field *field, json_t *value, void *out, struct reply *reply) {
-    struct form *form = out;
     if (!json_is_integer(value))
         return api_refuse(reply, field->name, "%s must be an integer, got %s", field->name, api_type_name(value));
     if (json_integer_value(value) < 0)
         return api_refuse(reply, field->name, "%s must be between 0 and 9223372036854775807, got %lld", field->name,
                           (long long)json_integer_value(value));
-    form->seed = (size_t)json_integer_value(value);
-    form->seed_given = true;
+    *(uint64_t *)out = (uint64_t)json_integer_value(value);
     return 0;
 }
 
@@ -149,27 +147,28 @@ static json_t *string_schema(const struct field *field, const void *value) {
 }
 
 static json_t *strategy_schema(const struct field *field, const void *value) {
-    json_t *schema = string_schema(field, value), *names = json_array();
-    const char *name;
-    for (size_t i = 0; (name = request_strategy_name(i)) != NULL; i++)
-        json_array_append_new(names, json_string(name));
-    json_object_set_new(schema, "enum", names);
-    return schema;
+    (void)field;
+    json_t *names = json_array();
+    const struct search_kind *strategy;
+    for (size_t i = 0; (strategy = search_nth(i)) != NULL; i++)
+        json_array_append_new(names, json_string(search_name(strategy)));
+    return json_pack("{s:s, s:s, s:o}", "type", "string", "default", search_name(*(const struct search_kind *const *)value), "enum",
+                     names);
 }
 
 /* A default out of range stands for what is said in words. */
 static json_t *integer_schema(const struct field *field, const void *value) {
     json_int_t number = (json_int_t)(*(const size_t *)value);
-    json_t *schema = json_pack("{s:s, s:I, s:I}", "type", "integer", "minimum", (json_int_t)field->minimum, "maximum",
-                               (json_int_t)field->maximum);
-    if (number >= (json_int_t)field->minimum)
+    json_t *schema = json_pack("{s:s, s:I, s:I}", "type", "integer", "minimum", (json_int_t)field->parameter->minimum, "maximum",
+                               (json_int_t)field->parameter->maximum);
+    if (number >= (json_int_t)field->parameter->minimum)
         json_object_set_new(schema, "default", json_integer(number));
     return schema;
 }
 
 static json_t *real_schema(const struct field *field, const void *value) {
-    return json_pack("{s:s, s:f, s:f, s:f}", "type", "number", "minimum", field->minimum, "maximum", field->maximum, "default",
-                     *(const double *)value);
+    return json_pack("{s:s, s:f, s:f, s:f}", "type", "number", "minimum", field->parameter->minimum, "maximum",
+                     field->parameter->maximum, "default", *(const double *)value);
 }
 
 static json_t *boolean_schema(const struct field *field, const void *value) {

@@ -1,4 +1,5 @@
-/* The fields of POST /translate and POST /attention as sent: one table (api_fields.c) gives each its type, range and place. */
+/* The fields of POST /translate and POST /attention as sent: one table (api_fields.c) gives each its type, range and place; that of
+ * the searches' parameters (parameters.c) goes on with it. */
 #ifndef ALIGND_API_FORM_H
 #define ALIGND_API_FORM_H
 
@@ -8,10 +9,9 @@
 struct form {
     json_t *text, *translation, *target, *force_attention, *glossary; /* target: on /attention, translation by another name */
     const char *target_name;                                          /* by which it was sent; then target is set */
-    const char *model, *source, *target_language, *strategy, *prefix;
-    size_t beam_size, n_best, min_length, max_length, top_k, no_repeat_ngram, seed;
-    double length_penalty, coverage_penalty, repetition_penalty, temperature, top_p;
-    bool split, split_given, stream, replace_unknowns, seed_given;
+    const char *model, *source, *target_language, *prefix;
+    struct search_options search; /* its parameters: server/parameters.h */
+    bool split, split_given, stream, replace_unknowns;
     unsigned include;
 };
 

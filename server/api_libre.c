@@ -2,11 +2,12 @@
  * its clients send some of their own. */
 #include "server/api_libre.h"
 #include "server/language.h"
+#include "server/parameters.h"
 #include "server/utf8.h"
 #include <errno.h>
 #include <string.h>
 
-enum { CODE_BYTES = 32, DEFAULT_BEAM_SIZE = 5 };
+enum { CODE_BYTES = 32 };
 
 /* The fields as sent; strings are borrowed from the JSON. */
 struct form {
@@ -273,12 +274,13 @@ static int read_texts(const struct service *service, const struct form *form, st
 }
 
 static void fill_options(const struct service *service, const struct plan *plan, struct request *request) {
-    size_t most = max_beam(service), n_best = plan->markup ? 1 : plan->alternatives + 1;
-    size_t beam = DEFAULT_BEAM_SIZE > n_best ? DEFAULT_BEAM_SIZE : n_best;
+    struct search_options *search = &request->search;
     request->split = true;
     request->replace_unknowns = true;
-    request->search =
-        (struct search_options){.strategy = "beam", .beam_size = beam < most ? beam : most, .n_best = n_best, .length_penalty = 1};
+    *search = parameters_default(max_beam(service));
+    search->n_best = plan->markup ? 1 : plan->alternatives + 1;
+    if (search->beam_size < search->n_best)
+        search->beam_size = search->n_best;
 }
 
 void api_libre_start(const struct service *service, const json_t *root, struct request *request, struct reply *reply) {

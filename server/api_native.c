@@ -16,8 +16,8 @@ void api_native_fail(struct reply *reply) {
 }
 
 /* An unknown field stays a string, to be refused with the others. */
-static json_t *value_of(const struct field *field, const struct api_field *sent) {
-    json_t *value = field && field->type->from_text ? field->type->from_text(sent->value, sent->length) : NULL;
+static json_t *value_of(const struct field_type *type, const struct api_field *sent) {
+    json_t *value = type && type->from_text ? type->from_text(sent->value, sent->length) : NULL;
     return value ? value : json_stringn(sent->value, sent->length);
 }
 
@@ -35,11 +35,12 @@ static json_t *joined(json_t *first, json_t *second) {
 }
 
 static int add(json_t *root, enum api_kind kind, const struct api_field *sent, struct reply *reply) {
-    const struct field *field = field_find(sent->name, kind);
+    struct field field;
+    const struct field_type *type = field_find(sent->name, kind, &field) ? field.type : NULL;
     json_t *former = json_object_get(root, sent->name);
-    if (former && field && !field->type->several)
+    if (former && type && !type->several)
         return api_refuse(reply, sent->name, "%s is given more than once", sent->name);
-    json_t *value = value_of(field, sent);
+    json_t *value = value_of(type, sent);
     json_object_set_new(root, sent->name, former ? joined(former, value) : value);
     return 0;
 }

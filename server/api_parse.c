@@ -1,13 +1,12 @@
 /* The body of POST /translate and POST /attention -> struct request. */
 #include "server/api_form.h"
 #include "server/clock.h"
+#include "server/parameters.h"
 #include "server/utf8.h"
 #include <math.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/random.h>
-
-enum { DEFAULT_BEAM_SIZE = 5 };
 
 static bool is_json_type(const char *content_type) {
     size_t length = content_type ? strcspn(content_type, "; \t") : 0;
@@ -195,8 +194,9 @@ static int check_glossary(const struct form *form, struct reply *reply) {
         return 0;
     if (form->target)
         return api_refuse(reply, "glossary", "glossary must be left out where %s is given", form->target_name);
-    if (strcmp(form->strategy, "beam") != 0 && strcmp(form->strategy, "greedy") != 0)
-        return api_refuse(reply, "glossary", "glossary is for strategy beam or greedy, got strategy %s", form->strategy);
+    if (!search_constrains(&form->search))
+        return api_refuse(reply, "glossary", "glossary is for strategy beam or greedy, got strategy %s",
+                          search_name(form->search.strategy));
     return 0;
 }
 
@@ -225,26 +225,27 @@ static int copy_texts(const struct form *form, size_t count, struct request *req
 
 /* How many hypotheses there can be: a beam, samples and an exact search have several. */
 static int check_n_best(const struct form *form, size_t rows, struct reply *reply) {
-    bool beam = strcmp(form->strategy, "beam") == 0, sample = strcmp(form->strategy, "sample") == 0;
-    if (form->target && form->n_best > 1)
-        return api_refuse(reply, "n_best", "n_best must be 1 where %s is given, got %zu", form->target_name, form->n_best);
-    if (strcmp(form->strategy, "greedy") == 0 && form->n_best > 1)
-        return api_refuse(reply, "n_best", "n_best must be 1 where strategy is greedy, got %zu", form->n_best);
-    if (beam && form->n_best > form->beam_size)
-        return api_refuse(reply, "n_best", "n_best must be between 1 and beam_size (%zu), got %zu", form->beam_size, form->n_best);
-    if (sample && form->n_best > rows)
-        return api_refuse(reply, "n_best", "n_best must be between 1 and %zu, got %zu", rows, form->n_best);
+    const struct search_options *search = &form->search;
+    if (form->target && search->n_best > 1)
+        return api_refuse(reply, "n_best", "n_best must be 1 where %s is given, got %zu", form->target_name, search->n_best);
+    if (search->strategy == &search_greedy && search->n_best > 1)
+        return api_refuse(reply, "n_best", "n_best must be 1 where strategy is greedy, got %zu", search->n_best);
+    if (search->strategy == &search_beam && search->n_best > search->beam_size)
+        return api_refuse(reply, "n_best", "n_best must be between 1 and beam_size (%zu), got %zu", search->beam_size,
+                          search->n_best);
+    if (search->strategy == &search_sample && search->n_best > rows)
+        return api_refuse(reply, "n_best", "n_best must be between 1 and %zu, got %zu", rows, search->n_best);
     return 0;
 }
 
 /* Limits of one field that another sets. */
 static int check_numbers(const struct form *form, size_t rows, struct reply *reply) {
-    bool beam = strcmp(form->strategy, "beam") == 0 || strcmp(form->strategy, "exact") == 0; /* which begins with one */
-    if (beam && form->beam_size > rows)
-        return api_refuse(reply, "beam_size", "beam_size must be between 1 and %zu, got %zu", rows, form->beam_size);
-    if (form->max_length > 0 && form->min_length > form->max_length)
-        return api_refuse(reply, "min_length", "min_length must be between 0 and max_length (%zu), got %zu", form->max_length,
-                          form->min_length);
+    const struct search_options *search = &form->search;
+    if (parameters_beam(search) && search->beam_size > rows)
+        return api_refuse(reply, "beam_size", "beam_size must be between 1 and %zu, got %zu", rows, search->beam_size);
+    if (search->max_length > 0 && search->min_length > search->max_length)
+        return api_refuse(reply, "min_length", "min_length must be between 0 and max_length (%zu), got %zu", search->max_length,
+                          search->min_length);
     return check_n_best(form, rows, reply);
 }
 
@@ -255,7 +256,7 @@ static int check_attention(const struct translator_info *info, const struct form
     if (form->include & (INCLUDE_ATTENTION | INCLUDE_ALIGNMENT | INCLUDE_WORDS))
         return api_refuse(reply, "include",
                           "include must be without attention, alignment and words: model \"%.60s\" has no attention", info->name);
-    if (form->coverage_penalty > 0)
+    if (form->search.coverage_penalty > 0)
         return api_refuse(reply, "coverage_penalty", "coverage_penalty must be 0: model \"%.60s\" has no attention", info->name);
     if (form->force_attention)
         return api_refuse(reply, "force_attention", "model \"%.60s\" has no attention to force", info->name);
@@ -264,13 +265,7 @@ static int check_attention(const struct translator_info *info, const struct form
 
 struct form api_default_form(size_t rows, enum api_kind kind) {
     return (struct form){
-        .strategy = "beam",
-        .beam_size = rows < DEFAULT_BEAM_SIZE ? rows : DEFAULT_BEAM_SIZE,
-        .n_best = 1,
-        .length_penalty = 1,
-        .repetition_penalty = 1,
-        .temperature = 1,
-        .top_p = 1,
+        .search = parameters_default(rows),
         .prefix = "",
         .replace_unknowns = true,
         .include = kind == API_TRANSLATE
@@ -293,25 +288,11 @@ static void fill_options(const struct form *form, const struct options *options,
     request->streamed = form->stream;
     request->target_name = form->target_name;
     request->split = form->split_given ? form->split : !form->target;
-    request->search = (struct search_options){
-        .strategy = form->strategy,
-        .beam_size = form->beam_size,
-        .n_best = form->n_best,
-        .length_penalty = form->length_penalty,
-        .min_length = form->min_length,
-        .max_length = form->max_length,
-        .sampling = {.temperature = form->temperature,
-                     .top_k = form->top_k,
-                     .top_p = form->top_p,
-                     .seed = form->seed_given ? form->seed : random_seed()},
-        .no_repeat_ngram = form->no_repeat_ngram,
-        .repetition_penalty = form->repetition_penalty,
-        .coverage_penalty = form->coverage_penalty,
-        .max_steps = options->exact_steps,
-        .alternatives = (form->include & INCLUDE_TOP_K) != 0,
-        .tree = (form->include & INCLUDE_BEAM) != 0,
-        .max_rows = options->rows,
-    };
+    request->search = form->search;
+    request->search.max_steps = options->search.max_steps;
+    request->search.alternatives = (form->include & INCLUDE_TOP_K) != 0;
+    request->search.tree = (form->include & INCLUDE_BEAM) != 0;
+    request->search.max_rows = options->rows;
 }
 
 /* Everything that can be said without the model's tokenizers. */
@@ -330,6 +311,7 @@ int api_parse(const struct service *service, json_t *root, enum api_kind kind, s
     size_t count;
     struct form form = api_default_form(service->options->rows, kind);
     int result = -1;
+    form.search.sampling.seed = random_seed();
     if (api_read_form(root, kind, &form, reply) == 0 && check(service, &form, &count, request, reply) == 0 &&
         (!form.force_attention || api_read_forced(form.force_attention, request, reply) == 0) &&
         (!form.glossary || api_read_glossary(form.glossary, request, reply) == 0) &&

@@ -192,7 +192,7 @@ static json_t *hypothesis_json(struct picture *picture, const struct api_places 
     put(picture, object, "score", json_real(picture->hypothesis->score));
     put(picture, object, "log_prob", json_real(picture->hypothesis->log_prob));
     put(picture, object, "finish_reason", json_string(reasons[picture->hypothesis->finish]));
-    if (strcmp(sentence->options.strategy, "exact") == 0)
+    if (sentence->options.strategy == &search_exact)
         put(picture, object, "optimal", json_boolean(picture->hypothesis->finish != FINISH_BUDGET));
     put_included(picture, object, begin);
     return object;

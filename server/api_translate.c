@@ -99,7 +99,7 @@ void api_decode_finish(const char *array_name, struct request *request, struct r
     }
     const struct translator_info *info = &request->model->info;
     json_t *root = json_pack("{s:s, s:s, s:s}", "model", info->name, "source", info->source, "target", info->target);
-    if (strcmp(request->search.strategy, "sample") == 0)
+    if (request->search.strategy == &search_sample)
         json_object_set_new(root, "seed", json_integer((json_int_t)request->search.sampling.seed));
     if (json_object_set_new(root, array_name, answers) != 0) {
         json_decref(root);

@@ -48,8 +48,8 @@ struct events {
 
 /* The only row's token is final: no other path will take its place. */
 static bool tells_tokens(const struct sentence *sentence) {
-    const char *strategy = sentence->options.strategy;
-    return strcmp(strategy, "greedy") == 0 || (strcmp(strategy, "sample") == 0 && sentence->options.n_best == 1);
+    const struct search_options *options = &sentence->options;
+    return options->strategy == &search_greedy || (options->strategy == &search_sample && options->n_best == 1);
 }
 
 /* Room for all tokens there can be, when the first comes. */

@@ -28,7 +28,7 @@ static int decode_all(const struct translator *translator, struct sentence *sent
 /* Touches the weights that a decode touches: pages of the file come in before anybody waits. */
 static int warm_up(const struct translator *translator, struct error *err) {
     static const char text[] = "one two three";
-    struct search_options options = {.strategy = "greedy", .beam_size = 1, .n_best = 1, .max_length = WARM_UP_TOKENS};
+    struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .max_length = WARM_UP_TOKENS};
     struct arena arena;
     arena_init(&arena, ARENA_BLOCK_BYTES);
     struct sentence *sentences;

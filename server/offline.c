@@ -66,25 +66,14 @@ struct stream {
 static void ask_translation(const struct options *options, struct request *request) {
     request->split = options->split_sentences;
     request->replace_unknowns = !options->keep_unknowns;
-    request->search = (struct search_options){
-        .strategy = options->strategy,
-        .beam_size = options->beam_size,
-        .n_best = 1,
-        .length_penalty = options->length_penalty,
-        .min_length = options->min_length,
-        .max_length = options->max_length,
-        .sampling = {.temperature = options->temperature, .top_k = options->top_k, .top_p = options->top_p, .seed = options->seed},
-        .no_repeat_ngram = options->no_repeat_ngram,
-        .repetition_penalty = options->repetition_penalty,
-        .coverage_penalty = options->coverage_penalty,
-        .max_steps = options->exact_steps,
-        .max_rows = options->rows,
-    };
+    request->search = options->search;
+    request->search.n_best = 1;
+    request->search.max_rows = options->rows;
 }
 
 static void ask_alignment(const struct options *options, struct request *request) {
     (void)options;
-    request->search = (struct search_options){.strategy = "greedy", .beam_size = 1, .n_best = 1};
+    request->search = (struct search_options){.strategy = &search_greedy, .beam_size = 1, .n_best = 1};
 }
 
 static int print_translation(struct line *line, FILE *out, struct error *err) {
@@ -424,7 +413,7 @@ static int check_models(const struct stream *stream, struct error *err) {
     for (size_t i = 0; stream->mode == &attention_mode && i < models->count; i++)
         if (!models->all[i].info.attention)
             return error_set(err, ERROR_INPUT, "model \"%s\" has no attention to align words by", models->all[i].info.name);
-    if (!first->attention && stream->options->coverage_penalty > 0)
+    if (!first->attention && stream->options->search.coverage_penalty > 0)
         return error_set(err, ERROR_INPUT, "--coverage-penalty must be 0: model \"%s\" has no attention", first->name);
     bool opposite = strcmp(first->source, second->target) == 0 && strcmp(first->target, second->source) == 0;
     if (stream->directions > 1 && !opposite)

@@ -3,7 +3,7 @@
 #include "server/links.h"
 #include "server/log.h"
 #include "server/name_list.h"
-#include "server/request.h"
+#include "server/parameters.h"
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -23,9 +23,12 @@ int set_string(const struct option *option, const char *name, const char *value,
 }
 
 int set_strategy(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
-    if (!request_strategy(value))
-        return error_set(err, ERROR_INPUT, "%s must be " REQUEST_STRATEGIES ", got \"%.60s\"", name, value);
-    return set_string(option, name, value, field, err);
+    (void)option;
+    const struct search_kind *found = search_find(value);
+    if (!found)
+        return error_set(err, ERROR_INPUT, "%s must be " PARAMETERS_STRATEGIES ", got \"%.60s\"", name, value);
+    *(const struct search_kind **)field = found;
+    return 0;
 }
 
 int set_compute(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
@@ -68,6 +71,14 @@ int set_size(const struct option *option, const char *name, const char *value, v
         return error_set(err, ERROR_INPUT, "%s must be between %.0f and %.0f, got %.60s", name, option->minimum, option->maximum,
                          value);
     *(size_t *)field = (size_t)number;
+    return 0;
+}
+
+int set_seed(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    size_t number;
+    if (set_size(option, name, value, &number, err) != 0)
+        return -1;
+    *(uint64_t *)field = number;
     return 0;
 }
 

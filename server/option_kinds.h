@@ -9,7 +9,7 @@ struct option;
 typedef int option_set(const struct option *option, const char *name, const char *value, void *field, struct error *err);
 
 struct option {
-    const char *flag; /* without --; the variable is ALIGND_ and the flag in capitals */
+    const char *flag; /* without --, _ stands for -; the variable is ALIGND_ and the flag in capitals */
     const char *metavar;
     const char *fallback; /* NULL: none */
     const char *help;
@@ -20,9 +20,11 @@ struct option {
 };
 
 /* char *, of its own */
-option_set set_string, set_strategy, set_compute, set_links, set_log_level, set_log_format, set_role;
-/* numbers, within the option's range */
-option_set set_size, set_real;
+option_set set_string, set_compute, set_links, set_log_level, set_log_format, set_role;
+/* numbers, within the option's range: size_t, double, uint64_t */
+option_set set_size, set_real, set_seed;
+/* const struct search_kind * */
+option_set set_strategy;
 /* size_t: octal permissions */
 option_set set_mode;
 /* bool */

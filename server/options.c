@@ -1,6 +1,7 @@
 #include "server/options.h"
 #include "server/option_kinds.h"
-#include "server/request.h"
+#include "server/parameters.h"
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,9 @@ enum {
 };
 
 #define FIELD(name) offsetof(struct options, name)
+
+/* Where the parameters of the searches stand. */
+static const char PARAMETERS_HERE[] = "";
 
 /* The fallback "cores" stands for the cores online. */
 static const struct option table[] = {
@@ -72,12 +76,7 @@ static const struct option table[] = {
      0, 1e9},
     {"cors", "ORIGINS", "*", "web origins that may read replies, with ',' between them; *: all; empty: none", COMMAND_SERVE,
      set_origins, FIELD(cors), 0, 0},
-    {"strategy", "NAME", "beam", REQUEST_STRATEGIES, COMMAND_TRANSLATE, set_strategy, FIELD(strategy), 0, 0},
-    {"beam-size", "N", "5", "hypotheses in a beam", COMMAND_TRANSLATE, set_size, FIELD(beam_size), 1, 32},
-    {"length-penalty", "P", "1", "score = log_prob / length^P", COMMAND_TRANSLATE, set_real, FIELD(length_penalty), 0, 2},
-    {"min-length", "N", "0", "target tokens at least", COMMAND_TRANSLATE, set_size, FIELD(min_length), 0, 1000},
-    {"max-length", "N", "0", "target tokens at most; 0: the model's ratio", COMMAND_TRANSLATE, set_size, FIELD(max_length), 0,
-     1000},
+    {.flag = PARAMETERS_HERE},
     {"split-sentences", NULL, NULL, "cut each line into sentences (default: a line is one sentence)", COMMAND_TRANSLATE, set_switch,
      FIELD(split_sentences), 0, 0},
     {"keep-unknowns", NULL, NULL, "print unknown words as \u2047 (default: as the source words most looked at)", COMMAND_TRANSLATE,
@@ -87,24 +86,6 @@ static const struct option table[] = {
      "best: the source word most looked at of each target word; mutual: that are each other's best; balanced: these after "
      "every source word got its share",
      COMMAND_ATTENTION, set_links, FIELD(links), 0, 0},
-    {"temperature", "T", "1", "strategy sample: log-probabilities are divided by it", COMMAND_TRANSLATE, set_real,
-     FIELD(temperature), 0.01, 10},
-    {"top-k", "N", "0", "strategy sample: from so many of the best tokens; 0: all", COMMAND_TRANSLATE, set_size, FIELD(top_k), 0,
-     1000},
-    {"top-p", "P", "1", "strategy sample: from the fewest best tokens that have this much of the probability", COMMAND_TRANSLATE,
-     set_real, FIELD(top_p), 0.01, 1},
-    {"seed", "N", "0", "strategy sample: the same number, the same translations", COMMAND_TRANSLATE, set_size, FIELD(seed), 0,
-     9007199254740991},
-    {"exact-steps", "N", "5000", "strategy exact: decoder steps a sentence until the best found so far will do", COMMAND_SERVE,
-     set_size, FIELD(exact_steps), 1, 1e9},
-    {"exact-steps", "N", "5000", "strategy exact: decoder steps a sentence until the best found so far will do", COMMAND_TRANSLATE,
-     set_size, FIELD(exact_steps), 1, 1e9},
-    {"coverage-penalty", "P", "0", "score += P * sum over source tokens of log(min(1, attention it got))", COMMAND_TRANSLATE,
-     set_real, FIELD(coverage_penalty), 0, 2},
-    {"no-repeat-ngram", "N", "0", "no sequence of so many tokens comes twice; 0: any may", COMMAND_TRANSLATE, set_size,
-     FIELD(no_repeat_ngram), 0, 20},
-    {"repetition-penalty", "P", "1", "the log-probabilities of tokens that came before count P times", COMMAND_TRANSLATE, set_real,
-     FIELD(repetition_penalty), 1, 10},
     {"stats", NULL, NULL, "print sentences, target tokens, seconds and tokens per second at the end", BATCH, set_switch,
      FIELD(stats), 0, 0},
     {"cache-bytes", "N", "0", "memory for answers, which are given again to the same request; 0: none", COMMAND_SERVE, set_size,
@@ -123,7 +104,55 @@ static const struct option table[] = {
     {"path", "PATH", "/ready", "what to ask for; /health: that the process lives", COMMAND_HEALTH, set_string, FIELD(path), 0, 0},
 };
 
-enum { OPTION_COUNT = sizeof table / sizeof table[0] };
+enum { TABLE_ROWS = sizeof table / sizeof table[0], MAX_OPTIONS = 128 };
+
+/* All options, in order: the table's and the parameters'. */
+struct all {
+    struct option options[MAX_OPTIONS]; /* [count] */
+    size_t count;
+};
+
+static void add(struct all *all, const struct option *option) {
+    assert(all->count < MAX_OPTIONS);
+    all->options[all->count++] = *option;
+}
+
+/* Also the default may be said, even where it is out of range. */
+static void add_parameter(struct all *all, const struct parameter *p, int setter, int command) {
+    static option_set *const sets[PARAMETER_TYPES] = {[PARAMETER_STRATEGY] = set_strategy,
+                                                      [PARAMETER_INTEGER] = set_size,
+                                                      [PARAMETER_REAL] = set_real,
+                                                      [PARAMETER_SEED] = set_seed};
+    double fallback = strtod(p->fallback, NULL);
+    if (p->setters & setter)
+        add(all, &(struct option){.flag = p->name,
+                                  .metavar = p->metavar,
+                                  .fallback = p->fallback,
+                                  .help = p->help ? p->help : p->text,
+                                  .commands = command,
+                                  .set = sets[p->type],
+                                  .offset = FIELD(search) + p->offset,
+                                  .minimum = fallback < p->minimum ? fallback : p->minimum,
+                                  .maximum = p->maximum});
+}
+
+static void add_parameters(struct all *all) {
+    const struct parameter *p;
+    for (size_t i = 0; (p = parameters_nth(i)) != NULL; i++) {
+        add_parameter(all, p, PARAMETER_DAEMON, COMMAND_SERVE);
+        add_parameter(all, p, PARAMETER_LINES, COMMAND_TRANSLATE);
+    }
+}
+
+static void find_all(struct all *all) {
+    all->count = 0;
+    for (size_t i = 0; i < TABLE_ROWS; i++) {
+        if (table[i].flag == PARAMETERS_HERE)
+            add_parameters(all);
+        else
+            add(all, &table[i]);
+    }
+}
 
 /* Those that may be given several times; the first flag takes the place of default and variable. */
 static bool is_list(const struct option *option) {
@@ -140,6 +169,12 @@ static void variable_name(const struct option *option, char name[NAME_BYTES]) {
     snprintf(name, NAME_BYTES, "ALIGND_%s", option->flag);
     for (char *c = name; *c; c++)
         *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+}
+
+static void flag_name(const struct option *option, char name[NAME_BYTES]) {
+    snprintf(name, NAME_BYTES, "--%s", option->flag);
+    for (char *c = name; *c; c++)
+        *c = *c == '_' ? '-' : *c;
 }
 
 static int set(struct options *options, const struct option *option, const char *name, const char *value, struct error *err) {
@@ -167,40 +202,44 @@ static int set_from_environment(struct options *options, const struct option *op
     return set(options, option, name, value, err);
 }
 
-static int set_defaults(struct options *options, struct error *err) {
-    for (size_t i = 0; i < OPTION_COUNT; i++) {
-        if (!(table[i].commands & (int)options->command))
+static int set_defaults(struct options *options, const struct all *all, struct error *err) {
+    for (size_t i = 0; i < all->count; i++) {
+        const struct option *option = &all->options[i];
+        if (!(option->commands & (int)options->command))
             continue;
-        if (set_default(options, &table[i], err) != 0 || set_from_environment(options, &table[i], err) != 0)
+        if (set_default(options, option, err) != 0 || set_from_environment(options, option, err) != 0)
             return -1;
     }
     return 0;
 }
 
-/* flag: without --, up to '=' or the end. */
-static const struct option *find_option(const char *flag, enum command command) {
-    size_t length = strcspn(flag, "=");
-    for (size_t i = 0; i < OPTION_COUNT; i++) {
-        if (strncmp(table[i].flag, flag, length) == 0 && table[i].flag[length] == '\0' && (table[i].commands & (int)command))
-            return &table[i];
+/* argument: a flag, up to '=' or the end. */
+static const struct option *find_option(const struct all *all, const char *argument, enum command command) {
+    size_t length = strcspn(argument, "=");
+    for (size_t i = 0; i < all->count; i++) {
+        char name[NAME_BYTES];
+        flag_name(&all->options[i], name);
+        if (strncmp(name, argument, length) == 0 && name[length] == '\0' && (all->options[i].commands & (int)command))
+            return &all->options[i];
     }
     return NULL;
 }
 
 struct arguments {
+    struct all all;
     int count;
     char *const *values;
     int next;
-    bool given[OPTION_COUNT]; /* the list has flags */
+    bool given[MAX_OPTIONS]; /* the list has flags */
 };
 
 static int parse_flag(struct options *options, struct arguments *arguments, struct error *err) {
     const char *argument = arguments->values[arguments->next++];
-    const struct option *option = strncmp(argument, "--", 2) == 0 ? find_option(argument + 2, options->command) : NULL;
+    const struct option *option = find_option(&arguments->all, argument, options->command);
     if (!option)
         return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\"", argument);
     char name[NAME_BYTES];
-    snprintf(name, sizeof name, "--%s", option->flag);
+    flag_name(option, name);
     const char *equals = strchr(argument, '=');
     const char *value = equals ? equals + 1 : NULL;
     if (option->metavar && !value) {
@@ -208,7 +247,7 @@ static int parse_flag(struct options *options, struct arguments *arguments, stru
             return error_set(err, ERROR_INPUT, "%s needs a value", name);
         value = arguments->values[arguments->next++];
     }
-    bool *given = &arguments->given[option - table];
+    bool *given = &arguments->given[option - arguments->all.options];
     if (!*given)
         start_over(options, option);
     *given = true;
@@ -248,15 +287,15 @@ static int check(const struct options *options, struct error *err) {
         return error_set(err, ERROR_INPUT, "--model may be given only twice in this mode, once for each direction");
     if (options->command == COMMAND_ATTENTION && !options->target)
         return error_set(err, ERROR_INPUT, "--target FILE is missing");
-    bool beam = options->command == COMMAND_TRANSLATE &&
-                (strcmp(options->strategy, "beam") == 0 || strcmp(options->strategy, "exact") == 0); /* which begins with one */
-    if (beam && options->beam_size > options->rows)
-        return error_set(err, ERROR_INPUT, "--beam-size must be at most --rows (%zu), got %zu", options->rows, options->beam_size);
+    const struct search_options *search = &options->search;
+    bool translate = options->command == COMMAND_TRANSLATE, beam = translate && parameters_beam(search);
+    if (beam && search->beam_size > options->rows)
+        return error_set(err, ERROR_INPUT, "--beam-size must be at most --rows (%zu), got %zu", options->rows, search->beam_size);
     if (!options->tls_cert != !options->tls_key)
         return error_set(err, ERROR_INPUT, "--tls-cert and --tls-key need each other");
-    if (options->max_length > 0 && options->min_length > options->max_length)
-        return error_set(err, ERROR_INPUT, "--min-length must be at most --max-length (%zu), got %zu", options->max_length,
-                         options->min_length);
+    if (search->max_length > 0 && search->min_length > search->max_length)
+        return error_set(err, ERROR_INPUT, "--min-length must be at most --max-length (%zu), got %zu", search->max_length,
+                         search->min_length);
     return 0;
 }
 
@@ -266,7 +305,8 @@ int options_parse(struct options *options, int argc, char *const *argv, struct e
     parsed.help = asked_for(&arguments, "--help") || asked_for(&arguments, "-h");
     parsed.version = asked_for(&arguments, "--version");
     if (!parsed.help && !parsed.version) {
-        if (set_defaults(&parsed, err) != 0)
+        find_all(&arguments.all);
+        if (set_defaults(&parsed, &arguments.all, err) != 0)
             goto failed;
         while (arguments.next < arguments.count) {
             if (parse_flag(&parsed, &arguments, err) != 0)
@@ -296,7 +336,6 @@ void options_done(struct options *options) {
     free(options->log_format);
     free(options->compute);
     free(options->client_header);
-    free(options->strategy);
     free(options->target);
     free(options->links);
     free(options->address);
@@ -305,15 +344,19 @@ void options_done(struct options *options) {
 }
 
 static void print_options(FILE *out, const char *title, int commands) {
+    struct all all;
+    find_all(&all);
     fprintf(out, "\n%s\n", title);
-    for (size_t i = 0; i < OPTION_COUNT; i++) {
-        if (table[i].commands != commands)
+    for (size_t i = 0; i < all.count; i++) {
+        const struct option *option = &all.options[i];
+        if (option->commands != commands)
             continue;
-        char variable[NAME_BYTES], flag[NAME_BYTES];
-        variable_name(&table[i], variable);
-        snprintf(flag, sizeof flag, "--%s %s", table[i].flag, table[i].metavar ? table[i].metavar : "");
-        fprintf(out, "  %-28s %s [%s%s%s]\n", flag, table[i].help, variable, table[i].fallback ? "; default " : "",
-                table[i].fallback ? table[i].fallback : "");
+        char variable[NAME_BYTES], name[NAME_BYTES], flag[2 * NAME_BYTES];
+        variable_name(option, variable);
+        flag_name(option, name);
+        snprintf(flag, sizeof flag, "%s %s", name, option->metavar ? option->metavar : "");
+        fprintf(out, "  %-28s %s [%s%s%s]\n", flag, option->help, variable, option->fallback ? "; default " : "",
+                option->fallback ? option->fallback : "");
     }
 }
 

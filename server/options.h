@@ -1,4 +1,5 @@
-/* The command line: one table gives each option its flag, environment variable, default, range and help (options.c). */
+/* The command line: one table gives each option its flag, environment variable, default, range and help (options.c); that of the
+ * searches' parameters (parameters.c) goes on with it. */
 #ifndef ALIGND_OPTIONS_H
 #define ALIGND_OPTIONS_H
 
@@ -39,18 +40,15 @@ struct options {
     size_t burst, connections, connections_per_address, read_timeout_ms, send_timeout_ms;
     double rate;
 
-    size_t exact_steps; /* serving and translating */
+    /* what the table of server/parameters.h lets be set; unset in other modes: serving, max_steps alone; translating */
+    struct search_options search;
 
     char *name, *role;                    /* of the API key to make */
     char *address, *admin_address, *path; /* of the daemon whose health is asked for */
 
     /* batch modes; unset when serving */
-    char *strategy, *target, *links;
-    size_t beam_size, min_length, max_length;
-    double length_penalty;
+    char *target, *links;
     bool split_sentences, keep_unknowns, stats;
-    size_t top_k, no_repeat_ngram, seed;
-    double temperature, top_p, coverage_penalty, repetition_penalty;
 };
 
 /* Flag before environment (ALIGND_*) before default. Owns copies of all strings. -1 with ERROR_INPUT and a message that names the

@@ -32,20 +32,6 @@ void request_done(struct request *request) {
     request->models = NULL;
 }
 
-const char *request_strategy_name(size_t i) {
-    static const char *const names[] = {"greedy", "beam", "sample", "exact"};
-    return i < sizeof names / sizeof *names ? names[i] : NULL;
-}
-
-const char *request_strategy(const char *name) {
-    const char *known;
-    for (size_t i = 0; (known = request_strategy_name(i)) != NULL; i++) {
-        if (strcmp(name, known) == 0)
-            break;
-    }
-    return known;
-}
-
 /* What is for one sentence alone. */
 static int check_single(const struct text *text, const char *what, enum request_input *input, struct error *err) {
     if (text->count <= 1)
@@ -107,7 +93,7 @@ static int prepare_phrases(struct request *request, struct text *text, enum requ
 static struct search_options options_of(const struct request *request, const struct text *text) {
     struct search_options options = request->search;
     if (text->target)
-        options.strategy = "forced";
+        options.strategy = &search_forced;
     return options;
 }
 

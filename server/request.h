@@ -32,13 +32,6 @@ enum include {
     INCLUDE_BEAM = 1 << 10,
 };
 
-/* The strategies that one may ask for. */
-#define REQUEST_STRATEGIES "greedy, beam, sample or exact"
-/* A name of static storage; NULL: not one of them. */
-const char *request_strategy(const char *name);
-/* The i-th; NULL: there are no more. */
-const char *request_strategy_name(size_t i);
-
 struct events;
 struct models;
 struct model;

@@ -154,7 +154,7 @@ void game_play(struct game *game, const struct rule *rules, uint32_t seed, const
     game_finish(game);
 }
 
-struct search_options game_options(const char *strategy, size_t n_best, size_t max_length) {
+struct search_options game_options(const struct search_kind *strategy, size_t n_best, size_t max_length) {
     return (struct search_options){.strategy = strategy,
                                    .beam_size = n_best,
                                    .n_best = n_best,

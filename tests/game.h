@@ -37,7 +37,7 @@ void game_finish(struct game *game);
 /* All of it, with </s> at LAST. */
 void game_play(struct game *game, const struct rule *rules, uint32_t seed, const struct search_options *options);
 /* A beam as wide as n_best; no penalty. */
-struct search_options game_options(const char *strategy, size_t n_best, size_t max_length);
+struct search_options game_options(const struct search_kind *strategy, size_t n_best, size_t max_length);
 
 /* The table's probability of '.', 'a', 'b' or 'c' after the first length letters of a path. */
 float game_probability(const struct game *game, const char *path, size_t length, char letter);

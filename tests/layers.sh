@@ -85,7 +85,7 @@ model
 translator given glossary text sentence batch
 END
 order server <<'END'
-clock decimal utf8 name_list meter cld2
+clock decimal utf8 name_list meter cld2 parameters
 log process language tls keys listen client pace limiter cache
 html* outgoing
 request render links options option_kinds models metrics catalog events flows

@@ -25,6 +25,7 @@
     X(shortlist) \
     X(batch) \
     X(translator) \
+    X(parameters) \
     X(options) \
     X(health) \
     X(request) \

@@ -28,7 +28,7 @@ static void write_text(size_t number, char *text, size_t bytes) {
 }
 
 static void prepare(const struct translator *t, const char *text, struct arena *arena, struct sentence **sentence) {
-    struct search_options options = {.strategy = "beam", .beam_size = BEAM, .n_best = 1, .length_penalty = 1};
+    struct search_options options = {.strategy = &search_beam, .beam_size = BEAM, .n_best = 1, .length_penalty = 1};
     size_t count;
     ck_assert_int_eq(translator_prepare(t, text, strlen(text), false, &options, arena, sentence, &count, NULL), 0);
     ck_assert_uint_eq(count, 1);

@@ -33,7 +33,7 @@ static void teardown(void) {
     translator_free(translator);
 }
 
-static struct sentence *prepare(const char *text, const char *strategy, size_t beam) {
+static struct sentence *prepare(const char *text, const struct search_kind *strategy, size_t beam) {
     struct search_options options = {.strategy = strategy, .beam_size = beam, .n_best = beam, .length_penalty = 1};
     struct sentence *sentences;
     size_t count;
@@ -61,7 +61,7 @@ static struct sentence *decode_prepared(struct sentence *sentence) {
     return sentence;
 }
 
-static struct sentence *decode_alone(const char *text, const char *strategy, size_t beam) {
+static struct sentence *decode_alone(const char *text, const struct search_kind *strategy, size_t beam) {
     return decode_prepared(prepare(text, strategy, beam));
 }
 
@@ -80,20 +80,21 @@ static void check_same(const struct sentence *a, const struct sentence *b) {
     }
 }
 
-/* Ways to search; "forced": a target is scored. */
+/* Ways to search; &search_forced: a target is scored. */
 static const struct {
-    const char *strategy;
+    const struct search_kind *strategy;
     size_t rows;
     const char *given;
-} ways[] = {{"beam", 5, NULL},  {"greedy", 1, NULL},   {"forced", 1, "Tom est ici."},
-            {"exact", 4, NULL}, {"sample", 3, "Tom "}, {"greedy", 1, "Je ne"}};
+} ways[] = {{&search_beam, 5, NULL},  {&search_greedy, 1, NULL},   {&search_forced, 1, "Tom est ici."},
+            {&search_exact, 4, NULL}, {&search_sample, 3, "Tom "}, {&search_greedy, 1, "Je ne"}};
 enum { WAYS = sizeof ways / sizeof *ways, FORCED = 2 };
 
 /* Each text in each way. */
 static struct sentence *prepare_nth(size_t i) {
-    const char *strategy = ways[i % WAYS].strategy, *given = ways[i % WAYS].given;
+    const struct search_kind *strategy = ways[i % WAYS].strategy;
+    const char *given = ways[i % WAYS].given;
     bool forced = i % WAYS == FORCED;
-    struct sentence *sentence = prepare(texts[i / WAYS], forced ? "greedy" : strategy, ways[i % WAYS].rows);
+    struct sentence *sentence = prepare(texts[i / WAYS], forced ? &search_greedy : strategy, ways[i % WAYS].rows);
     sentence->options.sampling = (struct sampling){.temperature = 1, .top_p = 0.9, .seed = 11, .stream = i};
     sentence->options.max_steps = 60;
     if (given)
@@ -140,7 +141,7 @@ START_TEST(company_is_worth_a_few_steps) {
     struct sentence *first[ROWS], *done[2 * ROWS];
     ck_assert(batch_wants(batch));
     for (size_t i = 0; i < ROWS; i++)
-        first[i] = prepare(texts[4], "greedy", 1);
+        first[i] = prepare(texts[4], &search_greedy, 1);
     batch_admit(batch, first, ROWS);
     ck_assert_uint_eq(batch_rows(batch), ROWS);
     for (size_t step = 0; step < 4; step++) {
@@ -159,9 +160,9 @@ END_TEST
 
 START_TEST(a_short_one_overtakes) {
     struct batch *batch = batch_create(translator, ROWS, NULL);
-    struct sentence *longs[4], *brief = prepare("I", "greedy", 1), *done[ROWS];
+    struct sentence *longs[4], *brief = prepare("I", &search_greedy, 1), *done[ROWS];
     for (size_t i = 0; i < 4; i++) {
-        longs[i] = prepare(texts[4], "greedy", 1);
+        longs[i] = prepare(texts[4], &search_greedy, 1);
         longs[i]->options.min_length = 40;
         longs[i]->options.max_length = 40;
     }
@@ -190,7 +191,7 @@ END_TEST
 
 START_TEST(cancelled_ones_leave_at_once) {
     struct batch *batch = batch_create(translator, ROWS, NULL);
-    struct sentence *one = prepare(texts[4], "beam", 5), *other = prepare(texts[2], "beam", 5), *done[ROWS];
+    struct sentence *one = prepare(texts[4], &search_beam, 5), *other = prepare(texts[2], &search_beam, 5), *done[ROWS];
     atomic_bool cancelled = false;
     one->cancelled = &cancelled;
     batch_admit(batch, (struct sentence *[]){one, other}, 2);
@@ -202,7 +203,7 @@ START_TEST(cancelled_ones_leave_at_once) {
     ck_assert_ptr_null(one->hypotheses);
     ck_assert_uint_eq(batch_sentences(batch), 1);
     drain(batch);
-    struct sentence *alone = decode_alone(texts[2], "beam", 5);
+    struct sentence *alone = decode_alone(texts[2], &search_beam, 5);
     check_same(other, alone);
     sentence_done(alone);
     sentence_done(one);
@@ -214,12 +215,12 @@ END_TEST
 /* The attention row of each token of a beam's result is the row from forced decoding of that result: backpointers are right. */
 START_TEST(beam_attention_equals_forced) {
     for (size_t i = 0; i < TEXTS; i++) {
-        struct sentence *beam = decode_alone(texts[i], "beam", 5);
+        struct sentence *beam = decode_alone(texts[i], &search_beam, 5);
         for (size_t h = 0; h < beam->count; h++) {
             const struct hypothesis *want = &beam->hypotheses[h];
             if (!want->ended)
                 continue;
-            struct sentence *forced = prepare(texts[i], "forced", 1);
+            struct sentence *forced = prepare(texts[i], &search_forced, 1);
             forced->options.prefix = want->tokens;
             forced->options.prefix_length = want->length;
             struct batch *batch = batch_create(translator, ROWS, NULL);
@@ -242,14 +243,14 @@ END_TEST
 /* Exact search comes back to decoder states of steps long past: what it finds scores as a target what it scored when found. */
 START_TEST(exact_numbers_equal_forced) {
     for (size_t i = 0; i < TEXTS; i++) {
-        struct sentence *exact = prepare(texts[i], "exact", 3);
+        struct sentence *exact = prepare(texts[i], &search_exact, 3);
         exact->options.length_penalty = 0;
         exact->options.max_steps = 400;
         decode_prepared(exact);
         ck_assert_uint_eq(exact->error.code, ERROR_NONE);
         for (size_t h = 0; h < exact->count; h++) {
             const struct hypothesis *want = &exact->hypotheses[h];
-            struct sentence *forced = prepare(texts[i], "forced", 1);
+            struct sentence *forced = prepare(texts[i], &search_forced, 1);
             forced->options.prefix = want->tokens;
             forced->options.prefix_length = want->length;
             decode_prepared(forced);
@@ -270,7 +271,7 @@ END_TEST
 START_TEST(exact_is_no_worse_than_beam) {
     size_t proven = 0;
     for (size_t i = 0; i < TEXTS; i++) {
-        struct sentence *beam = prepare(texts[i], "beam", 5), *exact = prepare(texts[i], "exact", 5);
+        struct sentence *beam = prepare(texts[i], &search_beam, 5), *exact = prepare(texts[i], &search_exact, 5);
         beam->options.length_penalty = exact->options.length_penalty = 0;
         beam->options.max_length = exact->options.max_length = 4;
         exact->options.max_steps = i % 4 ? 20000 : 2 + i;
@@ -305,8 +306,8 @@ START_TEST(attention_can_be_forced) {
     snprintf(folder, sizeof folder, "tests/golden/%s", attending[_i]);
     translator_free(translator);
     translator = model_open(folder);
-    struct sentence *own = decode_alone(texts[3], "greedy", 1), *same = prepare(texts[3], "greedy", 1),
-                    *other = prepare(texts[3], "greedy", 1);
+    struct sentence *own = decode_alone(texts[3], &search_greedy, 1), *same = prepare(texts[3], &search_greedy, 1),
+                    *other = prepare(texts[3], &search_greedy, 1);
     const struct hypothesis *h = &own->hypotheses[0];
     float first[64] = {1};
     for (size_t t = 0; t < h->length + h->ended; t++) {
@@ -334,7 +335,7 @@ START_TEST(scores_that_are_no_numbers_are_an_error) {
         bias[i] = NAN;
     translator->output.linear.bias = bias;
     for (size_t greedy = 0; greedy < 2; greedy++) {
-        struct sentence *sentence = decode_alone(texts[0], greedy ? "greedy" : "beam", greedy ? 1 : 5);
+        struct sentence *sentence = decode_alone(texts[0], greedy ? &search_greedy : &search_beam, greedy ? 1 : 5);
         ck_assert_int_eq(sentence->error.code, ERROR_FORMAT);
         ck_assert_ptr_null(sentence->hypotheses);
         ck_assert_uint_eq(sentence->count, 0);
@@ -344,7 +345,7 @@ START_TEST(scores_that_are_no_numbers_are_an_error) {
 END_TEST
 
 START_TEST(attention_rows_sum_to_one) {
-    struct sentence *sentence = decode_alone(texts[4], "greedy", 1);
+    struct sentence *sentence = decode_alone(texts[4], &search_greedy, 1);
     for (size_t t = 0; t < sentence->hypotheses[0].length; t++) {
         double sum = 0;
         for (size_t j = 0; j < sentence->length; j++)
@@ -380,7 +381,8 @@ static bool is_listed(const struct sentence *sentence, int token) {
 START_TEST(only_listed_tokens_come_out) {
     use_list(computes[_i], &(struct made_list){.each = 2});
     for (size_t i = 0; i < 2 * TEXTS; i++) {
-        struct sentence *sentence = i % 2 == 0 ? decode_alone(texts[i / 2], "beam", 5) : decode_alone(texts[i / 2], "greedy", 1);
+        struct sentence *sentence =
+            i % 2 == 0 ? decode_alone(texts[i / 2], &search_beam, 5) : decode_alone(texts[i / 2], &search_greedy, 1);
         size_t listed = sentence->targets.count;
         ck_assert_uint_gt(listed, 1);
         ck_assert_uint_lt(listed, 2 * sentence->length + 2);
@@ -436,7 +438,7 @@ END_TEST
 START_TEST(a_beam_may_be_wider_than_the_list) {
     static const int one[] = {50};
     use_list("int8", &(struct made_list){.always = one, .count = 1});
-    struct sentence *sentence = decode_alone(texts[2], "beam", 5);
+    struct sentence *sentence = decode_alone(texts[2], &search_beam, 5);
     ck_assert_int_eq(sentence->error.code, ERROR_NONE);
     ck_assert_uint_eq(sentence->targets.count, 2);
     ck_assert_uint_eq(sentence->count, 5);
@@ -450,7 +452,7 @@ END_TEST
 /* Nothing but </s> to choose from, and it may not come yet: better the whole vocabulary than no answer. */
 START_TEST(an_empty_list_means_the_vocabulary) {
     use_list("float32", &(struct made_list){0});
-    struct sentence *sentence = prepare(texts[1], "greedy", 1);
+    struct sentence *sentence = prepare(texts[1], &search_greedy, 1);
     sentence->options.min_length = 3;
     decode_prepared(sentence);
     ck_assert_int_eq(sentence->error.code, ERROR_NONE);

@@ -217,7 +217,7 @@ static void teardown(void) {
 }
 
 static struct sentence *prepare(const char *text) {
-    static const struct search_options greedy = {.strategy = "greedy", .beam_size = 1, .n_best = 1, .length_penalty = 1};
+    static const struct search_options greedy = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1};
     struct sentence *sentence;
     size_t count;
     ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, &greedy, &arena, &sentence, &count, NULL), 0);
@@ -293,7 +293,7 @@ END_TEST
 /* One character that normalisation makes 18 of: it cannot be cut, and there is no room for so many copies. */
 START_TEST(what_cannot_be_cut_is_refused) {
     static const char text[] = "\uFDFA";
-    struct search_options options = {.strategy = "greedy", .beam_size = 1, .n_best = 1, .length_penalty = 1};
+    struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1};
     struct sentence *list;
     size_t count;
     struct error err = {0};

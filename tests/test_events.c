@@ -42,7 +42,7 @@ static void teardown(void) {
 }
 
 /* Two sentences of so many tokens, followed. */
-static void follow(const char *strategy, size_t tokens) {
+static void follow(const struct search_kind *strategy, size_t tokens) {
     static const char source[] = "A boy plays. It snows.";
     enum request_input input;
     request.texts = arena_zalloc(&request.arena, 1, sizeof *request.texts);
@@ -124,7 +124,7 @@ static void check_heard(size_t tokens) {
 START_TEST(reader_beside_the_worker) {
     pthread_t thread;
     bool gone = true;
-    follow("greedy", 300);
+    follow(&search_greedy, 300);
     pthread_create(&thread, NULL, worker, &gone);
     hear_all();
     pthread_join(thread, NULL);
@@ -138,7 +138,7 @@ END_TEST
 
 /* Whenever the reader looks, nothing is lost. */
 START_TEST(reader_after_the_worker) {
-    follow("greedy", 60);
+    follow(&search_greedy, 60);
     ck_assert(!decode());
     hear_all();
     check_heard(60);
@@ -148,7 +148,7 @@ START_TEST(reader_after_the_worker) {
 END_TEST
 
 START_TEST(no_tokens_of_a_beam) {
-    follow("beam", 5);
+    follow(&search_beam, 5);
     ck_assert(!decode());
     hear_all();
     check_heard(0);
@@ -156,7 +156,7 @@ START_TEST(no_tokens_of_a_beam) {
 END_TEST
 
 START_TEST(reader_that_leaves) {
-    follow("greedy", 5);
+    follow(&search_greedy, 5);
     ck_assert(events_park(request.events));
     ck_assert(!events_close(request.events));
     ck_assert_int_eq(request_reason(&request), CANCEL_CLIENT);
@@ -169,7 +169,7 @@ END_TEST
 /* Only a parked reader is given one, and what is cancelled ends without sentences. */
 START_TEST(pulse) {
     enum event_kind kind;
-    follow("greedy", 5);
+    follow(&search_greedy, 5);
     events_pulse(request.events);
     ck_assert(!hear(&kind) && kind == EVENT_NONE);
     ck_assert(events_park(request.events));

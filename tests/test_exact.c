@@ -15,7 +15,7 @@ static void play(const struct rule *rules, uint32_t seed, const struct search_op
 /* ---- by hand ---- */
 
 START_TEST(exact_finds_what_beam_misses) {
-    struct search_options one = game_options("beam", 1, 10), exact = game_options("exact", 1, 10);
+    struct search_options one = game_options(&search_beam, 1, 10), exact = game_options(&search_exact, 1, 10);
     play(game_trap, 0, &one);
     game_expect_results(&game, "ab.");
     play(game_trap, 0, &exact);
@@ -26,7 +26,7 @@ END_TEST
 
 /* The beam takes "", a and ab, and finds "ab." with .24; aa and a. would have .18; b. has .36, ba .04. */
 START_TEST(bounds_prune) {
-    struct search_options options = game_options("exact", 1, 10);
+    struct search_options options = game_options(&search_exact, 1, 10);
     play(game_trap, 0, &options);
     ck_assert_uint_eq(game.steps, 5); /* and a, whose ab is no better than what there is, and b */
     options.n_best = 2;               /* ab again, and aa, which might be the second */
@@ -42,7 +42,7 @@ END_TEST
 
 /* A beam of two finds both at once: the search takes a and b for the proof, and lists nothing twice. */
 START_TEST(what_the_beam_found_bounds) {
-    struct search_options options = game_options("exact", 2, 10);
+    struct search_options options = game_options(&search_exact, 2, 10);
     play(game_trap, 0, &options);
     game_expect_results(&game, "b. ab.");
     ck_assert_uint_eq(game.steps, 5);
@@ -56,7 +56,7 @@ START_TEST(a_budget_ends_the_search) {
     for (size_t steps = 1; steps <= 5; steps++) {
         struct hypothesis *list;
         size_t count;
-        struct search_options options = game_options("exact", 1, 10);
+        struct search_options options = game_options(&search_exact, 1, 10);
         options.max_steps = steps;
         play(game_trap, 0, &options);
         game_expect_results(&game, found[steps - 1]);
@@ -112,7 +112,7 @@ static void expect_best(size_t n) {
     game_expect_results(&game, texts);
 }
 
-static struct search_options vary(const char *strategy, uint32_t seed) {
+static struct search_options vary(const struct search_kind *strategy, uint32_t seed) {
     static const int prefix[] = {1, 1}; /* b b */
     struct search_options options = game_options(strategy, SEARCH_MAX_ROWS, 5);
     options.length_penalty = (double)(seed % 3) / 2;
@@ -136,7 +136,7 @@ static bool start_varied(uint32_t seed, const struct search_options *options) {
 
 START_TEST(exact_search_is_exhaustive) {
     for (uint32_t seed = 0; seed < 200; seed++) {
-        struct search_options options = vary("exact", seed);
+        struct search_options options = vary(&search_exact, seed);
         options.n_best = 1 + seed % 7;
         options.beam_size = 1 + seed / 7 % 5;
         if (start_varied(seed, &options))
@@ -149,7 +149,7 @@ END_TEST
 START_TEST(exact_is_never_worse_than_its_beam) {
     size_t better = 0;
     for (uint32_t seed = 0; seed < 300; seed++) {
-        struct search_options options = vary("beam", seed);
+        struct search_options options = vary(&search_beam, seed);
         struct hypothesis *found, *list;
         size_t found_count, count;
         options.beam_size = 1 + seed % 3;
@@ -158,7 +158,7 @@ START_TEST(exact_is_never_worse_than_its_beam) {
         if (!start_varied(seed, &options))
             continue;
         ck_assert_int_eq(search_results(&game.search, &found, &found_count, NULL), 0);
-        options.strategy = "exact";
+        options.strategy = &search_exact;
         options.max_steps = 1 + seed / 3 % 12;
         ck_assert(start_varied(seed, &options));
         ck_assert_int_eq(search_results(&game.search, &list, &count, NULL), 0);
@@ -173,7 +173,7 @@ END_TEST
 
 START_TEST(a_wide_beam_is_exhaustive_whatever_the_penalties) {
     for (uint32_t seed = 0; seed < 200; seed++) {
-        struct search_options options = vary("beam", seed);
+        struct search_options options = vary(&search_beam, seed);
         options.max_length = 4;
         if (start_varied(seed, &options))
             expect_best(SEARCH_MAX_ROWS);
@@ -204,7 +204,7 @@ static void show_wide(struct search *search, float logits[WIDE], struct ranked t
 /* What it seeks is far behind the first list of the first node. */
 START_TEST(exact_asks_for_more_where_it_must) {
     struct search search;
-    struct search_options options = game_options("exact", 1, 2);
+    struct search_options options = game_options(&search_exact, 1, 2);
     struct hypothesis *list;
     size_t count, steps = 0, at_start = 0;
     ck_assert_int_eq(search_init(&search, &options, (struct search_ids){END, -1}, 0, &game_arena, NULL), 0);

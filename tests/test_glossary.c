@@ -54,7 +54,7 @@ static const char *const company[SENTENCES] = {"A boy plays in the snow.", "Hell
 static void prepare(const struct translator *t, size_t i, struct arena *arena, struct sentence **sentence) {
     static const struct glossary_entry own[] = {{"snow", "poudreuse"}, {"father", "cher papa"}};
     struct search_options options = {
-        .strategy = i == 3 ? "greedy" : "beam", .beam_size = 4, .n_best = 1, .length_penalty = 1, .max_rows = 12};
+        .strategy = i == 3 ? &search_greedy : &search_beam, .beam_size = 4, .n_best = 1, .length_penalty = 1, .max_rows = 12};
     size_t count;
     ck_assert_int_eq(translator_prepare(t, company[i], strlen(company[i]), true, &options, arena, sentence, &count, NULL), 0);
     ck_assert_uint_eq(count, 1);
@@ -102,7 +102,7 @@ START_TEST(what_a_sentence_is_made_to_hold) {
     struct sentence *sentence;
     arena_init(&arena, 1 << 16);
     prepare(t, 0, &arena, &sentence);
-    ck_assert_str_eq(sentence->options.strategy, "constrained");
+    ck_assert_ptr_eq(sentence->options.strategy, &search_constrained);
     ck_assert_uint_eq(sentence->options.phrases.count, 1);
     ck_assert_uint_gt(sentence->options.phrases.list[0].count, 0);
     sentence_done(sentence);
@@ -112,7 +112,7 @@ START_TEST(what_a_sentence_is_made_to_hold) {
     ck_assert_str_eq(translator_piece(sentence, sentence->options.phrases.list[0].tokens[0]), "\xe2\x96\x81{name}");
     sentence_done(sentence);
     prepare(t, 2, &arena, &sentence);
-    ck_assert_str_eq(sentence->options.strategy, "beam");
+    ck_assert_ptr_eq(sentence->options.strategy, &search_beam);
     ck_assert_ptr_null(sentence->copies);
     sentence_done(sentence);
     prepare(t, 3, &arena, &sentence);

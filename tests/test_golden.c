@@ -339,13 +339,13 @@ static void check_search(const char *name, const struct search_options *options,
 }
 
 START_TEST(greedy_equals_pytorch) {
-    struct search_options options = {.strategy = "greedy", .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
+    struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
     check_search(cases[_i], &options, false, "greedy", 0);
 }
 END_TEST
 
 START_TEST(forced_scores_equal_pytorch) {
-    struct search_options options = {.strategy = "forced", .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
+    struct search_options options = {.strategy = &search_forced, .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
     check_search(cases[_i], &options, true, "forced", 0);
 }
 END_TEST
@@ -357,7 +357,7 @@ START_TEST(beams_equal_pytorch) {
     ck_assert_uint_ge(json_array_size(variants), 3);
     json_array_foreach(variants, i, variant) {
         size_t size = (size_t)json_integer_value(json_object_get(variant, "beam_size"));
-        struct search_options options = {.strategy = "beam",
+        struct search_options options = {.strategy = &search_beam,
                                          .beam_size = size,
                                          .n_best = size,
                                          .length_penalty = json_number_value(json_object_get(variant, "length_penalty"))};
@@ -371,7 +371,7 @@ END_TEST
 START_TEST(texts_equal_python) {
     struct translator *t = open_case(cases[_i]);
     json_t *golden = load_case(cases[_i]), *sentence;
-    struct search_options options = {.strategy = "greedy", .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
+    struct search_options options = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
     size_t i, count;
     struct arena arena;
     arena_init(&arena, 1 << 16);
@@ -412,7 +412,7 @@ static void decode_together(const struct translator *t, struct sentence **senten
 
 /* Every compute type scores the forced targets, of all sentences encoded and decoded together as of each alone. */
 START_TEST(company_changes_nothing) {
-    struct search_options options = {.strategy = "forced", .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
+    struct search_options options = {.strategy = &search_forced, .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
     char path[128];
     json_t *golden = load_case(cases[_i]), *list = json_object_get(golden, "sentences");
     size_t count = json_array_size(list);

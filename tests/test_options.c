@@ -60,15 +60,15 @@ END_TEST
 START_TEST(batch_defaults) {
     ck_assert_int_eq(parse("translate --model a"), 0);
     ck_assert_int_eq(options.command, COMMAND_TRANSLATE);
-    ck_assert_str_eq(options.strategy, "beam");
-    ck_assert_uint_eq(options.beam_size, 5);
-    ck_assert_double_eq(options.length_penalty, 1);
-    ck_assert_double_eq(options.temperature, 1);
-    ck_assert_double_eq(options.top_p, 1);
-    ck_assert_double_eq(options.coverage_penalty, 0);
-    ck_assert_double_eq(options.repetition_penalty, 1);
-    ck_assert_uint_eq(options.exact_steps, 5000);
-    ck_assert(options.top_k == 0 && options.no_repeat_ngram == 0 && options.seed == 0);
+    ck_assert_ptr_eq(options.search.strategy, &search_beam);
+    ck_assert_uint_eq(options.search.beam_size, 5);
+    ck_assert_double_eq(options.search.length_penalty, 1);
+    ck_assert_double_eq(options.search.sampling.temperature, 1);
+    ck_assert_double_eq(options.search.sampling.top_p, 1);
+    ck_assert_double_eq(options.search.coverage_penalty, 0);
+    ck_assert_double_eq(options.search.repetition_penalty, 1);
+    ck_assert_uint_eq(options.search.max_steps, 5000);
+    ck_assert(options.search.sampling.top_k == 0 && options.search.no_repeat_ngram == 0 && options.search.sampling.seed == 0);
     ck_assert_str_eq(options.compute, "float32");
     ck_assert(!options.stats && !options.split_sentences && !options.keep_unknowns && !options.shortlist);
 }

@@ -62,7 +62,7 @@ static void teardown(void) {
     translator_free(translator);
 }
 
-static struct sentence *prepare(const char *text, const char *strategy, size_t rows) {
+static struct sentence *prepare(const char *text, const struct search_kind *strategy, size_t rows) {
     struct search_options options = {.strategy = strategy,
                                      .beam_size = rows,
                                      .n_best = rows,
@@ -85,7 +85,7 @@ static void decode(struct sentence *const *sentences, size_t count) {
 
 /* Scores the hypothesis's tokens as a target, alone. */
 static void check_alone(const char *text, const struct hypothesis *want) {
-    struct sentence *alone = prepare(text, "forced", 1);
+    struct sentence *alone = prepare(text, &search_forced, 1);
     alone->options.prefix = forced_tokens = want->tokens;
     alone->options.prefix_length = want->length;
     decode(&alone, 1);
@@ -96,9 +96,9 @@ static void check_alone(const char *text, const struct hypothesis *want) {
 }
 
 static const struct {
-    const char *strategy;
+    const struct search_kind *strategy;
     size_t rows;
-} ways[] = {{"greedy", 1}, {"beam", 5}, {"sample", 4}, {"exact", 1}};
+} ways[] = {{&search_greedy, 1}, {&search_beam, 5}, {&search_sample, 4}, {&search_exact, 4}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 START_TEST(rows_know_their_past) {

@@ -75,7 +75,7 @@ END_TEST
 /* ---- the search ---- */
 
 static struct search_options options_of(size_t beam_size, size_t max_length, struct phrases phrases) {
-    return (struct search_options){.strategy = "constrained",
+    return (struct search_options){.strategy = &search_constrained,
                                    .beam_size = beam_size,
                                    .n_best = beam_size,
                                    .max_length = max_length,
@@ -198,7 +198,7 @@ START_TEST(without_phrases_it_is_a_beam) {
         play(NULL, seed, &options);
         game_results(&game, constrained);
         size_t steps = game.steps;
-        options.strategy = "beam";
+        options.strategy = &search_beam;
         play(NULL, seed, &options);
         game_results(&game, beam);
         ck_assert_str_eq(constrained, beam);
@@ -212,7 +212,7 @@ START_TEST(a_likely_phrase_costs_no_step) {
     struct search_options options = options_of(1, 10, phrases_of("a"));
     play(shy, 0, &options);
     size_t steps = game.steps;
-    options.strategy = "beam";
+    options.strategy = &search_beam;
     play(shy, 0, &options);
     ck_assert_uint_eq(steps, game.steps);
 }

@@ -193,7 +193,7 @@ END_TEST
 START_TEST(defaults) {
     start(false, "{\"text\":\"One. Two.\"}");
     ck_assert_uint_eq(reply.status, 0);
-    ck_assert_str_eq(request.search.strategy, "beam");
+    ck_assert_ptr_eq(request.search.strategy, &search_beam);
     ck_assert_uint_eq(request.search.beam_size, 5);
     ck_assert_uint_eq(request.search.n_best, 1);
     ck_assert_double_eq(request.search.length_penalty, 1);
@@ -226,7 +226,7 @@ START_TEST(target_is_forced) {
     start(true, "{\"text\":\"One. Two.\",\"target\":\"la\"}");
     ck_assert_uint_eq(reply.status, 0);
     ck_assert_uint_eq(request.job_count, 1); /* not split */
-    ck_assert_str_eq(request.jobs[0].sentence->options.strategy, "forced");
+    ck_assert_ptr_eq(request.jobs[0].sentence->options.strategy, &search_forced);
     ck_assert_uint_eq(request.jobs[0].rows, 1);
 }
 END_TEST

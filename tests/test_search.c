@@ -9,11 +9,11 @@
 static struct game game;
 
 static struct search_options greedy(size_t max_length) {
-    return (struct search_options){.strategy = "greedy", .n_best = 1, .max_length = max_length};
+    return (struct search_options){.strategy = &search_greedy, .n_best = 1, .max_length = max_length};
 }
 
 static struct search_options beam(size_t size, size_t max_length) {
-    return (struct search_options){.strategy = "beam", .beam_size = size, .n_best = size, .max_length = max_length};
+    return (struct search_options){.strategy = &search_beam, .beam_size = size, .n_best = size, .max_length = max_length};
 }
 
 static void play(const struct rule *rules, const struct search_options *options) {
@@ -289,7 +289,8 @@ END_TEST
 /* ---- forced ---- */
 
 static struct search_options forced(const int *target, size_t length) {
-    return (struct search_options){.strategy = "forced", .n_best = 1, .max_length = 1, .prefix = target, .prefix_length = length};
+    return (struct search_options){
+        .strategy = &search_forced, .n_best = 1, .max_length = 1, .prefix = target, .prefix_length = length};
 }
 
 /* Whatever its probability, and longer than max_length. */
@@ -364,15 +365,13 @@ END_TEST
 
 /* ---- the table of strategies ---- */
 
-START_TEST(strategies_have_names) {
+START_TEST(strategies_say_how_many_rows) {
     struct search_options options = beam(7, 10);
     ck_assert_uint_eq(search_max_rows(&options), 7);
     options = greedy(10);
     ck_assert_uint_eq(search_max_rows(&options), 1);
     options = forced(NULL, 0);
     ck_assert_uint_eq(search_max_rows(&options), 1);
-    ck_assert(search_known("greedy") && search_known("beam") && search_known("forced"));
-    ck_assert(!search_known("Beam") && !search_known(""));
 }
 END_TEST
 
@@ -406,14 +405,21 @@ START_TEST(strategies_say_how_many_they_want) {
 }
 END_TEST
 
-START_TEST(unknown_strategy_is_refused) {
-    struct search search;
-    struct error err = {0};
-    struct search_options options = greedy(10);
-    options.strategy = "guess";
-    ck_assert_int_eq(search_init(&search, &options, (struct search_ids){0, -1}, 3, &game_arena, &err), -1);
-    ck_assert_int_eq(err.code, ERROR_INPUT);
-    ck_assert_str_eq(err.message, "strategy guess is not known");
+/* A given target and phrases are no strategies to ask for. */
+START_TEST(strategies_have_names) {
+    static const struct search_kind *const named[] = {&search_greedy, &search_beam, &search_sample, &search_exact};
+    static const char *const names[] = {"greedy", "beam", "sample", "exact"};
+    for (size_t i = 0; i < 4; i++) {
+        ck_assert_ptr_eq(search_nth(i), named[i]);
+        ck_assert_ptr_eq(search_find(names[i]), named[i]);
+        ck_assert_str_eq(search_name(named[i]), names[i]);
+    }
+    ck_assert_ptr_null(search_nth(4));
+    ck_assert_ptr_null(search_find("guess"));
+    ck_assert_ptr_null(search_find("Beam"));
+    ck_assert_ptr_null(search_find("forced"));
+    ck_assert_ptr_null(search_find("constrained"));
+    ck_assert_ptr_null(search_find(""));
 }
 END_TEST
 
@@ -456,9 +462,9 @@ Suite *search_suite(void) {
     tcase_add_test(cases, forced_ends_at_the_first_end);
     tcase_add_test(cases, the_banned_is_never_chosen);
     tcase_add_test(cases, a_target_may_hold_the_banned);
-    tcase_add_test(cases, strategies_have_names);
+    tcase_add_test(cases, strategies_say_how_many_rows);
     tcase_add_test(cases, strategies_say_how_many_they_want);
-    tcase_add_test(cases, unknown_strategy_is_refused);
+    tcase_add_test(cases, strategies_have_names);
     suite_add_tcase(suite, cases);
     return suite;
 }

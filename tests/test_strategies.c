@@ -72,7 +72,7 @@ START_TEST(samples_follow_the_table) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         double counts[VOCABULARY] = {0}, whole = 0, chi_square = 0;
         for (uint64_t stream = 0; stream < DRAWS; stream++) {
-            struct search_options options = game_options("sample", 1, 1);
+            struct search_options options = game_options(&search_sample, 1, 1);
             options.sampling = rows[i].sampling;
             options.sampling.seed = 12345;
             options.sampling.stream = stream;
@@ -94,7 +94,7 @@ START_TEST(samples_follow_the_table) {
 END_TEST
 
 static void sample(uint64_t seed, uint64_t stream, size_t count, char texts[MAX_TEXTS]) {
-    struct search_options options = game_options("sample", count, 9);
+    struct search_options options = game_options(&search_sample, count, 9);
     options.sampling.seed = seed;
     options.sampling.stream = stream;
     play(NULL, 7, &options);
@@ -134,7 +134,7 @@ START_TEST(banned_tokens_are_not_drawn) {
     static const struct rule rules[] = {{NULL, .1f, .7f, .1f, .1f}};
     char texts[MAX_TEXTS];
     for (uint64_t seed = 0; seed < 50; seed++) {
-        struct search_options options = game_options("sample", 1, 5);
+        struct search_options options = game_options(&search_sample, 1, 5);
         options.sampling.seed = seed;
         game_start(&game, rules, 0, &options, LAST);
         game.search.ids.banned = 0; /* a */
@@ -149,7 +149,7 @@ END_TEST
 
 START_TEST(a_prefix_comes_first) {
     static const int b[] = {1}, cc[] = {2, 2};
-    static const char *const strategies[] = {"greedy", "beam", "exact"};
+    static const struct search_kind *const strategies[] = {&search_greedy, &search_beam, &search_exact};
     for (size_t i = 0; i < 3; i++) {
         struct search_options options = game_options(strategies[i], 1, 10);
         options.prefix = b;
@@ -158,7 +158,7 @@ START_TEST(a_prefix_comes_first) {
         game_expect_results(&game, "b.");
     }
     static const struct rule rules[] = {{NULL, .9f, .04f, .03f, .03f}};
-    struct search_options options = game_options("sample", 3, 2);
+    struct search_options options = game_options(&search_sample, 3, 2);
     options.prefix = cc;
     options.prefix_length = 2;
     play(rules, 0, &options);
@@ -174,7 +174,7 @@ START_TEST(no_sequence_comes_twice) {
     static const struct rule rules[] = {{NULL, .05f, .5f, .3f, .15f}};
     static const char *const found[] = {"aaaaaa", "abc.", "aabaca", "aaabaa"};
     for (size_t n = 0; n < 4; n++) {
-        struct search_options options = game_options("greedy", 1, 6);
+        struct search_options options = game_options(&search_greedy, 1, 6);
         options.no_repeat_ngram = n;
         play(rules, 0, &options);
         game_expect_results(&game, found[n]);
@@ -185,7 +185,7 @@ END_TEST
 /* .5^3 is less than .3: after a comes b; then .3^3 against .15 and .5^3 = .125: c; then b^3 .027, a^3 .125, . .05: a. */
 START_TEST(repeated_tokens_count_more) {
     static const struct rule rules[] = {{NULL, .05f, .5f, .3f, .15f}};
-    struct search_options options = game_options("greedy", 1, 4);
+    struct search_options options = game_options(&search_greedy, 1, 4);
     options.repetition_penalty = 3;
     play(rules, 0, &options);
     game_expect_results(&game, "abca");
@@ -194,7 +194,7 @@ END_TEST
 
 /* No letter is left: the path ends as it stands. */
 START_TEST(nothing_may_come) {
-    static const char *const strategies[] = {"greedy", "beam", "sample"};
+    static const struct search_kind *const strategies[] = {&search_greedy, &search_beam, &search_sample};
     static const struct rule rules[] = {{NULL, 0, .5f, .3f, .2f}};
     for (size_t i = 0; i < 3; i++) {
         struct hypothesis *list;
@@ -216,7 +216,7 @@ START_TEST(coverage_is_part_of_the_score) {
     static const int target[] = {1};
     static const float logits[] = {0, 0}, attention[2][2] = {{.9f, .1f}, {.3f, .7f}};
     struct search search;
-    struct search_options options = game_options("forced", 1, 1);
+    struct search_options options = game_options(&search_forced, 1, 1);
     struct hypothesis *list;
     size_t count;
     options.prefix = target;
@@ -251,7 +251,7 @@ static void expect_tree(const char *expected) {
     ck_assert_str_eq(found, expected);
 }
 
-static void grow(const char *strategy, size_t size, size_t n_best) {
+static void grow(const struct search_kind *strategy, size_t size, size_t n_best) {
     struct search_options options = game_options(strategy, size, 10);
     options.n_best = n_best;
     options.tree = true;
@@ -260,17 +260,17 @@ static void grow(const char *strategy, size_t size, size_t n_best) {
 
 /* Pruned branches come before the others of their step. A row's best two: of a: b and one of . and a; of b: . and a. */
 START_TEST(the_tree_is_complete) {
-    grow("beam", 2, 2);
+    grow(&search_beam, 2, 2);
     expect_tree("a<-1 b<-1 a-<0 a-<1 .!<1 b<0 .!<5");
-    grow("beam", 1, 1);
+    grow(&search_beam, 1, 1);
     expect_tree("a<-1 b<0 .!<1");
-    grow("greedy", 5, 1);
+    grow(&search_greedy, 5, 1);
     expect_tree("a<-1 b<0 .!<1");
-    grow("exact", 2, 1); /* nothing that the beam did not look at */
+    grow(&search_exact, 2, 1); /* nothing that the beam did not look at */
     expect_tree("a<-1 b<-1 a-<0 a-<1 .!<1 b<0 .!<5");
-    grow("exact", 1, 1); /* a is looked at twice and told once */
+    grow(&search_exact, 1, 1); /* a is looked at twice and told once */
     expect_tree("a<-1 b<0 .!<1 b<-1 .!<3");
-    grow("sample", 5, 1);
+    grow(&search_sample, 5, 1);
     ck_assert_uint_ge(game.search.tree.count, 2);
     ck_assert_int_eq(game.search.tree.branches[game.search.tree.count - 1].state, BRANCH_FINISHED);
 }
@@ -278,7 +278,7 @@ END_TEST
 
 /* Before any penalty, of each step of the hypothesis's own path. */
 START_TEST(alternatives_are_the_tables_best) {
-    static const char *const strategies[] = {"greedy", "beam", "sample", "exact"};
+    static const struct search_kind *const strategies[] = {&search_greedy, &search_beam, &search_sample, &search_exact};
     for (uint32_t seed = 0; seed < 80; seed++) {
         struct search_options options = game_options(strategies[seed % 4], seed % 4 ? 3 : 1, 6);
         struct hypothesis *list;

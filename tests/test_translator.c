@@ -11,7 +11,7 @@
 
 static struct translator *translator;
 static struct arena arena;
-static const struct search_options greedy = {.strategy = "greedy", .beam_size = 1, .n_best = 1, .length_penalty = 1};
+static const struct search_options greedy = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .length_penalty = 1};
 
 static void setup(void) {
     translator = model_open(MODEL);
@@ -141,18 +141,6 @@ START_TEST(min_length_lifts_the_default_limit) {
     ck_assert_uint_eq(count, 1);
     ck_assert_uint_eq(list->options.max_length, 100);
     end_all(list, count);
-}
-END_TEST
-
-START_TEST(unknown_strategy_is_refused) {
-    struct search_options options = greedy;
-    options.strategy = "guess";
-    struct sentence *list;
-    size_t count;
-    struct error err = {0};
-    ck_assert_int_eq(translator_prepare(translator, "I", 1, true, &options, &arena, &list, &count, &err), -1);
-    ck_assert_int_eq(err.code, ERROR_INPUT);
-    ck_assert_ptr_nonnull(strstr(err.message, "guess"));
 }
 END_TEST
 
@@ -433,7 +421,6 @@ Suite *translator_suite(void) {
     tcase_add_test(tests, blank_text_has_no_sentence);
     tcase_add_test(tests, long_text_is_wrapped_or_refused);
     tcase_add_test(tests, min_length_lifts_the_default_limit);
-    tcase_add_test(tests, unknown_strategy_is_refused);
     tcase_add_test(tests, a_target_is_scored);
     tcase_add_test(tests, an_endless_target_is_refused);
     tcase_add_test(tests, a_prefix_is_printed_as_given);

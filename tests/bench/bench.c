@@ -85,8 +85,8 @@ static double print_speed(const struct translator *translator, const struct line
         waited[i] = 1e3 * decoded.waited;
     }
     struct spread rate = spread_of(rates, repeats), wait = spread_of(waited, repeats);
-    printf("%-8s %5zu %8zu %10.0f %8.0f %8.0f %14.2f %8.2f %8.2f\n", d->strategy, d->rows, d->workers, rate.median, rate.least,
-           rate.most, wait.median, wait.least, wait.most);
+    printf("%-8s %5zu %8zu %10.0f %8.0f %8.0f %14.2f %8.2f %8.2f\n", search_name(d->strategy), d->rows, d->workers, rate.median,
+           rate.least, rate.most, wait.median, wait.least, wait.most);
     fflush(stdout);
     return spread_of(seconds, repeats).median;
 }
@@ -101,7 +101,7 @@ static void print_parts(const struct translator *translator, const struct lines 
     double shares[] = {
         s[PART_ENCODE],  s[PART_STEP] - s[PART_ATTENTION], s[PART_ATTENTION], s[PART_OUTPUT], s[PART_SEARCH], whole - known,
         s[PART_PRODUCTS]};
-    printf("%-8s %5zu", d->strategy, d->rows);
+    printf("%-8s %5zu", search_name(d->strategy), d->rows);
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
         printf(" %9.1f", 100 * shares[i] / whole);
     printf(" %13.2f %9.1f %9.1f %9.1f\n", parts.multiply_adds / (double)decoded.tokens / 1e6, rate / 1e9,
@@ -114,10 +114,10 @@ static void print_parts(const struct translator *translator, const struct lines 
 /* The settings of a table, [MAX_SETTINGS], one worker each. A beam of 5 in 8 rows is one sentence at a time, as in 5 rows. */
 static size_t list_settings(const struct arguments *arguments, const struct lines *lines, struct decoding *list) {
     static const struct decoding all[] = {
-        {.strategy = "greedy", .beam_size = 1, .rows = 1},  {.strategy = "greedy", .beam_size = 1, .rows = 8},
-        {.strategy = "greedy", .beam_size = 1, .rows = 32}, {.strategy = "greedy", .beam_size = 1, .rows = 64},
-        {.strategy = "beam", .beam_size = 5, .rows = 5},    {.strategy = "beam", .beam_size = 5, .rows = 32},
-        {.strategy = "beam", .beam_size = 5, .rows = 64},
+        {.strategy = &search_greedy, .beam_size = 1, .rows = 1},  {.strategy = &search_greedy, .beam_size = 1, .rows = 8},
+        {.strategy = &search_greedy, .beam_size = 1, .rows = 32}, {.strategy = &search_greedy, .beam_size = 1, .rows = 64},
+        {.strategy = &search_beam, .beam_size = 5, .rows = 5},    {.strategy = &search_beam, .beam_size = 5, .rows = 32},
+        {.strategy = &search_beam, .beam_size = 5, .rows = 64},
     };
     size_t count = 0, sentences = lines->count;
     if (arguments->sentences > 0 && arguments->sentences < sentences)

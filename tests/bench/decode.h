@@ -18,7 +18,7 @@ struct lines lines_read(FILE *file);
 void lines_free(struct lines *lines);
 
 struct decoding {
-    const char *strategy;
+    const struct search_kind *strategy;
     size_t beam_size;
     size_t rows;      /* of each worker, beam_size..DECODE_MAX_ROWS */
     size_t workers;   /* threads, each with its own batch over its share of the sentences, 1..DECODE_MAX_WORKERS */

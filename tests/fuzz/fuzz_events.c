@@ -107,7 +107,7 @@ static void fill(struct request *request, const uint8_t *data, size_t size) {
     request->texts[0].source_length = size - HEAD;
     request->text_count = 1;
     request->search = (struct search_options){
-        .strategy = request_strategy_name(data[0] % 3),
+        .strategy = search_nth(data[0] % 3),
         .beam_size = 1 + data[0] / 64,
         .n_best = 1,
         .length_penalty = 1,
