@@ -13,6 +13,7 @@
     X(weights) \
     X(config) \
     X(tokenizer) \
+    X(bytes) \
     X(segmenter) \
     X(text) \
     X(kernels) \
