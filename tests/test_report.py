@@ -9,7 +9,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from weights import first_things, mixture, report  # noqa: E402
+from weights import first_things, folder, general_card, mixture, report  # noqa: E402
+
+
+ROOT = Path(__file__).parent.parent
 
 
 def judge(line: str, translation: str) -> bool:
@@ -61,3 +64,19 @@ def test_every_source_of_the_table_says_what_it_is() -> None:
         rows = mixture.table(pair)
         assert len(rows) > 20 and len({row.name for row in rows}) == len(rows)
         assert all(row.weight > 0 and row.path and row.domain and row.licence and row.attribution for row in rows)
+
+
+def test_the_card_says_what_a_model_is_and_whose_text_it_learned_from(tmp_path: Path) -> None:
+    from weights import broad
+    from weights.model import Model
+    config, _ = broad.load_recipe(ROOT / "weights/recipes/en-fr-broad.json")
+    for part, key in (("encoder", "hidden"), ("decoder", "hidden")):
+        config[part][key] = 8
+    folder.write(tmp_path, Model(config, 300, 300), "int8", {"epoch": "1200", "tokens": "3500000", "core_seconds": "7200"})
+    things = [general_card.Example(f"typed {i}", "a|b", i % 2 == 0) for i in range(40)]
+    general_card.write(tmp_path, "| Flores dev | 20.0 |", "COMMAND", things, False)
+    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "# English to French" in text and "| Flores dev | 20.0 |" in text and "3,500,000 target tokens, 2.0 hours" in text
+    assert text.count("| typed ") == 32 and "a\\|b" in text  # fifteen of each, and two heads
+    assert all(f"| {row.licence} | {row.attribution} |" in text for row in mixture.table("en-fr"))
+    assert "shopware" not in text

@@ -212,7 +212,7 @@ class Run:
         if mean > self.best:
             self.best = mean
             save(self.out / "best.pt", {"config": self.config, "training": self.training, "model": model.state_dict(), "epoch": self.step,
-                                        "valid_bleu": line["flores"][0]})
+                                        "valid_bleu": line["flores"][0], "tokens": self.tokens, "core_seconds": line["core_seconds"]})
 
     def updates(self) -> Iterator[list[Encoded]]:
         while True:

@@ -1,8 +1,9 @@
-"""Every figure of a general model: python3 -m weights.report MODEL_FOLDER --data CORPORA [--flip] [--alignd build/alignd] [--json FILE]
+"""Every figure of a general model: python3 -m weights.report MODEL_FOLDER --data CORPORA [--flip] [--alignd build/alignd] [--json FILE] [--card]
 
 Input: a model folder and the folder of all corpora. The daemon translates, with its defaults but for the beam (--beam-size 5; 1: greedy) and the storage of
 the weights. Output, as a table: BLEU (13a, cased) and chrF on the test or validation sets that are held out; on Flores the length of the output over
 the reference's, in characters, and the outputs that repeat four words; alignment error rate of the attention; what of the first things is acceptable.
+--card writes the model card, README.md in the folder.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Callable
 
-from . import align, compute, data, first_things, folder, mixture, scores
+from . import align, compute, data, first_things, folder, general_card, mixture, scores
 from .evaluate import BATCH, Daemon, chunks
 
 Pairs = list[tuple[str, str]]
@@ -51,12 +52,14 @@ def of_set(client: Daemon, pairs: Pairs, beam_size: int) -> dict[str, float]:
             "length": sum(map(len, outputs)) / sum(map(len, references)), "repeats": sum(map(scores.repeats, outputs)), "sentences": len(pairs)}
 
 
-def measure(alignd: Path, model: Path, root: Path, flip: bool, beam_size: int, limit: int | None, flags: list[str]) -> dict[str, dict[str, float]]:
-    """Figures by set. limit: only so many pairs of each, evenly drawn."""
+def measure(alignd: Path, model: Path, root: Path, flip: bool, beam_size: int, limit: int | None, flags: list[str]
+            ) -> tuple[dict[str, dict[str, float]], list[general_card.Example]]:
+    """Figures by set, and the first things. limit: only so many pairs of each, evenly drawn."""
     config = folder.read_config(model)
     languages = [config["source"], config["target"]]
     pair = "-".join(languages[::-1] if flip else languages)
     figures: dict[str, dict[str, float]] = {}
+    examples: list[general_card.Example] = []
     with compute.daemon(alignd, model, compute.Variant(config["name"], flags)) as url:
         client = Daemon(url, config["name"])
         for name, read in held_out(root, pair).items():
@@ -68,12 +71,13 @@ def measure(alignd: Path, model: Path, root: Path, flip: bool, beam_size: int, l
         if (first_things.FILES / f"{'-'.join(languages)}.tsv").exists():
             things = first_things.read("-".join(languages))
             translations = first_things.translate(client, [thing.text for thing in things])
-            figures["first things"] = {"acceptable": sum(map(first_things.acceptable, things, translations)), "sentences": len(things)}
+            examples = [general_card.Example(thing.text, text, first_things.acceptable(thing, text)) for thing, text in zip(things, translations)]
+            figures["first things"] = {"acceptable": sum(one.acceptable for one in examples), "sentences": len(things)}
     for name in GOLD.get(pair, ()):
         gold = align.read_gold(root / name / "dev.tsv.gz", flip)[:limit]
         rates = align.measure(alignd, model, None, gold)
         figures[name] = {way: rates[way] for way in WAYS if way in rates} | {"sentences": len(gold)}
-    return figures
+    return figures, examples
 
 
 def table(figures: dict[str, dict[str, float]]) -> str:
@@ -103,11 +107,18 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="only so many pairs of each set")
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
     parser.add_argument("--json", type=Path, help="write the figures there, too")
+    parser.add_argument("--card", action="store_true", help="write MODEL/README.md with these figures")
     parser.add_argument("flags", nargs="*", help="after --: options of the daemon, such as --compute int8")
     arguments = parser.parse_args()
-    figures = measure(arguments.alignd, arguments.model, arguments.data, arguments.flip, arguments.beam_size, arguments.limit, arguments.flags)
+    figures, examples = measure(arguments.alignd, arguments.model, arguments.data, arguments.flip, arguments.beam_size, arguments.limit, arguments.flags)
     size = sum(path.stat().st_size for path in arguments.model.iterdir() if path.name != "README.md")
     print(f"\n{arguments.model}, {size / 1e6:.1f} MB; beam {arguments.beam_size}\n\n{table(figures)}")
+    if arguments.card:
+        name = folder.read_config(arguments.model)["name"]
+        beam = f" --beam-size {arguments.beam_size}" if arguments.beam_size != 5 else ""
+        limit = f" --limit {arguments.limit}" if arguments.limit else ""
+        command = f"python3 -m weights.report weights/{name} --data CORPORA{' --flip' if arguments.flip else ''}{beam}{limit}"
+        general_card.write(arguments.model, table(figures), command, examples, arguments.flip)
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
