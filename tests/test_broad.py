@@ -133,9 +133,10 @@ def test_stream(corpora: Path, tmp_path: Path) -> None:
     assert flipped.plain("one", 3).source == stream.plain("one", 3).target
 
 
-def test_every_slot_is_filled_in() -> None:
+@pytest.mark.parametrize("pair", ("en-fr", "en-de"))
+def test_every_slot_is_filled_in(pair: str) -> None:
     for flip in (False, True):
-        drawn = mixture.phrases("en-fr", flip)
+        drawn = mixture.phrases(pair, flip)
         assert drawn.size > 300
         chance = random.Random(1)
         for one in drawn.pairs:

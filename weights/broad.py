@@ -168,7 +168,7 @@ class Run:
         if not math.isfinite(norm):
             sys.exit(f"step {self.step}: the gradient is not finite; the last checkpoint stands")
         self.step += 1
-        (beta1, beta2), share = BETAS, max(self.training["averaging"], 1 / (self.step + 1))
+        (beta1, beta2), share = BETAS, max(self.training["averaging"], 10 / (self.step + 9))  # of the last tenth at first
         rate = learning_rate(self.step - 1, self.training, self.cool) / (1 - beta1 ** self.step)
         for name, p in self.parameters.items():
             self.fused.kernels.call("adam", p.numel(), p.detach(), p.grad.contiguous(), self.first[name], self.second[name], self.average[name], rate,
