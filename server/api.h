@@ -108,6 +108,11 @@ void api_fail_coded(struct reply *reply, unsigned status, const char *code, cons
 /* Hands a prepared request to those who finish it: the workers, or the one who loads models. */
 enum scheduler_verdict api_submit(const struct service *service, struct request *request);
 
+/* An answer that is too long becomes 413. */
+void api_limit(const struct service *service, struct reply *reply);
+/* 503 in its place, counted: there are too many that nobody has read yet. */
+void api_fail_unread(const struct service *service, struct reply *reply);
+
 /* The answer of a decoded request will be large: it is not to be written where others wait meanwhile. Of a stream: each part. */
 bool api_is_large(const struct request *request);
 
@@ -127,15 +132,15 @@ void api_fail_unprepared(const struct service *service, const struct request *re
 /* The answer to a streamed request as server-sent events. The reader's of the request's events. */
 struct api_stream {
     struct request *request;
-    const struct reply *reply; /* that finish sets: the last event */
-    struct arena arena;        /* of one event */
-    struct api_places *told;   /* [request->text_count] the end of each text's last sentence told */
-    char *text;                /* [length] of the event in hand, malloc'ed */
+    struct reply *reply;     /* that finish sets: the last event */
+    size_t most;             /* bytes of an event */
+    struct api_places *told; /* [request->text_count] the end of each text's last sentence told */
+    char *text;              /* [length] of the event in hand, malloc'ed */
     size_t length;
     bool over; /* it is the last */
 };
 /* -1: memory is out. */
-int api_stream_init(struct api_stream *stream, struct request *request, const struct reply *reply);
+int api_stream_init(struct api_stream *stream, struct request *request, struct reply *reply, size_t most);
 void api_stream_done(struct api_stream *stream);
 /* 1: the next event is in hand. 0: there is none yet. -1: memory is out. */
 int api_stream_next(struct api_stream *stream);

@@ -10,6 +10,6 @@ void api_attention_start(const struct service *service, const struct call *call,
 }
 
 void api_attention_finish(const struct service *service, struct request *request, struct reply *reply) {
-    api_decode_finish("results", request, reply);
+    api_decode_finish(service, "results", request, reply);
     api_remember(service, request, reply);
 }

@@ -5,6 +5,7 @@
 
 #include "server/api.h"
 #include "server/api_splice.h"
+#include "server/api_text.h"
 #include "server/render.h"
 #include <jansson.h>
 
@@ -36,6 +37,10 @@ bool api_admit(const struct service *service, const struct request *request, str
 bool api_is_loading(const struct request *request, struct reply *reply);
 /* Texts -> jobs. field: what a text's error names. Otherwise the reply is set. */
 void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply);
+/* The least that its answer can have, of one that is prepared. */
+size_t api_least_bytes(const struct request *request);
+/* 413, counted. least: what the answer would have at least; 0: it is not known, but over the limit. */
+void api_fail_length(const struct service *service, size_t least, struct reply *reply);
 /* A request that is parsed: true, and the reply is set, if its answer is in the cache; otherwise it may get there. dialect: with
  * root it is the whole question. */
 bool api_recall(const struct service *service, const char *dialect, const json_t *root, struct request *request,
@@ -73,11 +78,11 @@ struct api_guess api_libre_detect(const struct models *models, const json_t *q, 
 void api_decode_start(const struct service *service, json_t *root, enum api_kind kind, struct request *request,
                       struct reply *reply);
 /* The whole of finish: {"model","source","target", array_name: [{"text","sentences"}]}. */
-void api_decode_finish(const char *array_name, struct request *request, struct reply *reply);
+void api_decode_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply);
 
-/* One text's answer: {"text","sentences":[...]}, as API.md describes it; its arrays of numbers go to splices. NULL when memory is
- * out. */
-json_t *api_render_text(const struct request *request, const struct text *text, struct arena *arena, struct splices *splices);
+/* One text's answer: {"text","sentences":[...]}, as the README describes it. It ends early where the text has or the request is
+ * over. */
+void api_render_text(struct request *request, const struct text *text, struct api_text *out);
 
 /* Where a sentence begins in the whole input and output. */
 struct api_place {
@@ -86,9 +91,9 @@ struct api_place {
 struct api_places {
     struct api_place source, target;
 };
-/* One sentence object of it. at: where sentence i - 1 ended, zeroed for the first; moved to the end of this one. */
-json_t *api_render_sentence(const struct request *request, const struct text *text, size_t i, struct api_places *at,
-                            struct splices *splices);
+/* One sentence object of it, without its braces. at: where sentence i - 1 ended, zeroed for the first; moved to the end of this
+ * one. */
+void api_render_sentence(struct request *request, const struct text *text, size_t i, struct api_places *at, struct api_text *out);
 
 /* The placeholders of a hypothesis's top_k, of its first so many rows, and of a sentence's search tree. NULL when memory is out or
  * a number is not finite. */

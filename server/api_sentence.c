@@ -3,17 +3,21 @@
 #include "server/utf8.h"
 #include <string.h>
 
+enum { SCRATCH_BYTES = 16 * 1024 };
+
 /* One hypothesis of one sentence, about to be written. jansson tolerates NULL everywhere, so a failed allocation shows once, at the
  * end: put and push note it. */
 struct picture {
+    struct request *request;
     unsigned include;
     const struct text *text;
     const struct sentence *sentence;
     const struct hypothesis *hypothesis;
     struct rendering rendering;
-    size_t rows; /* target tokens shown: with `eos`, the final </s> too */
-    struct arena *arena;
-    struct splices *splices;
+    size_t rows;             /* target tokens shown: with `eos`, the final </s> too */
+    struct arena *arena;     /* scratch */
+    struct splices *splices; /* of the hypothesis in hand */
+    struct api_text *out;
     bool failed;
 };
 
@@ -203,27 +207,57 @@ static void choose(struct picture *picture, const struct hypothesis *hypothesis)
     picture->rows = hypothesis->length + (hypothesis->ended && (picture->include & INCLUDE_EOS) ? 1 : 0);
 }
 
-/* All hypotheses, best first; the best is the sentence object itself once more. */
-static json_t *hypotheses(struct picture *picture, const struct api_places *begin) {
-    json_t *array = json_array();
-    for (size_t i = 0; i < picture->sentence->count; i++) {
-        choose(picture, &picture->sentence->hypotheses[i]);
-        if (translator_render(picture->sentence, picture->hypothesis, picture->arena, &picture->rendering, NULL) != 0)
-            picture->failed = true;
-        else
-            push(picture, array, hypothesis_json(picture, i == 0 ? begin : NULL));
+/* What one hypothesis needs to be written goes when it is. */
+static void put_hypothesis(struct picture *picture, const struct api_places *begin) {
+    struct arena_mark mark = arena_mark(picture->arena);
+    struct splices splices = {.arena = picture->arena};
+    picture->splices = &splices;
+    json_t *object = hypothesis_json(picture, begin);
+    if (picture->failed) {
+        json_decref(object);
+        object = NULL;
     }
-    return array;
+    api_text_put_members(picture->out, object, &splices);
+    arena_release(picture->arena, mark);
 }
 
-static json_t *sentence_json(struct picture *picture, const struct api_places *begin, size_t n_best) {
+static void put_tree(struct picture *picture) {
+    struct arena_mark mark = arena_mark(picture->arena);
+    struct splices splices = {.arena = picture->arena};
+    api_text_put(picture->out, ",\"beam\":");
+    api_text_put_json(picture->out, api_tree(picture->sentence, &splices), &splices);
+    arena_release(picture->arena, mark);
+}
+
+/* True: nobody needs the rest. */
+static bool is_over(const struct picture *picture) {
+    return api_text_ended(picture->out) || request_is_over(picture->request);
+}
+
+/* All hypotheses, best first; the best is the sentence object itself once more. */
+static void put_hypotheses(struct picture *picture, const struct api_places *begin) {
+    api_text_put(picture->out, ",\"hypotheses\":[");
+    for (size_t i = 0; i < picture->sentence->count && !is_over(picture); i++) {
+        struct arena_mark mark = arena_mark(picture->arena);
+        choose(picture, &picture->sentence->hypotheses[i]);
+        if (translator_render(picture->sentence, picture->hypothesis, picture->arena, &picture->rendering, NULL) != 0)
+            picture->failed = picture->out->failed = true;
+        api_text_put(picture->out, i > 0 ? ",{" : "{");
+        if (!picture->failed)
+            put_hypothesis(picture, i == 0 ? begin : NULL);
+        api_text_put(picture->out, "}");
+        arena_release(picture->arena, mark);
+    }
+    api_text_put(picture->out, "]");
+}
+
+static void put_sentence(struct picture *picture, const struct api_places *begin) {
     choose(picture, &picture->sentence->hypotheses[0]);
-    json_t *object = hypothesis_json(picture, begin);
-    if (picture->include & INCLUDE_BEAM)
-        put(picture, object, "beam", api_tree(picture->sentence, picture->splices));
-    if (n_best > 1)
-        put(picture, object, "hypotheses", hypotheses(picture, begin));
-    return object;
+    put_hypothesis(picture, begin);
+    if (picture->request->include & INCLUDE_BEAM)
+        put_tree(picture);
+    if (picture->request->search.n_best > 1)
+        put_hypotheses(picture, begin);
 }
 
 /* What stands before sentence i comes between the sentences of the output, too. */
@@ -233,46 +267,51 @@ static void skip_gap(const struct text *text, size_t i, struct api_places *at) {
     at->target = behind(at->target, text->source + gap.begin, gap.end - gap.begin);
 }
 
-/* Sentence i of the picture's text. */
-static json_t *next_sentence(struct picture *picture, size_t i, const struct rendering *rendering, size_t n_best,
-                             struct api_places *at) {
+/* Sentence i of the picture's text, of which this is the best hypothesis. */
+static void put_next(struct picture *picture, size_t i, const struct rendering *rendering, struct api_places *at) {
     picture->sentence = &picture->text->sentences[i];
     picture->rendering = *rendering;
     skip_gap(picture->text, i, at);
-    json_t *object = sentence_json(picture, at, n_best);
+    put_sentence(picture, at);
     at->source = behind(at->source, sentence_text(picture->sentence), sentence_text_length(picture->sentence));
     at->target = behind(at->target, rendering->text, strlen(rendering->text));
-    return object;
 }
 
-static json_t *unless_failed(const struct picture *picture, json_t *object) {
-    if (!picture->failed)
-        return object;
-    json_decref(object);
-    return NULL;
-}
-
-json_t *api_render_sentence(const struct request *request, const struct text *text, size_t i, struct api_places *at,
-                            struct splices *splices) {
-    struct picture picture = {.include = request->include, .text = text, .arena = splices->arena, .splices = splices};
+void api_render_sentence(struct request *request, const struct text *text, size_t i, struct api_places *at, struct api_text *out) {
+    struct arena arena;
+    arena_init(&arena, SCRATCH_BYTES);
+    struct picture picture = {.request = request, .include = request->include, .text = text, .arena = &arena, .out = out};
     const struct sentence *sentence = &text->sentences[i];
     struct rendering rendering;
-    if (translator_render(sentence, &sentence->hypotheses[0], splices->arena, &rendering, NULL) != 0)
-        return NULL;
-    return unless_failed(&picture, next_sentence(&picture, i, &rendering, request->search.n_best, at));
+    if (translator_render(sentence, &sentence->hypotheses[0], &arena, &rendering, NULL) == 0)
+        put_next(&picture, i, &rendering, at);
+    else
+        out->failed = true;
+    arena_done(&arena);
 }
 
-json_t *api_render_text(const struct request *request, const struct text *text, struct arena *arena, struct splices *splices) {
-    struct rendered rendered;
-    if (render_text(text, arena, &rendered, NULL) != 0)
-        return NULL;
-    struct picture picture = {.include = request->include, .text = text, .arena = arena, .splices = splices};
+static void put_sentences(struct picture *picture, const struct rendered *rendered) {
     struct api_places at = {0};
-    json_t *sentences = json_array();
-    for (size_t i = 0; i < text->count; i++)
-        push(&picture, sentences, next_sentence(&picture, i, &rendered.sentences[i], request->search.n_best, &at));
-    json_t *answer = json_object();
-    put(&picture, answer, "text", json_stringn(rendered.text, rendered.length));
-    put(&picture, answer, "sentences", sentences);
-    return unless_failed(&picture, answer);
+    api_text_put(picture->out, ",\"sentences\":[");
+    for (size_t i = 0; i < picture->text->count && !is_over(picture); i++) {
+        api_text_put(picture->out, i > 0 ? ",{" : "{");
+        put_next(picture, i, &rendered->sentences[i], &at);
+        api_text_put(picture->out, "}");
+    }
+    api_text_put(picture->out, "]}");
+}
+
+void api_render_text(struct request *request, const struct text *text, struct api_text *out) {
+    struct arena arena;
+    struct rendered rendered;
+    arena_init(&arena, SCRATCH_BYTES);
+    struct picture picture = {.request = request, .include = request->include, .text = text, .arena = &arena, .out = out};
+    if (render_text(text, &arena, &rendered, NULL) == 0) {
+        api_text_put(out, "{\"text\":");
+        api_text_put_json(out, json_stringn(rendered.text, rendered.length), &(struct splices){0});
+        put_sentences(&picture, &rendered);
+    } else {
+        out->failed = true;
+    }
+    arena_done(&arena);
 }

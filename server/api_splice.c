@@ -113,7 +113,7 @@ bool splice_lacked(void) {
 /* NULL: something is missing, in the tree or in what was written of it. */
 static char *dump(const json_t *root) {
     bool whole = !splice_lacked() && root;
-    char *json = whole ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(DECIMAL_DIGITS)) : NULL;
+    char *json = whole ? json_dumps(root, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(DECIMAL_DIGITS)) : NULL;
     if (!splice_lacked())
         return json;
     free(json);

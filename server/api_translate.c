@@ -38,14 +38,16 @@ bool api_admit(const struct service *service, const struct request *request, str
 }
 
 /* What would never be accepted. */
-static void check_size(const struct scheduler_limits *limits, const char *field, const struct request *request,
-                       struct reply *reply) {
-    size_t work = request_work(request);
+static void check_size(const struct service *service, const char *field, const struct request *request, struct reply *reply) {
+    const struct scheduler_limits *limits = scheduler_limits(service->scheduler);
+    size_t work = request_work(request), least = api_least_bytes(request);
     if (request->job_count > limits->jobs)
         api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences, got %zu", field, limits->jobs,
                  request->job_count);
     else if (work > limits->work)
         api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu tokens x rows, got %zu", field, limits->work, work);
+    else if (least > service->options->max_reply_bytes)
+        api_fail_length(service, least, reply);
 }
 
 void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply) {
@@ -60,7 +62,7 @@ void api_prepare(const struct service *service, const char *field, struct reques
     else if (request_prepare(request, request->model->translator, &input, &error) != 0)
         fail_preparation(request, names[input], &error, reply);
     else
-        check_size(scheduler_limits(service->scheduler), field, request, reply);
+        check_size(service, field, request, reply);
 }
 
 void api_decode_start(const struct service *service, json_t *root, enum api_kind kind, struct request *request,
@@ -85,27 +87,38 @@ bool api_fail_decoded(const struct request *request, struct reply *reply) {
     return error != NULL;
 }
 
-void api_decode_finish(const char *array_name, struct request *request, struct reply *reply) {
+/* Takes over the text. */
+static void reply_with(const struct service *service, struct api_text *text, struct reply *reply) {
+    if (!api_text_ended(text)) {
+        api_reply_text(reply, STATUS_OK, text->bytes);
+        return;
+    }
+    if (text->too_long)
+        api_fail_length(service, 0, reply);
+    else
+        api_fail_memory(reply);
+    api_text_done(text);
+}
+
+void api_decode_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply) {
     if (api_fail_decoded(request, reply))
         return;
-    struct splices splices = {.arena = &request->arena};
-    json_t *answers = json_array();
-    for (size_t i = 0; i < request->text_count; i++) {
-        if (json_array_append_new(answers, api_render_text(request, &request->texts[i], &request->arena, &splices)) != 0) {
-            json_decref(answers);
-            api_fail_memory(reply);
-            return;
-        }
-    }
     const struct translator_info *info = &request->model->info;
-    json_t *root = json_pack("{s:s, s:s, s:s}", "model", info->name, "source", info->source, "target", info->target);
+    struct api_text text = {.most = service->options->max_reply_bytes};
+    json_t *head = json_pack("{s:s, s:s, s:s}", "model", info->name, "source", info->source, "target", info->target);
     if (request->search.strategy == &search_sample)
-        json_object_set_new(root, "seed", json_integer((json_int_t)request->search.sampling.seed));
-    if (json_object_set_new(root, array_name, answers) != 0) {
-        json_decref(root);
-        root = NULL;
+        json_object_set_new(head, "seed", json_integer((json_int_t)request->search.sampling.seed));
+    api_text_put(&text, "{");
+    api_text_put_members(&text, head, &(struct splices){0});
+    api_text_put(&text, ",\"");
+    api_text_put(&text, array_name);
+    api_text_put(&text, "\":[");
+    for (size_t i = 0; i < request->text_count && !api_text_ended(&text) && !request_is_over(request); i++) {
+        api_text_put(&text, i > 0 ? "," : "");
+        api_render_text(request, &request->texts[i], &text);
     }
-    api_reply_spliced(reply, STATUS_OK, root, &splices);
+    api_text_put(&text, "]}");
+    reply_with(service, &text, reply);
 }
 
 /* The body's dialect tells by its fields, of JSON as of a form. */
@@ -129,6 +142,6 @@ void api_translate_finish(const struct service *service, struct request *request
     if (request->plan)
         api_libre_finish(service, request, reply);
     else
-        api_decode_finish("translations", request, reply);
+        api_decode_finish(service, "translations", request, reply);
     api_remember(service, request, reply);
 }

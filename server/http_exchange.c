@@ -84,9 +84,29 @@ void exchange_count(struct exchange *exchange) {
     exchange->whole = true;
 }
 
+static void let_go(struct exchange *exchange) {
+    atomic_fetch_sub(&exchange->exchanges->unread, exchange->held);
+    metrics_replies_changed(exchange->exchanges->service->metrics, -(int64_t)exchange->held);
+    exchange->held = 0;
+}
+
+void exchange_hold(struct exchange *exchange) {
+    const struct service *service = exchange->exchanges->service;
+    if (exchange->reply.status != STATUS_OK)
+        return;
+    exchange->held = exchange->reply.length;
+    size_t before = atomic_fetch_add(&exchange->exchanges->unread, exchange->held);
+    metrics_replies_changed(service->metrics, (int64_t)exchange->held);
+    if (before + exchange->held <= service->options->reply_memory)
+        return;
+    let_go(exchange);
+    api_fail_unread(service, &exchange->reply);
+}
+
 static void exchange_free(struct exchange *exchange) {
     struct exchanges *exchanges = exchange->exchanges;
     bool counted = exchange->whole;
+    let_go(exchange);
     stream_free(exchange->stream);
     request_done(&exchange->request);
     body_done(&exchange->body);
@@ -141,6 +161,8 @@ enum MHD_Result exchange_respond(struct exchange *exchange) {
     if (exchange->stage == STAGE_STREAMING)
         return respond_streaming(exchange);
     struct reply *reply = &exchange->reply;
+    if (exchange->held == 0)
+        exchange_hold(exchange);
     assert(reply->status != 0 && exchange->stage != STAGE_ANSWERED);
     if (request_reason(&exchange->request) == CANCEL_CLIENT)
         return MHD_NO; /* nobody is there to read it */

@@ -18,7 +18,8 @@ struct exchanges {
     struct watch *watch;
     struct chores *chores;
     struct connections connections;
-    uint32_t id_prefix; /* of generated request ids */
+    atomic_size_t unread; /* bytes of answers, from when they are written until they are sent */
+    uint32_t id_prefix;   /* of generated request ids */
     atomic_uint_least32_t id_counter;
 
     pthread_mutex_t lock; /* guards in_flight */
@@ -45,6 +46,7 @@ struct exchange {
     int64_t began_us;
     struct body body;
     struct reply reply;
+    size_t held; /* bytes of it counted in exchanges->unread */
     struct watched watched;
     struct chore chore;
     struct stream *stream; /* NULL: answered in one piece */
@@ -63,6 +65,9 @@ struct exchange *exchange_create(struct exchanges *exchanges, struct MHD_Connect
 void exchange_count(struct exchange *exchange);
 /* Counts and logs it, and frees it. */
 void exchange_end(struct exchange *exchange);
+
+/* Counts its answer, if it has one, with those that are unread. One that does not fit becomes 503. */
+void exchange_hold(struct exchange *exchange);
 
 /* Hands the reply to libmicrohttpd; of a stream its beginning. MHD_NO: the connection is to be closed. */
 enum MHD_Result exchange_respond(struct exchange *exchange);

@@ -29,7 +29,7 @@ static void wake(void *owner) {
     MHD_resume_connection(stream->connection);
 }
 
-struct stream *stream_open(struct MHD_Connection *connection, struct request *request, const struct reply *reply,
+struct stream *stream_open(struct MHD_Connection *connection, struct request *request, struct reply *reply, size_t most,
                            struct chores *chores) {
     struct stream *stream = calloc(1, sizeof *stream);
     if (!stream)
@@ -37,7 +37,7 @@ struct stream *stream_open(struct MHD_Connection *connection, struct request *re
     stream->connection = connection;
     stream->chores = api_is_large(request) ? chores : NULL;
     if (events_follow(request, &(struct events_reader){park, wake, stream}) == 0 &&
-        api_stream_init(&stream->events, request, reply) == 0)
+        api_stream_init(&stream->events, request, reply, most) == 0)
         return stream;
     stream_free(stream);
     return NULL;
@@ -61,6 +61,7 @@ static size_t copy(struct stream *stream, char *buffer, size_t room) {
 static void run_fetch(void *owner) {
     struct stream *stream = owner;
     stream->result = api_stream_next(&stream->events);
+    stream->sent = stream->events.length; /* of the former one all was; this one is not in hand yet */
     stream->fetched = FETCHED;
     MHD_resume_connection(stream->connection);
 }
@@ -75,9 +76,11 @@ static void begin_fetch(struct stream *stream) {
 
 /* As api_stream_next; 0, too, where it is to be fetched. */
 static int next_event(struct stream *stream) {
+    bool fetched = stream->fetched == FETCHED;
+    if (fetched || !stream->chores)
+        stream->sent = 0;
     if (!stream->chores)
         return api_stream_next(&stream->events);
-    bool fetched = stream->fetched == FETCHED;
     stream->fetched = fetched ? NOT_FETCHED : TO_FETCH;
     return fetched ? stream->result : 0;
 }
@@ -87,9 +90,9 @@ static ssize_t fill(struct stream *stream, char *buffer, size_t room) {
     size_t filled = 0;
     for (;;) {
         filled += copy(stream, buffer + filled, room - filled);
-        if (filled == room || stream->events.over)
+        bool over = stream->events.over && stream->fetched != FETCHED;
+        if (filled == room || over)
             return (ssize_t)filled;
-        stream->sent = 0;
         int next = next_event(stream);
         if (next <= 0)
             return next < 0 ? -1 : (ssize_t)filled;

@@ -10,9 +10,9 @@ struct stream;
 struct MHD_Connection;
 struct MHD_Response;
 
-/* For a request that is prepared but not submitted yet; reply: what its finish will set. chores write its events where they may be
- * large. NULL: memory is out. */
-struct stream *stream_open(struct MHD_Connection *connection, struct request *request, const struct reply *reply,
+/* For a request that is prepared but not submitted yet; reply: what its finish will set. most: bytes of an event. chores write its
+ * events where they may be large. NULL: memory is out. */
+struct stream *stream_open(struct MHD_Connection *connection, struct request *request, struct reply *reply, size_t most,
                            struct chores *chores);
 /* NULL allowed. */
 void stream_free(struct stream *stream);

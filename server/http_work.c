@@ -31,6 +31,8 @@ static void set_reply(struct exchange *exchange) {
     watch_remove(exchanges->watch, &exchange->watched); /* nobody cancels it any more */
     if (request_reason(&exchange->request) != CANCEL_NONE)
         fail_cancelled(exchange);
+    api_limit(exchanges->service, &exchange->reply);
+    exchange_hold(exchange);
 }
 
 /* After the resume the exchange is the connection's thread's again, and may be gone. */
@@ -143,7 +145,8 @@ static bool within_rate(struct exchange *exchange) {
 
 /* Prepared and not submitted yet: from now on the request is answered piece by piece. */
 static void open_stream(struct exchange *exchange) {
-    exchange->stream = stream_open(exchange->connection, &exchange->request, &exchange->reply, exchange->exchanges->chores);
+    exchange->stream = stream_open(exchange->connection, &exchange->request, &exchange->reply,
+                                   exchange->exchanges->service->options->max_reply_bytes, exchange->exchanges->chores);
     if (!exchange->stream)
         api_fail_memory(&exchange->reply);
 }
@@ -151,6 +154,7 @@ static void open_stream(struct exchange *exchange) {
 /* Only blank texts: there is nothing to decode. */
 static void answer_blank(struct exchange *exchange) {
     exchange->route->finish(exchange->exchanges->service, &exchange->request, &exchange->reply);
+    api_limit(exchange->exchanges->service, &exchange->reply);
     if (exchange->stream) {
         exchange->stage = STAGE_STREAMING;
         events_end(exchange->request.events);

@@ -48,7 +48,7 @@ struct metrics {
     size_t endpoint_count;
     struct endpoint_metrics *endpoints;
     struct histogram queue, step, rows, chores[CHORE_KINDS];
-    atomic_int_fast64_t requests_in_flight, rows_live, chores_waiting, model_sets;
+    atomic_int_fast64_t requests_in_flight, rows_live, chores_waiting, reply_bytes, model_sets;
     atomic_uint_fast64_t cancelled[CANCELLED_COUNT], rejected[REJECTED_COUNT], slow[SLOW_COUNT];
     atomic_uint_fast64_t reloads[2], cache[2]; /* failed, done; misses, hits */
 
@@ -146,6 +146,10 @@ void metrics_rows_changed(struct metrics *metrics, int64_t difference) {
 
 void metrics_chores_changed(struct metrics *metrics, int64_t difference) {
     atomic_fetch_add_explicit(&metrics->chores_waiting, difference, memory_order_relaxed);
+}
+
+void metrics_replies_changed(struct metrics *metrics, int64_t difference) {
+    atomic_fetch_add_explicit(&metrics->reply_bytes, difference, memory_order_relaxed);
 }
 
 void metrics_chore(struct metrics *metrics, enum metrics_chore kind, int64_t duration_us) {
@@ -252,6 +256,8 @@ static void write_chores(FILE *out, const struct metrics *metrics) {
     static const char *const kinds[CHORE_KINDS] = {"preparation", "rendering"};
     write_gauge(out, "chores_waiting", "Large requests waiting to be prepared, and large answers to be written.",
                 atomic_load_explicit(&metrics->chores_waiting, memory_order_relaxed));
+    write_gauge(out, "reply_bytes", "Memory of answers that are not read yet.",
+                atomic_load_explicit(&metrics->reply_bytes, memory_order_relaxed));
     write_head(out, "chore_duration_seconds", "histogram", "Preparing one large request, or writing one large answer.");
     for (size_t i = 0; i < CHORE_KINDS; i++) {
         char label[32];
@@ -269,8 +275,8 @@ static void write_reasons_of(FILE *out, const char *name, const char *help, cons
 
 static void write_reasons(FILE *out, const struct metrics *metrics) {
     static const char *const cancelled[CANCELLED_COUNT] = {"client", "deadline", "shutdown"};
-    static const char *const rejected[REJECTED_COUNT] = {"queue_full",       "queue_work", "rate",
-                                                         "preparation_full", "loading",    "draining"};
+    static const char *const rejected[REJECTED_COUNT] = {"queue_full",   "queue_work",   "rate",    "preparation_full",
+                                                         "reply_length", "reply_memory", "loading", "draining"};
     static const char *const slow[SLOW_COUNT] = {"request", "reader", "idle", "silent"};
     write_reasons_of(out, "cancelled_total", "Accepted requests that were not decoded to the end.", cancelled, CANCELLED_COUNT,
                      metrics->cancelled);

@@ -18,6 +18,8 @@ enum metrics_rejected {
     REJECTED_QUEUE_WORK,
     REJECTED_RATE,
     REJECTED_PREPARATION,
+    REJECTED_REPLY_LENGTH,
+    REJECTED_REPLY_MEMORY,
     REJECTED_LOADING,
     REJECTED_DRAINING,
     REJECTED_COUNT
@@ -42,7 +44,8 @@ void metrics_slow(struct metrics *metrics, enum metrics_slow reason);
 void metrics_queued(struct metrics *metrics, int64_t duration_us); /* from submitted to admitted, one sentence */
 void metrics_step(struct metrics *metrics, size_t rows, int64_t duration_us);
 void metrics_rows_changed(struct metrics *metrics, int64_t difference);
-void metrics_chores_changed(struct metrics *metrics, int64_t difference); /* waiting */
+void metrics_chores_changed(struct metrics *metrics, int64_t difference);  /* waiting */
+void metrics_replies_changed(struct metrics *metrics, int64_t difference); /* bytes of answers that are not read yet */
 void metrics_chore(struct metrics *metrics, enum metrics_chore kind, int64_t duration_us);
 
 /* The counters of the models of this name, one after the other: made by the first call, they stay. NULL with ERROR_MEMORY. */

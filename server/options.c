@@ -60,6 +60,10 @@ static const struct option table[] = {
      1, 1e9},
     {"max-text-chars", "N", "10000", "characters in all texts of a request; beyond that 413", COMMAND_SERVE, set_size,
      FIELD(max_text_chars), 1, 1e9},
+    {"max-reply-bytes", "N", "33554432", "size of an answer; beyond that 413", COMMAND_SERVE, set_size, FIELD(max_reply_bytes),
+     1024, 1e12},
+    {"reply-memory", "N", "134217728", "memory for answers that are not read yet; beyond that 503", COMMAND_SERVE, set_size,
+     FIELD(reply_memory), 1024, 1e12},
     {"deadline-ms", "N", "10000", "time that a request may take; beyond that 504 (the header X-Deadline-Ms may ask for less)",
      COMMAND_SERVE, set_size, FIELD(deadline_ms), 1, 1e9},
     {"read-timeout-ms", "N", "30000", "time that a request may take to arrive, head and body; beyond that it is cut off",
@@ -291,6 +295,9 @@ static int check(const struct options *options, struct error *err) {
     bool translate = options->command == COMMAND_TRANSLATE, beam = translate && parameters_beam(search);
     if (beam && search->beam_size > options->rows)
         return error_set(err, ERROR_INPUT, "--beam-size must be at most --rows (%zu), got %zu", options->rows, search->beam_size);
+    if (options->command == COMMAND_SERVE && options->max_reply_bytes > options->reply_memory)
+        return error_set(err, ERROR_INPUT, "--max-reply-bytes must be at most --reply-memory (%zu), got %zu", options->reply_memory,
+                         options->max_reply_bytes);
     if (!options->tls_cert != !options->tls_key)
         return error_set(err, ERROR_INPUT, "--tls-cert and --tls-key need each other");
     if (search->max_length > 0 && search->min_length > search->max_length)

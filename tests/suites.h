@@ -37,6 +37,7 @@
     X(metrics) \
     X(decimal) \
     X(api_splice) \
+    X(api_text) \
     X(plain) \
     X(render) \
     X(copies) \

@@ -69,8 +69,11 @@ START_TEST(decoding) {
     metrics_chores_changed(metrics, 3);
     metrics_chores_changed(metrics, -1);
     metrics_chore(metrics, CHORE_RENDERING, 2000);
+    metrics_replies_changed(metrics, 70);
+    metrics_replies_changed(metrics, -20);
     write_text();
     assert_line("alignd_chores_waiting 2");
+    assert_line("alignd_reply_bytes 50");
     assert_line("alignd_chore_duration_seconds_count{kind=\"preparation\"} 0");
     assert_line("alignd_chore_duration_seconds_sum{kind=\"rendering\"} 0.002000");
     assert_line("alignd_queue_duration_seconds_bucket{le=\"0.001\"} 1"); /* bounds are inclusive */

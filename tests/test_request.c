@@ -12,7 +12,7 @@
 
 static const char folder[] = "tests/golden/luong-general-gru";
 
-static struct options options = {.rows = 16, .max_text_chars = 100};
+static struct options options = {.rows = 16, .max_text_chars = 100, .max_reply_bytes = 1 << 20};
 static struct service service;
 static struct request request;
 static struct reply reply;

@@ -84,7 +84,7 @@ static void stream(struct request *request, struct batch *batch, unsigned when) 
     struct api_stream stream;
     size_t endpoint;
     FUZZ_CHECK(events_follow(request, &(struct events_reader){park, wake, NULL}) == 0);
-    FUZZ_CHECK(api_stream_init(&stream, request, &reply) == 0);
+    FUZZ_CHECK(api_stream_init(&stream, request, &reply, SIZE_MAX) == 0);
     decode(request, batch, &stream, when);
     if (request_reason(request) == CANCEL_NONE)
         api_find("/translate", &endpoint)->finish(service, request, &reply);

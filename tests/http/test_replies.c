@@ -1,0 +1,208 @@
+/* How long a reply may be, and how much memory those take that nobody reads. */
+#include "tests/http/client.h"
+#include "tests/http/suites.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EVERYTHING "'tokens','log_probs','attention','alignment','words','offsets','entropy','top_k','beam','timing','eos'"
+
+enum { TEXTS = 64, TEXT_BYTES = 156, REPLY_KIB = 2048, UNREAD_KIB = 4096, READERS = 14 };
+
+/* The longest reply that few bytes can ask for. */
+static char *long_question(size_t texts, const char *fields) {
+    char *body = malloc(texts * (TEXT_BYTES + 3) + strlen(fields) + 400), *out = stpcpy(body, "{'text':[");
+    for (size_t i = 0; i < texts; i++) {
+        out = stpcpy(out, i > 0 ? ",'" : "'");
+        for (size_t j = 0; j < TEXT_BYTES / 2; j++)
+            out = stpcpy(out, "ab");
+        out = stpcpy(out, "'");
+    }
+    sprintf(out, "],'include':[" EVERYTHING "]%s}", fields);
+    return body;
+}
+
+static void start(struct daemon *daemon) {
+    daemon_start(daemon, ARGUMENTS("--model", MODEL, "--max-reply-bytes", "2097152", "--reply-memory", "4194304", "--deadline-ms",
+                                   "60000", "--queue-work", "100000000"));
+}
+
+static double kib_of(const struct daemon *daemon, const char *name) {
+    char path[64], line[256];
+    double kib = -1;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)daemon->pid);
+    FILE *status = fopen(path, "r");
+    ck_assert_ptr_nonnull(status);
+    while (fgets(line, sizeof line, status)) {
+        if (strncmp(line, name, strlen(name)) == 0)
+            kib = strtod(line + strlen(name), NULL);
+    }
+    fclose(status);
+    ck_assert(kib > 0);
+    return kib;
+}
+
+static void check_too_large(const struct reply *reply, const char *message) {
+    ck_assert_int_eq(reply->status, 413);
+    ck_assert_str_eq(text_at(reply->json, "code"), "too_large");
+    ck_assert_msg(strncmp(text_at(reply->json, "error"), message, strlen(message)) == 0, "%s", text_at(reply->json, "error"));
+}
+
+/* Known only once it is written: nothing of it is left behind. */
+START_TEST(too_long_once_decoded) {
+    struct daemon daemon;
+    struct reply reply;
+    start(&daemon);
+    char *body = long_question(TEXTS, ",'beam_size':32,'n_best':32,'max_length':40");
+    client_send(&daemon, &(struct call){.path = "/translate", .json = body}, &reply);
+    check_too_large(&reply, "the reply must have at most 2097152 bytes, and would have more");
+    ck_assert(metric(&daemon, "alignd_rejected_total{reason=\"reply_length\"}") == 1);
+    ck_assert(metric(&daemon, "alignd_rows_live") == 0);
+    reply_done(&reply);
+    free(body);
+    client_post(&daemon, "/translate", "{'text':'a b c'}", 200, &reply);
+    reply_done(&reply);
+    daemon_stop(&daemon);
+}
+END_TEST
+
+/* So long at least that nothing need be decoded to know. */
+START_TEST(too_long_from_the_start) {
+    struct daemon daemon;
+    struct reply reply;
+    start(&daemon);
+    char *body = long_question(TEXTS, ",'strategy':'sample','n_best':32,'min_length':40,'max_length':40");
+    client_send(&daemon, &(struct call){.path = "/translate", .json = body}, &reply);
+    check_too_large(&reply, "the reply must have at most 2097152 bytes, and would have ");
+    ck_assert(metric(&daemon, "alignd_step_duration_seconds_count") == 0);
+    reply_done(&reply);
+    free(body);
+    daemon_stop(&daemon);
+}
+END_TEST
+
+/* The stream has begun: it ends with the error, and has no sentence that is too long. */
+START_TEST(too_long_for_a_stream) {
+    struct daemon daemon;
+    struct reply reply;
+    start(&daemon);
+    char *body = long_question(TEXTS, ",'beam_size':32,'n_best':32,'max_length':40,'stream':true");
+    client_send(&daemon, &(struct call){.path = "/translate", .json = body}, &reply);
+    ck_assert_int_eq(reply.status, 200);
+    ck_assert_ptr_nonnull(strstr(reply.body, "event: error\ndata: {\"error\":\"the reply must have at most 2097152 bytes"));
+    ck_assert_ptr_null(strstr(reply.body, "event: result"));
+    reply_done(&reply);
+    free(body);
+    daemon_stop(&daemon);
+}
+END_TEST
+
+/* Events that are written beside the connection's thread come whole and once, and the last one is the reply. */
+START_TEST(large_stream) {
+    struct daemon daemon;
+    struct reply whole, streamed;
+    start(&daemon);
+    char *body = long_question(1, ",'beam_size':4,'n_best':2,'max_length':20"), *timing = strstr(body, "'timing',"), *stream;
+    memmove(timing, timing + strlen("'timing',"), strlen(timing + strlen("'timing',")) + 1);
+    client_send(&daemon, &(struct call){.path = "/translate", .json = body}, &whole);
+    ck_assert_int_eq(whole.status, 200);
+    ck_assert_uint_gt(whole.length, 64 * 1024);
+    ck_assert_int_gt(asprintf(&stream, "%.*s,'stream':true}", (int)strlen(body) - 1, body), 0);
+    client_send(&daemon, &(struct call){.path = "/translate", .json = stream}, &streamed);
+    ck_assert_int_eq(streamed.status, 200);
+    const char *result = strstr(streamed.body, "event: result\ndata: ");
+    ck_assert_ptr_nonnull(result);
+    result += strlen("event: result\ndata: ");
+    ck_assert_uint_eq(strlen(result), whole.length + 2);
+    ck_assert(memcmp(result, whole.body, whole.length) == 0);
+    const char *sentence = strstr(streamed.body, "event: sentence\n");
+    ck_assert_ptr_nonnull(sentence);
+    ck_assert(metric(&daemon, "alignd_chore_duration_seconds_count{kind=\"rendering\"}") >= 3);
+    reply_done(&whole);
+    reply_done(&streamed);
+    free(stream);
+    free(body);
+    daemon_stop(&daemon);
+}
+END_TEST
+
+/* Replies of several megabytes, more than sockets hold: with so many unread the next ones are refused, and those that are read make
+ * room. */
+START_TEST(unread) {
+    struct daemon daemon;
+    struct reply reply;
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--max-reply-bytes", "16777216", "--reply-memory", "33554432",
+                                    "--deadline-ms", "60000", "--queue-work", "100000000"));
+    char *body = long_question(8, ",'beam_size':8,'n_best':8,'max_length':24,'min_length':24"), *head = malloc(strlen(body) + 200);
+    for (char *c = body; *c; c++)
+        *c = *c == '\'' ? '"' : *c;
+    sprintf(head, "POST /translate HTTP/1.1\r\nHost: a\r\nContent-Length: %zu\r\n\r\n%s", strlen(body), body);
+    client_send(&daemon, &(struct call){.path = "/translate", .body = body}, &reply);
+    ck_assert_int_eq(reply.status, 200);
+    size_t length = reply.length, fit = ((size_t)32 << 20) / length;
+    ck_assert_msg(length > 6 << 20 && fit >= 1 && fit + 1 < READERS, "%zu", length); /* more than sockets hold */
+    reply_done(&reply);
+    metric_await(&daemon, "alignd_reply_bytes", 0, NULL);
+    int readers[READERS];
+    for (size_t i = 0; i < READERS; i++) {
+        readers[i] = raw_open(&daemon);
+        raw_write(readers[i], head, strlen(head));
+    }
+    metric_await_least(&daemon, "alignd_rejected_total{reason=\"reply_memory\"}", (double)(READERS - fit), NULL);
+    client_send(&daemon, &(struct call){.path = "/translate", .body = body}, &reply);
+    ck_assert_int_eq(reply.status, 503);
+    char seconds[HEADER_BYTES];
+    ck_assert(reply_header(&reply, "Retry-After", seconds));
+    ck_assert_str_eq(text_at(reply.json, "error"), "too many replies wait to be read");
+    reply_done(&reply);
+    for (size_t i = 0; i < READERS; i++)
+        close(readers[i]);
+    metric_await(&daemon, "alignd_reply_bytes", 0, NULL);
+    client_send(&daemon, &(struct call){.path = "/translate", .body = body}, &reply);
+    ck_assert_int_eq(reply.status, 200);
+    reply_done(&reply);
+    free(head);
+    free(body);
+    daemon_stop(&daemon);
+}
+END_TEST
+
+#if !defined(SANITIZED) /* they take memory of their own */
+/* What an answer was made of is freed with it. */
+START_TEST(memory_comes_back) {
+    struct daemon daemon;
+    struct reply reply;
+    start(&daemon);
+    client_post(&daemon, "/translate", "{'text':'a b c'}", 200, &reply);
+    reply_done(&reply);
+    double before = kib_of(&daemon, "VmRSS:");
+    char *body = long_question(TEXTS, ",'beam_size':32,'n_best':32,'max_length':100,'min_length':100");
+    for (int i = 0; i < 3; i++) {
+        client_send(&daemon, &(struct call){.path = "/translate", .json = body}, &reply);
+        ck_assert_int_eq(reply.status, 413);
+        reply_done(&reply);
+    }
+    double after = kib_of(&daemon, "VmRSS:");
+    ck_assert_msg(after - before < 60 * 1024 + REPLY_KIB + UNREAD_KIB, "%.0f kiB before, %.0f after", before, after);
+    free(body);
+    daemon_stop(&daemon);
+}
+END_TEST
+#endif
+
+Suite *replies_suite(void) {
+    Suite *suite = suite_create("replies");
+    TCase *tests = tcase_create("replies");
+    tcase_set_timeout(tests, TEST_TIMEOUT_S);
+    tcase_add_test(tests, too_long_once_decoded);
+    tcase_add_test(tests, too_long_from_the_start);
+    tcase_add_test(tests, too_long_for_a_stream);
+    tcase_add_test(tests, large_stream);
+    tcase_add_test(tests, unread);
+#if !defined(SANITIZED)
+    tcase_add_test(tests, memory_comes_back);
+#endif
+    suite_add_tcase(suite, tests);
+    return suite;
+}
