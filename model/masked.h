@@ -4,7 +4,7 @@
 
 #include "model/arena.h"
 #include "model/placeholder.h"
-#include "model/tokenizer.h"
+#include "model/token.h"
 
 struct masked {
     const char *text; /* with a character in place of each placeholder; NULL: there is none */

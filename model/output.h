@@ -9,9 +9,9 @@
 #include "model/arena.h"
 #include "model/config.h"
 #include "model/copies.h"
+#include "model/distribution.h"
 #include "model/matrix.h"
 #include "model/row.h"
-#include "model/search.h"
 #include "model/shortlist.h"
 #include "model/weights.h"
 

@@ -11,7 +11,7 @@
 
 #include "model/arena.h"
 #include "model/error.h"
-#include "model/tokenizer.h"
+#include "model/token.h"
 #include <stddef.h>
 
 void *plain_open_words(const char *path, const struct tokenizer_options *options, struct error *err);

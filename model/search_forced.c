@@ -11,4 +11,5 @@ static int advance(struct search *search, const struct distribution *rows, struc
     return search_extend(search, rows, &end, 1, err);
 }
 
-const struct search_kind search_forced = {.name = "forced", .max_rows = search_one_row, .wanted = wanted, .advance = advance};
+const struct search_kind search_forced = {
+    .name = "forced", .given = true, .max_rows = search_one_row, .wanted = wanted, .advance = advance};

@@ -5,7 +5,7 @@
 
 #include "model/arena.h"
 #include "model/error.h"
-#include "model/tokenizer.h"
+#include "model/token.h"
 #include <stddef.h>
 
 /* Reads and checks the file. It says itself how it normalises: options are ignored. NULL with ERROR_FILE, ERROR_FORMAT or

@@ -6,28 +6,11 @@
 
 #include "model/arena.h"
 #include "model/error.h"
+#include "model/token.h"
 #include <stdbool.h>
 #include <stddef.h>
 
 struct tokenizer;
-
-struct token {
-    int id;
-    const char *piece; /* as the vocabulary writes it; for an unknown piece, the normalised text. NUL-terminated, in the arena */
-    size_t begin, end; /* the visible bytes of the text that this token stands for, end exclusive */
-};
-
-/* Offsets: tokens rise, do not overlap, and cover every visible character (but those at the ends of the text that normalisation
- * takes away, such as U+200B); white space lies between them, never at their ends. A token without a character of its own has
- * begin == end: </s>, at the end of the text; a piece that is only white space; and, where one character became several pieces
- * (an ellipsis that is normalised to three full stops), all of these but the last. Such a token belongs to the next one that is
- * not empty. */
-
-/* Of the kinds whose vocabulary is a list; SentencePiece's files say how they normalise. */
-struct tokenizer_options {
-    bool lowercase;
-    bool punctuation; /* words: punctuation marks are tokens of their own */
-};
 
 /* kind: config's tokenizer.type. options: NULL for none. NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; the message names the
  * file. */

@@ -74,13 +74,26 @@ order() {
 
 # one line is one layer; of two patterns for a name the earlier line counts
 order model <<'END'
-error arena character random ranked vector phrase row
-reserve file blas
-safetensors vocabulary spm_file config config_rules search search_*
-kernels* products* lookup matrix
-weights shortlist segmenter placeholder tokenizer plain masked sentencepiece
-norm cell attention readout encoder* copies output
+error arena random
+reserve file
+token character vocabulary spm_file segmenter
+placeholder plain sentencepiece
+masked
+tokenizer
+ranked vector blas
+products* kernels* lookup matrix
+safetensors config config_rules
+weights shortlist
+distribution row norm cell readout copies
+attention encoder* output
 decoder* speller
+phrase
+search_state search_node
+search_results
+search_tree
+search_kind
+search_[a-z]*
+search
 model
 translator given glossary text sentence batch
 END
