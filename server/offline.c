@@ -187,6 +187,7 @@ static int prepare_line(struct line *line, struct error *err) {
         direction->request.number = (uint32_t)stream->read;
         direction->request.texts = &direction->text;
         direction->request.text_count = 1;
+        direction->request.target_name = "target";
         direction->request.finish = finish;
         direction->request.owner = direction;
         if (prepare(direction, stream->models->all[i].translator, err) != 0)

@@ -41,8 +41,8 @@ static int check_single(const struct text *text, const char *what, enum request_
                      text->count);
 }
 
-static int prepare_target(struct text *text, enum request_input *input, struct error *err) {
-    if (check_single(text, "target", input, err) != 0)
+static int prepare_target(const struct request *request, struct text *text, enum request_input *input, struct error *err) {
+    if (check_single(text, request->target_name, input, err) != 0)
         return -1;
     *input = REQUEST_TARGET;
     return translator_force(&text->sentences[0], text->target, text->target_length, err);
@@ -64,7 +64,7 @@ static int prepare_forced(const struct request *request, struct text *text, enum
 static int prepare_given(const struct request *request, struct text *text, enum request_input *input, struct error *err) {
     if (text->count == 0)
         return 0;
-    if (text->target && prepare_target(text, input, err) != 0)
+    if (text->target && prepare_target(request, text, input, err) != 0)
         return -1;
     if (request->forced_count > 0 && prepare_forced(request, text, input, err) != 0)
         return -1;

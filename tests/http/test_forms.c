@@ -145,6 +145,8 @@ static const struct {
     {"{'text': 'x', 'translation': ['y']}", "translation",
      "translation must be a string if text is one, or an array as long as text (1), got 1"},
     {"{'text': 'x', 'translation': 'y', 'n_best': 2}", "n_best", "n_best must be 1 where translation is given, got 2"},
+    {"{'text': 'One. Two.', 'translation': 'y', 'split_sentences': true}", "split_sentences",
+     "split_sentences must be false where translation is given: the text has 2 sentences"},
     {"{'text': 'x', 'translation': 'y', 'prefix': 'z'}", "prefix", "prefix must be empty where translation is given"},
     {"{'text': 'x', 'translation': 'y', 'glossary': {}}", "glossary", "glossary must be left out where translation is given"},
 };
