@@ -67,7 +67,7 @@ export CK_DEFAULT_TIMEOUT ?= 60
 
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all run test test-threads check-http check-metrics check-memory check-load check-faults check-soak check-clients check-page check-python check-container \
-	check-deploy check-arm64 check-package check-man check-hardening check-systemd check-scale check-queueing show-signals results warnings-clang asan \
+	check-deploy check-arm64 check-package check-man check-readme readme check-hardening check-systemd check-scale check-queueing show-signals results warnings-clang asan \
 	tsan fuzz bench format format-check layers install install-program install-models install-man install-units man deb clean
 .PHONY: deps deps-test deps-python deps-node deps-ci
 all: $(BUILD)/alignd $(if $(GIBBS_OBJECTS),$(BUILD)/gibbs)
@@ -106,6 +106,17 @@ LOAD_TOOLS := load faults soak
 $(LOAD_TOOLS:%=check-%): check-%: deps-test
 	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/load/$*
 	$(BUILD)/tests/load/$* $(BUILD)/alignd $(MODELS:%=--model %)
+
+# What the documents tell to type: run, and compared with what they say comes out. `make readme` writes that anew.
+DOCUMENTS := README.md server/README.md CONTRIBUTING.md
+check-readme: deps
+	@{ command -v node; } >/dev/null || { $(call INSTALL_MISSING,nodejs); }
+	@$(call INSTALL_MISSING,python3 curl)
+	@$(SUBMAKE) all
+	python3 tests/readme.py $(BUILD) $(DOCUMENTS)
+readme: deps
+	@$(SUBMAKE) all
+	python3 tests/readme.py --write $(BUILD) $(DOCUMENTS)
 
 # LibreTranslate's clients from npm, two made from /openapi.json, one of them in strict TypeScript, and a page's reader of streams, against the shipped models. Needs node and npm (18 or later) and the registry.
 check-clients: deps deps-node
