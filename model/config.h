@@ -1,5 +1,5 @@
 /* config.json of a model folder -> struct model_config, every key checked. Unknown keys are errors; the message begins with the key
- * ("decoder.readout_size: ..."). The same rules as weights/config.py. */
+ * ("decoder.readout_size: ..."). Keys and rules stand in weights/config.def. */
 #ifndef ALIGND_CONFIG_H
 #define ALIGND_CONFIG_H
 
@@ -78,9 +78,6 @@ struct model_config {
 
 /* Reads and checks the file. -1 with ERROR_FILE or ERROR_FORMAT; config untouched then. */
 int config_read(const char *path, struct model_config *config, struct error *err);
-
-/* 0, or -1 with ERROR_FORMAT if what the keys say together cannot be built (model/config_rules.c). config_read asks. */
-int config_check(const struct model_config *config, struct error *err);
 
 /* False: style fixed, which reads nothing but the encoder's final state. */
 bool config_attends(const struct model_config *config);

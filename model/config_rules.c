@@ -1,7 +1,10 @@
-/* What no single key of config.json can tell: combinations that cannot be built, and the sizes that follow from several keys. The
- * same rules as in weights/config.py. */
-#include "model/config.h"
+/* What no single key of config.json can tell: combinations that cannot be built (weights/config.def), and the sizes that follow
+ * from several keys. */
+#include "model/config_rules.h"
 
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool config_copies(const struct model_config *config) {
@@ -37,153 +40,138 @@ size_t config_readout_size(const struct model_config *config) {
     return concat ? config_context_size(config) + config->decoder.hidden : config->decoder.readout_size;
 }
 
-static int check_layers(const struct model_config *config, struct error *err) {
-    if (strcmp(config->encoder.type, "convolutional") == 0 && config->encoder.width % 2 == 0)
-        return error_set(err, ERROR_FORMAT, "encoder.width: must be odd");
-    if (config->encoder.residual && config->encoder.layers == 1)
-        return error_set(err, ERROR_FORMAT, "encoder.residual: needs two layers or more");
-    if (config->decoder.residual && config->decoder.layers == 1)
-        return error_set(err, ERROR_FORMAT, "decoder.residual: needs two layers or more");
-    if (config->decoder.upper_transitions > 0 && config->decoder.layers == 1)
-        return error_set(err, ERROR_FORMAT, "decoder.upper_transitions: needs two layers or more");
-    return 0;
+/* ---- keys and rules ---- */
+
+#define RULE(message, when, unless)
+#define KEY(path, field, kind, fallback, allowed, only)                                                                            \
+    {#path, CONFIG_##kind, offsetof(struct raw_config, field), fallback, allowed, only},
+const struct config_key config_keys[] = {
+#include "weights/config.def"
+    {0}};
+#undef KEY
+#undef RULE
+
+static const struct rule {
+    const char *message, *when, *unless;
+} rules[] = {
+#define KEY(path, field, kind, fallback, allowed, only)
+#define RULE(message, when, unless) {message, when, unless},
+#include "weights/config.def"
+#undef KEY
+#undef RULE
+};
+
+bool config_has(const struct config_key *key, const struct raw_config *raw) {
+    return *key->only == '\0' || strcmp(key->only, raw->config.encoder.type) == 0;
 }
 
-static int check_cells(const struct model_config *config, struct error *err) {
-    const struct encoder_config *enc = &config->encoder;
-    bool joined = strcmp(enc->stack, "joined") == 0;
-    if (strcmp(enc->normalization, "gates") == 0 && strcmp(enc->cell, "gru") != 0)
-        return error_set(err, ERROR_FORMAT, "encoder.normalization: gates needs the gru cell");
-    if (strcmp(config->decoder.normalization, "gates") == 0 && strcmp(config->decoder.cell, "gru") != 0)
-        return error_set(err, ERROR_FORMAT, "decoder.normalization: gates needs the gru cell");
-    if (!joined && !(enc->bidirectional && enc->layers > 1))
-        return error_set(err, ERROR_FORMAT, "encoder.stack: all but joined need a bidirectional encoder of two layers or more");
-    if (enc->embedding_shared && enc->embedding != config->decoder.embedding)
-        return error_set(err, ERROR_FORMAT, "encoder.embedding_shared: needs encoder.embedding and decoder.embedding of one size");
-    return 0;
+/* ---- values as text ---- */
+
+enum { VALUE_BYTES = CONFIG_NAME_BYTES };
+
+static void print_key(const struct raw_config *raw, const struct config_key *key, char text[VALUE_BYTES]) {
+    const void *field = (const char *)raw + key->offset;
+    *text = '\0';
+    if (!config_has(key, raw))
+        return;
+    if (key->kind == CONFIG_boolean)
+        snprintf(text, VALUE_BYTES, "%s", *(const bool *)field ? "true" : "false");
+    else if (key->kind == CONFIG_integer)
+        snprintf(text, VALUE_BYTES, "%zu", *(const size_t *)field);
+    else if (key->kind == CONFIG_number)
+        snprintf(text, VALUE_BYTES, "%.15g", *(const double *)field);
+    else
+        snprintf(text, VALUE_BYTES, "%s", (const char *)field);
 }
 
-static int check_style(const struct model_config *config, struct error *err) {
-    bool fixed = strcmp(config->decoder.style, "fixed") == 0, last = config->decoder.initial_state == INITIAL_LAST;
-    if (fixed && config_attends(config))
-        return error_set(err, ERROR_FORMAT, "attention: must be null with decoder.style fixed");
-    if (!fixed && !config_attends(config))
-        return error_set(err, ERROR_FORMAT, "attention: may be null with decoder.style fixed only");
-    if (fixed && !last)
-        return error_set(err, ERROR_FORMAT, "decoder.initial_state: style fixed needs last");
-    if (strcmp(config->encoder.type, "convolutional") == 0 && last)
-        return error_set(err, ERROR_FORMAT, "decoder.initial_state: last needs a recurrent encoder");
-    return 0;
+static bool is_name(const char *name, size_t length, const char *wanted) {
+    return strlen(wanted) == length && memcmp(name, wanted, length) == 0;
 }
 
-static int check_attention(const struct model_config *config, struct error *err) {
-    const struct attention_config *a = &config->attention;
-    size_t annotation = config_annotation_size(config), hidden = config->decoder.hidden;
-    bool scaled = strcmp(a->score, "scaled_dot") == 0, dot = scaled || strcmp(a->score, "dot") == 0;
-    bool additive = strcmp(a->score, "additive") == 0, global = strcmp(a->window, "global") == 0;
-    if (dot && !a->learned_keys && annotation != hidden)
-        return error_set(err, ERROR_FORMAT, "attention.score: %s needs annotations (%zu) as large as decoder.hidden (%zu)",
-                         a->score, annotation, hidden);
-    const struct {
-        bool broken;
-        const char *message;
-    } rules[] = {
-        {additive != (a->size > 0), "attention.size: belongs to the additive score, and only there"},
-        {a->learned_scale && !scaled, "attention.scale: belongs to the scaled_dot score"},
-        {a->learned_keys && !dot,
-         "attention.keys: learned keys belong to the dot and scaled_dot scores; the others have matrices of their own"},
-        {a->value_size > 0 && !a->learned_values, "attention.value_size: belongs to learned values"},
-        {global != (a->half_width == 0), "attention.half_width: belongs to the windows local_m and local_p, and only there"},
-        {a->source_depth > 0 && !global, "attention.source_depth: belongs to the window global"},
-        {a->coverage && !additive, "attention.coverage: needs the additive score"},
-        {strcmp(a->normalization, "none") != 0 && !additive, "attention.normalization: belongs to the additive score"},
-    };
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (rules[i].broken)
-            return error_set(err, ERROR_FORMAT, "%s", rules[i].message);
-    return 0;
+/* The value of a key, or of a size that follows from several, by its name [length]; "" where there is none. */
+static void print(const struct raw_config *raw, const char *name, size_t length, char text[VALUE_BYTES]) {
+    const struct config_key *key = config_keys;
+    while (key->path && !is_name(name, length, key->path))
+        key++;
+    if (key->path) {
+        print_key(raw, key, text);
+        return;
+    }
+    bool annotation = is_name(name, length, "annotation");
+    assert(annotation || is_name(name, length, "readout"));
+    snprintf(text, VALUE_BYTES, "%zu", annotation ? config_annotation_size(&raw->config) : config_readout_size(&raw->config));
 }
 
-static int check_readout(const struct model_config *config, struct error *err) {
-    const struct decoder_config *dec = &config->decoder;
-    bool fed = strcmp(dec->readout, "attentional") == 0 || strcmp(dec->readout, "linear") == 0;
-    bool concat = strcmp(dec->readout, "concat") == 0;
-    if (dec->input_feeding && !(fed && strcmp(dec->style, "luong") == 0))
-        return error_set(err, ERROR_FORMAT, "decoder.input_feeding: needs style luong and readout attentional or linear");
-    if (concat != (dec->readout_size == 0))
-        return error_set(err, ERROR_FORMAT, "decoder.readout_size: every readout but concat needs one");
-    if (config->output.tied && config_readout_size(config) != dec->embedding)
-        return error_set(err, ERROR_FORMAT, "output.tied: the readout must be as large as decoder.embedding");
-    return 0;
+/* ---- conditions ---- */
+
+/* The length of the word that begins here. */
+static size_t word(const char *text) {
+    return strcspn(text, " ");
 }
 
-static int check_initial_state(const struct model_config *config, struct error *err) {
-    const struct decoder_config *dec = &config->decoder;
-    bool alike = dec->layers == config->encoder.layers && strcmp(dec->cell, config->encoder.cell) == 0;
-    const char *reason = NULL;
-    if (dec->initial_projection)
-        reason = dec->initial_state == INITIAL_ZERO ? "a zero state has nothing to project" : NULL;
-    else if (dec->initial_state == INITIAL_LAST && stacks_forward(config))
-        reason = "without one, all layers of the encoder must be of one size, which encoder.stack forward's are not";
-    else if (dec->initial_state != INITIAL_ZERO && config_annotation_size(config) != dec->hidden)
-        reason = "without one, annotations must be as large as decoder.hidden";
-    else if (dec->initial_state == INITIAL_LAST && !alike)
-        reason = "without one, encoder and decoder need the same cell and number of layers";
-    if (reason != NULL)
-        return error_set(err, ERROR_FORMAT, "decoder.initial_projection: %s", reason);
-    if (dec->initial_cell && strcmp(dec->cell, "lstm") != 0)
-        return error_set(err, ERROR_FORMAT, "decoder.initial_cell: state belongs to the cell lstm");
-    if (dec->initial_cell && !dec->initial_projection)
-        return error_set(err, ERROR_FORMAT, "decoder.initial_cell: state needs decoder.initial_projection");
-    return 0;
+static bool is_word(const char *text, const char *wanted) {
+    return is_name(text, word(text), wanted);
 }
 
-static int check_characters(const struct model_config *config, struct error *err) {
-    bool spells = strcmp(config->output.type, "characters") == 0;
-    if (spells && strcmp(config->tokenizer.type, "words") != 0)
-        return error_set(err, ERROR_FORMAT, "output.type: characters spell words, so tokenizer.type must be words");
-    if (spells != (config->output.character_embedding > 0))
-        return error_set(err, ERROR_FORMAT, "output.character_embedding: belongs to the type characters, and only there");
-    if (spells && !config->output.unknowns)
-        return error_set(err, ERROR_FORMAT, "output.unknowns: the type characters spells the words that come out as <unk>");
-    return 0;
+/* Behind that word and the blank after it. */
+static const char *next(const char *text) {
+    text += word(text);
+    return *text == ' ' ? text + 1 : text;
 }
 
-static int check_tokenizer(const struct model_config *config, struct error *err) {
-    if (config->tokenizer.source.lowercase && strcmp(config->tokenizer.type, "sentencepiece") == 0)
-        return error_set(err, ERROR_FORMAT, "tokenizer.lowercase: a SentencePiece vocabulary has its own normalisation");
-    if (config->tokenizer.source.punctuation && strcmp(config->tokenizer.type, "words") != 0)
-        return error_set(err, ERROR_FORMAT, "tokenizer.punctuation: belongs to words, and only there");
-    return 0;
+static bool equals(const struct raw_config *raw, const char *text, const char *value) {
+    char other[VALUE_BYTES];
+    if (is_word(value, "even"))
+        return *text != '\0' && strtoul(text, NULL, 10) % 2 == 0;
+    if (is_word(value, "nothing"))
+        return *text == '\0';
+    if (!memchr(value, '.', word(value)))
+        return is_word(value, text);
+    print(raw, value, word(value), other);
+    return strcmp(text, other) == 0;
 }
 
-static int check_copying(const struct model_config *config, struct error *err) {
-    const struct decoder_config *dec = &config->decoder;
-    if (config_copies(config) && strcmp(dec->style, "fixed") == 0)
-        return error_set(err, ERROR_FORMAT, "output.type: copying needs a decoder with attention");
-    bool mixes = strcmp(config->output.type, "pointer_generator") == 0;
-    if (strcmp(config->output.gate, "readout") == 0 && !mixes)
-        return error_set(err, ERROR_FORMAT, "output.gate: belongs to the type pointer_generator");
-    if (strcmp(config->output.pointer, "readout") == 0 && !mixes)
-        return error_set(err, ERROR_FORMAT, "output.pointer: belongs to the type pointer_generator");
-    if (strcmp(config->output.type, "pointer") != 0)
-        return 0;
-    if (!config->encoder.eos)
-        return error_set(err, ERROR_FORMAT, "encoder.eos: a pointer ends by pointing at the source's </s>");
-    if (config->output.tied)
-        return error_set(err, ERROR_FORMAT, "output.tied: a pointer has no output matrix");
-    if (!dec->input_feeding && strcmp(dec->readout, "concat") != 0)
-        return error_set(err, ERROR_FORMAT,
-                         "decoder.readout: must be concat, since a pointer reads none, unless decoder.input_feeding does");
-    return 0;
+/* One clause, "KEY is [not] VALUE or VALUE"; *at goes on behind it. */
+static bool clause_holds(const struct raw_config *raw, const char **at) {
+    char text[VALUE_BYTES];
+    print(raw, *at, word(*at), text);
+    const char *value = next(next(*at)); /* behind "is" */
+    bool wanted = !is_word(value, "not");
+    value = wanted ? value : next(value);
+    bool found = equals(raw, text, value);
+    for (value = next(value); is_word(value, "or"); value = next(value)) {
+        value = next(value);
+        found |= equals(raw, text, value);
+    }
+    *at = next(value); /* behind "and" */
+    return found == wanted;
 }
 
-int config_check(const struct model_config *config, struct error *err) {
-    static int (*const checks[])(const struct model_config *, struct error *) = {
-        check_layers,        check_cells,     check_style,      check_attention, check_readout,
-        check_initial_state, check_tokenizer, check_characters, check_copying};
-    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
-        if (checks[i](config, err) != 0)
-            return -1;
+static bool holds(const struct raw_config *raw, const char *condition) {
+    bool all = true;
+    while (*condition != '\0')
+        all &= clause_holds(raw, &condition);
+    return all;
+}
+
+/* The message, with values in place of {KEY}. */
+static int refuse(const struct raw_config *raw, const char *message, struct error *err) {
+    char filled[sizeof err->message], *out = filled;
+    while (*message != '\0' && out + VALUE_BYTES < filled + sizeof filled) {
+        size_t name = *message == '{' ? strcspn(message, "}") - 1 : 0;
+        if (name > 0)
+            print(raw, message + 1, name, out);
+        else
+            *out = *message, out[1] = '\0';
+        out += strlen(out);
+        message += name > 0 ? name + 2 : 1;
+    }
+    return error_set(err, ERROR_FORMAT, "%s", filled);
+}
+
+int config_check(const struct raw_config *raw, struct error *err) {
+    for (const struct rule *rule = rules; rule < rules + sizeof rules / sizeof *rules; rule++)
+        if (holds(raw, rule->when) && (*rule->unless == '\0' || !holds(raw, rule->unless)))
+            return refuse(raw, rule->message, err);
     return 0;
 }

@@ -63,6 +63,24 @@ def test_config_wrong(case):
     assert str(error.value).startswith(case["message"])
 
 
+@pytest.mark.parametrize("rule", config.RULES, ids=lambda rule: rule[1][:80])
+def test_every_rule_has_a_wrong_configuration(rule, monkeypatch):
+    """Without the rule some configuration of the list is refused otherwise, or not at all."""
+    def messages() -> list[str]:
+        return [_refusal(case) for case in WRONG["wrong"]]
+    before = messages()
+    monkeypatch.setattr(config, "RULES", [other for other in config.RULES if other is not rule])
+    assert messages() != before
+
+
+def _refusal(case: dict) -> str:
+    try:
+        config.validate(_edited(case))
+    except config.ConfigError as error:
+        return str(error)
+    return ""
+
+
 # ---- the container ----
 
 def _tensors() -> dict[str, numpy.ndarray]:

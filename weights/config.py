@@ -1,17 +1,16 @@
 """The model configuration: one description of every key, its type and its choices.
 
 Input: a dictionary as in config.json. Output of `validate`: the same dictionary with defaults filled in, or ConfigError
-naming the key. The C server checks the same rules in model/config.c and config_rules.c; tests/test_weights.py and tests/test_config.c hold both to
-the same list of wrong configurations.
+naming the key. Keys and rules are read from config.def, which the C server (model/config.c, config_rules.c) is built from, too.
 """
 
 from __future__ import annotations
 
 import copy
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
-
-FORMAT = 1
 
 
 class ConfigError(ValueError):
@@ -31,83 +30,36 @@ class Key:
     only: str = ""
 
 
-CELLS = ("gru", "lstm", "rnn")
-NORMALIZATIONS = ("none", "layer", "gates")
+KINDS = {"string": str, "file": str, "integer": int, "boolean": bool, "number": float}
 COPYING = ("pointer", "pointer_generator", "copy")  # outputs that can produce words of the source
-SECTIONS: dict[str, dict[str, Key]] = {
-    "encoder": {
-        "type": Key(str, ("recurrent", "convolutional"), "recurrent"),
-        "cell": Key(str, CELLS, only="recurrent"),
-        "layers": Key(int, (1, 16), 1),
-        "bidirectional": Key(bool, (), True, only="recurrent"),
-        "embedding": Key(int, (1, 65536)),
-        "hidden": Key(int, (1, 65536)),
-        "eos": Key(bool, (), True),
-        "residual": Key(bool, (), False, only="recurrent"),
-        "width": Key(int, (1, 31), only="convolutional"),
-        "normalization": Key(str, NORMALIZATIONS, "none", only="recurrent"),
-        "transitions": Key(int, (0, 16), 0, only="recurrent"),
-        "stack": Key(str, ("joined", "separate", "alternating", "forward"), "joined", only="recurrent"),
-        "embedding_shared": Key(bool, (), False),
-    },
-    "attention": {
-        "score": Key(str, ("dot", "general", "additive", "scaled_dot", "location")),
-        "size": Key(int, (0, 65536), 0),
-        "scale": Key(str, ("fixed", "learned"), "fixed"),
-        "keys": Key(str, ("identity", "learned"), "identity"),
-        "values": Key(str, ("identity", "learned"), "identity"),
-        "value_size": Key(int, (0, 65536), 0),
-        "window": Key(str, ("global", "local_m", "local_p"), "global"),
-        "half_width": Key(int, (0, 1000), 0),
-        "source_depth": Key(int, (0, 1000), 0),
-        "coverage": Key(bool, (), False),
-        "normalization": Key(str, NORMALIZATIONS, "none"),
-    },
-    "decoder": {
-        "style": Key(str, ("luong", "conditional", "bahdanau", "fixed")),
-        "cell": Key(str, CELLS),
-        "layers": Key(int, (1, 16), 1),
-        "embedding": Key(int, (1, 65536)),
-        "hidden": Key(int, (1, 65536)),
-        "input_feeding": Key(bool, (), False),
-        "initial_state": Key(str, ("zero", "last", "mean"), "last"),
-        "initial_projection": Key(bool, (), False),
-        "readout": Key(str, ("attentional", "tanh", "concat", "maxout", "linear"), "attentional"),
-        "readout_size": Key(int, (0, 65536), 0),
-        "first_input": Key(str, ("bos", "zero"), "bos"),
-        "residual": Key(bool, (), False),
-        "normalization": Key(str, NORMALIZATIONS, "none"),
-        "transitions": Key(int, (0, 16), 0),
-        "upper_transitions": Key(int, (0, 16), 0),
-        "initial_cell": Key(str, ("zero", "state"), "zero"),
-    },
-    "output": {
-        "type": Key(str, ("vocabulary", "characters", *COPYING), "vocabulary"),
-        "tied": Key(bool, (), False),
-        "character_embedding": Key(int, (0, 65536), 0),
-        "unknowns": Key(bool, (), True),
-        "gate": Key(str, ("inputs", "readout"), "inputs"),
-        "pointer": Key(str, ("attention", "readout"), "attention"),
-    },
-    "tokenizer": {
-        "type": Key(str, ("sentencepiece", "words", "characters"), "sentencepiece"),
-        "source": Key(str, (), "source.spm"),
-        "target": Key(str, (), "target.spm"),
-        "lowercase": Key(str, ("none", "source", "both"), "none"),
-        "punctuation": Key(str, ("none", "source", "both"), "none"),
-    },
-    "limits": {
-        "max_source_tokens": Key(int, (1, 1000), 100),
-        "max_target_ratio": Key(float, (0.1, 20.0), 3.0),
-    },
-}
-TOP: dict[str, Key] = {
-    "format": Key(int, (FORMAT, FORMAT)),
-    "name": Key(str),
-    "source": Key(str),
-    "target": Key(str),
-    "task": Key(str, ("translation", "parsing"), "translation"),
-}
+SECTIONS: dict[str, dict[str, Key]] = {name: {} for name in ("encoder", "attention", "decoder", "output", "tokenizer", "limits")}
+TOP: dict[str, Key] = {}
+RULES: list[tuple[str, str, str]] = []  # message, when, unless
+
+
+def _value(kind: type, text: str) -> Any:
+    return text == "true" if kind is bool else kind(text)
+
+
+def _key(kind: type, default: str, allowed: str, only: str) -> Key:
+    choices = tuple(kind(bound) for bound in allowed.split(" to ")) if kind in (int, float) else tuple(allowed.split(", ")) if allowed else ()
+    return Key(kind, choices, _value(kind, default) if default else None, only)
+
+
+def _read(text: str) -> None:
+    """Fills TOP, SECTIONS and RULES from the lines of config.def."""
+    for line in text.splitlines():
+        texts = re.findall(r'"([^"]*)"', line)
+        if line.startswith("RULE("):
+            RULES.append((texts[0], texts[1], texts[2]))
+        elif line.startswith("KEY("):
+            path, _, kind = line[len("KEY("):].split(", ")[:3]
+            section, _, name = path.rpartition(".")
+            (SECTIONS[section] if section else TOP)[name] = _key(KINDS[kind], *texts)
+
+
+_read((Path(__file__).parent / "config.def").read_text(encoding="utf-8"))
+FORMAT = TOP["format"].allowed[0]
 
 
 def _check(path: str, value: Any, key: Key) -> Any:
@@ -161,6 +113,32 @@ def readout_size(config: dict) -> int:
     return decoder["readout_size"] if decoder["readout"] != "concat" else context_size(config) + decoder["hidden"]
 
 
+def _text(config: dict, operand: str) -> str:
+    """The value of a key, or of a size that follows from several, as rules write it; "" where there is none."""
+    if operand in ("annotation", "readout"):
+        return str({"annotation": annotation_size, "readout": readout_size}[operand](config))
+    section, _, name = operand.partition(".")
+    key, values = SECTIONS[section][name], config[section] or {}
+    value = values.get(name, None if key.only else key.default)
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _equals(config: dict, text: str, value: str) -> bool:
+    if value == "even":
+        return text != "" and int(text) % 2 == 0
+    return text == ("" if value == "nothing" else _text(config, value) if "." in value else value)
+
+
+def _holds(config: dict, condition: str) -> bool:
+    for clause in condition.split(" and "):
+        operand, values = clause.split(" is ")
+        wanted = not values.startswith("not ")
+        text = _text(config, operand)
+        if wanted != any(_equals(config, text, value) for value in values.removeprefix("not ").split(" or ")):
+            return False
+    return True
+
+
 def validate(config: dict) -> dict:
     """Returns a deep copy with defaults filled in; raises ConfigError naming the first wrong key."""
     config = copy.deepcopy(config)
@@ -172,80 +150,7 @@ def validate(config: dict) -> dict:
     for name, keys in SECTIONS.items():
         if config[name] is not None:
             _fill(config[name], keys, name + ".")
-    encoder, decoder, tokenizer, output = (config[name] for name in ("encoder", "decoder", "tokenizer", "output"))
-    attention = config["attention"] or {name: key.default for name, key in SECTIONS["attention"].items()}
-    convolutional, fixed, pointer = encoder["type"] == "convolutional", decoder["style"] == "fixed", output["type"] == "pointer"
-    rules = (
-        (convolutional and encoder["width"] % 2 == 0, "encoder.width: must be odd"),
-        (not convolutional and encoder["residual"] and encoder["layers"] == 1, "encoder.residual: needs two layers or more"),
-        (decoder["residual"] and decoder["layers"] == 1, "decoder.residual: needs two layers or more"),
-        (decoder["upper_transitions"] > 0 and decoder["layers"] == 1, "decoder.upper_transitions: needs two layers or more"),
-        (not convolutional and encoder["normalization"] == "gates" and encoder["cell"] != "gru",
-         "encoder.normalization: gates needs the gru cell"),
-        (decoder["normalization"] == "gates" and decoder["cell"] != "gru", "decoder.normalization: gates needs the gru cell"),
-        (not convolutional and encoder["stack"] != "joined" and not (encoder["bidirectional"] and encoder["layers"] > 1),
-         "encoder.stack: all but joined need a bidirectional encoder of two layers or more"),
-        (encoder["embedding_shared"] and encoder["embedding"] != decoder["embedding"],
-         "encoder.embedding_shared: needs encoder.embedding and decoder.embedding of one size"),
-        (fixed and config["attention"] is not None, "attention: must be null with decoder.style fixed"),
-        (not fixed and config["attention"] is None, "attention: may be null with decoder.style fixed only"),
-        (fixed and decoder["initial_state"] != "last", "decoder.initial_state: style fixed needs last"),
-        (convolutional and decoder["initial_state"] == "last", "decoder.initial_state: last needs a recurrent encoder"),
-        (attention["score"] in ("dot", "scaled_dot") and attention["keys"] == "identity"
-         and annotation_size(config) != decoder["hidden"],
-         f"attention.score: {attention['score']} needs annotations ({annotation_size(config)}) as large as decoder.hidden ({decoder['hidden']})"),
-        ((attention["score"] == "additive") != (attention["size"] > 0),
-         "attention.size: belongs to the additive score, and only there"),
-        (attention["scale"] == "learned" and attention["score"] != "scaled_dot",
-         "attention.scale: belongs to the scaled_dot score"),
-        (attention["keys"] == "learned" and attention["score"] not in ("dot", "scaled_dot"),
-         "attention.keys: learned keys belong to the dot and scaled_dot scores; the others have matrices of their own"),
-        (attention["value_size"] > 0 and attention["values"] == "identity",
-         "attention.value_size: belongs to learned values"),
-        ((attention["window"] == "global") != (attention["half_width"] == 0),
-         "attention.half_width: belongs to the windows local_m and local_p, and only there"),
-        (attention["source_depth"] > 0 and attention["window"] != "global",
-         "attention.source_depth: belongs to the window global"),
-        (attention["coverage"] and attention["score"] != "additive",
-         "attention.coverage: needs the additive score"),
-        (attention["normalization"] != "none" and attention["score"] != "additive",
-         "attention.normalization: belongs to the additive score"),
-        (decoder["input_feeding"] and (decoder["style"] != "luong" or decoder["readout"] not in ("attentional", "linear")),
-         "decoder.input_feeding: needs style luong and readout attentional or linear"),
-        ((decoder["readout"] == "concat") != (decoder["readout_size"] == 0),
-         "decoder.readout_size: every readout but concat needs one"),
-        (config["output"]["tied"] and readout_size(config) != decoder["embedding"],
-         "output.tied: the readout must be as large as decoder.embedding"),
-        (decoder["initial_state"] == "zero" and decoder["initial_projection"],
-         "decoder.initial_projection: a zero state has nothing to project"),
-        (decoder["initial_state"] == "last" and not decoder["initial_projection"] and encoder.get("stack") == "forward",
-         "decoder.initial_projection: without one, all layers of the encoder must be of one size, which encoder.stack forward's are not"),
-        (decoder["initial_state"] != "zero" and not decoder["initial_projection"] and annotation_size(config) != decoder["hidden"],
-         "decoder.initial_projection: without one, annotations must be as large as decoder.hidden"),
-        (decoder["initial_state"] == "last" and not decoder["initial_projection"]
-         and (decoder["layers"] != encoder["layers"] or decoder["cell"] != encoder.get("cell")),
-         "decoder.initial_projection: without one, encoder and decoder need the same cell and number of layers"),
-        (decoder["initial_cell"] == "state" and decoder["cell"] != "lstm", "decoder.initial_cell: state belongs to the cell lstm"),
-        (decoder["initial_cell"] == "state" and not decoder["initial_projection"],
-         "decoder.initial_cell: state needs decoder.initial_projection"),
-        (tokenizer["lowercase"] != "none" and tokenizer["type"] == "sentencepiece",
-         "tokenizer.lowercase: a SentencePiece vocabulary has its own normalisation"),
-        (tokenizer["punctuation"] != "none" and tokenizer["type"] != "words", "tokenizer.punctuation: belongs to words, and only there"),
-        (output["type"] == "characters" and tokenizer["type"] != "words",
-         "output.type: characters spell words, so tokenizer.type must be words"),
-        ((output["type"] == "characters") != (output["character_embedding"] > 0),
-         "output.character_embedding: belongs to the type characters, and only there"),
-        (output["type"] == "characters" and not output["unknowns"],
-         "output.unknowns: the type characters spells the words that come out as <unk>"),
-        (output["type"] in COPYING and fixed, "output.type: copying needs a decoder with attention"),
-        (output["gate"] == "readout" and output["type"] != "pointer_generator", "output.gate: belongs to the type pointer_generator"),
-        (output["pointer"] == "readout" and output["type"] != "pointer_generator", "output.pointer: belongs to the type pointer_generator"),
-        (pointer and not encoder["eos"], "encoder.eos: a pointer ends by pointing at the source's </s>"),
-        (pointer and output["tied"], "output.tied: a pointer has no output matrix"),
-        (pointer and not decoder["input_feeding"] and decoder["readout"] != "concat",
-         "decoder.readout: must be concat, since a pointer reads none, unless decoder.input_feeding does"),
-    )
-    for broken, message in rules:
-        if broken:
-            raise ConfigError(message)
+    for message, when, unless in RULES:
+        if _holds(config, when) and not (unless and _holds(config, unless)):
+            raise ConfigError(re.sub(r"{([^}]*)}", lambda operand: _text(config, operand[1]), message))
     return config
