@@ -28,6 +28,7 @@ class Key:
     allowed: tuple = ()
     default: Any = None
     only: str = ""
+    file: bool = False  # a name within the model folder
 
 
 KINDS = {"string": str, "file": str, "integer": int, "boolean": bool, "number": float}
@@ -41,9 +42,10 @@ def _value(kind: type, text: str) -> Any:
     return text == "true" if kind is bool else kind(text)
 
 
-def _key(kind: type, default: str, allowed: str, only: str) -> Key:
+def _key(type_name: str, default: str, allowed: str, only: str) -> Key:
+    kind = KINDS[type_name]
     choices = tuple(kind(bound) for bound in allowed.split(" to ")) if kind in (int, float) else tuple(allowed.split(", ")) if allowed else ()
-    return Key(kind, choices, _value(kind, default) if default else None, only)
+    return Key(kind, choices, _value(kind, default) if default else None, only, type_name == "file")
 
 
 def _read(text: str) -> None:
@@ -55,7 +57,7 @@ def _read(text: str) -> None:
         elif line.startswith("KEY("):
             path, _, kind = line[len("KEY("):].split(", ")[:3]
             section, _, name = path.rpartition(".")
-            (SECTIONS[section] if section else TOP)[name] = _key(KINDS[kind], *texts)
+            (SECTIONS[section] if section else TOP)[name] = _key(kind, *texts)
 
 
 _read((Path(__file__).parent / "config.def").read_text(encoding="utf-8"))
@@ -70,6 +72,8 @@ def _check(path: str, value: Any, key: Key) -> Any:
         raise ConfigError(f"{path}: must be of type {kind}")
     if key.kind is str and key.allowed and value not in key.allowed:
         raise ConfigError(f"{path}: must be one of {', '.join(key.allowed)}, got {value}")
+    if key.file and (value in ("", ".", "..") or "/" in value):
+        raise ConfigError(f"{path}: must be the name of a file in the model folder, got {value}")
     if key.kind in (int, float) and key.allowed and not key.allowed[0] <= value <= key.allowed[1]:
         raise ConfigError(f"{path}: must be between {key.allowed[0]} and {key.allowed[1]}, got {value}")
     return value
