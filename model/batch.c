@@ -1,8 +1,8 @@
 /* The live rows of one worker. Rows of one sentence stand side by side, sentences in the order of their admission; each step the
  * surviving rows are gathered once into the other half of a pair of state matrices, which closes the gaps that finished sentences
  * leave. */
+#include "model/batch.h"
 #include "model/model.h"
-#include "model/translator.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -97,10 +97,6 @@ size_t batch_rows(const struct batch *batch) {
 
 size_t batch_sentences(const struct batch *batch) {
     return batch->live_count + batch->failed_count;
-}
-
-size_t sentence_max_rows(const struct sentence *sentence) {
-    return search_max_rows(&sentence->options);
 }
 
 /* ---- admission ---- */

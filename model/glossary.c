@@ -1,6 +1,7 @@
 #include "model/glossary.h"
 #include "model/character.h"
 #include "model/copies.h"
+#include "model/given.h"
 #include "model/model.h"
 #include "model/placeholder.h"
 

@@ -2,7 +2,24 @@
 #ifndef ALIGND_GLOSSARY_H
 #define ALIGND_GLOSSARY_H
 
-#include "model/translator.h"
+#include "model/sentence.h"
+#include "model/tokenizer.h"
+
+/* Source phrase -> target phrase, both NUL-terminated, not blank. */
+struct glossary_entry {
+    const char *source, *target;
+};
+struct glossary {
+    const struct glossary_entry *entries; /* [count]; the strings must live until the call ends */
+    size_t count;
+};
+
+/* Makes a prepared sentence's translation hold a target phrase wherever a source phrase stands in its text, and every placeholder
+ * (model/placeholder.h) as it is; nothing changes where there are none. Behind translator_begin_with; for strategies beam and
+ * greedy, with others nothing happens. Where source phrases overlap the first counts, of those that begin together the longest;
+ * they are found as whole words, with the case as given or with a first letter of the other case. -1 with ERROR_INPUT if the model
+ * cannot write a phrase, or with ERROR_MEMORY. */
+int translator_constrain(struct sentence *sentence, const struct glossary *glossary, struct error *err);
 
 /* What the target's phrases do not end before: a table of pieces that continue a word, or NULL where each piece is a word or a
  * character. To be freed. -1 with ERROR_MEMORY. */

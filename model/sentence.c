@@ -1,9 +1,8 @@
-/* Text -> sentences ready to be admitted: translator_prepare (model/translator.h). */
+#include "model/sentence.h"
 #include "model/copies.h"
 #include "model/model.h"
 #include "model/placeholder.h"
 #include "model/text.h"
-#include "model/translator.h"
 #include <math.h>
 #include <string.h>
 
@@ -192,4 +191,8 @@ int translator_prepare(const struct translator *translator, const char *text, si
 
 void sentence_done(struct sentence *sentence) {
     arena_done(&sentence->arena);
+}
+
+size_t sentence_max_rows(const struct sentence *sentence) {
+    return search_max_rows(&sentence->options);
 }

@@ -1,6 +1,5 @@
 #include "model/text.h"
 #include "model/character.h"
-#include "model/translator.h"
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

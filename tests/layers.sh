@@ -95,7 +95,12 @@ search_kind
 search_[a-z]*
 search
 model
-translator given glossary text sentence batch
+text
+sentence
+given batch
+glossary
+rendering
+translator
 END
 order server <<'END'
 clock decimal utf8 name_list meter cld2 parameters

@@ -1,0 +1,28 @@
+/* The live rows of one worker. */
+#ifndef ALIGND_BATCH_H
+#define ALIGND_BATCH_H
+
+#include "model/sentence.h"
+
+struct translator;
+struct batch;
+
+/* A batch of at most max_rows rows, for one thread. Everything a step needs is allocated here, once. */
+struct batch *batch_create(const struct translator *translator, size_t max_rows, struct error *err);
+/* The batch must be empty. NULL allowed. */
+void batch_free(struct batch *batch);
+size_t batch_rows(const struct batch *batch);      /* live now */
+size_t batch_sentences(const struct batch *batch); /* live now */
+
+/* False while new sentences had better wait for others to be admitted with: for a few steps, and only while many rows are live. */
+bool batch_wants(const struct batch *batch);
+
+/* Encodes these sentences together and adds a row for each. The sum of sentence_max_rows over all live and new sentences must not
+ * exceed max_rows. A sentence whose admission fails (memory) comes back from the next batch_step with its error set. */
+void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t count);
+
+/* One decoder step for all live rows. Finished, failed and cancelled sentences leave the batch: they are written to done
+ * (room for batch_sentences) and counted in the result. */
+size_t batch_step(struct batch *batch, struct sentence **done);
+
+#endif

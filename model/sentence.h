@@ -1,0 +1,83 @@
+/* One unit of work: the question, set from a text, and its answer. */
+#ifndef ALIGND_SENTENCE_H
+#define ALIGND_SENTENCE_H
+
+#include "model/arena.h"
+#include "model/error.h"
+#include "model/search.h"
+#include "model/segmenter.h"
+#include "model/shortlist.h"
+#include "model/token.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct translator;
+
+enum { TRANSLATOR_MAX_TARGET = 1000 }; /* tokens, whatever the options say */
+
+/* An attention row that a step takes instead of the model's own. */
+struct forced_attention {
+    size_t step;
+    const float *weights; /* [length] of the sentence, not negative, sum 1 */
+};
+
+struct sentence {
+    /* the question: set by translator_prepare and the caller before batch_admit */
+    const struct translator *translator;
+    const char *text;     /* the whole input text, not owned, not NUL-terminated */
+    struct span source;   /* this sentence's bytes within it */
+    struct token *tokens; /* [length]; the last is </s> if the encoder reads it; offsets are within the sentence */
+    size_t length;        /* T, 1.. */
+    size_t unknown;       /* tokens that the vocabulary does not have */
+    struct search_options options;
+    bool usual_length;                         /* options.max_length is the model's, not the caller's */
+    bool replace_unknowns;                     /* for translator_render; the caller's */
+    const char *given;                         /* what the translation begins with: the text of options.prefix, */
+    struct token *given_tokens;                /* [options.prefix_length] */
+    struct forced_attention *forced_attention; /* [forced_count] at most one a step */
+    size_t forced_count;
+    const atomic_bool *cancelled; /* NULL, or: stop decoding when it turns true */
+    void *owner;                  /* the caller's */
+
+    /* the answer: valid when batch_step has handed the sentence back */
+    struct hypothesis *hypotheses; /* [count], best first; NULL when error.code or dropped is set */
+    size_t count;
+    bool dropped; /* left because of *cancelled */
+    struct error error;
+    size_t steps; /* decoder steps taken */
+
+    /* inside */
+    struct arena arena; /* everything that belongs to this sentence */
+    struct search search;
+    struct memory *memory;     /* what the decoder looks at (model/row.h), while decoding */
+    struct copies *copies;     /* target tokens that no vocabulary has (model/copies.h): of a model that copies, of phrases */
+    struct target_ids targets; /* what it chooses from */
+    const float *first_state;  /* of the decoder, where the search may come back to it */
+    size_t first_row;          /* place in its batch */
+};
+
+/* Cuts text into sentences ready to be admitted: segmented (split true; otherwise the text is one sentence), tokenized, and, where
+ * a sentence has more than max_source_tokens, wrapped at clause punctuation or white space. For strategies beam and greedy a
+ * placeholder (model/placeholder.h) is one token, and is not cut: translator_constrain must follow. With split false a text over
+ * the limit is ERROR_LENGTH, and where the output copies source words, so is a part over it that cannot be cut. text: valid UTF-8
+ * that outlives the sentences. options: strategy and numbers for all; max_length 0 means the model's ratio, or min_length if that
+ * is more. sentences: an array in the arena, each to be ended with sentence_done. A blank text gives count 0. -1 with ERROR_INPUT,
+ * ERROR_LENGTH or ERROR_MEMORY. Thread-safe. */
+int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,
+                       const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
+                       struct error *err);
+
+/* Ends a sentence, admitted or not (but not while in a batch). */
+void sentence_done(struct sentence *sentence);
+
+/* Rows that a sentence takes at most: what must be free before it is admitted. */
+size_t sentence_max_rows(const struct sentence *sentence);
+
+/* What a hypothesis is as text (model/rendering.h): tokens [length], with their bytes within it. */
+struct rendering {
+    char *text;
+    struct token *tokens;
+};
+
+#endif
