@@ -6,6 +6,7 @@ FROM ${BASE} AS build
 RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends make icu-devtools
 WORKDIR /src
 COPY Makefile ./
+COPY docker/debian/install_missing.sh docker/debian/
 RUN make deps
 COPY docker/icu_data.sh docker/
 RUN sh docker/icu_data.sh "/out$(dirname /usr/lib/*/libicudata.so)"

@@ -1,34 +1,281 @@
-# alignd: `make run` builds and serves the shipped models, `make test` builds and tests. Both install missing packages first.
-# Variables: CC, CXX, BUILD (build folder), JOBS, V=1, WERROR=1, SANITIZE=address,undefined or thread, SLOW=1 (tests take fewer samples), MODELS,
-# LISTEN, PREFIX, DESTDIR; make results: DATA, TABLES, BUDGET.
+# alignd: `make run` builds and serves the shipped models, `make test` builds and tests; both install what is missing first.
+# `make help` lists the targets and what may be set.
 
 VERSION := 0.1.0
+
+#? Settings
+#? BUILD: build, the folder that everything is built in
+#? MODELS, LISTEN, PREFIX, DESTDIR: what is served or installed, and where
+#? CC, CXX, CFLAGS, OPTIMIZE, JOBS: the compilers, more flags for C, -O2, processes at a time
+#? V=1, WERROR=1, SLOW=1: show the commands; warnings are errors; tests take fewer samples
+#? SANITIZE: address,undefined or thread
 ifeq ($(origin CC),default)
-CC      := gcc
+CC := gcc
 endif
 ifeq ($(origin CXX),default)
-CXX     := g++
+CXX := g++
 endif
-PYTHON  ?= /usr/bin/python3
-PREFIX  ?= /usr/local
-LISTEN  ?= 127.0.0.1:8080
+BUILD    ?= build
+JOBS     ?= $(shell nproc)
 # the first is the default of requests that name none
-MODELS  ?= weights/en-fr $(filter-out weights/en-fr,$(patsubst %/config.json,%,$(wildcard weights/*/config.json)))
-BUILD   ?= build
-JOBS    ?= $(shell nproc)
-MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
-SUBMAKE  = $(MAKE) --no-print-directory -j$(JOBS)
+MODELS   ?= weights/en-fr $(filter-out weights/en-fr,$(patsubst %/config.json,%,$(wildcard weights/*/config.json)))
+LISTEN   ?= 127.0.0.1:8080
+PREFIX   ?= /usr/local
+PYTHON   ?= /usr/bin/python3
+OPTIMIZE ?= -O2
+SUBMAKE   = $(MAKE) --no-print-directory -j$(JOBS)
+# libcheck's own limit, 4 s, is too tight for a busy machine and sanitizers
+export CK_DEFAULT_TIMEOUT ?= 60
 
-PACKAGES      := gcc g++ make pkg-config libmicrohttpd-dev libgnutls28-dev libsystemd-dev libjansson-dev libopenblas-dev libsentencepiece-dev libicu-dev \
-	libxml2-dev libcld2-dev
-TEST_PACKAGES := $(PACKAGES) check libcurl4-openssl-dev openssl
-METRICS_PACKAGES := $(PACKAGES) curl
+PACKAGES        := gcc g++ make pkg-config libmicrohttpd-dev libgnutls28-dev libsystemd-dev libjansson-dev libopenblas-dev \
+                   libsentencepiece-dev libicu-dev libxml2-dev libcld2-dev
+TEST_PACKAGES   := $(PACKAGES) check libcurl4-openssl-dev openssl
 PYTHON_PACKAGES := python3-torch python3-numpy python3-sentencepiece python3-tqdm python3-pytest
-CI_PACKAGES   := $(TEST_PACKAGES) $(PYTHON_PACKAGES) clang clang-format libclang-rt-dev
+CI_PACKAGES     := $(TEST_PACKAGES) $(PYTHON_PACKAGES) clang clang-format libclang-rt-dev
+INSTALL_MISSING  = sh docker/debian/install_missing.sh $(1)
 
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := all
+.PHONY: help all run install install-program install-models install-man install-units man deb clean deps deps-test deps-python deps-node deps-ci \
+	test test-threads check-http check-memory check-python check-readme check-clients check-page check-man check-metrics check-hardening \
+	check-systemd check-container check-package check-deploy check-arm64 asan tsan fuzz warnings-clang format format-check layers readme \
+	results bench check-load check-faults check-soak check-scale check-queueing show-signals
+
+help:
+	@awk '/^#\?/ { sub(/^#\? ?/, ""); i = index($$0, ": "); if (i) printf "  %-42s %s\n", substr($$0, 1, i - 1), substr($$0, i + 2); else print "\n" $$0 }' Makefile
+
+#? To use it
+#? run: installs what is missing, builds, serves the shipped models on LISTEN
+#? all: builds alignd, and the word aligner of weights/
+#? install: install-program, install-models, install-man, install-units (systemd's)
+#? deb: a Debian package in BUILD/deb
+#? man: alignd(1)
+#? clean: removes build/
+
+all: $(BUILD)/alignd $(if $(GIBBS_OBJECTS),$(BUILD)/gibbs)
+
+run: deps
+	@$(SUBMAKE) all
+	$(BUILD)/alignd $(foreach model,$(MODELS),--model $(model)) --listen $(LISTEN)
+
+install: install-program install-models install-man install-units
+install-program: all
+	install -D -m 755 $(BUILD)/alignd $(DESTDIR)$(PREFIX)/bin/alignd
+install-models:
+	@for model in $(MODELS); do install -d $(DESTDIR)$(PREFIX)/share/alignd/$$(basename $$model); \
+	  install -m 644 $$model/* $(DESTDIR)$(PREFIX)/share/alignd/$$(basename $$model)/; done
+install-man: man
+	install -D -m 644 $(BUILD)/alignd.1 $(DESTDIR)$(PREFIX)/share/man/man1/alignd.1
+	install -D -m 644 docker/man/alignd-model.5 $(DESTDIR)$(PREFIX)/share/man/man5/alignd-model.5
+install-units: $(UNITS)
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	@for unit in $^; do sed 's|/usr/bin/alignd|$(PREFIX)/bin/alignd|; s|/usr/share/alignd|$(PREFIX)/share/alignd|g' $$unit \
+	  >$(DESTDIR)$(PREFIX)/lib/systemd/system/$$(basename $$unit); done
+
+# alignd(1) is what --help says, between what docker/man/alignd.h2m says.
+man: $(BUILD)/alignd.1
+$(BUILD)/alignd.1: $(BUILD)/alignd docker/man/alignd.h2m
+	@$(call INSTALL_MISSING,help2man)
+	help2man --no-info --include docker/man/alignd.h2m --output $@ $<
+
+deb: deps $(UNITS)
+	@$(call INSTALL_MISSING,dpkg-dev debhelper help2man)
+	sh docker/debian/package.sh $(BUILD) $(VERSION) $(JOBS) "$(filter-out gcc g++ make,$(PACKAGES))" $(MODELS)
+
+clean:
+	rm -rf build
+
+deps:
+	@$(call INSTALL_MISSING,$(PACKAGES))
+deps-test:
+	@$(call INSTALL_MISSING,$(TEST_PACKAGES))
+deps-python:
+	@$(call INSTALL_MISSING,$(PYTHON_PACKAGES))
+# Node.js from elsewhere may bring npm along; Debian has it apart.
+deps-node:
+	@{ command -v node && command -v npm; } >/dev/null || $(call INSTALL_MISSING,nodejs npm)
+deps-ci:
+	@$(call INSTALL_MISSING,$(CI_PACKAGES))
+
+#? To test it (.ci/run runs all that are quick)
+#? test: installs what is missing, builds, runs the unit tests
+#? check-http: the daemon over HTTP
+#? check-python: training, conversion and export
+#? check-readme: runs what the documents tell to type, and compares the answers
+#? check-clients: LibreTranslate's clients, clients made from /openapi.json, a reader of streams (npm)
+#? check-page: the page in Debian's chromium (npm)
+#? check-man, check-metrics: the man pages; /metrics by Prometheus's linter
+#? check-hardening, check-systemd: the program and the unit as they are secured (root)
+#? check-container, check-package: the image, and the Debian package, built and used (root)
+#? check-deploy: what docker/ deploys, by HAProxy, promtool, docker-compose, kubectl and Kubernetes' schemas
+#? asan, tsan: unit and HTTP tests under AddressSanitizer and UBSan; under ThreadSanitizer
+#? warnings-clang: built by clang without a warning
+#? fuzz: every reader of foreign bytes; FUZZ_SECONDS=60 each, FUZZ_RUNS=0: only the corpus; FUZZ="html spm"
+#? check-memory: every allocation fails in turn
+#? check-arm64: cross-compiled, and run by QEMU
+
+test: deps-test
+	@$(SUBMAKE) $(BUILD)/tests/run $(BUILD)/alignd
+	$(BUILD)/tests/run
+
+# Of the unit tests those that start threads.
+test-threads: deps-test
+	@$(SUBMAKE) $(BUILD)/tests/run
+	for suite in $(THREADED); do CK_RUN_SUITE=$$suite $(BUILD)/tests/run || exit 1; done
+THREADED := translator segmenter scheduler chores limiter metrics keys catalog cache log events request health
+
+check-http: deps-test
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so
+	$(BUILD)/tests/http/run $(BUILD)/alignd
+
+# Every allocation of requests of every kind, and of start-up, fails in turn. check-http has a sample of it.
+check-memory: deps-test
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so
+	CK_RUN_SUITE=memory MEMORY_STRIDE=1 $(BUILD)/tests/http/run $(BUILD)/alignd
+
+check-python: deps-python
+	$(PYTHON) -m pytest -q tests
+
+DOCUMENTS := README.md server/README.md CONTRIBUTING.md
+check-readme: deps deps-node
+	@$(call INSTALL_MISSING,python3 curl)
+	@$(SUBMAKE) all
+	python3 tests/readme.py $(BUILD) $(DOCUMENTS)
+
+check-clients: deps deps-node
+	@$(SUBMAKE) all
+	npm ci --prefix tests/clients --no-audit --no-fund --silent
+	node tests/clients/run.mjs $(BUILD)/alignd
+	node tests/clients/openapi.mjs $(BUILD)/alignd
+	node tests/clients/typescript.mjs $(BUILD)/alignd
+	node tests/clients/stream.mjs $(BUILD)/alignd
+
+check-page: deps deps-node
+	@$(call INSTALL_MISSING,chromium)
+	@$(SUBMAKE) all $(BUILD)/tests/bench/random_model
+	npm ci --prefix tests/page --no-audit --no-fund --silent
+	node tests/page/run.mjs $(BUILD)/alignd
+
+check-man: man
+	@$(call INSTALL_MISSING,man-db groff bsdextrautils)
+	sh tests/man.sh $(BUILD)/alignd.1 $(BUILD)/alignd
+
+check-metrics:
+	@$(call INSTALL_MISSING,$(PACKAGES) curl)
+	@$(SUBMAKE) $(BUILD)/alignd $(PROMTOOL)
+	sh tests/metrics.sh $(BUILD)/alignd $(PROMTOOL)
+
+check-hardening: deps
+	@$(SUBMAKE) all
+	sh tests/hardening.sh $(BUILD)
+
+check-systemd: deps
+	@$(call INSTALL_MISSING,systemd python3-seccomp curl)
+	@$(SUBMAKE) all
+	sh tests/systemd.sh $(BUILD)
+
+# By a Docker engine or podman where there is one; else by Debian's buildah.
+check-container:
+	@{ docker info || podman info; } >/dev/null 2>&1 || { $(call INSTALL_MISSING,buildah debootstrap util-linux iproute2 procps curl); }
+	bash tests/container.sh
+
+# Looked at by lintian, installed in a container of Debian 12, used, removed, purged.
+check-package: deb
+	@$(call INSTALL_MISSING,lintian buildah debootstrap util-linux iproute2)
+	lintian --fail-on error $(BUILD)/deb/alignd_$(VERSION)_*.deb
+	bash tests/package.sh $(BUILD)/deb/alignd_$(VERSION)_*.deb
+
+PROMTOOL ?= $(or $(shell command -v promtool),$(BUILD)/promtool/promtool)
+KUBECTL  ?= $(or $(shell command -v kubectl),$(BUILD)/kubectl/kubectl)
+check-deploy: deps deps-node
+	@$(call INSTALL_MISSING,haproxy docker-compose curl)
+	@$(SUBMAKE) all $(PROMTOOL) $(KUBECTL)
+	npm ci --prefix tests/deploy --no-audit --no-fund --silent
+	sh tests/deploy/check.sh $(BUILD)/alignd $(PROMTOOL) $(KUBECTL)
+$(BUILD)/promtool/promtool:
+	sh docker/debian/unpack_tool.sh prometheus $(@F) $(@D)
+$(BUILD)/kubectl/kubectl:
+	sh docker/debian/unpack_tool.sh kubernetes-client $(@F) $(@D)
+
+check-arm64:
+	@$(call INSTALL_MISSING,make gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user-static curl)
+	CK_DEFAULT_TIMEOUT=900 sh tests/arm64.sh build/arm64 libc6-dev $(filter lib% check,$(TEST_PACKAGES))
+
+# Sanitizers have build folders of their own and run both unit tests (tsan: those with threads) and the HTTP tests. An allocation that is too
+# large is NULL there too, as it is without them: tests of lacking memory need it.
+asan:
+	CK_DEFAULT_TIMEOUT=240 ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 $(MAKE) BUILD=build/asan SANITIZE=address,undefined OPTIMIZE=-O1 test check-http
+tsan:
+	CK_DEFAULT_TIMEOUT=240 TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1 $(MAKE) BUILD=build/tsan SANITIZE=thread OPTIMIZE=-O1 test-threads check-http
+
+warnings-clang:
+	@$(SUBMAKE) BUILD=build/clang CC=clang CXX=clang++ WERROR=1 build/clang/tests/run build/clang/alignd
+	build/clang/tests/run
+
+# libFuzzer over every reader of foreign bytes, FUZZ_SECONDS for each (FUZZ_RUNS=0: only the corpus, some seconds); FUZZ: which. What is
+# found goes to build/fuzz/findings; mended, it becomes a file of tests/fuzz/corpus.
+FUZZ         ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_SECONDS ?= 60
+FUZZ_RUNS    ?= -1
+FUZZ_BUILD   := BUILD=build/fuzz CC=clang CXX=clang++ SANITIZE=address,undefined,fuzzer-no-link OPTIMIZE=-O1
+fuzz: deps-test
+	@$(call INSTALL_MISSING,clang libclang-rt-dev)
+	@$(SUBMAKE) $(FUZZ_BUILD) $(FUZZ:%=build/fuzz/tests/fuzz/%)
+	@sh tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS) $(FUZZ_RUNS) $(FUZZ)
+
+#? To change it
+#? format, format-check: clang-format
+#? layers: includes of model/ and server/ only in the allowed direction
+#? readme: writes into the documents what their commands print now
+
+SOURCES := $(wildcard weights/*.c weights/gibbs/*.[ch] model/*.[ch] model/*.cc server/*.[ch] server/*.cc tests/*.[ch] tests/*/*.[ch])
+format:
+	clang-format -i $(SOURCES)
+format-check:
+	clang-format --dry-run -Werror $(SOURCES)
+
+layers:
+	@sh tests/layers.sh
+
+readme: deps deps-node
+	@$(SUBMAKE) all
+	python3 tests/readme.py --write $(BUILD) $(DOCUMENTS)
+
+#? To measure it (on a machine that has nothing else to do)
+#? bench: the machine's ceilings; alignd on shipped and random models; variables: tests/bench/run.sh
+#? check-load, check-faults, check-soak: overload; what goes wrong; hours of mixed load: tests/README.md
+#? check-scale, check-queueing, show-signals: replicas behind HAProxy; latency predicted and measured; /metrics under load
+#? results: trains what is missing and writes weights/RESULTS.md; DATA=CORPORA, TABLES="a g1", BUDGET=3600
+
+bench: deps
+	@$(SUBMAKE) $(BUILD)/alignd $(BENCH_TOOLS:%=$(BUILD)/tests/bench/%)
+	@sh tests/bench/run.sh $(BUILD)
+# oneDNN beside it where it is installed
+BENCH_TOOLS = bench clients random_model $(if $(shell $(CC) -E -include dnnl.h -x c /dev/null >/dev/null 2>&1 && echo yes),onednn)
+
+LOAD_TOOLS := load faults soak
+$(LOAD_TOOLS:%=check-%): check-%: deps-test
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/load/$*
+	$(BUILD)/tests/load/$* $(BUILD)/alignd $(MODELS:%=--model %)
+
+check-scale: deps
+	@$(call INSTALL_MISSING,haproxy python3)
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/bench/clients
+	BUILD=$(BUILD) python3 -B tests/scale/balance.py
+check-queueing show-signals: deps
+	@$(call INSTALL_MISSING,python3)
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/bench/clients
+	BUILD=$(BUILD) python3 -B tests/scale/$(lastword $(subst -, ,$@)).py
+
+results: deps deps-python
+	@$(SUBMAKE) $(BUILD)/alignd
+	$(PYTHON) -m weights.results $(if $(DATA),--data $(DATA)) --alignd $(BUILD)/alignd $(TABLES:%=--table %) $(if $(BUDGET),--budget $(BUDGET))
+
+# ---- How it is built ----
+
+MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wvla -Wcast-qual -Wwrite-strings -Wformat=2 $(if $(WERROR),-Werror)
 C_WARNINGS := $(WARNINGS) -Wstrict-prototypes -Wmissing-prototypes
-OPTIMIZE ?= -O2
 # -fcf-protection is x86-64's, -mbranch-protection arm64's name for it
 HARDEN   := -fPIE -fstack-protector-strong -fstack-clash-protection $(if $(SANITIZE),,-D_FORTIFY_SOURCE=3) \
 	$(if $(findstring x86_64,$(MACHINE)),-fcf-protection=full) $(if $(findstring aarch64,$(MACHINE)),-mbranch-protection=standard)
@@ -58,148 +305,8 @@ KERNEL_FLAGS_v4 := -march=x86-64-v4 -mprefer-vector-width=512
 KERNEL_FLAGS_vnni := $(KERNEL_FLAGS_v4) -mavx512vnni
 MODEL_OBJECTS += $(foreach source,$(KERNEL_SOURCES:.c=),$(KERNELS:%=$(BUILD)/$(source)-%.o))
 
-# V=1 shows the commands
 Q   := $(if $(V),,@)
 SAY  = $(if $(V),,@echo "  $(1)  $(2)")
-
-# libcheck's own limit, 4 s, is too tight for a busy machine and sanitizers
-export CK_DEFAULT_TIMEOUT ?= 60
-
-MAKEFLAGS += --no-builtin-rules
-.PHONY: all run test test-threads check-http check-metrics check-memory check-load check-faults check-soak check-clients check-page check-python check-container \
-	check-deploy check-arm64 check-package check-man check-readme readme check-hardening check-systemd check-scale check-queueing show-signals results warnings-clang asan \
-	tsan fuzz bench format format-check layers install install-program install-models install-man install-units man deb clean
-.PHONY: deps deps-test deps-python deps-node deps-ci
-all: $(BUILD)/alignd $(if $(GIBBS_OBJECTS),$(BUILD)/gibbs)
-
-run: deps
-	@$(SUBMAKE) all
-	$(BUILD)/alignd $(foreach model,$(MODELS),--model $(model)) --listen $(LISTEN)
-
-test: deps-test
-	@$(SUBMAKE) $(BUILD)/tests/run $(BUILD)/alignd
-	$(BUILD)/tests/run
-
-# Of the unit tests those that start threads.
-test-threads: deps-test
-	@$(SUBMAKE) $(BUILD)/tests/run
-	for suite in $(THREADED); do CK_RUN_SUITE=$$suite $(BUILD)/tests/run || exit 1; done
-THREADED := translator segmenter scheduler chores limiter metrics keys catalog cache log events request health
-
-check-http: deps-test
-	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so
-	$(BUILD)/tests/http/run $(BUILD)/alignd
-
-# What /metrics says, by the linter in Debian's package prometheus.
-check-metrics:
-	@$(call INSTALL_MISSING,$(METRICS_PACKAGES))
-	@$(SUBMAKE) $(BUILD)/alignd $(PROMTOOL)
-	sh tests/metrics.sh $(BUILD)/alignd $(PROMTOOL)
-
-# Every allocation of requests of every kind, and of start-up, fails in turn. check-http has a sample of it.
-check-memory: deps-test
-	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so
-	CK_RUN_SUITE=memory MEMORY_STRIDE=1 $(BUILD)/tests/http/run $(BUILD)/alignd
-
-# Throughput and overload; faults; a long mixed load. tests/README.md has their bounds and parameters.
-LOAD_TOOLS := load faults soak
-$(LOAD_TOOLS:%=check-%): check-%: deps-test
-	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/load/$*
-	$(BUILD)/tests/load/$* $(BUILD)/alignd $(MODELS:%=--model %)
-
-# What the documents tell to type: run, and compared with what they say comes out. `make readme` writes that anew.
-DOCUMENTS := README.md server/README.md CONTRIBUTING.md
-check-readme: deps
-	@{ command -v node; } >/dev/null || { $(call INSTALL_MISSING,nodejs); }
-	@$(call INSTALL_MISSING,python3 curl)
-	@$(SUBMAKE) all
-	python3 tests/readme.py $(BUILD) $(DOCUMENTS)
-readme: deps
-	@$(SUBMAKE) all
-	python3 tests/readme.py --write $(BUILD) $(DOCUMENTS)
-
-# LibreTranslate's clients from npm, two made from /openapi.json, one of them in strict TypeScript, and a page's reader of streams, against the shipped models. Needs node and npm (18 or later) and the registry.
-check-clients: deps deps-node
-	@$(SUBMAKE) all
-	npm ci --prefix tests/clients --no-audit --no-fund --silent
-	node tests/clients/run.mjs $(BUILD)/alignd
-	node tests/clients/openapi.mjs $(BUILD)/alignd
-	node tests/clients/typescript.mjs $(BUILD)/alignd
-	node tests/clients/stream.mjs $(BUILD)/alignd
-
-# The page in Debian's chromium, driven by playwright-core from npm, against the shipped models. Needs the registry, too.
-check-page: deps deps-node
-	@$(call INSTALL_MISSING,chromium)
-	@$(SUBMAKE) all $(BUILD)/tests/bench/random_model
-	npm ci --prefix tests/page --no-audit --no-fund --silent
-	node tests/page/run.mjs $(BUILD)/alignd
-
-# The image of Dockerfile: built, run, drained. Uses a Docker engine or podman where there is one; else, as root, Debian's buildah.
-check-container:
-	@{ docker info || podman info; } >/dev/null 2>&1 || { $(call INSTALL_MISSING,buildah debootstrap util-linux iproute2 procps curl); }
-	bash tests/container.sh
-
-# What docker/ deploys: validated by HAProxy, Prometheus's promtool, docker-compose and kubectl of Debian, and by Kubernetes' schemas from npm.
-PROMTOOL ?= $(or $(shell command -v promtool),$(BUILD)/promtool/promtool)
-KUBECTL  ?= $(or $(shell command -v kubectl),$(BUILD)/kubectl/kubectl)
-check-deploy: deps deps-node
-	@$(call INSTALL_MISSING,haproxy docker-compose curl)
-	@$(SUBMAKE) all $(PROMTOOL) $(KUBECTL)
-	npm ci --prefix tests/deploy --no-audit --no-fund --silent
-	sh tests/deploy/check.sh $(BUILD)/alignd $(PROMTOOL) $(KUBECTL)
-# Unpacked: installed, the first would start a server, and the second would hide another kubectl.
-$(BUILD)/promtool/promtool: PACKAGE = prometheus
-$(BUILD)/kubectl/kubectl: PACKAGE = kubernetes-client
-$(BUILD)/promtool/promtool $(BUILD)/kubectl/kubectl:
-	@mkdir -p $(@D)
-	cd $(@D) && rm -f $(PACKAGE)_*.deb && { apt-get -q download $(PACKAGE) 2>/dev/null || { $(UPDATE_LISTS) && apt-get -q download $(PACKAGE); }; } && dpkg --fsys-tarfile $(PACKAGE)_*.deb | tar -x --strip-components=3 ./usr/bin/$(@F)
-# Replicas behind HAProxy, with faults; latency under load, predicted and measured; what /metrics says under load. docker/SCALING.md tells of
-# all three; parameters: tests/scale/*.py.
-check-scale: deps
-	@$(call INSTALL_MISSING,haproxy python3)
-	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/bench/clients
-	BUILD=$(BUILD) python3 -B tests/scale/balance.py
-check-queueing show-signals: deps
-	@$(call INSTALL_MISSING,python3)
-	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/bench/clients
-	BUILD=$(BUILD) python3 -B tests/scale/$(lastword $(subst -, ,$@)).py
-
-check-python: deps-python
-	$(PYTHON) -m pytest -q tests
-
-# Trains what is missing and writes weights/RESULTS.md row by row; stopped, the same command goes on. DATA: the corpora; TABLES: only these.
-results: deps deps-python
-	@$(SUBMAKE) $(BUILD)/alignd
-	$(PYTHON) -m weights.results $(if $(DATA),--data $(DATA)) --alignd $(BUILD)/alignd $(TABLES:%=--table %) $(if $(BUDGET),--budget $(BUDGET))
-
-warnings-clang:
-	@$(SUBMAKE) BUILD=build/clang CC=clang CXX=clang++ WERROR=1 build/clang/tests/run build/clang/alignd
-	build/clang/tests/run
-
-# Speed: this machine's ceilings; alignd on the shipped model and on random ones; oneDNN (dnnl.h) and PyTorch where they are installed.
-# Variables: see tests/bench/run.sh.
-bench: deps
-	@$(SUBMAKE) $(BUILD)/alignd $(BENCH_TOOLS:%=$(BUILD)/tests/bench/%)
-	@sh tests/bench/run.sh $(BUILD)
-BENCH_TOOLS = bench clients random_model $(if $(shell $(CC) -E -include dnnl.h -x c /dev/null >/dev/null 2>&1 && echo yes),onednn)
-
-# Sanitizers have build folders of their own and run both unit tests (tsan: those with threads) and the HTTP tests. An allocation that is too
-# large is NULL there too, as it is without them: tests of lacking memory need it.
-asan:
-	CK_DEFAULT_TIMEOUT=240 ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 $(MAKE) BUILD=build/asan SANITIZE=address,undefined OPTIMIZE=-O1 test check-http
-tsan:
-	CK_DEFAULT_TIMEOUT=240 TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1 $(MAKE) BUILD=build/tsan SANITIZE=thread OPTIMIZE=-O1 test-threads check-http
-
-# libFuzzer over every reader of foreign bytes, FUZZ_SECONDS for each (FUZZ_RUNS=0: only the corpus, some seconds); FUZZ: which. What is
-# found goes to build/fuzz/findings; mended, it becomes a file of tests/fuzz/corpus.
-FUZZ         ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_SECONDS ?= 60
-FUZZ_RUNS    ?= -1
-FUZZ_BUILD   := BUILD=build/fuzz CC=clang CXX=clang++ SANITIZE=address,undefined,fuzzer-no-link OPTIMIZE=-O1
-fuzz: deps-test
-	@$(call INSTALL_MISSING,clang libclang-rt-dev)
-	@$(SUBMAKE) $(FUZZ_BUILD) $(FUZZ:%=build/fuzz/tests/fuzz/%)
-	@sh tests/fuzz/run.sh build/fuzz $(FUZZ_SECONDS) $(FUZZ_RUNS) $(FUZZ)
 
 $(BUILD)/alignd: $(MODEL_OBJECTS) $(SERVER_OBJECTS)
 	$(call SAY,LINK,$@)
@@ -276,99 +383,5 @@ $(BUILD)/$(1)-%.o: $(1).c Makefile
 	$$(Q)$$(CC) $$(CFLAGS_ALL) $(if $(findstring kernels,$(1)),-O3) -ffp-contract=$(if $(findstring int8,$(1)),off,fast) $$(KERNEL_FLAGS_$$*) -U_FORTIFY_SOURCE -DKERNELS=$$* -c -o $$@ $$<
 endef
 $(foreach source,$(KERNEL_SOURCES:.c=) tests/bench/reading,$(eval $(call KERNEL_RULE,$(source))))
-
-UPDATE_LISTS = sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); $$sudo apt-get update -qq
-# Installs with apt what is not there yet; needs root or sudo only then.
-INSTALL_MISSING = missing=$$(for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' || echo $$p; done); \
-	[ -z "$$missing" ] || { $(UPDATE_LISTS) && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $$missing; }
-deps:
-	@$(call INSTALL_MISSING,$(PACKAGES))
-deps-test:
-	@$(call INSTALL_MISSING,$(TEST_PACKAGES))
-
-deps-python:
-	@$(call INSTALL_MISSING,$(PYTHON_PACKAGES))
-# Node.js from elsewhere may bring npm along; Debian has it apart.
-deps-node:
-	@{ command -v node && command -v npm; } >/dev/null || { $(call INSTALL_MISSING,nodejs npm); }
-deps-ci:
-	@$(call INSTALL_MISSING,$(CI_PACKAGES))
-
-SOURCES := $(wildcard weights/*.c weights/gibbs/*.[ch] model/*.[ch] model/*.cc server/*.[ch] server/*.cc tests/*.[ch] tests/*/*.[ch])
-format:
-	clang-format -i $(SOURCES)
-format-check:
-	clang-format --dry-run -Werror $(SOURCES)
-
-layers:
-	@sh tests/layers.sh
-
-# Needs no arm64 machine: Debian's cross compiler, and QEMU.
-check-arm64:
-	@$(call INSTALL_MISSING,make gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user-static curl)
-	CK_DEFAULT_TIMEOUT=900 sh tests/arm64.sh build/arm64 libc6-dev $(filter lib% check,$(TEST_PACKAGES))
-
-# Of the program as built.
-check-hardening: deps
-	@$(SUBMAKE) all
-	sh tests/hardening.sh $(BUILD)
-
-# The unit of docker/systemd, and alignd under its rules. Needs root.
-check-systemd: deps
-	@$(call INSTALL_MISSING,systemd python3-seccomp curl)
-	@$(SUBMAKE) all
-	sh tests/systemd.sh $(BUILD)
-
-UNITS := docker/systemd/alignd.service docker/systemd/alignd.socket
-COMMA := ,
-# DESTDIR, PREFIX (/usr/local). install-units: for systemd, with the program where PREFIX has it.
-install: install-program install-models install-man install-units
-
-install-program: all
-	install -D -m 755 $(BUILD)/alignd $(DESTDIR)$(PREFIX)/bin/alignd
-install-models:
-	@for model in $(MODELS); do install -d $(DESTDIR)$(PREFIX)/share/alignd/$$(basename $$model); \
-	  install -m 644 $$model/* $(DESTDIR)$(PREFIX)/share/alignd/$$(basename $$model)/; done
-install-man: man
-	install -D -m 644 $(BUILD)/alignd.1 $(DESTDIR)$(PREFIX)/share/man/man1/alignd.1
-	install -D -m 644 docker/man/alignd-model.5 $(DESTDIR)$(PREFIX)/share/man/man5/alignd-model.5
-install-units: $(UNITS)
-	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
-	@for unit in $^; do sed 's|/usr/bin/alignd|$(PREFIX)/bin/alignd|; s|/usr/share/alignd|$(PREFIX)/share/alignd|g' $$unit \
-	  >$(DESTDIR)$(PREFIX)/lib/systemd/system/$$(basename $$unit); done
-
-# alignd(1) is what --help says, between what docker/man/alignd.h2m says.
-man: $(BUILD)/alignd.1
-$(BUILD)/alignd.1: $(BUILD)/alignd docker/man/alignd.h2m
-	@$(call INSTALL_MISSING,help2man)
-	help2man --no-info --include docker/man/alignd.h2m --output $@ $<
-
-# A Debian package: the sources are copied with docker/debian where dpkg-buildpackage wants it, and built there.
-DEB_TREE = $(BUILD)/deb/alignd-$(VERSION)
-deb: deps $(UNITS)
-	@$(call INSTALL_MISSING,dpkg-dev debhelper help2man)
-	rm -rf $(BUILD)/deb
-	mkdir -p $(DEB_TREE)
-	cp -r Makefile LICENSE README.md model server docker $(DEB_TREE)
-	cp -r docker/debian $(DEB_TREE)/debian && cp $(UNITS) $(DEB_TREE)/debian && rm $(DEB_TREE)/debian/*.in
-	mkdir $(DEB_TREE)/weights && cp -r $(MODELS) $(DEB_TREE)/weights
-	printf 'alignd ($(VERSION)) bookworm; urgency=medium\n\n  * CHANGELOG.md says what is new.\n\n -- %s  %s\n' "$$(sed -n 's/^Maintainer: //p' docker/debian/control.in)" \
-	  "$$(date -R)" >$(DEB_TREE)/debian/changelog
-	sed 's/@PACKAGES@/$(subst $() $(),$(COMMA) ,$(filter-out gcc g++ make,$(PACKAGES)))/' docker/debian/control.in >$(DEB_TREE)/debian/control
-	{ cat docker/debian/copyright.in; sed -e '1,4d' -e 's/^$$/./' -e 's/^/ /' LICENSE; } >$(DEB_TREE)/debian/copyright
-	cd $(DEB_TREE) && BUILD=build MAKEFLAGS= DEB_BUILD_OPTIONS=parallel=$(JOBS) dpkg-buildpackage -b -us -uc
-
-# The package: built, looked at by lintian, installed in a container of Debian 12, used, removed, purged. Needs root.
-check-package: deb
-	@$(call INSTALL_MISSING,lintian buildah debootstrap util-linux iproute2)
-	lintian --fail-on error $(BUILD)/deb/alignd_$(VERSION)_*.deb
-	bash tests/package.sh $(BUILD)/deb/alignd_$(VERSION)_*.deb
-
-check-man: man
-	@$(call INSTALL_MISSING,man-db groff bsdextrautils)
-	sh tests/man.sh $(BUILD)/alignd.1 $(BUILD)/alignd
-
-clean:
-	rm -rf build
 
 -include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
