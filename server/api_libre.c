@@ -136,7 +136,7 @@ static const char *find_language(const struct models *models, const char *asked)
 }
 
 struct api_guess api_libre_detect(const struct models *models, const json_t *q, bool markup) {
-    const char *codes[OPTIONS_MAX_MODELS];
+    const char *codes[MODELS_MAX];
     size_t count = 0, length = 0, items = json_is_array(q) ? json_array_size(q) : 1;
     for (size_t i = 0; i < models->count; i++) {
         if (translates(&models->all[i].info))

@@ -8,7 +8,7 @@
 enum { LOADER_NICE = 5 };
 
 struct catalog {
-    const struct options *options;
+    struct models_options options;
     struct metrics *metrics;
     pthread_t loader;
     bool started; /* the loader; the owner's */
@@ -21,11 +21,11 @@ struct catalog {
     const char *reloading;
 };
 
-struct catalog *catalog_create(const struct options *options, struct metrics *metrics) {
+struct catalog *catalog_create(const struct models_options *options, struct metrics *metrics) {
     struct catalog *catalog = calloc(1, sizeof *catalog);
     if (!catalog)
         return NULL;
-    catalog->options = options;
+    catalog->options = *options;
     catalog->metrics = metrics;
     catalog->reloading = "none";
     pthread_mutex_init(&catalog->lock, NULL);
@@ -69,7 +69,7 @@ static bool await_order(struct catalog *catalog, struct reload **waiting) {
 /* Returns the generation; 0: nothing has changed. */
 static size_t load_next(struct catalog *catalog, struct error *err) {
     int64_t began_us = clock_us();
-    struct models *current = catalog_acquire(catalog), *next = models_load(catalog->options, current, catalog->metrics, err);
+    struct models *current = catalog_acquire(catalog), *next = models_load(&catalog->options, current, catalog->metrics, err);
     models_release(current);
     long long duration_ms = (clock_us() - began_us) / 1000;
     if (!next) {
@@ -115,7 +115,7 @@ static void *run(void *argument) {
 /* ---- the owner ---- */
 
 int catalog_open(struct catalog *catalog, struct error *err) {
-    struct models *models = models_load(catalog->options, NULL, catalog->metrics, err);
+    struct models *models = models_load(&catalog->options, NULL, catalog->metrics, err);
     if (!models)
         return -1;
     put_in_service(catalog, models);

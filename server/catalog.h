@@ -10,8 +10,8 @@
 
 struct catalog;
 
-/* Without models yet. The options and metrics must outlive it. NULL when memory is out. */
-struct catalog *catalog_create(const struct options *options, struct metrics *metrics);
+/* Without models yet. The folders and strings of the options, and the metrics, must outlive it. NULL when memory is out. */
+struct catalog *catalog_create(const struct models_options *options, struct metrics *metrics);
 /* Loads the first set, and starts the thread that reloads. Once. */
 int catalog_open(struct catalog *catalog, struct error *err);
 /* The set in service, with a reference for the caller. NULL: none is loaded yet. */

@@ -2,7 +2,8 @@
 #ifndef ALIGND_HEALTH_H
 #define ALIGND_HEALTH_H
 
-#include "model/translator.h"
+#include "model/error.h"
+#include <stdbool.h>
 
 enum { HEALTH_TIMEOUT_MS = 5000 };
 

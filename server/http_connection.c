@@ -1,7 +1,7 @@
 #include "server/http_connection.h"
 #include "server/http_head.h"
-#include "server/http_listeners.h"
 #include "server/log.h"
+#include "server/tls.h"
 #include <assert.h>
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -59,13 +59,20 @@ void connection_idle(const struct connections *connections, struct MHD_Connectio
     limit(connections, connection, SLOW_IDLE, (int64_t)CONNECTION_IDLE_S * 1000000);
 }
 
+/* An HTTPS connection gets its certificate; any other is left alone. */
+static void secure(struct MHD_Connection *connection, struct tls *tls) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    if (info)
+        tls_serve(tls, info->tls_session);
+}
+
 static void opened_or_closed(void *closure, struct MHD_Connection *connection, void **context,
                              enum MHD_ConnectionNotificationCode code) {
     struct gate *gate = closure;
     const struct connections *connections = gate->connections;
     struct peer *peer = *context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        http_listeners_secure(connection, connections->tls);
+        secure(connection, connections->tls);
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         *context = peer = malloc(sizeof *peer);
         if (!peer)

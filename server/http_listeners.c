@@ -54,12 +54,6 @@ static int open_sockets(struct http_listeners *listeners, const struct options *
 
 /* ---- daemons ---- */
 
-void http_listeners_secure(struct MHD_Connection *connection, struct tls *tls) {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-    if (info)
-        tls_serve(tls, info->tls_session);
-}
-
 /* A thread of libmicrohttpd has the policy of the one that starts it. Of SCHED_BATCH, it does not take the core from a worker in
  * the midst of a step when it wakes: it has its turn within a tick, and handles together what came until then. Where the system
  * forbids that, it wakes at once. */

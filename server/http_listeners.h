@@ -23,8 +23,6 @@ struct http_callbacks {
  * ERROR_INPUT, ERROR_FILE or ERROR_MEMORY. */
 struct http_listeners *http_listeners_start(const struct options *options, const struct http_callbacks *callbacks,
                                             struct error *err);
-/* Upon MHD_CONNECTION_NOTIFY_STARTED: an HTTPS connection gets its certificate from here; any other is left alone. */
-void http_listeners_secure(struct MHD_Connection *connection, struct tls *tls);
 
 /* Where the i-th listens: "127.0.0.1:8080"; admin: whether for administrators. NULL: there are no more. */
 const char *http_listeners_address(const struct http_listeners *listeners, size_t i, bool *admin);

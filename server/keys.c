@@ -1,4 +1,5 @@
 #include "server/keys.h"
+#include "model/file.h"
 #include <assert.h>
 #include <gnutls/crypto.h>
 #include <pthread.h>

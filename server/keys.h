@@ -7,7 +7,7 @@
 #ifndef ALIGND_KEYS_H
 #define ALIGND_KEYS_H
 
-#include "model/translator.h"
+#include "model/error.h"
 #include <stdbool.h>
 #include <stddef.h>
 

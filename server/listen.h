@@ -2,7 +2,7 @@
 #ifndef ALIGND_LISTEN_H
 #define ALIGND_LISTEN_H
 
-#include "model/translator.h"
+#include "model/error.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>

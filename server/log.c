@@ -1,4 +1,5 @@
 #include "server/log.h"
+#include "server/utf8.h"
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
@@ -206,8 +207,9 @@ static void put_escaped(struct line *line, const char *value) {
     for (size_t at = 0, next = 0; at < length; at = next) {
         char code[8];
         unsigned char byte = (unsigned char)value[at];
-        int32_t character = character_next(value, length, &next);
-        if (character < 0)
+        bool valid;
+        next = at + utf8_first(value + at, length - at, &valid);
+        if (!valid)
             put_text(line, "?");
         else if (byte < 0x20 || byte == 0x7f)
             put(line, code, (size_t)snprintf(code, sizeof code, "\\u%04x", byte));

@@ -7,7 +7,7 @@
 #ifndef ALIGND_LOG_H
 #define ALIGND_LOG_H
 
-#include "model/translator.h"
+#include "model/error.h"
 #include <stdint.h>
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };

@@ -168,6 +168,11 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
     size_t label_count;
     const char *const *labels = api_labels(&label_count);
     struct service service = {.options = options};
+    struct models_options loaded = {.folders = &options->models,
+                                    .compute = options->compute,
+                                    .shortlist = options->shortlist,
+                                    .workers = options->workers,
+                                    .rows = options->rows};
     int result = -1;
     if (log_start(err) != 0)
         return -1;
@@ -179,7 +184,7 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
     service.metrics = metrics_create(labels, label_count, err);
     service.scheduler = scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});
     service.limiter = limiter_create(options->rate, options->burst);
-    service.catalog = catalog_create(options, service.metrics);
+    service.catalog = catalog_create(&loaded, service.metrics);
     service.cache = options->cache_bytes > 0 ? cache_create(options->cache_bytes) : NULL;
     bool cached = service.cache || options->cache_bytes == 0;
     if (service.metrics && service.scheduler && service.limiter && service.catalog && cached)

@@ -1,6 +1,5 @@
 #include "server/metrics.h"
 #include "server/log.h"
-#include "server/models.h"
 #include "server/process.h"
 #include <assert.h>
 #include <pthread.h>
@@ -298,29 +297,28 @@ static void write_label(FILE *out, const char *key, const char *value) {
 }
 
 /* The beginning of a sample: `alignd_NAME{model="..."`. */
-static void write_model(FILE *out, const char *name, const struct model *model) {
+static void write_model(FILE *out, const char *name, const struct metrics_served *model) {
     fprintf(out, "alignd_%s{", name);
-    write_label(out, "model", model->info.name);
+    write_label(out, "model", model->name);
 }
 
-static void write_tokens(FILE *out, const struct models *models, const char *name, const char *help, size_t offset) {
+static void write_tokens(FILE *out, const struct metrics_state *state, const char *name, const char *help, size_t offset) {
     write_head(out, name, "counter", help);
-    for (size_t i = 0; models && i < models->count; i++) {
-        const atomic_uint_fast64_t *counter = (const void *)((const char *)models->all[i].metrics + offset);
-        write_model(out, name, &models->all[i]);
+    for (size_t i = 0; i < state->model_count; i++) {
+        const atomic_uint_fast64_t *counter = (const void *)((const char *)state->models[i].counters + offset);
+        write_model(out, name, &state->models[i]);
         fprintf(out, "} %llu\n", (unsigned long long)load(counter));
     }
 }
 
-static void write_model_info(FILE *out, const struct model *model) {
-    const struct translator_info *info = &model->info;
+static void write_model_info(FILE *out, const struct metrics_served *model) {
     const struct {
         const char *key, *value;
-    } labels[] = {{"source", info->source},
-                  {"target", info->target},
-                  {"architecture", info->architecture},
-                  {"compute", info->compute},
-                  {"storage", info->storage}};
+    } labels[] = {{"source", model->source},
+                  {"target", model->target},
+                  {"architecture", model->architecture},
+                  {"compute", model->compute},
+                  {"storage", model->storage}};
     write_model(out, "model_info", model);
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
         fputc(',', out);
@@ -329,19 +327,19 @@ static void write_model_info(FILE *out, const struct model *model) {
     fputs("} 1\n", out);
 }
 
-static void write_models(FILE *out, const struct models *models) {
-    write_tokens(out, models, "source_tokens_total", "Source tokens decoded.", offsetof(struct model_metrics, source_tokens));
-    write_tokens(out, models, "target_tokens_total", "Target tokens given out.", offsetof(struct model_metrics, target_tokens));
-    write_tokens(out, models, "unknown_tokens_total", "Source tokens outside the vocabulary.",
+static void write_models(FILE *out, const struct metrics_state *state) {
+    write_tokens(out, state, "source_tokens_total", "Source tokens decoded.", offsetof(struct model_metrics, source_tokens));
+    write_tokens(out, state, "target_tokens_total", "Target tokens given out.", offsetof(struct model_metrics, target_tokens));
+    write_tokens(out, state, "unknown_tokens_total", "Source tokens outside the vocabulary.",
                  offsetof(struct model_metrics, unknown_tokens));
     write_head(out, "model_load_duration_seconds", "gauge", "Time it took to load a model and warm it up.");
-    for (size_t i = 0; models && i < models->count; i++) {
-        write_model(out, "model_load_duration_seconds", &models->all[i]);
-        fprintf(out, "} %.6f\n", (double)models->all[i].load_us * 1e-6);
+    for (size_t i = 0; i < state->model_count; i++) {
+        write_model(out, "model_load_duration_seconds", &state->models[i]);
+        fprintf(out, "} %.6f\n", (double)state->models[i].load_us * 1e-6);
     }
     write_head(out, "model_info", "gauge", "The models in service.");
-    for (size_t i = 0; models && i < models->count; i++)
-        write_model_info(out, &models->all[i]);
+    for (size_t i = 0; i < state->model_count; i++)
+        write_model_info(out, &state->models[i]);
 }
 
 static void write_reloads(FILE *out, const struct metrics *metrics) {
@@ -373,7 +371,7 @@ int metrics_write(const struct metrics *metrics, const struct metrics_state *sta
     write_decoding(out, metrics, state->queue_depth);
     write_chores(out, metrics);
     write_reasons(out, metrics);
-    write_models(out, state->models);
+    write_models(out, state);
     write_reloads(out, metrics);
     write_cache(out, metrics, state->cache_bytes);
     write_head(out, "log_lines_dropped_total", "counter", "Log lines that nobody took from stderr in time.");

@@ -3,13 +3,12 @@
 #ifndef ALIGND_METRICS_H
 #define ALIGND_METRICS_H
 
-#include "model/translator.h"
+#include "model/error.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct metrics;
-struct models;
 
 /* Labels of cancelled_total and rejected_total. */
 enum metrics_cancelled { CANCELLED_CLIENT, CANCELLED_DEADLINE, CANCELLED_SHUTDOWN, CANCELLED_COUNT };
@@ -58,10 +57,16 @@ void metrics_reloaded(struct metrics *metrics, bool success);
 /* The answer cache was asked. */
 void metrics_cache_asked(struct metrics *metrics, bool hit);
 
+/* A model in service; strings are its owner's. */
+struct metrics_served {
+    const char *name, *source, *target, *architecture, *compute, *storage;
+    int64_t load_us;
+    const struct model_metrics *counters;
+};
 /* What others know of the moment. */
 struct metrics_state {
-    const struct models *models; /* in service; NULL: none yet */
-    size_t queue_depth, cache_bytes;
+    const struct metrics_served *models; /* [model_count] in service */
+    size_t model_count, queue_depth, cache_bytes;
 };
 /* Writes everything. text is the caller's to free. */
 int metrics_write(const struct metrics *metrics, const struct metrics_state *state, char **text, size_t *length, struct error *err);

@@ -73,7 +73,7 @@ static void model_done(struct model *model, size_t workers) {
 
 /* What was loaded before an error is in the model all the same, to be ended with model_done. */
 static int load(struct models *models, struct model *model, const char *folder, const struct translator_options *choices,
-                const struct options *options, struct error *err) {
+                const struct models_options *options, struct error *err) {
     int64_t began_us = clock_us();
     model->translator = translator_open(folder, choices, err);
     if (!model->translator)
@@ -91,9 +91,9 @@ static int load(struct models *models, struct model *model, const char *folder, 
     return 0;
 }
 
-static int load_all(struct models *models, const struct options *options, const struct models *previous, struct error *err) {
-    for (size_t i = 0; i < options->models.count; i++) {
-        const char *folder = options->models.names[i];
+static int load_all(struct models *models, const struct models_options *options, const struct models *previous, struct error *err) {
+    for (size_t i = 0; i < options->folders->count; i++) {
+        const char *folder = options->folders->names[i];
         const char *compute = previous ? previous->all[i].info.compute : options->compute;
         struct translator_options choices = {.compute = compute, .shortlist = options->shortlist};
         struct error inner = {0};
@@ -107,7 +107,7 @@ static int load_all(struct models *models, const struct options *options, const 
     return 0;
 }
 
-struct models *models_load(const struct options *options, const struct models *previous, struct metrics *metrics,
+struct models *models_load(const struct models_options *options, const struct models *previous, struct metrics *metrics,
                            struct error *err) {
     struct models *models = calloc(1, sizeof *models);
     if (!models) {
@@ -137,4 +137,23 @@ void models_release(struct models *models) {
         model_done(&models->all[i], models->workers);
     metrics_model_sets_changed(models->metrics, -1);
     free(models);
+}
+
+static struct metrics_served served_of(const struct model *model) {
+    const struct translator_info *info = &model->info;
+    return (struct metrics_served){.name = info->name,
+                                   .source = info->source,
+                                   .target = info->target,
+                                   .architecture = info->architecture,
+                                   .compute = info->compute,
+                                   .storage = info->storage,
+                                   .load_us = model->load_us,
+                                   .counters = model->metrics};
+}
+
+size_t models_served(const struct models *models, struct metrics_served *served) {
+    size_t count = models ? models->count : 0;
+    for (size_t i = 0; i < count; i++)
+        served[i] = served_of(&models->all[i]);
+    return count;
 }

@@ -424,7 +424,12 @@ static int check_models(const struct stream *stream, struct error *err) {
 }
 
 static int decode_with_models(struct stream *stream, struct metrics *metrics, struct error *err) {
-    struct models *models = models_load(stream->options, NULL, metrics, err);
+    struct models_options loaded = {.folders = &stream->options->models,
+                                    .compute = stream->options->compute,
+                                    .shortlist = stream->options->shortlist,
+                                    .workers = stream->options->workers,
+                                    .rows = stream->options->rows};
+    struct models *models = models_load(&loaded, NULL, metrics, err);
     stream->models = models;
     int result = models ? check_models(stream, err) : -1;
     if (result == 0)

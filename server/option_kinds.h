@@ -2,7 +2,8 @@
 #ifndef ALIGND_OPTION_KINDS_H
 #define ALIGND_OPTION_KINDS_H
 
-#include "server/options.h"
+#include "model/error.h"
+#include <stddef.h>
 
 struct option;
 /* name: of the flag or variable, for messages. value NULL: a switch without one. -1 with ERROR_INPUT or ERROR_MEMORY. */

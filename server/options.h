@@ -8,8 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { OPTIONS_MAX_MODELS = NAME_LIST_MAX };
-
 #define OPTIONS_LISTEN "127.0.0.1:8080" /* where alignd listens when it is told nothing else */
 
 enum command {

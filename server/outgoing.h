@@ -2,8 +2,9 @@
 #ifndef ALIGND_OUTGOING_H
 #define ALIGND_OUTGOING_H
 
-#include "model/translator.h"
+#include "model/error.h"
 #include <gnutls/gnutls.h>
+#include <stdbool.h>
 
 struct outgoing {
     int fd;

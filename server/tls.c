@@ -1,4 +1,5 @@
 #include "server/tls.h"
+#include "model/file.h"
 #include <gnutls/gnutls.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef ALIGND_TLS_H
 #define ALIGND_TLS_H
 
-#include "model/translator.h"
+#include "model/error.h"
 #include <gnutls/abstract.h>
 
 /* TLS 1.2 and 1.3, always with forward secrecy, in GnuTLS's words. */

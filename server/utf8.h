@@ -1,8 +1,13 @@
-/* Counting and cutting UTF-8 that is known to be valid (characters_valid). */
+/* Reading UTF-8, and counting and cutting what is known to be valid (characters_valid). */
 #ifndef ALIGND_UTF8_H
 #define ALIGND_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* Bytes of the first character of a text of any bytes, length >= 1. *valid: it is well-formed; if not, the bytes are the first and
+ * those behind it that continue as many as it announces. */
+size_t utf8_first(const char *text, size_t length, bool *valid);
 
 /* Characters (code points) of valid UTF-8. */
 size_t utf8_count(const char *text, size_t length);

@@ -15,8 +15,8 @@ refuse() {
 model=$(ls model/*.[ch] model/*.cc)
 server=$(ls server/*.[ch] server/*.cc)
 refuse 'model/ knows nothing of the server, HTTP or threads' "$model" 'server/|microhttpd|pthread' '^$'
-refuse 'server/ sees the model only through model/translator.h (cld2.cc, which is no C, through reserve.h)' "$server" 'model/' \
-    'model/translator\.h"$|^server/cld2\.cc:.*model/reserve\.h"$'
+refuse 'server/ sees the model only through model/translator.h, and of its ground error.h, file.h and (cld2.cc, which is no C) reserve.h' "$server" 'model/' \
+    'model/(translator|error|file)\.h"$|^server/cld2\.cc:.*model/reserve\.h"$'
 refuse 'cblas.h belongs to model/blas.c' "$model $server" 'cblas' '^model/blas\.c:'
 refuse 'SentencePiece belongs to model/sentencepiece.cc' "$model $server" 'sentencepiece_' '^model/sentencepiece\.cc:'
 refuse 'ICU belongs to model/segmenter.c, model/character.c and server/language.c' "$model $server" 'unicode/' \
@@ -103,11 +103,17 @@ rendering
 translator
 END
 order server <<'END'
-clock decimal utf8 name_list meter cld2 parameters
-log process language tls keys listen client pace limiter cache
-html* outgoing
-request render links options option_kinds models metrics catalog events flows
-scheduler cutoff watch worker chores service health
+clock decimal utf8 name_list meter cld2 parameters process
+log
+metrics language tls keys listen client pace limiter cache
+html* outgoing health
+models
+request catalog
+render events flows
+links
+option_kinds
+options
+scheduler cutoff watch worker chores service
 api* page form offline
 http*
 main

@@ -7,18 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct options options;
+static struct name_list folders;
 static struct metrics *metrics;
 static struct catalog *catalog;
 
 static void set_folder(const char *folder) {
-    free(options.models.names[0]);
-    options.models.names[0] = strdup(folder);
+    free(folders.names[0]);
+    folders.names[0] = strdup(folder);
 }
 
 static void setup(void) {
     static const char *const labels[] = {"other"};
-    options = (struct options){.models = {.count = 1}, .compute = strdup("auto"), .workers = 2, .rows = 4};
+    struct models_options options = {.folders = &folders, .compute = "auto", .workers = 2, .rows = 4};
+    folders = (struct name_list){.count = 1};
     set_folder("tests/golden/luong-general-gru");
     log_set_level(LOG_ERROR);
     metrics = metrics_create(labels, 1, NULL);
@@ -30,7 +31,7 @@ static void setup(void) {
 static void teardown(void) {
     catalog_free(catalog);
     metrics_free(metrics);
-    options_done(&options);
+    free(folders.names[0]);
 }
 
 static void post(struct reload *reload) {

@@ -1,5 +1,7 @@
 /* server/log: each event is one line that can be read back, whatever its values hold. */
+#include "model/character.h"
 #include "server/log.h"
+#include "server/utf8.h"
 #include "tests/suites.h"
 #include <fcntl.h>
 #include <jansson.h>
@@ -90,6 +92,25 @@ START_TEST(an_object) {
     assert_string(root, "f", "true");
     ck_assert_uint_eq(strlen(json_string_value(json_object_get(root, "time"))), strlen("2026-01-31T12:00:00.123Z"));
     json_decref(root);
+}
+END_TEST
+
+/* Every text of four bytes of these, which stand for all others. */
+START_TEST(utf8_is_read_as_in_the_model) {
+    static const unsigned char bytes[] = {0x00, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf,
+                                          0xe0, 0xe1, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xfe, 0xff};
+    enum { KINDS = sizeof bytes, TEXTS = KINDS * KINDS * KINDS * KINDS };
+    for (unsigned n = 0; n < TEXTS; n++) {
+        const char example[] = {(char)bytes[n % KINDS], (char)bytes[n / KINDS % KINDS], (char)bytes[n / KINDS / KINDS % KINDS],
+                                (char)bytes[n / KINDS / KINDS / KINDS]};
+        for (size_t length = 1; length <= sizeof example; length++) {
+            bool valid;
+            size_t next = 0, first = utf8_first(example, length, &valid);
+            bool expected = character_next(example, length, &next) >= 0;
+            if (first != next || valid != expected)
+                ck_abort_msg("text %u of %zu bytes: %zu bytes instead of %zu", n, length, first, next);
+        }
+    }
 }
 END_TEST
 
@@ -283,6 +304,7 @@ Suite *log_suite(void) {
     tcase_add_test(tcase, plain_text);
     tcase_add_test(tcase, values_are_quoted_where_needed);
     tcase_add_test(tcase, an_object);
+    tcase_add_test(tcase, utf8_is_read_as_in_the_model);
     tcase_add_test(tcase, what_is_no_utf8);
     tcase_add_test(tcase, what_is_no_number);
     tcase_add_test(tcase, too_long);

@@ -24,7 +24,9 @@ static void teardown(void) {
 static void write_with(const struct models *models) {
     size_t length;
     free(text);
-    ck_assert_int_eq(metrics_write(metrics, &(struct metrics_state){models, 3, 12}, &text, &length, NULL), 0);
+    struct metrics_served served[MODELS_MAX];
+    struct metrics_state state = {served, models_served(models, served), 3, 12};
+    ck_assert_int_eq(metrics_write(metrics, &state, &text, &length, NULL), 0);
     ck_assert_uint_eq(length, strlen(text));
 }
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char folder[] = "tests/golden/luong-general-gru";
+static char folder[] = "tests/golden/luong-general-gru";
 
 static struct options options = {.rows = 16, .max_text_chars = 100, .max_reply_bytes = 1 << 20};
 static struct service service;
@@ -20,8 +20,8 @@ static const struct call no_call;
 
 static void setup(void) {
     static const char *const labels[] = {"other"};
-    struct options loading = {
-        .models = {.names = {strdup(folder)}, .count = 1}, .compute = strdup("float32"), .workers = 1, .rows = 16};
+    const struct name_list folders = {.names = {folder}, .count = 1};
+    struct models_options loading = {.folders = &folders, .compute = "float32", .workers = 1, .rows = 16};
     log_set_level(LOG_ERROR);
     service = (struct service){.options = &options};
     service.metrics = metrics_create(labels, 1, NULL);
@@ -30,7 +30,6 @@ static void setup(void) {
     request_init(&request);
     request.models = models_load(&loading, NULL, service.metrics, NULL);
     ck_assert_ptr_nonnull(request.models);
-    options_done(&loading);
     request.id = "id";
     reply = (struct reply){0};
 }

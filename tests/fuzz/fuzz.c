@@ -30,7 +30,8 @@ static void start(struct service *service) {
     service->options = &options;
     service->metrics = metrics_create(names, labels, NULL);
     service->scheduler = scheduler_create(&(struct scheduler_limits){options.queue, options.queue_work});
-    service->catalog = catalog_create(&options, service->metrics);
+    struct models_options loaded = {&options.models, options.compute, options.shortlist, options.workers, options.rows};
+    service->catalog = catalog_create(&loaded, service->metrics);
     FUZZ_CHECK(service->metrics && service->scheduler && service->catalog && catalog_open(service->catalog, NULL) == 0);
     atomic_store(&service->state, SERVICE_READY);
 }
