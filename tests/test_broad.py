@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from weights import broad, config, export, folder, fused, links, methods, mixture, noise, train
+from weights import broad, data, export, folder, fused, links, methods, mixture, noise, train
 from weights.model import Model
 
 ROOT = Path(__file__).parent.parent
@@ -231,3 +231,11 @@ def test_the_rate_rises_stays_and_falls() -> None:
     training = {"warmup": 10, "hold": 100, "learning_rate": 1.0}
     assert [round(broad.learning_rate(step, training), 3) for step in (0, 9, 50, 100, 400)] == [0.1, 1.0, 1.0, 1.0, 0.5]
     assert broad.learning_rate(400, training, (400, 100)) == 0.5 and broad.learning_rate(500, training, (400, 100)) == pytest.approx(0.01, rel=0.6)
+
+
+def test_the_stream_as_text(corpora: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["mixture", "--data", str(corpora), "--out", str(tmp_path / "text"), "--count", "50"])
+    mixture.main()
+    pairs = data.read_pairs(tmp_path / "text/train.tsv.gz")
+    assert len(pairs) >= 50 and all(a and b for a, b in pairs)
+    assert set(data.read_pairs(tmp_path / "text/valid.tsv.gz")) <= set(SAMPLE)

@@ -26,7 +26,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from . import config as configuration
-from . import data, folder, fused, methods, mixture, scores, search, tokenizer
+from . import folder, fused, methods, mixture, scores, search, tokenizer
 from .mixture import Encoded
 from .model import Model
 from .tokenizer import BOS, EOS, UNK
@@ -81,22 +81,6 @@ def guide_of(batch: list[Encoded], steps: int, tokens: int) -> Tensor:
     return guide / guide.sum(2, keepdim=True).clamp_min(1)
 
 
-def held_out(root: Path, pair: str, flip: bool, each: int = 200) -> dict[str, list[tuple[str, str]]]:
-    """Validation pairs by set, evenly drawn: `each` of flores, newstest and tatoeba, a fifth of it of captions and of each domain of broad-valid."""
-    other = pair.split("-")[1]
-    sets = {"flores": data.read_pairs(root / f"broad/flores-dev.{pair}.tsv.gz"), "newstest": data.read_pairs(root / f"broad/newstest-valid.{pair}.tsv.gz"),
-            "tatoeba": data.read_pairs(root / f"tatoeba-{pair}/valid.tsv.gz"),
-            "captions": list(zip(mixture.lines_of(root / "multi30k/val.en.gz"), mixture.lines_of(root / f"multi30k/val.{other}.gz")))}
-    for line in mixture.lines_of(root / f"broad/broad-valid.{pair}.tsv.gz"):
-        domain, a, b = line.split("\t")
-        sets.setdefault(domain, []).append((a, b))
-    for name, pairs in sets.items():
-        wanted = each if name in ("flores", "newstest", "tatoeba") else each // 5 * 2 if name == "captions" else each // 5
-        pairs = [pairs[i * len(pairs) // wanted] for i in range(min(wanted, len(pairs)))]
-        sets[name] = [(b, a) for a, b in pairs] if flip else pairs
-    return sets
-
-
 class Run:
     """One run: its model, averaged weights, moments and position."""
 
@@ -122,7 +106,7 @@ class Run:
         self.parameters = dict(self.model.named_parameters())
         self.average, self.first, self.second = ({name: p.detach().clone() if like else torch.zeros_like(p) for name, p in self.parameters.items()}
                                                  for like in (True, False, False))
-        self.valid = held_out(root, self.pair, flip)
+        self.valid = mixture.held_out(root, self.pair, flip)
         self.step = self.chunk = self.batch = self.tokens = 0
         self.best = -1.0
         self.cool: tuple[int, int] | None = None
