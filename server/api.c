@@ -126,7 +126,7 @@ void api_fail_unprepared(const struct service *service, const struct request *re
 
 void api_fail_rate(const struct service *service, const struct request *request, double wait_s, struct reply *reply) {
     char message[MESSAGE_BYTES];
-    snprintf(message, sizeof message, "a client may ask for %g sentences a second", service->options->rate);
+    snprintf(message, sizeof message, "a client may ask for %g sentences a second", service->options.rate);
     metrics_rejected(service->metrics, REJECTED_RATE);
     fail_busy(request, "rate_limited", message, wait_s, reply);
 }

@@ -91,7 +91,7 @@ void api_settings(const struct service *service, const struct call *call, struct
         return;
     bool keys = service->keys != NULL;
     api_reply_json(reply, STATUS_OK,
-                   json_pack("{s:I, s:i, s:b, s:b, s:b, s:b, s:[], s:o}", "charLimit", (json_int_t)service->options->max_text_chars,
+                   json_pack("{s:I, s:i, s:b, s:b, s:b, s:b, s:[], s:o}", "charLimit", (json_int_t)service->options.max_text_chars,
                              "frontendTimeout", FRONTEND_TIMEOUT_MS, "apiKeys", keys, "keyRequired", keys, "suggestions", 0,
                              "filesTranslation", 0, "supportedFilesFormat", "language", first_languages(request->models)));
 }

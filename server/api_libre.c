@@ -95,7 +95,7 @@ static int read_alternatives(const json_t *root, size_t most, struct plan *plan,
 }
 
 static size_t max_beam(const struct service *service) {
-    return service->options->rows < REQUEST_MAX_BEAM ? service->options->rows : REQUEST_MAX_BEAM;
+    return service->options.rows < REQUEST_MAX_BEAM ? service->options.rows : REQUEST_MAX_BEAM;
 }
 
 static int read_form(const struct service *service, const json_t *root, struct form *form, struct plan *plan, struct reply *reply) {
@@ -254,7 +254,7 @@ static int make_texts(struct plan *plan, struct request *request) {
 
 static int read_texts(const struct service *service, const struct form *form, struct plan *plan, struct request *request,
                       struct reply *reply) {
-    size_t characters = 0, most = service->options->max_text_chars;
+    size_t characters = 0, most = service->options.max_text_chars;
     struct error error = {0};
     if (copy_items(form, plan, request, &characters, &error) != 0) {
         if (error.code == ERROR_INPUT)

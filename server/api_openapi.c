@@ -153,5 +153,5 @@ void api_openapi(const struct service *service, const struct call *call, struct 
                    json_pack("{s:s, s:{s:s, s:s, s:s}, s:[{s:s}], s:o, s:o}", "openapi", "3.0.3", "info", "title", "alignd",
                              "description", "Translations with their tokens, probabilities and attention.", "version",
                              ALIGND_VERSION, "servers", "url", "/", "paths", paths(keys), "components",
-                             components(service->options->rows)));
+                             components(service->options.rows)));
 }

@@ -165,7 +165,7 @@ static int check_characters(const char *field, json_t *value, size_t count, size
 }
 
 static int check_strings(const struct service *service, const struct form *form, size_t *count, struct reply *reply) {
-    size_t targets = 0, most = service->options->max_text_chars;
+    size_t targets = 0, most = service->options.max_text_chars;
     if (check_texts("text", form->text, count, reply) != 0 ||
         (form->target && check_texts(form->target_name, form->target, &targets, reply) != 0))
         return -1;
@@ -282,14 +282,14 @@ static uint64_t random_seed(void) {
     return seed >> 11;
 }
 
-static void fill_options(const struct form *form, const struct options *options, struct request *request) {
+static void fill_options(const struct form *form, const struct service_options *options, struct request *request) {
     request->include = form->include;
     request->replace_unknowns = form->replace_unknowns;
     request->streamed = form->stream;
     request->target_name = form->target_name;
     request->split = form->split_given ? form->split : !form->target;
     request->search = form->search;
-    request->search.max_steps = options->search.max_steps;
+    request->search.max_steps = options->max_steps;
     request->search.alternatives = (form->include & INCLUDE_TOP_K) != 0;
     request->search.tree = (form->include & INCLUDE_BEAM) != 0;
     request->search.max_rows = options->rows;
@@ -298,9 +298,8 @@ static void fill_options(const struct form *form, const struct options *options,
 /* Everything that can be said without the model's tokenizers. */
 static int check(const struct service *service, struct form *form, size_t *count, struct request *request, struct reply *reply) {
     if (choose_target(request->models, form, reply) != 0 || check_strings(service, form, count, reply) != 0 ||
-        check_prefix(form, service->options->max_text_chars, reply) != 0 ||
-        check_numbers(form, service->options->rows, reply) != 0 || check_glossary(form, reply) != 0 ||
-        choose_model(request->models, form, &request->model, reply) != 0)
+        check_prefix(form, service->options.max_text_chars, reply) != 0 || check_numbers(form, service->options.rows, reply) != 0 ||
+        check_glossary(form, reply) != 0 || choose_model(request->models, form, &request->model, reply) != 0)
         return -1;
     if (form->force_attention && *count > 1)
         return api_refuse(reply, "force_attention", "force_attention is for one text, got %zu", *count);
@@ -309,14 +308,14 @@ static int check(const struct service *service, struct form *form, size_t *count
 
 int api_parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply) {
     size_t count;
-    struct form form = api_default_form(service->options->rows, kind);
+    struct form form = api_default_form(service->options.rows, kind);
     int result = -1;
     form.search.sampling.seed = random_seed();
     if (api_read_form(root, kind, &form, reply) == 0 && check(service, &form, &count, request, reply) == 0 &&
         (!form.force_attention || api_read_forced(form.force_attention, request, reply) == 0) &&
         (!form.glossary || api_read_glossary(form.glossary, request, reply) == 0) &&
         copy_texts(&form, count, request, reply) == 0) {
-        fill_options(&form, service->options, request);
+        fill_options(&form, &service->options, request);
         result = 0;
     }
     return result;

@@ -77,7 +77,7 @@ size_t api_least_bytes(const struct request *request) {
 }
 
 void api_fail_length(const struct service *service, size_t least, struct reply *reply) {
-    size_t most = service->options->max_reply_bytes;
+    size_t most = service->options.max_reply_bytes;
     metrics_rejected(service->metrics, REJECTED_REPLY_LENGTH);
     if (least > 0)
         api_fail(reply, STATUS_TOO_LARGE, NULL, "the reply must have at most %zu bytes, and would have %zu or more", most, least);
@@ -86,7 +86,7 @@ void api_fail_length(const struct service *service, size_t least, struct reply *
 }
 
 void api_limit(const struct service *service, struct reply *reply) {
-    if (reply->status == STATUS_OK && reply->length > service->options->max_reply_bytes)
+    if (reply->status == STATUS_OK && reply->length > service->options.max_reply_bytes)
         api_fail_length(service, 0, reply);
 }
 

@@ -46,7 +46,7 @@ static void check_size(const struct service *service, const char *field, const s
                  request->job_count);
     else if (work > limits->work)
         api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu tokens x rows, got %zu", field, limits->work, work);
-    else if (least > service->options->max_reply_bytes)
+    else if (least > service->options.max_reply_bytes)
         api_fail_length(service, least, reply);
 }
 
@@ -104,7 +104,7 @@ void api_decode_finish(const struct service *service, const char *array_name, st
     if (api_fail_decoded(request, reply))
         return;
     const struct translator_info *info = &request->model->info;
-    struct api_text text = {.most = service->options->max_reply_bytes};
+    struct api_text text = {.most = service->options.max_reply_bytes};
     json_t *head = json_pack("{s:s, s:s, s:s}", "model", info->name, "source", info->source, "target", info->target);
     if (request->search.strategy == &search_sample)
         json_object_set_new(head, "seed", json_integer((json_int_t)request->search.sampling.seed));

@@ -33,7 +33,7 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
     if (!exchange)
         return begin(closure, connection, path, method, version, state);
     if (*upload_bytes > 0) {
-        int received = body_append(&exchange->body, upload, *upload_bytes, exchange->exchanges->service->options->max_body_bytes);
+        int received = body_append(&exchange->body, upload, *upload_bytes, exchange->exchanges->service->options.max_body_bytes);
         *upload_bytes = 0;
         return received == 0 ? MHD_YES : MHD_NO;
     }
@@ -68,28 +68,28 @@ static struct http *create(struct service *service, struct error *err) {
 
 /* A quarter as many as decode: reading and writing is much less work. */
 static struct chores *start_chores(const struct service *service, struct error *err) {
-    const struct options *options = service->options;
+    const struct service_options *options = &service->options;
     return chores_start(&(struct chores_options){(options->workers + 3) / 4, options->queue, WAITING_BYTES, service->metrics}, err);
 }
 
-static int start(struct http *http, struct error *err) {
+static int start(struct http *http, const struct http_options *options, struct error *err) {
     struct exchanges *exchanges = &http->exchanges;
-    const struct options *options = exchanges->service->options;
-    exchanges->watch = watch_start(options->heartbeat_ms, err);
+    exchanges->watch = watch_start(exchanges->service->options.heartbeat_ms, err);
     exchanges->chores = exchanges->watch ? start_chores(exchanges->service, err) : NULL;
-    if (!exchanges->chores || connections_start(&exchanges->connections, options, exchanges->service->metrics, err) != 0)
+    if (!exchanges->chores ||
+        connections_start(&exchanges->connections, &options->connections, exchanges->service->metrics, err) != 0)
         return -1;
     if (options->tls_cert && !(http->tls = tls_open(options->tls_cert, options->tls_key, err)))
         return -1;
     exchanges->connections.tls = http->tls;
-    http->listeners =
-        http_listeners_start(options, &(struct http_callbacks){handle, completed, http, &exchanges->connections}, err);
+    const struct http_callbacks callbacks = {handle, completed, http, &exchanges->connections};
+    http->listeners = http_listeners_start(&options->listeners, http->tls != NULL, &callbacks, err);
     return http->listeners ? 0 : -1;
 }
 
-struct http *http_start(struct service *service, struct error *err) {
+struct http *http_start(struct service *service, const struct http_options *options, struct error *err) {
     struct http *http = create(service, err);
-    if (http && start(http, err) != 0) {
+    if (http && start(http, options, err) != 0) {
         http_stop(http);
         return NULL;
     }

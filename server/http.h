@@ -4,12 +4,21 @@
 #ifndef ALIGND_HTTP_H
 #define ALIGND_HTTP_H
 
+#include "server/http_connection.h"
+#include "server/http_listeners.h"
 #include "server/service.h"
 
 struct http;
 
-/* Binds the addresses of service->options and starts to answer. NULL with ERROR_INPUT, ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
-struct http *http_start(struct service *service, struct error *err);
+struct http_options {
+    struct connections_options connections;
+    struct listeners_options listeners;
+    const char *tls_cert, *tls_key; /* files; NULL: no HTTPS */
+};
+
+/* Binds the addresses of the options, whose strings and lists outlive it, and starts to answer. NULL with ERROR_INPUT, ERROR_FILE,
+ * ERROR_FORMAT or ERROR_MEMORY. */
+struct http *http_start(struct service *service, const struct http_options *options, struct error *err);
 /* Where it listens, the i-th address: "127.0.0.1:8080"; admin: whether for administrators. NULL: there are no more. */
 const char *http_address(const struct http *http, size_t i, bool *admin);
 /* Reads the certificate again, if there is one. -1: the old one stays, and the message tells why. Thread-safe. */

@@ -44,7 +44,7 @@ static void limit(const struct connections *connections, struct MHD_Connection *
 }
 
 static int64_t read_timeout_us(const struct connections *connections) {
-    return (int64_t)connections->options->read_timeout_ms * 1000;
+    return (int64_t)connections->options.read_timeout_ms * 1000;
 }
 
 void connection_received(const struct connections *connections, struct MHD_Connection *connection) {
@@ -52,7 +52,7 @@ void connection_received(const struct connections *connections, struct MHD_Conne
 }
 
 void connection_replying(const struct connections *connections, struct MHD_Connection *connection, int64_t answer_us) {
-    limit(connections, connection, SLOW_READER, answer_us + (int64_t)connections->options->send_timeout_ms * 1000);
+    limit(connections, connection, SLOW_READER, answer_us + (int64_t)connections->options.send_timeout_ms * 1000);
 }
 
 void connection_idle(const struct connections *connections, struct MHD_Connection *connection) {
@@ -124,21 +124,22 @@ static size_t raise_file_limit(void) {
     return files.rlim_cur;
 }
 
-static size_t most_connections(const struct options *options) {
-    size_t wanted = options->connections, files = raise_file_limit();
+static size_t most_connections(const struct connections_options *options) {
+    size_t wanted = options->most, files = raise_file_limit();
     if (wanted == 0)
-        wanted = options->queue + options->workers * options->rows + MORE_CONNECTIONS;
+        wanted = options->requests + MORE_CONNECTIONS;
     size_t others = files / 2 < OTHER_FILES ? files / 2 : OTHER_FILES, most = files - others;
     if (wanted > most)
         log_event(LOG_WARN, "few_files", "connections=%zu wanted=%zu files=%zu", most, wanted, files);
     return wanted < most ? wanted : most;
 }
 
-int connections_start(struct connections *connections, const struct options *options, struct metrics *metrics, struct error *err) {
+int connections_start(struct connections *connections, const struct connections_options *options, struct metrics *metrics,
+                      struct error *err) {
     size_t most = most_connections(options), quarter = most / 4;
-    size_t admin = options->admin_listen.count == 0 ? 0 : quarter < ADMIN_CONNECTIONS ? quarter : ADMIN_CONNECTIONS;
+    size_t admin = !options->admin ? 0 : quarter < ADMIN_CONNECTIONS ? quarter : ADMIN_CONNECTIONS;
     *connections =
-        (struct connections){.options = options, .most = most, .most_admin = admin, .cutoff = cutoff_start(metrics, err)};
+        (struct connections){.options = *options, .most = most, .most_admin = admin, .cutoff = cutoff_start(metrics, err)};
     return connections->cutoff ? 0 : -1;
 }
 
@@ -150,7 +151,7 @@ void connection_options(struct gate *gate, struct MHD_OptionItem *items) {
     struct connections *connections = gate->connections;
     const struct MHD_OptionItem all[CONNECTION_OPTIONS] = {
         {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)gate->crowd.most, NULL},
-        {MHD_OPTION_PER_IP_CONNECTION_LIMIT, (intptr_t)connections->options->connections_per_address, NULL},
+        {MHD_OPTION_PER_IP_CONNECTION_LIMIT, (intptr_t)connections->options.most_per_peer, NULL},
         {MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE_S, NULL},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)opened_or_closed, gate},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)request_began, connections},

@@ -8,8 +8,8 @@
 #ifndef ALIGND_HTTP_CONNECTION_H
 #define ALIGND_HTTP_CONNECTION_H
 
+#include "model/error.h"
 #include "server/cutoff.h"
-#include "server/options.h"
 
 struct MHD_Connection;
 struct head_line;
@@ -18,8 +18,16 @@ struct tls;
 
 enum { CONNECTION_OPTIONS = 8, CONNECTION_IDLE_S = 60 };
 
+struct connections_options {
+    size_t most;          /* 0: as many as requests, and some more */
+    size_t requests;      /* that may wait and be decoded */
+    size_t most_per_peer; /* from one address */
+    size_t read_timeout_ms, send_timeout_ms;
+    bool admin; /* there are addresses for administrators */
+};
+
 struct connections {
-    const struct options *options;
+    struct connections_options options;
     size_t most, most_admin; /* at once, by the addresses of each kind */
     struct cutoff *cutoff;
     struct tls *tls; /* NULL: no HTTPS */
@@ -33,9 +41,10 @@ struct gate {
     bool local; /* a Unix socket */
 };
 
-/* Opens as many files as the process may and starts to watch the time. As many connections as options->connections says, or as
- * requests may wait and be decoded and some more; fewer if there cannot be so many files. -1 with ERROR_MEMORY. */
-int connections_start(struct connections *connections, const struct options *options, struct metrics *metrics, struct error *err);
+/* Opens as many files as the process may and starts to watch the time. Fewer connections if there cannot be so many
+ * files. -1 with ERROR_MEMORY. */
+int connections_start(struct connections *connections, const struct connections_options *options, struct metrics *metrics,
+                      struct error *err);
 /* No connection may be left. Zeroed ones allowed. */
 void connections_stop(struct connections *connections);
 

@@ -72,7 +72,7 @@ struct exchange *exchange_create(struct exchanges *exchanges, struct MHD_Connect
     exchange->method = api_method(method);
     set_id(exchange);
     /* whoever knows better who this is, by an API key, sets client_of_name instead */
-    exchange->request.client = sent_client(connection, exchanges->service->options->client_header);
+    exchange->request.client = sent_client(connection, exchanges->service->options.client_header);
     metrics_request_began(exchanges->service->metrics);
     return exchange;
 }
@@ -97,7 +97,7 @@ void exchange_hold(struct exchange *exchange) {
     exchange->held = exchange->reply.length;
     size_t before = atomic_fetch_add(&exchange->exchanges->unread, exchange->held);
     metrics_replies_changed(service->metrics, (int64_t)exchange->held);
-    if (before + exchange->held <= service->options->reply_memory)
+    if (before + exchange->held <= service->options.reply_memory)
         return;
     let_go(exchange);
     api_fail_unread(service, &exchange->reply);

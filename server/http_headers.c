@@ -26,7 +26,7 @@ static const char *allowed_origin(const struct name_list *origins, const char *o
 }
 
 static void add_cors(const struct heading *heading, struct headed *headed) {
-    const struct name_list *origins = &heading->service->options->cors;
+    const struct name_list *origins = heading->service->options.cors;
     const char *allowed = allowed_origin(origins, heading->origin);
     if (origins->count > 0 && !name_list_has(origins, "*"))
         add_header(headed, "Vary", "Origin"); /* caches must not give one origin's reply to another */

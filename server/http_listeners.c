@@ -23,21 +23,26 @@ struct http_listeners {
 
 /* ---- sockets ---- */
 
-static int open_addresses(struct http_listeners *listeners, const struct name_list *addresses, mode_t mode, bool admin,
-                          struct error *err) {
-    for (size_t i = 0; i < addresses->count; i++) {
-        struct door *door = &listeners->doors[listeners->count];
-        if (listeners->count == LISTEN_MAX)
-            return error_set(err, ERROR_INPUT, "there may be at most %d addresses to listen on", LISTEN_MAX);
-        if (listen_open(addresses->names[i], mode, &door->listener, err) != 0)
-            return -1;
-        door->gate.admin = admin;
-        listeners->count++;
-    }
+static int open_address(struct http_listeners *listeners, const char *address, mode_t mode, bool admin, struct error *err) {
+    struct door *door = &listeners->doors[listeners->count];
+    if (listeners->count == LISTEN_MAX)
+        return error_set(err, ERROR_INPUT, "there may be at most %d addresses to listen on", LISTEN_MAX);
+    if (listen_open(address, mode, &door->listener, err) != 0)
+        return -1;
+    door->gate.admin = admin;
+    listeners->count++;
     return 0;
 }
 
-static int open_sockets(struct http_listeners *listeners, const struct options *options, struct error *err) {
+static int open_addresses(struct http_listeners *listeners, const struct name_list *addresses, mode_t mode, bool admin,
+                          struct error *err) {
+    for (size_t i = 0; i < addresses->count; i++)
+        if (open_address(listeners, addresses->names[i], mode, admin, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int open_sockets(struct http_listeners *listeners, const struct listeners_options *options, struct error *err) {
     struct listener inherited[LISTEN_MAX];
     mode_t mode = (mode_t)options->socket_mode;
     int count = listen_inherit(inherited, err);
@@ -45,11 +50,12 @@ static int open_sockets(struct http_listeners *listeners, const struct options *
         return -1;
     for (; listeners->count < (size_t)count; listeners->count++)
         listeners->doors[listeners->count].listener = inherited[listeners->count];
-    const struct name_list standard = {{(char[]){OPTIONS_LISTEN}}, 1};
-    const struct name_list *asked = options->listen.count == 0 && count == 0 ? &standard : &options->listen;
-    if (open_addresses(listeners, asked, mode, false, err) != 0)
+    bool none = options->listen->count == 0 && count == 0;
+    if (none && open_address(listeners, options->standard, mode, false, err) != 0)
         return -1;
-    return open_addresses(listeners, &options->admin_listen, mode, true, err);
+    if (open_addresses(listeners, options->listen, mode, false, err) != 0)
+        return -1;
+    return open_addresses(listeners, options->admin_listen, mode, true, err);
 }
 
 /* ---- daemons ---- */
@@ -95,8 +101,8 @@ static void share_out(struct http_listeners *listeners, struct connections *conn
     }
 }
 
-struct http_listeners *http_listeners_start(const struct options *options, const struct http_callbacks *callbacks,
-                                            struct error *err) {
+struct http_listeners *http_listeners_start(const struct listeners_options *options, bool https,
+                                            const struct http_callbacks *callbacks, struct error *err) {
     struct http_listeners *listeners = calloc(1, sizeof *listeners);
     if (!listeners) {
         error_memory(err);
@@ -106,7 +112,7 @@ struct http_listeners *http_listeners_start(const struct options *options, const
     if (result == 0)
         share_out(listeners, callbacks->connections);
     for (size_t i = 0; i < listeners->count && result == 0; i++)
-        result = start_daemon(&listeners->doors[i], options->tls_cert && !listeners->doors[i].listener.local, callbacks, err);
+        result = start_daemon(&listeners->doors[i], https && !listeners->doors[i].listener.local, callbacks, err);
     if (result == 0)
         return listeners;
     http_listeners_stop(listeners);

@@ -1,9 +1,10 @@
 /* Where connections come in: for each listening socket a libmicrohttpd daemon with a thread of its own. TCP sockets speak HTTPS
- * where there is an options->tls_cert; Unix sockets never do. */
+ * where there is a certificate; Unix sockets never do. */
 #ifndef ALIGND_HTTP_LISTENERS_H
 #define ALIGND_HTTP_LISTENERS_H
 
-#include "server/options.h"
+#include "model/error.h"
+#include "server/name_list.h"
 #include "server/tls.h"
 #include <microhttpd.h>
 
@@ -18,11 +19,16 @@ struct http_callbacks {
     struct connections *connections; /* how many: shared out among the sockets of each kind; outlives the listeners */
 };
 
-/* Listens on the sockets that systemd hands over and on options->listen; OPTIONS_LISTEN, should there be neither; and for
- * administrators on options->admin_listen. NULL with
- * ERROR_INPUT, ERROR_FILE or ERROR_MEMORY. */
-struct http_listeners *http_listeners_start(const struct options *options, const struct http_callbacks *callbacks,
-                                            struct error *err);
+struct listeners_options {
+    const struct name_list *listen, *admin_listen; /* addresses; those for administrators */
+    const char *standard;                          /* address, should there be neither any of listen nor a socket of systemd */
+    size_t socket_mode;                            /* of Unix sockets */
+};
+
+/* Listens on the sockets that systemd hands over and on all of the options. https: there is a certificate. NULL with ERROR_INPUT,
+ * ERROR_FILE or ERROR_MEMORY. */
+struct http_listeners *http_listeners_start(const struct listeners_options *options, bool https,
+                                            const struct http_callbacks *callbacks, struct error *err);
 
 /* Where the i-th listens: "127.0.0.1:8080"; admin: whether for administrators. NULL: there are no more. */
 const char *http_listeners_address(const struct http_listeners *listeners, size_t i, bool *admin);

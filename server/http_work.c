@@ -146,7 +146,7 @@ static bool within_rate(struct exchange *exchange) {
 /* Prepared and not submitted yet: from now on the request is answered piece by piece. */
 static void open_stream(struct exchange *exchange) {
     exchange->stream = stream_open(exchange->connection, &exchange->request, &exchange->reply,
-                                   exchange->exchanges->service->options->max_reply_bytes, exchange->exchanges->chores);
+                                   exchange->exchanges->service->options.max_reply_bytes, exchange->exchanges->chores);
     if (!exchange->stream)
         api_fail_memory(&exchange->reply);
 }
@@ -252,7 +252,7 @@ static void defer(struct exchange *exchange) {
 }
 
 static int set_deadline(struct exchange *exchange) {
-    size_t deadline_ms, most_ms = exchange->exchanges->service->options->deadline_ms;
+    size_t deadline_ms, most_ms = exchange->exchanges->service->options.deadline_ms;
     if (sent_deadline(exchange->connection, most_ms, &deadline_ms, &exchange->reply) != 0)
         return -1;
     exchange->request.deadline_us = exchange->began_us + (int64_t)deadline_ms * 1000;
@@ -287,7 +287,7 @@ bool work_begin(struct exchange *exchange) {
         api_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", headers_allowed(exchange->route));
     else if (exchange->body.discarded > 0)
         api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
-                 exchange->exchanges->service->options->max_body_bytes);
+                 exchange->exchanges->service->options.max_body_bytes);
     else if (sent_as_it_is(exchange->connection, reply) == 0)
         return call_route(exchange);
     return false;

@@ -6,6 +6,7 @@
 #include "server/keys.h"
 #include "server/log.h"
 #include "server/offline.h"
+#include "server/options.h"
 #include "server/worker.h"
 #include <errno.h>
 #include <malloc.h>
@@ -52,6 +53,12 @@ static void catch_signals(void) {
     signal(SIGUSR2, SIG_IGN);
 }
 
+/* What runs, and what it was told. */
+struct daemon {
+    const struct options *options;
+    struct service *service;
+};
+
 /* What cannot be read stays as it was. */
 static void report_reload(const char *what, int result, const struct error *error) {
     if (result == 0)
@@ -81,23 +88,24 @@ static void reload_models(struct catalog *catalog) {
         free(reload);
 }
 
-static void reload(const struct service *service, struct http *http) {
+static void reload(const struct daemon *daemon, struct http *http) {
+    const struct service *service = daemon->service;
     struct error of_keys = {0}, of_certificate = {0};
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000);
     if (service->keys)
         report_reload("api_keys", keys_reload(service->keys, &of_keys), &of_keys);
-    if (service->options->tls_cert)
+    if (daemon->options->tls_cert)
         report_reload("certificate", http_reload_certificate(http, &of_certificate), &of_certificate);
     reload_models(service->catalog);
 }
 
 /* Reloads as often as it is asked to. */
-static void wait_for_stop(const struct service *service, struct http *http) {
+static void wait_for_stop(const struct daemon *daemon, struct http *http) {
     while (atomic_load(&stop_signal) == 0) {
         if (atomic_exchange(&reload_asked, false))
-            reload(service, http);
+            reload(daemon, http);
         else
             sem_wait(&asked); /* should it be interrupted, both are looked at once more */
     }
@@ -110,11 +118,12 @@ static size_t left_ms(int64_t until_us) {
 }
 
 /* Nothing accepted is lost, unless it takes longer than the grace time. True: clean. */
-static bool drain(struct service *service, struct http *http, struct workers *workers) {
+static bool drain(const struct daemon *daemon, struct http *http, struct workers *workers) {
+    struct service *service = daemon->service;
     atomic_store(&service->state, SERVICE_DRAINING);
     sd_notify(0, "STOPPING=1");
     http_quiesce(http);
-    int64_t until_us = clock_us() + (int64_t)service->options->grace_ms * 1000;
+    int64_t until_us = clock_us() + (int64_t)daemon->options->grace_ms * 1000;
     bool clean = http_wait_prepared(http, left_ms(until_us));
     scheduler_close(service->scheduler);
     clean &= workers_wait(workers, left_ms(until_us));
@@ -127,14 +136,15 @@ static bool drain(struct service *service, struct http *http, struct workers *wo
     return http_wait_idle(http, LAST_REPLIES_MS) && clean;
 }
 
-static int start_decoding(struct service *service, struct workers **workers, struct error *err) {
+static int start_decoding(const struct daemon *daemon, struct workers **workers, struct error *err) {
+    const struct service *service = daemon->service;
     if (catalog_open(service->catalog, err) != 0)
         return -1;
     struct worker_options options = {
-        .workers = service->options->workers,
-        .rows = service->options->rows,
+        .workers = daemon->options->workers,
+        .rows = daemon->options->rows,
         .shared = true,
-        .step_us = (int64_t)service->options->step_ms * 1000,
+        .step_us = (int64_t)daemon->options->step_ms * 1000,
         .scheduler = service->scheduler,
         .metrics = service->metrics,
     };
@@ -142,9 +152,27 @@ static int start_decoding(struct service *service, struct workers **workers, str
     return *workers ? 0 : -1;
 }
 
+static struct http_options http_options(const struct options *options) {
+    return (struct http_options){
+        .connections = {.most = options->connections,
+                        .requests = options->queue + options->workers * options->rows,
+                        .most_per_peer = options->connections_per_address,
+                        .read_timeout_ms = options->read_timeout_ms,
+                        .send_timeout_ms = options->send_timeout_ms,
+                        .admin = options->admin_listen.count > 0},
+        .listeners = {.listen = &options->listen,
+                      .admin_listen = &options->admin_listen,
+                      .standard = OPTIONS_LISTEN,
+                      .socket_mode = options->socket_mode},
+        .tls_cert = options->tls_cert,
+        .tls_key = options->tls_key,
+    };
+}
+
 /* /health answers while the models are being loaded. */
-static int serve_until_stopped(struct service *service, bool *clean, struct error *err) {
-    struct http *http = http_start(service, err);
+static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct error *err) {
+    const struct http_options options = http_options(daemon->options);
+    struct http *http = http_start(daemon->service, &options, err);
     if (!http)
         return -1;
     const char *address;
@@ -152,22 +180,39 @@ static int serve_until_stopped(struct service *service, bool *clean, struct erro
     for (size_t i = 0; (address = http_address(http, i, &admin)) != NULL; i++)
         log_event(LOG_INFO, admin ? "listening_for_administrators" : "listening", "address=%s", address);
     struct workers *workers = NULL;
-    int result = start_decoding(service, &workers, err);
+    int result = start_decoding(daemon, &workers, err);
     if (result == 0) {
-        atomic_store(&service->state, SERVICE_READY);
-        log_event(LOG_INFO, "ready", "models=%zu workers=%zu", service->options->models.count, service->options->workers);
+        atomic_store(&daemon->service->state, SERVICE_READY);
+        log_event(LOG_INFO, "ready", "models=%zu workers=%zu", daemon->options->models.count, daemon->options->workers);
         sd_notify(0, "READY=1");
-        wait_for_stop(service, http);
-        *clean = drain(service, http, workers);
+        wait_for_stop(daemon, http);
+        *clean = drain(daemon, http, workers);
     }
     http_stop(http);
     return result;
 }
 
+static struct service_options service_options(const struct options *options) {
+    return (struct service_options){.workers = options->workers,
+                                    .rows = options->rows,
+                                    .queue = options->queue,
+                                    .max_body_bytes = options->max_body_bytes,
+                                    .max_text_chars = options->max_text_chars,
+                                    .max_reply_bytes = options->max_reply_bytes,
+                                    .reply_memory = options->reply_memory,
+                                    .max_steps = options->search.max_steps,
+                                    .deadline_ms = options->deadline_ms,
+                                    .heartbeat_ms = options->heartbeat_ms,
+                                    .rate = options->rate,
+                                    .client_header = options->client_header,
+                                    .cors = &options->cors};
+}
+
 static int serve(const struct options *options, bool *clean, struct error *err) {
     size_t label_count;
     const char *const *labels = api_labels(&label_count);
-    struct service service = {.options = options};
+    struct service service = {.options = service_options(options)};
+    const struct daemon daemon = {options, &service};
     struct models_options loaded = {.folders = &options->models,
                                     .compute = options->compute,
                                     .shortlist = options->shortlist,
@@ -188,7 +233,7 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
     service.cache = options->cache_bytes > 0 ? cache_create(options->cache_bytes) : NULL;
     bool cached = service.cache || options->cache_bytes == 0;
     if (service.metrics && service.scheduler && service.limiter && service.catalog && cached)
-        result = serve_until_stopped(&service, clean, err);
+        result = serve_until_stopped(&daemon, clean, err);
     else
         error_memory(err);
     catalog_free(service.catalog);

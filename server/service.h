@@ -7,13 +7,24 @@
 #include "server/keys.h"
 #include "server/limiter.h"
 #include "server/metrics.h"
-#include "server/options.h"
+#include "server/name_list.h"
 #include "server/scheduler.h"
 
 enum service_state { SERVICE_LOADING, SERVICE_READY, SERVICE_DRAINING };
 
+/* What requests are answered by; strings are main's. */
+struct service_options {
+    size_t workers, rows, queue;
+    size_t max_body_bytes, max_text_chars, max_reply_bytes, reply_memory;
+    size_t max_steps; /* of an exact search */
+    size_t deadline_ms, heartbeat_ms;
+    double rate;                  /* sentences a second */
+    const char *client_header;    /* NULL: none */
+    const struct name_list *cors; /* origins, "*" alone: any; NULL: none */
+};
+
 struct service {
-    const struct options *options;
+    struct service_options options;
     struct metrics *metrics;
     struct scheduler *scheduler;
     struct catalog *catalog;

@@ -111,11 +111,12 @@ models
 request catalog
 render events flows
 links
+scheduler cutoff watch worker chores service
+api* page form
+http*
 option_kinds
 options
-scheduler cutoff watch worker chores service
-api* page form offline
-http*
+offline
 main
 END
 exit $status

@@ -12,7 +12,6 @@
 
 static char folder[] = "tests/golden/luong-general-gru";
 
-static struct options options = {.rows = 16, .max_text_chars = 100, .max_reply_bytes = 1 << 20};
 static struct service service;
 static struct request request;
 static struct reply reply;
@@ -23,7 +22,7 @@ static void setup(void) {
     const struct name_list folders = {.names = {folder}, .count = 1};
     struct models_options loading = {.folders = &folders, .compute = "float32", .workers = 1, .rows = 16};
     log_set_level(LOG_ERROR);
-    service = (struct service){.options = &options};
+    service = (struct service){.options = {.rows = 16, .max_text_chars = 100, .max_reply_bytes = 1 << 20}};
     service.metrics = metrics_create(labels, 1, NULL);
     service.scheduler = scheduler_create(&(struct scheduler_limits){4, 10000});
     atomic_store(&service.state, SERVICE_READY);

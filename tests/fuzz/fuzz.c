@@ -1,6 +1,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "server/api.h"
 #include "server/log.h"
+#include "server/options.h"
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,7 +28,15 @@ static void start(struct service *service) {
     FUZZ_CHECK(options_parse(&options, 3, (char *const[]){program, flag, folder}, NULL) == 0);
     log_set_level(LOG_ERROR);
     api_init();
-    service->options = &options;
+    service->options = (struct service_options){.workers = options.workers,
+                                                .rows = options.rows,
+                                                .queue = options.queue,
+                                                .max_body_bytes = options.max_body_bytes,
+                                                .max_text_chars = options.max_text_chars,
+                                                .max_reply_bytes = options.max_reply_bytes,
+                                                .reply_memory = options.reply_memory,
+                                                .max_steps = options.search.max_steps,
+                                                .deadline_ms = options.deadline_ms};
     service->metrics = metrics_create(names, labels, NULL);
     service->scheduler = scheduler_create(&(struct scheduler_limits){options.queue, options.queue_work});
     struct models_options loaded = {&options.models, options.compute, options.shortlist, options.workers, options.rows};
