@@ -12,6 +12,7 @@ on from the last checkpoint, to the bit. --from starts from an exported model wi
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import math
 import shutil
@@ -37,6 +38,7 @@ DEFAULTS = {"seed": 1, "pair": "en-fr", "vocabulary": 8000, "batch_tokens": 3000
 BETAS, EPSILON = (0.9, 0.98), 1e-8
 VOCABULARY_LINES = 300_000
 REPORT = 100  # steps
+VALID_RATIO = 1.6  # a young model repeats itself to the limit, which takes longer than what it learned between validations
 # Characters that a vocabulary must have whatever the text: the rest are bytes.
 REQUIRED = "".join(map(chr, range(0x21, 0x7f))) + "".join(map(chr, range(0xa1, 0x100))) + "ŒœŸ‘’“”„–—…•€"
 
@@ -160,7 +162,7 @@ class Run:
 
     def averaged(self) -> Model:
         with torch.random.fork_rng():  # the values that it has at first are drawn, and thrown away
-            model = Model(self.config, **tokenizer.vocabulary_sizes(self.out, self.config)).eval()
+            model = Model(copy.deepcopy(self.config), **tokenizer.vocabulary_sizes(self.out, self.config)).eval()
         with torch.no_grad():
             for name, parameter in model.named_parameters():
                 parameter.copy_(self.average[name])
@@ -179,6 +181,7 @@ class Run:
 
     def validate(self, loss: float, guided: float) -> None:
         model = self.averaged()
+        model.config["limits"]["max_target_ratio"] = VALID_RATIO
         line: dict = {"step": self.step, "tokens": self.tokens, "passes": round(self.chunk * self.stream.chunk / self.stream.size, 3),
                       "loss": round(loss, 4), "guided": round(guided, 4), "rate": learning_rate(self.step, self.training, self.cool),
                       "core_seconds": round(self.seconds + time.process_time())}
@@ -207,8 +210,9 @@ class Run:
             self.chunk, self.batch = self.chunk + 1, 0
 
     def run(self, save_every: float, validate_every: float, until: float = math.inf, last: float = math.inf) -> None:
-        """Until time.monotonic() passes `until`, step `last` or the end of the cooling: then the checkpoint is saved."""
-        saved = validated = time.monotonic()
+        """Until time.monotonic() passes `until`, step `last` or the end of the cooling: then the checkpoint is saved. validate_every: core seconds, so that
+        a run that hardly gets a core learns with it."""
+        saved, validated = time.monotonic(), time.process_time()
         sums, recent = [0.0, 0.0, 0], [0.0, 0.0, 0]
         bar = tqdm(self.updates(), mininterval=20, unit="step", initial=self.step)
         for batch in bar:
@@ -222,9 +226,9 @@ class Run:
                 recent[:] = 0.0, 0.0, 0
             now = time.monotonic()
             done = now > until or self.step >= last or (self.cool is not None and self.step >= sum(self.cool))
-            if now - validated > validate_every or done:
+            if time.process_time() - validated > validate_every or done:
                 self.validate(sums[0] / sums[2], sums[1] / sums[2])
-                sums, validated = [0.0, 0.0, 0], time.monotonic()
+                sums, validated = [0.0, 0.0, 0], time.process_time()
             if now - saved > save_every or done:
                 save(self.out / "checkpoint.pt", self.state())
                 saved = time.monotonic()
@@ -241,7 +245,7 @@ def main() -> None:
     parser.add_argument("--from", type=Path, dest="start", help="a model folder to start from")
     parser.add_argument("--cache", type=Path, help="where the normalised corpora are kept; default: in --out")
     parser.add_argument("--save-every", type=float, default=300, help="seconds between checkpoints")
-    parser.add_argument("--validate-every", type=float, default=1800, help="seconds between validations")
+    parser.add_argument("--validate-every", type=float, default=1800, help="core seconds between validations")
     parser.add_argument("--budget", type=float, default=math.inf, help="stop after so many seconds, to be resumed")
     parser.add_argument("--cool", type=int, help="let the learning rate fall to its end within so many steps from here, then stop")
     arguments = parser.parse_args()
