@@ -1,4 +1,5 @@
 #include "model/attention.h"
+#include "model/table.h"
 
 #include <assert.h>
 #include <math.h>
@@ -51,9 +52,9 @@ static int init_general(struct attention *a, const struct model_config *config, 
 static int load_norms(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
     struct norm_names key = {"attention.key.gain", "attention.key.shift", config->attention.size, 0};
     struct norm_names query = {"attention.query.gain", "attention.query.shift", config->attention.size, 0};
-    const struct norm_kind *kind = norm_kind_find(config->attention.normalization);
+    const struct norm_kind *kind = norm_kind_find("attention.normalization", config->attention.normalization, err);
     if (!kind)
-        return error_set(err, ERROR_FORMAT, "attention.normalization: %s is not known", config->attention.normalization);
+        return -1;
     norm_init(&a->key_norm, kind, &key, weights, err);
     norm_init(&a->query_norm, kind, &query, weights, err);
     return 0;
@@ -173,15 +174,9 @@ static void narrow(const struct attention *a, float centre, size_t length, struc
 /* ---- loading ---- */
 
 static int find_rows(struct attention *a, const struct attention_config *config, struct error *err) {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].name, config->score) == 0)
-            a->kind = &kinds[i];
-    if (!a->kind)
-        return error_set(err, ERROR_FORMAT, "attention.score: %s is not known", config->score);
-    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++)
-        if (strcmp(windows[i].name, config->window) == 0)
-            a->window = &windows[i];
-    return a->window ? 0 : error_set(err, ERROR_FORMAT, "attention.window: %s is not known", config->window);
+    a->kind = TABLE_FIND(kinds, "attention.score", config->score, err);
+    a->window = TABLE_FIND(windows, "attention.window", config->window, err);
+    return a->kind && a->window ? 0 : -1;
 }
 
 static int load(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {

@@ -1,4 +1,5 @@
 #include "model/cell.h"
+#include "model/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,11 +25,8 @@ static const struct cell_kind kinds[] = {
     {"rnn", 1, 1, step_rnn, 0},   /* Elman 1990, tanh */
 };
 
-const struct cell_kind *cell_kind_find(const char *name) {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].name, name) == 0)
-            return &kinds[i];
-    return NULL;
+const struct cell_kind *cell_kind_find(const char *key, const char *name, struct error *err) {
+    return TABLE_FIND(kinds, key, name, err);
 }
 
 /* ---- loading ---- */

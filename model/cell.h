@@ -16,8 +16,8 @@ struct cell_kind {
     size_t apart;
 };
 
-/* NULL if the table has no such row. */
-const struct cell_kind *cell_kind_find(const char *name);
+/* The row of this name; NULL as table_find. */
+const struct cell_kind *cell_kind_find(const char *key, const char *name, struct error *err);
 
 /* A cell that reads no input: the one before hands its state on within the same step (deep transition, Pascanu et al. 2014). */
 struct transition {

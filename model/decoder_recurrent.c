@@ -14,7 +14,7 @@
 #include <string.h>
 
 static bool has(const char *style) {
-    return recurrent_style_find(style) != NULL;
+    return recurrent_style_find(style, NULL) != NULL;
 }
 
 /* ---- the memory ---- */
@@ -183,10 +183,6 @@ static void load_context_reader(struct recurrent *d, const struct model_config *
 
 static int load(struct decoder *decoder, const struct model_config *config, struct weights *weights, struct error *err) {
     struct recurrent *d = decoder->own;
-    if (!d->cell)
-        return error_set(err, ERROR_FORMAT, "decoder.cell: %s is not known", config->decoder.cell);
-    if (!d->norm)
-        return error_set(err, ERROR_FORMAT, "decoder.normalization: %s is not known", config->decoder.normalization);
     for (size_t l = 0; l < d->layers; l++)
         load_layer(d, config, l, weights, err);
     load_context_reader(d, config, weights, err);
@@ -209,19 +205,23 @@ static void find_shape(struct decoder *decoder, const struct model_config *confi
 
 static int init(struct decoder *decoder, const struct model_config *config, struct weights *weights, struct error *err) {
     const struct decoder_config *c = &config->decoder;
-    const struct cell_kind *cell = cell_kind_find(c->cell);
+    const struct recurrent_style *style = recurrent_style_find(c->style, err);
+    const struct cell_kind *cell = cell_kind_find("decoder.cell", c->cell, err);
+    const struct norm_kind *norm = norm_kind_find("decoder.normalization", c->normalization, err);
+    if (!style || !cell || !norm)
+        return -1;
     struct recurrent *own = decoder->own = malloc(sizeof *own);
     if (!own)
         return error_memory(err);
-    *own = (struct recurrent){.style = recurrent_style_find(c->style),
+    *own = (struct recurrent){.style = style,
                               .kernels = decoder->kernels,
                               .cell = cell,
-                              .norm = norm_kind_find(c->normalization),
+                              .norm = norm,
                               .hidden = c->hidden,
                               .layers = c->layers,
                               .annotation = config_annotation_size(config),
                               .context = config_context_size(config),
-                              .layer_size = cell ? cell->states * c->hidden : 0,
+                              .layer_size = cell->states * c->hidden,
                               .feed = c->input_feeding ? config_readout_size(config) : 0,
                               .initial_state = c->initial_state,
                               .projected = c->initial_projection,

@@ -41,8 +41,8 @@ struct recurrent {
     struct readout readout;
 };
 
-/* NULL if the table has no such row. */
-const struct recurrent_style *recurrent_style_find(const char *name);
+/* The row of this name; NULL as table_find. */
+const struct recurrent_style *recurrent_style_find(const char *name, struct error *err);
 
 /* What a cell reads of the context; out 0: none does. */
 const struct linear *recurrent_context(const struct recurrent *own);

@@ -1,4 +1,5 @@
 #include "model/decoder_recurrent.h"
+#include "model/table.h"
 
 #include <string.h>
 
@@ -126,11 +127,8 @@ static const struct recurrent_style styles[] = {
     {"fixed", FIRST_CELL, run_fixed},
 };
 
-const struct recurrent_style *recurrent_style_find(const char *name) {
-    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++)
-        if (strcmp(styles[i].name, name) == 0)
-            return &styles[i];
-    return NULL;
+const struct recurrent_style *recurrent_style_find(const char *name, struct error *err) {
+    return TABLE_FIND(styles, "decoder.style", name, err);
 }
 
 const struct linear *recurrent_context(const struct recurrent *own) {

@@ -2,6 +2,7 @@
  * layer up, what a layer puts out is its h plus what it read, where the two are of a size; its recurrence and its final state are h
  * alone. */
 #include "model/encoder.h"
+#include "model/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,18 +26,13 @@ static const struct encoder_stack stacks[] = {
 struct recurrent {
     const struct kernels *kernels;
     const struct encoder_stack *stack;
+    const struct cell_kind *cell;
+    const struct norm_kind *norm;          /* of the cells' products */
     size_t embedding_size, hidden, layers; /* E, H, - */
     size_t directions;                     /* of the first layer */
     bool residual;
     struct cell cells[CONFIG_MAX_LAYERS][2]; /* [layer][forward, backward] */
 };
-
-static const struct encoder_stack *find_stack(const char *name) {
-    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
-        if (strcmp(stacks[i].name, name) == 0)
-            return &stacks[i];
-    return NULL;
-}
 
 static size_t directions_of(const struct recurrent *e, size_t l) {
     return l > 0 && e->stack->single ? 1 : e->directions;
@@ -66,23 +62,9 @@ static void load_cell(struct recurrent *e, size_t l, size_t d, const struct mode
     snprintf(prefix, sizeof prefix, "encoder.layers.%zu.%s.", l, directions[d]);
     struct cell_shape shape = {.in = reads_apart(e, l) ? e->hidden : input_size(e, l),
                                .hidden = e->hidden,
-                               .norm = norm_kind_find(config->encoder.normalization),
+                               .norm = e->norm,
                                .transitions = config->encoder.transitions};
-    cell_init(&e->cells[l][d], cell_kind_find(config->encoder.cell), prefix, &shape, weights, e->kernels, err);
-}
-
-static int load(struct recurrent *e, const struct model_config *config, struct weights *weights, struct error *err) {
-    const struct encoder_config *c = &config->encoder;
-    if (!e->stack)
-        return error_set(err, ERROR_FORMAT, "encoder.stack: %s is not known", c->stack);
-    if (!cell_kind_find(c->cell))
-        return error_set(err, ERROR_FORMAT, "encoder.cell: %s is not known", c->cell);
-    if (!norm_kind_find(c->normalization))
-        return error_set(err, ERROR_FORMAT, "encoder.normalization: %s is not known", c->normalization);
-    for (size_t l = 0; l < e->layers; l++)
-        for (size_t d = 0; d < directions_of(e, l); d++)
-            load_cell(e, l, d, config, weights, err);
-    return weights_failed(weights) ? -1 : 0;
+    cell_init(&e->cells[l][d], e->cell, prefix, &shape, weights, e->kernels, err);
 }
 
 static int init(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct error *err) {
@@ -91,13 +73,20 @@ static int init(struct encoder *encoder, const struct model_config *config, stru
     if (!own)
         return error_memory(err);
     *own = (struct recurrent){.kernels = encoder->kernels,
-                              .stack = find_stack(c->stack),
+                              .stack = TABLE_FIND(stacks, "encoder.stack", c->stack, err),
+                              .cell = cell_kind_find("encoder.cell", c->cell, err),
+                              .norm = norm_kind_find("encoder.normalization", c->normalization, err),
                               .embedding_size = encoder->embedding_size,
                               .hidden = c->hidden,
                               .layers = c->layers,
                               .directions = c->bidirectional ? 2 : 1,
                               .residual = c->residual};
-    return load(own, config, weights, err);
+    if (!own->stack || !own->cell || !own->norm)
+        return -1;
+    for (size_t l = 0; l < own->layers; l++)
+        for (size_t d = 0; d < directions_of(own, l); d++)
+            load_cell(own, l, d, config, weights, err);
+    return weights_failed(weights) ? -1 : 0;
 }
 
 static void done(void *own) {

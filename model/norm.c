@@ -1,4 +1,5 @@
 #include "model/norm.h"
+#include "model/table.h"
 
 #include <string.h>
 
@@ -8,11 +9,8 @@ static const struct norm_kind kinds[] = {
     {"gates", true, 1e-5f},  /* a GRU's gates and its candidate apart, as Nematus's models are */
 };
 
-const struct norm_kind *norm_kind_find(const char *name) {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].name, name) == 0)
-            return &kinds[i];
-    return NULL;
+const struct norm_kind *norm_kind_find(const char *key, const char *name, struct error *err) {
+    return TABLE_FIND(kinds, key, name, err);
 }
 
 void norm_init(struct norm *norm, const struct norm_kind *kind, const struct norm_names *names, struct weights *weights,

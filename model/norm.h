@@ -14,8 +14,8 @@ struct norm_kind {
     float epsilon;
 };
 
-/* NULL if the table has no such row; "none" is a row, whose epsilon is 0. */
-const struct norm_kind *norm_kind_find(const char *name);
+/* The row of this name; NULL as table_find. "none" is a row, whose epsilon is 0. */
+const struct norm_kind *norm_kind_find(const char *key, const char *name, struct error *err);
 
 /* Zeroed: no normalisation. */
 struct norm {

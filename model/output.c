@@ -1,4 +1,5 @@
 #include "model/output.h"
+#include "model/table.h"
 
 #include <assert.h>
 #include <float.h>
@@ -123,16 +124,8 @@ static const struct output_pointer pointer_kinds[] = {
 /* ---- the kinds ---- */
 
 static void init_generator(struct output *o, const struct model_config *config, struct weights *weights, struct error *err) {
-    for (size_t i = 0; i < sizeof gate_kinds / sizeof *gate_kinds; i++)
-        if (strcmp(gate_kinds[i].name, config->output.gate) == 0)
-            o->gate = &gate_kinds[i];
-    for (size_t i = 0; i < sizeof pointer_kinds / sizeof *pointer_kinds; i++)
-        if (strcmp(pointer_kinds[i].name, config->output.pointer) == 0)
-            o->pointer = &pointer_kinds[i];
-    if (!o->gate)
-        error_set(err, ERROR_FORMAT, "output.gate: %s is not known", config->output.gate);
-    if (!o->pointer)
-        error_set(err, ERROR_FORMAT, "output.pointer: %s is not known", config->output.pointer);
+    o->gate = TABLE_FIND(gate_kinds, "output.gate", config->output.gate, err);
+    o->pointer = TABLE_FIND(pointer_kinds, "output.pointer", config->output.pointer, err);
     if (!o->gate || !o->pointer) {
         weights_fail(weights);
         return;
@@ -173,11 +166,9 @@ static void load_vocabulary(struct output *o, const struct model_config *config,
 int output_init(struct output *output, const struct model_config *config, const struct output_options *options,
                 struct weights *weights, const struct kernels *kernels, struct error *err) {
     *output = (struct output){.kernels = kernels, .vocabulary = options->vocabulary};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].name, config->output.type) == 0)
-            output->kind = &kinds[i];
+    output->kind = TABLE_FIND(kinds, "output.type", config->output.type, err);
     if (!output->kind)
-        return error_set(err, ERROR_FORMAT, "output.type: %s is not known", config->output.type);
+        return -1;
     output->stride = output->vocabulary + (output_copies(output) ? config->limits.max_source_tokens : 0);
     if (output->kind->writes)
         load_vocabulary(output, config, options, weights, err);

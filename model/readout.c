@@ -1,4 +1,5 @@
 #include "model/readout.h"
+#include "model/table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -89,11 +90,9 @@ int readout_init(struct readout *readout, const struct model_config *config, con
                                 .embedding = c->embedding,
                                 .hidden = c->hidden,
                                 .context = config_context_size(config)};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].name, c->readout) == 0)
-            readout->kind = &kinds[i];
+    readout->kind = TABLE_FIND(kinds, "decoder.readout", c->readout, err);
     if (!readout->kind)
-        return error_set(err, ERROR_FORMAT, "decoder.readout: %s is not known", c->readout);
+        return -1;
     if (readout->kind->units > 0)
         load_parts(readout, norm, weights, err);
     if (!weights_failed(weights))

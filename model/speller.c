@@ -9,8 +9,8 @@ int speller_init(struct speller *speller, const struct model_config *config, con
     size_t size = tokenizer_size(characters), embedding = config->output.character_embedding, hidden = config_readout_size(config);
     *speller = (struct speller){.characters = characters, .kernels = kernels, .embedding_size = embedding};
     speller->embedding = weights_get(weights, "speller.embedding", size, embedding, err);
-    cell_init(&speller->cell, cell_kind_find("lstm"), "speller.", &(struct cell_shape){.in = embedding, .hidden = hidden}, weights,
-              kernels, err);
+    cell_init(&speller->cell, cell_kind_find("speller", "lstm", err), "speller.",
+              &(struct cell_shape){.in = embedding, .hidden = hidden}, weights, kernels, err);
     struct linear_names names = {.weight = "speller.output.weight", .bias = "speller.output.bias"};
     return weights_linear(weights, &names, size, hidden, &speller->output, err);
 }

@@ -4,6 +4,7 @@
 #include "model/plain.h"
 #include "model/segmenter.h"
 #include "model/sentencepiece.h"
+#include "model/table.h"
 #include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -41,13 +42,6 @@ struct tokenizer {
     bool masking; /* the model is another's */
 };
 
-static const struct tokenizer_kind *find_kind(const char *name) {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].name, name) == 0)
-            return &kinds[i];
-    return NULL;
-}
-
 /* Pieces go into JSON as they are. */
 static int check_pieces(const struct tokenizer *tokenizer, const char *path, struct error *err) {
     size_t size = tokenizer_size(tokenizer);
@@ -61,11 +55,9 @@ static int check_pieces(const struct tokenizer *tokenizer, const char *path, str
 
 struct tokenizer *tokenizer_open(const char *kind, const char *path, const struct tokenizer_options *options, struct error *err) {
     static const struct tokenizer_options none = {0};
-    const struct tokenizer_kind *row = find_kind(kind);
-    if (row == NULL) {
-        error_set(err, ERROR_FORMAT, "unknown kind of tokenizer: %s", kind);
+    const struct tokenizer_kind *row = TABLE_FIND(kinds, "tokenizer.type", kind, err);
+    if (row == NULL)
         return NULL;
-    }
     struct tokenizer *tokenizer = malloc(sizeof *tokenizer);
     if (tokenizer == NULL) {
         error_memory(err);

@@ -74,7 +74,7 @@ order() {
 
 # one line is one layer; of two patterns for a name the earlier line counts
 order model <<'END'
-error arena random
+error table arena random
 reserve file
 token character vocabulary spm_file segmenter
 placeholder plain sentencepiece

@@ -45,6 +45,7 @@
     X(strategies) \
     X(exact) \
     X(past) \
+    X(table) \
     X(backpointers) \
     X(html) \
     X(language) \

@@ -98,7 +98,7 @@ static void check_step(const struct parameters *p, const struct cell *cell, form
 /* The cell over rows that lie in wider states, as in a decoder with several layers. */
 static void run(const char *name, formula *expected, const size_t *x_rows, const struct kernels *kernels) {
     struct cell cell;
-    const struct cell_kind *kind = cell_kind_find(name);
+    const struct cell_kind *kind = cell_kind_find("cell", name, NULL);
     struct parameters p = parameters_create(kind->gates);
     struct weights *weights = parameters_open(p.header, p.values, p.count);
     struct error err = {0};
@@ -157,8 +157,8 @@ START_TEST(columns_are_taken_from_the_left) {
     struct cell whole, left;
     struct cell_shape all = {.in = IN, .hidden = HIDDEN}, part = {.in = LEFT, .hidden = HIDDEN, .columns = IN};
     const struct kernels *kernels = kernels_choose();
-    ck_assert_int_eq(cell_init(&whole, cell_kind_find("gru"), "layer.", &all, weights, kernels, NULL), 0);
-    ck_assert_int_eq(cell_init(&left, cell_kind_find("gru"), "layer.", &part, weights, kernels, NULL), 0);
+    ck_assert_int_eq(cell_init(&whole, cell_kind_find("cell", "gru", NULL), "layer.", &all, weights, kernels, NULL), 0);
+    ck_assert_int_eq(cell_init(&left, cell_kind_find("cell", "gru", NULL), "layer.", &part, weights, kernels, NULL), 0);
     float x[IN] = {0.5f, -0.25f, 1, 2}, wanted[MAX_GATES], got[MAX_GATES];
     linear_apply(&whole.input, x, IN, 1, wanted, p.gates);
     linear_apply(&left.input, x, LEFT, 1, got, p.gates);
@@ -221,10 +221,11 @@ START_TEST(shared_inputs_are_not_written_to) {
     static const size_t x_rows[ROWS] = {1, 1, 0, 1, 0};
     enum { GATES = 3 * HIDDEN };
     struct cell cell;
-    struct cell_shape shape = {.in = IN, .hidden = HIDDEN, .norm = norm_kind_find("gates"), .transitions = 1};
+    struct cell_shape shape = {
+        .in = IN, .hidden = HIDDEN, .norm = norm_kind_find("normalization", "gates", NULL), .transitions = 1};
     float *values;
     struct weights *weights = deep_open(&values);
-    ck_assert_int_eq(cell_init(&cell, cell_kind_find("gru"), "layer.", &shape, weights, kernels_choose(), NULL), 0);
+    ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape, weights, kernels_choose(), NULL), 0);
     ck_assert_int_eq(weights_all_used(weights, NULL), 0);
     size_t scratch_size = ROWS * cell_scratch(&cell);
     float *gates = noise(2 * GATES, 1, 5), *before = guarded_copy(gates, 2 * GATES), *scratch = guarded(scratch_size);
@@ -250,15 +251,15 @@ END_TEST
 /* A GRU has its two gates and its candidate. */
 START_TEST(gates_are_normalised_apart) {
     struct cell cell;
-    struct cell_shape shape = {.in = IN, .hidden = HIDDEN, .norm = norm_kind_find("gates")};
+    struct cell_shape shape = {.in = IN, .hidden = HIDDEN, .norm = norm_kind_find("normalization", "gates", NULL)};
     float *values;
     struct weights *weights = deep_open(&values);
-    ck_assert_int_eq(cell_init(&cell, cell_kind_find("gru"), "layer.", &shape, weights, kernels_choose(), NULL), 0);
+    ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape, weights, kernels_choose(), NULL), 0);
     ck_assert_uint_eq(cell.input_norm.first, 2 * HIDDEN);
     ck_assert_uint_eq(cell.state_norm.first, 2 * HIDDEN);
     cell_done(&cell);
-    shape.norm = norm_kind_find("layer");
-    ck_assert_int_eq(cell_init(&cell, cell_kind_find("gru"), "layer.", &shape, weights, kernels_choose(), NULL), 0);
+    shape.norm = norm_kind_find("normalization", "layer", NULL);
+    ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape, weights, kernels_choose(), NULL), 0);
     ck_assert_uint_eq(cell.input_norm.first, 3 * HIDDEN);
     cell_done(&cell);
     weights_free(weights);
@@ -270,10 +271,11 @@ END_TEST
 START_TEST(a_missing_transition_is_named) {
     struct cell cell;
     struct error err = {0};
-    struct cell_shape shape = {.in = IN, .hidden = HIDDEN, .norm = norm_kind_find("layer"), .transitions = 2};
+    struct cell_shape shape = {
+        .in = IN, .hidden = HIDDEN, .norm = norm_kind_find("normalization", "layer", NULL), .transitions = 2};
     float *values;
     struct weights *weights = deep_open(&values);
-    ck_assert_int_eq(cell_init(&cell, cell_kind_find("gru"), "layer.", &shape, weights, kernels_choose(), &err), -1);
+    ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", "gru", NULL), "layer.", &shape, weights, kernels_choose(), &err), -1);
     ck_assert_str_eq(err.message, "tensor layer.transitions.1.bias_input: missing");
     ck_assert_ptr_null(cell.transitions);
     cell_done(&cell);
@@ -283,14 +285,14 @@ START_TEST(a_missing_transition_is_named) {
 END_TEST
 
 START_TEST(table_has_what_it_has) {
-    ck_assert_uint_eq(cell_kind_find("gru")->gates, 3);
-    ck_assert_uint_eq(cell_kind_find("gru")->states, 1);
-    ck_assert_uint_eq(cell_kind_find("lstm")->gates, 4);
-    ck_assert_uint_eq(cell_kind_find("lstm")->states, 2);
-    ck_assert_uint_eq(cell_kind_find("rnn")->gates, 1);
-    ck_assert_uint_eq(cell_kind_find("rnn")->states, 1);
-    ck_assert_ptr_null(cell_kind_find("LSTM"));
-    ck_assert_ptr_null(cell_kind_find(""));
+    ck_assert_uint_eq(cell_kind_find("cell", "gru", NULL)->gates, 3);
+    ck_assert_uint_eq(cell_kind_find("cell", "gru", NULL)->states, 1);
+    ck_assert_uint_eq(cell_kind_find("cell", "lstm", NULL)->gates, 4);
+    ck_assert_uint_eq(cell_kind_find("cell", "lstm", NULL)->states, 2);
+    ck_assert_uint_eq(cell_kind_find("cell", "rnn", NULL)->gates, 1);
+    ck_assert_uint_eq(cell_kind_find("cell", "rnn", NULL)->states, 1);
+    ck_assert_ptr_null(cell_kind_find("cell", "LSTM", NULL));
+    ck_assert_ptr_null(cell_kind_find("cell", "", NULL));
 }
 END_TEST
 
@@ -298,7 +300,7 @@ static void expect_failure(struct weights *weights, const char *kind, const char
     struct cell cell;
     struct error err = {0};
     struct cell_shape shape = {.in = in, .hidden = HIDDEN};
-    ck_assert_int_eq(cell_init(&cell, cell_kind_find(kind), prefix, &shape, weights, kernels_choose(), &err), -1);
+    ck_assert_int_eq(cell_init(&cell, cell_kind_find("cell", kind, NULL), prefix, &shape, weights, kernels_choose(), &err), -1);
     ck_assert_int_eq(err.code, ERROR_FORMAT);
     ck_assert_str_eq(err.message, message);
     ck_assert_ptr_null(cell.input.packed); /* nothing is left to free, and cell_done may be called all the same */

@@ -70,7 +70,7 @@ static void check_state(const struct translator *t, const float *state, const js
     json_t *layer, *tensor;
     ck_assert_uint_eq(json_array_size(layers), t->config.decoder.layers);
     json_array_foreach(layers, l, layer) {
-        ck_assert_uint_eq(json_array_size(layer), cell_kind_find(t->config.decoder.cell)->states);
+        ck_assert_uint_eq(json_array_size(layer), cell_kind_find("decoder.cell", t->config.decoder.cell, NULL)->states);
         json_array_foreach(layer, part, tensor) {
             check_vector(state + at, tensor, what);
             at += hidden;

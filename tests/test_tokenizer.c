@@ -301,7 +301,7 @@ static void check_refused(const char *kind, const char *path, enum error_code co
 START_TEST(files_that_cannot_be_read) {
     check_refused("sentencepiece", "/nowhere/x.spm", ERROR_FILE, "cannot open /nowhere/x.spm: No such file or directory");
     check_refused("sentencepiece", "tests", ERROR_FILE, "cannot read tests: not a regular file");
-    check_refused("letters", ENGLISH, ERROR_FORMAT, "unknown kind of tokenizer: letters");
+    check_refused("letters", ENGLISH, ERROR_FORMAT, "tokenizer.type: letters is not known");
     tokenizer_free(NULL);
 }
 END_TEST
