@@ -287,7 +287,7 @@ CXXFLAGS_ALL = -std=c++17 $(COMMON) $(WARNINGS) $(CXXFLAGS)
 LDFLAGS_ALL  = -pie -Wl,-z,relro,-z,now,-z,noexecstack $(SANITIZER) $(LDFLAGS)
 LIBS = -lmicrohttpd -lgnutls -lsystemd -ljansson -lsentencepiece -licuuc -lxml2 -lcld2 -lstdc++ -lpthread -lm
 
-KERNEL_SOURCES := model/kernels.c model/products.c model/products_int8.c
+KERNEL_SOURCES := model/kernels.c model/products_float.c model/products_int8.c
 MODEL_OBJECTS  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(KERNEL_SOURCES),$(wildcard model/*.c))) $(BUILD)/model/sentencepiece.o
 SERVER_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c)) $(BUILD)/server/cld2.o $(BUILD)/server/page_files.o
 # The word aligner, weights/aligner.py's program. Where weights/ is not, as in a package, it is not built.

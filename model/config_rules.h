@@ -1,5 +1,5 @@
 /* What weights/config.def says, which weights/config.py reads, too: the keys of config.json and the rules between them. Shared by
- * config.c, which reads the keys, and config_rules.c, which checks the rules. */
+ * config_read.c, which reads the keys, and config_rules.c, which checks the rules. */
 #ifndef ALIGND_CONFIG_RULES_H
 #define ALIGND_CONFIG_RULES_H
 

@@ -16,26 +16,6 @@ static const struct {
 };
 enum { INCLUDE_COUNT = sizeof includes / sizeof includes[0] };
 
-const char *api_type_name(const json_t *value) {
-    switch (json_typeof(value)) {
-    case JSON_OBJECT:
-        return "an object";
-    case JSON_ARRAY:
-        return "an array";
-    case JSON_STRING:
-        return "a string";
-    case JSON_INTEGER:
-        return "an integer";
-    case JSON_REAL:
-        return "a number";
-    case JSON_TRUE:
-    case JSON_FALSE:
-        return "a boolean";
-    default:
-        return "null";
-    }
-}
-
 static int read_value(const struct field *field, json_t *value, void *out, struct reply *reply) {
     (void)field;
     (void)reply;

@@ -57,6 +57,17 @@ static json_t *described(const struct field *field, json_t *schema) {
     return api_described(schema, text);
 }
 
+struct form api_default_form(size_t rows, enum api_kind kind) {
+    return (struct form){
+        .search = parameters_default(rows),
+        .prefix = "",
+        .replace_unknowns = true,
+        .include = kind == API_TRANSLATE
+                       ? INCLUDE_TOKENS
+                       : INCLUDE_TOKENS | INCLUDE_ATTENTION | INCLUDE_ALIGNMENT | INCLUDE_OFFSETS | INCLUDE_ENTROPY | INCLUDE_EOS,
+    };
+}
+
 json_t *api_fields_schema(enum api_kind kind, size_t rows) {
     struct form defaults = api_default_form(rows, kind);
     json_t *properties = json_object();

@@ -41,9 +41,6 @@ int api_read_glossary(json_t *value, struct request *request, struct reply *repl
 /* What it may be, as a JSON schema. */
 json_t *api_glossary_schema(void);
 
-/* "an array", "null". */
-const char *api_type_name(const json_t *value);
-
 /* Always -1. */
 #define api_refuse(reply, field, ...) (api_fail(reply, STATUS_INVALID, field, __VA_ARGS__), -1)
 

@@ -87,3 +87,23 @@ void api_fail(struct reply *reply, unsigned status, const char *field, const cha
     mend(message);
     api_fail_coded(reply, status, code_of(status), field, message);
 }
+
+const char *api_type_name(const json_t *value) {
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "an array";
+    case JSON_STRING:
+        return "a string";
+    case JSON_INTEGER:
+        return "an integer";
+    case JSON_REAL:
+        return "a number";
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return "a boolean";
+    default:
+        return "null";
+    }
+}

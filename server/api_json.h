@@ -19,6 +19,9 @@ void api_reply_json(struct reply *reply, unsigned status, json_t *root);
 /* The same of a tree with placeholders. */
 void api_reply_spliced(struct reply *reply, unsigned status, json_t *root, const struct splices *splices);
 
+/* "an array", "null". */
+const char *api_type_name(const json_t *value);
+
 /* The fields and differences of the two decoding endpoints. */
 enum api_kind { API_TRANSLATE = 1 << 0, API_ATTENTION = 1 << 1 };
 

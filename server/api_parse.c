@@ -263,17 +263,6 @@ static int check_attention(const struct translator_info *info, const struct form
     return 0;
 }
 
-struct form api_default_form(size_t rows, enum api_kind kind) {
-    return (struct form){
-        .search = parameters_default(rows),
-        .prefix = "",
-        .replace_unknowns = true,
-        .include = kind == API_TRANSLATE
-                       ? INCLUDE_TOKENS
-                       : INCLUDE_TOKENS | INCLUDE_ATTENTION | INCLUDE_ALIGNMENT | INCLUDE_OFFSETS | INCLUDE_ENTROPY | INCLUDE_EOS,
-    };
-}
-
 /* No more bits than a JavaScript number holds: any client can send it back. */
 static uint64_t random_seed(void) {
     uint64_t seed = 0;

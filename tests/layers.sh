@@ -21,8 +21,8 @@ refuse 'cblas.h belongs to model/blas.c' "$model $server" 'cblas' '^model/blas\.
 refuse 'SentencePiece belongs to model/sentencepiece.cc' "$model $server" 'sentencepiece_' '^model/sentencepiece\.cc:'
 refuse 'ICU belongs to model/segmenter.c, model/character.c and server/language.c' "$model $server" 'unicode/' \
     '^(model/(segmenter|character)|server/language)\.'
-refuse 'jansson.h belongs to the endpoints, model/config.c and model/safetensors.c' "$model $server" 'jansson' \
-    '^(server/api[_.a-z]*|model/config\.c|model/safetensors\.c):'
+refuse 'jansson.h belongs to the endpoints, model/config_read.c and model/safetensors.c' "$model $server" 'jansson' \
+    '^(server/api[_.a-z]*|model/config_read\.c|model/safetensors\.c):'
 refuse 'microhttpd.h belongs to server/http.c, server/http_*.c, http_listeners.h and http_exchange.h' "$model $server" 'microhttpd' \
     '^server/http((_[a-z]+)?\.c|_(listeners|exchange)\.h):'
 refuse 'GnuTLS belongs to server/tls.[ch], outgoing.[ch] and keys.c, systemd to server/listen.c and server/main.c' "$model $server" 'gnutls|systemd' \
@@ -82,7 +82,7 @@ masked
 tokenizer
 ranked vector blas
 products* kernels* lookup matrix
-safetensors config config_rules
+safetensors config config_read config_rules
 weights shortlist
 distribution row norm cell readout copies
 attention encoder* output

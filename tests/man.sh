@@ -24,9 +24,9 @@ for heading in SYNOPSIS SIGNALS 'EXIT STATUS' FILES; do
     case $text in *" $heading "*) ;; *) complain "$page: $heading is not there" ;; esac
 done
 
-# section.key, rows of the table in model/config.c; the page has a heading for each section
-keys=$(sed -n 's/^    {"\([a-z_.]*\)", read_.*/\1/p' model/config.c)
-[ "$(echo "$keys" | wc -l)" -gt 50 ] || complain "the keys of model/config.c are not where they were"
+# section.key, of weights/config.def; the page has a heading for each section
+keys=$(sed -n 's/^KEY(\([a-z_.]*\),.*/\1/p' weights/config.def)
+[ "$(echo "$keys" | wc -l)" -gt 50 ] || complain "the keys of weights/config.def are not where they were"
 for key in $keys; do
     section=${key%.*}
     [ "$section" != "$key" ] || section=CONFIG.JSON

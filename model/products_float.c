@@ -3,8 +3,8 @@
  * Panel p holds output columns p * WIDTH .. + WIDTH - 1, for each k the WIDTH weights side by side; missing columns are zero. A
  * block of rows walks k once with one sum per row and column, always in rising k, so a row's sums are the same whatever block it is
  * in. */
-#include "model/products.h"
 #include "model/lookup.h"
+#include "model/products.h"
 #include "model/vector.h"
 
 #include <math.h>
