@@ -1,7 +1,6 @@
 #include "model/decoder.h"
 
 #include <assert.h>
-#include <string.h>
 
 static const struct decoder_kind *const kinds[] = {&decoder_recurrent};
 
@@ -60,14 +59,4 @@ static bool side_by_side(const struct decoder *decoder, const struct row *rows, 
 int decoder_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena, struct error *err) {
     assert(side_by_side(decoder, rows, count));
     return decoder->kind->step(decoder, rows, count, arena, err);
-}
-
-void decoder_embed(const struct decoder *decoder, int token, float *x) {
-    size_t size = decoder->shape.input;
-    token = token == DECODER_FIRST ? decoder->first : token;
-    assert(token == DECODER_FIRST || (token >= 0 && (size_t)token < decoder->vocabulary));
-    if (token == DECODER_FIRST)
-        memset(x, 0, size * sizeof *x);
-    else
-        memcpy(x, decoder->embedding + (size_t)token * size, size * sizeof *x);
 }

@@ -5,7 +5,7 @@
 
 #include "model/attention.h"
 #include "model/cell.h"
-#include "model/decoder.h"
+#include "model/decoder_kind.h"
 #include "model/norm.h"
 #include "model/readout.h"
 

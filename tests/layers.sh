@@ -72,6 +72,23 @@ order() {
     rm -f "$layers"
 }
 
+# no circle between modules, a module being what has one name (NAME.h, NAME.c)
+# shellcheck disable=SC2086
+circles=$(awk '
+    $0 ~ "^[ \\t]*#[ \\t]*include \"(model|server)/" {
+        own = FILENAME
+        sub(/\.[a-z]+$/, "", own)
+        split($0, parts, "\"")
+        other = parts[2]
+        sub(/\.h$/, "", other)
+        if (own != other)
+            print own, other
+    }' $model $server | LC_ALL=C tsort 2>&1 >/dev/null)
+if [ -n "$circles" ]; then
+    printf 'modules include each other in a circle:\n%s\n' "$circles"
+    status=1
+fi
+
 # one line is one layer; of two patterns for a name the earlier line counts
 order model <<'END'
 error table arena random
@@ -86,7 +103,8 @@ safetensors config config_read config_rules
 weights shortlist
 distribution row norm cell readout copies
 attention encoder* output
-decoder* speller
+decoder_* speller
+decoder
 phrase
 search_state search_node
 search_results
