@@ -228,14 +228,14 @@ fuzz: deps-test
 #? layers: includes of model/ and server/ only in the allowed direction
 #? readme: writes into the documents what their commands print now
 
-SOURCES := $(wildcard weights/*.c weights/gibbs/*.[ch] model/*.[ch] model/*.cc server/*.[ch] server/*.cc tests/*.[ch] tests/*/*.[ch])
+SOURCES = $(call IN_ROOMS,weights model server,[ch]) $(call IN_ROOMS,model server,cc) $(wildcard tests/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
 format:
-	clang-format -i $(SOURCES)
+	@clang-format -i $(SOURCES)
 format-check:
-	clang-format --dry-run -Werror $(SOURCES)
+	@clang-format --dry-run -Werror $(SOURCES)
 
 layers:
-	@sh tests/layers.sh
+	@python3 tests/layers.py
 
 readme: deps deps-node
 	@$(SUBMAKE) all
@@ -287,12 +287,15 @@ CXXFLAGS_ALL = -std=c++17 $(COMMON) $(WARNINGS) $(CXXFLAGS)
 LDFLAGS_ALL  = -pie -Wl,-z,relro,-z,now,-z,noexecstack $(SANITIZER) $(LDFLAGS)
 LIBS = -lmicrohttpd -lgnutls -lsystemd -ljansson -lsentencepiece -licuuc -lxml2 -lcld2 -lstdc++ -lpthread -lm
 
-KERNEL_SOURCES := model/kernels.c model/products_float.c model/products_int8.c
-MODEL_OBJECTS  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(KERNEL_SOURCES),$(wildcard model/*.c))) $(BUILD)/model/sentencepiece.o
-SERVER_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard server/*.c)) $(BUILD)/server/cld2.o $(BUILD)/server/page_files.o
+KERNEL_SOURCES := model/compute/kernels.c model/compute/products_float.c model/compute/products_int8.c
+# of a folder and its rooms, the files that end so
+IN_ROOMS        = $(foreach folder,$(1),$(wildcard $(folder)/*.$(2) $(folder)/*/*.$(2)))
+OBJECTS_OF      = $(addprefix $(BUILD)/,$(addsuffix .o,$(basename $(1))))
+MODEL_OBJECTS  := $(call OBJECTS_OF,$(filter-out $(KERNEL_SOURCES),$(call IN_ROOMS,model,c)) $(call IN_ROOMS,model,cc))
+SERVER_OBJECTS := $(call OBJECTS_OF,$(call IN_ROOMS,server,c) $(call IN_ROOMS,server,cc) server/page_files)
 # The word aligner, weights/aligner.py's program. Where weights/ is not, as in a package, it is not built.
-GIBBS_OBJECTS  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard weights/gibbs/*.c))
-TEST_OBJECTS   := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
+GIBBS_OBJECTS  := $(call OBJECTS_OF,$(wildcard weights/gibbs/*.c))
+TEST_OBJECTS   := $(call OBJECTS_OF,$(wildcard tests/*.c tests/model/*.c tests/server/*.c tests/weights/*.c tests/model/*/*.c tests/server/*/*.c))
 
 # These are compiled once per instruction set; the processor chooses at run time. Products and sums may fuse there, but not after
 # exact int8 sums: however a logit is computed, it shall have the same bits.
@@ -312,7 +315,7 @@ $(BUILD)/alignd: $(MODEL_OBJECTS) $(SERVER_OBJECTS)
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
-$(BUILD)/gibbs: $(GIBBS_OBJECTS) $(BUILD)/model/error.o
+$(BUILD)/gibbs: $(GIBBS_OBJECTS) $(BUILD)/model/base/error.o
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lm
 

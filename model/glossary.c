@@ -1,9 +1,9 @@
 #include "model/glossary.h"
-#include "model/character.h"
-#include "model/copies.h"
 #include "model/given.h"
 #include "model/model.h"
-#include "model/placeholder.h"
+#include "model/network/copies.h"
+#include "model/text/character.h"
+#include "model/text/placeholder.h"
 
 #include <stdint.h>
 #include <stdlib.h>

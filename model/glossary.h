@@ -3,7 +3,7 @@
 #define ALIGND_GLOSSARY_H
 
 #include "model/sentence.h"
-#include "model/tokenizer.h"
+#include "model/text/tokenizer.h"
 
 /* Source phrase -> target phrase, both NUL-terminated, not blank. */
 struct glossary_entry {
@@ -15,7 +15,7 @@ struct glossary {
 };
 
 /* Makes a prepared sentence's translation hold a target phrase wherever a source phrase stands in its text, and every placeholder
- * (model/placeholder.h) as it is; nothing changes where there are none. Behind translator_begin_with; for strategies beam and
+ * (model/text/placeholder.h) as it is; nothing changes where there are none. Behind translator_begin_with; for strategies beam and
  * greedy, with others nothing happens. Where source phrases overlap the first counts, of those that begin together the longest;
  * they are found as whole words, with the case as given or with a first letter of the other case. -1 with ERROR_INPUT if the model
  * cannot write a phrase, or with ERROR_MEMORY. */

@@ -2,15 +2,15 @@
 #ifndef ALIGND_MODEL_H
 #define ALIGND_MODEL_H
 
-#include "model/config.h"
-#include "model/decoder.h"
-#include "model/encoder.h"
-#include "model/output.h"
-#include "model/segmenter.h"
-#include "model/shortlist.h"
-#include "model/speller.h"
-#include "model/tokenizer.h"
-#include "model/weights.h"
+#include "model/network/decoder.h"
+#include "model/network/encoder.h"
+#include "model/network/output.h"
+#include "model/network/speller.h"
+#include "model/text/segmenter.h"
+#include "model/text/tokenizer.h"
+#include "model/weights/config.h"
+#include "model/weights/shortlist.h"
+#include "model/weights/weights.h"
 
 struct translator {
     struct model_config config;

@@ -1,8 +1,8 @@
 #include "model/rendering.h"
-#include "model/copies.h"
 #include "model/given.h"
 #include "model/glossary.h"
 #include "model/model.h"
+#include "model/network/copies.h"
 
 /* The source token with the most attention but for placeholders, or where it has no character the next that has one; NULL: there is
  * none. */

@@ -1,8 +1,8 @@
 #include "model/sentence.h"
-#include "model/copies.h"
 #include "model/model.h"
-#include "model/placeholder.h"
+#include "model/network/copies.h"
 #include "model/text.h"
+#include "model/text/placeholder.h"
 #include <math.h>
 #include <string.h>
 

@@ -2,12 +2,12 @@
 #ifndef ALIGND_SENTENCE_H
 #define ALIGND_SENTENCE_H
 
-#include "model/arena.h"
-#include "model/error.h"
-#include "model/search.h"
-#include "model/segmenter.h"
-#include "model/shortlist.h"
-#include "model/token.h"
+#include "model/base/arena.h"
+#include "model/base/error.h"
+#include "model/search/search.h"
+#include "model/text/segmenter.h"
+#include "model/text/token.h"
+#include "model/weights/shortlist.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,8 +50,8 @@ struct sentence {
     /* inside */
     struct arena arena; /* everything that belongs to this sentence */
     struct search search;
-    struct memory *memory;     /* what the decoder looks at (model/row.h), while decoding */
-    struct copies *copies;     /* target tokens that no vocabulary has (model/copies.h): of a model that copies, of phrases */
+    struct memory *memory; /* what the decoder looks at (model/network/row.h), while decoding */
+    struct copies *copies; /* target tokens that no vocabulary has (model/network/copies.h): of a model that copies, of phrases */
     struct target_ids targets; /* what it chooses from */
     const float *first_state;  /* of the decoder, where the search may come back to it */
     size_t first_row;          /* place in its batch */
@@ -59,11 +59,11 @@ struct sentence {
 
 /* Cuts text into sentences ready to be admitted: segmented (split true; otherwise the text is one sentence), tokenized, and, where
  * a sentence has more than max_source_tokens, wrapped at clause punctuation or white space. For strategies beam and greedy a
- * placeholder (model/placeholder.h) is one token, and is not cut: translator_constrain must follow. With split false a text over
- * the limit is ERROR_LENGTH, and where the output copies source words, so is a part over it that cannot be cut. text: valid UTF-8
- * that outlives the sentences. options: strategy and numbers for all; max_length 0 means the model's ratio, or min_length if that
- * is more. sentences: an array in the arena, each to be ended with sentence_done. A blank text gives count 0. -1 with ERROR_INPUT,
- * ERROR_LENGTH or ERROR_MEMORY. Thread-safe. */
+ * placeholder (model/text/placeholder.h) is one token, and is not cut: translator_constrain must follow. With split false a text
+ * over the limit is ERROR_LENGTH, and where the output copies source words, so is a part over it that cannot be cut. text: valid
+ * UTF-8 that outlives the sentences. options: strategy and numbers for all; max_length 0 means the model's ratio, or min_length if
+ * that is more. sentences: an array in the arena, each to be ended with sentence_done. A blank text gives count 0. -1 with
+ * ERROR_INPUT, ERROR_LENGTH or ERROR_MEMORY. Thread-safe. */
 int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,
                        const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
                        struct error *err);

@@ -1,5 +1,5 @@
 #include "model/text.h"
-#include "model/character.h"
+#include "model/text/character.h"
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

@@ -2,10 +2,10 @@
 #ifndef ALIGND_TEXT_H
 #define ALIGND_TEXT_H
 
-#include "model/arena.h"
-#include "model/error.h"
-#include "model/segmenter.h"
-#include "model/tokenizer.h"
+#include "model/base/arena.h"
+#include "model/base/error.h"
+#include "model/text/segmenter.h"
+#include "model/text/tokenizer.h"
 #include <stddef.h>
 
 /* Cuts text[sentence] into pieces of at most max_tokens (>= 1) tokens each, counted as each piece is tokenized on its own. A

@@ -1,6 +1,6 @@
 #include "model/translator.h"
+#include "model/compute/matrix.h"
 #include "model/glossary.h"
-#include "model/matrix.h"
 #include "model/model.h"
 
 #include <stdio.h>

@@ -9,18 +9,18 @@
 #ifndef ALIGND_TRANSLATOR_H
 #define ALIGND_TRANSLATOR_H
 
-#include "model/arena.h"
+#include "model/base/arena.h"
+#include "model/base/error.h"
+#include "model/base/file.h"
+#include "model/base/reserve.h"
 #include "model/batch.h"
-#include "model/character.h"
-#include "model/error.h"
-#include "model/file.h"
 #include "model/given.h"
 #include "model/glossary.h"
 #include "model/rendering.h"
-#include "model/reserve.h"
-#include "model/search.h"
+#include "model/search/search.h"
 #include "model/sentence.h"
 #include "model/text.h"
+#include "model/text/character.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -42,8 +42,8 @@ struct translator_info {
 };
 
 struct translator_options {
-    /* How products with weights are computed (model/matrix.h): "float32", "bfloat16", "int8", or "auto": the fastest here, measured
-     * while loading. NULL: "float32". */
+    /* How products with weights are computed (model/compute/matrix.h): "float32", "bfloat16", "int8", or "auto": the fastest here,
+     * measured while loading. NULL: "float32". */
     const char *compute;
     /* A sentence chooses its tokens from FOLDER/shortlist.safetensors' ids for it, some hundreds, instead of the whole vocabulary:
      * the tokens' log-probabilities and entropies are then over those alone, and its translation is another wherever the best of

@@ -2,7 +2,7 @@
 #ifndef ALIGND_HEALTH_H
 #define ALIGND_HEALTH_H
 
-#include "model/error.h"
+#include "model/base/error.h"
 #include <stdbool.h>
 
 enum { HEALTH_TIMEOUT_MS = 5000 };

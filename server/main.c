@@ -1,13 +1,13 @@
 /* alignd: start and stop order. */
-#include "server/api.h"
-#include "server/clock.h"
+#include "server/api/api.h"
+#include "server/api/keys.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/decode/worker.h"
 #include "server/health.h"
-#include "server/http.h"
-#include "server/keys.h"
-#include "server/log.h"
+#include "server/http/http.h"
 #include "server/offline.h"
 #include "server/options.h"
-#include "server/worker.h"
 #include <errno.h>
 #include <malloc.h>
 #include <semaphore.h>

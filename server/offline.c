@@ -1,10 +1,10 @@
 /* Three parties and a ring of lines: this thread reads and prepares, the workers decode, a writer prints in order. A line's
  * place in the ring is free again once it is written, so memory is bounded however long the input is. */
 #include "server/offline.h"
-#include "server/clock.h"
-#include "server/links.h"
-#include "server/models.h"
-#include "server/worker.h"
+#include "server/base/clock.h"
+#include "server/decode/links.h"
+#include "server/decode/models.h"
+#include "server/decode/worker.h"
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>

@@ -1,9 +1,9 @@
 #include "server/option_kinds.h"
-#include "server/keys.h"
-#include "server/links.h"
-#include "server/log.h"
-#include "server/name_list.h"
-#include "server/parameters.h"
+#include "server/api/keys.h"
+#include "server/base/log.h"
+#include "server/base/name_list.h"
+#include "server/decode/links.h"
+#include "server/decode/parameters.h"
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef ALIGND_OPTION_KINDS_H
 #define ALIGND_OPTION_KINDS_H
 
-#include "model/error.h"
+#include "model/base/error.h"
 #include <stddef.h>
 
 struct option;

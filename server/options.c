@@ -1,6 +1,6 @@
 #include "server/options.h"
+#include "server/decode/parameters.h"
 #include "server/option_kinds.h"
-#include "server/parameters.h"
 #include <assert.h>
 #include <ctype.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #define ALIGND_OPTIONS_H
 
 #include "model/translator.h"
-#include "server/name_list.h"
+#include "server/base/name_list.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -39,7 +39,7 @@ struct options {
     size_t burst, connections, connections_per_address, read_timeout_ms, send_timeout_ms;
     double rate;
 
-    /* what the table of server/parameters.h lets be set; unset in other modes: serving, max_steps alone; translating */
+    /* what the table of server/decode/parameters.h lets be set; unset in other modes: serving, max_steps alone; translating */
     struct search_options search;
 
     char *name, *role;                    /* of the API key to make */

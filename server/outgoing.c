@@ -1,6 +1,6 @@
 #include "server/outgoing.h"
-#include "server/clock.h"
-#include "server/listen.h"
+#include "server/base/clock.h"
+#include "server/http/listen.h"
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 #ifndef ALIGND_OUTGOING_H
 #define ALIGND_OUTGOING_H
 
-#include "model/error.h"
+#include "model/base/error.h"
 #include <gnutls/gnutls.h>
 #include <stdbool.h>
 

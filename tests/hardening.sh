@@ -26,7 +26,7 @@ look 'stack protector' '__stack_chk_fail' readelf --dyn-syms -W "$program"
 look 'fortified functions' ' __[a-z]+_chk' readelf --dyn-syms -W "$program"
 if [ "$(uname -m)" = x86_64 ]; then
     look 'stack clash protection' 'sub +\$0x1000,%rsp' objdump -d "$program"
-    for object in "$build"/model/*.o "$build"/server/*.o; do
+    for object in "$build"/model/*.o "$build"/model/*/*.o "$build"/server/*.o "$build"/server/*/*.o; do
         look "control flow protection, $object" 'x86 feature: IBT, SHSTK' readelf -n "$object"
     done | grep ': NO' && status=1 || echo 'control flow protection, every object: yes'
 fi

@@ -1,5 +1,5 @@
 #include "tests/models.h"
-#include "model/kernels.h"
+#include "model/compute/kernels.h"
 #include "tests/files.h"
 #include <check.h>
 #include <jansson.h>

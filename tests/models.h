@@ -3,7 +3,7 @@
 #define ALIGND_TESTS_MODELS_H
 
 #include "model/translator.h"
-#include "model/weights.h"
+#include "model/weights/weights.h"
 
 struct translator *model_open(const char *folder);
 struct translator *model_open_with(const char *folder, const char *compute); /* NULL: the default */

@@ -2,7 +2,7 @@
 #ifndef ALIGND_TESTS_NUMBERS_H
 #define ALIGND_TESTS_NUMBERS_H
 
-#include "model/kernels.h"
+#include "model/compute/kernels.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-"""Tests of weights/aligner.py: what a word is, links between words and pieces, the command. The program itself: tests/test_gibbs.c."""
+"""Tests of weights/aligner.py: what a word is, links between words and pieces, the command. The program itself: tests/weights/test_gibbs.c."""
 
 from __future__ import annotations
 

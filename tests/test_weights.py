@@ -29,7 +29,7 @@ WRONG = json.loads((TESTS / "data" / "wrong_configs.json").read_text(encoding="u
 GOLDEN = sorted(path.parent for path in (TESTS / "golden").glob("*/golden.json"))
 
 
-# ---- configuration: the list that tests/test_config.c reads too ----
+# ---- configuration: the list that tests/model/weights/test_config.c reads too ----
 
 def _edited(case: dict) -> dict:
     edited = copy.deepcopy(WRONG["base"])
@@ -224,7 +224,7 @@ def test_read_pairs(tmp_path):
         data.read_pairs(path)
 
 
-# ---- vocabularies: the cases that tests/test_plain.c reads too ----
+# ---- vocabularies: the cases that tests/model/text/test_plain.c reads too ----
 
 PLAIN = json.loads((TESTS / "data" / "plain_tokens.json").read_text(encoding="utf-8"))
 

@@ -6,7 +6,7 @@ mark, U+FFED, on each side where it touches its neighbour (of two that touch, th
 characters: one token a character; U+2581 stands for white space between them.
 Both read a vocabulary file: UTF-8, one token a line, whose id is the line's number from 0. `lowercase` folds their pieces, character by character.
 <unk>, <s> and </s> stand anywhere in a vocabulary, which needs the last two only where its model does; those trained here have them at 0, 1
-and 2, and PyTorch's searches (weights/search.py) need them there. model/plain.c and model/vocabulary.c do the same; tests/data/plain_tokens.json
+and 2, and PyTorch's searches (weights/search.py) need them there. model/text/plain.c and model/text/vocabulary.c do the same; tests/data/plain_tokens.json
 holds both to it.
 """
 

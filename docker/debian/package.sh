@@ -10,7 +10,7 @@ maintainer=$(sed -n 's/^Maintainer: //p' docker/debian/control.in)
 rm -rf "$build/deb"
 mkdir -p "$tree/weights"
 cp -r Makefile LICENSE README.md model server docker "$tree"
-cp -r "$@" "$tree/weights"
+cp -r weights/config.def "$@" "$tree/weights"
 cp -r docker/debian "$tree/debian"
 cp docker/systemd/alignd.service docker/systemd/alignd.socket "$tree/debian"
 rm "$tree"/debian/*.in

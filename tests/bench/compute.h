@@ -2,7 +2,7 @@
 #ifndef ALIGND_BENCH_COMPUTE_H
 #define ALIGND_BENCH_COMPUTE_H
 
-#include "model/matrix.h"
+#include "model/compute/matrix.h"
 
 /* All that there are, NULL last. */
 extern const char *const compute_types[];

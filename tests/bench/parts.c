@@ -1,9 +1,9 @@
 #include "tests/bench/parts.h"
-#include "model/attention.h"
-#include "model/decoder.h"
-#include "model/encoder.h"
-#include "model/output.h"
-#include "model/search.h"
+#include "model/network/attention.h"
+#include "model/network/decoder.h"
+#include "model/network/encoder.h"
+#include "model/network/output.h"
+#include "model/search/search.h"
 #include "tests/bench/measure.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 #include "tests/bench/reading.h"
-#include "model/vector.h"
+#include "model/compute/vector.h"
 
 float JOIN(read, KERNELS)(const float *memory, size_t count) {
     enum { SUMS = 4 }; /* enough additions under way that loads are what takes the time */

@@ -1,6 +1,6 @@
 #include "tests/fuzz/fuzz.h"
-#include "server/api.h"
-#include "server/log.h"
+#include "server/api/api.h"
+#include "server/base/log.h"
 #include "server/options.h"
 #include <stdio.h>
 #include <sys/mman.h>

@@ -3,7 +3,7 @@
 #ifndef ALIGND_TESTS_FUZZ_H
 #define ALIGND_TESTS_FUZZ_H
 
-#include "server/service.h"
+#include "server/api/service.h"
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* config.json. */
-#include "model/config.h"
+#include "model/weights/config.h"
 #include "tests/fuzz/fuzz.h"
 #include <string.h>
 

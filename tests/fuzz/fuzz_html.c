@@ -1,6 +1,6 @@
 /* Markup, and its translation by something that reverses words. The first byte says how many links between words there are. */
-#include "model/character.h"
-#include "server/html.h"
+#include "model/text/character.h"
+#include "server/html/html.h"
 #include "tests/fuzz/fuzz.h"
 #include <stdlib.h>
 #include <string.h>

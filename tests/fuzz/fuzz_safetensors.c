@@ -1,5 +1,5 @@
 /* The safetensors container: every byte of every tensor can be read. */
-#include "model/safetensors.h"
+#include "model/weights/safetensors.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

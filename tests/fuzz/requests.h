@@ -2,7 +2,7 @@
 #ifndef ALIGND_TESTS_FUZZ_REQUESTS_H
 #define ALIGND_TESTS_FUZZ_REQUESTS_H
 
-#include "server/api.h"
+#include "server/api/api.h"
 
 /* Answered at once, or its jobs are prepared. Ends the request either way. */
 void fuzz_request(const char *path, struct call *call);

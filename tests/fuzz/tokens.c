@@ -1,5 +1,5 @@
 #include "tests/fuzz/tokens.h"
-#include "model/tokenizer.h"
+#include "model/text/tokenizer.h"
 #include "tests/fuzz/fuzz.h"
 #include <string.h>
 

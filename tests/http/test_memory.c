@@ -1,7 +1,7 @@
 /* Every allocation of the daemon fails in turn, one a request: the request is answered 503, or its connection closed where the HTTP
  * library had no memory, or answered rightly where the allocation could be done without; and the next one is answered as ever, with
  * nothing left behind. MEMORY_STRIDE: how many allocations to pass over between one that fails and the next. */
-#include "server/clock.h"
+#include "server/base/clock.h"
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include "tests/memory/shortage.h"

@@ -11,7 +11,7 @@ without a processor (/proc/PID/task/TID/schedstat).
   formula      Requests under way share the worker, whose rate x(n) depends on their number n: by the closed loop. Of such a queue with
                Poisson arrivals of rate a, p(n) = p(0) product a / x(i), whatever the distribution of the lengths (insensitivity of
                processor sharing: Kelly, Reversibility and Stochastic Networks, 1979, chapter 3); the mean time is sum n p(n) / a (Little).
-  simulation   The worker's rounds (server/worker.c) with the very requests that were sent: who has come is admitted (gathered while 16
+  simulation   The worker's rounds (server/decode/worker.c) with the very requests that were sent: who has come is admitted (gathered while 16
                rows are live: model/batch.c), all who are live advance by a step, who has done all steps leaves. Gives percentiles, too.
 
 QUEUEING_SECONDS (8) for each load, QUEUEING_SEED (1), SCALE_FIELDS: what requests ask besides their text."""

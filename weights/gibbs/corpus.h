@@ -2,7 +2,7 @@
 #ifndef ALIGND_GIBBS_CORPUS_H
 #define ALIGND_GIBBS_CORPUS_H
 
-#include "model/error.h"
+#include "model/base/error.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,0 +1,77 @@
+#include "model/base/file.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A lease that somebody breaks is over after /proc/sys/fs/lease-break-time: 45 s. */
+enum { LEASE_MS = 60000, LEASE_POLL_MS = 10 };
+
+static int open_unleased(const char *path) {
+    for (int waited_ms = 0;; waited_ms += LEASE_POLL_MS) {
+        int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (descriptor >= 0 || errno != EWOULDBLOCK || waited_ms >= LEASE_MS)
+            return descriptor;
+        nanosleep(&(struct timespec){.tv_nsec = LEASE_POLL_MS * 1000000L}, NULL);
+    }
+}
+
+static int check(int descriptor, const char *path, size_t most, size_t *size, struct error *err) {
+    struct stat status;
+    if (fstat(descriptor, &status) != 0)
+        return error_set(err, ERROR_FILE, "cannot read %.150s: %s", path, strerror(errno));
+    if (!S_ISREG(status.st_mode))
+        return error_set(err, ERROR_FILE, "cannot read %.150s: not a regular file", path);
+    if (status.st_size < 0 || (uintmax_t)status.st_size > most)
+        return error_set(err, ERROR_FILE, "cannot read %.150s: %lld bytes are more than %zu", path, (long long)status.st_size,
+                         most);
+    *size = (size_t)status.st_size;
+    return 0;
+}
+
+int file_open(const char *path, size_t most, size_t *size, struct error *err) {
+    int descriptor = open_unleased(path);
+    if (descriptor < 0)
+        return error_set(err, ERROR_FILE, "cannot open %.150s: %s", path, strerror(errno));
+    if (check(descriptor, path, most, size, err) == 0)
+        return descriptor;
+    close(descriptor);
+    return -1;
+}
+
+/* A file that shrinks meanwhile ends early. */
+static int read_all(int descriptor, const char *path, char *bytes, size_t *size, struct error *err) {
+    size_t length = 0;
+    while (length < *size) {
+        ssize_t count = read(descriptor, bytes + length, *size - length);
+        if (count < 0 && errno != EINTR)
+            return error_set(err, ERROR_FILE, "cannot read %.150s: %s", path, strerror(errno));
+        if (count == 0)
+            break;
+        length += count > 0 ? (size_t)count : 0;
+    }
+    bytes[length] = '\0';
+    *size = length;
+    return 0;
+}
+
+int file_read(const char *path, size_t most, char **bytes, size_t *size, struct error *err) {
+    size_t length;
+    int descriptor = file_open(path, most, &length, err);
+    if (descriptor < 0)
+        return -1;
+    char *text = length < SIZE_MAX ? malloc(length + 1) : NULL;
+    int result = text ? read_all(descriptor, path, text, &length, err) : error_memory(err);
+    close(descriptor);
+    if (result != 0) {
+        free(text);
+        return -1;
+    }
+    *bytes = text;
+    *size = length;
+    return 0;
+}

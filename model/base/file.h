@@ -1,0 +1,17 @@
+/* Files that are read to the end: models, keys, certificates. Only regular ones, of a bounded size: what is read again while the
+ * daemon serves never waits for a pipe's writer, or reads a device for ever. */
+#ifndef ALIGND_FILE_H
+#define ALIGND_FILE_H
+
+#include "model/base/error.h"
+#include <stddef.h>
+
+/* Opens the file for reading, links followed; size: its bytes. Returns the descriptor, or -1 with ERROR_FILE: it cannot be opened,
+ * is not a regular file, or is larger than most. Waits only for a file that its owner has leased (fcntl's F_SETLEASE, as Samba
+ * does), and at most as long as the kernel leaves it leased. */
+int file_open(const char *path, size_t most, size_t *size, struct error *err);
+
+/* The whole file and a NUL behind it, malloc'ed, the caller's. -1 with ERROR_FILE as file_open, or ERROR_MEMORY. */
+int file_read(const char *path, size_t most, char **bytes, size_t *size, struct error *err);
+
+#endif

@@ -1,0 +1,409 @@
+/* The operations around the products, element by element. One file, several instruction sets: the Makefile compiles it with
+ * -DKERNELS=generic|v3|v4|vnni and the matching -march. */
+#include "model/compute/kernels.h"
+#include "model/compute/vector.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+
+/* exp for |x| <= 87: x = n ln2 + r, |r| <= ln2 / 2, and a polynomial of degree 6 in r. Its coefficients from r^2 on minimise the
+ * greatest relative error over that range (Remez's exchange; 1 and r are kept so that exp(0) is 1): 4e-9 once they are rounded. */
+INLINE vec exp_within(vec x) {
+    const float magic = 12582912.0f; /* 1.5 x 2^23: adding it rounds to an integer, kept in the low bits */
+    vec shifted = x * 1.44269504f + magic;
+    vec whole = shifted - magic;
+    vec r = x - whole * 0.693359375f; /* ln2 in two parts, the first exact in few bits */
+    r = r - whole * -2.12194440e-4f;
+    vec p = splat(1.38146128e-3f);
+    p = p * r + 8.36871006e-3f;
+    p = p * r + 4.16683890e-2f;
+    p = p * r + 1.66665211e-1f;
+    p = p * r + 0.49999994f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    return (vec)((ivec)p + ((ivec)shifted << 23)); /* what stands above n in `shifted` falls off */
+}
+
+/* x, but not outside -limit to limit; NaN stays. */
+INLINE vec clamp(vec x, float limit) {
+    return smaller(splat(limit), larger(splat(-limit), x));
+}
+
+/* tanh x = 1 - 2 / (exp(2x) + 1); beyond 10 it is 1 in float32. */
+INLINE vec tanh_vec(vec x) {
+    return 1.0f - 2.0f * reciprocal(exp_within(2.0f * clamp(x, 10)) + 1.0f);
+}
+
+INLINE vec sigmoid_vec(vec x) {
+    return reciprocal(1.0f + exp_within(-clamp(x, 87)));
+}
+
+/* ---- element by element ---- */
+
+static void tanh_floats(float *x, size_t n) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        store(x + i, tanh_vec(load(x + i)));
+    if (i < n) {
+        vec last = tanh_vec(load_part(x + i, n - i, 0));
+        memcpy(x + i, &last, (n - i) * sizeof *x);
+    }
+}
+
+/* exp(2x): see `additive`. */
+static void exp_twice(float *x, size_t n) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        store(x + i, exp_within(clamp(2.0f * load(x + i), 87)));
+    if (i < n) {
+        vec last = exp_within(clamp(2.0f * load_part(x + i, n - i, 0), 87));
+        memcpy(x + i, &last, (n - i) * sizeof *x);
+    }
+}
+
+static void add(const float *x, size_t n, float *y) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        store(y + i, load(y + i) + load(x + i));
+    for (; i < n; i++)
+        y[i] += x[i];
+}
+
+static float mean_of(const float *x, size_t n) {
+    vec total = splat(0);
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        total += load(x + i);
+    if (i < n)
+        total += load_part(x + i, n - i, 0);
+    return sum_lanes(total) / (float)n;
+}
+
+/* The mean of (x - mean)^2. */
+static float variance_of(const float *x, size_t n, float mean) {
+    vec total = splat(0);
+    size_t i = 0;
+    for (; i + VL <= n; i += VL) {
+        vec off = load(x + i) - mean;
+        total += off * off;
+    }
+    if (i < n) {
+        vec off = load_part(x + i, n - i, mean) - mean;
+        total += off * off;
+    }
+    return sum_lanes(total) / (float)n;
+}
+
+static void normalize(float *x, const float *gain, const float *shift, size_t n, float epsilon) {
+    float mean = mean_of(x, n), scale = 1.0f / sqrtf(variance_of(x, n, mean) + epsilon);
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        store(x + i, (load(x + i) - mean) * scale * load(gain + i) + load(shift + i));
+    for (; i < n; i++)
+        x[i] = (x[i] - mean) * scale * gain[i] + shift[i];
+}
+
+static void maxima(const float *x, size_t n, float *y) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        store(y + i, larger(load(y + i), load(x + i)));
+    for (; i < n; i++)
+        y[i] = y[i] > x[i] ? y[i] : x[i];
+}
+
+/* ---- softmax, and what a search needs of it ---- */
+
+/* Not counting NaN; at least -FLT_MAX. */
+INLINE float max_of(const float *x, size_t n) {
+    vec even = splat(-FLT_MAX), odd = even;
+    size_t i = 0;
+    for (; i + 2 * VL <= n; i += 2 * VL) {
+        even = larger(load(x + i), even);
+        odd = larger(load(x + i + VL), odd);
+    }
+    for (; i + VL <= n; i += VL)
+        even = larger(load(x + i), even);
+    if (i < n)
+        odd = larger(load_part(x + i, n - i, -FLT_MAX), odd);
+    return max_lanes(larger(even, odd));
+}
+
+/* x - top for x <= top, not below exp's range: what far lower terms add is below every rounding. */
+INLINE vec below(vec x, float top) {
+    return larger(splat(-87), x - top);
+}
+
+static void softmax(float *x, size_t n) {
+    if (n == 0)
+        return;
+    float top = max_of(x, n);
+    vec total = splat(0);
+    size_t i = 0;
+    for (; i + VL <= n; i += VL) {
+        vec e = exp_within(below(load(x + i), top));
+        store(x + i, e);
+        total += e;
+    }
+    if (i < n) {
+        vec e = exp_within(below(load_part(x + i, n - i, top), top));
+        memcpy(x + i, &e, (n - i) * sizeof *x);
+        total += first_lanes(e, n - i);
+    }
+    float scale = 1.0f / sum_lanes(total);
+    for (i = 0; i < n; i++)
+        x[i] *= scale;
+}
+
+/* Sums over the logits so far, with d = x - top. */
+struct sums {
+    float top;
+    vec total, weighted; /* exp(d), d exp(d) */
+};
+
+/* top rises by -d: exp(x - top) shrinks by exp(d), and each d exp(d) moves with it. */
+INLINE void raise(struct sums *sums, float top) {
+    vec d = below(splat(sums->top), top), scale = exp_within(d);
+    sums->weighted = scale * (sums->weighted + d * sums->total);
+    sums->total = scale * sums->total;
+    sums->top = top;
+}
+
+INLINE void add_piece(struct sums *sums, const float *x, size_t n) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL) {
+        vec d = below(load(x + i), sums->top), e = exp_within(d);
+        sums->total += e;
+        sums->weighted += e * d;
+    }
+    if (i < n) {
+        vec d = below(load_part(x + i, n - i, sums->top), sums->top), e = first_lanes(exp_within(d), n - i);
+        sums->total += e;
+        sums->weighted += e * d;
+    }
+}
+
+/* The best k so far, best first, of equals the earlier first. */
+struct list {
+    struct ranked *best;
+    size_t k, count;
+    float least; /* a logit enters that is above */
+};
+
+static void insert(struct list *list, int token, float logit) {
+    size_t place = list->count < list->k ? list->count++ : list->k - 1;
+    for (; place > 0 && list->best[place - 1].logit < logit; place--)
+        list->best[place] = list->best[place - 1];
+    list->best[place] = (struct ranked){.token = token, .logit = logit};
+    if (list->count == list->k)
+        list->least = list->best[list->k - 1].logit;
+}
+
+static void insert_piece(struct list *list, const float *logits, size_t from, size_t to) {
+    for (size_t i = from; i < to; i += VL) {
+        vec v = to - i < VL ? load_part(logits + i, to - i, -INFINITY) : load(logits + i);
+        for (unsigned above = lanes_above(v, list->least); above; above &= above - 1) {
+            size_t token = i + (size_t)__builtin_ctz(above);
+            if (logits[token] > list->least) /* still: the least rises with every one that enters */
+                insert(list, (int)token, logits[token]);
+        }
+    }
+}
+
+/* In pieces that stay in the nearest cache: one walk for the greatest logit, one for the sums, and, where the greatest is among the
+ * best k so far, one for these. With Z = sum exp(d): log sum exp = top + log Z, entropy = log Z - sum(d exp(d)) / Z. */
+static struct row_summary summarize(const float *logits, size_t n, size_t k, struct ranked *best) {
+    enum { PIECE = 256 };
+    struct sums sums = {-FLT_MAX, splat(0), splat(0)};
+    struct list list = {.best = best, .k = k, .least = k > 0 ? -INFINITY : INFINITY};
+    for (size_t i = 0; i < n; i += PIECE) {
+        size_t end = n - i < PIECE ? n : i + PIECE;
+        float top = max_of(logits + i, end - i);
+        if (top > sums.top)
+            raise(&sums, top);
+        add_piece(&sums, logits + i, end - i);
+        if (top > list.least)
+            insert_piece(&list, logits, i, end);
+    }
+    float z = sum_lanes(sums.total), log_z = logf(z);
+    return (struct row_summary){.log_sum = sums.top + log_z, .entropy = log_z - sum_lanes(sums.weighted) / z, .count = list.count};
+}
+
+/* ---- gates ---- */
+
+INLINE vec gru_gate(vec xr, vec ur, vec xz, vec uz, vec xn, vec un, vec h) {
+    vec r = sigmoid_vec(xr + ur), z = sigmoid_vec(xz + uz);
+    vec candidate = tanh_vec(xn + r * un);
+    return candidate + z * (h - candidate);
+}
+
+static void gru(const float *x, const float *u, float *h, size_t n) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        store(h + i, gru_gate(load(x + i), load(u + i), load(x + n + i), load(u + n + i), load(x + 2 * n + i), load(u + 2 * n + i),
+                              load(h + i)));
+    if (i < n) {
+        size_t m = n - i;
+        vec out = gru_gate(load_part(x + i, m, 0), load_part(u + i, m, 0), load_part(x + n + i, m, 0), load_part(u + n + i, m, 0),
+                           load_part(x + 2 * n + i, m, 0), load_part(u + 2 * n + i, m, 0), load_part(h + i, m, 0));
+        memcpy(h + i, &out, m * sizeof *h);
+    }
+}
+
+INLINE vec lstm_gate(vec i, vec f, vec g, vec o, vec *c) {
+    *c = sigmoid_vec(f) * *c + sigmoid_vec(i) * tanh_vec(g);
+    return sigmoid_vec(o) * tanh_vec(*c);
+}
+
+static void lstm(const float *x, const float *u, float *h, float *c, size_t n) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL) {
+        vec cell = load(c + i);
+        store(h + i, lstm_gate(load(x + i) + load(u + i), load(x + n + i) + load(u + n + i),
+                               load(x + 2 * n + i) + load(u + 2 * n + i), load(x + 3 * n + i) + load(u + 3 * n + i), &cell));
+        store(c + i, cell);
+    }
+    if (i < n) {
+        size_t m = n - i;
+        vec gates[4], cell = load_part(c + i, m, 0);
+        for (size_t g = 0; g < 4; g++)
+            gates[g] = load_part(x + g * n + i, m, 0) + load_part(u + g * n + i, m, 0);
+        vec out = lstm_gate(gates[0], gates[1], gates[2], gates[3], &cell);
+        memcpy(h + i, &out, m * sizeof *h);
+        memcpy(c + i, &cell, m * sizeof *c);
+    }
+}
+
+INLINE vec gated_unit(vec a, vec g, vec h) {
+    return 0.707106781f * (a * sigmoid_vec(g) + h);
+}
+
+static void gated(const float *x, size_t n, float *h) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        store(h + i, gated_unit(load(x + i), load(x + n + i), load(h + i)));
+    if (i < n) {
+        size_t m = n - i;
+        vec out = gated_unit(load_part(x + i, m, 0), load_part(x + n + i, m, 0), load_part(h + i, m, 0));
+        memcpy(h + i, &out, m * sizeof *h);
+    }
+}
+
+/* ---- attention ---- */
+
+enum { KEYS = 4 }; /* scored together */
+
+/* `keys` of them together (a compile-time constant after inlining): q is read once, and no sum waits for another. */
+INLINE void dot_some(const float *q, const float *k, size_t keys, size_t n, float *e) {
+    vec sums[KEYS];
+    for (size_t t = 0; t < keys; t++)
+        sums[t] = splat(0);
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        for (size_t t = 0; t < keys; t++)
+            sums[t] += load(q + i) * load(k + t * n + i);
+    if (i < n)
+        for (size_t t = 0; t < keys; t++)
+            sums[t] += load_part(q + i, n - i, 0) * load_part(k + t * n + i, n - i, 0);
+    for (size_t t = 0; t < keys; t++)
+        e[t] = sum_lanes(sums[t]);
+}
+
+static void dot(const float *q, const float *k, size_t count, size_t n, float *e) {
+    size_t t = 0;
+    for (; t + KEYS <= count; t += KEYS)
+        dot_some(q, k + t * n, KEYS, n, e + t);
+    for (; t < count; t++)
+        dot_some(q, k + t * n, 1, n, e + t);
+}
+
+/* 1 / (exp(2q) exp(2k) + 1). The bound keeps an infinite product from reciprocal; the result is nothing from 1e8 on. */
+INLINE vec falloff(vec q, vec k) {
+    return reciprocal(smaller(splat(1e30f), q * k + 1.0f));
+}
+
+/* What a query's exp(2q) becomes with coverage: exp(2 (q + w c)). */
+INLINE vec covered(vec q, vec w, float c) {
+    return q * exp_within(clamp(2.0f * c * w, 87));
+}
+
+/* covers (a compile-time constant, as `keys`): w and c hold the coverage. */
+INLINE void additive_some(const float *v, const float *q, const float *k, bool covers, const float *w, const float *c, size_t keys,
+                          size_t n, float *e) {
+    vec sums[KEYS], sum_v = splat(0);
+    for (size_t t = 0; t < keys; t++)
+        sums[t] = splat(0);
+    size_t i = 0;
+    for (; i + VL <= n; i += VL) {
+        vec query = load(q + i), weight = covers ? load(w + i) : query;
+        sum_v += load(v + i);
+        UNROLL
+        for (size_t t = 0; t < keys; t++)
+            sums[t] += load(v + i) * falloff(covers ? covered(query, weight, c[t]) : query, load(k + t * n + i));
+    }
+    if (i < n) {
+        vec last = load_part(v + i, n - i, 0), query = load_part(q + i, n - i, 0);
+        vec weight = covers ? load_part(w + i, n - i, 0) : query;
+        sum_v += last;
+        for (size_t t = 0; t < keys; t++)
+            sums[t] += last * falloff(covers ? covered(query, weight, c[t]) : query, load_part(k + t * n + i, n - i, 0));
+    }
+    for (size_t t = 0; t < keys; t++)
+        e[t] = sum_lanes(sum_v - 2.0f * sums[t]);
+}
+
+/* tanh(q + k) = 1 - 2 / (exp(2q) exp(2k) + 1): no exponential is left to compute here. */
+static void additive(const float *v, const float *q, const float *k, size_t count, size_t n, float *e) {
+    size_t t = 0;
+    for (; t + KEYS <= count; t += KEYS)
+        additive_some(v, q, k + t * n, false, NULL, NULL, KEYS, n, e + t);
+    for (; t < count; t++)
+        additive_some(v, q, k + t * n, false, NULL, NULL, 1, n, e + t);
+}
+
+static void additive_covered(const float *v, const float *q, const float *k, const struct coverage *coverage, size_t count,
+                             size_t n, float *e) {
+    const float *w = coverage->weight, *c = coverage->sums;
+    size_t t = 0;
+    for (; t + KEYS <= count; t += KEYS)
+        additive_some(v, q, k + t * n, true, w, c + t, KEYS, n, e + t);
+    for (; t < count; t++)
+        additive_some(v, q, k + t * n, true, w, c + t, 1, n, e + t);
+}
+
+static void weighted_sum(const float *a, const float *h, size_t count, size_t n, float *out) {
+    size_t i = 0;
+    for (; i + 4 * VL <= n; i += 4 * VL) {
+        vec sum[4] = {splat(0), splat(0), splat(0), splat(0)};
+        for (size_t t = 0; t < count; t++)
+            for (size_t v = 0; v < 4; v++)
+                sum[v] += a[t] * load(h + t * n + i + v * VL);
+        for (size_t v = 0; v < 4; v++)
+            store(out + i + v * VL, sum[v]);
+    }
+    for (; i < n; i++) {
+        float sum = 0;
+        for (size_t t = 0; t < count; t++)
+            sum += a[t] * h[t * n + i];
+        out[i] = sum;
+    }
+}
+
+const struct kernels JOIN(kernels, KERNELS) = {
+    .name = TEXT(KERNELS),
+    .packings = &JOIN(packings, KERNELS),
+    .tanh = tanh_floats,
+    .add = add,
+    .softmax = softmax,
+    .exp_twice = exp_twice,
+    .summarize = summarize,
+    .gru = gru,
+    .lstm = lstm,
+    .gated = gated,
+    .normalize = normalize,
+    .maxima = maxima,
+    .dot = dot,
+    .additive = additive,
+    .additive_covered = additive_covered,
+    .weighted_sum = weighted_sum,
+};

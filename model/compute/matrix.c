@@ -1,0 +1,177 @@
+#include "model/compute/matrix.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+const char *compute_name(enum compute compute) {
+    static const char *const names[COMPUTE_TYPES] = {"float32", "bfloat16", "int8"};
+    return names[compute];
+}
+
+static const struct packing *choose_packing(const struct backend *backend, enum stored stored, size_t in) {
+    const struct packings *packings = backend->kernels->packings;
+    if (backend->compute == COMPUTE_INT8 && in <= packings->int8->max_in)
+        return packings->int8;
+    if (backend->compute == COMPUTE_BFLOAT16)
+        return packings->bfloat16;
+    return stored == STORED_FLOAT16 ? packings->float16 : stored == STORED_BFLOAT16 ? packings->bfloat16 : packings->float32;
+}
+
+struct backend backend_choose(void) {
+    const struct kernels *kernels = kernels_choose();
+    return (struct backend){.kernels = kernels, .blas = kernels == &kernels_generic ? blas_get() : NULL};
+}
+
+/* OpenBLAS has products in float32 alone. */
+static bool leave_to_blas(const struct backend *backend, const struct packing *packing) {
+    return backend->blas && backend->compute != COMPUTE_BFLOAT16 && packing != backend->kernels->packings->int8;
+}
+
+/* Whole lines. */
+static void *allocate(size_t bytes) {
+    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+static int keep_packed(struct linear *linear, const float *weight) {
+    linear->packed = allocate(linear->packing->bytes(linear->out, linear->in));
+    if (linear->packed)
+        linear->packing->pack(weight, linear->out, linear->in, linear->packed);
+    return linear->packed ? 0 : -1;
+}
+
+static int keep_rows(struct linear *linear, const float *weight) {
+    linear->rows = allocate(linear->packing->rows_bytes(linear->out, linear->in));
+    if (linear->rows)
+        linear->packing->pack_rows(weight, linear->out, linear->in, linear->rows);
+    return linear->rows ? 0 : -1;
+}
+
+int linear_init(struct linear *linear, const struct linear_source *source, const struct backend *backend, struct error *err) {
+    if (!source->weight)
+        return -1;
+    const struct packing *packing = choose_packing(backend, source->stored, source->in);
+    struct linear made = {.out = source->out, .in = source->in, .bias = source->bias, .packing = packing};
+    int result = 0;
+    if (leave_to_blas(backend, packing)) {
+        made.weight = source->weight;
+        made.blas = backend->blas;
+    } else {
+        result = keep_packed(&made, source->weight);
+    }
+    if (result == 0 && source->lookups)
+        result = keep_rows(&made, source->weight);
+    if (result != 0) {
+        linear_done(&made);
+        return error_memory(err);
+    }
+    *linear = made;
+    return 0;
+}
+
+void linear_done(struct linear *linear) {
+    free(linear->packed);
+    free(linear->rows);
+    *linear = (struct linear){0};
+}
+
+static void apply_blas(const struct linear *l, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
+    struct blas_product product = {
+        .weight = l->weight, .bias = l->bias, .out = l->out, .in = l->in, .rows = rows, .x = x, .ldx = ldx, .y = y, .ldy = ldy};
+    blas_multiply(l->blas, &product);
+}
+
+void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
+    if (rows == 0)
+        return;
+    if (!linear->packed) {
+        apply_blas(linear, x, ldx, rows, y, ldy);
+        return;
+    }
+    struct product product = {.packed = linear->packed,
+                              .bias = linear->bias,
+                              .out = linear->out,
+                              .in = linear->in,
+                              .x = x,
+                              .ldx = ldx,
+                              .rows = rows,
+                              .y = y,
+                              .ldy = ldy};
+    linear->packing->multiply(&product);
+}
+
+void linear_look_up(const struct linear *linear, const float *x, const int *ids, size_t count, float *y) {
+    assert(linear->rows);
+    struct lookup lookup = {.rows = linear->rows,
+                            .bias = linear->bias,
+                            .out = linear->out,
+                            .in = linear->in,
+                            .x = x,
+                            .ids = ids,
+                            .count = count,
+                            .y = y};
+    linear->packing->look_up(&lookup);
+}
+
+/* ---- which is fastest ---- */
+
+enum { TRIAL_ROWS = 32, TRIALS = 3 };
+
+/* The calling thread's seconds: other programs do not count. */
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Seconds for a product of one row and one of TRIAL_ROWS, the best of some trials; x [TRIAL_ROWS, in], y [TRIAL_ROWS, out]. A row
+ * alone counts as much as TRIAL_ROWS together: both loads are common. */
+static double trial(const struct linear *linear, const float *x, float *y) {
+    static const size_t rows[] = {1, TRIAL_ROWS};
+    double sum = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double best = HUGE_VAL;
+        for (int run = 0; run < TRIALS; run++) {
+            double began = now();
+            linear_apply(linear, x, linear->in, rows[i], y, linear->out);
+            best = fmin(best, now() - began);
+        }
+        sum += best;
+    }
+    return sum;
+}
+
+static int measure(const struct linear_source *source, const struct backend *backend, const float *x, float *y, double *seconds,
+                   struct error *err) {
+    struct linear linear;
+    if (linear_init(&linear, source, backend, err) != 0)
+        return -1;
+    *seconds = trial(&linear, x, y);
+    linear_done(&linear);
+    return 0;
+}
+
+int compute_fastest(const struct backend *backend, const struct linear_source *shape, enum compute *fastest, struct error *err) {
+    size_t out = shape->out, in = shape->in;
+    float *weight = calloc(out * in, sizeof *weight), *x = calloc(TRIAL_ROWS * in, sizeof *x),
+          *y = calloc(TRIAL_ROWS * out, sizeof *y);
+    struct linear_source source = {.weight = weight, .out = out, .in = in, .stored = shape->stored};
+    struct backend trial = *backend;
+    double least = HUGE_VAL;
+    int result = weight && x && y ? 0 : error_memory(err);
+    for (trial.compute = 0; result == 0 && trial.compute < COMPUTE_TYPES; trial.compute++) {
+        double seconds;
+        result = measure(&source, &trial, x, y, &seconds, err);
+        if (result == 0 && seconds < least) {
+            least = seconds;
+            *fastest = trial.compute;
+        }
+    }
+    free(weight);
+    free(x);
+    free(y);
+    return result;
+}

@@ -1,0 +1,421 @@
+/* Packed int8 weights. Compiled once per instruction set (see kernels.c).
+ *
+ * Panel p holds output columns p * WIDTH .. + WIDTH - 1; for each group of four k the WIDTH columns' four weights side by side, so
+ * that one instruction multiplies four weights of VL columns with four values of a row and adds them up. Before the panels lie the
+ * columns' scales. What k and columns lack is zero. Sums are of integers, so their order does not matter. */
+#include "model/compute/lookup.h"
+#include "model/compute/products.h"
+#include "model/compute/vector.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdalign.h>
+#include <stdbool.h>
+
+#if defined(__AVX512F__)
+enum { PANEL = 3, BLOCK = 8 };
+#elif defined(__AVX2__)
+enum { PANEL = 2, BLOCK = 4 };
+#else
+enum { PANEL = 1, BLOCK = 4 };
+#endif
+enum { WIDTH = VL * PANEL, GROUP = 4, LINE_BYTES = 64 };
+
+/* MAX_IN: 255 x 127 x MAX_IN fits into int32. ROWS_BYTES: rounded rows are kept on the stack; more than fit go in several runs. */
+enum { MAX_IN = 65536, ROWS_BYTES = 256 * 1024, MAX_ROWS = 256 };
+
+/* ---- four by four ----
+ * add_products: sums[lane] += w[lane] . x, each of four int8 side by side. Weights are kept as w + OFFSET. */
+
+#if defined(__AVX512VNNI__)
+enum { OFFSET = 128 }; /* the instruction wants one side unsigned; OFFSET times the sum of x is taken off afterwards */
+
+INLINE ivec add_products(ivec sums, ivec w, ivec x) {
+    return (ivec)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)w, (__m512i)x);
+}
+#elif defined(__AVX512F__)
+enum { OFFSET = 0 };
+
+/* |x| unsigned, x's sign on w: pairs of products stay within int16, as 2 x 127 x 127 does. */
+INLINE ivec add_products(ivec sums, ivec w, ivec x) {
+    __m512i signed_w = _mm512_mask_sub_epi8((__m512i)w, _mm512_movepi8_mask((__m512i)x), _mm512_setzero_si512(), (__m512i)w);
+    __m512i pairs = _mm512_maddubs_epi16(_mm512_abs_epi8((__m512i)x), signed_w);
+    return sums + (ivec)_mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
+}
+#elif defined(__AVX2__)
+enum { OFFSET = 0 };
+
+INLINE ivec add_products(ivec sums, ivec w, ivec x) {
+    __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8((__m256i)x), _mm256_sign_epi8((__m256i)w, (__m256i)x));
+    return sums + (ivec)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+}
+#else
+enum { OFFSET = 0 };
+
+INLINE ivec add_products(ivec sums, ivec w, ivec x) {
+    for (int shift = 24; shift >= 0; shift -= 8)
+        sums += (w << shift >> 24) * (x << shift >> 24);
+    return sums;
+}
+#endif
+
+/* ---- packing ---- */
+
+static size_t panels_of(size_t out) {
+    return (out + WIDTH - 1) / WIDTH;
+}
+
+static size_t groups_of(size_t in) {
+    return (in + GROUP - 1) / GROUP;
+}
+
+static size_t panel_bytes(size_t in) {
+    return groups_of(in) * WIDTH * GROUP;
+}
+
+/* The scales, whole lines. */
+static size_t head_bytes(size_t out) {
+    return (panels_of(out) * WIDTH * sizeof(float) + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+}
+
+static size_t bytes(size_t out, size_t in) {
+    return head_bytes(out) + panels_of(out) * panel_bytes(in);
+}
+
+static float scale_of(const float *weight, size_t in) {
+    float most = 0;
+    for (size_t k = 0; k < in; k++)
+        most = fmaxf(most, fabsf(weight[k]));
+    return most / 127;
+}
+
+/* The scale may be too small for a quotient of full precision. */
+static char round_weight(float weight, float scale) {
+    return (char)(OFFSET + (scale > 0 ? lrintf(fminf(fmaxf(weight / scale, -127), 127)) : 0));
+}
+
+static void pack(const float *weight, size_t out, size_t in, void *packed) {
+    float *scales = packed;
+    char *panels = (char *)packed + head_bytes(out);
+    memset(packed, 0, head_bytes(out));
+    memset(panels, OFFSET, panels_of(out) * panel_bytes(in));
+    for (size_t column = 0; column < out; column++) {
+        const float *from = weight + column * in;
+        char *to = panels + column / WIDTH * panel_bytes(in) + column % WIDTH * GROUP;
+        scales[column] = scale_of(from, in);
+        for (size_t k = 0; k < in; k++)
+            to[k / GROUP * WIDTH * GROUP + k % GROUP] = round_weight(from[k], scales[column]);
+    }
+}
+
+/* ---- rounding rows ---- */
+
+/* Rows rounded to int8, each padded with zeros to `ld` bytes, a multiple of GROUP. x ~ q * scale; offset: OFFSET times the sum of
+ * q. */
+struct rounded {
+    size_t ld;
+    const char *q;
+    const float *scales;
+    const int32_t *offsets;
+};
+
+/* max |x|, or what is not finite: bits of floats without their sign rise with them, infinity and NaN on top. */
+static float most_of(const float *x, size_t n) {
+    ivec most = {0};
+    size_t i = 0;
+    for (; i + VL <= n; i += VL) {
+        ivec bits = (ivec)load(x + i) & 0x7fffffff;
+        most = (ivec)choose(bits > most, (vec)bits, (vec)most);
+    }
+    if (i < n) {
+        ivec bits = (ivec)load_part(x + i, n - i, 0) & 0x7fffffff;
+        most = (ivec)choose(bits > most, (vec)bits, (vec)most);
+    }
+    int32_t top = most[0];
+    for (int lane = 1; lane < VL; lane++)
+        top = most[lane] > top ? most[lane] : top;
+    float result;
+    memcpy(&result, &top, sizeof result);
+    return result;
+}
+
+/* To nearest, ties to even: adding 1.5 x 2^23 leaves the integer in the low bits. */
+INLINE ivec round_vec(vec x) {
+    const float magic = 12582912.0f;
+    return (ivec)(x + magic) - (ivec)splat(magic);
+}
+
+typedef int8_t quarters __attribute__((vector_size(VL)));
+
+INLINE void store_int8(char *q, ivec v, size_t count) {
+    quarters narrow = __builtin_convertvector(v, quarters);
+    memcpy(q, &narrow, count);
+}
+
+/* The row [n] rounded into q [n]; returns the sum. */
+INLINE int32_t round_values(const float *x, size_t n, float inverse, char *q) {
+    ivec sum = {0};
+    size_t i = 0;
+    for (; i + VL <= n; i += VL) {
+        ivec rounded = round_vec(load(x + i) * inverse);
+        store_int8(q + i, rounded, VL);
+        sum += rounded;
+    }
+    if (i < n) {
+        ivec rounded = round_vec(load_part(x + i, n - i, 0) * inverse);
+        store_int8(q + i, rounded, n - i);
+        sum += rounded;
+    }
+    int32_t total = 0;
+    for (int lane = 0; lane < VL; lane++)
+        total += sum[lane];
+    return total;
+}
+
+/* One row [n] -> q [ld]; returns the scale: NaN for a row that is not finite, 0 for one too small to be told from zero. */
+static float round_row(const float *x, size_t n, char *q, size_t ld, int32_t *offset) {
+    float most = most_of(x, n), inverse = 127 / most;
+    if (!(most <= FLT_MAX) || !(inverse <= FLT_MAX)) {
+        memset(q, 0, ld);
+        *offset = 0;
+        return most <= 1 ? 0 : NAN;
+    }
+    *offset = OFFSET * round_values(x, n, inverse, q);
+    memset(q + n, 0, ld - n);
+    return most / 127;
+}
+
+/* ---- blocks ---- */
+
+/* Sums of one row against one panel -> float32, with scales and bias. */
+INLINE vec finish(ivec sums, int32_t offset, float scale, const float *scales, const float *bias) {
+    return __builtin_convertvector(sums - offset, vec) * (scale * load(scales)) + load(bias);
+}
+
+static const float no_bias[WIDTH];
+
+/* `rows` rows' sums against `panels` whole panels -> y. */
+INLINE void store_tile(ivec sums[][PANEL], const struct rounded *x, const struct product *product, size_t row, size_t rows,
+                       size_t panel, size_t panels) {
+    UNROLL
+    for (size_t i = 0; i < rows * panels; i++) {
+        size_t r = row + i / panels, column = (panel + i % panels) * WIDTH;
+        const float *scales = (const float *)product->packed + column, *bias = product->bias ? product->bias + column : no_bias;
+        float *y = product->y + r * product->ldy + column;
+        UNROLL
+        for (size_t v = 0; v < PANEL; v++)
+            store(y + v * VL, finish(sums[i][v], x->offsets[r], x->scales[r], scales + v * VL, bias + v * VL));
+    }
+}
+
+/* The last panel, of which only some columns are there. */
+static __attribute__((noinline)) void store_rest(ivec sums[][PANEL], const struct rounded *x, const struct product *product,
+                                                 size_t row, size_t rows, size_t panel) {
+    size_t column = panel * WIDTH, columns = product->out - column;
+    const float *scales = (const float *)product->packed + column;
+    float bias[WIDTH] = {0}, wide[WIDTH];
+    if (product->bias)
+        memcpy(bias, product->bias + column, columns * sizeof *bias);
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t v = 0; v < PANEL; v++)
+            store(wide + v * VL, finish(sums[r][v], x->offsets[row + r], x->scales[row + r], scales + v * VL, bias + v * VL));
+        memcpy(product->y + (row + r) * product->ldy + column, wide, columns * sizeof *wide);
+    }
+}
+
+INLINE ivec load_group(const char *p) {
+    int32_t four;
+    memcpy(&four, p, sizeof four);
+    return four - (ivec){0};
+}
+
+/* `rows` rows from `row` on against `panels` panels from `panel` on; both counts are compile-time constants after inlining, and
+ * their product is at most BLOCK. ahead: where each group of k finds a line to fetch for what comes next. */
+INLINE void multiply_tile(const struct product *product, const struct rounded *x, size_t row, size_t rows, size_t panel,
+                          size_t panels, const char *ahead) {
+    size_t next = panel_bytes(product->in), ld = x->ld;
+    const char *weights = (const char *)product->packed + head_bytes(product->out) + panel * next, *q = x->q + row * ld;
+    ivec sums[BLOCK][PANEL];
+    UNROLL
+    for (size_t i = 0; i < rows * panels; i++) {
+        UNROLL
+        for (size_t v = 0; v < PANEL; v++)
+            sums[i][v] = (ivec){0};
+    }
+    for (size_t k = 0; k < ld; k += GROUP, weights += WIDTH * GROUP, ahead += WIDTH * GROUP) {
+        __builtin_prefetch(ahead, 0, 2);
+        UNROLL
+        for (size_t p = 0; p < panels; p++) {
+            ivec w[PANEL];
+            UNROLL
+            for (size_t v = 0; v < PANEL; v++)
+                memcpy(&w[v], weights + p * next + v * sizeof(ivec), sizeof(ivec));
+            UNROLL
+            for (size_t r = 0; r < rows; r++) {
+                ivec four = load_group(q + r * ld + k);
+                UNROLL
+                for (size_t v = 0; v < PANEL; v++)
+                    sums[r * panels + p][v] = add_products(sums[r * panels + p][v], w[v], four);
+            }
+        }
+    }
+    if ((panel + panels) * WIDTH <= product->out)
+        store_tile(sums, x, product, row, rows, panel, panels);
+    else
+        store_rest(sums, x, product, row, rows, panel);
+}
+
+/* Panel `panel` against 1 to BLOCK rows. */
+static void multiply_block(const struct product *product, const struct rounded *x, size_t row, size_t rows, size_t panel,
+                           const char *ahead) {
+    switch (rows) {
+    case 1:
+        multiply_tile(product, x, row, 1, panel, 1, ahead);
+        break;
+    case 2:
+        multiply_tile(product, x, row, 2, panel, 1, ahead);
+        break;
+    case 3:
+        multiply_tile(product, x, row, 3, panel, 1, ahead);
+        break;
+    case 4:
+        multiply_tile(product, x, row, 4, panel, 1, ahead);
+        break;
+#if defined(__AVX512F__)
+    case 5:
+        multiply_tile(product, x, row, 5, panel, 1, ahead);
+        break;
+    case 6:
+        multiply_tile(product, x, row, 6, panel, 1, ahead);
+        break;
+    case 7:
+        multiply_tile(product, x, row, 7, panel, 1, ahead);
+        break;
+    case 8:
+        multiply_tile(product, x, row, 8, panel, 1, ahead);
+        break;
+#endif
+    }
+}
+
+/* ---- whole products ---- */
+
+static const char *panel_at(const struct product *product, size_t panel) {
+    size_t last = panels_of(product->out) - 1;
+    return (const char *)product->packed + head_bytes(product->out) + (panel < last ? panel : last) * panel_bytes(product->in);
+}
+
+/* A few rows: several panels together keep the multipliers busy, and the weights stream past. */
+INLINE void multiply_few(const struct product *product, const struct rounded *x, size_t rows, size_t together) {
+    size_t total = panels_of(product->out), whole = product->out / WIDTH, panel = 0;
+    for (; panel + together <= whole; panel += together)
+        multiply_tile(product, x, 0, rows, panel, together, panel_at(product, panel + together));
+    for (; panel < total; panel++)
+        multiply_tile(product, x, 0, rows, panel, 1, panel_at(product, panel + 1));
+}
+
+/* Each panel meets all rows while it is in the cache, in blocks of about equal height; the first blocks fetch the next panel
+ * meanwhile, one line of each group apiece. */
+static void multiply_many(const struct product *product, const struct rounded *x, size_t rows) {
+    size_t blocks = (rows + BLOCK - 1) / BLOCK;
+    for (size_t panel = 0; panel < panels_of(product->out); panel++) {
+        const char *next = panel_at(product, panel + 1);
+        for (size_t b = 0; b < blocks; b++) {
+            size_t begin = b * rows / blocks, end = (b + 1) * rows / blocks;
+            multiply_block(product, x, begin, end - begin, panel, next + (b * LINE_BYTES < WIDTH * GROUP ? b * LINE_BYTES : 0));
+        }
+    }
+}
+
+static void multiply_rounded(const struct product *product, const struct rounded *x, size_t rows) {
+    switch (rows) {
+    case 1:
+        multiply_few(product, x, 1, 4);
+        break;
+    case 2:
+        multiply_few(product, x, 2, 2);
+        break;
+    default:
+        multiply_many(product, x, rows);
+    }
+}
+
+static void multiply(const struct product *product) {
+    alignas(LINE_BYTES) char q[ROWS_BYTES];
+    float scales[MAX_ROWS];
+    int32_t offsets[MAX_ROWS];
+    size_t ld = groups_of(product->in) * GROUP, fit = sizeof q / ld, most = fit < MAX_ROWS ? fit : MAX_ROWS;
+    struct product part = *product;
+    for (size_t left = product->rows, rows = 0; left > 0; left -= rows) {
+        rows = left < most ? left : most;
+        for (size_t r = 0; r < rows; r++)
+            scales[r] = round_row(part.x + r * part.ldx, part.in, q + r * ld, ld, &offsets[r]);
+        multiply_rounded(&part, &(struct rounded){.ld = ld, .q = q, .scales = scales, .offsets = offsets}, rows);
+        part.x += rows * part.ldx;
+        part.y += rows * part.ldy;
+    }
+}
+
+/* ---- lookups ----
+ * Rows of weights, whole vectors each, lie behind all their scales. */
+
+enum { AHEAD = 16, VECTOR_BYTES = VL * GROUP }; /* AHEAD: rows are fetched so many ids ahead */
+
+static size_t row_bytes(size_t in) {
+    return (in + VECTOR_BYTES - 1) / VECTOR_BYTES * VECTOR_BYTES;
+}
+
+static size_t rows_bytes(size_t out, size_t in) {
+    return head_bytes(out) + out * row_bytes(in);
+}
+
+static void pack_rows(const float *weight, size_t out, size_t in, void *rows) {
+    float *scales = rows;
+    char *to = (char *)rows + head_bytes(out);
+    memset(rows, 0, rows_bytes(out, in));
+    for (size_t i = 0; i < out; i++, weight += in, to += row_bytes(in)) {
+        scales[i] = scale_of(weight, in);
+        for (size_t k = 0; k < in; k++)
+            to[k] = round_weight(weight[k], scales[i]);
+    }
+}
+
+INLINE ivec load_bytes(const char *p) {
+    ivec v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* Ends as finish does: the operations are the same, and none is fused (see the Makefile), hence the same bits. */
+INLINE quad four_outputs(const struct lookup *lookup, const void *x, const int *ids, const int *ahead) {
+    const struct rounded *rounded = x;
+    const char *first = (const char *)lookup->rows + head_bytes(lookup->out), *rows[TOGETHER], *next[TOGETHER];
+    ivec sums[TOGETHER];
+    UNROLL
+    for (size_t j = 0; j < TOGETHER; j++) {
+        rows[j] = first + (size_t)ids[j] * rounded->ld;
+        next[j] = first + (size_t)ahead[j] * rounded->ld;
+        sums[j] = (ivec){0};
+    }
+    for (size_t k = 0; k < rounded->ld; k += VECTOR_BYTES) {
+        ivec values = load_bytes(rounded->q + k);
+        UNROLL
+        for (size_t j = 0; j < TOGETHER; j++) {
+            __builtin_prefetch(next[j] + k);
+            sums[j] = add_products(sums[j], load_bytes(rows[j] + k), values);
+        }
+    }
+    quad exact = __builtin_convertvector(sum_four_integers(sums) - *rounded->offsets, quad);
+    quad y = exact * (*rounded->scales * pick(lookup->rows, ids));
+    return lookup->bias ? y + pick(lookup->bias, ids) : y;
+}
+
+static void look_up(const struct lookup *lookup) {
+    alignas(LINE_BYTES) char q[MAX_IN];
+    int32_t offset;
+    size_t ld = row_bytes(lookup->in);
+    float scale = round_row(lookup->x, lookup->in, q, ld, &offset);
+    look_up_all(lookup, four_outputs, &(struct rounded){.ld = ld, .q = q, .scales = &scale, .offsets = &offset}, AHEAD);
+}
+
+const struct packing JOIN(packing_int8, KERNELS) = {"int8", MAX_IN, bytes, pack, multiply, rows_bytes, pack_rows, look_up};

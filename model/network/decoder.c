@@ -1,0 +1,62 @@
+#include "model/network/decoder.h"
+
+#include <assert.h>
+
+static const struct decoder_kind *const kinds[] = {&decoder_recurrent};
+
+static const struct decoder_kind *find(const char *style) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i]->has(style))
+            return kinds[i];
+    return NULL;
+}
+
+int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary, int first, struct weights *weights,
+                 const struct kernels *kernels, struct error *err) {
+    const struct decoder_config *c = &config->decoder;
+    *decoder = (struct decoder){.kind = find(c->style),
+                                .kernels = kernels,
+                                .vocabulary = vocabulary,
+                                .first = c->first_zero ? DECODER_FIRST : first,
+                                .shape = {.input = c->embedding}};
+    if (!decoder->kind)
+        return error_set(err, ERROR_FORMAT, "decoder.style: %s is not known", c->style);
+    decoder->embedding = weights_get(weights, "decoder.embedding", vocabulary, c->embedding, err);
+    if (decoder->kind->init(decoder, config, weights, err) == 0)
+        return 0;
+    decoder_done(decoder);
+    return -1;
+}
+
+void decoder_done(struct decoder *decoder) {
+    if (decoder->own)
+        decoder->kind->done(decoder->own);
+    decoder->own = NULL;
+}
+
+int decoder_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+                  struct arena *arena, float *states, struct error *err) {
+    return decoder->kind->start(decoder, encoded, lengths, n, arena, states, err);
+}
+
+size_t decoder_slots(const struct decoder *decoder, size_t length) {
+    return decoder->attends ? length : 1;
+}
+
+int decoder_remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+                     struct arena *arena, float *keys, float *values, struct error *err) {
+    return decoder->kind->remember(decoder, encoded, lengths, n, arena, keys, values, err);
+}
+
+static bool side_by_side(const struct decoder *decoder, const struct row *rows, size_t count) {
+    for (size_t r = 0; r < count; r++)
+        if (rows[r].state != rows->state + r * decoder->shape.state ||
+            rows[r].readout != rows->readout + r * decoder->shape.readout)
+            return false;
+    return true;
+}
+
+int decoder_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena, struct error *err) {
+    assert(side_by_side(decoder, rows, count));
+    return decoder->kind->step(decoder, rows, count, arena, err);
+}

@@ -1,0 +1,57 @@
+#include "model/network/encoder.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const struct encoder_kind *const kinds[] = {&encoder_recurrent, &encoder_convolutional};
+
+static const struct encoder_kind *find(const char *name) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i]->name, name) == 0)
+            return kinds[i];
+    return NULL;
+}
+
+int encoder_init(struct encoder *encoder, const struct model_config *config, size_t vocabulary, struct weights *weights,
+                 const struct kernels *kernels, struct error *err) {
+    const struct encoder_config *c = &config->encoder;
+    *encoder = (struct encoder){.kind = find(c->type),
+                                .kernels = kernels,
+                                .vocabulary = vocabulary,
+                                .embedding_size = c->embedding,
+                                .annotation = config_annotation_size(config)};
+    if (!encoder->kind)
+        return error_set(err, ERROR_FORMAT, "encoder.type: %s is not known", c->type);
+    const char *embedding = c->embedding_shared ? "decoder.embedding" : "encoder.embedding";
+    encoder->embedding = weights_get(weights, embedding, vocabulary, c->embedding, err);
+    if (encoder->kind->init(encoder, config, weights, err) == 0)
+        return 0;
+    encoder_done(encoder);
+    return -1;
+}
+
+void encoder_done(struct encoder *encoder) {
+    if (encoder->own)
+        encoder->kind->done(encoder->own);
+    encoder->own = NULL;
+}
+
+static float *embed(const struct encoder *e, const int *ids, size_t tokens, struct arena *arena) {
+    float *x = arena_alloc(arena, tokens * e->embedding_size, sizeof *x);
+    for (size_t i = 0; x && i < tokens; i++) {
+        assert(ids[i] >= 0 && (size_t)ids[i] < e->vocabulary);
+        memcpy(x + i * e->embedding_size, e->embedding + (size_t)ids[i] * e->embedding_size, e->embedding_size * sizeof *x);
+    }
+    return x;
+}
+
+int encoder_run(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
+                struct encoded *out, struct error *err) {
+    struct sequences sequences = {.n = n, .lengths = lengths};
+    for (size_t i = 0; i < n; i++) {
+        assert(lengths[i] > 0);
+        sequences.tokens += lengths[i];
+    }
+    float *x = embed(encoder, ids, sequences.tokens, arena);
+    return x && encoder->kind->run(encoder, x, &sequences, arena, out) == 0 ? 0 : error_memory(err);
+}

@@ -1,0 +1,55 @@
+/* The encoder: token ids -> annotations, many sentences at once, ragged. Types are a table: a new one is one file with an
+ * encoder_kind, one row in encoder.c and one in weights/model.py. */
+#ifndef ALIGND_ENCODER_H
+#define ALIGND_ENCODER_H
+
+#include "model/base/arena.h"
+#include "model/network/cell.h"
+#include "model/weights/config.h"
+
+struct encoder_kind;
+
+struct encoder {
+    const struct encoder_kind *kind;
+    const struct kernels *kernels;
+    size_t vocabulary, embedding_size; /* V, E */
+    size_t annotation;                 /* D */
+    const float *embedding;            /* [V, E] */
+    void *own;                         /* what its kind loaded */
+};
+
+struct encoded {
+    float *annotations;               /* [sum T, D], in the order of the ids */
+    float *finals[CONFIG_MAX_LAYERS]; /* recurrent, a layer each: [n, states, its size, D in the top one], state h first,
+                                       * [forward; backward] */
+    const float *top;                 /* the last layer's final h of each sentence, top_ld floats apart; NULL: there is none */
+    size_t top_ld;
+};
+
+/* Sentences end to end. */
+struct sequences {
+    size_t n, tokens;      /* their number; all of their tokens */
+    const size_t *lengths; /* [n], each >= 1 */
+};
+
+/* init loads the parameters into encoder->own; -1: encoder_done frees what was loaded. done frees own. run: x [tokens, E],
+ * embedded, may be written to; out and scratch come from the arena; -1: out of memory. */
+struct encoder_kind {
+    const char *name;
+    int (*init)(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct error *err);
+    void (*done)(void *own);
+    int (*run)(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
+               struct encoded *out);
+};
+extern const struct encoder_kind encoder_recurrent, encoder_convolutional;
+
+int encoder_init(struct encoder *encoder, const struct model_config *config, size_t vocabulary, struct weights *weights,
+                 const struct kernels *kernels, struct error *err);
+void encoder_done(struct encoder *encoder);
+
+/* Encodes n sentences. ids: all tokens end to end; lengths [n], each >= 1. out and all scratch are allocated in the arena.
+ * Thread-safe: the encoder is immutable. Returns 0, or -1 with ERROR_MEMORY. Ids must be inside the vocabulary. */
+int encoder_run(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
+                struct encoded *out, struct error *err);
+
+#endif

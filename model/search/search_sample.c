@@ -1,0 +1,199 @@
+/* Tokens drawn by their probabilities: n_best independent samples, each a row of its own from the end of the prefix on.
+ *
+ * p(token) ~ exp(what its log-probability counts as / temperature), of the top_k best alone (Fan et al. 2018), and of those only
+ * the fewest best that have top_p of what is left (Holtzman et al. 2020). */
+#include "model/base/random.h"
+#include "model/search/search_kind.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* Every token of the row in hand: its index, and its weight in place of a logit. */
+struct pool {
+    struct ranked *tokens; /* [size], room for more */
+    size_t size, room;
+};
+
+static size_t max_rows(const struct search_options *options) {
+    return options->n_best;
+}
+
+/* One would do to tell whether there are numbers at all. */
+static size_t wanted(const struct search *search) {
+    (void)search;
+    return 1;
+}
+
+static int start(struct search *search) {
+    const struct sampling *sampling = &search->options.sampling;
+    assert(sampling->temperature > 0 && sampling->top_p > 0);
+    (void)sampling;
+    return (search->state = arena_zalloc(search->arena, 1, sizeof(struct pool))) ? 0 : -1;
+}
+
+/* ---- the pool ---- */
+
+static int make_room(const struct search *search, struct pool *pool, size_t size) {
+    if (pool->room < size) {
+        pool->tokens = arena_alloc(search->arena, size, sizeof *pool->tokens);
+        pool->room = pool->tokens ? size : 0;
+    }
+    pool->size = size;
+    return pool->room >= size ? 0 : -1;
+}
+
+/* Where a row has the logit of this token; size: nowhere. */
+static size_t place_of(const struct distribution *row, int token) {
+    if (!row->ids)
+        return (size_t)token;
+    size_t first = 0, end = row->size;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (row->ids[middle] < token)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first < row->size && row->ids[first] == token ? first : row->size;
+}
+
+static void reconsider(const struct search *search, const struct distribution *row, struct pool *pool, int token) {
+    size_t place = place_of(row, token);
+    if (place < row->size)
+        pool->tokens[place].logit = (float)search_merit(search, token, row->logits[place] - row->log_sum);
+}
+
+/* Log-probabilities as they count: others than the model's own only for tokens on the path, for </s> and for what is banned. */
+static void fill(const struct search *search, const struct distribution *row, struct pool *pool) {
+    for (size_t i = 0; i < row->size; i++)
+        pool->tokens[i] = (struct ranked){.token = (int)i, .logit = row->logits[i] - row->log_sum};
+    reconsider(search, row, pool, search->ids.end);
+    reconsider(search, row, pool, search->ids.banned);
+    for (size_t i = 0; search->path && i < search->step; i++)
+        reconsider(search, row, pool, search->path[i]);
+}
+
+/* Log-probabilities -> weights, the greatest 1; returns their sum, 0 where nothing may come. */
+static double weigh(struct pool *pool, double temperature) {
+    float top = -INFINITY, scale = (float)(1 / temperature);
+    double sum = 0;
+    for (size_t i = 0; i < pool->size; i++)
+        top = fmaxf(top, pool->tokens[i].logit);
+    for (size_t i = 0; top > -INFINITY && i < pool->size; i++) {
+        float weight = expf((pool->tokens[i].logit - top) * scale);
+        pool->tokens[i].logit = weight >= 0 ? weight : 0; /* no number: impossible */
+        sum += (double)pool->tokens[i].logit;
+    }
+    return sum;
+}
+
+/* ---- the best of the pool: a heap ---- */
+
+static bool ahead(const struct ranked *a, const struct ranked *b) {
+    return a->logit > b->logit || (a->logit == b->logit && a->token < b->token);
+}
+
+static void swap(struct ranked *a, struct ranked *b) {
+    struct ranked c = *a;
+    *a = *b;
+    *b = c;
+}
+
+static void sink(struct ranked *heap, size_t count, size_t i) {
+    for (size_t child; (child = 2 * i + 1) < count; i = child) {
+        if (child + 1 < count && ahead(&heap[child + 1], &heap[child]))
+            child++;
+        if (!ahead(&heap[child], &heap[i]))
+            return;
+        swap(&heap[child], &heap[i]);
+    }
+}
+
+/* The best `most` tokens, or fewer that have this weight, go to the end of the pool, the best last. Returns their number. */
+static size_t take_best(struct pool *pool, size_t most, double weight, double *sum) {
+    size_t left = pool->size;
+    for (size_t i = left / 2; i-- > 0;)
+        sink(pool->tokens, left, i);
+    for (*sum = 0; left > 0 && pool->size - left < most && *sum < weight;) {
+        swap(&pool->tokens[0], &pool->tokens[--left]);
+        sink(pool->tokens, left, 0);
+        *sum += (double)pool->tokens[left].logit;
+    }
+    return pool->size - left;
+}
+
+/* The fewest at the end of the pool that have this weight. */
+static size_t cut(const struct pool *pool, size_t count, double weight, double *sum) {
+    size_t kept = 0;
+    for (*sum = 0; kept < count && *sum < weight; kept++)
+        *sum += (double)pool->tokens[pool->size - 1 - kept].logit;
+    return kept;
+}
+
+/* What may be drawn goes to the end of the pool; sum: of all weights, then of these. Returns their number. */
+static size_t narrow(const struct sampling *sampling, struct pool *pool, double *sum) {
+    size_t most = sampling->top_k > 0 ? sampling->top_k : pool->size;
+    if (most >= pool->size && sampling->top_p >= 1)
+        return pool->size;
+    if (most >= pool->size)
+        return take_best(pool, most, sampling->top_p * *sum, sum);
+    size_t count = take_best(pool, most, INFINITY, sum);
+    return cut(pool, count, sampling->top_p * *sum, sum);
+}
+
+/* ---- drawing ---- */
+
+/* Place of the token where the sum of weights from the end of the pool passes this; never one of weight 0. */
+static size_t find(const struct pool *pool, size_t count, double weight) {
+    size_t found = 0;
+    for (size_t i = 0; i < count && weight >= 0; i++) {
+        const struct ranked *token = &pool->tokens[pool->size - 1 - i];
+        if (token->logit > 0)
+            found = (size_t)token->token;
+        weight -= (double)token->logit;
+    }
+    return found;
+}
+
+static double uniform(const struct search *search, size_t lane) {
+    const struct sampling *sampling = &search->options.sampling;
+    struct random_counter counter = {
+        {(uint32_t)search->step, (uint32_t)lane, (uint32_t)sampling->stream, (uint32_t)(sampling->stream >> 32)}};
+    return random_uniform(counter, sampling->seed);
+}
+
+/* 1: a token for this sample, 0: none may come, -1: memory is out. */
+static int draw(struct search *search, const struct distribution *rows, size_t r, size_t lane, struct candidate *out) {
+    struct pool *pool = search->state;
+    if (make_room(search, pool, rows[r].size) != 0)
+        return -1;
+    search_take_path(search, r);
+    fill(search, &rows[r], pool);
+    double sum = weigh(pool, search->options.sampling.temperature);
+    if (!(sum > 0))
+        return 0;
+    size_t count = narrow(&search->options.sampling, pool, &sum), place = find(pool, count, uniform(search, lane) * sum);
+    int token = rows[r].ids ? rows[r].ids[place] : (int)place;
+    float log_prob = rows[r].logits[place] - rows[r].log_sum;
+    *out = search_candidate(search, r, token, log_prob, search_merit(search, token, log_prob));
+    out->lane = lane;
+    return 1;
+}
+
+/* All samples begin at the end of the prefix. */
+static int advance(struct search *search, const struct distribution *rows, struct error *err) {
+    struct candidate chosen[SEARCH_MAX_ROWS];
+    bool first = search->step == search->options.prefix_length;
+    size_t samples = first ? search->options.n_best : search->rows, count = 0;
+    for (size_t i = 0; i < samples; i++) {
+        size_t row = first ? 0 : i;
+        int drawn = draw(search, rows, row, first ? i : search->leaves[row]->lane, &chosen[count]);
+        if (drawn < 0)
+            return search_fail(search, err);
+        count += (size_t)drawn;
+    }
+    return search_extend(search, rows, chosen, count, err);
+}
+
+const struct search_kind search_sample = {
+    .name = "sample", .max_rows = max_rows, .wanted = wanted, .start = start, .advance = advance};

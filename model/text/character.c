@@ -1,0 +1,78 @@
+#include "model/text/character.h"
+#include <unicode/uchar.h>
+
+static bool is_continuation(char byte) {
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* Bytes of a character by its first byte; 0 if no character begins so. */
+static size_t encoded_size(unsigned char lead) {
+    if (lead < 0x80)
+        return 1;
+    if (lead < 0xc0)
+        return 0;
+    return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf8 ? 4 : 0;
+}
+
+static bool is_scalar(int32_t character, size_t size) {
+    static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* anything less has a shorter form */
+    return character >= least[size] && character <= 0x10ffff && (character < 0xd800 || character > 0xdfff);
+}
+
+int32_t character_next(const char *text, size_t length, size_t *next) {
+    unsigned char lead = (unsigned char)text[(*next)++];
+    size_t size = encoded_size(lead);
+    if (size == 0)
+        return -1;
+    int32_t character = size == 1 ? lead : lead & (0x7f >> size);
+    for (size_t i = 1; i < size; i++) {
+        if (*next == length || !is_continuation(text[*next]))
+            return -1;
+        character = character << 6 | (text[(*next)++] & 0x3f);
+    }
+    return is_scalar(character, size) ? character : -1;
+}
+
+int32_t character_previous(const char *text, size_t *end) {
+    size_t length = *end, begin = length - 1;
+    while (begin > 0 && length - begin < 4 && is_continuation(text[begin]))
+        begin--;
+    size_t next = begin;
+    int32_t character = character_next(text, length, &next);
+    bool whole = next == length;
+    *end = whole ? begin : length - 1;
+    return whole ? character : -1;
+}
+
+bool character_is_space(int32_t character) {
+    return character >= 0 && u_isUWhiteSpace(character);
+}
+
+bool character_is_punctuation(int32_t character) {
+    return character >= 0 && (U_GET_GC_MASK(character) & (U_GC_P_MASK | U_GC_S_MASK)) != 0;
+}
+
+bool character_is_wide(int32_t character) {
+    int32_t width = u_getIntPropertyValue(character, UCHAR_EAST_ASIAN_WIDTH);
+    return width == U_EA_WIDE || width == U_EA_FULLWIDTH;
+}
+
+int32_t character_lower(int32_t character) {
+    return u_tolower(character);
+}
+
+size_t character_put(int32_t character, char *to) {
+    static const unsigned char leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    size_t size = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+    for (size_t i = size; i-- > 1; character >>= 6)
+        to[i] = (char)(0x80 | (character & 0x3f));
+    to[0] = (char)(leads[size] | character);
+    return size;
+}
+
+bool characters_valid(const char *text, size_t length) {
+    for (size_t next = 0; next < length;)
+        if (character_next(text, length, &next) < 0)
+            return false;
+    return true;
+}

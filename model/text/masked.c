@@ -1,0 +1,141 @@
+#include "model/text/masked.h"
+#include "model/text/character.h"
+
+#include <string.h>
+
+/* Of the private use area: in no vocabulary, and left alone by normalisation. A placeholder is known by its place, so a text may
+ * have such characters of its own. */
+#define HIDDEN "\xee\x80\x80"
+enum { HIDDEN_BYTES = sizeof HIDDEN - 1 };
+
+static size_t count_placeholders(const char *text, size_t length) {
+    struct span span;
+    size_t count = 0;
+    for (size_t at = 0; placeholder_next(text, length, &at, &span);)
+        count++;
+    return count;
+}
+
+int masked_make(const char *text, size_t length, struct arena *arena, struct masked *out, struct error *err) {
+    *out = (struct masked){.count = count_placeholders(text, length)};
+    if (out->count == 0)
+        return 0;
+    struct span *spans = arena_alloc(arena, out->count, sizeof *spans);
+    size_t *places = arena_alloc(arena, out->count, sizeof *places);
+    char *made = arena_alloc(arena, length + out->count * HIDDEN_BYTES + 1, 1);
+    if (arena_failed(arena))
+        return error_memory(err);
+    size_t copied = 0, end = 0;
+    for (size_t i = 0, at = 0; placeholder_next(text, length, &at, &spans[i]); i++) {
+        memcpy(made + end, text + copied, spans[i].begin - copied);
+        places[i] = end + spans[i].begin - copied;
+        memcpy(made + places[i], HIDDEN, HIDDEN_BYTES);
+        end = places[i] + HIDDEN_BYTES;
+        copied = spans[i].end;
+    }
+    memcpy(made + end, text + copied, length - copied);
+    out->text = made;
+    out->length = end + length - copied;
+    out->placeholders = spans;
+    out->places = places;
+    return 0;
+}
+
+/* Where a byte of the masked text, in no placeholder, was. */
+static size_t before(const struct masked *masked, size_t at) {
+    size_t first = 0, end = masked->count; /* of the placeholders before it, the last is before `first` */
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (masked->places[middle] + HIDDEN_BYTES <= at)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first == 0 ? at : at - masked->places[first - 1] - HIDDEN_BYTES + masked->placeholders[first - 1].end;
+}
+
+/* Tokens as they are restored. */
+struct restored {
+    const struct masked *masked;
+    const char *text, *mark;
+    struct arena *arena;
+    struct token *tokens;
+    size_t count, hidden; /* hidden: placeholders that are there */
+};
+
+/* A token of its own: the mark and text[span]. */
+static int add(struct restored *r, int id, const char *mark, struct span span) {
+    size_t marked = strlen(mark), length = span.end - span.begin;
+    char *piece = arena_alloc(r->arena, marked + length + 1, 1);
+    if (!piece)
+        return -1;
+    memcpy(piece, mark, marked);
+    memcpy(piece + marked, r->text + span.begin, length);
+    piece[marked + length] = '\0';
+    r->tokens[r->count++] = (struct token){.id = id, .piece = piece, .begin = span.begin, .end = span.end};
+    return 0;
+}
+
+static bool touches(const struct restored *r, size_t begin) {
+    return begin > 0 && !character_is_space(character_previous(r->text, &begin));
+}
+
+static int add_placeholder(struct restored *r, int id) {
+    const struct span *span = &r->masked->placeholders[r->hidden++];
+    const char *mark = touches(r, span->begin) ? "" : r->mark;
+    /* the mark before it, where the tokenizer writes it alone, is a part of it */
+    if (r->count > 0 && *mark && strcmp(r->tokens[r->count - 1].piece, mark) == 0)
+        r->count--;
+    return add(r, id, mark, *span);
+}
+
+/* Bytes of the masked text beside a placeholder, in one token with it: unknown as well, unless they are white space. */
+static int add_beside(struct restored *r, int id, size_t begin, size_t end) {
+    size_t from = before(r->masked, begin);
+    struct span visible = segmenter_trim(r->text + from, end - begin);
+    if (visible.begin == visible.end)
+        return 0;
+    return add(r, id, "", (struct span){from + visible.begin, from + visible.end});
+}
+
+/* A token that has placeholders in it: these, and what stands between them. */
+static int split(struct restored *r, const struct token *token, int id) {
+    const struct masked *m = r->masked;
+    size_t at = token->begin;
+    while (r->hidden < m->count && m->places[r->hidden] < token->end) {
+        size_t place = m->places[r->hidden];
+        if (add_beside(r, id, at, place) != 0 || add_placeholder(r, id) != 0)
+            return -1;
+        at = place + HIDDEN_BYTES;
+    }
+    return add_beside(r, id, at, token->end);
+}
+
+static void shift(struct restored *r, const struct token *token) {
+    struct token *to = &r->tokens[r->count++];
+    *to = *token;
+    to->begin = before(r->masked, token->begin);
+    to->end = token->begin == token->end ? to->begin : to->begin + token->end - token->begin;
+}
+
+int masked_restore(const struct masked *masked, const char *text, int id, const char *mark, struct arena *arena,
+                   struct token **tokens, size_t *count, struct error *err) {
+    struct restored r = {.masked = masked, .text = text, .mark = mark, .arena = arena};
+    r.tokens = arena_alloc(arena, *count + 2 * masked->count, sizeof *r.tokens);
+    if (!r.tokens)
+        return error_memory(err);
+    for (size_t i = 0; i < *count; i++) {
+        const struct token *token = &(*tokens)[i];
+        if (r.hidden < masked->count && masked->places[r.hidden] < token->end) {
+            if (split(&r, token, id) != 0)
+                return error_memory(err);
+        } else {
+            shift(&r, token);
+        }
+    }
+    if (r.hidden < masked->count)
+        return error_set(err, ERROR_INPUT, "the tokenizer takes characters of the private use area away");
+    *tokens = r.tokens;
+    *count = r.count;
+    return 0;
+}

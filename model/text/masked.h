@@ -1,0 +1,25 @@
+/* A text whose placeholders (model/text/placeholder.h) are hidden from its tokenizer: each is one token of its own. */
+#ifndef ALIGND_MASKED_H
+#define ALIGND_MASKED_H
+
+#include "model/base/arena.h"
+#include "model/text/placeholder.h"
+#include "model/text/token.h"
+
+struct masked {
+    const char *text; /* with a character in place of each placeholder; NULL: there is none */
+    size_t length;
+    const struct span *placeholders; /* [count] in the text as it was */
+    const size_t *places;            /* [count] of their characters */
+    size_t count;
+};
+
+/* In the arena. -1 with ERROR_MEMORY. */
+int masked_make(const char *text, size_t length, struct arena *arena, struct masked *out, struct error *err);
+
+/* The tokens of the masked text -> those of the text as it was: a placeholder's has this id, and as its piece the mark, where white
+ * space or nothing stands before it, and its text. -1 with ERROR_MEMORY, or with ERROR_INPUT if the tokenizer took one away. */
+int masked_restore(const struct masked *masked, const char *text, int id, const char *mark, struct arena *arena,
+                   struct token **tokens, size_t *count, struct error *err);
+
+#endif

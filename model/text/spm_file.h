@@ -1,0 +1,11 @@
+/* A SentencePiece model file, checked for what the library believes without looking. */
+#ifndef ALIGND_SPM_FILE_H
+#define ALIGND_SPM_FILE_H
+
+#include "model/base/error.h"
+#include <stddef.h>
+
+/* Reads the whole file into malloc'd bytes, owned by the caller. -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
+int spm_file_read(const char *path, char **bytes, size_t *size, struct error *err);
+
+#endif

@@ -1,0 +1,164 @@
+#include "model/text/tokenizer.h"
+#include "model/base/table.h"
+#include "model/text/character.h"
+#include "model/text/masked.h"
+#include "model/text/plain.h"
+#include "model/text/segmenter.h"
+#include "model/text/sentencepiece.h"
+#include <assert.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* To add a kind of tokenizer: these functions, and a row in the table. encode and decode may leave white space at tokens' ends. */
+struct tokenizer_kind {
+    const char *name;
+    void *(*open)(const char *path, const struct tokenizer_options *options, struct error *err);
+    void (*free)(void *model);
+    size_t (*size)(const void *model);
+    int (*unknown)(const void *model);
+    int (*begin)(const void *model);
+    int (*end)(const void *model);
+    const char *(*piece)(const void *model, int id);
+    int (*find)(const void *model, const char *piece);
+    int (*encode)(const void *model, const char *text, size_t length, struct arena *arena, struct token **tokens, size_t *count,
+                  struct error *err);
+    int (*decode)(const void *model, struct token *tokens, size_t count, struct arena *arena, char **text, struct error *err);
+    const char *mark;
+};
+
+static const struct tokenizer_kind kinds[] = {
+    {"sentencepiece", sentencepiece_open, sentencepiece_free, sentencepiece_size, sentencepiece_unknown, sentencepiece_begin,
+     sentencepiece_end, sentencepiece_piece, sentencepiece_find, sentencepiece_encode, sentencepiece_decode, "\u2581"},
+    {"words", plain_open_words, plain_free, plain_size, plain_unknown, plain_begin, plain_end, plain_piece, plain_find,
+     plain_encode, plain_decode, ""},
+    {"characters", plain_open_characters, plain_free, plain_size, plain_unknown, plain_begin, plain_end, plain_piece, plain_find,
+     plain_encode, plain_decode, ""},
+};
+
+struct tokenizer {
+    const struct tokenizer_kind *kind;
+    void *model;
+    bool masking; /* the model is another's */
+};
+
+/* Pieces go into JSON as they are. */
+static int check_pieces(const struct tokenizer *tokenizer, const char *path, struct error *err) {
+    size_t size = tokenizer_size(tokenizer);
+    for (size_t id = 0; id < size; id++) {
+        const char *piece = tokenizer_piece(tokenizer, (int)id);
+        if (!characters_valid(piece, strlen(piece)))
+            return error_set(err, ERROR_FORMAT, "%s: piece %zu is not valid UTF-8", path, id);
+    }
+    return 0;
+}
+
+struct tokenizer *tokenizer_open(const char *kind, const char *path, const struct tokenizer_options *options, struct error *err) {
+    static const struct tokenizer_options none = {0};
+    const struct tokenizer_kind *row = TABLE_FIND(kinds, "tokenizer.type", kind, err);
+    if (row == NULL)
+        return NULL;
+    struct tokenizer *tokenizer = malloc(sizeof *tokenizer);
+    if (tokenizer == NULL) {
+        error_memory(err);
+        return NULL;
+    }
+    *tokenizer = (struct tokenizer){.kind = row, .model = row->open(path, options != NULL ? options : &none, err)};
+    if (tokenizer->model == NULL || check_pieces(tokenizer, path, err) != 0) {
+        tokenizer_free(tokenizer);
+        return NULL;
+    }
+    return tokenizer;
+}
+
+struct tokenizer *tokenizer_masking(const struct tokenizer *tokenizer, struct error *err) {
+    struct tokenizer *masking = malloc(sizeof *masking);
+    if (masking)
+        *masking = (struct tokenizer){tokenizer->kind, tokenizer->model, .masking = true};
+    else
+        error_memory(err);
+    return masking;
+}
+
+void tokenizer_free(struct tokenizer *tokenizer) {
+    if (tokenizer == NULL)
+        return;
+    if (!tokenizer->masking)
+        tokenizer->kind->free(tokenizer->model);
+    free(tokenizer);
+}
+
+size_t tokenizer_size(const struct tokenizer *tokenizer) {
+    return tokenizer->kind->size(tokenizer->model);
+}
+
+int tokenizer_unknown(const struct tokenizer *tokenizer) {
+    return tokenizer->kind->unknown(tokenizer->model);
+}
+
+int tokenizer_begin(const struct tokenizer *tokenizer) {
+    return tokenizer->kind->begin(tokenizer->model);
+}
+
+int tokenizer_end(const struct tokenizer *tokenizer) {
+    return tokenizer->kind->end(tokenizer->model);
+}
+
+const char *tokenizer_piece(const struct tokenizer *tokenizer, int id) {
+    assert(id >= 0 && (size_t)id < tokenizer_size(tokenizer));
+    return tokenizer->kind->piece(tokenizer->model, id);
+}
+
+int tokenizer_find(const struct tokenizer *tokenizer, const char *piece) {
+    return tokenizer->kind->find(tokenizer->model, piece);
+}
+
+/* A token keeps its visible characters; one that has none comes to stand, empty, where the next visible character begins. */
+static void trim_tokens(const char *text, struct token *tokens, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct span visible = segmenter_trim(text + tokens[i].begin, tokens[i].end - tokens[i].begin);
+        tokens[i].end = tokens[i].begin + visible.end;
+        tokens[i].begin += visible.begin;
+    }
+}
+
+const char *tokenizer_mark(const struct tokenizer *tokenizer) {
+    return tokenizer->kind->mark;
+}
+
+/* Through a text in which placeholders are hidden, if there are any. */
+static int encode(const struct tokenizer *tokenizer, const char *text, size_t length, struct arena *arena, struct token **tokens,
+                  size_t *count, struct error *err) {
+    struct masked masked = {0};
+    if (tokenizer->masking && masked_make(text, length, arena, &masked, err) != 0)
+        return -1;
+    if (!masked.text)
+        return tokenizer->kind->encode(tokenizer->model, text, length, arena, tokens, count, err);
+    if (tokenizer->kind->encode(tokenizer->model, masked.text, masked.length, arena, tokens, count, err) != 0)
+        return -1;
+    return masked_restore(&masked, text, tokenizer_unknown(tokenizer), tokenizer->kind->mark, arena, tokens, count, err);
+}
+
+int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, struct arena *arena, struct token **tokens,
+                     size_t *count, struct error *err) {
+    if (length > INT_MAX)
+        return error_set(err, ERROR_LENGTH, "a text of %zu bytes is too long", length);
+    if (encode(tokenizer, text, length, arena, tokens, count, err) != 0)
+        return -1;
+    trim_tokens(text, *tokens, *count);
+    return 0;
+}
+
+int tokenizer_decode(const struct tokenizer *tokenizer, struct token *tokens, size_t count, struct arena *arena, char **text,
+                     struct error *err) {
+    for (size_t i = 0; i < count; i++)
+        if (tokens[i].piece == NULL && (tokens[i].id < 0 || (size_t)tokens[i].id >= tokenizer_size(tokenizer)))
+            return error_set(err, ERROR_INPUT, "token %d is not in the vocabulary", tokens[i].id);
+    if (tokenizer->kind->decode(tokenizer->model, tokens, count, arena, text, err) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (tokens[i].piece == NULL)
+            tokens[i].piece = tokenizer_piece(tokenizer, tokens[i].id);
+    trim_tokens(*text, tokens, count);
+    return 0;
+}

@@ -1,0 +1,30 @@
+/* The vocabulary shortlist of a model: target ids that are likely whatever the sentence, and those that each source piece asks for
+ * (weights/shortlist.py makes the file). The output layer then scores a few hundred ids of a sentence instead of the vocabulary.
+ * Immutable: one object serves all threads. */
+#ifndef ALIGND_SHORTLIST_H
+#define ALIGND_SHORTLIST_H
+
+#include "model/base/arena.h"
+#include "model/base/error.h"
+#include <stddef.h>
+
+struct shortlist;
+
+/* Target ids to choose from, ascending and unique; ids NULL: the whole vocabulary. */
+struct target_ids {
+    const int *ids; /* [count] */
+    size_t count;
+};
+
+/* Reads a container with always [A], offsets [source_vocabulary + 1] and targets [n], all I32: source piece s has targets
+ * offsets[s] .. offsets[s + 1] - 1. end: the target id of </s>, on every list. NULL with ERROR_FILE, ERROR_FORMAT (the message
+ * names the tensor: every offset and id is checked) or ERROR_MEMORY. */
+struct shortlist *shortlist_open(const char *path, size_t source_vocabulary, size_t target_vocabulary, int end, struct error *err);
+void shortlist_free(struct shortlist *list);
+
+/* The target ids of a sentence, in the arena (with target_vocabulary / 8 bytes of scratch). source_ids [length]: as the encoder
+ * reads them, each in the source vocabulary. Returns 0, or -1 with ERROR_MEMORY. */
+int shortlist_of(const struct shortlist *list, const int *source_ids, size_t length, struct arena *arena, struct target_ids *found,
+                 struct error *err);
+
+#endif

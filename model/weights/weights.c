@@ -1,0 +1,350 @@
+#include "model/weights/weights.h"
+#include "model/base/arena.h"
+#include "model/weights/safetensors.h"
+#include <math.h>
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The container is little-endian and float32 is used where it is mapped. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a big-endian machine would have to swap bytes here");
+
+static const char SCALE_SUFFIX[] = ".scale";
+
+struct parameter {
+    const struct tensor *tensor;
+    const struct tensor *scale; /* int8 only: float32 [rows] */
+    const float *values;        /* NULL until asked for, and again once packed */
+    bool used;
+};
+
+struct weights {
+    struct backend backend; /* of the linears */
+    struct safetensors *file;
+    bool failed;
+    struct arena arena;           /* parameters, and the values that had to be expanded */
+    struct parameter *parameters; /* [safetensors_count], scales included */
+};
+
+static float float_of_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* IEEE 754 binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits. */
+static float float_of_half(uint32_t half) {
+    uint32_t sign = (half & 0x8000) << 16, exponent = half >> 10 & 0x1f, fraction = half & 0x3ff;
+    if (exponent == 0) { /* zero and subnormals: fraction x 2^-24, exact in float32 */
+        float magnitude = (float)fraction * 0x1p-24f;
+        return sign != 0 ? -magnitude : magnitude;
+    }
+    if (exponent == 0x1f) /* infinity and NaN */
+        return float_of_bits(sign | 0x7f800000 | fraction << 13);
+    return float_of_bits(sign | (exponent - 15 + 127) << 23 | fraction << 13);
+}
+
+static uint32_t read_u16(const unsigned char *data) {
+    return (uint32_t)data[0] | (uint32_t)data[1] << 8;
+}
+
+static void expand_f32(const unsigned char *data, size_t count, float *values) {
+    memcpy(values, data, count * sizeof *values);
+}
+
+static void expand_f16(const unsigned char *data, size_t count, float *values) {
+    for (size_t i = 0; i < count; i++)
+        values[i] = float_of_half(read_u16(data + 2 * i));
+}
+
+/* bfloat16: the upper half of a float32. */
+static void expand_bf16(const unsigned char *data, size_t count, float *values) {
+    for (size_t i = 0; i < count; i++)
+        values[i] = float_of_bits(read_u16(data + 2 * i) << 16);
+}
+
+static void expand_i8(const unsigned char *data, size_t count, float *values) {
+    for (size_t i = 0; i < count; i++)
+        values[i] = data[i] < 128 ? data[i] : (float)(data[i] - 256);
+}
+
+static const struct {
+    const char *name;
+    enum stored stored;
+    void (*expand)(const unsigned char *data, size_t count, float *values);
+} storages[] = {
+    [DTYPE_F32] = {"float32", STORED_FLOAT32, expand_f32},
+    [DTYPE_F16] = {"float16", STORED_FLOAT16, expand_f16},
+    [DTYPE_BF16] = {"bfloat16", STORED_BFLOAT16, expand_bf16},
+    [DTYPE_I8] = {"int8", STORED_INT8, expand_i8},
+};
+
+/* The product of the shape; safetensors has checked that it does not overflow. */
+static size_t value_count(const struct tensor *tensor) {
+    size_t count = 1;
+    for (size_t i = 0; i < tensor->dims; i++)
+        count *= tensor->shape[i];
+    return count;
+}
+
+static bool is_scale(const struct tensor *tensor) {
+    size_t length = strlen(tensor->name), suffix = strlen(SCALE_SUFFIX);
+    return length > suffix && strcmp(tensor->name + length - suffix, SCALE_SUFFIX) == 0;
+}
+
+static struct parameter *find_parameter(struct weights *weights, const char *name) {
+    const struct tensor *tensor = safetensors_find(weights->file, name);
+    return tensor != NULL ? &weights->parameters[tensor - safetensors_at(weights->file, 0)] : NULL;
+}
+
+/* Gives NAME's parameter its scale. */
+static int attach_scale(struct weights *weights, const struct tensor *scale, struct error *err) {
+    char *name = arena_copy(&weights->arena, scale->name, strlen(scale->name) - strlen(SCALE_SUFFIX));
+    if (name == NULL)
+        return error_memory(err);
+    struct parameter *owner = find_parameter(weights, name);
+    if (owner == NULL || owner->tensor->dtype != DTYPE_I8)
+        return error_set(err, ERROR_FORMAT, "tensor %s: there is no int8 tensor %s", scale->name, name);
+    if (owner->tensor->dims == 0)
+        return error_set(err, ERROR_FORMAT, "tensor %s: an int8 scalar has no output channels to scale", name);
+    if (scale->dtype != DTYPE_F32 || scale->dims != 1 || scale->shape[0] != owner->tensor->shape[0])
+        return error_set(err, ERROR_FORMAT, "tensor %s: must be float32 [%zu]", scale->name, owner->tensor->shape[0]);
+    owner->scale = scale;
+    return 0;
+}
+
+static int read_parameters(struct weights *weights, struct error *err) {
+    size_t count = safetensors_count(weights->file);
+    weights->parameters = arena_zalloc(&weights->arena, count, sizeof *weights->parameters);
+    if (weights->parameters == NULL)
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++)
+        weights->parameters[i].tensor = safetensors_at(weights->file, i);
+    for (size_t i = 0; i < count; i++) {
+        const struct tensor *tensor = safetensors_at(weights->file, i);
+        if (is_scale(tensor) && attach_scale(weights, tensor, err) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct parameter *parameter = &weights->parameters[i];
+        if (parameter->tensor->dtype == DTYPE_I32)
+            return error_set(err, ERROR_FORMAT, "tensor %s: I32 is not a storage of parameters", parameter->tensor->name);
+        if (parameter->tensor->dtype == DTYPE_I8 && parameter->scale == NULL)
+            return error_set(err, ERROR_FORMAT, "tensor %s: int8 without %s%s", parameter->tensor->name, parameter->tensor->name,
+                             SCALE_SUFFIX);
+    }
+    return 0;
+}
+
+struct weights *weights_open(const char *path, struct error *err) {
+    struct weights *weights = calloc(1, sizeof *weights);
+    if (weights == NULL) {
+        error_memory(err);
+        return NULL;
+    }
+    weights->backend = backend_choose();
+    arena_init(&weights->arena, 64 * 1024);
+    weights->file = safetensors_open(path, err);
+    if (weights->file == NULL || read_parameters(weights, err) != 0) {
+        weights_free(weights);
+        return NULL;
+    }
+    return weights;
+}
+
+void weights_use(struct weights *weights, const struct backend *backend) {
+    weights->backend = *backend;
+}
+
+void weights_free(struct weights *weights) {
+    if (weights == NULL)
+        return;
+    safetensors_free(weights->file);
+    arena_done(&weights->arena);
+    free(weights);
+}
+
+enum { SHAPE_BYTES = 24 * TENSOR_MAX_DIMS };
+
+/* "[512, 256]"; "[]" for a scalar. */
+static void format_shape(const size_t *shape, size_t dims, char text[SHAPE_BYTES]) {
+    size_t length = 0;
+    for (size_t i = 0; i < dims; i++)
+        length += (size_t)snprintf(text + length, SHAPE_BYTES - length, "%s%zu", i == 0 ? "[" : ", ", shape[i]);
+    snprintf(text + length, SHAPE_BYTES - length, dims == 0 ? "[]" : "]");
+}
+
+static int check_shape(const struct tensor *tensor, size_t rows, size_t cols, struct error *err) {
+    const size_t needed[] = {rows, cols};
+    size_t dims = cols == 1 ? 1 : 2;
+    if (tensor->dims == dims && memcmp(tensor->shape, needed, dims * sizeof *needed) == 0)
+        return 0;
+    char found_text[SHAPE_BYTES], needed_text[SHAPE_BYTES];
+    format_shape(tensor->shape, tensor->dims, found_text);
+    format_shape(needed, dims, needed_text);
+    return error_set(err, ERROR_FORMAT, "tensor %s: shape %s, but the model needs %s", tensor->name, found_text, needed_text);
+}
+
+static int check_finite(const struct tensor *tensor, const float *values, struct error *err) {
+    for (size_t i = 0, count = value_count(tensor); i < count; i++) {
+        if (!isfinite(values[i]))
+            return error_set(err, ERROR_FORMAT, "tensor %s: value %zu is not finite", tensor->name, i);
+    }
+    return 0;
+}
+
+/* int8 only: each output channel is one row. */
+static void apply_scale(const struct parameter *parameter, size_t rows, size_t cols, float *values) {
+    for (size_t row = 0; row < rows; row++) {
+        float scale;
+        memcpy(&scale, parameter->scale->data + row * sizeof scale, sizeof scale);
+        for (size_t col = 0; col < cols; col++)
+            values[row * cols + col] *= scale;
+    }
+}
+
+static bool usable_in_place(const struct tensor *tensor) {
+    return tensor->dtype == DTYPE_F32 && (uintptr_t)tensor->data % alignof(float) == 0;
+}
+
+/* The parameter as float32: where it is mapped, or expanded into the arena. NULL when memory is out. */
+static const float *expand(struct weights *weights, const struct parameter *parameter, size_t rows, size_t cols) {
+    const struct tensor *tensor = parameter->tensor;
+    if (usable_in_place(tensor))
+        return (const float *)(const void *)tensor->data;
+    float *values = arena_alloc(&weights->arena, value_count(tensor), sizeof *values);
+    if (values == NULL)
+        return NULL;
+    storages[tensor->dtype].expand(tensor->data, value_count(tensor), values);
+    if (parameter->scale != NULL)
+        apply_scale(parameter, rows, cols, values);
+    return values;
+}
+
+static int load(struct weights *weights, struct parameter *parameter, size_t rows, size_t cols, struct error *err) {
+    const float *values = expand(weights, parameter, rows, cols);
+    if (values == NULL)
+        return error_memory(err);
+    if (check_finite(parameter->tensor, values, err) != 0)
+        return -1;
+    parameter->values = values;
+    parameter->used = true;
+    return 0;
+}
+
+bool weights_failed(const struct weights *weights) {
+    return weights != NULL && weights->failed;
+}
+
+int weights_fail(struct weights *weights) {
+    weights->failed = true;
+    return -1;
+}
+
+static const float *get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err) {
+    if (err != NULL && err->code != ERROR_NONE)
+        return NULL;
+    struct parameter *parameter = find_parameter(weights, name);
+    if (parameter == NULL) {
+        error_set(err, ERROR_FORMAT, "tensor %s: missing", name);
+        return NULL;
+    }
+    if (check_shape(parameter->tensor, rows, cols, err) != 0)
+        return NULL;
+    if (parameter->values == NULL && load(weights, parameter, rows, cols, err) != 0)
+        return NULL;
+    return parameter->values;
+}
+
+const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err) {
+    const float *values = get(weights, name, rows, cols, err);
+    if (values == NULL)
+        weights_fail(weights);
+    return values;
+}
+
+/* Columns first .. first + in - 1 of weight [out, columns], in the arena. */
+static const float *take_columns(struct weights *weights, const float *weight, const struct linear_names *names, size_t out,
+                                 size_t in) {
+    float *taken = arena_alloc(&weights->arena, out * in, sizeof *taken);
+    for (size_t row = 0; taken != NULL && row < out; row++)
+        memcpy(taken + row * in, weight + row * names->columns + names->first, in * sizeof *taken);
+    return taken;
+}
+
+static int make_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
+                       struct error *err) {
+    const float *bias = names->bias != NULL ? weights_get(weights, names->bias, out, 1, err) : NULL;
+    struct parameter *parameter = find_parameter(weights, names->weight);
+    bool expanded_before = parameter != NULL && parameter->values != NULL;
+    struct arena_mark mark = arena_mark(&weights->arena);
+    const float *weight = weights_get(weights, names->weight, out, names->columns > 0 ? names->columns : in, err);
+    if (weight == NULL || (names->bias != NULL && bias == NULL))
+        return -1;
+    if (names->columns > 0 && (weight = take_columns(weights, weight, names, out, in)) == NULL)
+        return error_memory(err);
+    struct linear_source source = {.weight = weight,
+                                   .bias = bias,
+                                   .out = out,
+                                   .in = in,
+                                   .stored = storages[parameter->tensor->dtype].stored,
+                                   .lookups = names->lookups};
+    if (linear_init(linear, &source, &weights->backend, err) != 0)
+        return -1;
+    if (linear->packed != NULL && !expanded_before) {
+        parameter->values = NULL;
+        arena_release(&weights->arena, mark);
+    }
+    return 0;
+}
+
+int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
+                   struct error *err) {
+    return make_linear(weights, names, out, in, linear, err) == 0 ? 0 : weights_fail(weights);
+}
+
+int weights_all_used(const struct weights *weights, struct error *err) {
+    for (size_t i = 0; i < safetensors_count(weights->file); i++) {
+        const struct parameter *parameter = &weights->parameters[i];
+        if (!parameter->used && !is_scale(parameter->tensor))
+            return error_set(err, ERROR_FORMAT, "tensor %s: the model has no such parameter", parameter->tensor->name);
+    }
+    return 0;
+}
+
+void weights_rest(const struct weights *weights) {
+    safetensors_rest(weights->file);
+}
+
+size_t weights_parameters(const struct weights *weights) {
+    size_t count = 0;
+    for (size_t i = 0; i < safetensors_count(weights->file); i++) {
+        const struct tensor *tensor = safetensors_at(weights->file, i);
+        count += is_scale(tensor) ? 0 : value_count(tensor);
+    }
+    return count;
+}
+
+static enum dtype largest_dtype(const struct weights *weights) {
+    size_t most = 0;
+    enum dtype dtype = DTYPE_F32;
+    for (size_t i = 0; i < safetensors_count(weights->file); i++) {
+        const struct tensor *tensor = safetensors_at(weights->file, i);
+        if (value_count(tensor) > most) {
+            most = value_count(tensor);
+            dtype = tensor->dtype;
+        }
+    }
+    return dtype;
+}
+
+enum stored weights_stored(const struct weights *weights) {
+    return storages[largest_dtype(weights)].stored;
+}
+
+const char *weights_storage(const struct weights *weights) {
+    return storages[largest_dtype(weights)].name;
+}

@@ -1,0 +1,60 @@
+/* The named parameters of one model as float32, whatever they are stored as: float32, float16, bfloat16, or int8 with one float32
+ * scale per output channel in NAME.scale. float32 tensors that lie aligned in the file are used where they are mapped; all
+ * others are expanded once into memory of this object. One read-only copy serves all threads. */
+#ifndef ALIGND_WEIGHTS_H
+#define ALIGND_WEIGHTS_H
+
+#include "model/base/error.h"
+#include "model/compute/matrix.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct weights;
+
+/* Maps the container and checks that every NAME.scale belongs to an int8 tensor and every int8 tensor has one. */
+struct weights *weights_open(const char *path, struct error *err);
+void weights_free(struct weights *weights);
+
+/* What the linear layers made from now on compute with; before the first call float32 on the best kernels. Copied. */
+void weights_use(struct weights *weights, const struct backend *backend);
+
+/* The parameter of this name as [rows, cols] row-major (cols 1: a vector [rows]). The shape must match exactly.
+ * On a missing name, a wrong shape or a value that is not finite: NULL, and the first such error stays in err (ERROR_FORMAT).
+ * err may already hold an error: then nothing is looked up and NULL comes back, so that a whole model is asked for in one go. */
+const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err);
+
+/* What a linear layer is made of. */
+struct linear_names {
+    const char *weight;    /* [out, in], or [out, columns] of which in are taken, from column `first` on */
+    const char *bias;      /* [out]; NULL: none */
+    size_t first, columns; /* columns 0: all */
+    bool lookups;          /* as in struct linear_source */
+};
+
+/* True once weights_get or weights_linear has come to nothing, or weights_fail was called, whatever was found after it: what a
+ * model is made of is asked for one after the other and checked once, before any of it is used. NULL (there are no parameters):
+ * false. */
+bool weights_failed(const struct weights *weights);
+/* Makes it so where something else failed; err has been told. Returns -1. */
+int weights_fail(struct weights *weights);
+
+/* Makes the linear of these parameters, to be ended with linear_done before the weights. A matrix that was expanded only to be
+ * packed does not stay in memory. Errors as weights_get's and linear_init's; the linear is for nothing but
+ * linear_done then. */
+int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
+                   struct error *err);
+
+/* Fails (-1, ERROR_FORMAT) naming a tensor that weights_get was never asked for: a file with strange parameters is not this model.
+ */
+int weights_all_used(const struct weights *weights, struct error *err);
+
+/* The model is loaded: pages of the file that were read only to be expanded or packed need not stay in memory. */
+void weights_rest(const struct weights *weights);
+
+/* Parameters in the file, scales not counted. */
+size_t weights_parameters(const struct weights *weights);
+/* The storage of the largest tensor; its name: "float32", "float16", "bfloat16" or "int8". */
+enum stored weights_stored(const struct weights *weights);
+const char *weights_storage(const struct weights *weights);
+
+#endif

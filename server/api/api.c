@@ -1,0 +1,77 @@
+#include "server/api/api.h"
+#include "server/api/page.h"
+#include <string.h>
+
+static const struct route routes[] = {
+    {"/translate", "POST", ACCESS_USER, api_translate_start, api_translate_finish,
+     "Translate: natively where the body has text, LibreTranslate's way where it has q", "TranslateRequest|LibreRequest",
+     "Translations|LibreTranslation"},
+    {"/attention", "POST", ACCESS_USER, api_attention_start, api_attention_finish,
+     "Tokens and alignment matrices, of the model's own translation or of a given one", "AttentionRequest", "Attentions"},
+    {"/models", "GET", ACCESS_OPEN, api_models, NULL, "The models that are loaded", NULL, "Models"},
+    {"/models/reload", "POST", ACCESS_ADMIN, api_reload_start, api_reload_finish, "Loads the models again, beside those in service",
+     NULL, "Reloaded"},
+    {"/health", "GET", ACCESS_OPEN, api_health, NULL, "The process lives", NULL, "Status"},
+    {"/ready", "GET", ACCESS_OPEN, api_ready, NULL, "Requests are accepted: 503 while loading or draining", NULL, "Status"},
+    {"/metrics", "GET", ACCESS_OPEN, api_metrics, NULL, "Metrics as Prometheus text", NULL, NULL},
+    {"/detect", "POST", ACCESS_USER, api_detect, NULL, "LibreTranslate: the likeliest source language", "LibreDetect",
+     "[Detected]"},
+    {"/languages", "GET", ACCESS_OPEN, api_languages, NULL, "LibreTranslate: languages, and what each is translated to", NULL,
+     "[Language]"},
+    {"/frontend/settings", "GET", ACCESS_OPEN, api_settings, NULL, "LibreTranslate: what its page asks for", NULL, "Settings"},
+    {"/spec", "GET", ACCESS_OPEN, api_spec, NULL, "LibreTranslate: leads to /openapi.json", NULL, NULL},
+    {"/openapi.json", "GET", ACCESS_OPEN, api_openapi, NULL, "This description", NULL, "object"},
+    {"/", "GET", ACCESS_OPEN, api_page, NULL, "The page; its other files are below /page/", NULL,
+     NULL}, /* the last: its files, too */
+};
+enum { ROUTE_COUNT = sizeof routes / sizeof routes[0] };
+
+/* The labels of metrics and log lines: other paths share one, since clients may send any. */
+static const char *const labels[] = {"/translate", "/attention",    "/models", "/models/reload", "/health",
+                                     "/ready",     "/metrics",      "/detect", "/languages",     "/frontend/settings",
+                                     "/spec",      "/openapi.json", "/",       "other"};
+_Static_assert(sizeof labels / sizeof labels[0] == ROUTE_COUNT + 1, "one label per route, and one for the rest");
+
+const char *api_method(const char *method) {
+    static const char *const known[] = {"GET", "HEAD", "POST", "OPTIONS"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(method, known[i]) == 0)
+            return known[i];
+    }
+    return "other";
+}
+
+const struct route *api_route(size_t i) {
+    return i < ROUTE_COUNT ? &routes[i] : NULL;
+}
+
+const struct route *api_find(const char *path, size_t *index) {
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        if (strcmp(routes[i].path, path) == 0) {
+            *index = i;
+            return &routes[i];
+        }
+    }
+    *index = page_find(path) ? ROUTE_COUNT - 1 : ROUTE_COUNT;
+    return *index < ROUTE_COUNT ? &routes[*index] : NULL;
+}
+
+bool api_is_for_administrators(const struct route *route) {
+    static const char *const paths[] = {"/health", "/ready", "/metrics", "/models/reload"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        if (strcmp(route->path, paths[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+const char *const *api_labels(size_t *count) {
+    *count = ROUTE_COUNT + 1;
+    return labels;
+}
+
+enum scheduler_verdict api_submit(const struct service *service, struct request *request) {
+    if (request->reload)
+        return catalog_reload(service->catalog, request->reload) ? SCHEDULER_ACCEPTED : SCHEDULER_CLOSED;
+    return scheduler_submit(service->scheduler, request);
+}

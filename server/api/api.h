@@ -1,0 +1,166 @@
+/* The endpoints: bytes in, a reply out. Each is a row of the routes table (api.c); a family has a file of its own. jansson is used
+ * behind this header only, in api_*.c. */
+#ifndef ALIGND_API_H
+#define ALIGND_API_H
+
+#include "server/api/service.h"
+
+enum {
+    STATUS_OK = 200,
+    STATUS_NO_CONTENT = 204,
+    STATUS_MOVED = 302,
+    STATUS_NOT_MODIFIED = 304,
+    STATUS_INVALID = 400,
+    STATUS_UNAUTHORIZED = 401,
+    STATUS_FORBIDDEN = 403,
+    STATUS_NOT_FOUND = 404,
+    STATUS_METHOD = 405,
+    STATUS_CONFLICT = 409,
+    STATUS_TOO_LARGE = 413,
+    STATUS_MEDIA_TYPE = 415,
+    STATUS_QUEUE_FULL = 429,
+    STATUS_INTERNAL = 500,
+    STATUS_UNAVAILABLE = 503,
+    STATUS_DEADLINE = 504,
+};
+
+/* A field of a form or of the query string. */
+struct api_field {
+    const char *name;
+    char *value; /* [length] bytes, any, and a NUL */
+    size_t length;
+};
+
+/* What an endpoint is given. */
+struct call {
+    const char *body; /* [length] bytes, any */
+    size_t length;
+    const char *content_type;  /* NULL: none */
+    const char *path;          /* without the query string */
+    const char *if_none_match; /* that header; NULL: none */
+    const char *authorization; /* the same of these */
+    const char *x_api_key;
+    bool administrator;             /* whoever sends it is one, without a key */
+    bool form;                      /* the body is a form, and not a JSON object whatever its content type */
+    const struct api_field *fields; /* [field_count] the form's, then the query string's */
+    size_t field_count;
+};
+
+struct reply {
+    unsigned status; /* 0: not set yet */
+    const char *content_type;
+    char *body; /* malloc'ed, [length] */
+    size_t length;
+    unsigned retry_after_s; /* 0: no such header */
+    const char *location;   /* NULL: no such header; static */
+    const char *etag;       /* the same; what has one is asked for again before it is taken from a cache */
+    const char *policy;     /* Content-Security-Policy; the same */
+    bool close;             /* nothing more is read from this connection */
+    bool streamed;          /* the body comes piece by piece: nobody on the way may keep it */
+};
+
+/* Who may call it. With API keys: everybody, who has a key, who has an admin's. Without: everybody, everybody, nobody. An
+ * administrator (struct call) needs no key for what is an admin's. */
+enum access { ACCESS_OPEN, ACCESS_USER, ACCESS_ADMIN };
+
+/* start: either answers at once (sets the reply) or prepares the jobs of the request, or its reload, and leaves the reply alone.
+ * request->models: those in service, NULL while there are none. finish: sets the reply once every job, or the reload, has ended
+ * undisturbed; runs on a worker thread, or on the one that loads. */
+struct route {
+    const char *path, *method; /* "GET" (HEAD too) or "POST" */
+    enum access access;
+    void (*start)(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+    void (*finish)(const struct service *service, struct request *request, struct reply *reply);
+    /* for /openapi.json: what it does, the schemas (api_schema) of body and reply; NULL: none; of a reply: text */
+    const char *summary, *takes, *gives;
+};
+
+/* Before any thread starts. */
+void api_init(void);
+
+/* A method's name, for comparison and the log, which must not hold what a client made up: GET, HEAD, POST, OPTIONS, or "other". */
+const char *api_method(const char *method);
+/* The i-th; NULL: there are no more. */
+const struct route *api_route(size_t i);
+/* NULL: no such path. index: the place of its label in api_labels; that of other paths is the last. */
+const struct route *api_find(const char *path, size_t *index);
+const char *const *api_labels(size_t *count);
+/* Whether it is found at addresses for administrators, too (--admin-listen). */
+bool api_is_for_administrators(const struct route *route);
+
+/* Asks for the key that the route needs: Authorization: Bearer, X-Api-Key, or the field api_key of a form, the query string or a
+ * JSON object, in this order; null and "" are none. 0: request->key_name is set if there are keys. -1: the reply is set: 401,
+ * 403, or 503 where memory is out. */
+int api_authorize(const struct service *service, const struct route *route, const struct call *call, struct request *request,
+                  struct reply *reply);
+
+/* The body's first character that is not blank is {: it is taken for JSON whatever its content type says. */
+bool api_begins_object(const struct call *call);
+bool api_is_blank(const struct call *call);
+/* The request is a form, or all in the query string. */
+bool api_is_form(const struct call *call);
+
+/* Sets an error reply: {"error": message, "code": ..., "field": field}. field may be NULL. */
+__attribute__((format(printf, 4, 5))) void api_fail(struct reply *reply, unsigned status, const char *field, const char *format,
+                                                    ...);
+/* The same where the status alone does not tell the code. message: valid UTF-8. */
+void api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message);
+/* Hands a prepared request to those who finish it: the workers, or the one who loads models. */
+enum scheduler_verdict api_submit(const struct service *service, struct request *request);
+
+/* An answer that is too long becomes 413. */
+void api_limit(const struct service *service, struct reply *reply);
+/* 503 in its place, counted: there are too many that nobody has read yet. */
+void api_fail_unread(const struct service *service, struct reply *reply);
+
+/* The answer of a decoded request will be large: it is not to be written where others wait meanwhile. Of a stream: each part. */
+bool api_is_large(const struct request *request);
+
+/* 503: memory is out, and may be there again soon. */
+void api_fail_memory(struct reply *reply);
+/* The reply of what needs SERVICE_READY in any other state. */
+void api_fail_unready(enum service_state state, struct reply *reply);
+/* The reply to a request whose jobs were cancelled, to one that the scheduler refused, and to one whose client asks for more than
+ * its rate (limiter.h) and would have to wait so long. Counted. */
+void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply);
+void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
+                      struct reply *reply);
+void api_fail_rate(const struct service *service, const struct request *request, double wait_s, struct reply *reply);
+/* The same of a large request, where too many wait to be prepared (chores.h). */
+void api_fail_unprepared(const struct service *service, const struct request *request, double wait_s, struct reply *reply);
+
+/* The answer to a streamed request as server-sent events. The reader's of the request's events. */
+struct api_stream {
+    struct request *request;
+    struct reply *reply;     /* that finish sets: the last event */
+    size_t most;             /* bytes of an event */
+    struct api_places *told; /* [request->text_count] the end of each text's last sentence told */
+    char *text;              /* [length] of the event in hand, malloc'ed */
+    size_t length;
+    bool over; /* it is the last */
+};
+/* -1: memory is out. */
+int api_stream_init(struct api_stream *stream, struct request *request, struct reply *reply, size_t most);
+void api_stream_done(struct api_stream *stream);
+/* 1: the next event is in hand. 0: there is none yet. -1: memory is out. */
+int api_stream_next(struct api_stream *stream);
+
+/* The endpoints; their places are in the table. */
+void api_translate_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_translate_finish(const struct service *service, struct request *request, struct reply *reply);
+void api_attention_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_attention_finish(const struct service *service, struct request *request, struct reply *reply);
+void api_models(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_reload_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_reload_finish(const struct service *service, struct request *request, struct reply *reply);
+void api_health(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_ready(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_detect(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_settings(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_openapi(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_spec(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_page(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+
+#endif

@@ -1,0 +1,120 @@
+/* The fields of the decoding endpoints: JSON -> struct form. */
+#include "server/api/api_field.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { BOTH = API_TRANSLATE | API_ATTENTION };
+
+#define FORM(name) offsetof(struct form, name)
+
+static const struct field fields[] = {
+    {"text", BOTH, &field_texts, FORM(text), "what to translate: a string, or an array of 1 to 64", NULL},
+    {"model", BOTH, &field_string, FORM(model), "a name of /models; without it the first that fits source and target", NULL},
+    {"source", BOTH, &field_string, FORM(source), "language code of the text", NULL},
+    {"target", API_TRANSLATE, &field_string, FORM(target_language), "language code of the translation", NULL},
+    {"translation", API_ATTENTION, &field_texts, FORM(translation),
+     "the translation to score and align instead of alignd's own: a string if text is one, or an array as long", NULL},
+    {"target", API_ATTENTION, &field_texts, FORM(target), "translation, by its first name; not both", NULL},
+    {"split_sentences", BOTH, &field_split, 0, "cut texts into sentences; the default is true, with a target to score false", NULL},
+    {"replace_unknowns", BOTH, &field_boolean, FORM(replace_unknowns), "print unknown words as the source words most looked at",
+     NULL},
+    {"include", BOTH, &field_include, FORM(include), "what sentences hold beside their text", NULL},
+    {"prefix", BOTH, &field_string, FORM(prefix), "the translation of each text begins with this", NULL},
+    {"force_attention", API_ATTENTION, &field_forced, FORM(force_attention),
+     "what the decoder looks at in these steps, in place of its own attention", NULL},
+    {"stream", BOTH, &field_boolean, FORM(stream), "answer with server-sent events: token, sentence, result last; error", NULL},
+    {"glossary", BOTH, &field_glossary, FORM(glossary), "target phrases that must stand where their source phrases are translated",
+     NULL},
+};
+
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+/* A parameter that requests may set. */
+static struct field field_of(const struct parameter *p) {
+    static const struct field_type *const types[PARAMETER_TYPES] = {[PARAMETER_STRATEGY] = &field_strategy,
+                                                                    [PARAMETER_INTEGER] = &field_integer,
+                                                                    [PARAMETER_REAL] = &field_real,
+                                                                    [PARAMETER_SEED] = &field_seed};
+    return (struct field){p->name, p->setters & PARAMETER_REQUEST ? BOTH : 0, types[p->type], FORM(search) + p->offset, p->text, p};
+}
+
+/* The i-th; false: there are no more. */
+static bool field_nth(size_t i, struct field *field) {
+    const struct parameter *p = i < FIELDS ? NULL : parameters_nth(i - FIELDS);
+    if (i < FIELDS)
+        *field = fields[i];
+    else if (p)
+        *field = field_of(p);
+    return i < FIELDS || p;
+}
+
+/* ---- what the table says, as a JSON schema ---- */
+
+static json_t *described(const struct field *field, json_t *schema) {
+    char text[300];
+    const struct search_kind *only = field->parameter ? field->parameter->only : NULL;
+    snprintf(text, sizeof text, "%s%s%s", field->text, only ? "; only for strategy " : "", only ? search_name(only) : "");
+    return api_described(schema, text);
+}
+
+struct form api_default_form(size_t rows, enum api_kind kind) {
+    return (struct form){
+        .search = parameters_default(rows),
+        .prefix = "",
+        .replace_unknowns = true,
+        .include = kind == API_TRANSLATE
+                       ? INCLUDE_TOKENS
+                       : INCLUDE_TOKENS | INCLUDE_ATTENTION | INCLUDE_ALIGNMENT | INCLUDE_OFFSETS | INCLUDE_ENTROPY | INCLUDE_EOS,
+    };
+}
+
+json_t *api_fields_schema(enum api_kind kind, size_t rows) {
+    struct form defaults = api_default_form(rows, kind);
+    json_t *properties = json_object();
+    struct field field;
+    for (size_t i = 0; field_nth(i, &field); i++) {
+        const void *value = (const char *)&defaults + field.offset;
+        if (field.kinds & (int)kind)
+            json_object_set_new(properties, field.name, described(&field, field.type->schema(&field, value)));
+    }
+    return json_pack("{s:s, s:o, s:[s], s:b}", "type", "object", "properties", properties, "required", "text",
+                     "additionalProperties", 0);
+}
+
+/* ---- reading ---- */
+
+bool field_find(const char *name, enum api_kind kind, struct field *field) {
+    for (size_t i = 0; field_nth(i, field); i++)
+        if ((field->kinds & (int)kind) && strcmp(field->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Once the strategy is known, wherever in the object it stands. */
+static int check_strategy(json_t *root, enum api_kind kind, const struct form *form, struct reply *reply) {
+    const char *name;
+    json_t *value;
+    json_object_foreach(root, name, value) {
+        struct field field;
+        const struct search_kind *only = field_find(name, kind, &field) && field.parameter ? field.parameter->only : NULL;
+        if (only && only != form->search.strategy)
+            return api_refuse(reply, name, "%s is for strategy %s, got strategy %s", name, search_name(only),
+                              search_name(form->search.strategy));
+    }
+    return 0;
+}
+
+int api_read_form(json_t *root, enum api_kind kind, struct form *form, struct reply *reply) {
+    const char *name;
+    json_t *value;
+    json_object_foreach(root, name, value) {
+        struct field field;
+        if (!field_find(name, kind, &field))
+            return api_refuse(reply, name, "unknown field \"%.60s\"", name);
+        if (field.type->read(&field, value, (char *)form + field.offset, reply) != 0)
+            return -1;
+    }
+    if (!form->text)
+        return api_refuse(reply, "text", "text is missing");
+    return check_strategy(root, kind, form, reply);
+}

@@ -1,0 +1,67 @@
+/* glossary: {"source phrase": "target phrase", ...}. */
+#include "server/api/api_form.h"
+#include <string.h>
+
+enum { MAX_ENTRIES = 50, MAX_PHRASE_BYTES = 200 };
+
+static const char name[] = "glossary";
+
+static bool is_blank(const char *text) {
+    return text[strspn(text, " \t\r\n")] == '\0';
+}
+
+static int check_phrase(const char *phrase, const char *what, const char *source, struct reply *reply) {
+    size_t length = strlen(phrase);
+    if (is_blank(phrase))
+        return api_refuse(reply, name, "%s must map phrases to phrases, got an empty one%s%.60s%s", name, what, source,
+                          *what ? "\"" : "");
+    if (length > MAX_PHRASE_BYTES)
+        return api_refuse(reply, name, "%s must hold phrases of at most %d bytes, got %zu", name, MAX_PHRASE_BYTES, length);
+    return 0;
+}
+
+static int check_entry(const char *source, const json_t *target, struct reply *reply) {
+    if (check_phrase(source, "", "", reply) != 0)
+        return -1;
+    if (!json_is_string(target))
+        return api_refuse(reply, name, "%s must map phrases to strings, got %s for \"%.60s\"", name, api_type_name(target), source);
+    return check_phrase(json_string_value(target), " for \"", source, reply);
+}
+
+static int copy_entries(json_t *value, struct request *request, struct glossary_entry *entries, struct reply *reply) {
+    const char *source;
+    json_t *target;
+    size_t count = 0;
+    json_object_foreach(value, source, target) {
+        if (check_entry(source, target, reply) != 0)
+            return -1;
+        struct glossary_entry *entry = &entries[count++];
+        entry->source = arena_copy(&request->arena, source, strlen(source));
+        entry->target = arena_copy(&request->arena, json_string_value(target), json_string_length(target));
+        if (!entry->source || !entry->target) {
+            api_fail_memory(reply);
+            return -1;
+        }
+    }
+    request->glossary = (struct glossary){entries, count};
+    return 0;
+}
+
+json_t *api_glossary_schema(void) {
+    return json_pack("{s:s, s:i, s:{s:s, s:i, s:i}}", "type", "object", "maxProperties", (int)MAX_ENTRIES, "additionalProperties",
+                     "type", "string", "minLength", 1, "maxLength", (int)MAX_PHRASE_BYTES);
+}
+
+int api_read_glossary(json_t *value, struct request *request, struct reply *reply) {
+    if (!json_is_object(value))
+        return api_refuse(reply, name, "%s must be an object, got %s", name, api_type_name(value));
+    size_t count = json_object_size(value);
+    if (count > MAX_ENTRIES)
+        return api_refuse(reply, name, "%s must hold at most %d entries, got %zu", name, MAX_ENTRIES, count);
+    struct glossary_entry *entries = arena_alloc(&request->arena, count, sizeof *entries);
+    if (!entries) {
+        api_fail_memory(reply);
+        return -1;
+    }
+    return copy_entries(value, request, entries, reply);
+}

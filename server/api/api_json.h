@@ -1,0 +1,106 @@
+/* What the endpoints share: JSON replies, and the way of a decoding request from its body to its sentences and back. Included by
+ * api_*.c only. */
+#ifndef ALIGND_API_JSON_H
+#define ALIGND_API_JSON_H
+
+#include "server/api/api.h"
+#include "server/api/api_splice.h"
+#include "server/api/api_text.h"
+#include "server/decode/render.h"
+#include <jansson.h>
+
+/* The JSON of a tree that holds every placeholder once, to be freed; takes over root. NULL as splice_dump. */
+char *api_dump(json_t *root, const struct splices *splices);
+
+/* Sets a JSON reply of this text, malloc'ed, which it takes over. */
+void api_reply_text(struct reply *reply, unsigned status, char *text);
+/* Sets a JSON reply; takes over root. Where api_dump gives none: api_fail_memory. */
+void api_reply_json(struct reply *reply, unsigned status, json_t *root);
+/* The same of a tree with placeholders. */
+void api_reply_spliced(struct reply *reply, unsigned status, json_t *root, const struct splices *splices);
+
+/* "an array", "null". */
+const char *api_type_name(const json_t *value);
+
+/* The fields and differences of the two decoding endpoints. */
+enum api_kind { API_TRANSLATE = 1 << 0, API_ATTENTION = 1 << 1 };
+
+enum { API_MAX_TEXTS = 64 }; /* in a request */
+
+/* The JSON object that the body is. NULL: the reply is set. */
+json_t *api_load(const struct call *call, struct reply *reply);
+/* -1, and the reply is set: a field of a form or of the query string is not text. */
+int api_check_fields(const struct call *call, struct reply *reply);
+/* JSON object -> request: everything checked, nothing tokenized. -1: the reply is set. */
+int api_parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply);
+
+/* False, and the reply is set: the daemon is loading or draining. */
+bool api_admit(const struct service *service, const struct request *request, struct reply *reply);
+/* True, and the reply is set: there are no models yet. */
+bool api_is_loading(const struct request *request, struct reply *reply);
+/* Texts -> jobs. field: what a text's error names. Otherwise the reply is set. */
+void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply);
+/* The least that its answer can have, of one that is prepared. */
+size_t api_least_bytes(const struct request *request);
+/* 413, counted. least: what the answer would have at least; 0: it is not known, but over the limit. */
+void api_fail_length(const struct service *service, size_t least, struct reply *reply);
+/* A request that is parsed: true, and the reply is set, if its answer is in the cache; otherwise it may get there. dialect: with
+ * root it is the whole question. */
+bool api_recall(const struct service *service, const char *dialect, const json_t *root, struct request *request,
+                struct reply *reply);
+/* A request that is answered: keeps the answer, if it may be given again. */
+void api_remember(const struct service *service, const struct request *request, const struct reply *reply);
+/* Replies 500, or 503 for want of memory, and true, if a sentence failed. */
+bool api_fail_decoded(const struct request *request, struct reply *reply);
+
+/* A JSON schema by a short notation: "string", "integer", "number", "boolean", "object", "[T]" an array of T, "T?" or null, "A|B"
+ * one of them, "=a,b" a string of these, and the name of a component of /openapi.json. */
+json_t *api_schema(const char *type);
+/* With a description, if there is one. Takes over value. */
+json_t *api_described(json_t *value, const char *text);
+/* All components but the bodies of the decoding endpoints (api_fields_schema). */
+json_t *api_schemas(void);
+
+/* The LibreTranslate dialect. */
+bool api_libre_speaks(const json_t *root);
+/* Of a form and a query string: {name: value}, strings only. NULL: the reply is set. */
+json_t *api_libre_load(const struct call *call, struct reply *reply);
+void api_libre_start(const struct service *service, const json_t *root, struct request *request, struct reply *reply);
+void api_libre_finish(const struct service *service, struct request *request, struct reply *reply);
+/* The text or texts to translate: q [count] of them. -1: the reply is set. */
+int api_libre_count(const json_t *q, size_t *count, struct reply *reply);
+const json_t *api_libre_item(const json_t *q, size_t i);
+/* The likeliest of the source languages, for all texts together. */
+struct api_guess {
+    const char *code; /* NULL: memory is out */
+    double confidence;
+};
+struct api_guess api_libre_detect(const struct models *models, const json_t *q, bool markup);
+
+/* JSON object -> jobs. root NULL: the reply is set already. */
+void api_decode_start(const struct service *service, json_t *root, enum api_kind kind, struct request *request,
+                      struct reply *reply);
+/* The whole of finish: {"model","source","target", array_name: [{"text","sentences"}]}. */
+void api_decode_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply);
+
+/* One text's answer: {"text","sentences":[...]}, as the README describes it. It ends early where the text has or the request is
+ * over. */
+void api_render_text(struct request *request, const struct text *text, struct api_text *out);
+
+/* Where a sentence begins in the whole input and output. */
+struct api_place {
+    size_t bytes, units; /* UTF-8, UTF-16 */
+};
+struct api_places {
+    struct api_place source, target;
+};
+/* One sentence object of it, without its braces. at: where sentence i - 1 ended, zeroed for the first; moved to the end of this
+ * one. */
+void api_render_sentence(struct request *request, const struct text *text, size_t i, struct api_places *at, struct api_text *out);
+
+/* The placeholders of a hypothesis's top_k, of its first so many rows, and of a sentence's search tree. NULL when memory is out or
+ * a number is not finite. */
+json_t *api_top_k(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t rows, struct splices *splices);
+json_t *api_tree(const struct sentence *sentence, struct splices *splices);
+
+#endif

@@ -1,0 +1,311 @@
+/* The body of POST /translate and POST /attention -> struct request. */
+#include "server/api/api_form.h"
+#include "server/base/clock.h"
+#include "server/base/utf8.h"
+#include "server/decode/parameters.h"
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+
+static bool is_json_type(const char *content_type) {
+    size_t length = content_type ? strcspn(content_type, "; \t") : 0;
+    return (length == 16 && strncasecmp(content_type, "application/json", length) == 0) ||
+           (length > 5 && strncasecmp(content_type + length - 5, "+json", 5) == 0);
+}
+
+static size_t count_blanks(const struct call *call) {
+    size_t blank = 0;
+    while (blank < call->length && strchr(" \t\r\n", call->body[blank]) && call->body[blank])
+        blank++;
+    return blank;
+}
+
+/* A body that begins with { is JSON whatever its content type says, so that plain `curl -d` works. */
+bool api_begins_object(const struct call *call) {
+    size_t blank = count_blanks(call);
+    return blank < call->length && call->body[blank] == '{';
+}
+
+bool api_is_blank(const struct call *call) {
+    return count_blanks(call) == call->length;
+}
+
+bool api_is_form(const struct call *call) {
+    return (call->form || call->field_count > 0) && !api_begins_object(call);
+}
+
+json_t *api_load(const struct call *call, struct reply *reply) {
+    if (api_is_blank(call)) {
+        api_fail(reply, STATUS_INVALID, NULL, "the body is empty: a JSON object is needed");
+        return NULL;
+    }
+    if (!api_begins_object(call) && !is_json_type(call->content_type)) {
+        api_fail(reply, STATUS_MEDIA_TYPE, NULL, "the body must be a JSON object (content type application/json)");
+        return NULL;
+    }
+    if (memchr(call->body, '\0', call->length)) { /* jansson passes over one behind a number or a word */
+        api_fail(reply, STATUS_INVALID, NULL, "the body is not valid JSON: it has a zero byte");
+        return NULL;
+    }
+    json_error_t error;
+    json_t *root = json_loadb(call->body, call->length, JSON_REJECT_DUPLICATES, &error);
+    if (splice_lacked()) { /* characters of a string may be missing */
+        json_decref(root);
+        root = NULL;
+        api_fail_memory(reply);
+    } else if (!root) {
+        const char *what = json_error_code(&error) == json_error_invalid_utf8 ? "UTF-8" : "JSON";
+        api_fail(reply, STATUS_INVALID, NULL, "the body is not valid %s: line %d, column %d: %s", what, error.line, error.column,
+                 error.text);
+    } else if (!json_is_object(root)) {
+        api_fail(reply, STATUS_INVALID, NULL, "the body must be a JSON object, got %s", api_type_name(root));
+        json_decref(root);
+        root = NULL;
+    }
+    return root;
+}
+
+int api_check_fields(const struct call *call, struct reply *reply) {
+    for (size_t i = 0; i < call->field_count; i++) {
+        const struct api_field *field = &call->fields[i];
+        if (characters_valid(field->name, strlen(field->name)) && characters_valid(field->value, field->length) &&
+            !memchr(field->value, '\0', field->length))
+            continue;
+        api_fail(reply, STATUS_INVALID, NULL, "the fields are not valid UTF-8");
+        return -1;
+    }
+    return 0;
+}
+
+static bool matches(const struct translator_info *info, const struct form *form) {
+    return (!form->model || strcmp(form->model, info->name) == 0) &&
+           (!form->source || strcasecmp(form->source, info->source) == 0) &&
+           (!form->target_language || strcasecmp(form->target_language, info->target) == 0);
+}
+
+/* Which of the fields that choose a model is to blame for there being none. */
+static int fail_model(const struct models *models, const struct form *form, struct reply *reply) {
+    bool known_model = !form->model, known_source = !form->source;
+    for (size_t i = 0; i < models->count; i++) {
+        known_model |= matches(&models->all[i].info, &(struct form){.model = form->model});
+        known_source |= matches(&models->all[i].info, &(struct form){.model = form->model, .source = form->source});
+    }
+    if (!known_model)
+        return api_refuse(reply, "model", "no model \"%.60s\" is loaded", form->model);
+    const char *which = form->model ? "this model does not translate" : "no model translates";
+    if (!known_source)
+        return api_refuse(reply, "source", "%s from \"%.60s\"", which, form->source);
+    if (!form->source)
+        return api_refuse(reply, "target", "%s to \"%.60s\"", which, form->target_language);
+    return api_refuse(reply, "target", "%s from \"%.60s\" to \"%.60s\"", which, form->source, form->target_language);
+}
+
+/* The first loaded model that fits: with nothing said, the first of all. */
+static int choose_model(const struct models *models, const struct form *form, const struct model **model, struct reply *reply) {
+    for (size_t i = 0; i < models->count; i++) {
+        if (matches(&models->all[i].info, form)) {
+            *model = &models->all[i];
+            return 0;
+        }
+    }
+    return fail_model(models, form, reply);
+}
+
+static bool is_language(const struct models *models, const char *code) {
+    for (size_t i = 0; i < models->count; i++) {
+        const struct translator_info *info = &models->all[i].info;
+        if (strcasecmp(code, info->source) == 0 || strcasecmp(code, info->target) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* /attention: translation and target are one field. Where target is a language to /translate, it may have been meant so here. */
+static int choose_target(const struct models *models, struct form *form, struct reply *reply) {
+    const char *code = form->target ? json_string_value(form->target) : NULL;
+    if (form->translation && form->target)
+        return api_refuse(reply, "target", "target must be left out where translation is given: they are the same field");
+    if (code && form->source && is_language(models, code))
+        return api_refuse(reply, "target",
+                          "target is the translation to score, got the language code \"%.60s\": choose the model by model, or by "
+                          "source alone; to score this text, send it as translation",
+                          code);
+    form->target_name = form->translation ? "translation" : "target";
+    form->target = form->translation ? form->translation : form->target;
+    return 0;
+}
+
+static json_t *item(json_t *value, size_t i) {
+    return json_is_array(value) ? json_array_get(value, i) : value;
+}
+
+static int check_texts(const char *field, const json_t *value, size_t *count, struct reply *reply) {
+    if (!json_is_string(value) && !json_is_array(value))
+        return api_refuse(reply, field, "%s must be a string or an array of strings, got %s", field, api_type_name(value));
+    *count = json_is_array(value) ? json_array_size(value) : 1;
+    if (*count < 1 || *count > API_MAX_TEXTS)
+        return api_refuse(reply, field, "%s must hold between 1 and %d strings, got %zu", field, API_MAX_TEXTS, *count);
+    for (size_t i = 0; json_is_array(value) && i < *count; i++) {
+        if (!json_is_string(json_array_get(value, i)))
+            return api_refuse(reply, field, "%s must be a string or an array of strings, got %s at index %zu", field,
+                              api_type_name(json_array_get(value, i)), i);
+    }
+    return 0;
+}
+
+static int check_characters(const char *field, json_t *value, size_t count, size_t most, struct reply *reply) {
+    size_t characters = 0;
+    for (size_t i = 0; i < count; i++)
+        characters += utf8_count(json_string_value(item(value, i)), json_string_length(item(value, i)));
+    if (characters <= most)
+        return 0;
+    api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu characters, got %zu", field, most, characters);
+    return -1;
+}
+
+static int check_strings(const struct service *service, const struct form *form, size_t *count, struct reply *reply) {
+    size_t targets = 0, most = service->options.max_text_chars;
+    if (check_texts("text", form->text, count, reply) != 0 ||
+        (form->target && check_texts(form->target_name, form->target, &targets, reply) != 0))
+        return -1;
+    if (form->target && (targets != *count || json_is_array(form->target) != json_is_array(form->text)))
+        return api_refuse(reply, form->target_name,
+                          "%s must be a string if text is one, or an array as long as text (%zu), got %zu", form->target_name,
+                          *count, targets);
+    if (check_characters("text", form->text, *count, most, reply) != 0)
+        return -1;
+    return form->target ? check_characters(form->target_name, form->target, *count, most, reply) : 0;
+}
+
+static int check_prefix(const struct form *form, size_t most, struct reply *reply) {
+    size_t characters = utf8_count(form->prefix, strlen(form->prefix));
+    if (form->target && characters > 0)
+        return api_refuse(reply, "prefix", "prefix must be empty where %s is given", form->target_name);
+    if (characters <= most)
+        return 0;
+    api_fail(reply, STATUS_TOO_LARGE, "prefix", "prefix must have at most %zu characters, got %zu", most, characters);
+    return -1;
+}
+
+/* Only beams and greedy search can be made to hold phrases. */
+static int check_glossary(const struct form *form, struct reply *reply) {
+    if (!form->glossary)
+        return 0;
+    if (form->target)
+        return api_refuse(reply, "glossary", "glossary must be left out where %s is given", form->target_name);
+    if (!search_constrains(&form->search))
+        return api_refuse(reply, "glossary", "glossary is for strategy beam or greedy, got strategy %s",
+                          search_name(form->search.strategy));
+    return 0;
+}
+
+static int copy_texts(const struct form *form, size_t count, struct request *request, struct reply *reply) {
+    request->texts = arena_zalloc(&request->arena, count, sizeof *request->texts);
+    bool copied = request->texts != NULL;
+    for (size_t i = 0; copied && i < count; i++) {
+        struct text *text = &request->texts[i];
+        json_t *source = item(form->text, i), *target = form->target ? item(form->target, i) : NULL;
+        text->source_length = json_string_length(source);
+        text->source = arena_copy(&request->arena, json_string_value(source), text->source_length);
+        text->target_length = json_string_length(target);
+        text->target = target ? arena_copy(&request->arena, json_string_value(target), text->target_length) : NULL;
+        copied = text->source && (!target || text->target);
+    }
+    request->prefix_length = strlen(form->prefix);
+    request->prefix = arena_copy(&request->arena, form->prefix, request->prefix_length);
+    copied = copied && request->prefix;
+    if (!copied) {
+        api_fail_memory(reply);
+        return -1;
+    }
+    request->text_count = count;
+    return 0;
+}
+
+/* How many hypotheses there can be: a beam, samples and an exact search have several. */
+static int check_n_best(const struct form *form, size_t rows, struct reply *reply) {
+    const struct search_options *search = &form->search;
+    if (form->target && search->n_best > 1)
+        return api_refuse(reply, "n_best", "n_best must be 1 where %s is given, got %zu", form->target_name, search->n_best);
+    if (search->strategy == &search_greedy && search->n_best > 1)
+        return api_refuse(reply, "n_best", "n_best must be 1 where strategy is greedy, got %zu", search->n_best);
+    if (search->strategy == &search_beam && search->n_best > search->beam_size)
+        return api_refuse(reply, "n_best", "n_best must be between 1 and beam_size (%zu), got %zu", search->beam_size,
+                          search->n_best);
+    if (search->strategy == &search_sample && search->n_best > rows)
+        return api_refuse(reply, "n_best", "n_best must be between 1 and %zu, got %zu", rows, search->n_best);
+    return 0;
+}
+
+/* Limits of one field that another sets. */
+static int check_numbers(const struct form *form, size_t rows, struct reply *reply) {
+    const struct search_options *search = &form->search;
+    if (parameters_beam(search) && search->beam_size > rows)
+        return api_refuse(reply, "beam_size", "beam_size must be between 1 and %zu, got %zu", rows, search->beam_size);
+    if (search->max_length > 0 && search->min_length > search->max_length)
+        return api_refuse(reply, "min_length", "min_length must be between 0 and max_length (%zu), got %zu", search->max_length,
+                          search->min_length);
+    return check_n_best(form, rows, reply);
+}
+
+/* What some models have nothing for. */
+static int check_attention(const struct translator_info *info, const struct form *form, struct reply *reply) {
+    if (info->attention)
+        return 0;
+    if (form->include & (INCLUDE_ATTENTION | INCLUDE_ALIGNMENT | INCLUDE_WORDS))
+        return api_refuse(reply, "include",
+                          "include must be without attention, alignment and words: model \"%.60s\" has no attention", info->name);
+    if (form->search.coverage_penalty > 0)
+        return api_refuse(reply, "coverage_penalty", "coverage_penalty must be 0: model \"%.60s\" has no attention", info->name);
+    if (form->force_attention)
+        return api_refuse(reply, "force_attention", "model \"%.60s\" has no attention to force", info->name);
+    return 0;
+}
+
+/* No more bits than a JavaScript number holds: any client can send it back. */
+static uint64_t random_seed(void) {
+    uint64_t seed = 0;
+    if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed)
+        seed = (uint64_t)clock_us();
+    return seed >> 11;
+}
+
+static void fill_options(const struct form *form, const struct service_options *options, struct request *request) {
+    request->include = form->include;
+    request->replace_unknowns = form->replace_unknowns;
+    request->streamed = form->stream;
+    request->target_name = form->target_name;
+    request->split = form->split_given ? form->split : !form->target;
+    request->search = form->search;
+    request->search.max_steps = options->max_steps;
+    request->search.alternatives = (form->include & INCLUDE_TOP_K) != 0;
+    request->search.tree = (form->include & INCLUDE_BEAM) != 0;
+    request->search.max_rows = options->rows;
+}
+
+/* Everything that can be said without the model's tokenizers. */
+static int check(const struct service *service, struct form *form, size_t *count, struct request *request, struct reply *reply) {
+    if (choose_target(request->models, form, reply) != 0 || check_strings(service, form, count, reply) != 0 ||
+        check_prefix(form, service->options.max_text_chars, reply) != 0 || check_numbers(form, service->options.rows, reply) != 0 ||
+        check_glossary(form, reply) != 0 || choose_model(request->models, form, &request->model, reply) != 0)
+        return -1;
+    if (form->force_attention && *count > 1)
+        return api_refuse(reply, "force_attention", "force_attention is for one text, got %zu", *count);
+    return check_attention(&request->model->info, form, reply);
+}
+
+int api_parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply) {
+    size_t count;
+    struct form form = api_default_form(service->options.rows, kind);
+    int result = -1;
+    form.search.sampling.seed = random_seed();
+    if (api_read_form(root, kind, &form, reply) == 0 && check(service, &form, &count, request, reply) == 0 &&
+        (!form.force_attention || api_read_forced(form.force_attention, request, reply) == 0) &&
+        (!form.glossary || api_read_glossary(form.glossary, request, reply) == 0) &&
+        copy_texts(&form, count, request, reply) == 0) {
+        fill_options(&form, &service->options, request);
+        result = 0;
+    }
+    return result;
+}

@@ -1,0 +1,22 @@
+/* The fields of a form as browsers and curl send it: urlencoded (WHATWG URL, 5.1) or multipart/form-data (RFC 7578). */
+#ifndef ALIGND_FORM_H
+#define ALIGND_FORM_H
+
+#include "server/api/api.h"
+
+enum { FORM_MOST_FIELDS = 256, FORM_MOST_BOUNDARY = 70 /* RFC 2046, 5.1.1 */ };
+
+struct form_fields {
+    struct arena *arena; /* of names and values */
+    struct api_field all[FORM_MOST_FIELDS];
+    size_t count;
+};
+
+/* content_type: of the body; NULL: none. */
+bool form_is(const char *content_type);
+
+/* Appends the fields of a body whose content type is a form's, in their order. -1 with ERROR_INPUT (no form, or more fields than
+ * there may be) or ERROR_MEMORY. */
+int form_parse(struct form_fields *fields, const char *content_type, const char *body, size_t length, struct error *err);
+
+#endif

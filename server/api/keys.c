@@ -1,0 +1,229 @@
+#include "server/api/keys.h"
+#include "model/base/file.h"
+#include <assert.h>
+#include <gnutls/crypto.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HASH_BYTES = 32, HASH_DIGITS = 2 * HASH_BYTES, RANDOM_BYTES = 32, MAX_KEYS = 10000, MAX_FILE_BYTES = 1 << 24 };
+
+/* Tells what it is, where one turns up in the wrong place. */
+#define SECRET_PREFIX "alignd-"
+_Static_assert(sizeof SECRET_PREFIX + 2 * RANDOM_BYTES <= KEY_SECRET_BYTES, "a secret fits");
+_Static_assert(KEY_NAME_BYTES + sizeof " admin " + HASH_DIGITS <= KEY_LINE_BYTES, "a line fits");
+
+static const char *const roles[] = {[KEY_USER] = "user", [KEY_ADMIN] = "admin"};
+
+struct key {
+    struct key_holder holder;
+    unsigned char hash[HASH_BYTES];
+};
+
+struct key_table {
+    struct key *keys; /* [count] */
+    size_t count, capacity;
+};
+
+struct keys {
+    char *path;
+    pthread_mutex_t lock; /* guards table */
+    struct key_table table;
+};
+
+int keys_parse_role(const char *name, enum key_role *role) {
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        if (strcmp(name, roles[i]) == 0) {
+            *role = (enum key_role)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+static int hash_secret(const char *secret, size_t length, unsigned char hash[HASH_BYTES]) {
+    return gnutls_hash_fast(GNUTLS_DIG_SHA256, secret, length, hash) == 0 ? 0 : -1;
+}
+
+static void write_hex(unsigned char *bytes, unsigned count, char *text, size_t size) {
+    int code = gnutls_hex_encode(&(gnutls_datum_t){bytes, count}, text, &size);
+    assert(code == 0);
+    (void)code;
+}
+
+static int read_hash(char *text, unsigned char hash[HASH_BYTES]) {
+    size_t length = strlen(text), bytes = HASH_BYTES;
+    if (length != HASH_DIGITS)
+        return -1;
+    return gnutls_hex_decode(&(gnutls_datum_t){(unsigned char *)text, HASH_DIGITS}, hash, &bytes) == 0 && bytes == HASH_BYTES ? 0
+                                                                                                                              : -1;
+}
+
+static bool is_name(const char *name) {
+    size_t length = strlen(name);
+    if (length == 0 || length >= KEY_NAME_BYTES)
+        return false;
+    for (const char *c = name; *c; c++) {
+        if (*c <= ' ' || *c > '~' || strchr("\"#=\\", *c))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the file ---- */
+
+static int add_key(struct key_table *table, const struct key *key) {
+    if (table->count == table->capacity) {
+        size_t capacity = table->capacity ? 2 * table->capacity : 16;
+        struct key *grown = realloc(table->keys, capacity * sizeof *grown);
+        if (!grown)
+            return -1;
+        table->keys = grown;
+        table->capacity = capacity;
+    }
+    table->keys[table->count++] = *key;
+    return 0;
+}
+
+static int check_new(const struct key_table *table, const struct key *key, struct error *err) {
+    if (table->count == MAX_KEYS)
+        return error_set(err, ERROR_INPUT, "there may be at most %d keys", MAX_KEYS);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct key *other = &table->keys[i];
+        if (strcmp(other->holder.name, key->holder.name) == 0)
+            return error_set(err, ERROR_INPUT, "the name %s is there twice", key->holder.name);
+        if (memcmp(other->hash, key->hash, HASH_BYTES) == 0)
+            return error_set(err, ERROR_INPUT, "the key of %s is that of %s", key->holder.name, other->holder.name);
+    }
+    return 0;
+}
+
+/* line: NUL-terminated, changed. */
+static int read_line(char *line, struct key_table *table, struct error *err) {
+    char *rest;
+    line[strcspn(line, "#")] = '\0';
+    const char *blanks = " \t\r\n", *name = strtok_r(line, blanks, &rest);
+    if (!name)
+        return 0;
+    const char *role = strtok_r(NULL, blanks, &rest);
+    char *hash = strtok_r(NULL, blanks, &rest);
+    struct key key = {0};
+    if (!role || !hash || strtok_r(NULL, blanks, &rest))
+        return error_set(err, ERROR_INPUT, "a line is NAME ROLE HASH");
+    if (!is_name(name))
+        return error_set(err, ERROR_INPUT, "a name has 1 to %d visible ASCII characters, none of \"#=\\", KEY_NAME_BYTES - 1);
+    if (keys_parse_role(role, &key.holder.role) != 0)
+        return error_set(err, ERROR_INPUT, "the role must be user or admin");
+    if (read_hash(hash, key.hash) != 0)
+        return error_set(err, ERROR_INPUT, "the hash must have %d hexadecimal digits", HASH_DIGITS);
+    strcpy(key.holder.name, name);
+    if (check_new(table, &key, err) != 0)
+        return -1;
+    return add_key(table, &key) == 0 ? 0 : error_memory(err);
+}
+
+/* text: NUL-terminated, changed. */
+static int read_lines(char *text, const char *path, struct key_table *table, struct error *err) {
+    size_t number = 0;
+    for (char *line = text, *next; *line; line = next) {
+        struct error why = {0};
+        size_t length = strcspn(line, "\n");
+        next = line + length + (line[length] == '\n');
+        line[length] = '\0';
+        number++;
+        if (read_line(line, table, &why) != 0)
+            return error_set(err, why.code, "%.100s, line %zu: %s", path, number, why.message);
+    }
+    if (table->count == 0) /* as a file is while somebody writes it anew */
+        return error_set(err, ERROR_INPUT, "%.100s has no key in it", path);
+    return 0;
+}
+
+static int read_file(const char *path, struct key_table *table, struct error *err) {
+    struct key_table read = {0};
+    char *text;
+    size_t length;
+    if (file_read(path, MAX_FILE_BYTES, &text, &length, err) != 0)
+        return -1;
+    int result = strlen(text) == length ? read_lines(text, path, &read, err)
+                                        : error_set(err, ERROR_INPUT, "%.100s has a zero byte in it", path);
+    free(text);
+    if (result == 0)
+        *table = read;
+    else
+        free(read.keys);
+    return result;
+}
+
+/* ---- the table ---- */
+
+struct keys *keys_open(const char *path, struct error *err) {
+    struct keys *keys = calloc(1, sizeof *keys);
+    if (!keys || !(keys->path = strdup(path))) {
+        free(keys);
+        error_memory(err);
+        return NULL;
+    }
+    pthread_mutex_init(&keys->lock, NULL);
+    if (read_file(path, &keys->table, err) == 0)
+        return keys;
+    keys_free(keys);
+    return NULL;
+}
+
+void keys_free(struct keys *keys) {
+    if (!keys)
+        return;
+    pthread_mutex_destroy(&keys->lock);
+    free(keys->table.keys);
+    free(keys->path);
+    free(keys);
+}
+
+int keys_reload(struct keys *keys, struct error *err) {
+    struct key_table table;
+    if (read_file(keys->path, &table, err) != 0)
+        return -1;
+    pthread_mutex_lock(&keys->lock);
+    struct key_table old = keys->table;
+    keys->table = table;
+    pthread_mutex_unlock(&keys->lock);
+    free(old.keys);
+    return 0;
+}
+
+int keys_find(struct keys *keys, const char *secret, size_t length, struct key_holder *holder) {
+    unsigned char hash[HASH_BYTES];
+    const struct key *found = NULL;
+    if (hash_secret(secret, length, hash) != 0)
+        return -1;
+    pthread_mutex_lock(&keys->lock);
+    for (size_t i = 0; i < keys->table.count; i++) { /* all of them: the time does not tell which one it was */
+        const struct key *key = &keys->table.keys[i];
+        found = gnutls_memcmp(key->hash, hash, HASH_BYTES) == 0 ? key : found;
+    }
+    if (found)
+        *holder = found->holder;
+    pthread_mutex_unlock(&keys->lock);
+    return found != NULL;
+}
+
+int keys_make(const char *name, enum key_role role, char secret[KEY_SECRET_BYTES], char line[KEY_LINE_BYTES], struct error *err) {
+    unsigned char random[RANDOM_BYTES], hash[HASH_BYTES];
+    char digits[HASH_DIGITS + 1];
+    if (!is_name(name))
+        return error_set(err, ERROR_INPUT, "--name must have 1 to %d visible ASCII characters, none of \"#=\\, got \"%.60s\"",
+                         KEY_NAME_BYTES - 1, name);
+    size_t prefix = sizeof SECRET_PREFIX - 1;
+    int code = gnutls_rnd(GNUTLS_RND_KEY, random, sizeof random);
+    if (code != 0)
+        return error_set(err, ERROR_FILE, "there are no random numbers: %s", gnutls_strerror(code));
+    strcpy(secret, SECRET_PREFIX);
+    write_hex(random, sizeof random, secret + prefix, KEY_SECRET_BYTES - prefix);
+    if (hash_secret(secret, strlen(secret), hash) != 0)
+        return error_set(err, ERROR_FILE, "there is no SHA-256");
+    write_hex(hash, sizeof hash, digits, sizeof digits);
+    snprintf(line, KEY_LINE_BYTES, "%s %s %s", name, roles[role], digits);
+    return 0;
+}

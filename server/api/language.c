@@ -1,0 +1,95 @@
+#include "server/api/language.h"
+#include "server/api/cld2.h"
+#include <stdio.h>
+#include <string.h>
+#include <unicode/uloc.h>
+
+/* CLD2 takes at most four languages for expected ones. In a text of a word or two, expecting languages drowns what the word says:
+ * "Hello" is then French. */
+enum { MAX_EXPECTED = 4, SHORT_BYTES = 16, CODE_BYTES = 32 };
+
+static char fold(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c == '_' ? '-' : c;
+}
+
+bool language_same(const char *a, const char *b) {
+    while (*a && fold(*a) == fold(*b)) {
+        a++;
+        b++;
+    }
+    return *a == '\0' && *b == '\0';
+}
+
+bool language_widen(char *code) {
+    size_t end = strlen(code);
+    while (end > 0 && fold(code[end]) != '-')
+        end--;
+    if (end == 0)
+        return false;
+    code[end] = '\0';
+    return true;
+}
+
+void language_name(const char *code, char name[LANGUAGE_NAME_BYTES]) {
+    UChar wide[LANGUAGE_NAME_BYTES];
+    UErrorCode status = U_ZERO_ERROR;
+    int32_t length = uloc_getDisplayName(code, "en", wide, LANGUAGE_NAME_BYTES, &status);
+    bool plain = U_SUCCESS(status) && length > 0 && length < LANGUAGE_NAME_BYTES;
+    for (int32_t i = 0; plain && i < length; i++) {
+        plain = wide[i] >= ' ' && wide[i] <= '~';
+        name[i] = (char)wide[i];
+    }
+    if (plain)
+        name[length] = '\0';
+    else
+        snprintf(name, LANGUAGE_NAME_BYTES, "%s", code);
+}
+
+/* "en" of a detector is "en-GB" of a model. */
+static bool is_language(const char *code, const char *detected) {
+    char wide[CODE_BYTES];
+    snprintf(wide, sizeof wide, "%s", code);
+    do {
+        if (language_same(wide, detected))
+            return true;
+    } while (language_widen(wide));
+    return false;
+}
+
+/* True: that is the answer. guess_count: as cld2_detect returns it. */
+static bool choose(const struct cld2_guess *guesses, int guess_count, const char *const *codes, size_t count,
+                   struct language_guess *best) {
+    best->failed = guess_count < 0;
+    for (int i = 0; i < guess_count; i++) {
+        for (size_t j = 0; j < count; j++) {
+            if (is_language(codes[j], guesses[i].code)) {
+                *best = (struct language_guess){.index = j, .confidence = guesses[i].percent};
+                return true;
+            }
+        }
+    }
+    return best->failed;
+}
+
+/* The codes [first,count) that may be expected together, with commas between them. Returns how many. */
+static size_t expect(const char *const *codes, size_t first, size_t count, char expected[MAX_EXPECTED * CODE_BYTES]) {
+    size_t taken = count - first < MAX_EXPECTED ? count - first : MAX_EXPECTED, at = 0;
+    for (size_t i = 0; i < taken; i++)
+        at += (size_t)snprintf(expected + at, CODE_BYTES, "%s%.*s", i > 0 ? "," : "", CODE_BYTES - 2, codes[first + i]);
+    return taken;
+}
+
+struct language_guess language_detect(const char *text, size_t length, bool markup, const char *const *codes, size_t count) {
+    char expected[MAX_EXPECTED * CODE_BYTES];
+    struct cld2_guess guesses[CLD2_GUESSES];
+    struct language_guess best = {0};
+    if ((length < SHORT_BYTES || count > MAX_EXPECTED) &&
+        choose(guesses, cld2_detect(text, length, markup, NULL, guesses), codes, count, &best))
+        return best;
+    for (size_t first = 0; first < count;) {
+        first += expect(codes, first, count, expected);
+        if (choose(guesses, cld2_detect(text, length, markup, expected, guesses), codes, count, &best))
+            break;
+    }
+    return best;
+}

@@ -1,0 +1,41 @@
+/* What the parts of the daemon share. Made by main, used by http and the endpoints. */
+#ifndef ALIGND_SERVICE_H
+#define ALIGND_SERVICE_H
+
+#include "server/api/cache.h"
+#include "server/api/keys.h"
+#include "server/api/limiter.h"
+#include "server/base/metrics.h"
+#include "server/base/name_list.h"
+#include "server/decode/catalog.h"
+#include "server/decode/scheduler.h"
+
+enum service_state { SERVICE_LOADING, SERVICE_READY, SERVICE_DRAINING };
+
+/* What requests are answered by; strings are main's. */
+struct service_options {
+    size_t workers, rows, queue;
+    size_t max_body_bytes, max_text_chars, max_reply_bytes, reply_memory;
+    size_t max_steps; /* of an exact search */
+    size_t deadline_ms, heartbeat_ms;
+    double rate;                  /* sentences a second */
+    const char *client_header;    /* NULL: none */
+    const struct name_list *cors; /* origins, "*" alone: any; NULL: none */
+};
+
+struct service {
+    struct service_options options;
+    struct metrics *metrics;
+    struct scheduler *scheduler;
+    struct catalog *catalog;
+    struct cache *cache; /* NULL: off */
+    struct limiter *limiter;
+    struct keys *keys; /* NULL: everybody may translate, nobody may administer */
+    atomic_int state;  /* enum service_state; a reload does not change it */
+};
+
+static inline enum service_state service_state(const struct service *service) {
+    return (enum service_state)atomic_load(&service->state);
+}
+
+#endif

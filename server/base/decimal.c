@@ -1,0 +1,99 @@
+#include "server/base/decimal.h"
+#include <assert.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* digits[0].digits[1]...digits[DECIMAL_DIGITS - 1] x 10^exponent */
+struct decimal {
+    char digits[DECIMAL_DIGITS];
+    int significant; /* digits but for the zeros at the end, at least 1 */
+    int exponent;
+};
+
+enum { FULL = 1000000 }; /* 10^DECIMAL_DIGITS */
+
+/* The least float is 1.4e-45: 10^50 makes an integer of DECIMAL_DIGITS digits of it. */
+static const double powers[] = {
+    1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22, 1e23, 1e24, 1e25, 1e26, 1e27, 1e28, 1e29, 1e30, 1e31, 1e32, 1e33,
+    1e34, 1e35, 1e36, 1e37, 1e38, 1e39, 1e40, 1e41, 1e42, 1e43, 1e44, 1e45, 1e46, 1e47, 1e48, 1e49, 1e50,
+};
+
+/* The decimal exponent of the power of two that value > 0 begins with: value's own, or one less. */
+static int exponent_of(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    int binary = (int)(bits >> 52) - 1023;                /* subnormal floats are normal doubles */
+    return (int)(binary * 0.30102999566398120 + 64) - 64; /* log10(2); truncating a positive number rounds down */
+}
+
+/* value / 10^exponent as an integer of DECIMAL_DIGITS digits. Powers to 10^22 are exact, so the one rounding before that to the
+ * integer is of the 16th digit. */
+static int scaled(double value, int exponent) {
+    int shift = DECIMAL_DIGITS - 1 - exponent;
+    return (int)lrint(shift >= 0 ? value * powers[shift] : value / powers[-shift]);
+}
+
+static struct decimal decimal_of(double value) {
+    struct decimal decimal = {.significant = DECIMAL_DIGITS, .exponent = exponent_of(value)};
+    int digits = scaled(value, decimal.exponent);
+    if (digits >= FULL)
+        digits = scaled(value, ++decimal.exponent);
+    for (int i = DECIMAL_DIGITS; i-- > 0; digits /= 10)
+        decimal.digits[i] = (char)('0' + digits % 10);
+    while (decimal.significant > 1 && decimal.digits[decimal.significant - 1] == '0')
+        decimal.significant--;
+    return decimal;
+}
+
+static char *append(char *out, const char *bytes, int count) {
+    memcpy(out, bytes, (size_t)count);
+    return out + count;
+}
+
+/* 0.000123 */
+static char *write_fraction(char *out, const struct decimal *decimal) {
+    out = append(out, "0.000", 1 - decimal->exponent);
+    return append(out, decimal->digits, decimal->significant);
+}
+
+/* 123.45, 100.0 */
+static char *write_plain(char *out, const struct decimal *decimal) {
+    int whole = decimal->exponent + 1;
+    out = append(out, decimal->digits, whole);
+    *out++ = '.';
+    if (decimal->significant <= whole)
+        return append(out, "0", 1);
+    return append(out, decimal->digits + whole, decimal->significant - whole);
+}
+
+/* 1.23e-5, 1e6 */
+static char *write_scientific(char *out, const struct decimal *decimal) {
+    *out++ = decimal->digits[0];
+    if (decimal->significant > 1) {
+        *out++ = '.';
+        out = append(out, decimal->digits + 1, decimal->significant - 1);
+    }
+    *out++ = 'e';
+    if (decimal->exponent < 0)
+        *out++ = '-';
+    int magnitude = decimal->exponent < 0 ? -decimal->exponent : decimal->exponent;
+    if (magnitude >= 10)
+        *out++ = (char)('0' + magnitude / 10);
+    *out++ = (char)('0' + magnitude % 10);
+    return out;
+}
+
+char *decimal_write(char *out, float value) {
+    assert(isfinite(value));
+    if (signbit(value))
+        *out++ = '-';
+    if (value == 0)
+        return append(out, "0.0", 3);
+    struct decimal decimal = decimal_of(fabs((double)value));
+    /* the borders of printf's %g */
+    if (decimal.exponent < -4 || decimal.exponent >= DECIMAL_DIGITS)
+        return write_scientific(out, &decimal);
+    return decimal.exponent < 0 ? write_fraction(out, &decimal) : write_plain(out, &decimal);
+}

@@ -1,0 +1,71 @@
+#include "server/decode/parameters.h"
+#include <stdlib.h>
+
+enum { ANYWHERE = PARAMETER_REQUEST | PARAMETER_LINES };
+
+#define PLACE(name) offsetof(struct search_options, name)
+
+static const struct parameter table[] = {
+    {"strategy", ANYWHERE, PARAMETER_STRATEGY, PLACE(strategy), 0, 0, "beam", NULL, "how to search", "NAME", PARAMETERS_STRATEGIES},
+    {"beam_size", ANYWHERE, PARAMETER_INTEGER, PLACE(beam_size), 1, SEARCH_MAX_ROWS, "5", NULL, "hypotheses in a beam", "N", NULL},
+    {"n_best", PARAMETER_REQUEST, PARAMETER_INTEGER, PLACE(n_best), 1, SEARCH_MAX_ROWS, "1", NULL,
+     "hypotheses to return: at most beam_size of a beam; greedy has one", NULL, NULL},
+    {"length_penalty", ANYWHERE, PARAMETER_REAL, PLACE(length_penalty), 0, 2, "1", NULL,
+     "score = log_prob / length ^ length_penalty; 0: none", "P", "score = log_prob / length^P"},
+    {"min_length", ANYWHERE, PARAMETER_INTEGER, PLACE(min_length), 0, TRANSLATOR_MAX_TARGET, "0", NULL, "target tokens at least",
+     "N", NULL},
+    {"max_length", ANYWHERE, PARAMETER_INTEGER, PLACE(max_length), 1, TRANSLATOR_MAX_TARGET, "0", NULL,
+     "target tokens at most; the default is the model's ratio to the source", "N", "target tokens at most; 0: the model's ratio"},
+    {"coverage_penalty", ANYWHERE, PARAMETER_REAL, PLACE(coverage_penalty), 0, 2, "0", NULL,
+     "score += coverage_penalty * sum over the source tokens of log(min(1, attention it got))", "P",
+     "score += P * sum over source tokens of log(min(1, attention it got))"},
+    {"no_repeat_ngram", ANYWHERE, PARAMETER_INTEGER, PLACE(no_repeat_ngram), 0, 20, "0", NULL,
+     "no sequence of so many tokens comes twice; 0: any may", "N", NULL},
+    {"repetition_penalty", ANYWHERE, PARAMETER_REAL, PLACE(repetition_penalty), 1, 10, "1", NULL,
+     "the log-probability of a token that came before counts so many times", "P",
+     "the log-probabilities of tokens that came before count P times"},
+    {"temperature", ANYWHERE, PARAMETER_REAL, PLACE(sampling.temperature), 0.01, 10, "1", &search_sample,
+     "log-probabilities are divided by it", "T", "strategy sample: log-probabilities are divided by it"},
+    {"top_k", ANYWHERE, PARAMETER_INTEGER, PLACE(sampling.top_k), 0, 1000, "0", &search_sample,
+     "draw from so many of the best tokens; 0: all", "N", "strategy sample: from so many of the best tokens; 0: all"},
+    {"top_p", ANYWHERE, PARAMETER_REAL, PLACE(sampling.top_p), 0.01, 1, "1", &search_sample,
+     "draw from the fewest best tokens that have this much of the probability", "P",
+     "strategy sample: from the fewest best tokens that have this much of the probability"},
+    {"seed", ANYWHERE, PARAMETER_SEED, PLACE(sampling.seed), 0, 9007199254740991, "0", &search_sample,
+     "the same seed gives the same texts; random without it", "N", "strategy sample: the same number, the same translations"},
+    {"exact_steps", PARAMETER_LINES | PARAMETER_DAEMON, PARAMETER_INTEGER, PLACE(max_steps), 1, 1e9, "5000", &search_exact, NULL,
+     "N", "strategy exact: decoder steps a sentence until the best found so far will do"},
+};
+
+const struct parameter *parameters_nth(size_t i) {
+    return i < sizeof table / sizeof *table ? &table[i] : NULL;
+}
+
+static void set_default(const struct parameter *p, void *place) {
+    switch (p->type) {
+    case PARAMETER_STRATEGY:
+        *(const struct search_kind **)place = search_find(p->fallback);
+        break;
+    case PARAMETER_INTEGER:
+        *(size_t *)place = strtoul(p->fallback, NULL, 10);
+        break;
+    case PARAMETER_REAL:
+        *(double *)place = strtod(p->fallback, NULL);
+        break;
+    case PARAMETER_SEED:
+        *(uint64_t *)place = strtoull(p->fallback, NULL, 10);
+    }
+}
+
+bool parameters_beam(const struct search_options *options) {
+    return options->strategy == &search_beam || options->strategy == &search_exact;
+}
+
+struct search_options parameters_default(size_t rows) {
+    struct search_options options = {0};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        set_default(&table[i], (char *)&options + table[i].offset);
+    if (options.beam_size > rows)
+        options.beam_size = rows;
+    return options;
+}

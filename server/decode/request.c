@@ -1,0 +1,187 @@
+#include "server/decode/request.h"
+#include "server/base/clock.h"
+#include "server/decode/models.h"
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { ARENA_BLOCK_BYTES = 16 * 1024 };
+
+void request_init(struct request *request) {
+    memset(request, 0, sizeof *request);
+    arena_init(&request->arena, ARENA_BLOCK_BYTES);
+    request->deadline_us = INT64_MAX;
+    atomic_init(&request->pending, 0);
+    atomic_init(&request->reason, CANCEL_NONE);
+    atomic_init(&request->cancelled, false);
+}
+
+void request_done(struct request *request) {
+    assert(atomic_load(&request->pending) == 0);
+    for (size_t i = 0; i < request->text_count; i++) {
+        for (size_t j = 0; j < request->texts[i].count; j++)
+            sentence_done(&request->texts[i].sentences[j]);
+    }
+    request->texts = NULL;
+    request->text_count = 0;
+    request->plan = NULL;
+    request->question = NULL;
+    request->key_name = NULL;
+    arena_done(&request->arena);
+    models_release(request->models);
+    request->models = NULL;
+}
+
+/* What is for one sentence alone. */
+static int check_single(const struct text *text, const char *what, enum request_input *input, struct error *err) {
+    if (text->count <= 1)
+        return 0;
+    *input = REQUEST_SPLIT;
+    return error_set(err, ERROR_INPUT, "split_sentences must be false where %s is given: the text has %zu sentences", what,
+                     text->count);
+}
+
+static int prepare_target(const struct request *request, struct text *text, enum request_input *input, struct error *err) {
+    if (check_single(text, request->target_name, input, err) != 0)
+        return -1;
+    *input = REQUEST_TARGET;
+    return translator_force(&text->sentences[0], text->target, text->target_length, err);
+}
+
+static int prepare_forced(const struct request *request, struct text *text, enum request_input *input, struct error *err) {
+    if (check_single(text, "force_attention", input, err) != 0)
+        return -1;
+    *input = REQUEST_FORCE;
+    for (size_t i = 0; i < request->forced_count; i++) {
+        const struct forced_step *forced = &request->forced[i];
+        if (translator_attend(&text->sentences[0], forced->step, forced->weights, forced->count, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What is given of the answer, if there will be one: nothing is said about a blank text. */
+static int prepare_given(const struct request *request, struct text *text, enum request_input *input, struct error *err) {
+    if (text->count == 0)
+        return 0;
+    if (text->target && prepare_target(request, text, input, err) != 0)
+        return -1;
+    if (request->forced_count > 0 && prepare_forced(request, text, input, err) != 0)
+        return -1;
+    *input = REQUEST_PREFIX;
+    return request->prefix_length > 0 ? translator_begin_with(&text->sentences[0], request->prefix, request->prefix_length, err)
+                                      : 0;
+}
+
+/* Nobody waits for the answer any more: the rest need not be prepared. */
+static int check_time(struct request *request, struct error *err) {
+    return request_is_over(request) ? error_set(err, ERROR_INPUT, "the request is over") : 0;
+}
+
+static int prepare_phrases(struct request *request, struct text *text, enum request_input *input, struct error *err) {
+    *input = REQUEST_GLOSSARY;
+    for (size_t i = 0; i < text->count; i++) {
+        if (check_time(request, err) != 0)
+            return -1;
+        if (translator_constrain(&text->sentences[i], &request->glossary, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Those of one text: of a given target it is known from the start, for the source is then read as it stands. */
+static struct search_options options_of(const struct request *request, const struct text *text) {
+    struct search_options options = request->search;
+    if (text->target)
+        options.strategy = &search_forced;
+    return options;
+}
+
+static int prepare_jobs(struct request *request, struct error *err) {
+    size_t count = 0;
+    for (size_t i = 0; i < request->text_count; i++)
+        count += request->texts[i].count;
+    struct job *jobs = arena_zalloc(&request->arena, count, sizeof *jobs);
+    if (!jobs)
+        return error_memory(err);
+    struct job *job = jobs;
+    for (size_t i = 0; i < request->text_count; i++) {
+        for (size_t j = 0; j < request->texts[i].count; j++, job++) {
+            struct sentence *sentence = &request->texts[i].sentences[j];
+            sentence->cancelled = &request->cancelled;
+            sentence->replace_unknowns = request->replace_unknowns;
+            sentence->owner = job;
+            sentence->options.sampling.stream = (uint64_t)request->number << 32 | (uint64_t)(job - jobs);
+            *job = (struct job){.request = request,
+                                .sentence = sentence,
+                                .model = request->model,
+                                .rows = sentence_max_rows(sentence),
+                                .tokens = sentence->length};
+        }
+    }
+    request->jobs = jobs;
+    request->job_count = count;
+    return 0;
+}
+
+int request_prepare(struct request *request, const struct translator *translator, enum request_input *input, struct error *err) {
+    for (size_t i = 0; i < request->text_count; i++) {
+        struct text *text = &request->texts[i];
+        struct search_options options = options_of(request, text);
+        *input = REQUEST_TEXT;
+        if (check_time(request, err) != 0 ||
+            translator_prepare(translator, text->source, text->source_length, request->split, &options, &request->arena,
+                               &text->sentences, &text->count, err) != 0)
+            return -1;
+        if (prepare_given(request, text, input, err) != 0 || prepare_phrases(request, text, input, err) != 0)
+            return -1;
+    }
+    return prepare_jobs(request, err);
+}
+
+void request_cancel(struct request *request, enum cancel_reason reason) {
+    int none = CANCEL_NONE;
+    if (atomic_compare_exchange_strong(&request->reason, &none, reason))
+        atomic_store(&request->cancelled, true);
+}
+
+enum cancel_reason request_reason(const struct request *request) {
+    return (enum cancel_reason)atomic_load(&request->reason);
+}
+
+bool request_is_over(struct request *request) {
+    if (request->deadline_us != INT64_MAX && clock_us() >= request->deadline_us)
+        request_cancel(request, CANCEL_DEADLINE);
+    return request_reason(request) != CANCEL_NONE;
+}
+
+size_t job_work(const struct job *job) {
+    return job->tokens * job->rows;
+}
+
+size_t request_work(const struct request *request) {
+    size_t work = 0;
+    for (size_t i = 0; i < request->job_count; i++)
+        work += job_work(&request->jobs[i]);
+    return work;
+}
+
+void job_end(struct job *job) {
+    struct request *request = job->request;
+    size_t before = atomic_fetch_sub(&request->pending, 1);
+    assert(before > 0);
+    if (before == 1)
+        request->finish(request);
+}
+
+const char *sentence_text(const struct sentence *sentence) {
+    return sentence->text + sentence->source.begin;
+}
+
+size_t sentence_text_length(const struct sentence *sentence) {
+    return sentence->source.end - sentence->source.begin;
+}
+
+const struct job *sentence_job(const struct sentence *sentence) {
+    return sentence->owner;
+}

@@ -1,0 +1,232 @@
+#include "server/decode/scheduler.h"
+#include "server/base/clock.h"
+#include "server/base/meter.h"
+#include "server/decode/flows.h"
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { SWEEP_US = 10000, OVERTAKES = 16 };
+
+struct scheduler {
+    struct scheduler_limits limits; /* constant */
+
+    pthread_mutex_t lock; /* guards everything below */
+    pthread_cond_t ready; /* a job was queued, or the queue closed */
+    struct flows flows;   /* what waits */
+    struct meter meter;   /* of the work taken */
+    size_t waiting;       /* workers blocked in scheduler_take */
+    bool closed;
+    int64_t swept_us; /* when expired jobs were last looked for */
+};
+
+struct scheduler *scheduler_create(const struct scheduler_limits *limits) {
+    struct scheduler *scheduler = calloc(1, sizeof *scheduler);
+    if (!scheduler || flows_init(&scheduler->flows, limits->jobs) != 0) {
+        free(scheduler);
+        return NULL;
+    }
+    scheduler->limits = *limits;
+    pthread_mutex_init(&scheduler->lock, NULL);
+    pthread_cond_init(&scheduler->ready, NULL);
+    return scheduler;
+}
+
+void scheduler_free(struct scheduler *scheduler) {
+    if (!scheduler)
+        return;
+    assert(scheduler->waiting == 0);
+    flows_done(&scheduler->flows);
+    pthread_cond_destroy(&scheduler->ready);
+    pthread_mutex_destroy(&scheduler->lock);
+    free(scheduler);
+}
+
+/* ---- in ---- */
+
+/* By how much the request goes beyond what its client may fill. One that has no jobs yet will have one at least. */
+static struct scheduler_limits excess(const struct scheduler *scheduler, const struct request *request) {
+    bool waits = flows_find(&scheduler->flows, request->client) != NULL;
+    struct scheduler_limits most = scheduler->limits;
+    most.jobs -= waits ? most.jobs / 8 : 0;
+    most.work -= waits ? most.work / 8 : 0;
+    size_t jobs = scheduler->flows.jobs + (request->job_count > 0 ? request->job_count : 1),
+           work = scheduler->flows.work + request_work(request);
+    return (struct scheduler_limits){jobs > most.jobs ? jobs - most.jobs : 0, work > most.work ? work - most.work : 0};
+}
+
+static enum scheduler_verdict judge(const struct scheduler *scheduler, const struct request *request) {
+    if (scheduler->closed)
+        return SCHEDULER_CLOSED;
+    struct scheduler_limits over = excess(scheduler, request);
+    if (over.jobs > 0 || !flows_admits(&scheduler->flows, request->client))
+        return SCHEDULER_FULL;
+    return over.work > 0 ? SCHEDULER_FULL_WORK : SCHEDULER_ACCEPTED;
+}
+
+static void push_jobs(struct scheduler *scheduler, struct request *request) {
+    int64_t now_us = clock_us();
+    atomic_store(&request->pending, request->job_count);
+    for (size_t i = 0; i < request->job_count; i++) {
+        request->jobs[i].queued_us = now_us;
+        flows_push(&scheduler->flows, &request->jobs[i]);
+    }
+}
+
+enum scheduler_verdict scheduler_submit(struct scheduler *scheduler, struct request *request) {
+    assert(request->job_count > 0);
+    size_t count = request->job_count; /* the request may be gone once the lock is released */
+    pthread_mutex_lock(&scheduler->lock);
+    enum scheduler_verdict verdict = judge(scheduler, request);
+    if (verdict == SCHEDULER_ACCEPTED)
+        push_jobs(scheduler, request);
+    pthread_mutex_unlock(&scheduler->lock);
+    if (verdict == SCHEDULER_ACCEPTED) {
+        if (count > 1)
+            pthread_cond_broadcast(&scheduler->ready);
+        else
+            pthread_cond_signal(&scheduler->ready);
+    }
+    return verdict;
+}
+
+enum scheduler_verdict scheduler_judge(struct scheduler *scheduler, const struct request *request) {
+    pthread_mutex_lock(&scheduler->lock);
+    enum scheduler_verdict verdict = judge(scheduler, request);
+    pthread_mutex_unlock(&scheduler->lock);
+    return verdict;
+}
+
+double scheduler_wait_s(struct scheduler *scheduler, const struct request *request) {
+    pthread_mutex_lock(&scheduler->lock);
+    struct scheduler_limits over = excess(scheduler, request);
+    const struct flows *flows = &scheduler->flows;
+    double jobs_work = flows->jobs > 0 ? (double)over.jobs * (double)flows->work / (double)flows->jobs : 0;
+    double work = jobs_work > (double)over.work ? jobs_work : (double)over.work;
+    double seconds = meter_seconds(&scheduler->meter, work);
+    pthread_mutex_unlock(&scheduler->lock);
+    return seconds;
+}
+
+/* ---- out ---- */
+
+/* The list that scheduler_take returns, while it grows. */
+struct taken {
+    struct job *jobs, **end;
+    double work; /* of those that were claimed */
+};
+
+static bool expired(const struct job *job, int64_t now_us) {
+    if (now_us >= job->request->deadline_us)
+        request_cancel(job->request, CANCEL_DEADLINE);
+    return request_reason(job->request) != CANCEL_NONE;
+}
+
+/* True: the flow is gone. */
+static bool take(struct scheduler *scheduler, struct flow *flow, struct job **link, struct taken *taken) {
+    struct job *job = *link;
+    bool gone = flows_take(&scheduler->flows, flow, link);
+    *taken->end = job;
+    taken->end = &job->next;
+    return gone;
+}
+
+static void take_expired_of(struct scheduler *scheduler, struct flow *flow, int64_t now_us, struct taken *taken) {
+    for (struct job **link = &flow->head; *link;) {
+        if (!expired(*link, now_us))
+            link = &(*link)->next;
+        else if (take(scheduler, flow, link, taken))
+            return;
+    }
+}
+
+static void take_expired(struct scheduler *scheduler, struct taken *taken) {
+    int64_t now_us = clock_us();
+    if (!scheduler->flows.first || now_us - scheduler->swept_us < SWEEP_US)
+        return;
+    scheduler->swept_us = now_us;
+    for (struct flow *flow = scheduler->flows.first, *next; flow; flow = next) {
+        next = flow->next;
+        take_expired_of(scheduler, flow, now_us, taken);
+    }
+}
+
+/* The share of a worker that was idle is rounded up, that of a busy one down: a single job is left to an idle worker. */
+static size_t fair_share(const struct scheduler *scheduler, bool idle) {
+    size_t workers = scheduler->waiting + 1;
+    return (scheduler->flows.jobs + (idle ? workers - 1 : 0)) / workers;
+}
+
+/* The turn of one client is over. Returns whose is next: while it is the only one that can be served, its own. */
+static struct flow *take_turn(struct scheduler *scheduler, struct flow *flow, struct taken *taken) {
+    struct flow *next = flow->next;
+    taken->work += (double)job_work(flow->head);
+    flow->overtaken = 0;
+    if (take(scheduler, flow, &flow->head, taken))
+        return next;
+    flows_rotate(&scheduler->flows, flow);
+    return next ? next : flow;
+}
+
+/* A round through the ring. stuck: the first client that has no room yet, whose turn is not over. */
+static void take_turns(struct scheduler *scheduler, const struct scheduler_room *room, size_t most, struct taken *taken) {
+    struct flow *flow = scheduler->flows.first, *stuck = NULL;
+    while (most > 0 && flow && !(stuck && stuck->overtaken >= OVERTAKES)) {
+        enum scheduler_claim claim = room->claim(room->owner, flow->head);
+        if (claim == CLAIM_TAKEN) {
+            flow = take_turn(scheduler, flow, taken);
+            most--;
+            if (stuck)
+                stuck->overtaken++;
+            continue;
+        }
+        if (claim == CLAIM_NO_ROOM && !stuck)
+            stuck = flow;
+        flow = flow->next;
+    }
+}
+
+struct job *scheduler_take(struct scheduler *scheduler, const struct scheduler_room *room, bool wait) {
+    struct taken taken = {.end = &taken.jobs};
+    struct flows *flows = &scheduler->flows;
+    pthread_mutex_lock(&scheduler->lock);
+    while (wait && !flows->first && !scheduler->closed) {
+        scheduler->waiting++;
+        pthread_cond_wait(&scheduler->ready, &scheduler->lock);
+        scheduler->waiting--;
+    }
+    take_expired(scheduler, &taken);
+    take_turns(scheduler, room, fair_share(scheduler, wait), &taken);
+    meter_observe(&scheduler->meter, taken.work, flows->jobs, clock_us());
+    assert(!wait || taken.jobs || !flows->first); /* an idle worker has room for any job */
+    bool pass_on = flows->first && scheduler->waiting > 0;
+    pthread_mutex_unlock(&scheduler->lock);
+    if (pass_on)
+        pthread_cond_signal(&scheduler->ready);
+    return taken.jobs;
+}
+
+void scheduler_close(struct scheduler *scheduler) {
+    pthread_mutex_lock(&scheduler->lock);
+    scheduler->closed = true;
+    pthread_mutex_unlock(&scheduler->lock);
+    pthread_cond_broadcast(&scheduler->ready);
+}
+
+size_t scheduler_depth(struct scheduler *scheduler) {
+    pthread_mutex_lock(&scheduler->lock);
+    size_t depth = scheduler->flows.jobs;
+    pthread_mutex_unlock(&scheduler->lock);
+    return depth;
+}
+
+size_t scheduler_idle(struct scheduler *scheduler) {
+    pthread_mutex_lock(&scheduler->lock);
+    size_t idle = scheduler->waiting;
+    pthread_mutex_unlock(&scheduler->lock);
+    return idle;
+}
+
+const struct scheduler_limits *scheduler_limits(const struct scheduler *scheduler) {
+    return &scheduler->limits;
+}

@@ -1,0 +1,298 @@
+#include "server/decode/worker.h"
+#include "server/base/clock.h"
+#include "server/decode/models.h"
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+struct worker {
+    struct workers *pool;
+    size_t index; /* of its lane of every model */
+    struct pace *pace;
+    struct job **live;                  /* [live_count] */
+    size_t live_count, claimed;         /* claimed: jobs being taken, live soon */
+    uint64_t *clients;                  /* [live_count + claimed] of the live jobs, then of the claimed ones */
+    size_t followed;                    /* live jobs whose requests want to hear of each step */
+    struct sentence **admitted, **done; /* [rows] scratch */
+};
+
+struct workers {
+    struct worker_options options;
+    atomic_bool abandoned;
+    struct worker *all; /* [options.workers] */
+    pthread_t *threads;
+    size_t started;
+
+    pthread_mutex_t lock; /* guards running */
+    pthread_cond_t ended; /* running fell */
+    size_t running;
+};
+
+static void end_job(struct job *job) {
+    job->done_us = clock_us();
+    if (job->request->progress)
+        job->request->progress(job);
+    job_end(job);
+}
+
+/* It stays as long as a job of the model has not ended. */
+static struct lane *lane_of(const struct worker *worker, const struct job *job) {
+    return &job->model->lanes[worker->index];
+}
+
+static void add_live(struct worker *worker, struct job *job) {
+    job->live_index = worker->live_count;
+    worker->clients[worker->live_count] = job->request->client;
+    worker->live[worker->live_count++] = job;
+    worker->followed += job->request->progress != NULL;
+    pace_enter(worker->pace, &lane_of(worker, job)->load, job->rows);
+    metrics_rows_changed(worker->pool->options.metrics, (int64_t)job->rows);
+}
+
+static void remove_live(struct worker *worker, struct job *job) {
+    struct job *last = worker->live[--worker->live_count];
+    last->live_index = job->live_index;
+    worker->live[last->live_index] = last;
+    worker->clients[last->live_index] = worker->clients[worker->live_count];
+    worker->followed -= job->request->progress != NULL;
+    pace_leave(worker->pace, &lane_of(worker, job)->load, job->rows);
+    metrics_rows_changed(worker->pool->options.metrics, -(int64_t)job->rows);
+}
+
+/* The sentences for one model among the jobs taken join its batch together. */
+static void admit_to(struct worker *worker, struct lane *lane, struct job *jobs) {
+    size_t count = 0, tokens = 0;
+    for (struct job *job = jobs; job; job = job->next) {
+        if (job->model == lane->model) {
+            worker->admitted[count++] = job->sentence;
+            tokens += job->tokens;
+        }
+    }
+    if (count == 0)
+        return;
+    int64_t began_us = clock_us();
+    batch_admit(lane->batch, worker->admitted, count);
+    pace_encoded(&lane->load, tokens, clock_us() - began_us);
+}
+
+/* Jobs of cancelled requests come first: the rest of the list behind them. */
+static struct job *skip_cancelled(struct job *jobs) {
+    while (jobs && request_reason(jobs->request) != CANCEL_NONE)
+        jobs = jobs->next;
+    return jobs;
+}
+
+/* Those before the rest. */
+static void end_cancelled(struct job *jobs, const struct job *rest) {
+    while (jobs != rest) {
+        struct job *job = jobs;
+        jobs = job->next;
+        job->sentence->dropped = true;
+        end_job(job);
+    }
+}
+
+/* Cancelled jobs may have been claimed: their models must not be in use any more when they end. */
+static void admit(struct worker *worker, struct job *jobs) {
+    struct job *fresh = skip_cancelled(jobs);
+    int64_t now_us = clock_us();
+    for (struct job *job = fresh; job; job = job->next) {
+        job->admitted_us = now_us;
+        metrics_queued(worker->pool->options.metrics, now_us - job->queued_us);
+        add_live(worker, job);
+    }
+    pace_settle(worker->pace);
+    end_cancelled(jobs, fresh);
+    size_t count;
+    struct pace_load *const *loads = pace_loads(worker->pace, &count);
+    for (size_t i = 0; fresh && i < count; i++)
+        admit_to(worker, loads[i]->owner, fresh);
+}
+
+/* With the last of its jobs a model may go. */
+static void finish(struct worker *worker, struct sentence *sentence) {
+    struct job *job = sentence->owner;
+    remove_live(worker, job);
+    size_t tokens = sentence->hypotheses ? sentence->hypotheses[0].length : 0;
+    metrics_tokens(job->model->metrics, sentence->length, tokens, sentence->unknown);
+    end_job(job);
+}
+
+static void step(struct worker *worker, struct lane *lane) {
+    size_t rows = batch_rows(lane->batch);
+    int64_t began_us = clock_us();
+    size_t count = batch_step(lane->batch, worker->done);
+    int64_t duration_us = clock_us() - began_us;
+    metrics_step(worker->pool->options.metrics, rows, duration_us);
+    pace_stepped(&lane->load, rows, duration_us);
+    for (size_t i = 0; i < count; i++)
+        finish(worker, worker->done[i]);
+}
+
+/* From the last: a lane whose sentences have all left gives its place to one that was stepped. */
+static void step_all(struct worker *worker) {
+    size_t count;
+    struct pace_load *const *loads = pace_loads(worker->pace, &count);
+    while (count-- > 0)
+        step(worker, loads[count]->owner);
+}
+
+/* Nothing, unless there is someone to tell. */
+static void tell_progress(struct worker *worker) {
+    for (size_t i = 0; worker->followed > 0 && i < worker->live_count; i++) {
+        struct job *job = worker->live[i];
+        if (job->request->progress)
+            job->request->progress(job);
+    }
+}
+
+/* Sets the cancel flag of requests whose time is up: their sentences leave at the next step. */
+static void expire(struct worker *worker) {
+    bool abandoned = atomic_load(&worker->pool->abandoned);
+    int64_t now_us = clock_us();
+    for (size_t i = 0; i < worker->live_count; i++) {
+        struct request *request = worker->live[i]->request;
+        if (abandoned)
+            request_cancel(request, CANCEL_SHUTDOWN);
+        else if (now_us >= request->deadline_us)
+            request_cancel(request, CANCEL_DEADLINE);
+    }
+}
+
+static bool has_live(const struct worker *worker, uint64_t client) {
+    size_t count = worker->live_count + worker->claimed, i = 0;
+    while (i < count && worker->clients[i] != client)
+        i++;
+    return i < count;
+}
+
+static enum scheduler_claim claim(void *owner, const struct job *job) {
+    struct worker *worker = owner;
+    struct lane *lane = lane_of(worker, job);
+    uint64_t client = job->request->client;
+    bool served = has_live(worker, client), spare = !served || !worker->pool->options.shared;
+    if (!batch_wants(lane->batch) || !pace_claim(worker->pace, &lane->load, job->rows, job->tokens, spare))
+        return served ? CLAIM_SERVED : CLAIM_NO_ROOM;
+    worker->clients[worker->live_count + worker->claimed++] = client;
+    return CLAIM_TAKEN;
+}
+
+/* What is still queued when the pool is abandoned must be cancelled before it is admitted. */
+static struct job *take(struct worker *worker) {
+    const struct worker_options *options = &worker->pool->options;
+    pace_round(worker->pace);
+    worker->claimed = 0;
+    struct job *jobs = scheduler_take(options->scheduler, &(struct scheduler_room){claim, worker}, worker->live_count == 0);
+    if (atomic_load(&worker->pool->abandoned)) {
+        for (struct job *job = jobs; job; job = job->next)
+            request_cancel(job->request, CANCEL_SHUTDOWN);
+    }
+    return jobs;
+}
+
+static void *run(void *argument) {
+    struct worker *worker = argument;
+    for (;;) {
+        struct job *jobs = take(worker);
+        if (!jobs && worker->live_count == 0)
+            break; /* closed and empty */
+        admit(worker, jobs);
+        expire(worker);
+        step_all(worker);
+        tell_progress(worker);
+    }
+    pthread_mutex_lock(&worker->pool->lock);
+    worker->pool->running--;
+    pthread_cond_broadcast(&worker->pool->ended);
+    pthread_mutex_unlock(&worker->pool->lock);
+    return NULL;
+}
+
+static int prepare_worker(struct workers *pool, size_t index, struct error *err) {
+    struct worker *worker = &pool->all[index];
+    size_t rows = pool->options.rows;
+    worker->pool = pool;
+    worker->index = index;
+    worker->pace = pace_create(rows, pool->options.step_us);
+    worker->live = calloc(rows, sizeof *worker->live);
+    worker->clients = calloc(rows, sizeof *worker->clients);
+    worker->admitted = calloc(rows, sizeof *worker->admitted);
+    worker->done = calloc(rows, sizeof *worker->done);
+    return worker->pace && worker->live && worker->clients && worker->admitted && worker->done ? 0 : error_memory(err);
+}
+
+static void worker_done(struct worker *worker) {
+    pace_free(worker->pace);
+    free(worker->live);
+    free(worker->clients);
+    free(worker->admitted);
+    free(worker->done);
+}
+
+static int start_threads(struct workers *workers, struct error *err) {
+    for (size_t i = 0; i < workers->options.workers; i++) {
+        if (prepare_worker(workers, i, err) != 0)
+            return -1;
+    }
+    workers->running = workers->options.workers; /* before there are threads that take themselves off */
+    for (; workers->started < workers->options.workers; workers->started++) {
+        if (pthread_create(&workers->threads[workers->started], NULL, run, &workers->all[workers->started]) != 0)
+            return error_set(err, ERROR_MEMORY, "cannot start worker thread %zu", workers->started + 1);
+    }
+    return 0;
+}
+
+struct workers *workers_start(const struct worker_options *options, struct error *err) {
+    assert(options->workers > 0 && options->rows > 0);
+    struct workers *workers = calloc(1, sizeof *workers);
+    if (!workers) {
+        error_memory(err);
+        return NULL;
+    }
+    workers->options = *options;
+    pthread_mutex_init(&workers->lock, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&workers->ended, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    workers->all = calloc(options->workers, sizeof *workers->all);
+    workers->threads = calloc(options->workers, sizeof *workers->threads);
+    int result = workers->all && workers->threads ? start_threads(workers, err) : error_memory(err);
+    if (result != 0) {
+        scheduler_close(options->scheduler); /* those already started end */
+        workers_free(workers);
+        return NULL;
+    }
+    return workers;
+}
+
+bool workers_wait(struct workers *workers, size_t timeout_ms) {
+    int64_t until_us = clock_us() + (int64_t)timeout_ms * 1000;
+    struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
+    int result = 0;
+    pthread_mutex_lock(&workers->lock);
+    while (workers->running > 0 && result == 0)
+        result = pthread_cond_timedwait(&workers->ended, &workers->lock, &until);
+    bool all_ended = workers->running == 0;
+    pthread_mutex_unlock(&workers->lock);
+    return all_ended;
+}
+
+void workers_abandon(struct workers *workers) {
+    atomic_store(&workers->abandoned, true);
+}
+
+void workers_free(struct workers *workers) {
+    if (!workers)
+        return;
+    for (size_t i = 0; i < workers->started; i++)
+        pthread_join(workers->threads[i], NULL);
+    for (size_t i = 0; workers->all && i < workers->options.workers; i++)
+        worker_done(&workers->all[i]);
+    free(workers->all);
+    free(workers->threads);
+    pthread_cond_destroy(&workers->ended);
+    pthread_mutex_destroy(&workers->lock);
+    free(workers);
+}

@@ -1,0 +1,35 @@
+/* The threads that decode. Each has one batch per model (its lanes, server/decode/models.h) and one budget of rows for all of them,
+ * and runs
+ *
+ *   admit -> step -> finish -> drop
+ *
+ * blocking only when nothing is live. A pace decides how much is admitted. */
+#ifndef ALIGND_WORKER_H
+#define ALIGND_WORKER_H
+
+#include "server/base/metrics.h"
+#include "server/decode/scheduler.h"
+
+struct workers;
+
+struct worker_options {
+    size_t workers, rows; /* threads; rows of each. The models of jobs are loaded for as many */
+    bool shared;          /* by clients: of the room (pace.h) a part is for those who have nothing live */
+    int64_t step_us;      /* target of a round (pace.h); 0: none */
+    struct scheduler *scheduler;
+    struct metrics *metrics;
+};
+
+/* Allocates all that decoding needs and starts the threads. NULL with ERROR_MEMORY. */
+struct workers *workers_start(const struct worker_options *options, struct error *err);
+
+/* Waits until every worker has ended, which they do once the scheduler is closed and its queue empty. False after timeout_ms. */
+bool workers_wait(struct workers *workers, size_t timeout_ms);
+
+/* Cancels what is live or waiting (CANCEL_SHUTDOWN), so that the workers end soon. */
+void workers_abandon(struct workers *workers);
+
+/* Joins the threads: the scheduler must be closed. NULL allowed. */
+void workers_free(struct workers *workers);
+
+#endif

@@ -1,0 +1,407 @@
+/* Markup -> pieces that nest: libxml2's parser of HTML tells what begins and ends, also where the markup does not say. */
+#include "server/html/html_piece.h"
+#include <ctype.h>
+#include <libxml/HTMLparser.h>
+#include <libxml/parserInternals.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <threads.h>
+
+enum { NAME_BYTES = 32 };
+
+/* An element around what is no whole document: in it the parser makes no paragraphs of its own, and keeps all white space. */
+#define ROOT "alignd-fragment"
+
+struct element {
+    const char *name; /* the parser's */
+    uint32_t piece;
+    unsigned flags;
+    size_t content_before;
+};
+
+/* How much of a reference of unknown name was told: "&" and the name come alone, the ';' begins what follows. */
+enum reference { NO_REFERENCE, AMPERSAND, NAME };
+
+struct reader {
+    htmlParserCtxtPtr parser;
+    struct arena *arena;
+    struct html_piece *pieces;
+    size_t count, capacity;
+    struct element open[HTML_MAX_DEPTH];
+    size_t depth;
+    size_t opaque;           /* the depth of the outermost open element that is not translated; 0: none */
+    size_t content;          /* pieces so far that are text or end a segment */
+    struct html_buffer text; /* since the last piece */
+    enum reference reference;
+    size_t reference_begin; /* in text */
+    bool rooted, failed, too_deep, too_many;
+    const char *unread; /* [unread_length] markup that the parser has not asked for yet */
+    size_t unread_length;
+};
+
+/* ---- pieces ---- */
+
+static void fail(struct reader *reader) {
+    reader->failed = true;
+    xmlStopParser(reader->parser);
+}
+
+/* A piece of these bytes, copied. Within what is not translated all is PIECE_RAW. */
+static struct html_piece *add(struct reader *reader, enum html_kind kind, const char *bytes, size_t length) {
+    struct html_piece *pieces =
+        html_reserve(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
+    char *raw = arena_copy(reader->arena, bytes, length);
+    if (!pieces || !raw) {
+        fail(reader);
+        return NULL;
+    }
+    reader->pieces = pieces;
+    reader->content += kind == PIECE_TEXT || kind == PIECE_BREAK;
+    struct html_piece *piece = &pieces[reader->count++];
+    *piece = (struct html_piece){
+        .raw = raw, .length = (uint32_t)length, .kind = (uint8_t)(reader->opaque ? PIECE_RAW : kind), .plain = kind == PIECE_TEXT};
+    return piece;
+}
+
+static void add_buffer(struct reader *reader, enum html_kind kind, const struct html_buffer *markup) {
+    if (markup->failed)
+        fail(reader);
+    else
+        add(reader, kind, markup->bytes, markup->length);
+}
+
+/* What was told of character data becomes a piece. */
+static void end_text(struct reader *reader) {
+    reader->reference = NO_REFERENCE;
+    if (reader->text.length > 0 || reader->text.failed)
+        add_buffer(reader, PIECE_TEXT, &reader->text);
+    reader->text.length = 0;
+}
+
+/* parts: up to NULL. */
+static void add_parts(struct reader *reader, enum html_kind kind, const char *const *parts) {
+    struct html_buffer markup = {.arena = reader->arena};
+    end_text(reader);
+    for (; *parts; parts++)
+        html_put_string(&markup, *parts);
+    add_buffer(reader, kind, &markup);
+}
+
+/* ---- character data ---- */
+
+static bool is_name(const char *text, size_t length) {
+    size_t at = 0;
+    while (at < length && isalnum((unsigned char)text[at]))
+        at++;
+    return at == length && length < NAME_BYTES;
+}
+
+/* "&check;" of HTML 5, which libxml2 does not know and tells as "&", "check", "; ...": a unit, as it is. */
+static bool end_reference(struct reader *reader) {
+    struct html_buffer *text = &reader->text;
+    char unit[NAME_BYTES + 2];
+    size_t length = text->length - reader->reference_begin;
+    memcpy(mempcpy(unit, text->bytes + reader->reference_begin, length), ";", 1);
+    text->length = reader->reference_begin;
+    end_text(reader);
+    return add(reader, PIECE_UNIT, unit, length + 1) != NULL;
+}
+
+static void on_characters(void *owner, const xmlChar *characters, int count) {
+    struct reader *reader = owner;
+    const char *text = (const char *)characters;
+    size_t length = (size_t)count;
+    enum reference was = reader->reference;
+    reader->reference = NO_REFERENCE;
+    if (length == 1 && *text == '&') {
+        reader->reference = AMPERSAND;
+        reader->reference_begin = reader->text.length;
+    } else if (was == AMPERSAND && is_name(text, length)) {
+        reader->reference = NAME;
+    } else if (was == NAME && *text == ';') {
+        if (!end_reference(reader))
+            return;
+        text++;
+        length--;
+    }
+    html_put(&reader->text, text, length);
+}
+
+/* Scripts and styles. */
+static void on_code(void *owner, const xmlChar *code, int length) {
+    struct reader *reader = owner;
+    end_text(reader);
+    add(reader, PIECE_RAW, (const char *)code, (size_t)length);
+}
+
+/* ---- elements ---- */
+
+static bool has_word(const char *text, const char *word) {
+    static const char blanks[] = " \t\n\r\f";
+    size_t length;
+    for (text += strspn(text, blanks); (length = strcspn(text, blanks)) > 0; text += length, text += strspn(text, blanks)) {
+        if (length == strlen(word) && strncasecmp(text, word, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* attributes: names and values in turn, up to NULL. */
+static unsigned attribute_flags(const char *const *attributes) {
+    for (; attributes && attributes[0]; attributes += 2) {
+        const char *value = attributes[1] ? attributes[1] : "";
+        if ((strcmp(attributes[0], "translate") == 0 && strcasecmp(value, "no") == 0) ||
+            (strcmp(attributes[0], "class") == 0 && has_word(value, "notranslate")))
+            return ELEMENT_OPAQUE;
+    }
+    return 0;
+}
+
+static void put_value(struct html_buffer *buffer, const char *value) {
+    html_put_string(buffer, "=\"");
+    html_put_escaped(buffer, value, strlen(value), "&<>\"");
+    html_put_string(buffer, "\"");
+}
+
+static struct html_buffer start_tag(struct arena *arena, const char *name, const char *const *attributes, bool is_void) {
+    struct html_buffer tag = {.arena = arena};
+    html_put_string(&tag, "<");
+    html_put_string(&tag, name);
+    for (; attributes && attributes[0]; attributes += 2) {
+        html_put_string(&tag, " ");
+        html_put_string(&tag, attributes[0]);
+        if (attributes[1])
+            put_value(&tag, attributes[1]);
+    }
+    html_put_string(&tag, is_void ? "/>" : ">");
+    return tag;
+}
+
+static bool has_too_many(const char *const *attributes) {
+    size_t count = 0;
+    while (attributes && attributes[2 * count] && count <= HTML_MAX_ATTRIBUTES)
+        count++;
+    return count > HTML_MAX_ATTRIBUTES;
+}
+
+static void on_start(void *owner, const xmlChar *element, const xmlChar **told) {
+    struct reader *reader = owner;
+    const char *name = (const char *)element;
+    const char *const *attributes = (const char *const *)told;
+    end_text(reader);
+    if (has_too_many(attributes)) {
+        reader->too_many = true;
+        fail(reader);
+        return;
+    }
+    if (!reader->rooted) {
+        reader->rooted = true;
+        return;
+    }
+    if (reader->depth == HTML_MAX_DEPTH) {
+        reader->too_deep = true;
+        fail(reader);
+        return;
+    }
+    unsigned flags = html_element(name) | attribute_flags(attributes);
+    bool is_void = flags & ELEMENT_VOID, block = flags & ELEMENT_BLOCK;
+    struct html_buffer tag = start_tag(reader->arena, name, attributes, is_void);
+    add_buffer(reader, block ? PIECE_BREAK : is_void ? PIECE_UNIT : PIECE_OPEN, &tag);
+    if (reader->failed)
+        return;
+    reader->open[reader->depth++] = (struct element){name, (uint32_t)reader->count - 1, flags, reader->content};
+    if ((flags & ELEMENT_OPAQUE) && !is_void && !reader->opaque) {
+        reader->opaque = reader->depth;
+        reader->pieces[reader->count - 1].opaque = true;
+        reader->pieces[reader->count - 1].stands_in = !(flags & ELEMENT_CODE);
+    }
+}
+
+static void end_innermost(struct reader *reader) {
+    const struct element *element = &reader->open[--reader->depth];
+    if (element->flags & ELEMENT_VOID)
+        return;
+    if (reader->opaque == reader->depth + 1)
+        reader->opaque = 0;
+    else if (reader->content == element->content_before) /* others' placeholders are such elements */
+        reader->pieces[element->piece].opaque = reader->pieces[element->piece].kind == PIECE_OPEN;
+    add_parts(reader, element->flags & ELEMENT_BLOCK ? PIECE_BREAK : PIECE_CLOSE,
+              (const char *const[]){"</", element->name, ">", NULL});
+    if (reader->failed)
+        return;
+    reader->pieces[reader->count - 1].pair = element->piece;
+    reader->pieces[element->piece].pair = (uint32_t)reader->count - 1;
+}
+
+/* Ends all elements but the outermost `depth`. */
+static void end_to(struct reader *reader, size_t depth) {
+    end_text(reader);
+    while (reader->depth > depth && !reader->failed)
+        end_innermost(reader);
+}
+
+/* The parser is silent about the end of an element whose start tag is the unfinished end of the markup. */
+static void on_end(void *owner, const xmlChar *name) {
+    struct reader *reader = owner;
+    size_t depth = reader->depth;
+    while (depth > 0 && strcmp(reader->open[depth - 1].name, (const char *)name) != 0)
+        depth--;
+    end_to(reader, depth > 0 ? depth - 1 : 0); /* none of that name: the root ends */
+}
+
+/* ---- comments and declarations ---- */
+
+static void on_comment(void *owner, const xmlChar *text) {
+    add_parts(owner, PIECE_UNIT, (const char *const[]){"<!--", (const char *)text, "-->", NULL});
+}
+
+static void on_instruction(void *owner, const xmlChar *target, const xmlChar *data) {
+    const char *more = data ? (const char *)data : "";
+    add_parts(owner, PIECE_BREAK, (const char *const[]){"<?", (const char *)target, data ? " " : "", more, ">", NULL});
+}
+
+static void on_doctype(void *owner, const xmlChar *name, const xmlChar *public, const xmlChar *system) {
+    const char *where = public ? " PUBLIC \"" : " SYSTEM \"", *begin = public && system ? "\" \"" : "";
+    const char *id = public ? (const char *)public : "", *address = system ? (const char *)system : "";
+    const char *end = public || system ? "\"" : "";
+    add_parts(owner, PIECE_BREAK,
+              (const char *const[]){"<!DOCTYPE ", (const char *)name, *end ? where : "", id, begin, address, end, ">", NULL});
+}
+
+/* ---- libxml2's memory ---- */
+
+/* Where a parser cannot be made, libxml2 leaves its parts behind, so it falls back on the reserve; not all that fails shows in the
+ * parser's errors, so it is noted here. */
+static thread_local bool lacking;
+
+static void *note(void *block) {
+    lacking |= block == NULL;
+    return block;
+}
+
+static void *allocate(size_t bytes) {
+    return note(reserve_alloc(bytes));
+}
+
+static void *reallocate(void *block, size_t bytes) {
+    return note(reserve_realloc(block, bytes));
+}
+
+static char *duplicate(const char *text) {
+    size_t bytes = strlen(text) + 1;
+    char *copy = allocate(bytes);
+    return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+static void set_up(void) {
+    xmlMemSetup(free, allocate, reallocate, duplicate);
+    xmlInitParser();
+}
+
+/* ---- all of it ---- */
+
+/* A whole document has a root of its own. */
+static bool is_document(const char *markup) {
+    static const char *const tags[] = {"<!doctype", "<html", "<head", "<body"};
+    for (const char *at = markup; (at = strchr(at, '<')) != NULL; at++) {
+        for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
+            if (strncasecmp(at, tags[i], strlen(tags[i])) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+static const htmlSAXHandler handler = {
+    .startElement = on_start,
+    .endElement = on_end,
+    .characters = on_characters,
+    .ignorableWhitespace = on_characters,
+    .cdataBlock = on_code,
+    .comment = on_comment,
+    .processingInstruction = on_instruction,
+    .internalSubset = on_doctype,
+};
+
+/* The parser compares each attribute with all before it in the tag: one of 200,000 would take minutes, and tells nobody before its
+ * end. So it gets a few kilobytes at a time, and no more once its table of attributes (names and values, doubled when full) is too
+ * large for what a tag may have. */
+static int give(void *owner, char *buffer, int room) {
+    struct reader *reader = owner;
+    reader->too_many |= reader->parser->maxatts > 4 * HTML_MAX_ATTRIBUTES;
+    size_t left = reader->too_many ? 0 : reader->unread_length, count = left < (size_t)room ? left : (size_t)room;
+    memcpy(buffer, reader->unread, count);
+    reader->unread += count;
+    reader->unread_length -= count;
+    return (int)count;
+}
+
+/* NULL: no memory. */
+static xmlParserInputPtr open_input(struct reader *reader, htmlParserCtxtPtr parser) {
+    xmlParserInputBufferPtr buffer = xmlParserInputBufferCreateIO(give, NULL, reader, XML_CHAR_ENCODING_NONE);
+    xmlParserInputPtr input = buffer ? xmlNewIOInputStream(parser, buffer, XML_CHAR_ENCODING_NONE) : NULL;
+    if (!input && buffer)
+        xmlFreeParserInputBuffer(buffer);
+    return input;
+}
+
+static htmlParserCtxtPtr open_parser(struct reader *reader) {
+    htmlParserCtxtPtr parser = reader->parser = htmlNewParserCtxt();
+    xmlParserInputPtr input = parser ? open_input(reader, parser) : NULL;
+    if (!input || inputPush(parser, input) < 0) {
+        xmlFreeInputStream(input);
+        htmlFreeParserCtxt(parser);
+        return NULL;
+    }
+    htmlCtxtUseOptions(parser, HTML_PARSE_RECOVER | HTML_PARSE_NOIMPLIED | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING |
+                                   HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC);
+    xmlSwitchEncoding(parser, XML_CHAR_ENCODING_UTF8);
+    return parser;
+}
+
+static int run(struct reader *reader, struct error *err) {
+    static once_flag once = ONCE_FLAG_INIT;
+    call_once(&once, set_up);
+    if (reserve_fill(err) != 0)
+        return -1;
+    lacking = false;
+    reader->parser = open_parser(reader);
+    if (!reader->parser)
+        return error_memory(err);
+    *reader->parser->sax = handler;
+    reader->parser->userData = reader;
+    htmlParseDocument(reader->parser);
+    end_to(reader, 0);
+    htmlFreeParserCtxt(reader->parser);
+    if (reader->too_deep)
+        return error_set(err, ERROR_INPUT, "elements nest deeper than %d", HTML_MAX_DEPTH);
+    if (reader->too_many)
+        return error_set(err, ERROR_INPUT, "a tag has more than %d attributes", HTML_MAX_ATTRIBUTES);
+    return lacking || reader->failed ? error_memory(err) : 0;
+}
+
+int html_read(const char *markup, size_t length, struct arena *arena, struct html *html, struct error *err) {
+    struct reader *reader = arena_zalloc(arena, 1, sizeof *reader);
+    struct html_buffer whole = {.arena = arena};
+    html_put(&whole, "", 0);
+    html_put(&whole, markup, length);
+    if (!reader || whole.failed)
+        return error_memory(err);
+    *reader = (struct reader){.arena = arena, .text.arena = arena, .rooted = true};
+    if (!is_document(whole.bytes)) {
+        reader->rooted = false;
+        whole.length = 0;
+        html_put_string(&whole, "<" ROOT ">");
+        html_put(&whole, markup, length);
+    }
+    if (whole.failed)
+        return error_memory(err);
+    reader->unread = whole.bytes;
+    reader->unread_length = whole.length;
+    if (run(reader, err) != 0)
+        return -1;
+    html->pieces = reader->pieces;
+    html->piece_count = reader->count;
+    return 0;
+}

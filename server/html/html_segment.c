@@ -1,0 +1,155 @@
+/* Pieces -> segments: the texts that a translator gets. */
+#include "server/html/html_piece.h"
+#include <string.h>
+
+enum { STAND_IN_BYTES = 32 }; /* a unit's own text is shown to the translator if it is one word and no longer */
+
+struct cutter {
+    struct html *html;
+    struct arena *arena;
+    char *text; /* what is left of a buffer as long as all pieces */
+    size_t capacity;
+    bool failed;
+};
+
+/* A text on its way. */
+struct writer {
+    char *text;
+    size_t length;
+    bool space; /* the last one is white space, which the next one joins */
+};
+
+static void put_bytes(struct writer *writer, const char *bytes, size_t length) {
+    memcpy(writer->text + writer->length, bytes, length);
+    writer->length += length;
+}
+
+static void put_text(struct writer *writer, const char *raw, size_t length) {
+    for (size_t at = 0; at < length; at++) {
+        bool space = html_is_space(raw[at]);
+        if (!space || !writer->space)
+            put_bytes(writer, space ? " " : raw + at, 1);
+        writer->space = space;
+    }
+}
+
+/* Numbers and marks alone are the same in all languages. */
+static bool has_letters(const char *text, size_t begin, size_t end) {
+    while (begin < end) {
+        int32_t character = character_next(text, end, &begin);
+        if (!character_is_space(character) && !character_is_punctuation(character) && !(character >= '0' && character <= '9'))
+            return true;
+    }
+    return false;
+}
+
+/* A name or a command that a sentence may hold as a word. */
+static bool is_word(const struct html_piece *piece) {
+    if (!piece->plain || piece->length > STAND_IN_BYTES)
+        return false;
+    for (size_t i = 0; i < piece->length; i++) {
+        if (html_is_space(piece->raw[i]))
+            return false;
+    }
+    return true;
+}
+
+static size_t put_unit(struct writer *writer, struct html_piece *pieces, size_t i) {
+    size_t end = pieces[i].kind == PIECE_OPEN ? pieces[i].pair : i;
+    pieces[i].begin = (uint32_t)writer->length;
+    if (end == i + 2 && pieces[i].stands_in && is_word(&pieces[i + 1]))
+        put_text(writer, pieces[i + 1].raw, pieces[i + 1].length);
+    pieces[i].end = (uint32_t)writer->length;
+    writer->space = false; /* white space on both sides of a unit counts */
+    return end + 1;
+}
+
+/* The text of the pieces [first,end): true if there is something to translate. */
+static bool write_segment(struct html_piece *pieces, size_t first, size_t end, struct writer *writer) {
+    bool letters = false;
+    writer->space = pieces[first].kind == PIECE_TEXT; /* html_write leaves the white space at both ends as it is */
+    for (size_t i = first; i < end;) {
+        size_t begin = writer->length;
+        if (pieces[i].kind == PIECE_UNIT || pieces[i].opaque) {
+            i = put_unit(writer, pieces, i);
+            continue;
+        }
+        pieces[i].begin = (uint32_t)begin;
+        if (pieces[i].kind == PIECE_TEXT)
+            put_text(writer, pieces[i].raw, pieces[i].length);
+        letters = letters || has_letters(writer->text, begin, writer->length);
+        pieces[i++].end = (uint32_t)writer->length;
+    }
+    if (pieces[end - 1].end > pieces[end - 1].begin && pieces[end - 1].kind == PIECE_TEXT &&
+        writer->text[writer->length - 1] == ' ')
+        pieces[end - 1].end = (uint32_t)--writer->length;
+    return letters;
+}
+
+static void add_segment(struct cutter *cutter, size_t first, size_t end) {
+    struct html *html = cutter->html;
+    struct writer writer = {.text = cutter->text};
+    if (first == end || !write_segment(html->pieces, first, end, &writer))
+        return;
+    struct html_segment *segments =
+        html_reserve(cutter->arena, html->segments, html->count, &cutter->capacity, 1, sizeof *segments);
+    if (!segments) {
+        cutter->failed = true;
+        return;
+    }
+    html->segments = segments;
+    segments[html->count++] = (struct html_segment){writer.text, writer.length, first, end};
+    cutter->text += writer.length;
+}
+
+static bool is_tag(const struct html_piece *piece) {
+    return piece->kind == PIECE_OPEN || piece->kind == PIECE_CLOSE;
+}
+
+/* An inline element with blocks inside ends segments, too. */
+static void cut_run(struct cutter *cutter, size_t first, size_t end) {
+    const struct html_piece *pieces = cutter->html->pieces;
+    for (size_t i = first; i < end; i++) {
+        if (is_tag(&pieces[i]) && (pieces[i].pair < first || pieces[i].pair >= end)) {
+            add_segment(cutter, first, i);
+            first = i + 1;
+        }
+    }
+    add_segment(cutter, first, end);
+}
+
+static void cut(struct cutter *cutter) {
+    const struct html_piece *pieces = cutter->html->pieces;
+    size_t first = 0, i = 0;
+    while (i < cutter->html->piece_count && !cutter->failed) {
+        if (pieces[i].kind == PIECE_BREAK || pieces[i].kind == PIECE_RAW) {
+            cut_run(cutter, first, i);
+            first = i + 1;
+        }
+        i = pieces[i].kind == PIECE_OPEN && pieces[i].opaque ? pieces[i].pair + 1 : i + 1;
+    }
+    cut_run(cutter, first, i);
+}
+
+static size_t total_length(const struct html *html) {
+    size_t length = 0;
+    for (size_t i = 0; i < html->piece_count; i++)
+        length += html->pieces[i].length;
+    return length;
+}
+
+int html_parse(const char *markup, size_t length, struct arena *arena, struct html *out, struct error *err) {
+    struct html html = {0};
+    if (length >= HTML_MAX_BYTES)
+        return error_set(err, ERROR_LENGTH, "the markup is too long");
+    if (html_read(markup, length, arena, &html, err) != 0)
+        return -1;
+    struct cutter cutter = {.arena = arena, .html = &html, .text = arena_alloc(arena, total_length(&html) + 1, 1)};
+    if (!cutter.text)
+        return error_memory(err);
+    cut(&cutter);
+    if (cutter.failed)
+        return error_memory(err);
+    *out = html;
+    return 0;
+}

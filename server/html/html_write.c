@@ -1,0 +1,159 @@
+/* Pieces and translations -> markup. */
+#include "server/html/html_place.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char text_marks[] = "&<>";
+
+static void write_piece(struct html_buffer *out, const struct html_piece *piece) {
+    if (piece->plain)
+        html_put_escaped(out, piece->raw, piece->length, text_marks);
+    else
+        html_put(out, piece->raw, piece->length);
+}
+
+struct order {
+    size_t parent, begin, node;
+};
+
+static int compare_orders(const void *a, const void *b) {
+    const struct order *x = a, *y = b;
+    const size_t left[] = {x->parent, x->begin, x->node}, right[] = {y->parent, y->begin, y->node};
+    for (size_t i = 0; i < 3; i++) {
+        if (left[i] != right[i])
+            return left[i] < right[i] ? -1 : 1;
+    }
+    return 0;
+}
+
+/* A node and how far its children are written. */
+struct frame {
+    size_t node, next, end; /* orders [next,end) are its children */
+};
+
+struct scribe {
+    const struct placer *placer;
+    const struct order *orders; /* [placer->count] */
+    struct html_buffer *out;
+    size_t at; /* bytes of the translation written */
+};
+
+static void write_to(struct scribe *scribe, size_t byte) {
+    if (byte <= scribe->at)
+        return;
+    html_put_escaped(scribe->out, scribe->placer->translation->text + scribe->at, byte - scribe->at, text_marks);
+    scribe->at = byte;
+}
+
+static size_t first_child(const struct scribe *scribe, size_t parent) {
+    size_t low = 1, high = scribe->placer->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (scribe->orders[middle].parent >= parent)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* A unit takes the place of the words that stood in for it. */
+static void write_unit(struct scribe *scribe, const struct node *node) {
+    const struct html_translation *translation = scribe->placer->translation;
+    write_to(scribe, node->begin);
+    bool point = node->first == node->end, at_end = scribe->at == translation->length;
+    if (point && node->space_before && at_end && scribe->at > 0)
+        html_put(scribe->out, " ", 1);
+    for (size_t i = node->piece; i <= node->end_piece; i++)
+        write_piece(scribe->out, &scribe->placer->html->pieces[i]);
+    if (scribe->at < node->behind)
+        scribe->at = node->behind;
+    if (point && node->space_behind && !at_end && !html_is_space_at(translation->text, translation->length, scribe->at))
+        html_put(scribe->out, " ", 1);
+}
+
+static void write_nodes(struct scribe *scribe) {
+    const struct placer *placer = scribe->placer;
+    const struct html_piece *pieces = placer->html->pieces;
+    struct frame stack[HTML_MAX_DEPTH + 1] = {{.node = 0, .next = 1, .end = first_child(scribe, 1)}};
+    for (size_t depth = 1; depth > 0 && !scribe->out->failed;) {
+        struct frame *frame = &stack[depth - 1];
+        const struct node *node = &placer->nodes[frame->node];
+        if (frame->next == frame->end) {
+            write_to(scribe, node->behind);
+            if (frame->node > 0)
+                write_piece(scribe->out, &pieces[node->end_piece]);
+            depth--;
+            continue;
+        }
+        size_t child = scribe->orders[frame->next++].node;
+        if (placer->nodes[child].unit) {
+            write_unit(scribe, &placer->nodes[child]);
+            continue;
+        }
+        write_to(scribe, placer->nodes[child].begin);
+        write_piece(scribe->out, &pieces[placer->nodes[child].piece]);
+        stack[depth++] = (struct frame){child, first_child(scribe, child), first_child(scribe, child + 1)};
+    }
+}
+
+static int order_nodes(const struct placer *placer, struct arena *arena, struct order **orders) {
+    *orders = arena_alloc(arena, placer->count, sizeof **orders);
+    if (!*orders)
+        return -1;
+    (*orders)[0] = (struct order){0};
+    for (size_t i = 1; i < placer->count; i++)
+        (*orders)[i] = (struct order){placer->nodes[i].parent, placer->nodes[i].begin, i};
+    qsort(*orders + 1, placer->count - 1, sizeof **orders, compare_orders);
+    return 0;
+}
+
+/* White space at the ends of a segment is as it was: raw text from both ends inwards. */
+static void write_edge(struct html_buffer *out, const struct html_piece *piece, bool head) {
+    size_t blank = 0;
+    if (piece->kind != PIECE_TEXT)
+        return;
+    while (blank < piece->length && html_is_space(head ? piece->raw[blank] : piece->raw[piece->length - 1 - blank]))
+        blank++;
+    html_put(out, head ? piece->raw : piece->raw + piece->length - blank, blank);
+}
+
+static void write_translation(const struct html *html, const struct html_segment *segment,
+                              const struct html_translation *translation, struct html_buffer *out) {
+    struct placer placer = {.html = html, .segment = segment, .translation = translation};
+    struct order *orders;
+    if (html_place(&placer, out->arena) != 0 || order_nodes(&placer, out->arena, &orders) != 0) {
+        out->failed = true;
+        return;
+    }
+    struct scribe scribe = {.placer = &placer, .orders = orders, .out = out};
+    write_edge(out, &html->pieces[segment->first], true);
+    write_nodes(&scribe);
+    if (segment->end - segment->first > 1 || html->pieces[segment->first].begin < html->pieces[segment->first].end)
+        write_edge(out, &html->pieces[segment->end - 1], false);
+}
+
+char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,
+                 struct error *err) {
+    struct html_buffer out = {.arena = arena};
+    size_t segment = 0;
+    html_put(&out, "", 0);
+    for (size_t i = 0; i < html->piece_count && !out.failed;) {
+        const struct html_segment *next = segment < html->count ? &html->segments[segment] : NULL;
+        if (next && next->first == i && translations[segment].text) {
+            write_translation(html, next, &translations[segment], &out);
+            i = next->end;
+        } else {
+            write_piece(&out, &html->pieces[i++]);
+            if (!next || i < next->end)
+                continue;
+        }
+        segment++;
+    }
+    if (out.failed) {
+        error_memory(err);
+        return NULL;
+    }
+    *length = out.length;
+    return out.bytes;
+}

@@ -1,0 +1,142 @@
+#include "server/http/cutoff.h"
+#include "server/base/clock.h"
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+enum { SWEEP_US = 100000, SCARCE_IDLE_US = 1000000 };
+
+struct cutoff {
+    struct metrics *metrics;
+    pthread_t thread;
+
+    pthread_mutex_t lock;       /* guards everything below, and that a listed socket is open */
+    pthread_cond_t wake;        /* there is a connection, or no more work */
+    struct timed *first, *last; /* the newest, the oldest */
+    bool stopped;
+};
+
+static bool overdue(const struct timed *timed, int64_t now_us) {
+    size_t scarce = timed->crowd->most - timed->crowd->most / 4;
+    bool hurry = timed->reason == SLOW_IDLE && timed->crowd->count >= scarce && timed->timeout_us > SCARCE_IDLE_US;
+    return now_us - timed->since_us >= (hurry ? SCARCE_IDLE_US : timed->timeout_us);
+}
+
+static void cut(struct cutoff *cutoff, struct timed *timed, enum metrics_slow reason) {
+    shutdown(timed->fd, SHUT_RDWR);
+    metrics_slow(cutoff->metrics, reason);
+    timed->timeout_us = INT64_MAX; /* once is enough */
+    timed->silent = false;
+}
+
+static void sweep(struct cutoff *cutoff) {
+    int64_t now_us = clock_us();
+    for (struct timed *timed = cutoff->first; timed; timed = timed->next) {
+        if (timed->timeout_us != INT64_MAX && overdue(timed, now_us))
+            cut(cutoff, timed, timed->reason);
+    }
+}
+
+static void *run(void *argument) {
+    struct cutoff *cutoff = argument;
+    pthread_mutex_lock(&cutoff->lock);
+    while (!cutoff->stopped) {
+        if (!cutoff->first) {
+            pthread_cond_wait(&cutoff->wake, &cutoff->lock);
+            continue;
+        }
+        sweep(cutoff);
+        int64_t next_us = clock_us() + SWEEP_US;
+        pthread_cond_timedwait(&cutoff->wake, &cutoff->lock, &(struct timespec){next_us / 1000000, next_us % 1000000 * 1000});
+    }
+    pthread_mutex_unlock(&cutoff->lock);
+    return NULL;
+}
+
+static void release(struct cutoff *cutoff) {
+    pthread_cond_destroy(&cutoff->wake);
+    pthread_mutex_destroy(&cutoff->lock);
+    free(cutoff);
+}
+
+struct cutoff *cutoff_start(struct metrics *metrics, struct error *err) {
+    struct cutoff *cutoff = calloc(1, sizeof *cutoff);
+    if (!cutoff) {
+        error_memory(err);
+        return NULL;
+    }
+    cutoff->metrics = metrics;
+    pthread_mutex_init(&cutoff->lock, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&cutoff->wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    if (pthread_create(&cutoff->thread, NULL, run, cutoff) == 0)
+        return cutoff;
+    error_set(err, ERROR_MEMORY, "cannot start the thread that cuts off slow connections");
+    release(cutoff);
+    return NULL;
+}
+
+void cutoff_free(struct cutoff *cutoff) {
+    if (!cutoff)
+        return;
+    assert(!cutoff->first);
+    pthread_mutex_lock(&cutoff->lock);
+    cutoff->stopped = true;
+    pthread_cond_signal(&cutoff->wake);
+    pthread_mutex_unlock(&cutoff->lock);
+    pthread_join(cutoff->thread, NULL);
+    release(cutoff);
+}
+
+/* The newest stays: it may be about to speak. */
+static void make_room(struct cutoff *cutoff, const struct timed *newest) {
+    for (struct timed *timed = cutoff->last; timed != newest; timed = timed->previous) {
+        if (timed->silent && timed->crowd == newest->crowd) {
+            cut(cutoff, timed, SLOW_SILENT);
+            return;
+        }
+    }
+}
+
+void cutoff_add(struct cutoff *cutoff, struct timed *timed, int fd, struct crowd *crowd, int64_t timeout_us) {
+    pthread_mutex_lock(&cutoff->lock);
+    *timed = (struct timed){.fd = fd,
+                            .crowd = crowd,
+                            .silent = true,
+                            .since_us = clock_us(),
+                            .timeout_us = timeout_us,
+                            .reason = SLOW_REQUEST,
+                            .next = cutoff->first};
+    if (cutoff->first)
+        cutoff->first->previous = timed;
+    else
+        pthread_cond_signal(&cutoff->wake);
+    if (!cutoff->last)
+        cutoff->last = timed;
+    cutoff->first = timed;
+    if (++crowd->count >= crowd->most)
+        make_room(cutoff, timed);
+    pthread_mutex_unlock(&cutoff->lock);
+}
+
+void cutoff_remove(struct cutoff *cutoff, struct timed *timed) {
+    pthread_mutex_lock(&cutoff->lock);
+    *(timed->previous ? &timed->previous->next : &cutoff->first) = timed->next;
+    *(timed->next ? &timed->next->previous : &cutoff->last) = timed->previous;
+    timed->crowd->count--;
+    pthread_mutex_unlock(&cutoff->lock);
+}
+
+void cutoff_set(struct cutoff *cutoff, struct timed *timed, enum metrics_slow reason, int64_t timeout_us) {
+    pthread_mutex_lock(&cutoff->lock);
+    timed->silent = false;
+    timed->reason = reason;
+    timed->since_us = clock_us();
+    timed->timeout_us = timeout_us;
+    pthread_mutex_unlock(&cutoff->lock);
+}

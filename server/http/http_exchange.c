@@ -1,0 +1,178 @@
+#include "server/http/http_exchange.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/decode/events.h"
+#include "server/http/http_headers.h"
+#include "server/http/http_queue.h"
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* ---- all ---- */
+
+void exchanges_init(struct exchanges *exchanges, struct service *service) {
+    *exchanges = (struct exchanges){.service = service};
+    if (getrandom(&exchanges->id_prefix, sizeof exchanges->id_prefix, 0) != sizeof exchanges->id_prefix)
+        exchanges->id_prefix = (uint32_t)clock_us(); /* ids tell requests apart, they guard nothing */
+    pthread_mutex_init(&exchanges->lock, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&exchanges->idle, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+bool exchanges_wait_idle(struct exchanges *exchanges, size_t timeout_ms) {
+    int64_t until_us = clock_us() + (int64_t)timeout_ms * 1000;
+    struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
+    int result = 0;
+    pthread_mutex_lock(&exchanges->lock);
+    while (exchanges->in_flight > 0 && result == 0)
+        result = pthread_cond_timedwait(&exchanges->idle, &exchanges->lock, &until);
+    bool idle = exchanges->in_flight == 0;
+    pthread_mutex_unlock(&exchanges->lock);
+    return idle;
+}
+
+void exchanges_done(struct exchanges *exchanges) {
+    assert(exchanges->in_flight == 0);
+    pthread_cond_destroy(&exchanges->idle);
+    pthread_mutex_destroy(&exchanges->lock);
+}
+
+/* ---- one ---- */
+
+static void set_id(struct exchange *exchange) {
+    struct exchanges *exchanges = exchange->exchanges;
+    if (!sent_id(exchange->connection, exchange->id))
+        snprintf(exchange->id, SENT_ID_BYTES, "%08x%08x", (unsigned)exchanges->id_prefix,
+                 (unsigned)atomic_fetch_add(&exchanges->id_counter, 1) + 1);
+    exchange->request.id = exchange->id;
+}
+
+static const struct route *find_route(struct MHD_Connection *connection, const char *path, size_t *endpoint) {
+    const struct gate *gate = connection_gate(connection);
+    const struct route *route = api_find(path, endpoint);
+    return route && gate && gate->admin && !api_is_for_administrators(route) ? NULL : route;
+}
+
+struct exchange *exchange_create(struct exchanges *exchanges, struct MHD_Connection *connection, const char *path,
+                                 const char *method) {
+    struct exchange *exchange = calloc(1, sizeof *exchange);
+    if (!exchange)
+        return NULL;
+    request_init(&exchange->request);
+    exchange->exchanges = exchanges;
+    exchange->connection = connection;
+    exchange->began_us = clock_us();
+    exchange->path = path;
+    exchange->route = find_route(connection, path, &exchange->endpoint);
+    exchange->method = api_method(method);
+    set_id(exchange);
+    /* whoever knows better who this is, by an API key, sets client_of_name instead */
+    exchange->request.client = sent_client(connection, exchanges->service->options.client_header);
+    metrics_request_began(exchanges->service->metrics);
+    return exchange;
+}
+
+void exchange_count(struct exchange *exchange) {
+    pthread_mutex_lock(&exchange->exchanges->lock);
+    exchange->exchanges->in_flight++;
+    pthread_mutex_unlock(&exchange->exchanges->lock);
+    exchange->whole = true;
+}
+
+static void let_go(struct exchange *exchange) {
+    atomic_fetch_sub(&exchange->exchanges->unread, exchange->held);
+    metrics_replies_changed(exchange->exchanges->service->metrics, -(int64_t)exchange->held);
+    exchange->held = 0;
+}
+
+void exchange_hold(struct exchange *exchange) {
+    const struct service *service = exchange->exchanges->service;
+    if (exchange->reply.status != STATUS_OK)
+        return;
+    exchange->held = exchange->reply.length;
+    size_t before = atomic_fetch_add(&exchange->exchanges->unread, exchange->held);
+    metrics_replies_changed(service->metrics, (int64_t)exchange->held);
+    if (before + exchange->held <= service->options.reply_memory)
+        return;
+    let_go(exchange);
+    api_fail_unread(service, &exchange->reply);
+}
+
+static void exchange_free(struct exchange *exchange) {
+    struct exchanges *exchanges = exchange->exchanges;
+    bool counted = exchange->whole;
+    let_go(exchange);
+    stream_free(exchange->stream);
+    request_done(&exchange->request);
+    body_done(&exchange->body);
+    free(exchange->reply.body);
+    free(exchange);
+    pthread_mutex_lock(&exchanges->lock);
+    if (counted && --exchanges->in_flight == 0)
+        pthread_cond_broadcast(&exchanges->idle);
+    pthread_mutex_unlock(&exchanges->lock);
+}
+
+/* What the client got; a stream: what its last event told. 0: it left without. */
+static unsigned status_sent(const struct exchange *exchange) {
+    bool answered = exchange->stage == STAGE_ANSWERED || exchange->stage == STAGE_STREAMING;
+    return answered && request_reason(&exchange->request) != CANCEL_CLIENT ? exchange->reply.status : 0;
+}
+
+void exchange_end(struct exchange *exchange) {
+    int64_t duration_us = clock_us() - exchange->began_us;
+    unsigned status = status_sent(exchange);
+    size_t count;
+    metrics_request_ended(exchange->exchanges->service->metrics, exchange->endpoint, status, duration_us);
+    log_event(LOG_INFO, "request", "id=%s method=%s endpoint=%s status=%u sentences=%zu duration_ms=%.3f key=%s", exchange->id,
+              exchange->method, api_labels(&count)[exchange->endpoint], status, exchange->request.job_count,
+              (double)duration_us / 1000, *exchange->key_name ? exchange->key_name : "-");
+    exchange_free(exchange);
+}
+
+/* ---- replies ---- */
+
+/* A reply without one of its headers is none: where memory is out for them the connection closes. */
+static enum MHD_Result queue(const struct exchange *exchange, const struct reply *reply, struct MHD_Response *response) {
+    const char *origin = sent_header(exchange->connection, "Origin");
+    const struct heading heading = {exchange->exchanges->service, exchange->route, exchange->method, exchange->id, origin, reply};
+    bool queued = headers_add(&heading, response) == 0 && http_queue(exchange->connection, reply->status, response);
+    return queued ? MHD_YES : MHD_NO;
+}
+
+/* The reply is the workers' still: what comes of the request is told in the last event. */
+static enum MHD_Result respond_streaming(struct exchange *exchange) {
+    static const struct reply begun = {.status = STATUS_OK, .content_type = "text/event-stream", .streamed = true};
+    struct MHD_Response *response = stream_response(exchange->stream);
+    if (!response)
+        return MHD_NO;
+    connection_replying(&exchange->exchanges->connections, exchange->connection, exchange->request.deadline_us - clock_us());
+    enum MHD_Result queued = queue(exchange, &begun, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
+enum MHD_Result exchange_respond(struct exchange *exchange) {
+    if (exchange->stage == STAGE_STREAMING)
+        return respond_streaming(exchange);
+    struct reply *reply = &exchange->reply;
+    if (exchange->held == 0)
+        exchange_hold(exchange);
+    assert(reply->status != 0 && exchange->stage != STAGE_ANSWERED);
+    if (request_reason(&exchange->request) == CANCEL_CLIENT)
+        return MHD_NO; /* nobody is there to read it */
+    struct MHD_Response *response = MHD_create_response_from_buffer(reply->length, reply->body, MHD_RESPMEM_MUST_FREE);
+    if (!response)
+        return MHD_NO;
+    reply->body = NULL; /* the response's now */
+    connection_replying(&exchange->exchanges->connections, exchange->connection, 0);
+    enum MHD_Result queued = queue(exchange, reply, response);
+    MHD_destroy_response(response);
+    exchange->stage = STAGE_ANSWERED;
+    return queued;
+}

@@ -1,0 +1,76 @@
+#include "server/http/http_headers.h"
+#include <microhttpd.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *headers_allowed(const struct route *route) {
+    return strcmp(route->method, "GET") == 0 ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
+}
+
+/* A reply under way to its headers. */
+struct headed {
+    struct MHD_Response *response;
+    bool failed;
+};
+
+static void add_header(struct headed *headed, const char *name, const char *value) {
+    if (MHD_add_response_header(headed->response, name, value) != MHD_YES)
+        headed->failed = true;
+}
+
+/* What Access-Control-Allow-Origin shall be. NULL: nothing. */
+static const char *allowed_origin(const struct name_list *origins, const char *origin) {
+    if (name_list_has(origins, "*"))
+        return "*";
+    return origin && name_list_has(origins, origin) ? origin : NULL;
+}
+
+static void add_cors(const struct heading *heading, struct headed *headed) {
+    const struct name_list *origins = heading->service->options.cors;
+    const char *allowed = allowed_origin(origins, heading->origin);
+    if (origins->count > 0 && !name_list_has(origins, "*"))
+        add_header(headed, "Vary", "Origin"); /* caches must not give one origin's reply to another */
+    if (!allowed)
+        return;
+    add_header(headed, "Access-Control-Allow-Origin", allowed);
+    add_header(headed, "Access-Control-Expose-Headers", "X-Request-Id, Retry-After");
+    if (heading->route && strcmp(heading->method, "OPTIONS") == 0) {
+        add_header(headed, "Access-Control-Allow-Methods", headers_allowed(heading->route));
+        add_header(headed, "Access-Control-Allow-Headers", "Authorization, Content-Type, X-Api-Key, X-Deadline-Ms, X-Request-Id");
+        add_header(headed, "Access-Control-Max-Age", "86400");
+    }
+}
+
+int headers_add(const struct heading *heading, struct MHD_Response *response) {
+    struct headed headed = {.response = response};
+    const struct reply *reply = heading->reply;
+    if (reply->content_type)
+        add_header(&headed, "Content-Type", reply->content_type);
+    if (reply->retry_after_s > 0) {
+        char seconds[16];
+        snprintf(seconds, sizeof seconds, "%u", reply->retry_after_s);
+        add_header(&headed, "Retry-After", seconds);
+    }
+    if (reply->streamed) {
+        add_header(&headed, "Cache-Control", "no-cache");
+        add_header(&headed, "X-Accel-Buffering", "no"); /* nginx */
+    }
+    if (reply->location)
+        add_header(&headed, "Location", reply->location);
+    if (reply->etag) {
+        add_header(&headed, "ETag", reply->etag);
+        add_header(&headed, "Cache-Control", "no-cache");
+    }
+    if (reply->policy)
+        add_header(&headed, "Content-Security-Policy", reply->policy);
+    add_header(&headed, "X-Content-Type-Options", "nosniff");
+    if (reply->status == STATUS_METHOD || reply->status == STATUS_NO_CONTENT)
+        add_header(&headed, "Allow", headers_allowed(heading->route));
+    if (reply->status == STATUS_UNAUTHORIZED)
+        add_header(&headed, "WWW-Authenticate", "Bearer realm=\"alignd\"");
+    if (reply->close || service_state(heading->service) == SERVICE_DRAINING)
+        add_header(&headed, "Connection", "close");
+    add_header(&headed, "X-Request-Id", heading->id);
+    add_cors(heading, &headed);
+    return headed.failed ? -1 : 0;
+}

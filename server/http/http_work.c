@@ -1,0 +1,294 @@
+#include "server/http/http_work.h"
+#include "server/base/clock.h"
+#include "server/decode/events.h"
+#include "server/http/client.h"
+#include "server/http/http_form.h"
+#include "server/http/http_headers.h"
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the answer ---- */
+
+/* What is not needed to send the reply goes at once: that may be much more than the reply. */
+static void release(struct exchange *exchange) {
+    stream_free(exchange->stream); /* of one that was refused */
+    exchange->stream = NULL;
+    body_done(&exchange->body);
+    request_done(&exchange->request);
+}
+
+static void fail_cancelled(struct exchange *exchange) {
+    free(exchange->reply.body);
+    exchange->reply = (struct reply){0};
+    api_fail_cancelled(exchange->exchanges->service, request_reason(&exchange->request), &exchange->reply);
+}
+
+static void set_reply(struct exchange *exchange) {
+    const struct exchanges *exchanges = exchange->exchanges;
+    if (request_reason(&exchange->request) == CANCEL_NONE)
+        exchange->route->finish(exchanges->service, &exchange->request, &exchange->reply);
+    watch_remove(exchanges->watch, &exchange->watched); /* nobody cancels it any more */
+    if (request_reason(&exchange->request) != CANCEL_NONE)
+        fail_cancelled(exchange);
+    api_limit(exchanges->service, &exchange->reply);
+    exchange_hold(exchange);
+}
+
+/* After the resume the exchange is the connection's thread's again, and may be gone. */
+static void resume(struct exchange *exchange) {
+    release(exchange);
+    MHD_resume_connection(exchange->connection);
+}
+
+/* Called by the worker that ended the last job, or as a chore. */
+static void conclude(struct exchange *exchange) {
+    set_reply(exchange);
+    if (!exchange->stream)
+        resume(exchange);
+    else if (events_end(exchange->request.events)) /* its reader has left */
+        exchange_end(exchange);
+}
+
+static void run_rendering(void *owner) {
+    struct exchange *exchange = owner;
+    request_is_over(&exchange->request);
+    conclude(exchange);
+}
+
+static void add_chore(struct exchange *exchange, enum metrics_chore kind, void (*run)(void *)) {
+    exchange->chore = (struct chore){&exchange->request, kind, exchange->body.capacity, run, exchange, 0, NULL};
+}
+
+static void finish(struct request *request) {
+    struct exchange *exchange = request->owner;
+    if (request_reason(request) != CANCEL_NONE || !api_is_large(request)) {
+        conclude(exchange);
+        return;
+    }
+    add_chore(exchange, CHORE_RENDERING, run_rendering);
+    bool taken = chores_submit(exchange->exchanges->chores, &exchange->chore);
+    assert(taken);
+    (void)taken;
+}
+
+static void run_end(void *owner) {
+    exchange_end(owner);
+}
+
+/* What a stream held may be much to free. */
+static void end_stream(struct exchange *exchange) {
+    add_chore(exchange, CHORE_RENDERING, run_end);
+    if (api_is_large(&exchange->request))
+        chores_submit(exchange->exchanges->chores, &exchange->chore);
+    else
+        exchange_end(exchange);
+}
+
+void work_end(struct exchange *exchange) {
+    if (exchange->stage != STAGE_STREAMING) {
+        exchange_end(exchange);
+        return;
+    }
+    watch_remove(exchange->exchanges->watch, &exchange->watched); /* before its socket is closed and the number given to another */
+    if (events_close(exchange->request.events))
+        end_stream(exchange);
+}
+
+/* ---- to the workers ---- */
+
+static void watch(struct exchange *exchange) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    assert(info);
+    watch_add(exchange->exchanges->watch, &exchange->watched, &exchange->request, info->connect_fd);
+}
+
+static void suspend(struct exchange *exchange) {
+    exchange->stage = STAGE_SUSPENDED;
+    MHD_suspend_connection(exchange->connection);
+}
+
+/* Suspended first and watched first: from the moment the scheduler accepts it, the request may be finished by a worker. A stream
+ * suspends itself when it has nothing to send. suspended: it is already. Returns whether it is then. */
+static bool submit(struct exchange *exchange, bool suspended) {
+    struct exchanges *exchanges = exchange->exchanges;
+    bool streamed = exchange->stream != NULL;
+    exchange->request.finish = finish;
+    exchange->request.owner = exchange;
+    watch(exchange);
+    if (streamed)
+        exchange->stage = STAGE_STREAMING;
+    else if (!suspended)
+        suspend(exchange);
+    enum scheduler_verdict verdict = api_submit(exchanges->service, &exchange->request);
+    if (verdict == SCHEDULER_ACCEPTED)
+        return !streamed;
+    watch_remove(exchanges->watch, &exchange->watched);
+    limiter_return(exchanges->service->limiter, exchange->request.client, exchange->request.job_count);
+    api_fail_refused(exchanges->service, verdict, &exchange->request, &exchange->reply);
+    if (streamed)
+        exchange->stage = suspended ? STAGE_SUSPENDED : STAGE_RECEIVING;
+    if (!streamed && !suspended)
+        resume(exchange);
+    return !streamed && !suspended;
+}
+
+/* Counts the sentences against what the client may ask for. */
+static bool within_rate(struct exchange *exchange) {
+    const struct service *service = exchange->exchanges->service;
+    const struct request *request = &exchange->request;
+    double wait_s = limiter_take(service->limiter, request->client, request->job_count, clock_us());
+    if (wait_s > 0)
+        api_fail_rate(service, request, wait_s, &exchange->reply);
+    return wait_s <= 0;
+}
+
+/* Prepared and not submitted yet: from now on the request is answered piece by piece. */
+static void open_stream(struct exchange *exchange) {
+    exchange->stream = stream_open(exchange->connection, &exchange->request, &exchange->reply,
+                                   exchange->exchanges->service->options.max_reply_bytes, exchange->exchanges->chores);
+    if (!exchange->stream)
+        api_fail_memory(&exchange->reply);
+}
+
+/* Only blank texts: there is nothing to decode. */
+static void answer_blank(struct exchange *exchange) {
+    exchange->route->finish(exchange->exchanges->service, &exchange->request, &exchange->reply);
+    api_limit(exchange->exchanges->service, &exchange->reply);
+    if (exchange->stream) {
+        exchange->stage = STAGE_STREAMING;
+        events_end(exchange->request.events);
+    }
+}
+
+/* What was prepared goes to the workers, unless its reply is set. As submit. */
+static bool go_on(struct exchange *exchange, bool suspended) {
+    if (exchange->reply.status == 0 && within_rate(exchange) && exchange->request.streamed)
+        open_stream(exchange);
+    if (exchange->reply.status != 0)
+        return false;
+    if (exchange->request.job_count > 0 || exchange->request.reload)
+        return submit(exchange, suspended);
+    answer_blank(exchange);
+    return false;
+}
+
+/* By a Unix socket for administrators: whoever may open it is one. */
+static bool is_administrator(struct MHD_Connection *connection) {
+    const struct gate *gate = connection_gate(connection);
+    return gate && gate->admin && gate->local;
+}
+
+/* ---- preparation ---- */
+
+static void prepare(struct exchange *exchange) {
+    const struct service *service = exchange->exchanges->service;
+    struct call call = {.body = exchange->body.bytes,
+                        .length = exchange->body.length,
+                        .content_type = sent_header(exchange->connection, "Content-Type"),
+                        .path = exchange->path,
+                        .if_none_match = sent_header(exchange->connection, "If-None-Match"),
+                        .authorization = sent_header(exchange->connection, "Authorization"),
+                        .x_api_key = sent_header(exchange->connection, "X-Api-Key"),
+                        .administrator = is_administrator(exchange->connection)};
+    if (form_read(exchange->connection, &exchange->request.arena, &call, &exchange->reply) != 0)
+        return;
+    if (api_authorize(service, exchange->route, &call, &exchange->request, &exchange->reply) != 0)
+        return;
+    if (exchange->request.key_name) {
+        strncpy(exchange->key_name, exchange->request.key_name, sizeof exchange->key_name - 1);
+        exchange->request.client = client_of_name(exchange->request.key_name, strlen(exchange->request.key_name));
+    }
+    exchange->request.models = catalog_acquire(service->catalog);
+    exchange->route->start(service, &call, &exchange->request, &exchange->reply);
+}
+
+/* As a chore: the connection is suspended. */
+static void run_preparation(void *owner) {
+    struct exchange *exchange = owner;
+    struct MHD_Connection *connection = exchange->connection;
+    if (!request_is_over(&exchange->request))
+        prepare(exchange);
+    watch_remove(exchange->exchanges->watch, &exchange->watched);
+    if (request_reason(&exchange->request) != CANCEL_NONE)
+        fail_cancelled(exchange);
+    body_done(&exchange->body);
+    if (go_on(exchange, true))
+        return;
+    if (exchange->stage == STAGE_STREAMING)
+        MHD_resume_connection(connection);
+    else
+        resume(exchange);
+}
+
+static enum MHD_Result add_length(void *closure, enum MHD_ValueKind kind, const char *name, size_t name_length, const char *value,
+                                  size_t length) {
+    (void)kind;
+    (void)name;
+    (void)value;
+    *(size_t *)closure += name_length + length;
+    return MHD_YES;
+}
+
+static bool is_small(const struct exchange *exchange) {
+    size_t bytes = exchange->body.length;
+    MHD_get_connection_values_n(exchange->connection, MHD_GET_ARGUMENT_KIND, add_length, &bytes);
+    return bytes <= WORK_SMALL_BYTES;
+}
+
+/* Watched and suspended first, as in submit. */
+static void defer(struct exchange *exchange) {
+    struct exchanges *exchanges = exchange->exchanges;
+    exchange->request.accepted = true;
+    watch(exchange);
+    suspend(exchange);
+    add_chore(exchange, CHORE_PREPARATION, run_preparation);
+    if (chores_submit(exchanges->chores, &exchange->chore))
+        return;
+    watch_remove(exchanges->watch, &exchange->watched);
+    api_fail_unprepared(exchanges->service, &exchange->request, chores_wait_s(exchanges->chores, &exchange->chore),
+                        &exchange->reply);
+    resume(exchange);
+}
+
+static int set_deadline(struct exchange *exchange) {
+    size_t deadline_ms, most_ms = exchange->exchanges->service->options.deadline_ms;
+    if (sent_deadline(exchange->connection, most_ms, &deadline_ms, &exchange->reply) != 0)
+        return -1;
+    exchange->request.deadline_us = exchange->began_us + (int64_t)deadline_ms * 1000;
+    return 0;
+}
+
+static bool call_route(struct exchange *exchange) {
+    const struct service *service = exchange->exchanges->service;
+    bool reads = strcmp(exchange->route->method, "POST") == 0;
+    if (reads && set_deadline(exchange) != 0)
+        return false;
+    if (reads && service_state(service) == SERVICE_READY && !is_small(exchange)) {
+        defer(exchange);
+        return true;
+    }
+    prepare(exchange);
+    return go_on(exchange, false);
+}
+
+static bool method_fits(const struct exchange *exchange) {
+    return strcmp(exchange->method, exchange->route->method) == 0 ||
+           (strcmp(exchange->method, "HEAD") == 0 && strcmp(exchange->route->method, "GET") == 0);
+}
+
+bool work_begin(struct exchange *exchange) {
+    struct reply *reply = &exchange->reply;
+    if (!exchange->route)
+        api_fail(reply, STATUS_NOT_FOUND, NULL, "there is nothing at this path");
+    else if (strcmp(exchange->method, "OPTIONS") == 0)
+        reply->status = STATUS_NO_CONTENT;
+    else if (!method_fits(exchange))
+        api_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", headers_allowed(exchange->route));
+    else if (exchange->body.discarded > 0)
+        api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
+                 exchange->exchanges->service->options.max_body_bytes);
+    else if (sent_as_it_is(exchange->connection, reply) == 0)
+        return call_route(exchange);
+    return false;
+}

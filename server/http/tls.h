@@ -1,0 +1,27 @@
+/* The certificate of HTTPS. It may change while connections are open: each keeps the one that it began with. */
+#ifndef ALIGND_TLS_H
+#define ALIGND_TLS_H
+
+#include "model/base/error.h"
+#include <gnutls/abstract.h>
+
+/* TLS 1.2 and 1.3, always with forward secrecy, in GnuTLS's words. */
+#define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:%SERVER_PRECEDENCE"
+
+struct tls;
+
+/* Both files are PEM: the chain, the server's own certificate first, and its unencrypted key. NULL with ERROR_FILE (cannot be
+ * read), ERROR_FORMAT (not PEM, or the key is not the certificate's) or ERROR_MEMORY. */
+struct tls *tls_open(const char *certificate, const char *key, struct error *err);
+/* No session may be left. NULL allowed. */
+void tls_free(struct tls *tls);
+
+/* Reads the files again, for sessions to come. -1 as tls_open: the old ones stay. Thread-safe. */
+int tls_reload(struct tls *tls, struct error *err);
+
+/* The session shall have this certificate. Before its handshake; takes the session's user pointer. */
+void tls_serve(struct tls *tls, gnutls_session_t session);
+/* GnuTLS asks for the certificate, from any thread, once tls_serve was called. */
+gnutls_certificate_retrieve_function3 tls_retrieve;
+
+#endif

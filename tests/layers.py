@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Dependencies point one way: prints every include that does not, and fails if there is one.
+
+A room is a folder of model/ or server/ (or what stands in these themselves). ROOMS lists each with the rooms that it may include, and its doors:
+the headers that other rooms may include. Within a room modules (files of one name) include each other without circles. LIBRARIES says which
+files may use a library.
+"""
+import re
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Iterator, NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+INCLUDE = re.compile(r'^\s*#\s*include [<"]([^>"]+)[>"]', re.M)
+
+
+RULES = Path("weights/config.def")  # what C and Python both read
+
+
+class Room(NamedTuple):
+    sees: str  # rooms, separated by spaces
+    doors: str  # headers without .h; "*": all
+
+
+# lowest first; a room sees only rooms above it in this table
+ROOMS = {
+    "model/base": Room("", "*"),
+    "weights/gibbs": Room("model/base", ""),  # the word aligner, a program of its own
+    "model/text": Room("model/base", "character placeholder segmenter token tokenizer"),
+    "model/compute": Room("model/base", "kernels matrix ranked"),
+    "model/weights": Room("model/base model/compute", "config shortlist weights"),
+    "model/network": Room("model/base model/text model/compute model/weights", "copies decoder distribution encoder output row speller"),
+    "model/search": Room("model/base model/compute model/network", "phrase search"),
+    "model": Room("model/base model/text model/compute model/weights model/network model/search", "translator"),
+    "server/base": Room("model/base", "*"),
+    "server/decode": Room("model/base model server/base", "*"),
+    "server/html": Room("model/base model server/base", "html"),
+    "server/api": Room("model/base model server/base server/decode server/html", "api form keys service"),
+    "server/http": Room("model/base model server/base server/decode server/api", "http listen tls"),
+    "server": Room("model/base model server/base server/decode server/api server/http", ""),
+}
+
+LIBRARIES = {  # pattern of the header: files that may include it
+    "cblas.h": "model/compute/blas.c",
+    "sentencepiece_*": "model/text/sentencepiece.cc",
+    "unicode/*": "model/text/segmenter.c model/text/character.c server/api/language.c",
+    "jansson.h": "model/weights/config*.[ch] model/weights/safetensors.c server/api/api*",
+    "microhttpd.h": "server/http/http*.[ch]",
+    "gnutls/*": "server/http/tls.[ch] server/outgoing.[ch] server/api/keys.c",
+    "systemd/*": "server/http/listen.c server/main.c",
+    "libxml/*": "server/html/html_element.c server/html/html_read.c",
+    "cld2/*": "server/api/cld2.cc",
+    "pthread.h": "server/*",
+}
+
+
+def sources() -> Iterator[Path]:
+    for top in ("model", "server", "weights/gibbs"):
+        for path in sorted((ROOT / top).rglob("*")):
+            if path.suffix in (".c", ".cc", ".h"):
+                yield path.relative_to(ROOT)
+
+
+def wrong_room(path: Path, target: Path) -> str | None:
+    """Why the file may not include the header, if so."""
+    here, there = str(path.parent), str(target.parent)
+    if here == there or target == RULES:
+        return None
+    if there not in ROOMS:
+        return f"{there} is no room"
+    if there not in ROOMS[here].sees.split():
+        return f"{here} does not see {there}"
+    doors = ROOMS[there].doors
+    if doors != "*" and target.stem not in doors.split():
+        return f"{target} is no door of {there}"
+    return None
+
+
+def wrong_library(path: Path, header: str) -> str | None:
+    for pattern, owners in LIBRARIES.items():
+        if fnmatch(header, pattern) and not any(fnmatch(str(path), owner) for owner in owners.split()):
+            return f"{header} belongs to {owners}"
+    return None
+
+
+def circles(needs: dict[str, set[str]]) -> Iterator[str]:
+    """Modules that include each other, each circle once."""
+    done: set[str] = set()
+
+    def walk(module: str, path: list[str]) -> Iterator[str]:
+        if module in path:
+            yield " -> ".join(path[path.index(module):] + [module])
+        elif module not in done:
+            for other in sorted(needs.get(module, ())):
+                yield from walk(other, path + [module])
+            done.add(module)
+
+    for module in sorted(needs):
+        yield from walk(module, [])
+
+
+def main() -> int:
+    wrong: list[str] = []
+    needs: dict[str, set[str]] = {}
+    rooms = list(ROOMS)
+    wrong += [f"{room} sees {other}, which is not lower" for i, room in enumerate(rooms) for other in ROOMS[room].sees.split() if other not in rooms[:i]]
+    for path in sources():
+        if str(path.parent) not in ROOMS:
+            wrong.append(f"{path}: {path.parent} is no room of tests/layers.py")
+            continue
+        for header in INCLUDE.findall((ROOT / path).read_text()):
+            if (ROOT / header).is_file():
+                reason = wrong_room(path, Path(header))
+                module, other = str(path.with_suffix("")), str(Path(header).with_suffix(""))
+                if module != other:
+                    needs.setdefault(module, set()).add(other)
+            else:
+                reason = wrong_library(path, header)
+            if reason:
+                wrong.append(f"{path}: {reason} ({header})")
+    wrong += [f"a circle: {circle}" for circle in circles(needs)]
+    print("\n".join(wrong) if wrong else f"{len(ROOMS)} rooms, {sum(map(len, needs.values()))} arrows between modules, 0 back")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

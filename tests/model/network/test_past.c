@@ -1,0 +1,127 @@
+/* Rows whose past grows (model/network/row.h): a decoder that keeps something of every step, reads all that its row's path has
+ * kept, and answers by it. Whatever a search does with its rows, a hypothesis must have the numbers that it has when it is decoded
+ * alone. */
+#include "model/model.h"
+#include "model/translator.h"
+#include "tests/models.h"
+#include "tests/suites.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MODEL "tests/golden/conditional-additive-gru"
+enum { ROWS = 16, KEPT = 3 }; /* floats that a step adds: its token, its number, and what became of the path so far */
+
+static const char *const texts[] = {"This is mine.", "Place the ladder against the wall.", "Tom is quite different."};
+enum { TEXTS = sizeof texts / sizeof *texts };
+
+static struct translator *translator;
+static struct arena arena;
+static size_t longest;           /* past that was read */
+static const int *forced_tokens; /* what a row's past must be; NULL: anything */
+
+/* Depends on every token and their order. */
+static float read_past(const struct row *row) {
+    float trace = 0;
+    for (size_t i = 0; i < row->step; i++) {
+        trace = 0.5f * trace + sinf(row->past[i][0]);
+        ck_assert_float_eq(row->past[i][1], (float)i);
+        ck_assert_float_eq(row->past[i][2], trace);
+        ck_assert(i == 0 || !forced_tokens || row->past[i][0] == (float)forced_tokens[i - 1]);
+    }
+    longest = row->step > longest ? row->step : longest;
+    return 0.5f * trace + sinf((float)row->token);
+}
+
+static int step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *scratch, struct error *err) {
+    if (decoder_recurrent.step(decoder, rows, count, scratch, err) != 0)
+        return -1;
+    for (size_t r = 0; r < count; r++) {
+        float trace = read_past(&rows[r]);
+        memcpy(rows[r].added, (const float[KEPT]){(float)rows[r].token, (float)rows[r].step, trace}, KEPT * sizeof(float));
+        for (size_t i = 0; i < decoder->shape.readout; i++)
+            rows[r].readout[i] += sinf(trace + (float)i);
+    }
+    return 0;
+}
+
+static struct decoder_kind growing;
+
+static void setup(void) {
+    translator = model_open_with(MODEL, exact_compute());
+    growing = decoder_recurrent;
+    growing.step = step;
+    translator->decoder.kind = &growing;
+    translator->decoder.shape.past = KEPT;
+    arena_init(&arena, 1 << 16);
+    longest = 0;
+    forced_tokens = NULL;
+}
+
+static void teardown(void) {
+    arena_done(&arena);
+    translator_free(translator);
+}
+
+static struct sentence *prepare(const char *text, const struct search_kind *strategy, size_t rows) {
+    struct search_options options = {.strategy = strategy,
+                                     .beam_size = rows,
+                                     .n_best = rows,
+                                     .max_steps = 100,
+                                     .sampling = {.temperature = 1, .top_p = 1, .seed = 3}};
+    struct sentence *sentence;
+    size_t count;
+    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, &options, &arena, &sentence, &count, NULL), 0);
+    return sentence;
+}
+
+static void decode(struct sentence *const *sentences, size_t count) {
+    struct batch *batch = batch_create(translator, ROWS, NULL);
+    struct sentence *done[ROWS];
+    batch_admit(batch, sentences, count);
+    while (batch_sentences(batch) > 0)
+        batch_step(batch, done);
+    batch_free(batch);
+}
+
+/* Scores the hypothesis's tokens as a target, alone. */
+static void check_alone(const char *text, const struct hypothesis *want) {
+    struct sentence *alone = prepare(text, &search_forced, 1);
+    alone->options.prefix = forced_tokens = want->tokens;
+    alone->options.prefix_length = want->length;
+    decode(&alone, 1);
+    forced_tokens = NULL;
+    for (size_t t = 0; t < want->length + want->ended; t++)
+        ck_assert_float_eq_tol(alone->hypotheses[0].log_probs[t], want->log_probs[t], 1e-4f);
+    sentence_done(alone);
+}
+
+static const struct {
+    const struct search_kind *strategy;
+    size_t rows;
+} ways[] = {{&search_greedy, 1}, {&search_beam, 5}, {&search_sample, 4}, {&search_exact, 4}};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+START_TEST(rows_know_their_past) {
+    struct sentence *sentences[TEXTS];
+    for (size_t i = 0; i < TEXTS; i++)
+        sentences[i] = prepare(texts[i], ways[_i].strategy, ways[_i].rows);
+    decode(sentences, TEXTS);
+    ck_assert_uint_ge(longest, 4);
+    for (size_t i = 0; i < TEXTS; i++) {
+        ck_assert_uint_ge(sentences[i]->count, 1);
+        for (size_t h = 0; h < sentences[i]->count; h++)
+            check_alone(texts[i], &sentences[i]->hypotheses[h]);
+        sentence_done(sentences[i]);
+    }
+}
+END_TEST
+
+Suite *past_suite(void) {
+    Suite *suite = suite_create("past");
+    TCase *tests = tcase_create("past");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_loop_test(tests, rows_know_their_past, 0, WAYS);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,282 @@
+/* model/text, and model/character beneath it. */
+#include "model/text.h"
+#include "model/text/character.h"
+#include "model/translator.h"
+#include "tests/suites.h"
+#include <stdint.h>
+#include <string.h>
+
+static struct tokenizer *tokenizer;
+static struct arena arena;
+static struct error err;
+
+static void setup(void) {
+    tokenizer = tokenizer_open("sentencepiece", "tests/data/tiny.en.spm", NULL, &err);
+    ck_assert_msg(tokenizer != NULL, "%s", err.message);
+    arena_init(&arena, 1 << 16);
+}
+
+static void teardown(void) {
+    tokenizer_free(tokenizer);
+    arena_done(&arena);
+}
+
+static const struct {
+    const char *text;
+    size_t length;
+    bool valid;
+} encodings[] = {
+    {"", 0, true},
+    {"a\0b", 3, true},
+    {"\x7f", 1, true},
+    {"\xc2\x80\xdf\xbf", 4, true},
+    {"\xe0\xa0\x80\xef\xbf\xbf", 6, true},
+    {"\xed\x9f\xbf\xee\x80\x80", 6, true}, /* on both sides of the surrogates */
+    {"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", 8, true},
+    {"\x80", 1, false},
+    {"a\xbf", 2, false},
+    {"\xc0\x80", 2, false}, /* overlong */
+    {"\xc1\xbf", 2, false},
+    {"\xe0\x80\x80", 3, false},
+    {"\xe0\x9f\xbf", 3, false},
+    {"\xf0\x80\x80\x80", 4, false},
+    {"\xf0\x8f\xbf\xbf", 4, false},
+    {"\xed\xa0\x80", 3, false}, /* surrogates */
+    {"\xed\xbf\xbf", 3, false},
+    {"\xed\xa0\xbd\xed\xb8\x80", 6, false},
+    {"\xf4\x90\x80\x80", 4, false}, /* past U+10FFFF */
+    {"\xf5\x80\x80\x80", 4, false},
+    {"\xf8\x88\x80\x80\x80", 5, false},
+    {"\xfe", 1, false},
+    {"\xff", 1, false},
+    {"\xc3", 1, false}, /* cut short */
+    {"\xe2\x82", 2, false},
+    {"\xf0\x9f\x98", 3, false},
+    {"\xc3\xa9", 1, false}, /* the length counts, not what lies behind */
+    {"\xe2\x82 ", 3, false},
+    {"\xc3\xc3\xa9", 3, false},
+};
+
+START_TEST(utf8) {
+    ck_assert_int_eq(characters_valid(encodings[_i].text, encodings[_i].length), encodings[_i].valid);
+}
+END_TEST
+
+START_TEST(characters_forwards_and_backwards) {
+    static const char text[] = "a\u00e9\u20ac\U0001f600\xff\x80z";
+    static const int32_t expected[] = {'a', 0xe9, 0x20ac, 0x1f600, -1, -1, 'z'};
+    size_t next = 0, end = sizeof text - 1;
+    for (size_t i = 0; i < 7; i++)
+        ck_assert_int_eq(character_next(text, sizeof text - 1, &next), expected[i]);
+    ck_assert_uint_eq(next, sizeof text - 1);
+    for (size_t i = 7; i-- > 0;)
+        ck_assert_int_eq(character_previous(text, &end), expected[i]);
+    ck_assert_uint_eq(end, 0);
+}
+END_TEST
+
+static void check_words(const char *text, const struct token *tokens, size_t count, size_t words, const size_t *expected) {
+    size_t word_of[16];
+    ck_assert_uint_eq(translator_words(text, tokens, count, word_of), words);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_uint_eq(word_of[i], expected[i]);
+}
+
+START_TEST(words_are_runs_between_white_space) {
+    static const struct token tokens[] = {{.begin = 1, .end = 3}, {.begin = 3, .end = 4},   {.begin = 5, .end = 7},
+                                          {.begin = 7, .end = 8}, {.begin = 10, .end = 11}, {.begin = 11, .end = 11}};
+    check_words(" abc de.\u00a0x", tokens, 6, 3, (const size_t[]){0, 0, 1, 1, 2, SIZE_MAX});
+}
+END_TEST
+
+START_TEST(an_empty_token_goes_with_the_next) {
+    static const struct token tokens[] = {{.begin = 0, .end = 0}, {.begin = 0, .end = 1}, {.begin = 2, .end = 2},
+                                          {.begin = 2, .end = 2}, {.begin = 2, .end = 5}, {.begin = 5, .end = 5},
+                                          {.begin = 5, .end = 5}};
+    check_words("a \u2026", tokens, 7, 2, (const size_t[]){0, 0, 1, 1, 1, SIZE_MAX, SIZE_MAX});
+}
+END_TEST
+
+START_TEST(no_words) {
+    static const struct token end = {.begin = 0, .end = 0};
+    check_words("", NULL, 0, 0, NULL);
+    check_words("", &end, 1, 0, (const size_t[]){SIZE_MAX});
+}
+END_TEST
+
+START_TEST(words_of_real_tokens) {
+    static const char text[] = "  Tom's \u4f60\u597d  here\u2026 Yes.\n";
+    struct token *tokens;
+    size_t count, word_of[64];
+    ck_assert_int_eq(tokenizer_encode(tokenizer, text, sizeof text - 1, &arena, &tokens, &count, &err), 0);
+    ck_assert_uint_le(count, 64);
+    ck_assert_uint_eq(translator_words(text, tokens, count, word_of), 4);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_uint_le(word_of[i], 3);
+        ck_assert(i == 0 || word_of[i] == word_of[i - 1] || word_of[i] == word_of[i - 1] + 1);
+    }
+}
+END_TEST
+
+static size_t token_count(const char *text, size_t length) {
+    struct token *tokens;
+    size_t count;
+    struct arena_mark mark = arena_mark(&arena);
+    ck_assert_int_eq(tokenizer_encode(tokenizer, text, length, &arena, &tokens, &count, &err), 0);
+    arena_release(&arena, mark);
+    return count;
+}
+
+static struct span *wrap(const char *text, struct span sentence, size_t max_tokens, size_t *count) {
+    struct span *spans;
+    ck_assert_msg(text_wrap(tokenizer, text, sentence, max_tokens, &arena, &spans, count, &err) == 0, "%s", err.message);
+    return spans;
+}
+
+static void check_only_space(const char *text, size_t begin, size_t end) {
+    while (begin < end)
+        ck_assert(character_is_space(character_next(text, end, &begin)));
+}
+
+/* In order, trimmed, on character boundaries, nothing visible lost; and each piece fits when tokenized alone. */
+static size_t check_wrap(const char *text, struct span sentence, size_t max_tokens, bool fits) {
+    size_t count, end = sentence.begin;
+    struct span *spans = wrap(text, sentence, max_tokens, &count);
+    for (size_t i = 0; i < count; end = spans[i++].end) {
+        size_t length = spans[i].end - spans[i].begin;
+        ck_assert(end <= spans[i].begin && spans[i].begin < spans[i].end && spans[i].end <= sentence.end);
+        check_only_space(text, end, spans[i].begin);
+        ck_assert(characters_valid(text + spans[i].begin, length));
+        struct span visible = segmenter_trim(text + spans[i].begin, length);
+        ck_assert(visible.begin == 0 && visible.end == length);
+        ck_assert(!fits || token_count(text + spans[i].begin, length) <= max_tokens);
+    }
+    check_only_space(text, end, sentence.end);
+    return count;
+}
+
+static const char *const long_texts[] = {
+    "He ripped his shirt open, and then he left; nobody knew why: it was late \u2014 or so they said \u2026 at the time.",
+    "Donaudampfschifffahrtselektrizit\u00e4tenhauptbetriebswerkbauunterbeamtengesellschaft",
+    "\u4f60\u597d\uff0c\u4e16\u754c\uff1b\u6211\u4eec\uff1a\u8d70\u5427\u3001\u518d \U0001f600\U0001f600 \u4f60",
+    "a\u00a0b\u3000c\td\ne  f   g    h , i ,j, k,l ,m",
+    "1,000,000 and 12:30:45 and a,b,c,d,e,f,g,h,i,j,k,l,m,n",
+    "\u2026\u2026\u2026\u2026\u2026 \u00bd\u00bd\u00bd\u00bd \u338f\u338f\u338f",
+    "e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301e\u0301 x\u0323\u0307\u0301\u0302y\u0301\u0302 \u200b\u200b a\u200bb\u200bc",
+    "\u2581 \u2581 Tom \u2581\u2581\u2581\u2581 is \x01\x02 here \u2581",
+    "\ufdfa\ufdfa\ufdfa",
+};
+
+START_TEST(wrapping_loses_nothing) {
+    const char *text = long_texts[_i];
+    for (size_t max_tokens = 1; max_tokens < 60; max_tokens++)
+        check_wrap(text, (struct span){0, strlen(text)}, max_tokens, max_tokens >= 40);
+}
+END_TEST
+
+START_TEST(ordinary_text_fits_even_in_little) {
+    for (size_t i = 0; i < 2; i++)
+        for (size_t max_tokens = 5; max_tokens < 30; max_tokens++)
+            check_wrap(long_texts[i], (struct span){0, strlen(long_texts[i])}, max_tokens, true);
+}
+END_TEST
+
+/* Of the kinds without subwords a piece has as many tokens alone as within its sentence. */
+START_TEST(other_tokenizers_group_and_wrap_as_well) {
+    static const char *const kinds[] = {"words", "words", "characters"};
+    static const char *const files[] = {"tests/data/tiny.en.words", "tests/data/tiny.en.words", "tests/data/tiny.en.characters"};
+    tokenizer_free(tokenizer);
+    tokenizer = tokenizer_open(kinds[_i], files[_i], &(struct tokenizer_options){.punctuation = _i == 1}, &err);
+    ck_assert_msg(tokenizer != NULL, "%s", err.message);
+    static const char text[] = " Tom's \u4f60\u597d  here\u2026 Yes. ";
+    struct token *tokens;
+    size_t count, word_of[64];
+    ck_assert_int_eq(tokenizer_encode(tokenizer, text, sizeof text - 1, &arena, &tokens, &count, &err), 0);
+    ck_assert_uint_eq(translator_words(text, tokens, count, word_of), 4);
+    for (size_t i = 0; i < sizeof long_texts / sizeof *long_texts; i++)
+        for (size_t max_tokens = 1; max_tokens < 30; max_tokens++)
+            check_wrap(long_texts[i], (struct span){0, strlen(long_texts[i])}, max_tokens, true);
+}
+END_TEST
+
+static void check_pieces(const char *text, size_t max_tokens, const char *expected) {
+    char joined[200];
+    size_t count, length = 0;
+    struct span *spans = wrap(text, (struct span){0, strlen(text)}, max_tokens, &count);
+    for (size_t i = 0; i < count; i++) {
+        size_t size = spans[i].end - spans[i].begin;
+        memcpy(joined + length, text + spans[i].begin, size);
+        length += size;
+        joined[length++] = '|';
+    }
+    joined[length > 0 ? length - 1 : 0] = '\0';
+    ck_assert_str_eq(joined, expected);
+}
+
+START_TEST(places_to_cut) {
+    ck_assert_uint_eq(token_count("to you to you", 13), 4);
+    check_pieces("to you to you", 4, "to you to you");
+    check_pieces(" to you to you ", 3, "to you to|you");
+    check_pieces("to you, to you to you", 5, "to you,|to you to you");   /* a clause rather than the last space */
+    check_pieces("to, you, to you to you", 6, "to, you,|to you to you"); /* the last clause */
+    check_pieces("to you,to you to you", 6, "to you,to you|to you");     /* no clause: the comma has no space behind it */
+    check_pieces("\u4f60\uff0c\u597d", 3, "\u4f60\uff0c|\u597d");        /* but between wide letters it has none */
+    check_pieces("to you \u2014 to you to you", 5, "to you \u2014|to you to you");
+    check_pieces("xxxxxxxxxx", 4, "xxx|xxx|xxx|x"); /* nowhere: between any tokens; alone, each has one more */
+    check_pieces("", 4, "");
+    check_pieces(" \u3000\n", 4, "");
+    check_pieces("\u200b", 4, "\u200b"); /* visible to us, nothing to the tokenizer */
+}
+END_TEST
+
+START_TEST(spans_are_within_the_text) {
+    static const char text[] = "Not this.  to you to you  Nor this.";
+    size_t count;
+    struct span *spans = wrap(text, (struct span){10, 25}, 3, &count);
+    ck_assert_uint_eq(count, 2);
+    ck_assert(spans[0].begin == 11 && spans[0].end == 20 && spans[1].begin == 21 && spans[1].end == 24);
+}
+END_TEST
+
+START_TEST(a_long_text_is_wrapped_in_time) {
+    static const char *const units[] = {"to you, and ", "abcdefgh", "\u4f60", "\u2026", "\ufdfa ", "a, "};
+    size_t length = 1 << 18, once = strlen(units[_i]);
+    length = length / once * once;
+    char *text = arena_alloc(&arena, length, 1);
+    for (size_t at = 0; at < length; at += once)
+        memcpy(text + at, units[_i], once);
+    check_wrap(text, (struct span){0, length}, 100, true);
+}
+END_TEST
+
+START_TEST(a_word_of_5000_characters) {
+    char word[5000];
+    for (size_t i = 0; i < sizeof word; i++)
+        word[i] = "etaoinshrdlu"[i * i % 12];
+    size_t tokens = token_count(word, sizeof word), pieces = check_wrap(word, (struct span){0, sizeof word}, 100, true);
+    ck_assert_uint_ge(pieces, tokens / 100);
+    ck_assert_uint_le(pieces, tokens / 98 + 1);
+}
+END_TEST
+
+Suite *text_suite(void) {
+    Suite *suite = suite_create("text");
+    TCase *tests = tcase_create("text");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, utf8, 0, sizeof encodings / sizeof *encodings);
+    tcase_add_test(tests, characters_forwards_and_backwards);
+    tcase_add_test(tests, words_are_runs_between_white_space);
+    tcase_add_test(tests, an_empty_token_goes_with_the_next);
+    tcase_add_test(tests, no_words);
+    tcase_add_test(tests, words_of_real_tokens);
+    tcase_add_loop_test(tests, wrapping_loses_nothing, 0, sizeof long_texts / sizeof *long_texts);
+    tcase_add_test(tests, ordinary_text_fits_even_in_little);
+    tcase_add_loop_test(tests, other_tokenizers_group_and_wrap_as_well, 0, 3);
+    tcase_add_test(tests, places_to_cut);
+    tcase_add_test(tests, spans_are_within_the_text);
+    tcase_add_loop_test(tests, a_long_text_is_wrapped_in_time, 0, 6);
+    tcase_add_test(tests, a_word_of_5000_characters);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,186 @@
+#include "model/weights/shortlist.h"
+#include "tests/files.h"
+#include "tests/suites.h"
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SOURCES = 4, VOCABULARY = 200, END = 2 };
+
+static struct error err;
+
+#define ENTRY(name, dtype, shape, offsets) "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
+
+/* Piece 0 asks for nothing, 1 for 199 and 64, 2 for 3, 64 and 63, 3 for nothing; 7 and 5 are on every list, and </s>. */
+#define ALWAYS  7, 5
+#define OFFSETS 0, 0, 2, 5, 5
+#define TARGETS 199, 64, 3, 64, 63
+static const char HEADER[] = "{" ENTRY("always", "I32", "[2]", "[0,8]") "," ENTRY("offsets", "I32", "[5]", "[8,28]") "," ENTRY(
+    "targets", "I32", "[5]", "[28,48]") "}";
+static const int32_t DATA[] = {ALWAYS, OFFSETS, TARGETS};
+
+static struct shortlist *open_container(const char *header, const void *data, size_t length) {
+    err = (struct error){0};
+    char *path = container_write(header, data, length);
+    struct shortlist *list = shortlist_open(path, SOURCES, VOCABULARY, END, &err);
+    file_remove(path);
+    return list;
+}
+
+static struct shortlist *open_plain(void) {
+    struct shortlist *list = open_container(HEADER, DATA, sizeof DATA);
+    ck_assert_msg(list != NULL, "%s", err.message);
+    return list;
+}
+
+static const struct {
+    int source[4];
+    size_t length;
+    int ids[8];
+    size_t count;
+} sentences[] = {
+    {{0}, 0, {2, 5, 7}, 3},                     /* no piece at all */
+    {{0, 3}, 2, {2, 5, 7}, 3},                  /* pieces that ask for nothing */
+    {{1}, 1, {2, 5, 7, 64, 199}, 5},            /* the last id of the vocabulary */
+    {{2, 1}, 2, {2, 3, 5, 7, 63, 64, 199}, 7},  /* both ask for 64 */
+    {{2, 2, 0, 2}, 4, {2, 3, 5, 7, 63, 64}, 6}, /* a piece again */
+};
+
+START_TEST(ids_are_sorted_and_unique) {
+    struct shortlist *list = open_plain();
+    struct arena arena;
+    arena_init(&arena, 4096);
+    struct target_ids found;
+    ck_assert_int_eq(shortlist_of(list, sentences[_i].source, sentences[_i].length, &arena, &found, &err), 0);
+    ck_assert_uint_eq(found.count, sentences[_i].count);
+    ck_assert_mem_eq(found.ids, sentences[_i].ids, found.count * sizeof *found.ids);
+    arena_done(&arena);
+    shortlist_free(list);
+}
+END_TEST
+
+/* What one sentence asks for stays out of the next one's list, also where the arena hands out the same memory again. */
+START_TEST(sentences_do_not_mix) {
+    struct shortlist *list = open_plain();
+    struct arena arena;
+    arena_init(&arena, 4096);
+    for (size_t i = sizeof sentences / sizeof *sentences; i-- > 0;) {
+        struct target_ids found;
+        ck_assert_int_eq(shortlist_of(list, sentences[i].source, sentences[i].length, &arena, &found, &err), 0);
+        ck_assert_uint_eq(found.count, sentences[i].count);
+        arena_reset(&arena);
+    }
+    arena_done(&arena);
+    shortlist_free(list);
+}
+END_TEST
+
+#define THREE(always, offsets, targets) "{" always "," offsets "," targets "}"
+#define ALWAYS_ENTRY                    ENTRY("always", "I32", "[2]", "[0,8]")
+#define OFFSETS_ENTRY                   ENTRY("offsets", "I32", "[5]", "[8,28]")
+#define TARGETS_ENTRY                   ENTRY("targets", "I32", "[5]", "[28,48]")
+
+/* The data is as it should be, the header is not. */
+static const struct {
+    const char *header, *message;
+} corrupt_headers[] = {
+    {THREE(ENTRY("usual", "I32", "[2]", "[0,8]"), OFFSETS_ENTRY, TARGETS_ENTRY), "tensor always: missing"},
+    {THREE(ALWAYS_ENTRY, ENTRY("ends", "I32", "[5]", "[8,28]"), TARGETS_ENTRY), "tensor offsets: missing"},
+    {THREE(ALWAYS_ENTRY, OFFSETS_ENTRY, ENTRY("ids", "I32", "[5]", "[28,48]")), "tensor targets: missing"},
+    {THREE(ENTRY("always", "F32", "[2]", "[0,8]"), OFFSETS_ENTRY, TARGETS_ENTRY), "tensor always: must be I32 with one dimension"},
+    {THREE(ALWAYS_ENTRY, ENTRY("offsets", "I32", "[5,1]", "[8,28]"), TARGETS_ENTRY),
+     "tensor offsets: must be I32 with one dimension"},
+    {THREE(ALWAYS_ENTRY, OFFSETS_ENTRY, ENTRY("targets", "I8", "[20]", "[28,48]")),
+     "tensor targets: must be I32 with one dimension"},
+    {THREE(ENTRY("always", "I32", "[3]", "[0,12]"), ENTRY("offsets", "I32", "[4]", "[12,28]"), TARGETS_ENTRY),
+     "tensor offsets: 4 numbers, but the source vocabulary needs 5"},
+    {THREE(ENTRY("always", "I32", "[1]", "[0,4]"), ENTRY("offsets", "I32", "[6]", "[4,28]"), TARGETS_ENTRY),
+     "tensor offsets: 6 numbers, but the source vocabulary needs 5"},
+};
+
+START_TEST(corrupt_header_is_refused) {
+    ck_assert_ptr_null(open_container(corrupt_headers[_i].header, DATA, sizeof DATA));
+    ck_assert_int_eq(err.code, ERROR_FORMAT);
+    ck_assert_str_eq(err.message, corrupt_headers[_i].message);
+}
+END_TEST
+
+static const struct {
+    int32_t data[12];
+    const char *message;
+} corrupt_data[] = {
+    {{7, 200, OFFSETS, TARGETS}, "tensor always: id 200 is not in the target vocabulary of 200"},
+    {{-1, 5, OFFSETS, TARGETS}, "tensor always: id -1 is not in the target vocabulary of 200"},
+    {{ALWAYS, OFFSETS, 199, 64, 3, 64, 2147483647}, "tensor targets: id 2147483647 is not in the target vocabulary of 200"},
+    {{ALWAYS, OFFSETS, -2147483647, 64, 3, 64, 63}, "tensor targets: id -2147483647 is not in the target vocabulary of 200"},
+    {{ALWAYS, 1, 1, 2, 5, 5, TARGETS}, "tensor offsets: must begin with 0"},
+    {{ALWAYS, -1, 0, 2, 5, 5, TARGETS}, "tensor offsets: must begin with 0"},
+    {{ALWAYS, 0, 3, 2, 5, 5, TARGETS}, "tensor offsets: number 2 is less than the one before it"},
+    {{ALWAYS, 0, 9, 9, 9, 5, TARGETS}, "tensor offsets: number 4 is less than the one before it"},
+    {{ALWAYS, 0, 0, 2, 5, 4, TARGETS}, "tensor offsets: number 4 is less than the one before it"},
+    {{ALWAYS, 0, 0, 2, 5, 6, TARGETS}, "tensor offsets: end with 6, but there are 5 targets"},
+    {{ALWAYS, 0, 0, 2, 4, 4, TARGETS}, "tensor offsets: end with 4, but there are 5 targets"},
+};
+
+START_TEST(corrupt_data_is_refused) {
+    ck_assert_ptr_null(open_container(HEADER, corrupt_data[_i].data, sizeof corrupt_data[_i].data));
+    ck_assert_int_eq(err.code, ERROR_FORMAT);
+    ck_assert_str_eq(err.message, corrupt_data[_i].message);
+}
+END_TEST
+
+/* What weights/shortlist.py writes is what shortlist_open reads. */
+START_TEST(shipped_lists_are_read) {
+    static const char *const paths[] = {"weights/en-fr/shortlist.safetensors", "weights/fr-en/shortlist.safetensors"};
+    err = (struct error){0};
+    struct shortlist *list = shortlist_open(paths[_i], 5000, 5000, END, &err);
+    ck_assert_msg(list != NULL, "%s", err.message);
+    shortlist_free(list);
+}
+END_TEST
+
+START_TEST(empty_lists_are_accepted) {
+    static const int32_t offsets[SOURCES + 1] = {0};
+    struct shortlist *list = open_container("{" ENTRY("always", "I32", "[0]", "[0,0]") "," ENTRY(
+                                                "targets", "I32", "[0]", "[0,0]") "," ENTRY("offsets", "I32", "[5]", "[0,20]") "}",
+                                            offsets, sizeof offsets);
+    ck_assert_msg(list != NULL, "%s", err.message);
+    struct arena arena;
+    arena_init(&arena, 4096);
+    struct target_ids found;
+    ck_assert_int_eq(shortlist_of(list, (const int[]){1}, 1, &arena, &found, &err), 0);
+    ck_assert_uint_eq(found.count, 1);
+    ck_assert_int_eq(found.ids[0], END);
+    arena_done(&arena);
+    shortlist_free(list);
+}
+END_TEST
+
+START_TEST(unreadable_file_is_a_file_error) {
+    err = (struct error){0};
+    ck_assert_ptr_null(shortlist_open("/nowhere/shortlist.safetensors", SOURCES, VOCABULARY, END, &err));
+    ck_assert_int_eq(err.code, ERROR_FILE);
+    ck_assert_ptr_null(open_container("{", NULL, 0));
+    ck_assert_int_eq(err.code, ERROR_FORMAT);
+}
+END_TEST
+
+START_TEST(free_accepts_null) {
+    shortlist_free(NULL);
+}
+END_TEST
+
+Suite *shortlist_suite(void) {
+    Suite *suite = suite_create("shortlist");
+    TCase *cases = tcase_create("shortlist");
+    tcase_add_loop_test(cases, ids_are_sorted_and_unique, 0, (int)(sizeof sentences / sizeof *sentences));
+    tcase_add_test(cases, sentences_do_not_mix);
+    tcase_add_loop_test(cases, corrupt_header_is_refused, 0, (int)(sizeof corrupt_headers / sizeof *corrupt_headers));
+    tcase_add_loop_test(cases, corrupt_data_is_refused, 0, (int)(sizeof corrupt_data / sizeof *corrupt_data));
+    tcase_add_loop_test(cases, shipped_lists_are_read, 0, 2);
+    tcase_add_test(cases, empty_lists_are_accepted);
+    tcase_add_test(cases, unreadable_file_is_a_file_error);
+    tcase_add_test(cases, free_accepts_null);
+    suite_add_tcase(suite, cases);
+    return suite;
+}

@@ -1,0 +1,146 @@
+/* server/catalog: sets of models that follow each other, without HTTP. Meant to run under ThreadSanitizer too. */
+#include "server/base/log.h"
+#include "server/decode/catalog.h"
+#include "tests/suites.h"
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct name_list folders;
+static struct metrics *metrics;
+static struct catalog *catalog;
+
+static void set_folder(const char *folder) {
+    free(folders.names[0]);
+    folders.names[0] = strdup(folder);
+}
+
+static void setup(void) {
+    static const char *const labels[] = {"other"};
+    struct models_options options = {.folders = &folders, .compute = "auto", .workers = 2, .rows = 4};
+    folders = (struct name_list){.count = 1};
+    set_folder("tests/golden/luong-general-gru");
+    log_set_level(LOG_ERROR);
+    metrics = metrics_create(labels, 1, NULL);
+    catalog = catalog_create(&options, metrics);
+    ck_assert_ptr_null(catalog_acquire(catalog));
+    ck_assert_int_eq(catalog_open(catalog, NULL), 0);
+}
+
+static void teardown(void) {
+    catalog_free(catalog);
+    metrics_free(metrics);
+    free(folders.names[0]);
+}
+
+static void post(struct reload *reload) {
+    sem_post(reload->owner);
+}
+
+/* Asks, and waits for the answer. */
+static struct reload reload_now(void) {
+    sem_t done;
+    struct reload reload = {.finish = post, .owner = &done};
+    sem_init(&done, 0, 0);
+    ck_assert(catalog_reload(catalog, &reload));
+    while (sem_wait(&done) != 0) {
+    }
+    sem_destroy(&done);
+    return reload;
+}
+
+START_TEST(who_waits_is_told) {
+    struct models *old = catalog_acquire(catalog);
+    ck_assert_uint_eq(old->generation, 1);
+    struct reload reload = reload_now();
+    ck_assert_uint_eq(reload.generation, 2);
+    ck_assert_int_eq(reload.error.code, ERROR_NONE);
+    struct models *new = catalog_acquire(catalog);
+    ck_assert_uint_eq(new->generation, 2);
+    ck_assert_ptr_ne(new->all[0].translator, old->all[0].translator);
+    ck_assert_str_eq(new->all[0].info.name, old->all[0].info.name); /* both are there */
+    ck_assert_ptr_eq(new->all[0].metrics, old->all[0].metrics);
+    ck_assert_str_eq(new->all[0].info.compute, old->all[0].info.compute);
+    models_release(old);
+    models_release(new);
+}
+END_TEST
+
+START_TEST(why_it_failed_is_told) {
+    set_folder("tests/golden/no-such-model");
+    struct reload reload = reload_now();
+    ck_assert_uint_eq(reload.generation, 0);
+    ck_assert_int_eq(reload.error.code, ERROR_FILE);
+    ck_assert_ptr_nonnull(strstr(reload.error.message, "cannot load tests/golden/no-such-model: "));
+    struct models *models = catalog_acquire(catalog);
+    ck_assert_uint_eq(models->generation, 1);
+    models_release(models);
+    ck_assert_str_eq(catalog_reloading(catalog), "failed");
+}
+END_TEST
+
+START_TEST(nobody_is_told_once_closed) {
+    struct reload reload = {.finish = post};
+    catalog_close(catalog);
+    ck_assert(!catalog_reload(catalog, &reload));
+}
+END_TEST
+
+/* Whether its load still ran or not: the answer comes before the close ends. */
+static void count(struct reload *reload) {
+    ++*(size_t *)reload->owner;
+}
+
+START_TEST(all_are_told_at_the_close) {
+    enum { WAITING = 5 };
+    struct reload reloads[WAITING];
+    size_t told = 0;
+    for (size_t i = 0; i < WAITING; i++) {
+        reloads[i] = (struct reload){.finish = count, .owner = &told};
+        ck_assert(catalog_reload(catalog, &reloads[i]));
+    }
+    catalog_close(catalog);
+    ck_assert_uint_eq(told, WAITING);
+    for (size_t i = 0; i < WAITING; i++)
+        ck_assert(reloads[i].generation > 0 || reloads[i].error.code == ERROR_NONE);
+}
+END_TEST
+
+static atomic_bool enough;
+
+static void *hold_and_give_back(void *argument) {
+    (void)argument;
+    while (!atomic_load(&enough)) {
+        struct models *models = catalog_acquire(catalog);
+        ck_assert_str_eq(models->all[0].info.name, "luong-general-gru");
+        models_release(models);
+    }
+    return NULL;
+}
+
+START_TEST(sets_are_held_while_others_load) {
+    enum { THREADS = 3, RELOADS = 5 };
+    pthread_t threads[THREADS];
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, hold_and_give_back, NULL);
+    for (size_t i = 0; i < RELOADS; i++)
+        ck_assert_uint_eq(reload_now().generation, i + 2);
+    atomic_store(&enough, true);
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+END_TEST
+
+Suite *catalog_suite(void) {
+    Suite *suite = suite_create("catalog");
+    TCase *tcase = tcase_create("catalog");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, who_waits_is_told);
+    tcase_add_test(tcase, why_it_failed_is_told);
+    tcase_add_test(tcase, nobody_is_told_once_closed);
+    tcase_add_test(tcase, all_are_told_at_the_close);
+    tcase_add_test(tcase, sets_are_held_while_others_load);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

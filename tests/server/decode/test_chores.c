@@ -1,0 +1,171 @@
+/* server/chores: turns, limits, and what is over; no HTTP. One thread, held at a gate, so that the order is known. */
+#include "server/decode/chores.h"
+#include "tests/suites.h"
+#include <semaphore.h>
+#include <string.h>
+
+enum { MOST = 16, BYTES = 1600, MAX_DONE = 32 };
+
+struct fake {
+    struct request request;
+    struct chore chore;
+    char name;
+};
+
+static struct chores *chores;
+static struct metrics *metrics;
+static sem_t gate, entered;
+static char done[MAX_DONE + 1]; /* names, in the order in which they were done: read once all are */
+static size_t done_count;
+
+static void note(void *owner) {
+    const struct fake *fake = owner;
+    done[done_count++] = fake->name;
+}
+
+static void hold(void *owner) {
+    sem_post(&entered);
+    sem_wait(&gate);
+    note(owner);
+}
+
+static void fake_init(struct fake *fake, char name, uint64_t client, size_t bytes) {
+    request_init(&fake->request);
+    fake->request.client = client;
+    fake->name = name;
+    fake->chore = (struct chore){.request = &fake->request, .kind = CHORE_PREPARATION, .bytes = bytes, .run = note, .owner = fake};
+}
+
+static bool submit(struct fake *fake, char name, uint64_t client, size_t bytes) {
+    fake_init(fake, name, client, bytes);
+    return chores_submit(chores, &fake->chore);
+}
+
+static struct fake holder;
+
+static void setup(void) {
+    static const char *const labels[] = {"other"};
+    struct error error = {0};
+    memset(done, 0, sizeof done);
+    done_count = 0;
+    sem_init(&gate, 0, 0);
+    sem_init(&entered, 0, 0);
+    metrics = metrics_create(labels, 1, &error);
+    chores = chores_start(&(struct chores_options){1, MOST, BYTES, metrics}, &error);
+    ck_assert_ptr_nonnull(chores);
+    fake_init(&holder, '.', 0, 0);
+    holder.chore.run = hold;
+    ck_assert(chores_submit(chores, &holder.chore));
+    sem_wait(&entered);
+}
+
+static void finish(void) {
+    sem_post(&gate);
+    ck_assert(chores_wait(chores, CHORE_PREPARATION, 60000));
+    ck_assert(chores_wait(chores, CHORE_RENDERING, 60000));
+}
+
+static void teardown(void) {
+    chores_free(chores);
+    metrics_free(metrics);
+    sem_destroy(&gate);
+    sem_destroy(&entered);
+}
+
+START_TEST(clients_take_turns) {
+    struct fake fakes[8];
+    for (size_t i = 0; i < 5; i++)
+        ck_assert(submit(&fakes[i], 'a', 1, 1));
+    ck_assert(submit(&fakes[5], 'b', 2, 1));
+    ck_assert(submit(&fakes[6], 'c', 3, 1));
+    ck_assert(submit(&fakes[7], 'b', 2, 1));
+    finish();
+    ck_assert_str_eq(done, ".abcabaaa");
+}
+END_TEST
+
+/* Whoever comes later is not behind all that came before. */
+START_TEST(turns_go_on) {
+    struct fake fakes[4], late;
+    for (size_t i = 0; i < 4; i++)
+        ck_assert(submit(&fakes[i], 'a', 1, 1));
+    fakes[1].chore.run = hold; /* it waits: nobody reads it yet */
+    sem_post(&gate);
+    sem_wait(&entered);
+    ck_assert(submit(&late, 'b', 2, 1));
+    finish();
+    ck_assert_str_eq(done, ".aaaba");
+}
+END_TEST
+
+START_TEST(what_may_wait_is_bounded) {
+    struct fake fakes[MOST + 2], other, rendering;
+    size_t share = MOST - MOST / 8;
+    for (size_t i = 0; i < share; i++)
+        ck_assert(submit(&fakes[i], 'a', 1, 1));
+    ck_assert(!submit(&fakes[share], 'x', 1, 1));
+    ck_assert(submit(&fakes[share + 1], 'b', 2, 1));
+    ck_assert(!submit(&other, 'x', 2, BYTES));
+    fake_init(&rendering, 'r', 1, BYTES);
+    rendering.chore.kind = CHORE_RENDERING;
+    ck_assert(chores_submit(chores, &rendering.chore));
+    finish();
+    ck_assert_uint_eq(done_count, 1 + share + 2);
+    ck_assert_ptr_null(strchr(done, 'x'));
+    ck_assert_double_ge(chores_wait_s(chores, &other.chore), 0);
+}
+END_TEST
+
+/* Where nothing waits there is room for one of any size. */
+START_TEST(one_of_any_size) {
+    struct fake large, small;
+    ck_assert(submit(&large, 'l', 1, 10 * BYTES));
+    ck_assert(!submit(&small, 'x', 2, 1));
+    finish();
+    ck_assert_str_eq(done, ".l");
+}
+END_TEST
+
+START_TEST(what_is_over_comes_first) {
+    struct fake fakes[4];
+    for (size_t i = 0; i < 4; i++)
+        ck_assert(submit(&fakes[i], (char)('a' + i), 1, 1));
+    request_cancel(&fakes[2].request, CANCEL_CLIENT);
+    finish();
+    ck_assert_str_eq(done, ".cabd");
+    struct fake late;
+    fake_init(&late, 'l', 1, 1);
+    late.request.deadline_us = 1;
+    ck_assert(request_is_over(&late.request));
+    ck_assert_int_eq(request_reason(&late.request), CANCEL_DEADLINE);
+}
+END_TEST
+
+START_TEST(abandoned) {
+    struct fake before, behind;
+    ck_assert(submit(&before, 'a', 1, 1));
+    ck_assert(!chores_wait(chores, CHORE_PREPARATION, 1));
+    ck_assert(chores_wait(chores, CHORE_RENDERING, 1));
+    chores_abandon(chores);
+    ck_assert_int_eq(request_reason(&before.request), CANCEL_SHUTDOWN);
+    ck_assert(submit(&behind, 'b', 1, 1));
+    ck_assert_int_eq(request_reason(&behind.request), CANCEL_SHUTDOWN);
+    ck_assert_int_eq(request_reason(&holder.request), CANCEL_NONE);
+    finish();
+    ck_assert_str_eq(done, ".ab");
+}
+END_TEST
+
+Suite *chores_suite(void) {
+    Suite *suite = suite_create("chores");
+    TCase *tests = tcase_create("chores");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, clients_take_turns);
+    tcase_add_test(tests, turns_go_on);
+    tcase_add_test(tests, what_may_wait_is_bounded);
+    tcase_add_test(tests, one_of_any_size);
+    tcase_add_test(tests, what_is_over_comes_first);
+    tcase_add_test(tests, abandoned);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

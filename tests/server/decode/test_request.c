@@ -1,0 +1,323 @@
+/* From the body of a request to its sentences: what is wrong is named (api_translate_start, api_attention_start), and what is right
+ * becomes texts, options and jobs. Then rendering, and the server's UTF-8. */
+#include "server/api/api.h"
+#include "server/base/log.h"
+#include "server/base/utf8.h"
+#include "server/decode/render.h"
+#include "tests/suites.h"
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char folder[] = "tests/golden/luong-general-gru";
+
+static struct service service;
+static struct request request;
+static struct reply reply;
+static const struct call no_call;
+
+static void setup(void) {
+    static const char *const labels[] = {"other"};
+    const struct name_list folders = {.names = {folder}, .count = 1};
+    struct models_options loading = {.folders = &folders, .compute = "float32", .workers = 1, .rows = 16};
+    log_set_level(LOG_ERROR);
+    service = (struct service){.options = {.rows = 16, .max_text_chars = 100, .max_reply_bytes = 1 << 20}};
+    service.metrics = metrics_create(labels, 1, NULL);
+    service.scheduler = scheduler_create(&(struct scheduler_limits){4, 10000});
+    atomic_store(&service.state, SERVICE_READY);
+    request_init(&request);
+    request.models = models_load(&loading, NULL, service.metrics, NULL);
+    ck_assert_ptr_nonnull(request.models);
+    request.id = "id";
+    reply = (struct reply){0};
+}
+
+static void teardown(void) {
+    request_done(&request);
+    free(reply.body);
+    scheduler_free(service.scheduler);
+    metrics_free(service.metrics);
+}
+
+static void start(bool attention, const char *body) {
+    struct call call = {.body = body, .length = strlen(body)};
+    (attention ? api_attention_start : api_translate_start)(&service, &call, &request, &reply);
+}
+
+static void assert_error(unsigned status, const char *code, const char *field, const char *message) {
+    ck_assert_uint_eq(reply.status, status);
+    json_t *root = json_loadb(reply.body, reply.length, 0, NULL);
+    ck_assert_ptr_nonnull(root);
+    ck_assert_str_eq(json_string_value(json_object_get(root, "error")), message);
+    ck_assert_str_eq(json_string_value(json_object_get(root, "code")), code);
+    const char *named = json_string_value(json_object_get(root, "field"));
+    ck_assert_str_eq(named ? named : "none", field ? field : "none");
+    json_decref(root);
+}
+
+static const struct {
+    const char *body, *field, *message;
+} wrong[] = {
+    {"", NULL, "the body is empty: a JSON object is needed"},
+    {" \n", NULL, "the body is empty: a JSON object is needed"},
+    {"{\"text\":", NULL, "the body is not valid JSON: line 1, column 8: unexpected token near end of file"},
+    {"{\n\"text\": tru}", NULL, "the body is not valid JSON: line 2, column 11: invalid token near 'tru'"},
+    {"{\"text\":\"a\"} x", NULL, "the body is not valid JSON: line 1, column 14: end of file expected near 'x'"},
+    {"{\"text\":\"a\",\"text\":\"b\"}", NULL,
+     "the body is not valid JSON: line 1, column 18: duplicate object key near '\"text\"'"},
+    {"{\"text\":\"\xff\"}", NULL, "the body is not valid UTF-8: line 1, column 9: unable to decode byte 0xff near '\"'"},
+    {"{}", "text", "text is missing"},
+    {"{\"text\":1}", "text", "text must be a string or an array of strings, got an integer"},
+    {"{\"text\":null}", "text", "text must be a string or an array of strings, got null"},
+    {"{\"text\":[]}", "text", "text must hold between 1 and 64 strings, got 0"},
+    {"{\"text\":[\"a\",{}]}", "text", "text must be a string or an array of strings, got an object at index 1"},
+    {"{\"text\":\"a\",\"bem_size\":5}", "bem_size", "unknown field \"bem_size\""},
+    {"{\"text\":\"a\",\"temperature\":1}", "temperature", "temperature is for strategy sample, got strategy beam"},
+    {"{\"text\":\"a\",\"strategy\":\"best\"}", "strategy", "strategy must be greedy, beam, sample or exact, got \"best\""},
+    {"{\"text\":\"a\",\"strategy\":1}", "strategy", "strategy must be a string, got an integer"},
+    {"{\"text\":\"a\",\"beam_size\":0}", "beam_size", "beam_size must be between 1 and 32, got 0"},
+    {"{\"text\":\"a\",\"beam_size\":99}", "beam_size", "beam_size must be between 1 and 32, got 99"},
+    {"{\"text\":\"a\",\"beam_size\":-1}", "beam_size", "beam_size must be between 1 and 32, got -1"},
+    {"{\"text\":\"a\",\"beam_size\":17}", "beam_size", "beam_size must be between 1 and 16, got 17"},
+    {"{\"text\":\"a\",\"beam_size\":17,\"strategy\":\"exact\"}", "beam_size", "beam_size must be between 1 and 16, got 17"},
+    {"{\"text\":\"a\",\"beam_size\":5.0}", "beam_size", "beam_size must be an integer, got a number"},
+    {"{\"text\":\"a\",\"beam_size\":\"5\"}", "beam_size", "beam_size must be an integer, got a string"},
+    {"{\"text\":\"a\",\"n_best\":6}", "n_best", "n_best must be between 1 and beam_size (5), got 6"},
+    {"{\"text\":\"a\",\"strategy\":\"greedy\",\"n_best\":2}", "n_best", "n_best must be 1 where strategy is greedy, got 2"},
+    {"{\"text\":\"a\",\"length_penalty\":2.5}", "length_penalty", "length_penalty must be between 0 and 2, got 2.5"},
+    {"{\"text\":\"a\",\"length_penalty\":true}", "length_penalty", "length_penalty must be a number, got a boolean"},
+    {"{\"text\":\"a\",\"min_length\":-1}", "min_length", "min_length must be between 0 and 1000, got -1"},
+    {"{\"text\":\"a\",\"max_length\":0}", "max_length", "max_length must be between 1 and 1000, got 0"},
+    {"{\"text\":\"a\",\"min_length\":5,\"max_length\":4}", "min_length", "min_length must be between 0 and max_length (4), got 5"},
+    {"{\"text\":\"a\",\"split_sentences\":1}", "split_sentences", "split_sentences must be true or false, got an integer"},
+    {"{\"text\":\"a\",\"include\":\"tokens\"}", "include", "include must be an array of strings, got a string"},
+    {"{\"text\":\"a\",\"include\":[1]}", "include", "include must be an array of strings"},
+    {"{\"text\":\"a\",\"include\":[\"top_j\"]}", "include",
+     "include must be any of tokens, log_probs, attention, alignment, words, offsets, entropy, top_k, beam, timing, eos, got "
+     "\"top_j\""},
+    {"{\"text\":\"a\",\"model\":\"zz\"}", "model", "no model \"zz\" is loaded"},
+    {"{\"text\":\"a\",\"source\":\"zz\"}", "source", "no model translates from \"zz\""},
+    {"{\"text\":\"a\",\"target\":\"zz\"}", "target", "no model translates to \"zz\""},
+    {"{\"text\":\"a\",\"source\":\"en\",\"target\":\"zz\"}", "target", "no model translates from \"en\" to \"zz\""},
+    {"{\"text\":\"a\",\"model\":\"luong-general-gru\",\"target\":\"de\"}", "target", "this model does not translate to \"de\""},
+};
+
+START_TEST(wrong_body) {
+    start(false, wrong[_i].body);
+    assert_error(400, "invalid_request", wrong[_i].field, wrong[_i].message);
+}
+END_TEST
+
+static const struct {
+    const char *body, *field, *message;
+} wrong_attention[] = {
+    {"{\"text\":\"a\",\"target\":1}", "target", "target must be a string or an array of strings, got an integer"},
+    {"{\"text\":[\"a\",\"b\"],\"target\":[\"c\"]}", "target",
+     "target must be a string if text is one, or an array as long as text (2), got 1"},
+    {"{\"text\":[\"a\"],\"target\":\"c\"}", "target",
+     "target must be a string if text is one, or an array as long as text (1), got 1"},
+    {"{\"text\":\"a\",\"target\":\"c\",\"n_best\":2}", "n_best", "n_best must be 1 where target is given, got 2"},
+    {"{\"text\":\"A a. B b.\",\"target\":\"c\",\"split_sentences\":true}", "split_sentences",
+     "split_sentences must be false where target is given: the text has 2 sentences"},
+};
+
+START_TEST(wrong_attention_body) {
+    start(true, wrong_attention[_i].body);
+    assert_error(400, "invalid_request", wrong_attention[_i].field, wrong_attention[_i].message);
+}
+END_TEST
+
+START_TEST(body_that_is_not_json) {
+    start(false, "text=hello");
+    assert_error(415, "unsupported_media_type", NULL, "the body must be a JSON object (content type application/json)");
+}
+END_TEST
+
+START_TEST(array_as_body) {
+    struct call call = {.body = "[]", .length = 2, .content_type = "application/json; charset=utf-8"};
+    api_translate_start(&service, &call, &request, &reply);
+    assert_error(400, "invalid_request", NULL, "the body must be a JSON object, got an array");
+}
+END_TEST
+
+START_TEST(too_many_characters) {
+    char body[256] = "{\"text\":[\"";
+    for (size_t i = 0; i < 50; i++)
+        strcat(body, "é"); /* characters are counted, not bytes */
+    strcat(body, "\",\"");
+    for (size_t i = 0; i < 51; i++)
+        strcat(body, "a");
+    strcat(body, "\"]}");
+    start(false, body);
+    assert_error(413, "too_large", "text", "text must have at most 100 characters, got 101");
+}
+END_TEST
+
+START_TEST(more_sentences_than_can_ever_wait) {
+    start(false, "{\"text\":[\"a\",\"b\",\"c\",\"d\",\"e\"]}");
+    assert_error(413, "too_large", "text", "text must have at most 4 sentences, got 5");
+}
+END_TEST
+
+START_TEST(sentence_too_long_and_not_to_be_split) {
+    char body[256] = "{\"split_sentences\":false,\"text\":\"";
+    for (size_t i = 0; i < 45; i++)
+        strcat(body, "a ");
+    strcat(body, "\"}");
+    start(false, body);
+    ck_assert_uint_eq(reply.status, 413);
+    ck_assert_ptr_nonnull(strstr(reply.body, "\"field\":\"text\""));
+}
+END_TEST
+
+START_TEST(not_ready) {
+    atomic_store(&service.state, SERVICE_LOADING);
+    start(false, "{\"text\":\"a\"}");
+    assert_error(503, "unavailable", NULL, "the models are being loaded");
+    ck_assert_uint_eq(reply.retry_after_s, 1);
+}
+END_TEST
+
+START_TEST(ready_only_when_ready) {
+    api_ready(&service, &no_call, &request, &reply);
+    ck_assert_uint_eq(reply.status, 200);
+    atomic_store(&service.state, SERVICE_DRAINING);
+    api_ready(&service, &no_call, &request, &reply);
+    assert_error(503, "unavailable", NULL, "the server is shutting down");
+}
+END_TEST
+
+START_TEST(defaults) {
+    start(false, "{\"text\":\"One. Two.\"}");
+    ck_assert_uint_eq(reply.status, 0);
+    ck_assert_ptr_eq(request.search.strategy, &search_beam);
+    ck_assert_uint_eq(request.search.beam_size, 5);
+    ck_assert_uint_eq(request.search.n_best, 1);
+    ck_assert_double_eq(request.search.length_penalty, 1);
+    ck_assert_uint_eq(request.include, INCLUDE_TOKENS);
+    ck_assert_uint_eq(request.job_count, 2);
+    ck_assert_uint_eq(request.jobs[0].rows, 5);
+    ck_assert_ptr_eq(sentence_job(request.jobs[1].sentence), &request.jobs[1]);
+}
+END_TEST
+
+START_TEST(every_field) {
+    start(
+        false,
+        "{\"text\":[\"One. Two.\",\" \"],\"model\":\"luong-general-gru\",\"source\":\"EN\",\"target\":\"fr\",\"strategy\":\"beam\","
+        "\"beam_size\":4,\"n_best\":3,\"length_penalty\":0.5,\"min_length\":2,\"max_length\":9,\"split_sentences\":false,"
+        "\"include\":[\"words\",\"eos\"]}");
+    ck_assert_uint_eq(reply.status, 0);
+    ck_assert_uint_eq(request.text_count, 2);
+    ck_assert_uint_eq(request.job_count, 1);
+    ck_assert_uint_eq(request.search.beam_size, 4);
+    ck_assert_uint_eq(request.search.n_best, 3);
+    ck_assert_double_eq(request.search.length_penalty, 0.5);
+    ck_assert_uint_eq(request.search.min_length, 2);
+    ck_assert_uint_eq(request.search.max_length, 9);
+    ck_assert_uint_eq(request.include, INCLUDE_WORDS | INCLUDE_EOS);
+}
+END_TEST
+
+START_TEST(target_is_forced) {
+    start(true, "{\"text\":\"One. Two.\",\"target\":\"la\"}");
+    ck_assert_uint_eq(reply.status, 0);
+    ck_assert_uint_eq(request.job_count, 1); /* not split */
+    ck_assert_ptr_eq(request.jobs[0].sentence->options.strategy, &search_forced);
+    ck_assert_uint_eq(request.jobs[0].rows, 1);
+}
+END_TEST
+
+/* Decodes all jobs as a worker would. */
+static void decode(void) {
+    struct batch *batch = batch_create(request.model->translator, 16, NULL);
+    for (size_t i = 0; i < request.job_count; i++) {
+        struct sentence *done[16], *sentence = request.jobs[i].sentence;
+        batch_admit(batch, &sentence, 1);
+        while (batch_step(batch, done) == 0) {
+        }
+    }
+    batch_free(batch);
+}
+
+START_TEST(white_space_is_kept) {
+    start(false, "{\"text\":\"\\n One.  Two. \",\"strategy\":\"greedy\",\"max_length\":1}");
+    decode();
+    struct rendered rendered;
+    ck_assert_int_eq(render_text(&request.texts[0], &request.arena, &rendered, NULL), 0);
+    char expected[256];
+    snprintf(expected, sizeof expected, "\n %s  %s ", rendered.sentences[0].text, rendered.sentences[1].text);
+    ck_assert_str_eq(rendered.text, expected);
+    ck_assert_uint_eq(rendered.begins[0], 2);
+    ck_assert_uint_eq(rendered.length, strlen(expected));
+}
+END_TEST
+
+/* Words are sums over the pieces of the source and means over those of the target. */
+START_TEST(words_merge_pieces) {
+    start(true, "{\"text\":\"Where station\",\"target\":\"la maison\"}");
+    decode();
+    const struct sentence *sentence = request.jobs[0].sentence;
+    const struct hypothesis *hypothesis = &sentence->hypotheses[0];
+    struct rendering rendering;
+    struct word_attention words;
+    ck_assert_int_eq(translator_render(sentence, hypothesis, &request.arena, &rendering, NULL), 0);
+    ck_assert_int_eq(render_words(sentence, hypothesis, &rendering, &request.arena, &words, NULL), 0);
+    ck_assert_uint_eq(words.source_count, 2);
+    ck_assert_uint_eq(words.target_count, 2);
+    ck_assert_uint_eq(words.source[1].begin, 6);
+    ck_assert_uint_eq(words.source[1].end, 13);
+    float expected = 0;
+    size_t pieces = 0;
+    for (size_t i = 0; i < hypothesis->length; i++) {
+        if (rendering.tokens[i].end <= words.target[0].end) {
+            for (size_t j = 0; j < sentence->length; j++)
+                expected += sentence->tokens[j].end <= 5 && sentence->tokens[j].end > 0 ? hypothesis->attention[i][j] : 0;
+            pieces++;
+        }
+    }
+    ck_assert_float_eq_tol(words.weights[0], expected / (float)pieces, 1e-6F);
+    ck_assert_float_le(words.weights[0] + words.weights[1], 1);
+}
+END_TEST
+
+START_TEST(utf16_positions) {
+    struct utf16_cursor cursor = {.text = "a\xC3\xA9\xF0\x9F\x98\x80z"};
+    ck_assert_uint_eq(utf16_position(&cursor, 1), 1);
+    ck_assert_uint_eq(utf16_position(&cursor, 3), 2);
+    ck_assert_uint_eq(utf16_position(&cursor, 7), 4);
+    ck_assert_uint_eq(utf16_position(&cursor, 8), 5);
+    ck_assert_uint_eq(utf16_position(&cursor, 3), 2); /* back */
+}
+END_TEST
+
+START_TEST(clip_keeps_characters_whole) {
+    ck_assert_uint_eq(utf8_clip("a\xC3\xA9", 3, 2), 1);
+    ck_assert_uint_eq(utf8_clip("a\xC3\xA9", 3, 3), 3);
+}
+END_TEST
+
+Suite *request_suite(void) {
+    Suite *suite = suite_create("request");
+    TCase *tcase = tcase_create("request");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_loop_test(tcase, wrong_body, 0, sizeof wrong / sizeof wrong[0]);
+    tcase_add_loop_test(tcase, wrong_attention_body, 0, sizeof wrong_attention / sizeof wrong_attention[0]);
+    tcase_add_test(tcase, body_that_is_not_json);
+    tcase_add_test(tcase, array_as_body);
+    tcase_add_test(tcase, too_many_characters);
+    tcase_add_test(tcase, more_sentences_than_can_ever_wait);
+    tcase_add_test(tcase, sentence_too_long_and_not_to_be_split);
+    tcase_add_test(tcase, not_ready);
+    tcase_add_test(tcase, ready_only_when_ready);
+    tcase_add_test(tcase, defaults);
+    tcase_add_test(tcase, every_field);
+    tcase_add_test(tcase, target_is_forced);
+    tcase_add_test(tcase, white_space_is_kept);
+    tcase_add_test(tcase, words_merge_pieces);
+    tcase_add_test(tcase, utf16_positions);
+    tcase_add_test(tcase, clip_keeps_characters_whole);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

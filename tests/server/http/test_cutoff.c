@@ -1,0 +1,98 @@
+/* server/cutoff: who makes room where the places of a crowd are taken. What takes time is tested over HTTP
+ * (tests/http/test_slow.c). */
+#include "server/http/cutoff.h"
+#include "tests/suites.h"
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { MOST = 4, CONNECTIONS = 10 };
+
+static struct metrics *metrics;
+static struct cutoff *cutoff;
+static struct crowd crowd, other;
+static struct timed timed[CONNECTIONS];
+static int pairs[CONNECTIONS][2];
+
+static void setup(void) {
+    static const char *const labels[] = {"/"};
+    metrics = metrics_create(labels, 1, NULL);
+    cutoff = cutoff_start(metrics, NULL);
+    ck_assert(metrics && cutoff);
+    crowd = other = (struct crowd){.most = MOST};
+    for (size_t i = 0; i < CONNECTIONS; i++)
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i]), 0);
+}
+
+static void teardown(void) {
+    for (size_t i = 0; i < CONNECTIONS; i++) {
+        close(pairs[i][0]);
+        close(pairs[i][1]);
+    }
+    cutoff_free(cutoff);
+    metrics_free(metrics);
+}
+
+static void add(size_t i, struct crowd *to) {
+    cutoff_add(cutoff, &timed[i], pairs[i][0], to, INT64_MAX - 1);
+}
+
+static bool is_cut(size_t i) {
+    char byte;
+    return recv(pairs[i][1], &byte, 1, MSG_DONTWAIT) == 0;
+}
+
+START_TEST(oldest_silent_makes_room) {
+    for (size_t i = 0; i < MOST - 1; i++)
+        add(i, &crowd);
+    for (size_t i = 0; i < MOST - 1; i++)
+        ck_assert(!is_cut(i));
+    cutoff_set(cutoff, &timed[0], SLOW_REQUEST, INT64_MAX - 1); /* its request has begun */
+    add(MOST - 1, &crowd);
+    ck_assert(!is_cut(0) && is_cut(1) && !is_cut(2) && !is_cut(3)); /* a place stays free */
+    cutoff_remove(cutoff, &timed[1]);
+    add(MOST, &crowd);
+    ck_assert(!is_cut(0) && is_cut(2) && !is_cut(3) && !is_cut(4));
+    add(MOST + 1, &crowd); /* before it was removed */
+    ck_assert(is_cut(3) && !is_cut(4) && !is_cut(5));
+    for (size_t i = 0; i <= MOST + 1; i++) {
+        if (i != 1)
+            cutoff_remove(cutoff, &timed[i]);
+    }
+    ck_assert_uint_eq(crowd.count, 0);
+}
+END_TEST
+
+/* The newest may be about to speak, and what has begun is not disturbed. */
+START_TEST(nobody_is_silent) {
+    for (size_t i = 0; i < MOST; i++) {
+        add(i, &crowd);
+        cutoff_set(cutoff, &timed[i], i % 2 ? SLOW_IDLE : SLOW_REQUEST, INT64_MAX - 1);
+    }
+    add(MOST, &crowd);
+    for (size_t i = 0; i <= MOST; i++) {
+        ck_assert(!is_cut(i));
+        cutoff_remove(cutoff, &timed[i]);
+    }
+}
+END_TEST
+
+START_TEST(crowds_are_apart) {
+    for (size_t i = 0; i < CONNECTIONS; i++)
+        add(i, i < MOST - 1 ? &other : &crowd);
+    for (size_t i = 0; i < CONNECTIONS; i++) {
+        ck_assert_msg(is_cut(i) == (i >= MOST - 1 && i < CONNECTIONS - MOST + 1), "%zu", i);
+        cutoff_remove(cutoff, &timed[i]);
+    }
+}
+END_TEST
+
+Suite *cutoff_suite(void) {
+    Suite *suite = suite_create("cutoff");
+    TCase *tcase = tcase_create("cutoff");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, oldest_silent_makes_room);
+    tcase_add_test(tcase, nobody_is_silent);
+    tcase_add_test(tcase, crowds_are_apart);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
