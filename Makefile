@@ -39,7 +39,7 @@ MAKEFLAGS += --no-builtin-rules
 .PHONY: help all run install install-program install-models install-man install-units man deb clean deps deps-test deps-python deps-node deps-ci \
 	test test-threads check-http check-memory check-python check-readme check-clients check-page check-man check-metrics check-hardening \
 	check-systemd check-container check-package check-deploy check-arm64 asan tsan fuzz warnings-clang format format-check layers readme \
-	results bench check-load check-faults check-soak check-scale check-queueing show-signals
+	results bench check-load check-faults check-soak check-abuse check-scale check-queueing show-signals
 
 help:
 	@awk '/^#\?/ { sub(/^#\? ?/, ""); i = index($$0, ": "); if (i) printf "  %-42s %s\n", substr($$0, 1, i - 1), substr($$0, i + 2); else print "\n" $$0 }' Makefile
@@ -243,7 +243,7 @@ readme: deps deps-node
 
 #? To measure it (on a machine that has nothing else to do)
 #? bench: the machine's ceilings; alignd on shipped and random models; variables: tests/bench/run.sh
-#? check-load, check-faults, check-soak: overload; what goes wrong; hours of mixed load: tests/README.md
+#? check-load, check-faults, check-soak, check-abuse: overload; what goes wrong; hours of mixed load; the worst requests: tests/README.md
 #? check-scale, check-queueing, show-signals: replicas behind HAProxy; latency predicted and measured; /metrics under load
 #? results: trains what is missing and writes weights/RESULTS.md; DATA=CORPORA, TABLES="a g1", BUDGET=3600
 
@@ -253,7 +253,7 @@ bench: deps
 # oneDNN beside it where it is installed
 BENCH_TOOLS = bench clients random_model $(if $(shell $(CC) -E -include dnnl.h -x c /dev/null >/dev/null 2>&1 && echo yes),onednn)
 
-LOAD_TOOLS := load faults soak
+LOAD_TOOLS := load faults soak abuse
 $(LOAD_TOOLS:%=check-%): check-%: deps-test
 	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/load/$*
 	$(BUILD)/tests/load/$* $(BUILD)/alignd $(MODELS:%=--model %)
@@ -324,7 +324,7 @@ $(BUILD)/tests/run: $(MODEL_OBJECTS) $(filter-out %/main.o,$(SERVER_OBJECTS) $(G
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcheck_pic -lsubunit -lrt
 
-$(BUILD)/tests/http/run: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/http/*.c))
+$(BUILD)/tests/http/run: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/http/*.c) tests/load/worst.c)
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -lcurl -ljansson -lcheck_pic -lsubunit -lrt -lpthread -lm
 

@@ -44,6 +44,7 @@ struct crowd {
     size_t time_count;
     struct crowd_result result;
     struct tool_random random;
+    char received[RECEIVE_BYTES];
 };
 
 /* No new connection for so long after one was refused: nobody listens. */
@@ -85,6 +86,14 @@ static void rest(struct crowd *crowd, struct client *client) {
     crowd->idle[crowd->idle_count++] = (size_t)(client - crowd->clients);
 }
 
+/* From an address of the crowd's own, if it has one: the daemon takes it for a client's name. */
+static void bind_client(const struct crowd *crowd, int fd) {
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK + crowd->options.source);
+    if (crowd->options.source > 0)
+        tool_check(bind(fd, (struct sockaddr *)&address, sizeof address) == 0, "bind");
+}
+
 static bool connect_client(struct crowd *crowd, struct client *client) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)crowd->options.port)};
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = client};
@@ -92,6 +101,7 @@ static bool connect_client(struct crowd *crowd, struct client *client) {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     client->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     tool_check(client->fd >= 0, "socket");
+    bind_client(crowd, client->fd);
     setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (connect(client->fd, (struct sockaddr *)&address, sizeof address) != 0 && errno != EINPROGRESS) {
         hang_up(client);
@@ -202,10 +212,9 @@ static bool take(struct client *client, const char *bytes, size_t length) {
 }
 
 static void receive(struct crowd *crowd, struct client *client) {
-    static char bytes[RECEIVE_BYTES];
     while (client->fd >= 0) {
-        ssize_t count = recv(client->fd, bytes, sizeof bytes, 0);
-        if (count > 0 && client->busy && take(client, bytes, (size_t)count))
+        ssize_t count = recv(client->fd, crowd->received, sizeof crowd->received, 0);
+        if (count > 0 && client->busy && take(client, crowd->received, (size_t)count))
             answered(crowd, client);
         else if (count == 0 || (count < 0 && errno != EAGAIN))
             ended(crowd, client, count < 0 ? errno : 0);

@@ -18,6 +18,7 @@ void message_done(struct message *message);
 
 struct crowd_options {
     int port;                       /* of 127.0.0.1 */
+    unsigned source;                /* they come from 127.0.0.1 + source */
     size_t clients;                 /* open loop: at most so many at once */
     double rate;                    /* open loop: requests a second; 0: closed loop */
     const struct message *messages; /* [count], chosen at random; outlive the crowd */

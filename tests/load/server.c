@@ -179,6 +179,18 @@ static double resident_mib(pid_t pid) {
     return read ? (double)pages * (double)sysconf(_SC_PAGESIZE) / (1 << 20) : -1;
 }
 
+double server_peak_mib(const struct server *server) {
+    char path[64], line[256];
+    double kib = -1;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)server->pid);
+    FILE *file = fopen(path, "r");
+    tool_check(file, path);
+    while (kib < 0 && fgets(line, sizeof line, file))
+        kib = strncmp(line, "VmHWM:", 6) == 0 ? strtod(line + 6, NULL) : kib;
+    fclose(file);
+    return kib / 1024;
+}
+
 static long count_fds(pid_t pid) {
     char path[64];
     long count = -2; /* . and .. */

@@ -28,6 +28,8 @@ struct server_state {
     double rows, queued, in_flight; /* of /metrics; this very request is not counted. -1: it does not answer */
 };
 struct server_state server_state(const struct server *server);
+/* The most memory that was resident since it was started. */
+double server_peak_mib(const struct server *server);
 /* The state once nothing is under way, or after so many seconds. */
 struct server_state server_calm(const struct server *server, double patience_s);
 /* The same, waiting until there are no more descriptors than so many, too. */
