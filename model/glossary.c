@@ -79,19 +79,38 @@ bool glossary_next(const struct glossary *glossary, const char *text, size_t len
 
 /* ---- phrases ---- */
 
+/* A target phrase as the translator writes it: tokens of the vocabulary, or one of its own, printed as this piece. */
+struct glossary_phrase {
+    const int *tokens; /* [length] */
+    size_t length;
+    const struct token *piece; /* NULL: the tokens write it. With length 0: nothing is known yet */
+};
+
+int glossary_init(struct glossary *glossary, const struct glossary_entry *entries, size_t count, struct arena *arena,
+                  struct error *err) {
+    struct glossary_phrase *phrases = arena_zalloc(arena, count, sizeof *phrases);
+    if (!phrases)
+        return error_memory(err);
+    *glossary = (struct glossary){entries, count, phrases, arena};
+    return 0;
+}
+
 /* The phrases of one sentence as they are found, and the pieces that no vocabulary has. */
 struct found {
     struct sentence *sentence;
     struct phrase *phrases;   /* [count], room for one a source token */
     const struct token **own; /* the pieces' tokens; their ids follow those of the vocabulary and of copies */
-    size_t count, own_count, first_own;
+    size_t count, own_count, first_own, token_count;
     char *given; /* the prefix, without the pieces that were found in it; NULL: there is none */
 };
 
 /* The next phrase is of these tokens and translates text[span]. */
-static void add_phrase(struct found *found, const int *tokens, size_t length, struct span span) {
+static int add_phrase(struct found *found, const int *tokens, size_t length, struct span span, struct error *err) {
     const struct sentence *sentence = found->sentence;
     struct phrase phrase = {.tokens = tokens, .length = length, .first = SIZE_MAX};
+    found->token_count += length;
+    if (found->token_count > TRANSLATOR_MAX_TARGET)
+        return error_set(err, ERROR_LENGTH, "the target phrases of a sentence must have at most %d tokens", TRANSLATOR_MAX_TARGET);
     for (size_t j = 0; j < sentence->length; j++) {
         const struct token *token = &sentence->tokens[j];
         if (token->end <= span.begin || token->begin >= span.end || token->begin == token->end)
@@ -100,6 +119,7 @@ static void add_phrase(struct found *found, const int *tokens, size_t length, st
         phrase.count = j + 1 - phrase.first;
     }
     found->phrases[found->count++] = phrase;
+    return 0;
 }
 
 /* True if the prefix has one more of this text. */
@@ -122,8 +142,7 @@ static int add_own(struct found *found, const struct token *token, struct span s
         return error_memory(err);
     *id = (int)(found->first_own + found->own_count);
     found->own[found->own_count++] = token;
-    add_phrase(found, id, 1, span);
-    return 0;
+    return add_phrase(found, id, 1, span, err);
 }
 
 /* True if these tokens are printed as the text, byte for byte. */
@@ -152,36 +171,46 @@ static const struct token *make_piece(const struct tokenizer *target, const char
     return token;
 }
 
-static int add_entry(struct found *found, const char *text, struct span span, struct error *err) {
-    const struct tokenizer *target = found->sentence->translator->target;
-    struct arena *arena = &found->sentence->arena;
+/* The phrase of an entry, which is the same wherever it is found. */
+static int read_phrase(const struct tokenizer *target, const char *text, struct arena *arena, struct glossary_phrase *phrase,
+                       struct error *err) {
     struct token *tokens;
     size_t count;
-    if (tokenizer_unknown(target) < 0 || !output_writes(&found->sentence->translator->output))
-        return error_set(err, ERROR_INPUT, "the model can write no phrases");
     if (tokenizer_encode(target, text, strlen(text), arena, &tokens, &count, err) != 0)
         return -1;
     if (count == 0 || !writes(target, tokens, count, text, arena)) {
-        const struct token *piece = make_piece(target, text, arena);
-        return piece ? add_own(found, piece, span, err) : error_memory(err);
+        phrase->piece = make_piece(target, text, arena);
+        return phrase->piece ? 0 : error_memory(err);
     }
     int *ids = arena_alloc(arena, count, sizeof *ids);
     if (!ids)
         return error_memory(err);
     for (size_t i = 0; i < count; i++)
         ids[i] = tokens[i].id;
-    add_phrase(found, ids, count, span);
+    phrase->tokens = ids;
+    phrase->length = count;
     return 0;
 }
 
+static int add_entry(struct found *found, struct glossary *glossary, size_t entry, struct span span, struct error *err) {
+    const struct translator *translator = found->sentence->translator;
+    struct glossary_phrase *phrase = &glossary->phrases[entry];
+    if (tokenizer_unknown(translator->target) < 0 || !output_writes(&translator->output))
+        return error_set(err, ERROR_INPUT, "the model can write no phrases");
+    if (phrase->length == 0 && !phrase->piece &&
+        read_phrase(translator->target, glossary->entries[entry].target, glossary->arena, phrase, err) != 0)
+        return -1;
+    return phrase->piece ? add_own(found, phrase->piece, span, err) : add_phrase(found, phrase->tokens, phrase->length, span, err);
+}
+
 /* Between the placeholders. */
-static int add_entries(struct found *found, const struct glossary *glossary, size_t begin, size_t end, struct error *err) {
+static int add_entries(struct found *found, struct glossary *glossary, size_t begin, size_t end, struct error *err) {
     const struct glossary_entry *entry;
     const char *text = found->sentence->text + found->sentence->source.begin + begin;
     struct span span;
     for (size_t at = 0; glossary_next(glossary, text, end - begin, &at, &span, &entry);) {
         span = (struct span){begin + span.begin, begin + span.end};
-        if (add_entry(found, entry->target, span, err) != 0)
+        if (add_entry(found, glossary, (size_t)(entry - glossary->entries), span, err) != 0)
             return -1;
     }
     return 0;
@@ -195,7 +224,7 @@ static const struct token *token_at(const struct sentence *sentence, size_t begi
     return NULL;
 }
 
-static int find(struct found *found, const struct glossary *glossary, struct error *err) {
+static int find(struct found *found, struct glossary *glossary, struct error *err) {
     const struct sentence *sentence = found->sentence;
     const char *text = sentence->text + sentence->source.begin;
     size_t length = sentence->source.end - sentence->source.begin, behind = 0;
@@ -273,7 +302,7 @@ static bool force_itself(struct sentence *sentence) {
     return translator_force(sentence, text, sentence->source.end - sentence->source.begin, NULL) == 0;
 }
 
-int translator_constrain(struct sentence *sentence, const struct glossary *glossary, struct error *err) {
+int translator_constrain(struct sentence *sentence, struct glossary *glossary, struct error *err) {
     struct copies *copies = sentence->copies;
     struct found found = {.sentence = sentence};
     if (!search_constrains(&sentence->options))

@@ -43,8 +43,10 @@ static int copy_entries(json_t *value, struct request *request, struct glossary_
             return -1;
         }
     }
-    request->glossary = (struct glossary){entries, count};
-    return 0;
+    if (glossary_init(&request->glossary, entries, count, &request->arena, NULL) == 0)
+        return 0;
+    api_fail_memory(reply);
+    return -1;
 }
 
 json_t *api_glossary_schema(void) {

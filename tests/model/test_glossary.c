@@ -9,7 +9,7 @@ static const struct glossary_entry entries[] = {
     {"snow", "1"},         {"the snow", "2"}, {"New York", "3"}, {"C++", "4"}, {"\xc3\xa9t\xc3\xa9", "5"},
     {"\xe7\x8c\xab", "6"}, {"a b", "7"},      {"b c", "8"},
 };
-static const struct glossary glossary = {entries, sizeof entries / sizeof *entries};
+static const struct glossary glossary = {.entries = entries, .count = sizeof entries / sizeof *entries};
 
 /* found: the entries' targets, in the order of the text. */
 static const struct {
@@ -58,7 +58,9 @@ static void prepare(const struct translator *t, size_t i, struct arena *arena, s
     size_t count;
     ck_assert_int_eq(translator_prepare(t, company[i], strlen(company[i]), true, &options, arena, sentence, &count, NULL), 0);
     ck_assert_uint_eq(count, 1);
-    ck_assert_int_eq(translator_constrain(*sentence, &(struct glossary){own, 2}, NULL), 0);
+    struct glossary phrases;
+    ck_assert_int_eq(glossary_init(&phrases, own, 2, arena, NULL), 0);
+    ck_assert_int_eq(translator_constrain(*sentence, &phrases, NULL), 0);
 }
 
 /* Their texts and scores. */
@@ -123,6 +125,73 @@ START_TEST(what_a_sentence_is_made_to_hold) {
 }
 END_TEST
 
+/* What becomes of a text; the sentences are in the arena, and its error is told. */
+static int constrain(const struct translator *t, const char *text, struct glossary *phrases, struct arena *arena,
+                     struct sentence **sentences, size_t *count, struct error *err) {
+    struct search_options options = {.strategy = &search_beam, .beam_size = 4, .n_best = 1, .length_penalty = 1, .max_rows = 12};
+    int result = 0;
+    ck_assert_int_eq(translator_prepare(t, text, strlen(text), true, &options, arena, sentences, count, NULL), 0);
+    for (size_t i = 0; i < *count && result == 0; i++)
+        result = translator_constrain(&(*sentences)[i], phrases, err);
+    return result;
+}
+
+/* However often an entry is found, in one sentence or in many, its tokens are made once. One that the vocabulary cannot write: its
+ * piece. */
+START_TEST(entries_are_read_once) {
+    static const struct glossary_entry own[] = {{"snow", "poudreuse"}, {"rain", "\xef\xb7\xba"}};
+    struct translator *t = model_open("weights/en-fr");
+    struct arena arena;
+    struct glossary phrases;
+    struct sentence *sentences;
+    size_t count;
+    arena_init(&arena, 1 << 16);
+    ck_assert_int_eq(glossary_init(&phrases, own, 2, &arena, NULL), 0);
+    ck_assert_int_eq(constrain(t, "Snow, rain, snow. I like rain and snow.", &phrases, &arena, &sentences, &count, NULL), 0);
+    ck_assert_uint_eq(count, 2);
+    const struct phrases *first = &sentences[0].options.phrases, *second = &sentences[1].options.phrases;
+    ck_assert_uint_eq(first->count, 3);
+    ck_assert_uint_eq(second->count, 2);
+    ck_assert_ptr_eq(first->list[0].tokens, first->list[2].tokens);
+    ck_assert_ptr_eq(first->list[0].tokens, second->list[1].tokens);
+    ck_assert_ptr_eq(translator_piece(&sentences[0], first->list[1].tokens[0]),
+                     translator_piece(&sentences[1], second->list[0].tokens[0]));
+    for (size_t i = 0; i < count; i++)
+        sentence_done(&sentences[i]);
+    arena_done(&arena);
+    translator_free(t);
+}
+END_TEST
+
+/* A translation must have room for its phrases. */
+START_TEST(phrases_are_bounded) {
+    char words[401] = "", text[101] = "";
+    const struct glossary_entry own = {"a", words};
+    struct translator *t = model_open("weights/en-fr");
+    struct arena arena;
+    struct glossary phrases;
+    struct sentence *sentences;
+    struct error error = {0};
+    size_t count;
+    for (size_t i = 0; i < 100; i++)
+        strcat(words, "b c ");
+    for (size_t i = 0; i < 50; i++)
+        strcat(text, "a ");
+    arena_init(&arena, 1 << 16);
+    words[399] = '\0';
+    ck_assert_int_eq(glossary_init(&phrases, &own, 1, &arena, NULL), 0);
+    ck_assert_int_eq(constrain(t, "a", &phrases, &arena, &sentences, &count, &error), 0);
+    sentence_done(sentences);
+    ck_assert_int_eq(constrain(t, text, &phrases, &arena, &sentences, &count, &error), -1);
+    ck_assert_int_eq(error.code, ERROR_LENGTH);
+    ck_assert_str_eq(error.message, "the target phrases of a sentence must have at most 1000 tokens");
+    for (size_t i = 0; i < count; i++)
+        sentence_done(&sentences[i]);
+    arena_done(&arena);
+    translator_free(t);
+}
+END_TEST
+
 Suite *glossary_suite(void) {
     Suite *suite = suite_create("glossary");
     TCase *cases = tcase_create("all");
@@ -130,6 +199,8 @@ Suite *glossary_suite(void) {
     tcase_add_test(cases, source_phrases_are_found);
     tcase_add_test(cases, company_changes_nothing);
     tcase_add_test(cases, what_a_sentence_is_made_to_hold);
+    tcase_add_test(cases, entries_are_read_once);
+    tcase_add_test(cases, phrases_are_bounded);
     suite_add_tcase(suite, cases);
     return suite;
 }
