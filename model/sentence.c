@@ -6,6 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Of the arena: many sentences wait, and few are decoded. */
+enum { QUESTION_BYTES = 2 * 1024, ANSWER_BYTES = 32 * 1024 };
+
 /* Target tokens for T source tokens (</s> counted), if the caller asks for no other limit. */
 static size_t default_max_length(const struct translator *translator, size_t source_length) {
     size_t length = (size_t)floor(translator->config.limits.max_target_ratio * (double)source_length + 0.5);
@@ -61,8 +64,10 @@ static int tokenize(struct sentence *sentence, struct error *err) {
 static int sentence_init(struct sentence *sentence, const struct translator *translator, const char *text, struct span span,
                          const struct search_options *options, struct error *err) {
     *sentence = (struct sentence){.translator = translator, .text = text, .source = span, .options = *options};
-    arena_init(&sentence->arena, 32 * 1024);
-    if (tokenize(sentence, err) == 0)
+    arena_init(&sentence->arena, QUESTION_BYTES);
+    int result = tokenize(sentence, err);
+    sentence->arena.block_bytes = ANSWER_BYTES;
+    if (result == 0)
         return 0;
     sentence_done(sentence);
     return -1;

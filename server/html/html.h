@@ -18,6 +18,7 @@
 enum {
     HTML_MAX_DEPTH = 256,      /* elements open at once: libxml2 takes time for each at every end tag */
     HTML_MAX_ATTRIBUTES = 256, /* in a tag: libxml2 compares each with all others */
+    HTML_MAX_PIECES = 1 << 17, /* tags, texts and comments: each takes a place of its own, and may be four bytes of markup */
     HTML_MAX_BYTES = 1 << 29
 };
 
@@ -36,8 +37,8 @@ struct html {
     size_t count;
 };
 
-/* markup: valid UTF-8. All in the arena. -1 with ERROR_MEMORY, ERROR_INPUT (more than HTML_MAX_DEPTH elements are open at once, or
- * a tag has more than HTML_MAX_ATTRIBUTES), or ERROR_LENGTH (HTML_MAX_BYTES and over). */
+/* markup: valid UTF-8. All in the arena. -1 with ERROR_MEMORY, ERROR_INPUT (more than HTML_MAX_DEPTH elements are open at once, a
+ * tag has more than HTML_MAX_ATTRIBUTES, or there are more than HTML_MAX_PIECES), or ERROR_LENGTH (HTML_MAX_BYTES and over). */
 int html_parse(const char *markup, size_t length, struct arena *arena, struct html *out, struct error *err);
 
 /* Words of a segment's text and of its translation, in bytes, of which the second came from the first. */

@@ -8,7 +8,7 @@
 #include <strings.h>
 #include <threads.h>
 
-enum { NAME_BYTES = 32 };
+enum { NAME_BYTES = 32, PACK_BYTES = 4096, PACKED_BYTES = PACK_BYTES / 8 };
 
 /* An element around what is no whole document: in it the parser makes no paragraphs of its own, and keeps all white space. */
 #define ROOT "alignd-fragment"
@@ -30,12 +30,15 @@ struct reader {
     size_t count, capacity;
     struct element open[HTML_MAX_DEPTH];
     size_t depth;
-    size_t opaque;           /* the depth of the outermost open element that is not translated; 0: none */
-    size_t content;          /* pieces so far that are text or end a segment */
-    struct html_buffer text; /* since the last piece */
+    size_t opaque;  /* the depth of the outermost open element that is not translated; 0: none */
+    size_t content; /* pieces so far that are text or end a segment */
+    char *pack;     /* [pack_left] for bytes of pieces: in the arena each would begin a cache line */
+    size_t pack_left;
+    struct html_buffer markup; /* of the piece in hand */
+    struct html_buffer text;   /* since the last piece */
     enum reference reference;
     size_t reference_begin; /* in text */
-    bool rooted, failed, too_deep, too_many;
+    bool rooted, failed, too_deep, too_many, too_long;
     const char *unread; /* [unread_length] markup that the parser has not asked for yet */
     size_t unread_length;
 };
@@ -47,12 +50,30 @@ static void fail(struct reader *reader) {
     xmlStopParser(reader->parser);
 }
 
+static char *copy(struct reader *reader, const char *bytes, size_t length) {
+    if (length > PACKED_BYTES)
+        return arena_copy(reader->arena, bytes, length);
+    if (length > reader->pack_left) {
+        char *pack = arena_alloc(reader->arena, PACK_BYTES, 1);
+        if (!pack)
+            return NULL;
+        reader->pack = pack;
+        reader->pack_left = PACK_BYTES;
+    }
+    char *packed = reader->pack;
+    memcpy(packed, bytes, length);
+    reader->pack += length;
+    reader->pack_left -= length;
+    return packed;
+}
+
 /* A piece of these bytes, copied. Within what is not translated all is PIECE_RAW. */
 static struct html_piece *add(struct reader *reader, enum html_kind kind, const char *bytes, size_t length) {
     struct html_piece *pieces =
         html_reserve(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
-    char *raw = arena_copy(reader->arena, bytes, length);
-    if (!pieces || !raw) {
+    char *raw = copy(reader, bytes, length);
+    reader->too_long |= reader->count == HTML_MAX_PIECES;
+    if (!pieces || !raw || reader->too_long) {
         fail(reader);
         return NULL;
     }
@@ -64,11 +85,13 @@ static struct html_piece *add(struct reader *reader, enum html_kind kind, const 
     return piece;
 }
 
-static void add_buffer(struct reader *reader, enum html_kind kind, const struct html_buffer *markup) {
-    if (markup->failed)
+/* The buffer is empty then. */
+static void add_buffer(struct reader *reader, enum html_kind kind, struct html_buffer *buffer) {
+    if (buffer->failed)
         fail(reader);
     else
-        add(reader, kind, markup->bytes, markup->length);
+        add(reader, kind, buffer->bytes, buffer->length);
+    buffer->length = 0;
 }
 
 /* What was told of character data becomes a piece. */
@@ -76,16 +99,14 @@ static void end_text(struct reader *reader) {
     reader->reference = NO_REFERENCE;
     if (reader->text.length > 0 || reader->text.failed)
         add_buffer(reader, PIECE_TEXT, &reader->text);
-    reader->text.length = 0;
 }
 
 /* parts: up to NULL. */
 static void add_parts(struct reader *reader, enum html_kind kind, const char *const *parts) {
-    struct html_buffer markup = {.arena = reader->arena};
     end_text(reader);
     for (; *parts; parts++)
-        html_put_string(&markup, *parts);
-    add_buffer(reader, kind, &markup);
+        html_put_string(&reader->markup, *parts);
+    add_buffer(reader, kind, &reader->markup);
 }
 
 /* ---- character data ---- */
@@ -164,18 +185,16 @@ static void put_value(struct html_buffer *buffer, const char *value) {
     html_put_string(buffer, "\"");
 }
 
-static struct html_buffer start_tag(struct arena *arena, const char *name, const char *const *attributes, bool is_void) {
-    struct html_buffer tag = {.arena = arena};
-    html_put_string(&tag, "<");
-    html_put_string(&tag, name);
+static void put_tag(struct html_buffer *tag, const char *name, const char *const *attributes, bool is_void) {
+    html_put_string(tag, "<");
+    html_put_string(tag, name);
     for (; attributes && attributes[0]; attributes += 2) {
-        html_put_string(&tag, " ");
-        html_put_string(&tag, attributes[0]);
+        html_put_string(tag, " ");
+        html_put_string(tag, attributes[0]);
         if (attributes[1])
-            put_value(&tag, attributes[1]);
+            put_value(tag, attributes[1]);
     }
-    html_put_string(&tag, is_void ? "/>" : ">");
-    return tag;
+    html_put_string(tag, is_void ? "/>" : ">");
 }
 
 static bool has_too_many(const char *const *attributes) {
@@ -206,8 +225,8 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **told) 
     }
     unsigned flags = html_element(name) | attribute_flags(attributes);
     bool is_void = flags & ELEMENT_VOID, block = flags & ELEMENT_BLOCK;
-    struct html_buffer tag = start_tag(reader->arena, name, attributes, is_void);
-    add_buffer(reader, block ? PIECE_BREAK : is_void ? PIECE_UNIT : PIECE_OPEN, &tag);
+    put_tag(&reader->markup, name, attributes, is_void);
+    add_buffer(reader, block ? PIECE_BREAK : is_void ? PIECE_UNIT : PIECE_OPEN, &reader->markup);
     if (reader->failed)
         return;
     reader->open[reader->depth++] = (struct element){name, (uint32_t)reader->count - 1, flags, reader->content};
@@ -376,6 +395,8 @@ static int run(struct reader *reader, struct error *err) {
     htmlFreeParserCtxt(reader->parser);
     if (reader->too_deep)
         return error_set(err, ERROR_INPUT, "elements nest deeper than %d", HTML_MAX_DEPTH);
+    if (reader->too_long)
+        return error_set(err, ERROR_INPUT, "there are more than %d tags, texts and comments", HTML_MAX_PIECES);
     if (reader->too_many)
         return error_set(err, ERROR_INPUT, "a tag has more than %d attributes", HTML_MAX_ATTRIBUTES);
     return lacking || reader->failed ? error_memory(err) : 0;
@@ -388,7 +409,7 @@ int html_read(const char *markup, size_t length, struct arena *arena, struct htm
     html_put(&whole, markup, length);
     if (!reader || whole.failed)
         return error_memory(err);
-    *reader = (struct reader){.arena = arena, .text.arena = arena, .rooted = true};
+    *reader = (struct reader){.arena = arena, .markup.arena = arena, .text.arena = arena, .rooted = true};
     if (!is_document(whole.bytes)) {
         reader->rooted = false;
         whole.length = 0;

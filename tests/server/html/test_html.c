@@ -425,16 +425,27 @@ static const struct {
     {"a<!---->", false},
 };
 
-START_TEST(a_mebibyte_of_it) {
-    char *markup = repeat(units[_i].unit, MEBIBYTE);
-    struct html html;
-    struct error error = {0};
-    size_t length;
-    ck_assert_int_eq(html_parse(markup, MEBIBYTE, &arena, &html, &error), units[_i].deep ? -1 : 0);
-    if (units[_i].deep) {
-        ck_assert_int_eq(error.code, ERROR_INPUT);
-        return;
+enum { LEAST_BYTES = MEBIBYTE / 8 };
+
+/* As many bytes of it as have no more than HTML_MAX_PIECES, or half of that. */
+static struct error parse_as_much(const char *unit, size_t *length, struct html *html) {
+    struct error error;
+    for (*length = MEBIBYTE;; *length /= 2) {
+        error = (struct error){0};
+        bool parsed = html_parse(repeat(unit, *length), *length, &arena, html, &error) == 0;
+        if (parsed || !strstr(error.message, "tags, texts and comments"))
+            return error;
     }
+}
+
+START_TEST(a_mebibyte_of_it) {
+    struct html html;
+    size_t length;
+    struct error error = parse_as_much(units[_i].unit, &length, &html);
+    ck_assert_int_eq(error.code, units[_i].deep ? ERROR_INPUT : ERROR_NONE);
+    ck_assert_uint_ge(length, LEAST_BYTES);
+    if (units[_i].deep)
+        return;
     struct html_translation *translations = arena_zalloc(&arena, html.count, sizeof *translations);
     for (size_t i = 0; i < html.count; i++)
         translations[i] = fake_translate(&backwards, &html.segments[i]);
@@ -484,6 +495,25 @@ START_TEST(attributes) {
 }
 END_TEST
 
+/* Small pieces take little more memory than their bytes and their places. */
+START_TEST(pieces) {
+    enum { UNIT_BYTES = 4 };
+    struct html html;
+    struct error error = {0};
+    char *markup = repeat("<hr>", (size_t)UNIT_BYTES * (HTML_MAX_PIECES + 1));
+    struct arena own;
+    arena_init(&own, 16 * 1024);
+    ck_assert_int_eq(html_parse(markup, (size_t)UNIT_BYTES * HTML_MAX_PIECES, &own, &html, NULL), 0);
+    ck_assert_uint_eq(html.piece_count, HTML_MAX_PIECES);
+    ck_assert_uint_lt(arena_bytes(&own), (size_t)HTML_MAX_PIECES * 160);
+    arena_reset(&own);
+    ck_assert_int_eq(html_parse(markup, strlen(markup), &own, &html, &error), -1);
+    ck_assert_int_eq(error.code, ERROR_INPUT);
+    ck_assert_str_eq(error.message, "there are more than 131072 tags, texts and comments");
+    arena_done(&own);
+}
+END_TEST
+
 Suite *html_suite(void) {
     Suite *suite = suite_create("html");
     TCase *tests = tcase_create("html");
@@ -494,6 +524,7 @@ Suite *html_suite(void) {
     tcase_add_test(tests, broken_markup_is_mended);
     tcase_add_test(tests, depth);
     tcase_add_test(tests, attributes);
+    tcase_add_test(tests, pieces);
     tcase_add_test(tests, elements_follow_their_words);
     tcase_add_test(tests, segments);
     tcase_add_test(tests, odd_translations);
