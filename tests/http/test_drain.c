@@ -41,6 +41,51 @@ START_TEST(interrupted_under_load) {
 }
 END_TEST
 
+/* A page of markup that takes some time to read. */
+static char *page(void) {
+    enum { TAGS = 40000 };
+    static const char head[] = "{\"source\":\"en\",\"target\":\"fr\",\"format\":\"html\",\"q\":\"A boy plays.",
+                      tag[] = "<b a=c></b>";
+    char *body = malloc(sizeof head + TAGS * sizeof tag + 2), *out = stpcpy(body, head);
+    for (size_t i = 0; i < TAGS; i++)
+        out = stpcpy(out, tag);
+    strcpy(out, "\"}");
+    return body;
+}
+
+/* Large requests that wait to be read have been accepted, too. */
+START_TEST(terminated_while_large_ones_wait) {
+    enum { CLIENTS = 16 };
+    struct daemon daemon;
+    struct reply replies[CLIENTS];
+    char *body = page();
+    daemon_start(&daemon, ARGUMENTS("--model", "weights/en-fr", "--workers", "1", "--deadline-ms", "60000", "--grace-ms", "60000"));
+    struct flight *flight = flight_open(&daemon);
+    for (size_t i = 0; i < CLIENTS; i++)
+        flight_send(flight, &(struct call){.path = "/translate", .body = body}, &replies[i]);
+    double waiting = 0;
+    for (struct patience patience = {0};;) { /* all but the one in hand wait, or have been read */
+        flight_move(flight);
+        double read = metric(&daemon, "alignd_chore_duration_seconds_count{kind=\"preparation\"}");
+        waiting = metric(&daemon, "alignd_chores_waiting");
+        if (read + waiting >= CLIENTS - 1)
+            break;
+        patience_wait(&patience, "large requests to wait");
+    }
+    ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
+    ck_assert(waiting > 1);
+    flight_land(flight);
+    for (size_t i = 0; i < CLIENTS; i++) {
+        ck_assert_int_eq(replies[i].status, 200);
+        ck_assert_ptr_nonnull(strstr(text_at(replies[i].json, "translatedText"), "<b a=\"c\"></b>"));
+        reply_done(&replies[i]);
+    }
+    flight_close(flight);
+    free(body);
+    daemon_end(&daemon);
+}
+END_TEST
+
 START_TEST(terminated_when_idle) {
     struct daemon daemon;
     struct reply reply;
@@ -190,6 +235,7 @@ Suite *drain_suite(void) {
     tcase_set_timeout(tcase, TEST_TIMEOUT_S);
     tcase_add_test(tcase, terminated_under_load);
     tcase_add_test(tcase, interrupted_under_load);
+    tcase_add_test(tcase, terminated_while_large_ones_wait);
     tcase_add_test(tcase, terminated_when_idle);
     tcase_add_test(tcase, refused_while_draining);
     tcase_add_test(tcase, second_signal_quits_at_once);

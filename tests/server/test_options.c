@@ -306,6 +306,7 @@ static const struct {
     {"translate --model a --length-penalty 3", "--length-penalty must be between 0 and 2, got 3"},
     {"translate --model a --length-penalty nan", "--length-penalty must be a number, got \"nan\""},
     {"translate --model a --stats=maybe", "--stats must be true or false, got \"maybe\""},
+    {"--model a --reply-memory 2000 --max-reply-bytes 3000", "--max-reply-bytes must be at most --reply-memory (2000), got 3000"},
     {"translate --model a --rows 4", "--beam-size must be at most --rows (4), got 5"},
     {"translate --model a --rows 4 --strategy exact", "--beam-size must be at most --rows (4), got 5"},
     {"translate --model a --min-length 5 --max-length 4", "--min-length must be at most --max-length (4), got 5"},
