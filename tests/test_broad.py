@@ -221,6 +221,9 @@ def test_a_run_resumes_to_the_bit_and_starts_from_a_model(recipe: Path, corpora:
     assert all(torch.equal(tensor, weights_of(cut)[name]) for name, tensor in weights_of(whole).items())
     export.export(tmp_path / "whole", tmp_path / "model", "float32")
     model, side, _ = folder.read(tmp_path / "model")
+    export.export(tmp_path / "whole", tmp_path / "last", "float32", last=True)
+    last = dict(folder.read(tmp_path / "last")[0].named_parameters())
+    assert all(torch.equal(tensor, last[name]) for name, tensor in weights_of(whole).items())
     assert side.processor.encode("\u4e2d") and 0 not in side.encode("\u4e2d 12")  # bytes: nothing is unknown
     assert {piece for piece in side.processor.encode("2024", out_type=str)} >= {"0", "4"}
     started = broad.Run(recipe, corpora, tmp_path / "flipped", True, tmp_path / "model", tmp_path / "cache")

@@ -99,7 +99,7 @@ def write(path: Path, scores: str, command: str, things: list[Example], flip: bo
     largest = max(tensors.values(), key=lambda tensor: tensor.size)
     languages = {side: card.LANGUAGES.get(config[side], config[side]) for side in ("source", "target")}
     pair = [config["source"], config["target"]]
-    number = {key: f"{float(metadata[key]):,.0f}" if key in metadata else "unknown" for key in ("epoch", "tokens")}
+    number = {key: f"{float(metadata[key].removeprefix('step ')):,.0f}" if key in metadata else "unknown" for key in ("epoch", "tokens")}
     text = CARD.format(
         **card.describe(config), **languages, folder=f"weights/{config['name']}", scores=scores, command=command,
         file=config["tokenizer"]["source"], vocabulary=len(tensors["decoder.embedding"]), storage=card.STORAGE[safetensors.NAMES[largest.dtype]],
