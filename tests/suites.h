@@ -36,6 +36,7 @@
     X(pace) \
     X(metrics) \
     X(decimal) \
+    X(writer) \
     X(api_splice) \
     X(api_text) \
     X(plain) \

@@ -46,7 +46,7 @@ static void write_number(struct writer *w, const char *key, double number) {
     if (!isfinite((float)number))
         w->failed = true;
     else if (out)
-        w->length = (size_t)(decimal_write(out, (float)number) - w->text);
+        w->length = (size_t)(decimal_write(out, (double)(float)number) - w->text);
 }
 
 static void write_integer(struct writer *w, const char *key, size_t number) {

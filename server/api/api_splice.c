@@ -35,7 +35,7 @@ static void append_array(struct splices *splices, const float *values, size_t co
     for (size_t i = 0; i < count; i++) {
         if (i > 0)
             *out++ = ',';
-        out = decimal_write(out, values[i]);
+        out = decimal_write(out, (double)values[i]);
     }
     *out++ = ']';
     *out++ = '\0';

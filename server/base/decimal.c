@@ -1,7 +1,10 @@
 #include "server/base/decimal.h"
 #include <assert.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* digits[0].digits[1]...digits[DECIMAL_DIGITS - 1] x 10^exponent */
@@ -13,7 +16,8 @@ struct decimal {
 
 enum { FULL = 1000000 }; /* 10^DECIMAL_DIGITS */
 
-/* The least float is 1.4e-45: 10^50 makes an integer of DECIMAL_DIGITS digits of it. */
+/* The quick way's range: all floats, but for the least of the subnormal ones. */
+static const double least = 1e-44, greatest = 1e40;
 static const double powers[] = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22, 1e23, 1e24, 1e25, 1e26, 1e27, 1e28, 1e29, 1e30, 1e31, 1e32, 1e33,
@@ -28,23 +32,45 @@ static int exponent_of(double value) {
     return (int)(binary * 0.30102999566398120 + 64) - 64; /* log10(2); truncating a positive number rounds down */
 }
 
-/* value / 10^exponent as an integer of DECIMAL_DIGITS digits. Powers to 10^22 are exact, so the one rounding before that to the
- * integer is of the 16th digit. */
-static int scaled(double value, int exponent) {
+/* value / 10^exponent: DECIMAL_DIGITS digits before the point. Powers to 10^22 are exact, so this is off by some 1e-10 at most. */
+static double scaled(double value, int exponent) {
     int shift = DECIMAL_DIGITS - 1 - exponent;
-    return (int)lrint(shift >= 0 ? value * powers[shift] : value / powers[-shift]);
+    return shift >= 0 ? value * powers[shift] : value / powers[-shift];
 }
 
-static struct decimal decimal_of(double value) {
-    struct decimal decimal = {.significant = DECIMAL_DIGITS, .exponent = exponent_of(value)};
-    int digits = scaled(value, decimal.exponent);
-    if (digits >= FULL)
-        digits = scaled(value, ++decimal.exponent);
+/* The half that rounding is about is so near that only all digits of the value tell on which side it is. */
+static bool is_tie(double number) {
+    return fabs(number - floor(number) - 0.5) < 1e-6;
+}
+
+static struct decimal decimal_of(int digits, int exponent) {
+    struct decimal decimal = {.significant = DECIMAL_DIGITS, .exponent = exponent};
     for (int i = DECIMAL_DIGITS; i-- > 0; digits /= 10)
         decimal.digits[i] = (char)('0' + digits % 10);
     while (decimal.significant > 1 && decimal.digits[decimal.significant - 1] == '0')
         decimal.significant--;
     return decimal;
+}
+
+/* By printf, which has all digits: 1.23457e-05. */
+static struct decimal round_exactly(double value) {
+    char text[DECIMAL_BYTES + 3];
+    snprintf(text, sizeof text, "%.*e", DECIMAL_DIGITS - 1, value);
+    text[1] = text[0]; /* in place of the point: 123457e-05 follows */
+    return decimal_of((int)strtol(text + 1, NULL, 10), (int)strtol(text + DECIMAL_DIGITS + 2, NULL, 10));
+}
+
+static struct decimal round_value(double value) {
+    if (value < least || value > greatest)
+        return round_exactly(value);
+    int exponent = exponent_of(value);
+    double number = scaled(value, exponent);
+    if (number >= FULL)
+        number = scaled(value, ++exponent);
+    if (is_tie(number))
+        return round_exactly(value);
+    int digits = (int)lrint(number);
+    return digits < FULL ? decimal_of(digits, exponent) : decimal_of(digits / 10, exponent + 1);
 }
 
 static char *append(char *out, const char *bytes, int count) {
@@ -79,19 +105,21 @@ static char *write_scientific(char *out, const struct decimal *decimal) {
     if (decimal->exponent < 0)
         *out++ = '-';
     int magnitude = decimal->exponent < 0 ? -decimal->exponent : decimal->exponent;
+    if (magnitude >= 100)
+        *out++ = (char)('0' + magnitude / 100);
     if (magnitude >= 10)
-        *out++ = (char)('0' + magnitude / 10);
+        *out++ = (char)('0' + magnitude / 10 % 10);
     *out++ = (char)('0' + magnitude % 10);
     return out;
 }
 
-char *decimal_write(char *out, float value) {
+char *decimal_write(char *out, double value) {
     assert(isfinite(value));
     if (signbit(value))
         *out++ = '-';
     if (value == 0)
         return append(out, "0.0", 3);
-    struct decimal decimal = decimal_of(fabs((double)value));
+    struct decimal decimal = round_value(fabs(value));
     /* the borders of printf's %g */
     if (decimal.exponent < -4 || decimal.exponent >= DECIMAL_DIGITS)
         return write_scientific(out, &decimal);

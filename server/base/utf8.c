@@ -32,6 +32,13 @@ size_t utf8_first(const char *text, size_t length, bool *valid) {
     return at;
 }
 
+bool utf8_valid(const char *text, size_t length) {
+    bool valid = true;
+    for (size_t at = 0; valid && at < length;)
+        at += utf8_first(text + at, length - at, &valid);
+    return valid;
+}
+
 size_t utf8_count(const char *text, size_t length) {
     size_t count = 0;
     for (size_t i = 0; i < length; i++)

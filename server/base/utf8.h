@@ -9,6 +9,9 @@
  * those behind it that continue as many as it announces. */
 size_t utf8_first(const char *text, size_t length, bool *valid);
 
+/* All of it is well-formed. */
+bool utf8_valid(const char *text, size_t length);
+
 /* Characters (code points) of valid UTF-8. */
 size_t utf8_count(const char *text, size_t length);
 /* The longest prefix of at most max_bytes that ends on a character boundary. */

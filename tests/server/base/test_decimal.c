@@ -11,7 +11,7 @@
 enum { GUARD = 0x5a };
 
 /* Between guards: no byte beyond DECIMAL_BYTES may change. */
-static const char *written(float value) {
+static const char *written(double value) {
     static char buffer[DECIMAL_BYTES + 2];
     memset(buffer, GUARD, sizeof buffer);
     char *end = decimal_write(buffer, value);
@@ -21,9 +21,9 @@ static const char *written(float value) {
     return buffer;
 }
 
-static const char *expected(float value) {
+static const char *expected(double value) {
     static char buffer[64];
-    json_t *real = json_real((double)value);
+    json_t *real = json_real(value);
     buffer[json_dumpb(real, buffer, sizeof buffer - 1, JSON_ENCODE_ANY | JSON_REAL_PRECISION(DECIMAL_DIGITS))] = '\0';
     json_decref(real);
     return buffer;
@@ -99,11 +99,31 @@ START_TEST(shares_and_powers_are_as_jansson_writes_them) {
 }
 END_TEST
 
-/* A half cut off is a tie; printf's goes to the even digit. */
-START_TEST(ties_are_within_half_a_digit) {
-    static const float ties[] = {1000000.5f, 1000001.5f, 1000015.0f, 1000025.0f, 0.0009765625f, 0.00048828125f, 2097152.5f};
-    for (size_t i = 0; i < sizeof ties / sizeof ties[0]; i++)
-        ck_assert(fabs(strtod(written(ties[i]), NULL) - (double)ties[i]) <= 5.0001e-6 * (double)ties[i]);
+/* A half cut off is a tie; printf's goes to the even digit where it is exact, and otherwise where all digits of the double say. */
+START_TEST(ties_are_as_jansson_writes_them) {
+    static const double ties[] = {1000000.5,   1000001.5,     1000015.0,    1000025.0, 0.0009765625, 0.00048828125,
+                                  2097152.5,   999999.5,      99999.95,     1234.565,  0.1234565,    1.0000005,
+                                  9.999995e-5, 2.0000025e-30, 7.2345645e30, 1e-45,     1.4999995e9};
+    for (size_t i = 0; i < sizeof ties / sizeof ties[0]; i++) {
+        ck_assert_str_eq(written(ties[i]), expected(ties[i]));
+        ck_assert_str_eq(written(nextafter(ties[i], 0)), expected(nextafter(ties[i], 0)));
+        ck_assert_str_eq(written(nextafter(ties[i], INFINITY)), expected(nextafter(ties[i], INFINITY)));
+    }
+    for (int i = 100000; i < 200000; i += 7) /* times: microseconds as milliseconds */
+        ck_assert_str_eq(written((10 * i + 5) / 1e3), expected((10 * i + 5) / 1e3));
+}
+END_TEST
+
+/* Every exponent, subnormal ones too. */
+START_TEST(doubles_are_as_jansson_writes_them) {
+    for (uint64_t exponent = 0; exponent < 2047; exponent++) {
+        for (uint64_t i = 0; i < 30; i++) {
+            uint64_t bits = i % 3 << 63 | exponent << 52 | (i < 4 ? i : i * 0x9e3779b97f4a7c15) >> 12;
+            double value;
+            memcpy(&value, &bits, sizeof value);
+            ck_assert_str_eq(written(value), expected(value));
+        }
+    }
 }
 END_TEST
 
@@ -113,7 +133,8 @@ Suite *decimal_suite(void) {
     tcase_add_test(tests, known_values);
     tcase_add_test(tests, every_exponent_is_as_jansson_writes_it);
     tcase_add_test(tests, shares_and_powers_are_as_jansson_writes_them);
-    tcase_add_test(tests, ties_are_within_half_a_digit);
+    tcase_add_test(tests, ties_are_as_jansson_writes_them);
+    tcase_add_test(tests, doubles_are_as_jansson_writes_them);
     suite_add_tcase(suite, tests);
     return suite;
 }
