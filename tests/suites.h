@@ -37,8 +37,7 @@
     X(metrics) \
     X(decimal) \
     X(writer) \
-    X(api_splice) \
-    X(api_text) \
+    X(api_json) \
     X(plain) \
     X(render) \
     X(copies) \

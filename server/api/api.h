@@ -108,8 +108,6 @@ void api_fail_coded(struct reply *reply, unsigned status, const char *code, cons
 /* Hands a prepared request to those who finish it: the workers, or the one who loads models. */
 enum scheduler_verdict api_submit(const struct service *service, struct request *request);
 
-/* An answer that is too long becomes 413. */
-void api_limit(const struct service *service, struct reply *reply);
 /* 503 in its place, counted: there are too many that nobody has read yet. */
 void api_fail_unread(const struct service *service, struct reply *reply);
 

@@ -41,7 +41,7 @@ static int find_member(const struct call *call, json_t **root, struct secret *se
     *root = json_loadb(call->body, call->length, 0, NULL);
     const json_t *value = json_object_get(*root, "api_key");
     *secret = (struct secret){json_string_value(value), json_string_length(value)};
-    return splice_lacked() ? -1 : 0;
+    return api_lacked_memory() ? -1 : 0;
 }
 
 /* 1: the key is somebody's; 0: there is none, or it is nobody's; -1: memory is out. sent: there is one. */

@@ -1,7 +1,6 @@
 /* The answer cache (server/api/cache.h) as the decoding endpoints use it: which questions are the same, and which have one answer.
  */
 #include "server/api/api_json.h"
-#include "server/api/api_splice.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +41,7 @@ static char *canonical(const json_t *root) {
     simplify(copy);
     char *text = json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS);
     json_decref(copy);
-    if (!splice_lacked())
+    if (!api_lacked_memory())
         return text;
     free(text); /* a part may be missing: it would be another question */
     return NULL;

@@ -87,36 +87,21 @@ bool api_fail_decoded(const struct request *request, struct reply *reply) {
     return error != NULL;
 }
 
-/* Takes over the text. */
-static void reply_with(const struct service *service, struct api_text *text, struct reply *reply) {
-    if (!api_text_ended(text)) {
-        api_reply_text(reply, STATUS_OK, text->bytes);
-        return;
-    }
-    if (text->too_long)
-        api_fail_length(service, 0, reply);
-    else
-        api_fail_memory(reply);
-    api_text_done(text);
-}
-
 void api_decode_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply) {
     if (api_fail_decoded(request, reply))
         return;
     const struct translator_info *info = &request->model->info;
-    struct api_text text = {.most = service->options.max_reply_bytes};
-    json_t *head = json_pack("{s:s, s:s, s:s}", "model", info->name, "source", info->source, "target", info->target);
+    struct writer w = api_begin_answer(service);
+    writer_begin_object(&w, NULL);
+    writer_string(&w, "model", info->name);
+    writer_string(&w, "source", info->source);
+    writer_string(&w, "target", info->target);
     if (request->search.strategy == &search_sample)
-        json_object_set_new(head, "seed", json_integer((json_int_t)request->search.sampling.seed));
-    api_text_put(&text, "{");
-    api_text_put_members(&text, head, &(struct splices){0});
-    api_text_put(&text, ",\"");
-    api_text_put(&text, array_name);
-    api_text_put(&text, "\":[");
-    for (size_t i = 0; i < request->text_count && !api_text_ended(&text) && !request_is_over(request); i++) {
-        api_text_put(&text, i > 0 ? "," : "");
-        api_render_text(request, &request->texts[i], &text);
-    }
-    api_text_put(&text, "]}");
-    reply_with(service, &text, reply);
+        writer_integer(&w, "seed", (int64_t)request->search.sampling.seed);
+    writer_begin_array(&w, array_name);
+    for (size_t i = 0; i < request->text_count && !writer_ended(&w) && !request_is_over(request); i++)
+        api_render_text(request, &request->texts[i], &w);
+    writer_end_array(&w);
+    writer_end_object(&w);
+    api_reply_answer(service, reply, &w);
 }

@@ -10,8 +10,10 @@ struct field;
 struct field_type {
     /* Checks the value and writes it to its place in struct form. -1: the reply is set. */
     int (*read)(const struct field *field, json_t *value, void *out, struct reply *reply);
-    /* value: the default, at its place. */
-    json_t *(*schema)(const struct field *field, const void *value);
+    /* Writes the members of its JSON schema. value: the default, at its place. */
+    void (*schema)(struct writer *w, const struct field *field, const void *value);
+    /* Whether the schema is a reference or has a default (api_begin_described); NULL: never. */
+    bool (*apart)(const struct field *field, const void *value);
     /* What a form's text says, NUL-terminated, no NUL within; NULL: nothing of this type, and read will refuse the string. Without
      * it the value is the string. */
     json_t *(*from_text)(const char *text, size_t length);

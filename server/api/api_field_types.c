@@ -120,83 +120,111 @@ static int read_include(const struct field *field, json_t *value, void *out, str
 
 /* ---- as JSON schemas ---- */
 
-static json_t *string_schema(const struct field *field, const void *value) {
+static bool always(const struct field *field, const void *value) {
     (void)field;
-    const char *text = *(const char *const *)value;
-    return text ? json_pack("{s:s, s:s}", "type", "string", "default", text) : json_pack("{s:s}", "type", "string");
+    (void)value;
+    return true;
 }
 
-static json_t *strategy_schema(const struct field *field, const void *value) {
+static bool is_given(const struct field *field, const void *value) {
     (void)field;
-    json_t *names = json_array();
+    return *(const char *const *)value != NULL;
+}
+
+static void string_schema(struct writer *w, const struct field *field, const void *value) {
+    writer_string(w, "type", "string");
+    if (is_given(field, value))
+        writer_string(w, "default", *(const char *const *)value);
+}
+
+static void strategy_schema(struct writer *w, const struct field *field, const void *value) {
+    (void)field;
     const struct search_kind *strategy;
+    writer_string(w, "type", "string");
+    writer_string(w, "default", search_name(*(const struct search_kind *const *)value));
+    writer_begin_array(w, "enum");
     for (size_t i = 0; (strategy = search_nth(i)) != NULL; i++)
-        json_array_append_new(names, json_string(search_name(strategy)));
-    return json_pack("{s:s, s:s, s:o}", "type", "string", "default", search_name(*(const struct search_kind *const *)value), "enum",
-                     names);
+        writer_string(w, NULL, search_name(strategy));
+    writer_end_array(w);
 }
 
 /* A default out of range stands for what is said in words. */
-static json_t *integer_schema(const struct field *field, const void *value) {
-    json_int_t number = (json_int_t)(*(const size_t *)value);
-    json_t *schema = json_pack("{s:s, s:I, s:I}", "type", "integer", "minimum", (json_int_t)field->parameter->minimum, "maximum",
-                               (json_int_t)field->parameter->maximum);
-    if (number >= (json_int_t)field->parameter->minimum)
-        json_object_set_new(schema, "default", json_integer(number));
-    return schema;
+static bool is_in_range(const struct field *field, const void *value) {
+    return (int64_t)(*(const size_t *)value) >= (int64_t)field->parameter->minimum;
 }
 
-static json_t *real_schema(const struct field *field, const void *value) {
-    return json_pack("{s:s, s:f, s:f, s:f}", "type", "number", "minimum", field->parameter->minimum, "maximum",
-                     field->parameter->maximum, "default", *(const double *)value);
+static void integer_schema(struct writer *w, const struct field *field, const void *value) {
+    writer_string(w, "type", "integer");
+    writer_integer(w, "minimum", (int64_t)field->parameter->minimum);
+    writer_integer(w, "maximum", (int64_t)field->parameter->maximum);
+    if (is_in_range(field, value))
+        writer_count(w, "default", *(const size_t *)value);
 }
 
-static json_t *boolean_schema(const struct field *field, const void *value) {
+static void real_schema(struct writer *w, const struct field *field, const void *value) {
+    writer_string(w, "type", "number");
+    writer_number(w, "minimum", field->parameter->minimum);
+    writer_number(w, "maximum", field->parameter->maximum);
+    writer_number(w, "default", *(const double *)value);
+}
+
+static void boolean_schema(struct writer *w, const struct field *field, const void *value) {
     (void)field;
-    return json_pack("{s:s, s:b}", "type", "boolean", "default", (int)*(const bool *)value);
+    writer_string(w, "type", "boolean");
+    writer_boolean(w, "default", *(const bool *)value);
 }
 
-static json_t *split_schema(const struct field *field, const void *value) {
+static void split_schema(struct writer *w, const struct field *field, const void *value) {
     (void)field;
     (void)value;
-    return json_pack("{s:s}", "type", "boolean");
+    writer_string(w, "type", "boolean");
 }
 
-static json_t *seed_schema(const struct field *field, const void *value) {
+static void seed_schema(struct writer *w, const struct field *field, const void *value) {
     (void)field;
     (void)value;
-    return json_pack("{s:s, s:i, s:I}", "type", "integer", "minimum", 0, "maximum", (json_int_t)INT64_MAX);
+    writer_string(w, "type", "integer");
+    writer_integer(w, "minimum", 0);
+    writer_integer(w, "maximum", INT64_MAX);
 }
 
-static json_t *include_schema(const struct field *field, const void *value) {
+/* Those of bits. */
+static void put_includes(struct writer *w, const char *key, unsigned bits) {
+    writer_begin_array(w, key);
+    for (size_t i = 0; i < INCLUDE_COUNT; i++)
+        if (bits & includes[i].bit)
+            writer_string(w, NULL, includes[i].name);
+    writer_end_array(w);
+}
+
+static void include_schema(struct writer *w, const struct field *field, const void *value) {
     (void)field;
-    json_t *names = json_array(), *defaults = json_array();
-    for (size_t i = 0; i < INCLUDE_COUNT; i++) {
-        json_array_append_new(names, json_string(includes[i].name));
-        if (*(const unsigned *)value & includes[i].bit)
-            json_array_append_new(defaults, json_string(includes[i].name));
-    }
-    return json_pack("{s:s, s:{s:s, s:o}, s:i, s:o}", "type", "array", "items", "type", "string", "enum", names, "maxItems",
-                     (int)INCLUDE_COUNT, "default", defaults);
+    writer_string(w, "type", "array");
+    writer_begin_object(w, "items");
+    writer_string(w, "type", "string");
+    put_includes(w, "enum", ~0u);
+    writer_end_object(w);
+    writer_count(w, "maxItems", INCLUDE_COUNT);
+    put_includes(w, "default", *(const unsigned *)value);
 }
 
 /* Checked elsewhere: api_parse.c, api_force.c, api_glossary.c. */
-static json_t *texts_schema(const struct field *field, const void *value) {
+static void texts_schema(struct writer *w, const struct field *field, const void *value) {
     (void)field;
     (void)value;
-    return api_schema("Texts");
+    api_schema_members(w, "Texts");
 }
 
-static json_t *forced_schema(const struct field *field, const void *value) {
+static void forced_schema(struct writer *w, const struct field *field, const void *value) {
     (void)field;
     (void)value;
-    return api_schema("[ForcedStep]");
+    api_schema_members(w, "[ForcedStep]");
 }
 
-static json_t *glossary_schema(const struct field *field, const void *value) {
+static void glossary_schema(struct writer *w, const struct field *field, const void *value) {
     (void)field;
     (void)value;
-    return api_glossary_schema();
+    api_glossary_schema(w);
 }
 
 /* ---- from the text of a form. NULL: it is none of the type ---- */
@@ -237,15 +265,15 @@ static json_t *text_to_names(const char *text, size_t length) {
     return names;
 }
 
-const struct field_type field_texts = {.read = read_value, .schema = texts_schema, .several = true},
-                        field_forced = {.read = read_value, .schema = forced_schema, .from_text = text_to_json},
-                        field_glossary = {.read = read_value, .schema = glossary_schema, .from_text = text_to_json},
-                        field_string = {.read = read_string, .schema = string_schema},
-                        field_strategy = {.read = read_strategy, .schema = strategy_schema},
-                        field_integer = {.read = read_integer, .schema = integer_schema, .from_text = text_to_integer},
-                        field_real = {.read = read_real, .schema = real_schema, .from_text = text_to_real},
-                        field_boolean = {.read = read_boolean, .schema = boolean_schema, .from_text = text_to_boolean},
-                        field_split = {.read = read_split, .schema = split_schema, .from_text = text_to_boolean},
-                        field_seed = {.read = read_seed, .schema = seed_schema, .from_text = text_to_integer},
-                        field_include = {
-                            .read = read_include, .schema = include_schema, .from_text = text_to_names, .several = true};
+const struct field_type
+    field_texts = {.read = read_value, .schema = texts_schema, .apart = always, .several = true},
+    field_forced = {.read = read_value, .schema = forced_schema, .from_text = text_to_json},
+    field_glossary = {.read = read_value, .schema = glossary_schema, .from_text = text_to_json},
+    field_string = {.read = read_string, .schema = string_schema, .apart = is_given},
+    field_strategy = {.read = read_strategy, .schema = strategy_schema, .apart = always},
+    field_integer = {.read = read_integer, .schema = integer_schema, .apart = is_in_range, .from_text = text_to_integer},
+    field_real = {.read = read_real, .schema = real_schema, .apart = always, .from_text = text_to_real},
+    field_boolean = {.read = read_boolean, .schema = boolean_schema, .apart = always, .from_text = text_to_boolean},
+    field_split = {.read = read_split, .schema = split_schema, .from_text = text_to_boolean},
+    field_seed = {.read = read_seed, .schema = seed_schema, .from_text = text_to_integer},
+    field_include = {.read = read_include, .schema = include_schema, .apart = always, .from_text = text_to_names, .several = true};

@@ -50,11 +50,14 @@ static bool field_nth(size_t i, struct field *field) {
 
 /* ---- what the table says, as a JSON schema ---- */
 
-static json_t *described(const struct field *field, json_t *schema) {
+static void put_field(struct writer *w, const struct field *field, const void *value) {
     char text[300];
     const struct search_kind *only = field->parameter ? field->parameter->only : NULL;
     snprintf(text, sizeof text, "%s%s%s", field->text, only ? "; only for strategy " : "", only ? search_name(only) : "");
-    return api_described(schema, text);
+    bool apart = field->type->apart && field->type->apart(field, value);
+    api_begin_described(w, field->name, text, apart);
+    field->type->schema(w, field, value);
+    api_end_described(w, text, apart);
 }
 
 struct form api_default_form(size_t rows, enum api_kind kind) {
@@ -68,17 +71,21 @@ struct form api_default_form(size_t rows, enum api_kind kind) {
     };
 }
 
-json_t *api_fields_schema(enum api_kind kind, size_t rows) {
+void api_fields_schema(struct writer *w, const char *key, enum api_kind kind, size_t rows) {
     struct form defaults = api_default_form(rows, kind);
-    json_t *properties = json_object();
     struct field field;
-    for (size_t i = 0; field_nth(i, &field); i++) {
-        const void *value = (const char *)&defaults + field.offset;
+    writer_begin_object(w, key);
+    writer_string(w, "type", "object");
+    writer_begin_object(w, "properties");
+    for (size_t i = 0; field_nth(i, &field); i++)
         if (field.kinds & (int)kind)
-            json_object_set_new(properties, field.name, described(&field, field.type->schema(&field, value)));
-    }
-    return json_pack("{s:s, s:o, s:[s], s:b}", "type", "object", "properties", properties, "required", "text",
-                     "additionalProperties", 0);
+            put_field(w, &field, (const char *)&defaults + field.offset);
+    writer_end_object(w);
+    writer_begin_array(w, "required");
+    writer_string(w, NULL, "text");
+    writer_end_array(w);
+    writer_boolean(w, "additionalProperties", false);
+    writer_end_object(w);
 }
 
 /* ---- reading ---- */

@@ -23,7 +23,7 @@ int api_read_form(json_t *root, enum api_kind kind, struct form *form, struct re
 struct form api_default_form(size_t rows, enum api_kind kind);
 
 /* The JSON schema of a body, made from the table. rows: of a worker. */
-json_t *api_fields_schema(enum api_kind kind, size_t rows);
+void api_fields_schema(struct writer *w, const char *key, enum api_kind kind, size_t rows);
 
 /* A form or a query string as the JSON object that api_read_form reads: each text as what its field's type makes of it, several
  * as an array where the field takes one. NULL: the reply is set. */
@@ -38,8 +38,8 @@ int api_read_forced(json_t *value, struct request *request, struct reply *reply)
 
 /* glossary -> request->glossary. -1: the reply is set. */
 int api_read_glossary(json_t *value, struct request *request, struct reply *reply);
-/* What it may be, as a JSON schema. */
-json_t *api_glossary_schema(void);
+/* What it may be: the members of a JSON schema. */
+void api_glossary_schema(struct writer *w);
 
 /* Always -1. */
 #define api_refuse(reply, field, ...) (api_fail(reply, STATUS_INVALID, field, __VA_ARGS__), -1)

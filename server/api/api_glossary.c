@@ -49,9 +49,14 @@ static int copy_entries(json_t *value, struct request *request, struct glossary_
     return -1;
 }
 
-json_t *api_glossary_schema(void) {
-    return json_pack("{s:s, s:i, s:{s:s, s:i, s:i}}", "type", "object", "maxProperties", (int)MAX_ENTRIES, "additionalProperties",
-                     "type", "string", "minLength", 1, "maxLength", (int)MAX_PHRASE_BYTES);
+void api_glossary_schema(struct writer *w) {
+    writer_string(w, "type", "object");
+    writer_count(w, "maxProperties", MAX_ENTRIES);
+    writer_begin_object(w, "additionalProperties");
+    writer_string(w, "type", "string");
+    writer_count(w, "minLength", 1);
+    writer_count(w, "maxLength", MAX_PHRASE_BYTES);
+    writer_end_object(w);
 }
 
 int api_read_glossary(json_t *value, struct request *request, struct reply *reply) {

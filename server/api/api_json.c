@@ -2,6 +2,7 @@
 #include "server/base/utf8.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MESSAGE_BYTES = 400, FIELD_BYTES = 64 };
@@ -26,37 +27,61 @@ static const char *code_of(unsigned status) {
     return "internal_error";
 }
 
+static _Thread_local bool lacked;
+
+static void *allocate(size_t bytes) {
+    void *block = malloc(bytes);
+    lacked |= !block;
+    return block;
+}
+
+bool api_lacked_memory(void) {
+    bool before = lacked;
+    lacked = false;
+    return before;
+}
+
 void api_init(void) {
-    splice_init();
+    json_set_alloc_funcs(allocate, free);
     json_object_seed(0); /* jansson would do it at the first object, in whatever thread that is */
 }
 
-char *api_dump(json_t *root, const struct splices *splices) {
-    char *text = splice_dump(splices, root);
-    json_decref(root);
-    return text;
+static void set(struct reply *reply, unsigned status, char *text, size_t length) {
+    free(reply->body);
+    *reply = (struct reply){.status = status, .content_type = "application/json; charset=utf-8", .body = text, .length = length};
 }
 
 void api_reply_text(struct reply *reply, unsigned status, char *text) {
-    free(reply->body);
-    *reply = (struct reply){
-        .status = status, .content_type = "application/json; charset=utf-8", .body = text, .length = text ? strlen(text) : 0};
+    set(reply, status, text, text ? strlen(text) : 0);
 }
 
-void api_reply_json(struct reply *reply, unsigned status, json_t *root) {
-    api_reply_spliced(reply, status, root, &(struct splices){0});
-}
-
-void api_reply_spliced(struct reply *reply, unsigned status, json_t *root, const struct splices *splices) {
-    char *body = api_dump(root, splices);
-    if (body)
-        api_reply_text(reply, status, body);
+/* Takes what was written. */
+static void reply_with(struct reply *reply, unsigned status, struct writer *w) {
+    size_t length = w->length;
+    char *text = writer_take(w);
+    if (text)
+        set(reply, status, text, length);
     else
         api_fail_memory(reply);
 }
 
+void api_reply_json(struct reply *reply, struct writer *w) {
+    reply_with(reply, STATUS_OK, w);
+}
+
+struct writer api_begin_answer(const struct service *service) {
+    return (struct writer){.most = service->options.max_reply_bytes};
+}
+
+void api_reply_answer(const struct service *service, struct reply *reply, struct writer *w) {
+    bool too_long = w->too_long;
+    api_reply_json(reply, w);
+    if (too_long)
+        api_fail_length(service, 0, reply);
+}
+
 void api_fail_memory(struct reply *reply) {
-    splice_lacked();
+    api_lacked_memory();
     api_reply_text(reply, STATUS_UNAVAILABLE, strdup("{\"error\":\"the server is out of memory\",\"code\":\"unavailable\"}"));
     reply->retry_after_s = 1;
 }
@@ -72,10 +97,14 @@ static void mend(char *message) {
 }
 
 void api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message) {
-    json_t *root = json_pack("{s:s, s:s}", "error", message, "code", code);
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_object(&w, NULL);
+    writer_string(&w, "error", message);
+    writer_string(&w, "code", code);
     if (field)
-        json_object_set_new(root, "field", json_stringn(field, utf8_clip(field, strlen(field), FIELD_BYTES)));
-    api_reply_json(reply, status, root);
+        writer_string_of(&w, "field", field, utf8_clip(field, strlen(field), FIELD_BYTES));
+    writer_end_object(&w);
+    reply_with(reply, status, &w);
 }
 
 void api_fail(struct reply *reply, unsigned status, const char *field, const char *format, ...) {

@@ -4,20 +4,20 @@
 #define ALIGND_API_JSON_H
 
 #include "server/api/api.h"
-#include "server/api/api_splice.h"
-#include "server/api/api_text.h"
+#include "server/base/writer.h"
 #include "server/decode/render.h"
 #include <jansson.h>
 
-/* The JSON of a tree that holds every placeholder once, to be freed; takes over root. NULL as splice_dump. */
-char *api_dump(json_t *root, const struct splices *splices);
+/* True, once: jansson has lacked memory on this thread. What it reads may lack a part then, and look whole. */
+bool api_lacked_memory(void);
 
+/* Sets a JSON reply of what was written, which it takes; 503 where that failed. */
+void api_reply_json(struct reply *reply, struct writer *w);
+/* The same of the answer of a decoding request, of at most --max-reply-bytes; 413 where it is too long. */
+void api_reply_answer(const struct service *service, struct reply *reply, struct writer *w);
+struct writer api_begin_answer(const struct service *service);
 /* Sets a JSON reply of this text, malloc'ed, which it takes over. */
 void api_reply_text(struct reply *reply, unsigned status, char *text);
-/* Sets a JSON reply; takes over root. Where api_dump gives none: api_fail_memory. */
-void api_reply_json(struct reply *reply, unsigned status, json_t *root);
-/* The same of a tree with placeholders. */
-void api_reply_spliced(struct reply *reply, unsigned status, json_t *root, const struct splices *splices);
 
 /* "an array", "null". */
 const char *api_type_name(const json_t *value);
@@ -55,11 +55,15 @@ bool api_fail_decoded(const struct request *request, struct reply *reply);
 
 /* A JSON schema by a short notation: "string", "integer", "number", "boolean", "object", "[T]" an array of T, "T?" or null, "A|B"
  * one of them, "=a,b" a string of these, and the name of a component of /openapi.json. */
-json_t *api_schema(const char *type);
-/* With a description, if there is one. Takes over value. */
-json_t *api_described(json_t *value, const char *text);
-/* All components but the bodies of the decoding endpoints (api_fields_schema). */
-json_t *api_schemas(void);
+void api_schema(struct writer *w, const char *key, const char *type);
+/* Its members, in an object that is begun. */
+void api_schema_members(struct writer *w, const char *type);
+/* Around the members of a schema that has a description, if it is not NULL. A reference can have nothing beside it: it goes into an
+ * allOf (apart). So does a schema with a default, since openapi-typescript takes a property that has one for required. */
+void api_begin_described(struct writer *w, const char *key, const char *text, bool apart);
+void api_end_described(struct writer *w, const char *text, bool apart);
+/* All components but the bodies of the decoding endpoints (api_fields_schema), as members. */
+void api_schemas(struct writer *w);
 
 /* The LibreTranslate dialect. */
 bool api_libre_speaks(const json_t *root);
@@ -76,6 +80,8 @@ struct api_guess {
     double confidence;
 };
 struct api_guess api_libre_detect(const struct models *models, const json_t *q, bool markup);
+/* {"confidence","language"}. */
+void api_libre_guessed(struct writer *w, const char *key, const struct api_guess *guess);
 
 /* JSON object -> jobs. root NULL: the reply is set already. */
 void api_decode_start(const struct service *service, json_t *root, enum api_kind kind, struct request *request,
@@ -85,7 +91,7 @@ void api_decode_finish(const struct service *service, const char *array_name, st
 
 /* One text's answer: {"text","sentences":[...]}, as the README describes it. It ends early where the text has or the request is
  * over. */
-void api_render_text(struct request *request, const struct text *text, struct api_text *out);
+void api_render_text(struct request *request, const struct text *text, struct writer *out);
 
 /* Where a sentence begins in the whole input and output. */
 struct api_place {
@@ -96,11 +102,6 @@ struct api_places {
 };
 /* One sentence object of it, without its braces. at: where sentence i - 1 ended, zeroed for the first; moved to the end of this
  * one. */
-void api_render_sentence(struct request *request, const struct text *text, size_t i, struct api_places *at, struct api_text *out);
-
-/* The placeholders of a hypothesis's top_k, of its first so many rows, and of a sentence's search tree. NULL when memory is out or
- * a number is not finite. */
-json_t *api_top_k(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t rows, struct splices *splices);
-json_t *api_tree(const struct sentence *sentence, struct splices *splices);
+void api_render_sentence(struct request *request, const struct text *text, size_t i, struct api_places *at, struct writer *out);
 
 #endif

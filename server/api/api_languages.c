@@ -18,71 +18,96 @@ void api_detect(const struct service *service, const struct call *call, struct r
     size_t count;
     if (root && api_libre_count(q, &count, reply) == 0) {
         struct api_guess guess = api_libre_detect(request->models, q, false);
-        json_t *answer = json_pack("[{s:f, s:s}]", "confidence", guess.confidence, "language", guess.code);
-        api_reply_json(reply, STATUS_OK, guess.code ? answer : NULL);
+        struct writer w = {.most = SIZE_MAX};
+        writer_begin_array(&w, NULL);
+        if (guess.code)
+            api_libre_guessed(&w, NULL, &guess);
+        else
+            writer_fail(&w);
+        writer_end_array(&w);
+        api_reply_json(reply, &w);
     }
     json_decref(root);
 }
 
-/* The entry of a language, added if need be. */
-static json_t *entry_of(json_t *languages, const char *code) {
+static void put_code(struct writer *w, const char *code) {
     char name[LANGUAGE_NAME_BYTES];
-    size_t i;
-    json_t *entry;
-    json_array_foreach(languages, i, entry) {
-        if (language_same(json_string_value(json_object_get(entry, "code")), code))
-            return entry;
-    }
     language_name(code, name);
-    entry = json_pack("{s:s, s:s, s:[]}", "code", code, "name", name, "targets");
-    return json_array_append_new(languages, entry) == 0 ? entry : NULL;
+    writer_string(w, "code", code);
+    writer_string(w, "name", name);
 }
 
-static void add_target(json_t *entry, const char *code) {
-    json_t *targets = json_object_get(entry, "targets"), *target;
-    size_t i;
-    json_array_foreach(targets, i, target) {
-        if (language_same(json_string_value(target), code))
-            return;
-    }
-    json_array_append_new(targets, json_string(code));
+/* Whether a model before this one has it as its source; or as its target, from this source where there is one. A model of another
+ * task, such as parsing, has no languages here. */
+static bool is_source(const struct models *models, size_t count, const char *code) {
+    for (size_t i = 0; i < count; i++)
+        if (translates(&models->all[i].info) && language_same(models->all[i].info.source, code))
+            return true;
+    return false;
 }
 
-/* A model of another task, such as parsing, has no languages here. */
-static json_t *make_languages(const struct models *models) {
-    json_t *languages = json_array();
+static bool is_target(const struct models *models, size_t count, const char *source, const char *code) {
+    for (size_t i = 0; i < count; i++) {
+        const struct translator_info *info = &models->all[i].info;
+        if (translates(info) && (!source || language_same(info->source, source)) && language_same(info->target, code))
+            return true;
+    }
+    return false;
+}
+
+static void put_language(struct writer *w, const struct models *models, const char *code) {
+    writer_begin_object(w, NULL);
+    put_code(w, code);
+    writer_begin_array(w, "targets");
     for (size_t i = 0; i < models->count; i++) {
-        if (translates(&models->all[i].info))
-            add_target(entry_of(languages, models->all[i].info.source), models->all[i].info.target);
+        const struct translator_info *info = &models->all[i].info;
+        if (translates(info) && language_same(info->source, code) && !is_target(models, i, code, info->target))
+            writer_string(w, NULL, info->target);
+    }
+    writer_end_array(w);
+    writer_end_object(w);
+}
+
+/* Each once: sources, then those that are targets only. */
+static void put_languages(struct writer *w, const struct models *models) {
+    for (size_t i = 0; i < models->count; i++) {
+        const struct translator_info *info = &models->all[i].info;
+        if (translates(info) && !is_source(models, i, info->source))
+            put_language(w, models, info->source);
     }
     for (size_t i = 0; i < models->count; i++) {
-        if (translates(&models->all[i].info))
-            entry_of(languages, models->all[i].info.target);
+        const struct translator_info *info = &models->all[i].info;
+        if (translates(info) && !is_source(models, models->count, info->target) && !is_target(models, i, NULL, info->target))
+            put_language(w, models, info->target);
     }
-    return languages;
 }
 
 void api_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)service;
     (void)call;
-    if (!api_is_loading(request, reply))
-        api_reply_json(reply, STATUS_OK, make_languages(request->models));
-}
-
-static json_t *language_json(const char *code) {
-    char name[LANGUAGE_NAME_BYTES];
-    language_name(code, name);
-    return json_pack("{s:s, s:s}", "code", code, "name", name);
+    if (api_is_loading(request, reply))
+        return;
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_array(&w, NULL);
+    put_languages(&w, request->models);
+    writer_end_array(&w);
+    api_reply_json(reply, &w);
 }
 
 /* The languages that a page shows first: the first model's that translates. */
-static json_t *first_languages(const struct models *models) {
+static void put_first_languages(struct writer *w, const struct models *models) {
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i].info;
-        if (translates(info))
-            return json_pack("{s:o, s:o}", "source", language_json(info->source), "target", language_json(info->target));
+        if (!translates(info))
+            continue;
+        writer_begin_object(w, "source");
+        put_code(w, info->source);
+        writer_end_object(w);
+        writer_begin_object(w, "target");
+        put_code(w, info->target);
+        writer_end_object(w);
+        return;
     }
-    return json_object();
 }
 
 void api_settings(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
@@ -90,10 +115,21 @@ void api_settings(const struct service *service, const struct call *call, struct
     if (api_is_loading(request, reply))
         return;
     bool keys = service->keys != NULL;
-    api_reply_json(reply, STATUS_OK,
-                   json_pack("{s:I, s:i, s:b, s:b, s:b, s:b, s:[], s:o}", "charLimit", (json_int_t)service->options.max_text_chars,
-                             "frontendTimeout", FRONTEND_TIMEOUT_MS, "apiKeys", keys, "keyRequired", keys, "suggestions", 0,
-                             "filesTranslation", 0, "supportedFilesFormat", "language", first_languages(request->models)));
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_object(&w, NULL);
+    writer_count(&w, "charLimit", service->options.max_text_chars);
+    writer_count(&w, "frontendTimeout", FRONTEND_TIMEOUT_MS);
+    writer_boolean(&w, "apiKeys", keys);
+    writer_boolean(&w, "keyRequired", keys);
+    writer_boolean(&w, "suggestions", false);
+    writer_boolean(&w, "filesTranslation", false);
+    writer_begin_array(&w, "supportedFilesFormat");
+    writer_end_array(&w);
+    writer_begin_object(&w, "language");
+    put_first_languages(&w, request->models);
+    writer_end_object(&w);
+    writer_end_object(&w);
+    api_reply_json(reply, &w);
 }
 
 void api_spec(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {

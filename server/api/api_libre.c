@@ -36,7 +36,7 @@ json_t *api_libre_load(const struct call *call, struct reply *reply) {
         if (!json_object_get(root, field->name)) /* the first one counts */
             json_object_set_new(root, field->name, json_stringn(field->value, field->length));
     }
-    if (!splice_lacked())
+    if (!api_lacked_memory())
         return root;
     json_decref(root);
     api_fail_memory(reply);

@@ -1,6 +1,7 @@
 /* The answers of LibreTranslate's dialect: translations, markup with its tags, alternatives. */
 #include "server/api/api_libre.h"
 #include "server/decode/links.h"
+#include <string.h>
 
 struct answer {
     const char *text;
@@ -104,71 +105,93 @@ static int render_rank(const struct text *text, size_t rank, struct arena *arena
     return render(&ranked, arena, &rendered, answer);
 }
 
-static bool holds(const json_t *array, const json_t *value) {
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        if (json_equal(json_array_get(array, i), value))
-            return true;
+/* The answers of one item: its translation, then, as far as they were asked for, alternatives to it. Markup has none. */
+struct answers {
+    struct answer *all; /* [count] none twice */
+    size_t count;
+};
+
+static void add(struct answers *answers, const struct answer *answer) {
+    for (size_t i = 0; i < answers->count; i++) {
+        if (answers->all[i].length == answer->length && memcmp(answers->all[i].text, answer->text, answer->length) == 0)
+            return;
     }
-    return false;
+    answers->all[answers->count++] = *answer;
 }
 
-/* None twice, and none that is the translation. Markup has none. */
-static json_t *alternatives(const struct plan *plan, const struct item *item, const json_t *translated, struct arena *arena) {
-    json_t *array = json_array();
-    for (size_t rank = 1; rank <= plan->alternatives && !plan->markup && !plan->same; rank++) {
-        struct answer answer;
-        if (render_rank(&item->texts[0], rank, arena, &answer) != 0) {
-            json_decref(array);
-            return NULL;
-        }
-        json_t *text = json_stringn(answer.text, answer.length);
-        if (!json_equal(text, translated) && !holds(array, text))
-            json_array_append(array, text);
-        json_decref(text);
-    }
-    return array;
-}
-
-static json_t *detected(const struct plan *plan) {
-    return json_pack("{s:f, s:s}", "confidence", plan->confidence, "language", plan->detected);
-}
-
-static int add_item(const struct plan *plan, const struct item *item, struct arena *arena, json_t *const arrays[3]) {
+static int find_answers(const struct plan *plan, const struct item *item, struct arena *arena, struct answers *answers) {
+    size_t others = plan->asked_alternatives && !plan->markup && !plan->same ? plan->alternatives : 0;
     struct answer answer;
-    if (translate(plan, item, arena, &answer) != 0)
+    *answers = (struct answers){.all = arena_alloc(arena, 1 + others, sizeof *answers->all)};
+    if (!answers->all || translate(plan, item, arena, &answer) != 0)
         return -1;
-    json_t *text = json_stringn(answer.text, answer.length);
-    json_t *others = plan->asked_alternatives ? alternatives(plan, item, text, arena) : NULL;
-    if (!text || (plan->asked_alternatives && !others)) {
-        json_decref(text);
-        json_decref(others);
-        return -1;
+    add(answers, &answer);
+    for (size_t rank = 1; rank <= others; rank++) {
+        if (render_rank(&item->texts[0], rank, arena, &answer) != 0)
+            return -1;
+        add(answers, &answer);
     }
-    json_array_append_new(arrays[0], text);
+    return 0;
+}
+
+/* A member for all items: an array with an element of each, or, if q is no array, that of the one. */
+static void put_member(struct writer *w, const char *key, const struct plan *plan, const struct answers *answers,
+                       void (*put)(struct writer *w, const char *key, const struct plan *plan, const struct answers *answers)) {
+    if (plan->array)
+        writer_begin_array(w, key);
+    for (size_t i = 0; i < plan->count; i++)
+        put(w, plan->array ? NULL : key, plan, &answers[i]);
+    if (plan->array)
+        writer_end_array(w);
+}
+
+static void put_translated(struct writer *w, const char *key, const struct plan *plan, const struct answers *answers) {
+    (void)plan;
+    writer_string_of(w, key, answers->all[0].text, answers->all[0].length);
+}
+
+static void put_alternatives(struct writer *w, const char *key, const struct plan *plan, const struct answers *answers) {
+    (void)plan;
+    writer_begin_array(w, key);
+    for (size_t i = 1; i < answers->count; i++)
+        writer_string_of(w, NULL, answers->all[i].text, answers->all[i].length);
+    writer_end_array(w);
+}
+
+void api_libre_guessed(struct writer *w, const char *key, const struct api_guess *guess) {
+    writer_begin_object(w, key);
+    writer_number(w, "confidence", guess->confidence);
+    writer_string(w, "language", guess->code);
+    writer_end_object(w);
+}
+
+static void put_detected(struct writer *w, const char *key, const struct plan *plan, const struct answers *answers) {
+    (void)answers;
+    api_libre_guessed(w, key, &(struct api_guess){plan->detected, plan->confidence});
+}
+
+static void put_answers(struct writer *w, const struct plan *plan, const struct answers *answers) {
+    put_member(w, "translatedText", plan, answers, put_translated);
     if (plan->asked_alternatives)
-        json_array_append_new(arrays[1], others);
-    return plan->detected ? json_array_append_new(arrays[2], detected(plan)) : 0;
+        put_member(w, "alternatives", plan, answers, put_alternatives);
+    if (plan->detected)
+        put_member(w, "detectedLanguage", plan, answers, put_detected);
 }
 
 void api_libre_finish(const struct service *service, struct request *request, struct reply *reply) {
-    static const char *const names[] = {"translatedText", "alternatives", "detectedLanguage"};
-    (void)service;
     if (api_fail_decoded(request, reply))
         return;
     const struct plan *plan = request->plan;
-    json_t *root = json_object(), *arrays[] = {json_array(), json_array(), json_array()};
-    bool failed = false;
-    for (size_t i = 0; i < plan->count && !failed; i++)
-        failed = add_item(plan, &plan->items[i], &request->arena, arrays) != 0;
-    for (size_t i = 0; i < 3; i++) {
-        if (json_array_size(arrays[i]) > 0)
-            json_object_set(root, names[i], plan->array ? arrays[i] : json_array_get(arrays[i], 0));
-        json_decref(arrays[i]);
-    }
-    if (!failed) {
-        api_reply_json(reply, STATUS_OK, root);
-        return;
-    }
-    json_decref(root);
-    api_fail_memory(reply);
+    struct answers *answers = arena_alloc(&request->arena, plan->count, sizeof *answers);
+    bool found = answers != NULL;
+    for (size_t i = 0; i < plan->count && found; i++)
+        found = find_answers(plan, &plan->items[i], &request->arena, &answers[i]) == 0;
+    struct writer w = api_begin_answer(service);
+    writer_begin_object(&w, NULL);
+    if (found)
+        put_answers(&w, plan, answers);
+    else
+        writer_fail(&w);
+    writer_end_object(&w);
+    api_reply_answer(service, reply, &w);
 }

@@ -1,25 +1,57 @@
 /* GET /models, /health, /ready and /metrics: what the daemon says of itself; and POST /models/reload. */
 #include "server/api/api_json.h"
 
-static json_t *model_json(const struct translator_info *info) {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:{s:I, s:I}, s:{s:I, s:f, s:i}}", "name", info->name, "source",
-                     info->source, "target", info->target, "task", info->task, "architecture", info->architecture, "parameters",
-                     (json_int_t)info->parameters, "compute", info->compute, "storage", info->storage, "vocabulary", "source",
-                     (json_int_t)info->source_vocabulary, "target", (json_int_t)info->target_vocabulary, "limits",
-                     "max_source_tokens", (json_int_t)info->max_source_tokens, "max_target_ratio", info->max_target_ratio,
-                     "max_target_tokens", TRANSLATOR_MAX_TARGET);
+static void put_sizes(struct writer *w, const struct translator_info *info) {
+    writer_begin_object(w, "vocabulary");
+    writer_count(w, "source", info->source_vocabulary);
+    writer_count(w, "target", info->target_vocabulary);
+    writer_end_object(w);
+    writer_begin_object(w, "limits");
+    writer_count(w, "max_source_tokens", info->max_source_tokens);
+    writer_number(w, "max_target_ratio", info->max_target_ratio);
+    writer_count(w, "max_target_tokens", TRANSLATOR_MAX_TARGET);
+    writer_end_object(w);
+}
+
+static void put_model(struct writer *w, const struct translator_info *info) {
+    writer_begin_object(w, NULL);
+    writer_string(w, "name", info->name);
+    writer_string(w, "source", info->source);
+    writer_string(w, "target", info->target);
+    writer_string(w, "task", info->task);
+    writer_string(w, "architecture", info->architecture);
+    writer_count(w, "parameters", info->parameters);
+    writer_string(w, "compute", info->compute);
+    writer_string(w, "storage", info->storage);
+    put_sizes(w, info);
+    writer_end_object(w);
 }
 
 void api_models(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)call;
     if (api_is_loading(request, reply))
         return;
-    json_t *models = json_array();
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_object(&w, NULL);
+    writer_begin_array(&w, "models");
     for (size_t i = 0; i < request->models->count; i++)
-        json_array_append_new(models, model_json(&request->models->all[i].info));
-    api_reply_json(reply, STATUS_OK,
-                   json_pack("{s:o, s:I, s:s}", "models", models, "generation", (json_int_t)request->models->generation, "reload",
-                             catalog_reloading(service->catalog)));
+        put_model(&w, &request->models->all[i].info);
+    writer_end_array(&w);
+    writer_count(&w, "generation", request->models->generation);
+    writer_string(&w, "reload", catalog_reloading(service->catalog));
+    writer_end_object(&w);
+    api_reply_json(reply, &w);
+}
+
+/* generation 0: none. */
+static void reply_status(const char *status, size_t generation, struct reply *reply) {
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_object(&w, NULL);
+    writer_string(&w, "status", status);
+    if (generation > 0)
+        writer_count(&w, "generation", generation);
+    writer_end_object(&w);
+    api_reply_json(reply, &w);
 }
 
 static void finish_reload(struct reload *reload) {
@@ -43,8 +75,7 @@ void api_reload_finish(const struct service *service, struct request *request, s
     (void)service;
     const struct reload *reload = request->reload;
     if (reload->generation > 0)
-        api_reply_json(reply, STATUS_OK,
-                       json_pack("{s:s, s:I}", "status", "reloaded", "generation", (json_int_t)reload->generation));
+        reply_status("reloaded", reload->generation, reply);
     else if (reload->error.code != ERROR_NONE)
         api_fail(reply, STATUS_CONFLICT, NULL, "the models in service stay: %s", reload->error.message);
     else
@@ -55,7 +86,7 @@ void api_health(const struct service *service, const struct call *call, struct r
     (void)service;
     (void)call;
     (void)request;
-    api_reply_json(reply, STATUS_OK, json_pack("{s:s}", "status", "ok"));
+    reply_status("ok", 0, reply);
 }
 
 void api_ready(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
@@ -63,7 +94,7 @@ void api_ready(const struct service *service, const struct call *call, struct re
     (void)request;
     enum service_state state = service_state(service);
     if (state == SERVICE_READY)
-        api_reply_json(reply, STATUS_OK, json_pack("{s:s}", "status", "ready"));
+        reply_status("ready", 0, reply);
     else
         api_fail_unready(state, reply);
 }

@@ -59,7 +59,7 @@ json_t *api_native_load(const struct call *call, enum api_kind kind, struct repl
             return NULL;
         }
     }
-    if (!splice_lacked())
+    if (!api_lacked_memory())
         return root;
     json_decref(root);
     api_fail_memory(reply);

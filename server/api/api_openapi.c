@@ -5,12 +5,19 @@
 
 #define JSON_TYPE "application/json"
 
-static json_t *content(const char *media_type, const char *type) {
-    return json_pack("{s:{s:o}}", media_type, "schema", api_schema(type));
+static void put_content(struct writer *w, const char *media_type, const char *type) {
+    writer_begin_object(w, media_type);
+    api_schema(w, "schema", type);
+    writer_end_object(w);
 }
 
-static json_t *response(const char *description, const char *media_type, const char *type) {
-    return json_pack("{s:s, s:o}", "description", description, "content", content(media_type, type));
+static void put_response(struct writer *w, const char *status, const char *description, const char *media_type, const char *type) {
+    writer_begin_object(w, status);
+    writer_string(w, "description", description);
+    writer_begin_object(w, "content");
+    put_content(w, media_type, type);
+    writer_end_object(w);
+    writer_end_object(w);
 }
 
 /* Bodies that are answered with 200 by an English to French model. */
@@ -28,37 +35,50 @@ static const struct {
     {"LibreDetect", "text", "A text", "{\"q\":\"Where is the train station?\"}"},
 };
 
-static json_t *examples_of(const char *types) {
-    json_t *made = json_object();
-    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
-        if (strstr(types, examples[i].type))
-            json_object_set_new(
-                made, examples[i].name,
-                json_pack("{s:s, s:o}", "summary", examples[i].summary, "value", json_loads(examples[i].body, 0, NULL)));
-    return made;
+static void put_examples(struct writer *w, const char *types) {
+    writer_begin_object(w, "examples");
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+        if (!strstr(types, examples[i].type))
+            continue;
+        writer_begin_object(w, examples[i].name);
+        writer_string(w, "summary", examples[i].summary);
+        writer_json(w, "value", examples[i].body);
+        writer_end_object(w);
+    }
+    writer_end_object(w);
 }
 
 /* JSON, or a form. */
-static json_t *body(const char *type) {
-    json_t *types = content(JSON_TYPE, type);
-    json_object_set_new(json_object_get(types, JSON_TYPE), "examples", examples_of(type));
-    json_object_update_new(types, content("application/x-www-form-urlencoded", type));
-    json_object_update_new(types, content("multipart/form-data", type));
-    return json_pack("{s:b, s:o}", "required", 1, "content", types);
+static void put_body(struct writer *w, const char *type) {
+    writer_begin_object(w, "requestBody");
+    writer_boolean(w, "required", true);
+    writer_begin_object(w, "content");
+    writer_begin_object(w, JSON_TYPE);
+    api_schema(w, "schema", type);
+    put_examples(w, type);
+    writer_end_object(w);
+    put_content(w, "application/x-www-form-urlencoded", type);
+    put_content(w, "multipart/form-data", type);
+    writer_end_object(w);
+    writer_end_object(w);
 }
 
 struct failure {
     const char *status, *text;
 };
 
-static void add_failures(json_t *responses, const struct failure *failures, size_t count) {
+static void put_failures(struct writer *w, const struct failure *failures, size_t count) {
     for (size_t i = 0; i < count; i++)
-        json_object_set_new(responses, failures[i].status, response(failures[i].text, JSON_TYPE, "Error"));
+        put_response(w, failures[i].status, failures[i].text, JSON_TYPE, "Error");
 }
 
-/* What only requests that are decoded can meet: they are also those that may be streamed. The stream is told of in words: with a
- * schema of its own under 200 each reply would be an object or a string to those who make clients of this. */
-static void add_decoding(json_t *responses) {
+/* Its jobs are decoded, by the workers. */
+static bool is_decoded(const struct route *route) {
+    return route->finish && route->takes;
+}
+
+/* What only requests that are decoded can meet. */
+static void put_decoding(struct writer *w) {
     static const struct failure failures[] = {
         {"400", "not valid: JSON, a field's type or range, an unknown field, language or model"},
         {"413", "body or text over a limit"},
@@ -67,91 +87,141 @@ static void add_decoding(json_t *responses) {
         {"503", "loading, draining or out of memory: Retry-After"},
         {"504", "the deadline passed"},
     };
-    add_failures(responses, failures, sizeof failures / sizeof *failures);
-    json_object_set_new(json_object_get(responses, "200"), "description",
-                        json_string("success; with stream it is text/event-stream: events token (TokenEvent), sentence (Sentence, "
-                                    "with text_index and sentence), and last result (the reply without stream) or error (Error)"));
+    put_failures(w, failures, sizeof failures / sizeof *failures);
 }
 
 /* The path as an identifier: "frontend_settings"; that of the page is none. */
-static json_t *operation_id(const char *path) {
+static void put_operation_id(struct writer *w, const char *path) {
     char id[64];
     snprintf(id, sizeof id, "%s", path[1] ? path + 1 : "page");
     for (char *c = id; *c; c++)
         *c = *c == '/' || *c == '.' ? '_' : *c;
-    return json_string(id);
+    writer_string(w, "operationId", id);
 }
 
-/* What it answers when all is well. */
-static void add_success(json_t *responses, const struct route *route) {
-    if (route->start == api_spec)
-        json_object_set_new(responses, "302", json_pack("{s:s}", "description", "it is there"));
-    else if (route->gives)
-        json_object_set_new(responses, "200", response("success", JSON_TYPE, route->gives));
-    else
-        json_object_set_new(responses, "200", response("success", route->start == api_page ? "text/html" : "text/plain", "string"));
+/* What it answers when all is well. What is decoded may be streamed, too. The stream is told of in words: with a schema of its own
+ * each reply would be an object or a string to those who make clients of this. */
+static void put_success(struct writer *w, const struct route *route) {
+    const char *text = !is_decoded(route)
+                           ? "success"
+                           : "success; with stream it is text/event-stream: events token (TokenEvent), sentence (Sentence, "
+                             "with text_index and sentence), and last result (the reply without stream) or error (Error)";
+    if (route->start == api_spec) {
+        writer_begin_object(w, "302");
+        writer_string(w, "description", "it is there");
+        writer_end_object(w);
+    } else if (route->gives) {
+        put_response(w, "200", text, JSON_TYPE, route->gives);
+    } else {
+        put_response(w, "200", text, route->start == api_page ? "text/html" : "text/plain", "string");
+    }
+}
+
+static void put_responses(struct writer *w, const struct route *route) {
+    static const struct failure method = {"405", "another method: Allow"},
+                                reload = {"409", "the models do not load: those in service stay"},
+                                keys[] = {{"401", "an API key is needed"}, {"403", "the API key is not one that may do this"}};
+    writer_begin_object(w, "responses");
+    put_success(w, route);
+    put_failures(w, &method, 1);
+    if (is_decoded(route))
+        put_decoding(w);
+    else if (route->finish)
+        put_failures(w, &reload, 1);
+    put_response(w, "default", "failure", JSON_TYPE, "Error");
+    if (route->access != ACCESS_OPEN)
+        put_failures(w, keys, 2);
+    writer_end_object(w);
 }
 
 /* Any of the schemes below will do; where there are no keys, users need none. */
-static void add_security(json_t *made, json_t *responses, bool needed) {
-    static const struct failure failures[] = {{"401", "an API key is needed"}, {"403", "the API key is not one that may do this"}};
-    json_t *schemes = json_pack("[{s:[]}, {s:[]}]", "bearer", "header");
-    if (!needed)
-        json_array_append_new(schemes, json_object());
-    json_object_set_new(made, "security", schemes);
-    add_failures(responses, failures, 2);
+static void put_security(struct writer *w, bool needed) {
+    static const char *const schemes[] = {"bearer", "header"};
+    writer_begin_array(w, "security");
+    for (size_t i = 0; i < 2; i++) {
+        writer_begin_object(w, NULL);
+        writer_begin_array(w, schemes[i]);
+        writer_end_array(w);
+        writer_end_object(w);
+    }
+    if (!needed) {
+        writer_begin_object(w, NULL);
+        writer_end_object(w);
+    }
+    writer_end_array(w);
 }
 
-static json_t *security_schemes(void) {
-    return json_pack("{s:{s:s, s:s}, s:{s:s, s:s, s:s}}", "bearer", "type", "http", "scheme", "bearer", "header", "type", "apiKey",
-                     "in", "header", "name", "X-Api-Key");
+static void put_security_schemes(struct writer *w) {
+    writer_begin_object(w, "securitySchemes");
+    writer_begin_object(w, "bearer");
+    writer_string(w, "type", "http");
+    writer_string(w, "scheme", "bearer");
+    writer_end_object(w);
+    writer_begin_object(w, "header");
+    writer_string(w, "type", "apiKey");
+    writer_string(w, "in", "header");
+    writer_string(w, "name", "X-Api-Key");
+    writer_end_object(w);
+    writer_end_object(w);
 }
 
 /* keys: there are API keys. */
-static json_t *operation(const struct route *route, bool keys) {
-    static const struct failure method = {"405", "another method: Allow"},
-                                reload = {"409", "the models do not load: those in service stay"};
-    json_t *responses = json_object();
-    add_success(responses, route);
-    add_failures(responses, &method, 1);
-    if (route->finish && route->takes)
-        add_decoding(responses);
-    else if (route->finish)
-        add_failures(responses, &reload, 1);
-    json_object_set_new(responses, "default", response("failure", JSON_TYPE, "Error"));
-    json_t *made =
-        json_pack("{s:o, s:s, s:o}", "operationId", operation_id(route->path), "summary", route->summary, "responses", responses);
+static void put_operation(struct writer *w, const struct route *route, bool keys) {
+    writer_begin_object(w, strcmp(route->method, "GET") == 0 ? "get" : "post");
+    put_operation_id(w, route->path);
+    writer_string(w, "summary", route->summary);
+    put_responses(w, route);
     if (route->access != ACCESS_OPEN)
-        add_security(made, responses, keys || route->access == ACCESS_ADMIN);
+        put_security(w, keys || route->access == ACCESS_ADMIN);
     if (route->takes)
-        json_object_set_new(made, "requestBody", body(route->takes));
-    return made;
+        put_body(w, route->takes);
+    writer_end_object(w);
 }
 
-static json_t *paths(bool keys) {
-    json_t *all = json_object();
+static void put_paths(struct writer *w, bool keys) {
     const struct route *route;
+    writer_begin_object(w, "paths");
     for (size_t i = 0; (route = api_route(i)) != NULL; i++) {
-        const char *method = strcmp(route->method, "GET") == 0 ? "get" : "post";
-        json_object_set_new(all, route->path, json_pack("{s:o}", method, operation(route, keys)));
+        writer_begin_object(w, route->path);
+        put_operation(w, route, keys);
+        writer_end_object(w);
     }
-    return all;
+    writer_end_object(w);
 }
 
-static json_t *components(size_t rows) {
-    json_t *schemas = api_schemas();
-    json_object_set_new(schemas, "TranslateRequest", api_fields_schema(API_TRANSLATE, rows));
-    json_object_set_new(schemas, "AttentionRequest", api_fields_schema(API_ATTENTION, rows));
-    return json_pack("{s:o, s:o}", "schemas", schemas, "securitySchemes", security_schemes());
+static void put_components(struct writer *w, size_t rows) {
+    writer_begin_object(w, "components");
+    writer_begin_object(w, "schemas");
+    api_schemas(w);
+    api_fields_schema(w, "TranslateRequest", API_TRANSLATE, rows);
+    api_fields_schema(w, "AttentionRequest", API_ATTENTION, rows);
+    writer_end_object(w);
+    put_security_schemes(w);
+    writer_end_object(w);
+}
+
+static void put_info(struct writer *w) {
+    writer_string(w, "openapi", "3.0.3");
+    writer_begin_object(w, "info");
+    writer_string(w, "title", "alignd");
+    writer_string(w, "description", "Translations with their tokens, probabilities and attention.");
+    writer_string(w, "version", ALIGND_VERSION);
+    writer_end_object(w);
+    writer_begin_array(w, "servers");
+    writer_begin_object(w, NULL);
+    writer_string(w, "url", "/");
+    writer_end_object(w);
+    writer_end_array(w);
 }
 
 void api_openapi(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)call;
     (void)request;
-    bool keys = service->keys != NULL;
-    api_reply_json(reply, STATUS_OK,
-                   json_pack("{s:s, s:{s:s, s:s, s:s}, s:[{s:s}], s:o, s:o}", "openapi", "3.0.3", "info", "title", "alignd",
-                             "description", "Translations with their tokens, probabilities and attention.", "version",
-                             ALIGND_VERSION, "servers", "url", "/", "paths", paths(keys), "components",
-                             components(service->options.rows)));
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_object(&w, NULL);
+    put_info(&w);
+    put_paths(&w, service->keys != NULL);
+    put_components(&w, service->options.rows);
+    writer_end_object(&w);
+    api_reply_json(reply, &w);
 }

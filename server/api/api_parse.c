@@ -50,7 +50,7 @@ json_t *api_load(const struct call *call, struct reply *reply) {
     }
     json_error_t error;
     json_t *root = json_loadb(call->body, call->length, JSON_REJECT_DUPLICATES, &error);
-    if (splice_lacked()) { /* characters of a string may be missing */
+    if (api_lacked_memory()) { /* characters of a string may be missing */
         json_decref(root);
         root = NULL;
         api_fail_memory(reply);

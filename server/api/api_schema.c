@@ -1,5 +1,6 @@
 /* The shapes of requests and replies, for /openapi.json. */
 #include "server/api/api_json.h"
+#include <stdio.h>
 #include <string.h>
 
 /* One property of an object. */
@@ -146,79 +147,140 @@ static const struct property properties[] = {
 
 /* ---- the notation ---- */
 
-static json_t *schema(const char *type, size_t length);
+static void put_schema(struct writer *w, const char *type, size_t length);
 
-/* The parts between these characters. */
-static json_t *list(const char *text, size_t length, char separator, json_t *(*make)(const char *part, size_t part_length)) {
-    json_t *array = json_array();
+static void put_name(struct writer *w, const char *name, size_t length) {
+    writer_string_of(w, NULL, name, length);
+}
+
+/* An array of the parts between these characters. */
+static void put_list(struct writer *w, const char *key, const char *text, size_t length, char separator,
+                     void (*put)(struct writer *w, const char *part, size_t part_length)) {
+    writer_begin_array(w, key);
     for (const char *end = text + length; text < end;) {
         const char *next = memchr(text, separator, (size_t)(end - text));
         size_t part = (size_t)((next ? next : end) - text);
-        json_array_append_new(array, make(text, part));
+        put(w, text, part);
         text += part + 1;
     }
-    return array;
+    writer_end_array(w);
 }
 
-static json_t *name(const char *type, size_t length) {
+static bool is_plain(const char *type, size_t length) {
     static const char *const plain[] = {"string", "integer", "number", "boolean", "object"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         if (strlen(plain[i]) == length && memcmp(plain[i], type, length) == 0)
-            return json_pack("{s:s}", "type", plain[i]);
+            return true;
     }
-    return json_pack("{s:o}", "$ref", json_sprintf("#/components/schemas/%.*s", (int)length, type));
+    return false;
 }
 
-static json_t *string(const char *text, size_t length) {
-    return json_stringn(text, length);
+static void put_reference(struct writer *w, const char *name, size_t length) {
+    char reference[64];
+    snprintf(reference, sizeof reference, "#/components/schemas/%.*s", (int)length, name);
+    writer_string(w, "$ref", reference);
 }
 
-static json_t *schema(const char *type, size_t length) {
-    if (type[0] == '=')
-        return json_pack("{s:s, s:o}", "type", "string", "enum", list(type + 1, length - 1, ',', string));
-    if (memchr(type, '|', length))
-        return json_pack("{s:o}", "oneOf", list(type, length, '|', schema));
-    if (type[0] == '[')
-        return json_pack("{s:s, s:o}", "type", "array", "items", schema(type + 1, length - 2));
-    if (type[length - 1] == '?')
-        return json_pack("{s:s%, s:b}", "type", type, length - 1, "nullable", 1);
-    return name(type, length);
+static void put_members(struct writer *w, const char *type, size_t length) {
+    if (type[0] == '=') {
+        writer_string(w, "type", "string");
+        put_list(w, "enum", type + 1, length - 1, ',', put_name);
+    } else if (memchr(type, '|', length)) {
+        put_list(w, "oneOf", type, length, '|', put_schema);
+    } else if (type[0] == '[') {
+        writer_string(w, "type", "array");
+        writer_begin_object(w, "items");
+        put_members(w, type + 1, length - 2);
+        writer_end_object(w);
+    } else if (type[length - 1] == '?') {
+        writer_string_of(w, "type", type, length - 1);
+        writer_boolean(w, "nullable", true);
+    } else if (is_plain(type, length)) {
+        writer_string_of(w, "type", type, length);
+    } else {
+        put_reference(w, type, length);
+    }
 }
 
-json_t *api_schema(const char *type) {
-    return schema(type, strlen(type));
+static void put_schema(struct writer *w, const char *type, size_t length) {
+    writer_begin_object(w, NULL);
+    put_members(w, type, length);
+    writer_end_object(w);
+}
+
+void api_schema_members(struct writer *w, const char *type) {
+    put_members(w, type, strlen(type));
+}
+
+void api_schema(struct writer *w, const char *key, const char *type) {
+    writer_begin_object(w, key);
+    api_schema_members(w, type);
+    writer_end_object(w);
 }
 
 /* ---- the components ---- */
 
-/* A reference can have nothing beside it: it goes into an allOf. So does a schema with a default, since openapi-typescript takes a
- * property that has one for required. */
-json_t *api_described(json_t *value, const char *text) {
-    if (!text)
-        return value;
-    if (json_object_get(value, "$ref") || json_object_get(value, "default"))
-        value = json_pack("{s:[o]}", "allOf", value);
-    json_object_set_new(value, "description", json_string(text));
-    return value;
+void api_begin_described(struct writer *w, const char *key, const char *text, bool apart) {
+    writer_begin_object(w, key);
+    if (!text || !apart)
+        return;
+    writer_begin_array(w, "allOf");
+    writer_begin_object(w, NULL);
 }
 
-static json_t *texts(void) {
-    return json_pack("{s:[{s:s}, {s:s, s:{s:s}, s:i, s:i}]}", "oneOf", "type", "string", "type", "array", "items", "type", "string",
-                     "minItems", 1, "maxItems", API_MAX_TEXTS);
-}
-
-json_t *api_schemas(void) {
-    json_t *all = json_object(), *object = NULL;
-    json_object_set_new(all, "Texts", texts());
-    for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
-        const struct property *p = &properties[i];
-        if (p->object) {
-            object = json_pack("{s:s, s:{}, s:[]}", "type", "object", "properties", "required");
-            json_object_set_new(all, p->object, object);
-        }
-        json_object_set_new(json_object_get(object, "properties"), p->name, api_described(api_schema(p->type), p->text));
-        if (!p->optional)
-            json_array_append_new(json_object_get(object, "required"), json_string(p->name));
+void api_end_described(struct writer *w, const char *text, bool apart) {
+    if (text && apart) {
+        writer_end_object(w);
+        writer_end_array(w);
     }
-    return all;
+    if (text)
+        writer_string(w, "description", text);
+    writer_end_object(w);
+}
+
+static bool is_reference(const char *type) {
+    return !strpbrk(type, "=|[?") && !is_plain(type, strlen(type));
+}
+
+static void put_texts(struct writer *w) {
+    writer_begin_object(w, "Texts");
+    writer_begin_array(w, "oneOf");
+    api_schema(w, NULL, "string");
+    writer_begin_object(w, NULL);
+    api_schema_members(w, "[string]");
+    writer_count(w, "minItems", 1);
+    writer_count(w, "maxItems", API_MAX_TEXTS);
+    writer_end_object(w);
+    writer_end_array(w);
+    writer_end_object(w);
+}
+
+/* One object: the rows from `first` to `end`. */
+static void put_object(struct writer *w, const struct property *first, const struct property *end) {
+    writer_begin_object(w, first->object);
+    writer_string(w, "type", "object");
+    writer_begin_object(w, "properties");
+    for (const struct property *p = first; p < end; p++) {
+        api_begin_described(w, p->name, p->text, is_reference(p->type));
+        api_schema_members(w, p->type);
+        api_end_described(w, p->text, is_reference(p->type));
+    }
+    writer_end_object(w);
+    writer_begin_array(w, "required");
+    for (const struct property *p = first; p < end; p++)
+        if (!p->optional)
+            writer_string(w, NULL, p->name);
+    writer_end_array(w);
+    writer_end_object(w);
+}
+
+void api_schemas(struct writer *w) {
+    const struct property *end = properties + sizeof properties / sizeof *properties;
+    put_texts(w);
+    for (const struct property *first = properties, *next; first < end; first = next) {
+        next = first + 1;
+        while (next < end && !next->object)
+            next++;
+        put_object(w, first, next);
+    }
 }

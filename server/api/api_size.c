@@ -85,11 +85,6 @@ void api_fail_length(const struct service *service, size_t least, struct reply *
         api_fail(reply, STATUS_TOO_LARGE, NULL, "the reply must have at most %zu bytes, and would have more", most);
 }
 
-void api_limit(const struct service *service, struct reply *reply) {
-    if (reply->status == STATUS_OK && reply->length > service->options.max_reply_bytes)
-        api_fail_length(service, 0, reply);
-}
-
 void api_fail_unread(const struct service *service, struct reply *reply) {
     metrics_rejected(service->metrics, REJECTED_REPLY_MEMORY);
     api_fail(reply, STATUS_UNAVAILABLE, NULL, "too many replies wait to be read");

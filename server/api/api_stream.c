@@ -17,64 +17,67 @@ void api_stream_done(struct api_stream *stream) {
     free(stream->text);
 }
 
-/* The event in hand: its name, what put_data puts, JSON without line feeds, and the end. */
-static void begin(struct api_text *text, const char *name) {
-    api_text_put(text, "event: ");
-    api_text_put(text, name);
-    api_text_put(text, "\ndata: ");
+static void put_text(struct writer *w, const char *text) {
+    writer_put(w, text, strlen(text));
 }
 
-static int end(struct api_stream *stream, struct api_text *text) {
-    api_text_put(text, "\n\n");
-    if (api_text_ended(text)) {
-        api_text_done(text);
-        return -1;
-    }
-    stream->text = text->bytes;
-    stream->length = text->length;
-    return 1;
+/* The event in hand: its name, its data, JSON without line feeds, and the end. */
+static void begin(struct writer *w, const char *name) {
+    put_text(w, "event: ");
+    put_text(w, name);
+    put_text(w, "\ndata: ");
+}
+
+static int end(struct api_stream *stream, struct writer *w) {
+    put_text(w, "\n\n");
+    stream->length = w->length;
+    stream->text = writer_take(w);
+    return stream->text ? 1 : -1;
+}
+
+static void put_indexes(struct writer *w, const struct event *event) {
+    writer_count(w, "text_index", event->text);
+    writer_count(w, "sentence", event->sentence);
 }
 
 static int say_token(struct api_stream *stream, const struct event *event) {
-    struct api_text text = {.most = SIZE_MAX};
-    begin(&text, "token");
-    api_text_put_json(&text,
-                      json_pack("{s:I, s:I, s:s, s:s%, s:f}", "text_index", (json_int_t)event->text, "sentence",
-                                (json_int_t)event->sentence, "token", event->piece, "text", event->added, event->added_length,
-                                "log_prob", event->log_prob),
-                      &(struct splices){0});
-    return end(stream, &text);
+    struct writer w = {.most = SIZE_MAX};
+    begin(&w, "token");
+    writer_begin_object(&w, NULL);
+    put_indexes(&w, event);
+    writer_string(&w, "token", event->piece);
+    writer_string_of(&w, "text", event->added, event->added_length);
+    writer_number(&w, "log_prob", event->log_prob);
+    writer_end_object(&w);
+    return end(stream, &w);
 }
 
 /* The sentence object as the result has it, and where it stands there. One that is too long is not told: neither will the result
  * be. */
 static int say_sentence(struct api_stream *stream, const struct event *event) {
-    struct api_text text = {.most = stream->most};
-    begin(&text, "sentence");
-    api_text_put(&text, "{");
-    api_text_put_members(&text,
-                         json_pack("{s:I, s:I}", "text_index", (json_int_t)event->text, "sentence", (json_int_t)event->sentence),
-                         &(struct splices){0});
-    api_text_put(&text, ",");
-    api_render_sentence(stream->request, &stream->request->texts[event->text], event->sentence, &stream->told[event->text], &text);
-    api_text_put(&text, "}");
-    bool too_long = text.too_long;
-    int result = end(stream, &text);
+    struct writer w = {.most = stream->most};
+    begin(&w, "sentence");
+    writer_begin_object(&w, NULL);
+    put_indexes(&w, event);
+    api_render_sentence(stream->request, &stream->request->texts[event->text], event->sentence, &stream->told[event->text], &w);
+    writer_end_object(&w);
+    bool too_long = w.too_long;
+    int result = end(stream, &w);
     return too_long ? 0 : result;
 }
 
 /* Copied: the reply is not needed any more then. */
 static int say_last(struct api_stream *stream) {
-    struct api_text text = {.most = SIZE_MAX};
+    struct writer w = {.most = SIZE_MAX};
     stream->over = true;
-    begin(&text, stream->reply->status == STATUS_OK ? "result" : "error");
+    begin(&w, stream->reply->status == STATUS_OK ? "result" : "error");
     if (stream->reply->body)
-        api_text_put_bytes(&text, stream->reply->body, stream->reply->length);
+        writer_put(&w, stream->reply->body, stream->reply->length);
     else
-        text.failed = true;
+        writer_fail(&w);
     free(stream->reply->body);
     stream->reply->body = NULL;
-    return end(stream, &text);
+    return end(stream, &w);
 }
 
 static int say_pulse(struct api_stream *stream) {

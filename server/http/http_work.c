@@ -31,7 +31,6 @@ static void set_reply(struct exchange *exchange) {
     watch_remove(exchanges->watch, &exchange->watched); /* nobody cancels it any more */
     if (request_reason(&exchange->request) != CANCEL_NONE)
         fail_cancelled(exchange);
-    api_limit(exchanges->service, &exchange->reply);
     exchange_hold(exchange);
 }
 
@@ -154,7 +153,6 @@ static void open_stream(struct exchange *exchange) {
 /* Only blank texts: there is nothing to decode. */
 static void answer_blank(struct exchange *exchange) {
     exchange->route->finish(exchange->exchanges->service, &exchange->request, &exchange->reply);
-    api_limit(exchange->exchanges->service, &exchange->reply);
     if (exchange->stream) {
         exchange->stage = STAGE_STREAMING;
         events_end(exchange->request.events);

@@ -1,4 +1,4 @@
-/* server/decimal against printf, in the shape that jansson gives. */
+/* server/base/decimal against printf, in the shape that jansson gives. */
 #include "server/base/decimal.h"
 #include "tests/suites.h"
 #include <float.h>
