@@ -30,8 +30,9 @@ static void begin(struct writer *w, const char *name) {
 
 static int end(struct api_stream *stream, struct writer *w) {
     put_text(w, "\n\n");
-    stream->length = w->length;
+    size_t length = w->length;
     stream->text = writer_take(w);
+    stream->length = stream->text ? length : 0;
     return stream->text ? 1 : -1;
 }
 
@@ -61,9 +62,8 @@ static int say_sentence(struct api_stream *stream, const struct event *event) {
     put_indexes(&w, event);
     api_render_sentence(stream->request, &stream->request->texts[event->text], event->sentence, &stream->told[event->text], &w);
     writer_end_object(&w);
-    bool too_long = w.too_long;
     int result = end(stream, &w);
-    return too_long ? 0 : result;
+    return w.too_long ? 0 : result;
 }
 
 /* Copied: the reply is not needed any more then. */

@@ -98,6 +98,24 @@ START_TEST(too_long_for_a_stream) {
 }
 END_TEST
 
+/* The same of events that the connection's own thread writes. */
+START_TEST(too_long_for_a_small_stream) {
+    struct daemon daemon;
+    struct reply reply;
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--max-reply-bytes", "1024"));
+    client_send(
+        &daemon,
+        &(struct call){.path = "/translate",
+                       .json = "{'text':'It snows today.','include':['top_k','words','entropy','log_probs'],'stream':true}"},
+        &reply);
+    ck_assert_int_eq(reply.status, 200);
+    ck_assert_ptr_null(strstr(reply.body, "event: sentence\n"));
+    ck_assert_ptr_nonnull(strstr(reply.body, "event: error\ndata: {\"error\":\"the reply must have at most 1024 bytes"));
+    reply_done(&reply);
+    daemon_stop(&daemon);
+}
+END_TEST
+
 /* Events that are written beside the connection's thread come whole and once, and the last one is the reply. */
 START_TEST(large_stream) {
     struct daemon daemon;
@@ -198,6 +216,7 @@ Suite *replies_suite(void) {
     tcase_add_test(tests, too_long_once_decoded);
     tcase_add_test(tests, too_long_from_the_start);
     tcase_add_test(tests, too_long_for_a_stream);
+    tcase_add_test(tests, too_long_for_a_small_stream);
     tcase_add_test(tests, large_stream);
     tcase_add_test(tests, unread);
 #if !defined(SANITIZED)
