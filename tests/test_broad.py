@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from weights import broad, data, export, folder, fused, links, methods, mixture, noise, train
+from weights import broad, data, export, folder, fused, links, methods, mixture, noise, rejoined, tokenizer, train
 from weights.model import Model
 
 ROOT = Path(__file__).parent.parent
@@ -242,3 +242,18 @@ def test_the_stream_as_text(corpora: Path, tmp_path: Path, monkeypatch: pytest.M
     pairs = data.read_pairs(tmp_path / "text/train.tsv.gz")
     assert len(pairs) >= 50 and all(a and b for a, b in pairs)
     assert set(data.read_pairs(tmp_path / "text/valid.tsv.gz")) <= set(SAMPLE)
+
+
+def test_words_get_their_mark_back(tmp_path: Path) -> None:
+    path = tmp_path / "bytes.spm"
+    shutil.copyfile(ROOT / "tests/data/tiny.bytes.spm", path)
+    rejoined.rename(path, {})
+    assert path.read_bytes() == (ROOT / "tests/data/tiny.bytes.spm").read_bytes()
+    side = tokenizer.SentencePiece(path, {})
+    piece = next(p for p in side.pieces if p.isalpha() and side.processor.encode(p, out_type=str) == ["\u2581", p])
+    line = " ".join([piece] * 40)
+    before = side.pieces.index(piece)
+    assert rejoined.torn(side.processor, ["a"]) == {}
+    assert rejoined.torn(side.processor, [line]) == {piece: "\u2581" + piece}
+    rejoined.rename(path, {piece: "\u2581" + piece * 60})  # its length needs two bytes
+    assert tokenizer.SentencePiece(path, {}).pieces == side.pieces[:before] + ["\u2581" + piece * 60] + side.pieces[before + 1:]

@@ -27,7 +27,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from . import config as configuration
-from . import folder, fused, methods, mixture, scores, search, tokenizer
+from . import folder, fused, methods, mixture, rejoined, scores, search, tokenizer
 from .mixture import Encoded
 from .model import Model
 from .tokenizer import BOS, EOS, UNK
@@ -58,14 +58,15 @@ def load_recipe(path: Path) -> tuple[dict, dict]:
 def train_vocabulary(kept: mixture.Cache, pair: str, path: Path, size: int, seed: int) -> None:
     """One for both languages, with a piece for each byte, so that there is no <unk>, and digits one by one; of the mixture's texts by their weights."""
     stream = mixture.Mixture(kept, pair, False, seed, None, 0, chunk=VOCABULARY_LINES // 2)
-    lines = (text for one in stream.examples(0) for text in (one.source, one.target))
+    lines = [text for one in stream.examples(0) for text in (one.source, one.target)]
     prefix = path.with_suffix("")
     sentencepiece.set_random_generator_seed(seed)
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=lines, model_prefix=str(prefix), vocab_size=size, character_coverage=0.9998, model_type="unigram", byte_fallback=True,
+        sentence_iterator=iter(lines), model_prefix=str(prefix), vocab_size=size, character_coverage=0.9998, model_type="unigram", byte_fallback=True,
         split_digits=True, required_chars=REQUIRED, unk_id=UNK, bos_id=BOS, eos_id=EOS, pad_id=-1, num_threads=1, minloglevel=2)
-    prefix.with_suffix(".model").rename(path)
     prefix.with_suffix(".vocab").unlink()
+    rejoined.rejoin(prefix.with_suffix(".model"), lines[:20000])
+    prefix.with_suffix(".model").rename(path)
 
 
 def learning_rate(step: int, training: dict, cool: tuple[int, int] | None = None) -> float:
