@@ -20,7 +20,7 @@ static int give(struct sentence *sentence, const char *what, const char *text, s
     for (size_t i = 0; i < count; i++) {
         ids[i] = sentence->copies ? copies_id(sentence->copies, &tokens[i]) : tokens[i].id;
         if (!output_writes(&sentence->translator->output) && !copies_have(sentence->copies, ids[i]))
-            return error_set(err, ERROR_INPUT, "the model can but copy, and the text has no %s", tokens[i].piece);
+            return error_set(err, ERROR_INPUT, "the model can only copy words, and the text has no %s", tokens[i].piece);
     }
     sentence->given = copy;
     sentence->given_tokens = tokens;

@@ -196,7 +196,7 @@ static int add_entry(struct found *found, struct glossary *glossary, size_t entr
     const struct translator *translator = found->sentence->translator;
     struct glossary_phrase *phrase = &glossary->phrases[entry];
     if (tokenizer_unknown(translator->target) < 0 || !output_writes(&translator->output))
-        return error_set(err, ERROR_INPUT, "the model can write no phrases");
+        return error_set(err, ERROR_INPUT, "this model cannot write glossary phrases");
     if (phrase->length == 0 && !phrase->piece &&
         read_phrase(translator->target, glossary->entries[entry].target, glossary->arena, phrase, err) != 0)
         return -1;

@@ -26,7 +26,7 @@ static bool fits(const struct sentence *sentence) {
 static int find_copies(struct sentence *sentence, struct error *err) {
     const struct translator *t = sentence->translator;
     if (!fits(sentence))
-        return error_set(err, ERROR_LENGTH, "the text has a part of more than %zu tokens that cannot be cut",
+        return error_set(err, ERROR_LENGTH, "the text has a part of more than %zu tokens that cannot be split",
                          t->config.limits.max_source_tokens);
     sentence->copies =
         copies_find(&(struct copies_between){t->source, t->target}, sentence->tokens, sentence->length, &sentence->arena, err);
@@ -129,7 +129,7 @@ static int add_wrapped(struct prepared *list, struct span span, bool split, stru
     if (text_wrap(reader(t, list->options), list->text, span, limit, list->arena, &pieces, &count, err) != 0)
         return -1;
     if (!split && count > 1)
-        return error_set(err, ERROR_LENGTH, "the text has more than the %zu tokens that the model takes at once", limit);
+        return error_set(err, ERROR_LENGTH, "the text has more than %zu tokens, the most that the model reads at once", limit);
     for (size_t i = 0; i < count; i++) {
         if (sentence_init(&sentence, t, list->text, pieces[i], list->options, err) != 0 || add_or_end(list, &sentence, err) != 0)
             return -1;

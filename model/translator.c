@@ -57,7 +57,7 @@ static int check_vocabularies(const struct translator *t, struct error *err) {
         return error_set(err, ERROR_FORMAT, "tokenizer: first_input is bos, but the target vocabulary has no <s>");
     if (t->characters && (tokenizer_begin(t->characters) < 0 || tokenizer_end(t->characters) < 0))
         return error_set(err, ERROR_FORMAT,
-                         "tokenizer: a word is spelled from <s> to </s>, but " SPELLER_VOCABULARY " lacks one of them");
+                         "tokenizer: spelling a word needs <s> and </s>, but " SPELLER_VOCABULARY " lacks one of them");
     if (t->config.encoder.embedding_shared && !same_vocabularies(t))
         return error_set(err, ERROR_FORMAT, "encoder.embedding_shared: the vocabularies of source and target differ");
     return 0;
@@ -115,7 +115,7 @@ static int open_shortlist(struct translator *t, const char *folder, struct error
     char path[4096];
     struct error inner = {0};
     if (config_copies(&t->config))
-        return error_set(err, ERROR_INPUT, "shortlist: a model that copies takes none");
+        return error_set(err, ERROR_INPUT, "shortlist: not supported by a model that copies");
     if (path_in(folder, "shortlist.safetensors", path, sizeof path, err) != 0)
         return -1;
     t->shortlist = shortlist_open(path, tokenizer_size(t->source), tokenizer_size(t->target), tokenizer_end(t->target), &inner);

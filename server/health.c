@@ -41,7 +41,7 @@ int health_ask(const char *address, const char *path, bool https, int timeout_ms
         return -1;
     int status = 0, result = -1;
     if (send_request(&server, path, err) == 0 && read_status(&server, &status, err) == 0)
-        result = status == 200 ? 0 : error_set(err, ERROR_FILE, "%.100s says status %d", path, status);
+        result = status == 200 ? 0 : error_set(err, ERROR_FILE, "%.100s answered with status %d", path, status);
     outgoing_close(&server);
     return result;
 }

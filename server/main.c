@@ -169,7 +169,7 @@ static struct http_options http_options(const struct options *options) {
     };
 }
 
-/* /health answers while the models are being loaded. */
+/* /health answers while the models are still loading. */
 static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct error *err) {
     const struct http_options options = http_options(daemon->options);
     struct http *http = http_start(daemon->service, &options, err);

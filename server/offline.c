@@ -413,12 +413,14 @@ static int check_models(const struct stream *stream, struct error *err) {
     const struct translator_info *first = &models->all[0].info, *second = &models->all[stream->directions - 1].info;
     for (size_t i = 0; stream->mode == &attention_mode && i < models->count; i++)
         if (!models->all[i].info.attention)
-            return error_set(err, ERROR_INPUT, "model \"%s\" has no attention to align words by", models->all[i].info.name);
+            return error_set(err, ERROR_INPUT, "model \"%s\" has no attention, which aligning words needs",
+                             models->all[i].info.name);
     if (!first->attention && stream->options->search.coverage_penalty > 0)
         return error_set(err, ERROR_INPUT, "--coverage-penalty must be 0: model \"%s\" has no attention", first->name);
     bool opposite = strcmp(first->source, second->target) == 0 && strcmp(first->target, second->source) == 0;
     if (stream->directions > 1 && !opposite)
-        return error_set(err, ERROR_INPUT, "--model: the second must be of the opposite direction, %s to %s; it is %s to %s",
+        return error_set(err, ERROR_INPUT,
+                         "--model: the second model must translate in the opposite direction, %s to %s, not %s to %s",
                          first->target, first->source, second->source, second->target);
     return 0;
 }

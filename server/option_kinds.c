@@ -115,7 +115,7 @@ static int add_items(const struct item *item, const char *name, const char *valu
         if (length == 0)
             return error_set(err, ERROR_INPUT, "%s needs %s", name, item->what);
         if (list->count == NAME_LIST_MAX)
-            return error_set(err, ERROR_INPUT, "%s may be given at most %d times", name, NAME_LIST_MAX);
+            return error_set(err, ERROR_INPUT, "%s must be given at most %d times", name, NAME_LIST_MAX);
         if (name_list_add(list, at, length) != 0)
             return error_memory(err);
         if (at[length] == '\0')

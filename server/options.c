@@ -21,91 +21,92 @@ static const char PARAMETERS_HERE[] = "";
 
 /* The fallback "cores" stands for the cores online. */
 static const struct option table[] = {
-    {"model", "DIR", NULL, "model folder; may be given several times, the first is the default of requests that name none", ALL,
+    {"model", "DIR", NULL, "model folder; may be given several times, the first serves requests that name no model", ALL,
      set_folders, FIELD(models), 0, 0},
     {"workers", "N", "cores", "decoding threads", ALL, set_size, FIELD(workers), 1, 1024},
-    {"rows", "N", "256", "hypotheses that a worker decodes side by side", ALL, set_size, FIELD(rows), 1, 4096},
-    {"compute", "TYPE", "float32", "of the products with weights: float32, bfloat16, int8, or auto: the fastest here", ALL,
-     set_compute, FIELD(compute), 0, 0},
-    {"shortlist", NULL, NULL, "choose target words from the model's shortlist for the sentence", ALL, set_switch, FIELD(shortlist),
-     0, 0},
+    {"rows", "N", "256", "hypotheses that a worker decodes at the same time", ALL, set_size, FIELD(rows), 1, 4096},
+    {"compute", "TYPE", "float32",
+     "number type for products with weights: float32, bfloat16, int8, or auto (the fastest on this machine)", ALL, set_compute,
+     FIELD(compute), 0, 0},
+    {"shortlist", NULL, NULL, "choose target words only from the model's shortlist for the sentence", ALL, set_switch,
+     FIELD(shortlist), 0, 0},
     {"log-level", "LEVEL", "info", "error, warn, info or debug", COMMAND_SERVE, set_log_level, FIELD(log_level), 0, 0},
     {"log-level", "LEVEL", "warn", "error, warn, info or debug", BATCH, set_log_level, FIELD(log_level), 0, 0},
-    {"log-format", "FORMAT", "text", "text, or json: each line an object", COMMAND_SERVE, set_log_format, FIELD(log_format), 0, 0},
+    {"log-format", "FORMAT", "text", "text, or json (each line an object)", COMMAND_SERVE, set_log_format, FIELD(log_format), 0, 0},
     {"listen", "ADDRESS", NULL,
-     "HOST:PORT, [IPv6]:PORT (port 0: a free one) or unix:PATH; several with ',' between them or given several times "
-     "(default " OPTIONS_LISTEN ", or the sockets that systemd hands over)",
+     "HOST:PORT, [IPv6]:PORT (port 0: any free port) or unix:PATH; several are separated by ',' or given one by one "
+     "(default " OPTIONS_LISTEN ", or the sockets passed by systemd)",
      COMMAND_SERVE, set_addresses, FIELD(listen), 0, 0},
     {"admin-listen", "ADDRESS", NULL,
-     "the same for administrators: /health, /ready, /metrics and POST /models/reload alone, with room of their own; who may open "
-     "its Unix "
-     "socket needs no key",
+     "the same for administrators: only /health, /ready, /metrics and POST /models/reload, with connections reserved for them; "
+     "its Unix socket needs no key",
      COMMAND_SERVE, set_addresses, FIELD(admin_listen), 0, 0},
     {"socket-mode", "OCTAL", "0660", "permissions of Unix sockets", COMMAND_SERVE, set_mode, FIELD(socket_mode), 0, 0},
-    {"api-keys", "FILE", NULL, "keys that may translate, lines made by alignd key (default: everybody may); read again on SIGHUP",
+    {"api-keys", "FILE", NULL, "file of API keys, made by alignd key (default: no key is required); read again on SIGHUP",
      COMMAND_SERVE, set_string, FIELD(api_keys), 0, 0},
-    {"tls-cert", "FILE", NULL, "certificate chain (PEM): TCP addresses then speak HTTPS; read again on SIGHUP", COMMAND_SERVE,
-     set_string, FIELD(tls_cert), 0, 0},
-    {"tls-key", "FILE", NULL, "its private key (PEM)", COMMAND_SERVE, set_string, FIELD(tls_key), 0, 0},
-    {"queue", "N", "1024", "sentences that may wait; beyond that requests get 429", COMMAND_SERVE, set_size, FIELD(queue), 1, 1e6},
-    {"queue-work", "N", "4000000", "source tokens x rows (beam) of the sentences that may wait; beyond that 429", COMMAND_SERVE,
-     set_size, FIELD(queue_work), 1, 1e12},
-    {"rate", "N", "0", "sentences a second that one client may ask for in the long run; beyond that 429; 0: any", COMMAND_SERVE,
-     set_real, FIELD(rate), 0, 1e6},
-    {"burst", "N", "100", "sentences that a client may ask for at once, where there is a --rate", COMMAND_SERVE, set_size,
-     FIELD(burst), 1, 1e6},
-    {"step-ms", "N", "40", "time that a worker may take for the next token of all its sentences, as predicted; 0: any",
+    {"tls-cert", "FILE", NULL, "certificate chain (PEM), which turns on HTTPS on TCP addresses; read again on SIGHUP",
+     COMMAND_SERVE, set_string, FIELD(tls_cert), 0, 0},
+    {"tls-key", "FILE", NULL, "private key of the certificate (PEM)", COMMAND_SERVE, set_string, FIELD(tls_key), 0, 0},
+    {"queue", "N", "1024", "size of the queue in sentences; when it is full, requests get 429", COMMAND_SERVE, set_size,
+     FIELD(queue), 1, 1e6},
+    {"queue-work", "N", "4000000", "size of the queue in source tokens x rows (beam); when it is full, requests get 429",
+     COMMAND_SERVE, set_size, FIELD(queue_work), 1, 1e12},
+    {"rate", "N", "0", "rate limit in sentences per second for each client; above it 429; 0: no limit", COMMAND_SERVE, set_real,
+     FIELD(rate), 0, 1e6},
+    {"burst", "N", "100", "sentences that a client may send at once under --rate", COMMAND_SERVE, set_size, FIELD(burst), 1, 1e6},
+    {"step-ms", "N", "40", "limit on the predicted time that a worker takes for the next token of all its sentences; 0: no limit",
      COMMAND_SERVE, set_size, FIELD(step_ms), 0, 1e6},
-    {"max-body-bytes", "N", "1048576", "size of a request's body; beyond that 413", COMMAND_SERVE, set_size, FIELD(max_body_bytes),
-     1, 1e9},
-    {"max-text-chars", "N", "10000", "characters in all texts of a request; beyond that 413", COMMAND_SERVE, set_size,
-     FIELD(max_text_chars), 1, 1e9},
-    {"max-reply-bytes", "N", "33554432", "size of an answer; beyond that 413", COMMAND_SERVE, set_size, FIELD(max_reply_bytes),
+    {"max-body-bytes", "N", "1048576", "maximum size of a request body; above it 413", COMMAND_SERVE, set_size,
+     FIELD(max_body_bytes), 1, 1e9},
+    {"max-text-chars", "N", "10000", "maximum number of characters in all texts of a request; above it 413", COMMAND_SERVE,
+     set_size, FIELD(max_text_chars), 1, 1e9},
+    {"max-reply-bytes", "N", "33554432", "maximum size of a reply; above it 413", COMMAND_SERVE, set_size, FIELD(max_reply_bytes),
      1024, 1e12},
-    {"reply-memory", "N", "134217728", "memory for answers that are not read yet; beyond that 503", COMMAND_SERVE, set_size,
+    {"reply-memory", "N", "134217728", "memory for replies that clients have not read yet; above it 503", COMMAND_SERVE, set_size,
      FIELD(reply_memory), 1024, 1e12},
-    {"deadline-ms", "N", "10000", "time that a request may take; beyond that 504 (the header X-Deadline-Ms may ask for less)",
+    {"deadline-ms", "N", "10000", "maximum time for a request; after it 504 (the header X-Deadline-Ms can set a shorter one)",
      COMMAND_SERVE, set_size, FIELD(deadline_ms), 1, 1e9},
-    {"read-timeout-ms", "N", "30000", "time that a request may take to arrive, head and body; beyond that it is cut off",
+    {"read-timeout-ms", "N", "30000", "maximum time for a whole request to arrive; after it the connection is closed",
      COMMAND_SERVE, set_size, FIELD(read_timeout_ms), 10, 1e9},
-    {"send-timeout-ms", "N", "60000", "time that a reply may take to be read; beyond that it is cut off", COMMAND_SERVE, set_size,
-     FIELD(send_timeout_ms), 10, 1e9},
-    {"connections", "N", "0", "connections at once; 0: enough for all that may wait, and 1024 more", COMMAND_SERVE, set_size,
-     FIELD(connections), 0, 1e6},
-    {"connections-per-address", "N", "0", "connections at once from one address; 0: any", COMMAND_SERVE, set_size,
+    {"send-timeout-ms", "N", "60000", "maximum time for a reply to be read; after it the connection is closed", COMMAND_SERVE,
+     set_size, FIELD(send_timeout_ms), 10, 1e9},
+    {"connections", "N", "0", "maximum number of connections; 0: enough for the whole queue, and 1024 more", COMMAND_SERVE,
+     set_size, FIELD(connections), 0, 1e6},
+    {"connections-per-address", "N", "0", "maximum number of connections from one address; 0: no limit", COMMAND_SERVE, set_size,
      FIELD(connections_per_address), 0, 1e6},
-    {"client-header", "NAME", NULL, "header in which a trusted proxy tells the client's address, such as X-Forwarded-For",
+    {"client-header", "NAME", NULL, "header in which a trusted proxy sends the client's address, such as X-Forwarded-For",
      COMMAND_SERVE, set_string, FIELD(client_header), 0, 0},
-    {"grace-ms", "N", "30000", "time that accepted requests have to finish after SIGTERM", COMMAND_SERVE, set_size, FIELD(grace_ms),
-     0, 1e9},
-    {"cors", "ORIGINS", "*", "web origins that may read replies, with ',' between them; *: all; empty: none", COMMAND_SERVE,
-     set_origins, FIELD(cors), 0, 0},
+    {"grace-ms", "N", "30000", "time for accepted requests to finish after SIGTERM", COMMAND_SERVE, set_size, FIELD(grace_ms), 0,
+     1e9},
+    {"cors", "ORIGINS", "*", "web origins that may read replies, separated by ','; *: all; empty: none", COMMAND_SERVE, set_origins,
+     FIELD(cors), 0, 0},
     {.flag = PARAMETERS_HERE},
-    {"split-sentences", NULL, NULL, "cut each line into sentences (default: a line is one sentence)", COMMAND_TRANSLATE, set_switch,
-     FIELD(split_sentences), 0, 0},
-    {"keep-unknowns", NULL, NULL, "print unknown words as \u2047 (default: as the source words most looked at)", COMMAND_TRANSLATE,
-     set_switch, FIELD(keep_unknowns), 0, 0},
-    {"target", "FILE", NULL, "the translations to align, one a line", COMMAND_ATTENTION, set_string, FIELD(target), 0, 0},
+    {"split-sentences", NULL, NULL, "split each line into sentences (default: a line is one sentence)", COMMAND_TRANSLATE,
+     set_switch, FIELD(split_sentences), 0, 0},
+    {"keep-unknowns", NULL, NULL, "print unknown words as \u2047 (default: as the source words with the most attention)",
+     COMMAND_TRANSLATE, set_switch, FIELD(keep_unknowns), 0, 0},
+    {"target", "FILE", NULL, "the translations to align, one per line", COMMAND_ATTENTION, set_string, FIELD(target), 0, 0},
     {"links", "KIND", "best",
-     "best: the source word most looked at of each target word; mutual: that are each other's best; balanced: these after "
-     "every source word got its share",
+     "best: for each target word the source word with the most attention; mutual: pairs that are each other's best; "
+     "balanced: mutual, after attention is rescaled so that every source word gets its share",
      COMMAND_ATTENTION, set_links, FIELD(links), 0, 0},
-    {"stats", NULL, NULL, "print sentences, target tokens, seconds and tokens per second at the end", BATCH, set_switch,
-     FIELD(stats), 0, 0},
-    {"cache-bytes", "N", "0", "memory for answers, which are given again to the same request; 0: none", COMMAND_SERVE, set_size,
+    {"stats", NULL, NULL, "print the number of sentences and target tokens, the time and tokens per second at the end", BATCH,
+     set_switch, FIELD(stats), 0, 0},
+    {"cache-bytes", "N", "0", "memory for a cache of replies to identical requests; 0: no cache", COMMAND_SERVE, set_size,
      FIELD(cache_bytes), 0, 1e12},
-    {"heartbeat-ms", "N", "5000", "a stream that has nothing to tell sends a comment so often", COMMAND_SERVE, set_size,
-     FIELD(heartbeat_ms), 10, 1e6},
-    {"name", "NAME", NULL, "who will hold the key, as the log shall call them", COMMAND_KEY, set_string, FIELD(name), 0, 0},
-    {"role", "ROLE", "user", "user, or admin, who may reload, too", COMMAND_KEY, set_role, FIELD(role), 0, 0},
-    {"listen", "ADDRESS", OPTIONS_LISTEN, "where the daemon listens, HOST:PORT or unix:PATH; of several the first", COMMAND_HEALTH,
-     set_string, FIELD(address), 0, 0},
-    {"admin-listen", "ADDRESS", NULL, "where it listens for administrators; asked instead, if it is given", COMMAND_HEALTH,
-     set_string, FIELD(admin_address), 0, 0},
+    {"heartbeat-ms", "N", "5000", "an idle stream sends a comment at this interval", COMMAND_SERVE, set_size, FIELD(heartbeat_ms),
+     10, 1e6},
+    {"name", "NAME", NULL, "owner of the key, as named in the log", COMMAND_KEY, set_string, FIELD(name), 0, 0},
+    {"role", "ROLE", "user", "user, or admin, who may also reload models", COMMAND_KEY, set_role, FIELD(role), 0, 0},
+    {"listen", "ADDRESS", OPTIONS_LISTEN, "where the daemon listens, HOST:PORT or unix:PATH; if several are given, the first",
+     COMMAND_HEALTH, set_string, FIELD(address), 0, 0},
+    {"admin-listen", "ADDRESS", NULL, "where the daemon listens for administrators; used instead of --listen if given",
+     COMMAND_HEALTH, set_string, FIELD(admin_address), 0, 0},
     {"tls-cert", "FILE", NULL,
-     "as the daemon has it: TCP addresses are asked in HTTPS (the file is not read, nor who answers verified)", COMMAND_HEALTH,
+     "as given to the daemon: use HTTPS for TCP addresses (the file is not read, the certificate is not verified)", COMMAND_HEALTH,
      set_string, FIELD(tls_cert), 0, 0},
-    {"path", "PATH", "/ready", "what to ask for; /health: that the process lives", COMMAND_HEALTH, set_string, FIELD(path), 0, 0},
+    {"path", "PATH", "/ready", "path to request; /health: only whether the process is running", COMMAND_HEALTH, set_string,
+     FIELD(path), 0, 0},
 };
 
 enum { TABLE_ROWS = sizeof table / sizeof table[0], MAX_OPTIONS = 128 };
@@ -286,9 +287,9 @@ static int check(const struct options *options, struct error *err) {
     if (options->models.count == 0)
         return error_set(err, ERROR_INPUT, "--model DIR is missing");
     if (options->command == COMMAND_TRANSLATE && options->models.count > 1)
-        return error_set(err, ERROR_INPUT, "--model may be given only once in this mode");
+        return error_set(err, ERROR_INPUT, "--model must be given only once in this mode");
     if (options->command == COMMAND_ATTENTION && options->models.count > 2)
-        return error_set(err, ERROR_INPUT, "--model may be given only twice in this mode, once for each direction");
+        return error_set(err, ERROR_INPUT, "--model must be given at most twice in this mode, once for each direction");
     if (options->command == COMMAND_ATTENTION && !options->target)
         return error_set(err, ERROR_INPUT, "--target FILE is missing");
     const struct search_options *search = &options->search;
@@ -299,7 +300,7 @@ static int check(const struct options *options, struct error *err) {
         return error_set(err, ERROR_INPUT, "--max-reply-bytes must be at most --reply-memory (%zu), got %zu", options->reply_memory,
                          options->max_reply_bytes);
     if (!options->tls_cert != !options->tls_key)
-        return error_set(err, ERROR_INPUT, "--tls-cert and --tls-key need each other");
+        return error_set(err, ERROR_INPUT, "--tls-cert and --tls-key must be given together");
     if (search->max_length > 0 && search->min_length > search->max_length)
         return error_set(err, ERROR_INPUT, "--min-length must be at most --max-length (%zu), got %zu", search->max_length,
                          search->min_length);
@@ -378,11 +379,12 @@ char *options_help(void) {
         "  alignd --model DIR [--model DIR ...] [options]               serve HTTP\n"
         "  alignd translate --model DIR [options] < source > target     translate lines\n"
         "  alignd attention --model DIR --target FILE < source          align the words of line pairs (Pharaoh format); with a\n"
-        "                                                               second --model, of the opposite direction, by both\n"
-        "  alignd key --name NAME [--role admin] >> KEYS                make an API key, shown once; its line is for --api-keys\n"
-        "  alignd health [--listen ADDRESS]                             ask a running daemon whether it is ready: exit status 0\n\n"
-        "Each option is also an environment variable, in brackets; a flag goes before it. ALIGND_MODEL may hold several folders,\n"
-        "with ':' between them. --help prints this, --version the version.\n",
+        "                                                               second --model for the opposite direction, by both\n"
+        "  alignd key --name NAME [--role admin] >> KEYS                make an API key, shown once, and its line for --api-keys\n"
+        "  alignd health [--listen ADDRESS]                             check that a running daemon is ready: exit status 0\n\n"
+        "Each option can also be set by the environment variable in brackets; flags take precedence. ALIGND_MODEL may hold "
+        "several\n"
+        "folders, separated by ':'. --help prints this text, --version the version.\n",
         out);
     print_options(out, "All modes:", ALL);
     print_options(out, "Serving:", COMMAND_SERVE);

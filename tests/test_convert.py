@@ -588,8 +588,8 @@ def test_vocabularies(tmp_path):
 
 @pytest.mark.parametrize("name, text, message", [
     ("v.yml", "</s>: 0\n<unk>: 1\na: 3\nb: 4\n", "has 4 words, and none here has the id 2"), ("v.yml", "</s>: 0\n<unk>: 0\n", "id 0 of another"),
-    ("v.yml", "</s>: x\n", "id x, which is no number"), ("v.yml", "a b: 0\n</s>: 1\n<unk>: 2\nc: 3\n", "v.yml: line 1 holds white space"),
-    ("v.yml", "a: 0\n</s>: 1\nb: 2\nc: 3\n", "there is no <unk>"), ("v.yml", "</s>: 0\n&a: 1\n", "line 2: cannot read"), ("v.json", "{", "v.json"),
+    ("v.yml", "</s>: x\n", "id x, which is no number"), ("v.yml", "a b: 0\n</s>: 1\n<unk>: 2\nc: 3\n", "v.yml: line 1 contains white space"),
+    ("v.yml", "a: 0\n</s>: 1\nb: 2\nc: 3\n", "<unk> is missing"), ("v.yml", "</s>: 0\n&a: 1\n", "line 2: cannot read"), ("v.json", "{", "v.json"),
     ("v.spm", "no model", "is no SentencePiece model"), ("absent.yml", None, "absent.yml"),
 ])
 def test_vocabularies_that_are_refused(tmp_path, name, text, message):

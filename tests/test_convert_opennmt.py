@@ -325,7 +325,7 @@ def test_opennmt_served(tmp_path, name):
     ({"coverage_attn": "fertility"}, "option coverage_attn: fertility is not supported: it is on or off"), ({"brnn_merge": "sum"}, "option brnn_merge: sum"),
     ({"global_attention": "none"}, "option global_attention: none"), ({"global_attention_function": "sparsemax"}, "option global_attention_function: sparsemax"),
     ({"generator_function": "sparsemax"}, "option generator_function: sparsemax"), ({"position_encoding": True}, "option position_encoding: True"),
-    (OWN | {"copy_attn_type": "mlp"}, "option copy_attn_type: mlp is not supported without reuse_copy_attn: a second additive score"),
+    (OWN | {"copy_attn_type": "mlp"}, "option copy_attn_type: mlp is not supported without reuse_copy_attn: alignd does not support a second additive"),
     (OWN | {"global_attention": "mlp"}, "option copy_attn_type: mlp is not supported without reuse_copy_attn"), ({"model_task": "lm"}, "option model_task: lm"),
     ({"copy_attn_type": "none"}, "option copy_attn_type: none"), ({"position_encoding_type": "Rotary"}, "option position_encoding_type: Rotary"),
 ])
@@ -359,8 +359,8 @@ def _with(name: str, tensor: object):
     (lambda checkpoint: checkpoint["vocab"].update(src=3), "vocab: is in none of the forms"),
     (lambda checkpoint: checkpoint["vocab"].update(decoder_start_token="</s>"), "decoder_start_token: </s> is not supported"),
     (lambda checkpoint: checkpoint["vocab"].update(src_feats={"case": ["a"]}), "src_feats: alignd does not have features"),
-    (lambda checkpoint: checkpoint["vocab"].update(src=WORDS[0][:-1] + ["d d"]), "vocab: src: line 7 holds white space"),
-    (lambda checkpoint: checkpoint["vocab"].update(tgt=[w for w in WORDS[1] if w != "</s>"] + ["w"]), "vocab: tgt: there is no </s>"),
+    (lambda checkpoint: checkpoint["vocab"].update(src=WORDS[0][:-1] + ["d d"]), "vocab: src: line 7 contains white space"),
+    (lambda checkpoint: checkpoint["vocab"].update(tgt=[w for w in WORDS[1] if w != "</s>"] + ["w"]), "vocab: tgt: </s> is missing"),
     (lambda checkpoint: checkpoint["vocab"].update(tgt=WORDS[1][:-1]), r"decoder.embeddings.*: shape \(9, 5\), expected \(8, 5\)"),
 ])
 def test_opennmt_checkpoints_refused(tmp_path, change, message):

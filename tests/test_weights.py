@@ -248,9 +248,9 @@ def test_plain_tokens(tmp_path, case):
 
 
 @pytest.mark.parametrize("content, message", [
-    (b"", "3 to 1048576 lines, got 0"), (b"<unk>\n<s>\n</s>\na", "the last line has no line feed"),
-    (b"a\n<s>\n</s>\nb\n", "there is no <unk>"), (b"<unk>\n<s>\n</s>\na\n\n", "line 5 is empty"),
-    (b"<unk>\n<s>\n</s>\na\r\n", "line 4 holds white space"), (b"<unk>\n<s>\n</s>\na\0\n", "line 4 holds a NUL"),
+    (b"", "3 to 1048576 lines, got 0"), (b"<unk>\n<s>\n</s>\na", "the last line does not end with a line feed"),
+    (b"a\n<s>\n</s>\nb\n", "<unk> is missing"), (b"<unk>\n<s>\n</s>\na\n\n", "line 5 is empty"),
+    (b"<unk>\n<s>\n</s>\na\r\n", "line 4 contains white space"), (b"<unk>\n<s>\n</s>\na\0\n", "line 4 contains a NUL"),
     (b"<unk>\n<s>\n</s>\nb\na\nb\n", "lines 4 and 6 are the same"), (b"<unk>\n<s>\n</s>\n\xff\n", "not valid UTF-8"),
 ])
 def test_vocabulary_refused(tmp_path, content, message):

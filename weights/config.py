@@ -86,7 +86,7 @@ def _fill(section: dict, keys: dict[str, Key], prefix: str) -> None:
     for name, key in keys.items():
         if key.only and key.only != section["type"]:
             if name in section:
-                raise ConfigError(f"{prefix}{name}: belongs to type {key.only}, and only there")
+                raise ConfigError(f"{prefix}{name}: allowed only for type {key.only}")
         elif name in section:
             section[name] = _check(prefix + name, section[name], key)
         elif key.default is None:

@@ -51,7 +51,7 @@ OPTIONS: dict[str, Option] = {
     "brnn_merge": Option(("concat",), "alignd's annotations are both directions side by side"),
     "bridge": Option((False, None), "its layer mixes the final states of all layers, and alignd's initial states do not"),
     "context_gate": Option((None, ""), "alignd has no context gate"),
-    "coverage_attn": Option((False, True, None), "it is on or off"),  # and changes nothing: DROPPED
+    "coverage_attn": Option((False, True, None), "must be on or off"),  # and changes nothing: DROPPED
     "global_attention": Option(("general", "dot", "mlp"), "alignd has no such attention"),
     "global_attention_function": Option(("softmax",), "alignd's attention is a softmax"),
     "generator_function": Option(("softmax", "log_softmax"), "alignd's output is a softmax"),
@@ -71,8 +71,8 @@ def options_of(found: dict) -> dict:
             raise ConversionError(f"option {name}: {value} is not supported: {option.reason} (supported: {wanted})")
     options = {name: option.supported[0] for name, option in OPTIONS.items()} | given
     if second_attention(options) == "mlp":
-        raise ConversionError("option copy_attn_type: mlp is not supported without reuse_copy_attn: a second additive score is no output of"
-                              " alignd's (supported: general, dot)")
+        raise ConversionError("option copy_attn_type: mlp is not supported without reuse_copy_attn: alignd does not support a second"
+                              " additive score (supported: general, dot)")
     return options
 
 

@@ -36,7 +36,7 @@ def _words(path: Path, size: int) -> list[str]:
         raise ConversionError(f"{path}: the model has {size:,} words, and none here has the id {missing}")
     words = [places[i] for i in range(size)]
     if "</s>" not in words:
-        raise ConversionError(f"{path}: there is no </s>")
+        raise ConversionError(f"{path}: </s> is missing")
     return words
 
 

@@ -17,24 +17,24 @@ class VocabularyError(ValueError):
 def read_vocabulary(path: Path) -> list[str]:
     """The lines of a vocabulary file, checked as the C server checks them."""
     if path.stat().st_size > MAX_BYTES:
-        raise VocabularyError(f"{path}: a vocabulary has at most {MAX_BYTES} bytes")
+        raise VocabularyError(f"{path}: a vocabulary must have at most {MAX_BYTES} bytes")
     try:
         *lines, rest = path.read_bytes().decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
         raise VocabularyError(f"{path}: not valid UTF-8") from error
     if rest:
-        raise VocabularyError(f"{path}: the last line has no line feed")
+        raise VocabularyError(f"{path}: the last line does not end with a line feed")
     if not MIN_SIZE <= len(lines) <= MAX_SIZE:
-        raise VocabularyError(f"{path}: a vocabulary has {MIN_SIZE} to {MAX_SIZE} lines, got {len(lines)}")
+        raise VocabularyError(f"{path}: a vocabulary must have {MIN_SIZE} to {MAX_SIZE} lines, got {len(lines)}")
     seen: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
         fault = ("is empty" if not line else "holds a NUL" if "\0" in line else
-                 "holds white space" if re.search("[\t-\r ]", line) else None)
+                 "contains white space" if re.search("[\t-\r ]", line) else None)
         if fault:
             raise VocabularyError(f"{path}: line {number} {fault}")
         if line in seen:
             raise VocabularyError(f"{path}: lines {seen[line]} and {number} are the same")
         seen[line] = number
     if SPECIAL[UNK] not in seen:
-        raise VocabularyError(f"{path}: there is no {SPECIAL[UNK]}")
+        raise VocabularyError(f"{path}: {SPECIAL[UNK]} is missing")
     return lines

@@ -35,7 +35,7 @@ struct search_options {
      * the step left. */
     size_t keep, keep_state;
     struct sampling sampling;
-    size_t no_repeat_ngram; /* no sequence of so many tokens comes twice; 0: any may */
+    size_t no_repeat_ngram; /* no sequence of this many tokens may occur twice; 0: off */
     /* The log-probabilities of tokens that are on the path already count so many times (Keskar et al. 2019 divide logits, which
      * have no sign to rely on); up to 1: once. Not those of the prefix. */
     double repetition_penalty;

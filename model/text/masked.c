@@ -134,7 +134,7 @@ int masked_restore(const struct masked *masked, const char *text, int id, const 
         }
     }
     if (r.hidden < masked->count)
-        return error_set(err, ERROR_INPUT, "the tokenizer takes characters of the private use area away");
+        return error_set(err, ERROR_INPUT, "the tokenizer removes private-use characters");
     *tokens = r.tokens;
     *count = r.count;
     return 0;

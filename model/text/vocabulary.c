@@ -19,7 +19,7 @@ static size_t count_lines(const char *bytes, size_t size) {
 static const char *fault_of(const char *piece, size_t length) {
     if (length == 0)
         return "is empty";
-    return strpbrk(piece, "\t\n\v\f\r ") != NULL ? "holds white space" : NULL;
+    return strpbrk(piece, "\t\n\v\f\r ") != NULL ? "contains white space" : NULL;
 }
 
 /* Turns the line feeds to NUL. */
@@ -28,7 +28,7 @@ static int take_lines(struct vocabulary *v, const char *path, struct error *err)
     for (size_t id = 0; id < v->size; id++) {
         char *end = strchr(at, '\n');
         if (end == NULL) /* strchr stopped at a NUL: there are as many line feeds as lines */
-            return error_set(err, ERROR_FORMAT, "%s: line %zu holds a NUL", path, id + 1);
+            return error_set(err, ERROR_FORMAT, "%s: line %zu contains a NUL", path, id + 1);
         *end = '\0';
         const char *fault = fault_of(at, (size_t)(end - at));
         if (fault != NULL)
@@ -77,7 +77,7 @@ static int find_special(struct vocabulary *v, const char *path, struct error *er
     for (int i = 0; i < VOCABULARY_SPECIAL; i++) {
         v->special[i] = find(v, special[i]);
         if (v->special[i] < 0 && i == VOCABULARY_UNKNOWN)
-            return error_set(err, ERROR_FORMAT, "%s: there is no %s", path, special[i]);
+            return error_set(err, ERROR_FORMAT, "%s: %s is missing", path, special[i]);
     }
     return 0;
 }
@@ -85,9 +85,9 @@ static int find_special(struct vocabulary *v, const char *path, struct error *er
 static int take(struct vocabulary *v, const char *path, size_t bytes, struct error *err) {
     v->size = count_lines(v->bytes, bytes);
     if (bytes > 0 && v->bytes[bytes - 1] != '\n')
-        return error_set(err, ERROR_FORMAT, "%s: the last line has no line feed", path);
+        return error_set(err, ERROR_FORMAT, "%s: the last line does not end with a line feed", path);
     if (v->size < VOCABULARY_MIN_SIZE || v->size > VOCABULARY_MAX_SIZE)
-        return error_set(err, ERROR_FORMAT, "%s: a vocabulary has %d to %d lines, got %zu", path, (int)VOCABULARY_MIN_SIZE,
+        return error_set(err, ERROR_FORMAT, "%s: a vocabulary must have %d to %d lines, got %zu", path, (int)VOCABULARY_MIN_SIZE,
                          (int)VOCABULARY_MAX_SIZE, v->size);
     v->pieces = calloc(v->size, sizeof *v->pieces);
     v->order = calloc(v->size, sizeof *v->order);

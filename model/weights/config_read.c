@@ -142,7 +142,7 @@ static bool known(const char *section, const char *name) {
 static int read_key(const struct config_key *key, const json_t *value, struct raw_config *raw, struct error *err) {
     bool belongs = config_has(key, raw);
     if (value != NULL && !belongs)
-        return error_set(err, ERROR_FORMAT, "%s: belongs to type %s, and only there", key->path, key->only);
+        return error_set(err, ERROR_FORMAT, "%s: allowed only for type %s", key->path, key->only);
     if (value == NULL && *key->fallback == '\0' && belongs)
         return error_set(err, ERROR_FORMAT, "%s: missing", key->path);
     return value != NULL ? kinds[key->kind].read(key, value, (char *)raw + key->offset, err) : 0;

@@ -192,7 +192,7 @@ static int check_coverage(const struct safetensors *file, struct error *err) {
     for (size_t i = 0; i < file->count; i++) {
         const struct tensor *tensor = &file->tensors[i];
         if (tensor->data != end)
-            return wrong_tensor(tensor->name, tensor->data < end ? "overlaps another" : "a gap lies before its data", err);
+            return wrong_tensor(tensor->name, tensor->data < end ? "overlaps another" : "there is a gap before its data", err);
         end = tensor->data + tensor->bytes;
     }
     size_t left = (size_t)(file->data + file->data_bytes - end);

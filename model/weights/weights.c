@@ -131,7 +131,7 @@ static int read_parameters(struct weights *weights, struct error *err) {
     for (size_t i = 0; i < count; i++) {
         const struct parameter *parameter = &weights->parameters[i];
         if (parameter->tensor->dtype == DTYPE_I32)
-            return error_set(err, ERROR_FORMAT, "tensor %s: I32 is not a storage of parameters", parameter->tensor->name);
+            return error_set(err, ERROR_FORMAT, "tensor %s: parameters cannot be stored as I32", parameter->tensor->name);
         if (parameter->tensor->dtype == DTYPE_I8 && parameter->scale == NULL)
             return error_set(err, ERROR_FORMAT, "tensor %s: int8 without %s%s", parameter->tensor->name, parameter->tensor->name,
                              SCALE_SUFFIX);

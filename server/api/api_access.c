@@ -76,19 +76,19 @@ int api_authorize(const struct service *service, const struct route *route, cons
         (route->access == ACCESS_ADMIN && call->administrator))
         return 0;
     if (!service->keys)
-        return refuse(reply, STATUS_FORBIDDEN, "this needs an admin's API key, and the server was started without --api-keys");
+        return refuse(reply, STATUS_FORBIDDEN, "this requires an admin API key, and the server was started without --api-keys");
     int found = find_holder(service->keys, call, &sent, &holder);
     if (found < 0)
         return refuse_memory(reply);
     if (!sent)
         return refuse(reply, STATUS_UNAUTHORIZED,
-                      "an API key is needed: Authorization: Bearer KEY, X-Api-Key, or the field api_key");
+                      "an API key is required: Authorization: Bearer KEY, X-Api-Key, or the field api_key");
     if (!found)
         return refuse(reply, STATUS_FORBIDDEN, "Invalid API key");
     request->key_name = arena_copy(&request->arena, holder.name, strlen(holder.name));
     if (!request->key_name)
         return refuse_memory(reply);
     if (route->access == ACCESS_ADMIN && holder.role != KEY_ADMIN)
-        return refuse(reply, STATUS_FORBIDDEN, "this needs an admin's API key");
+        return refuse(reply, STATUS_FORBIDDEN, "this requires an admin API key");
     return 0;
 }

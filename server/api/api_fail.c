@@ -7,7 +7,7 @@ enum { MAX_RETRY_S = 60, MESSAGE_BYTES = 128 };
 
 void api_fail_unready(enum service_state state, struct reply *reply) {
     api_fail(reply, STATUS_UNAVAILABLE, NULL,
-             state == SERVICE_LOADING ? "the models are being loaded" : "the server is shutting down");
+             state == SERVICE_LOADING ? "the models are still loading" : "the server is shutting down");
     reply->retry_after_s = 1;
 }
 
@@ -40,7 +40,7 @@ void api_fail_refused(const struct service *service, enum scheduler_verdict verd
     }
     bool jobs = verdict == SCHEDULER_FULL;
     metrics_rejected(service->metrics, jobs ? REJECTED_QUEUE_FULL : REJECTED_QUEUE_WORK);
-    fail_busy(request, "queue_full", jobs ? "the queue is full" : "the queue has no room for so much work",
+    fail_busy(request, "queue_full", jobs ? "the queue is full" : "the queue has no room for this much work",
               scheduler_wait_s(service->scheduler, request), reply);
 }
 
@@ -51,7 +51,7 @@ void api_fail_unprepared(const struct service *service, const struct request *re
 
 void api_fail_rate(const struct service *service, const struct request *request, double wait_s, struct reply *reply) {
     char message[MESSAGE_BYTES];
-    snprintf(message, sizeof message, "a client may ask for %g sentences a second", service->options.rate);
+    snprintf(message, sizeof message, "at most %g sentences per second are allowed for each client", service->options.rate);
     metrics_rejected(service->metrics, REJECTED_RATE);
     fail_busy(request, "rate_limited", message, wait_s, reply);
 }

@@ -8,23 +8,26 @@ enum { BOTH = API_TRANSLATE | API_ATTENTION };
 #define FORM(name) offsetof(struct form, name)
 
 static const struct field fields[] = {
-    {"text", BOTH, &field_texts, FORM(text), "what to translate: a string, or an array of 1 to 64", NULL},
-    {"model", BOTH, &field_string, FORM(model), "a name of /models; without it the first that fits source and target", NULL},
+    {"text", BOTH, &field_texts, FORM(text), "text to translate: a string, or an array of 1 to 64 strings", NULL},
+    {"model", BOTH, &field_string, FORM(model), "a model name from /models; by default the first that fits source and target",
+     NULL},
     {"source", BOTH, &field_string, FORM(source), "language code of the text", NULL},
     {"target", API_TRANSLATE, &field_string, FORM(target_language), "language code of the translation", NULL},
     {"translation", API_ATTENTION, &field_texts, FORM(translation),
-     "the translation to score and align instead of alignd's own: a string if text is one, or an array as long", NULL},
-    {"target", API_ATTENTION, &field_texts, FORM(target), "translation, by its first name; not both", NULL},
-    {"split_sentences", BOTH, &field_split, 0, "cut texts into sentences; the default is true, with a target to score false", NULL},
-    {"replace_unknowns", BOTH, &field_boolean, FORM(replace_unknowns), "print unknown words as the source words most looked at",
+     "the translation to score and align instead of alignd's own: a string if text is a string, otherwise an array as long as text",
      NULL},
-    {"include", BOTH, &field_include, FORM(include), "what sentences hold beside their text", NULL},
-    {"prefix", BOTH, &field_string, FORM(prefix), "the translation of each text begins with this", NULL},
+    {"target", API_ATTENTION, &field_texts, FORM(target), "older name of translation; give only one of the two", NULL},
+    {"split_sentences", BOTH, &field_split, 0, "split texts into sentences; default true, or false when a translation is given",
+     NULL},
+    {"replace_unknowns", BOTH, &field_boolean, FORM(replace_unknowns),
+     "replace unknown words by the source words that get the most attention", NULL},
+    {"include", BOTH, &field_include, FORM(include), "what each sentence contains besides its text", NULL},
+    {"prefix", BOTH, &field_string, FORM(prefix), "text that each translation must begin with", NULL},
     {"force_attention", API_ATTENTION, &field_forced, FORM(force_attention),
-     "what the decoder looks at in these steps, in place of its own attention", NULL},
-    {"stream", BOTH, &field_boolean, FORM(stream), "answer with server-sent events: token, sentence, result last; error", NULL},
-    {"glossary", BOTH, &field_glossary, FORM(glossary), "target phrases that must stand where their source phrases are translated",
+     "attention weights for these steps, instead of the decoder's own", NULL},
+    {"stream", BOTH, &field_boolean, FORM(stream), "reply with server-sent events: token, sentence, and finally result or error",
      NULL},
+    {"glossary", BOTH, &field_glossary, FORM(glossary), "target phrases that must be used to translate these source phrases", NULL},
 };
 
 enum { FIELDS = sizeof fields / sizeof *fields };
@@ -105,7 +108,7 @@ static int check_strategy(json_t *root, enum api_kind kind, const struct form *f
         struct field field;
         const struct search_kind *only = field_find(name, kind, &field) && field.parameter ? field.parameter->only : NULL;
         if (only && only != form->search.strategy)
-            return api_refuse(reply, name, "%s is for strategy %s, got strategy %s", name, search_name(only),
+            return api_refuse(reply, name, "%s requires strategy %s, got %s", name, search_name(only),
                               search_name(form->search.strategy));
     }
     return 0;

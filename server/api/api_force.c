@@ -62,7 +62,7 @@ static int read_item(json_t *item, size_t i, struct request *request, struct rep
         return -1;
     for (size_t other = 0; other < i; other++) {
         if (request->forced[other].step == out->step)
-            return api_refuse(reply, name, "%s[%zu].step: step %zu is there twice", name, i, out->step);
+            return api_refuse(reply, name, "%s[%zu].step: step %zu occurs twice", name, i, out->step);
     }
     return 0;
 }

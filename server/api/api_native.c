@@ -10,9 +10,8 @@ bool api_native_speaks(const struct call *call) {
 }
 
 void api_native_fail(struct reply *reply) {
-    api_fail(
-        reply, STATUS_INVALID, "text",
-        "text is missing: send a JSON object with text, such as {\"text\": \"Hello.\"}, a form with text, or, to /translate, q");
+    api_fail(reply, STATUS_INVALID, "text",
+             "text is missing: send a JSON object such as {\"text\": \"Hello.\"} or a form with text; /translate also takes q");
 }
 
 /* An unknown field stays a string, to be refused with the others. */
@@ -39,7 +38,7 @@ static int add(json_t *root, enum api_kind kind, const struct api_field *sent, s
     const struct field_type *type = field_find(sent->name, kind, &field) ? field.type : NULL;
     json_t *former = json_object_get(root, sent->name);
     if (former && type && !type->several)
-        return api_refuse(reply, sent->name, "%s is given more than once", sent->name);
+        return api_refuse(reply, sent->name, "%s must be given only once", sent->name);
     json_t *value = value_of(type, sent);
     json_object_set_new(root, sent->name, former ? joined(former, value) : value);
     return 0;

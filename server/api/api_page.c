@@ -18,7 +18,7 @@ void api_page(const struct service *service, const struct call *call, struct req
     (void)request;
     const struct page_file *file = page_find(call->path);
     if (!file) {
-        api_fail(reply, STATUS_NOT_FOUND, NULL, "there is nothing at this path");
+        api_fail(reply, STATUS_NOT_FOUND, NULL, "this path does not exist");
         return;
     }
     struct reply made = {.status = STATUS_NOT_MODIFIED, .content_type = file->type, .etag = file->etag, .policy = policy};

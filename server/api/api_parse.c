@@ -37,7 +37,7 @@ bool api_is_form(const struct call *call) {
 
 json_t *api_load(const struct call *call, struct reply *reply) {
     if (api_is_blank(call)) {
-        api_fail(reply, STATUS_INVALID, NULL, "the body is empty: a JSON object is needed");
+        api_fail(reply, STATUS_INVALID, NULL, "the body is empty: send a JSON object");
         return NULL;
     }
     if (!api_begins_object(call) && !is_json_type(call->content_type)) {
@@ -45,7 +45,7 @@ json_t *api_load(const struct call *call, struct reply *reply) {
         return NULL;
     }
     if (memchr(call->body, '\0', call->length)) { /* jansson passes over one behind a number or a word */
-        api_fail(reply, STATUS_INVALID, NULL, "the body is not valid JSON: it has a zero byte");
+        api_fail(reply, STATUS_INVALID, NULL, "the body is not valid JSON: it contains a zero byte");
         return NULL;
     }
     json_error_t error;
@@ -125,12 +125,13 @@ static bool is_language(const struct models *models, const char *code) {
 static int choose_target(const struct models *models, struct form *form, struct reply *reply) {
     const char *code = form->target ? json_string_value(form->target) : NULL;
     if (form->translation && form->target)
-        return api_refuse(reply, "target", "target must be left out where translation is given: they are the same field");
+        return api_refuse(reply, "target", "target must be omitted when translation is given: they are the same field");
     if (code && form->source && is_language(models, code))
-        return api_refuse(reply, "target",
-                          "target is the translation to score, got the language code \"%.60s\": choose the model by model, or by "
-                          "source alone; to score this text, send it as translation",
-                          code);
+        return api_refuse(
+            reply, "target",
+            "target is the translation to score, got the language code \"%.60s\": select the model with model, or with "
+            "source alone; to score this text, send it as translation",
+            code);
     form->target_name = form->translation ? "translation" : "target";
     form->target = form->translation ? form->translation : form->target;
     return 0;
@@ -171,7 +172,7 @@ static int check_strings(const struct service *service, const struct form *form,
         return -1;
     if (form->target && (targets != *count || json_is_array(form->target) != json_is_array(form->text)))
         return api_refuse(reply, form->target_name,
-                          "%s must be a string if text is one, or an array as long as text (%zu), got %zu", form->target_name,
+                          "%s must be a string if text is a string, or an array as long as text (%zu), got %zu", form->target_name,
                           *count, targets);
     if (check_characters("text", form->text, *count, most, reply) != 0)
         return -1;
@@ -181,7 +182,7 @@ static int check_strings(const struct service *service, const struct form *form,
 static int check_prefix(const struct form *form, size_t most, struct reply *reply) {
     size_t characters = utf8_count(form->prefix, strlen(form->prefix));
     if (form->target && characters > 0)
-        return api_refuse(reply, "prefix", "prefix must be empty where %s is given", form->target_name);
+        return api_refuse(reply, "prefix", "prefix must be empty when %s is given", form->target_name);
     if (characters <= most)
         return 0;
     api_fail(reply, STATUS_TOO_LARGE, "prefix", "prefix must have at most %zu characters, got %zu", most, characters);
@@ -193,9 +194,9 @@ static int check_glossary(const struct form *form, struct reply *reply) {
     if (!form->glossary)
         return 0;
     if (form->target)
-        return api_refuse(reply, "glossary", "glossary must be left out where %s is given", form->target_name);
+        return api_refuse(reply, "glossary", "glossary must be omitted when %s is given", form->target_name);
     if (!search_constrains(&form->search))
-        return api_refuse(reply, "glossary", "glossary is for strategy beam or greedy, got strategy %s",
+        return api_refuse(reply, "glossary", "glossary requires strategy beam or greedy, got %s",
                           search_name(form->search.strategy));
     return 0;
 }
@@ -227,9 +228,9 @@ static int copy_texts(const struct form *form, size_t count, struct request *req
 static int check_n_best(const struct form *form, size_t rows, struct reply *reply) {
     const struct search_options *search = &form->search;
     if (form->target && search->n_best > 1)
-        return api_refuse(reply, "n_best", "n_best must be 1 where %s is given, got %zu", form->target_name, search->n_best);
+        return api_refuse(reply, "n_best", "n_best must be 1 when %s is given, got %zu", form->target_name, search->n_best);
     if (search->strategy == &search_greedy && search->n_best > 1)
-        return api_refuse(reply, "n_best", "n_best must be 1 where strategy is greedy, got %zu", search->n_best);
+        return api_refuse(reply, "n_best", "n_best must be 1 when strategy is greedy, got %zu", search->n_best);
     if (search->strategy == &search_beam && search->n_best > search->beam_size)
         return api_refuse(reply, "n_best", "n_best must be between 1 and beam_size (%zu), got %zu", search->beam_size,
                           search->n_best);
@@ -255,7 +256,7 @@ static int check_attention(const struct translator_info *info, const struct form
         return 0;
     if (form->include & (INCLUDE_ATTENTION | INCLUDE_ALIGNMENT | INCLUDE_WORDS))
         return api_refuse(reply, "include",
-                          "include must be without attention, alignment and words: model \"%.60s\" has no attention", info->name);
+                          "include must not contain attention, alignment or words: model \"%.60s\" has no attention", info->name);
     if (form->search.coverage_penalty > 0)
         return api_refuse(reply, "coverage_penalty", "coverage_penalty must be 0: model \"%.60s\" has no attention", info->name);
     if (form->force_attention)
@@ -291,7 +292,7 @@ static int check(const struct service *service, struct form *form, size_t *count
         check_glossary(form, reply) != 0 || choose_model(request->models, form, &request->model, reply) != 0)
         return -1;
     if (form->force_attention && *count > 1)
-        return api_refuse(reply, "force_attention", "force_attention is for one text, got %zu", *count);
+        return api_refuse(reply, "force_attention", "force_attention must be used with one text only, got %zu", *count);
     return check_attention(&request->model->info, form, reply);
 }
 

@@ -80,13 +80,13 @@ void api_fail_length(const struct service *service, size_t least, struct reply *
     size_t most = service->options.max_reply_bytes;
     metrics_rejected(service->metrics, REJECTED_REPLY_LENGTH);
     if (least > 0)
-        api_fail(reply, STATUS_TOO_LARGE, NULL, "the reply must have at most %zu bytes, and would have %zu or more", most, least);
+        api_fail(reply, STATUS_TOO_LARGE, NULL, "the reply must have at most %zu bytes, but would have at least %zu", most, least);
     else
-        api_fail(reply, STATUS_TOO_LARGE, NULL, "the reply must have at most %zu bytes, and would have more", most);
+        api_fail(reply, STATUS_TOO_LARGE, NULL, "the reply must have at most %zu bytes, but would have more", most);
 }
 
 void api_fail_unread(const struct service *service, struct reply *reply) {
     metrics_rejected(service->metrics, REJECTED_REPLY_MEMORY);
-    api_fail(reply, STATUS_UNAVAILABLE, NULL, "too many replies wait to be read");
+    api_fail(reply, STATUS_UNAVAILABLE, NULL, "too many replies are waiting to be read");
     reply->retry_after_s = 1;
 }

@@ -36,7 +36,7 @@ static int add(struct form_fields *fields, char *name, size_t name_length, char 
     if (!name || !value)
         return error_memory(err);
     if (memchr(name, '\0', name_length))
-        return error_set(err, ERROR_INPUT, "the name of a field has a zero byte");
+        return error_set(err, ERROR_INPUT, "the name of a field contains a zero byte");
     if (fields->count == FORM_MOST_FIELDS)
         return error_set(err, ERROR_INPUT, "a form must have at most %d fields", FORM_MOST_FIELDS);
     fields->all[fields->count++] = (struct api_field){name, value, length};
@@ -196,11 +196,11 @@ static int parse_multipart(struct form_fields *fields, const char *content_type,
     first.length = delimiter.length - 2; /* at the very beginning its line has no end before it */
     memcpy(first.text, delimiter.text + 2, first.length);
     if (!(split(body, &first, &before, &rest) && before.length == 0) && !split(body, &delimiter, &before, &rest))
-        return error_set(err, ERROR_INPUT, "the form does not have the boundary that its content type tells");
+        return error_set(err, ERROR_INPUT, "the form does not contain the boundary given in its content type");
     while (!begins(rest, "--")) {
         struct bytes part = rest;
         if (!split(rest, &delimiter, &part, &rest))
-            return error_set(err, ERROR_INPUT, "the form ends within a part");
+            return error_set(err, ERROR_INPUT, "the form ends in the middle of a part");
         if (add_part(fields, part, err) != 0)
             return -1;
     }

@@ -92,9 +92,9 @@ static int check_new(const struct key_table *table, const struct key *key, struc
     for (size_t i = 0; i < table->count; i++) {
         const struct key *other = &table->keys[i];
         if (strcmp(other->holder.name, key->holder.name) == 0)
-            return error_set(err, ERROR_INPUT, "the name %s is there twice", key->holder.name);
+            return error_set(err, ERROR_INPUT, "the name %s occurs twice", key->holder.name);
         if (memcmp(other->hash, key->hash, HASH_BYTES) == 0)
-            return error_set(err, ERROR_INPUT, "the key of %s is that of %s", key->holder.name, other->holder.name);
+            return error_set(err, ERROR_INPUT, "%s has the same key as %s", key->holder.name, other->holder.name);
     }
     return 0;
 }
@@ -110,9 +110,9 @@ static int read_line(char *line, struct key_table *table, struct error *err) {
     char *hash = strtok_r(NULL, blanks, &rest);
     struct key key = {0};
     if (!role || !hash || strtok_r(NULL, blanks, &rest))
-        return error_set(err, ERROR_INPUT, "a line is NAME ROLE HASH");
+        return error_set(err, ERROR_INPUT, "a line must be NAME ROLE HASH");
     if (!is_name(name))
-        return error_set(err, ERROR_INPUT, "a name has 1 to %d visible ASCII characters, none of \"#=\\", KEY_NAME_BYTES - 1);
+        return error_set(err, ERROR_INPUT, "a name must have 1 to %d visible ASCII characters, none of \"#=\\", KEY_NAME_BYTES - 1);
     if (keys_parse_role(role, &key.holder.role) != 0)
         return error_set(err, ERROR_INPUT, "the role must be user or admin");
     if (read_hash(hash, key.hash) != 0)
@@ -136,7 +136,7 @@ static int read_lines(char *text, const char *path, struct key_table *table, str
             return error_set(err, why.code, "%.100s, line %zu: %s", path, number, why.message);
     }
     if (table->count == 0) /* as a file is while somebody writes it anew */
-        return error_set(err, ERROR_INPUT, "%.100s has no key in it", path);
+        return error_set(err, ERROR_INPUT, "%.100s contains no key", path);
     return 0;
 }
 
@@ -147,7 +147,7 @@ static int read_file(const char *path, struct key_table *table, struct error *er
     if (file_read(path, MAX_FILE_BYTES, &text, &length, err) != 0)
         return -1;
     int result = strlen(text) == length ? read_lines(text, path, &read, err)
-                                        : error_set(err, ERROR_INPUT, "%.100s has a zero byte in it", path);
+                                        : error_set(err, ERROR_INPUT, "%.100s contains a zero byte", path);
     free(text);
     if (result == 0)
         *table = read;
@@ -218,11 +218,11 @@ int keys_make(const char *name, enum key_role role, char secret[KEY_SECRET_BYTES
     size_t prefix = sizeof SECRET_PREFIX - 1;
     int code = gnutls_rnd(GNUTLS_RND_KEY, random, sizeof random);
     if (code != 0)
-        return error_set(err, ERROR_FILE, "there are no random numbers: %s", gnutls_strerror(code));
+        return error_set(err, ERROR_FILE, "cannot generate random numbers: %s", gnutls_strerror(code));
     strcpy(secret, SECRET_PREFIX);
     write_hex(random, sizeof random, secret + prefix, KEY_SECRET_BYTES - prefix);
     if (hash_secret(secret, strlen(secret), hash) != 0)
-        return error_set(err, ERROR_FILE, "there is no SHA-256");
+        return error_set(err, ERROR_FILE, "SHA-256 is not available");
     write_hex(hash, sizeof hash, digits, sizeof digits);
     snprintf(line, KEY_LINE_BYTES, "%s %s %s", name, roles[role], digits);
     return 0;

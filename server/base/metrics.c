@@ -239,7 +239,7 @@ static void write_gauge(FILE *out, const char *name, const char *help, int64_t v
 }
 
 static void write_decoding(FILE *out, const struct metrics *metrics, size_t queue_depth) {
-    write_head(out, "queue_duration_seconds", "histogram", "Time a sentence waited to be admitted.");
+    write_head(out, "queue_duration_seconds", "histogram", "Time that a sentence waited in the queue.");
     write_histogram(out, "queue_duration_seconds", "", &metrics->queue, &request_scale);
     write_head(out, "step_duration_seconds", "histogram", "One decoder step for all live rows of a worker.");
     write_histogram(out, "step_duration_seconds", "", &metrics->step, &step_scale);
@@ -253,11 +253,11 @@ static void write_decoding(FILE *out, const struct metrics *metrics, size_t queu
 
 static void write_chores(FILE *out, const struct metrics *metrics) {
     static const char *const kinds[CHORE_KINDS] = {"preparation", "rendering"};
-    write_gauge(out, "chores_waiting", "Large requests waiting to be prepared, and large answers to be written.",
+    write_gauge(out, "chores_waiting", "Large requests waiting to be read and large replies waiting to be written.",
                 atomic_load_explicit(&metrics->chores_waiting, memory_order_relaxed));
-    write_gauge(out, "reply_bytes", "Memory of answers that are not read yet.",
+    write_gauge(out, "reply_bytes", "Memory of replies that clients have not read yet.",
                 atomic_load_explicit(&metrics->reply_bytes, memory_order_relaxed));
-    write_head(out, "chore_duration_seconds", "histogram", "Preparing one large request, or writing one large answer.");
+    write_head(out, "chore_duration_seconds", "histogram", "Time to read one large request or to write one large reply.");
     for (size_t i = 0; i < CHORE_KINDS; i++) {
         char label[32];
         snprintf(label, sizeof label, "kind=\"%s\"", kinds[i]);
@@ -329,7 +329,7 @@ static void write_model_info(FILE *out, const struct metrics_served *model) {
 
 static void write_models(FILE *out, const struct metrics_state *state) {
     write_tokens(out, state, "source_tokens_total", "Source tokens decoded.", offsetof(struct model_metrics, source_tokens));
-    write_tokens(out, state, "target_tokens_total", "Target tokens given out.", offsetof(struct model_metrics, target_tokens));
+    write_tokens(out, state, "target_tokens_total", "Target tokens returned.", offsetof(struct model_metrics, target_tokens));
     write_tokens(out, state, "unknown_tokens_total", "Source tokens outside the vocabulary.",
                  offsetof(struct model_metrics, unknown_tokens));
     write_head(out, "model_load_duration_seconds", "gauge", "Time it took to load a model and warm it up.");
@@ -344,9 +344,9 @@ static void write_models(FILE *out, const struct metrics_state *state) {
 
 static void write_reloads(FILE *out, const struct metrics *metrics) {
     static const char *const results[] = {"failure", "success"};
-    write_gauge(out, "model_sets", "Sets of models in memory: the one in service, one being loaded, those of older requests.",
+    write_gauge(out, "model_sets", "Sets of models in memory: in service, being loaded, or still used by older requests.",
                 atomic_load_explicit(&metrics->model_sets, memory_order_relaxed));
-    write_head(out, "models_reloads_total", "counter", "Reloads of the models that have ended.");
+    write_head(out, "models_reloads_total", "counter", "Completed reloads of the models.");
     for (size_t i = 0; i < 2; i++)
         fprintf(out, "alignd_models_reloads_total{result=\"%s\"} %llu\n", results[i],
                 (unsigned long long)load(&metrics->reloads[i]));
@@ -355,7 +355,7 @@ static void write_reloads(FILE *out, const struct metrics *metrics) {
 static void write_cache(FILE *out, const struct metrics *metrics, size_t bytes) {
     write_head(out, "cache_hits_total", "counter", "Requests answered from the answer cache.");
     fprintf(out, "alignd_cache_hits_total %llu\n", (unsigned long long)load(&metrics->cache[true]));
-    write_head(out, "cache_misses_total", "counter", "Requests whose answer the cache might have had.");
+    write_head(out, "cache_misses_total", "counter", "Requests that could be cached, but were not found in the answer cache.");
     fprintf(out, "alignd_cache_misses_total %llu\n", (unsigned long long)load(&metrics->cache[false]));
     write_gauge(out, "cache_bytes", "Memory of the answer cache.", (int64_t)bytes);
 }
@@ -374,7 +374,7 @@ int metrics_write(const struct metrics *metrics, const struct metrics_state *sta
     write_models(out, state);
     write_reloads(out, metrics);
     write_cache(out, metrics, state->cache_bytes);
-    write_head(out, "log_lines_dropped_total", "counter", "Log lines that nobody took from stderr in time.");
+    write_head(out, "log_lines_dropped_total", "counter", "Log lines dropped because stderr was not read in time.");
     fprintf(out, "alignd_log_lines_dropped_total %llu\n", (unsigned long long)log_lines_dropped());
     write_head(out, "build_info", "gauge", "The running version.");
     fprintf(out, "alignd_build_info{version=\"%s\"} 1\n", ALIGND_VERSION);

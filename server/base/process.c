@@ -32,7 +32,7 @@ static void write_files(FILE *out) {
     }
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
-        write_value(out, "max_fds", "gauge", "Most file descriptors that may be open.", (double)limit.rlim_cur);
+        write_value(out, "max_fds", "gauge", "Maximum number of open file descriptors.", (double)limit.rlim_cur);
 }
 
 /* Seconds from boot to the start of this process: field 22 of /proc/self/stat; the second field is in parentheses and may hold

@@ -44,7 +44,7 @@ static int warm_up(const struct translator *translator, struct error *err) {
 static int check_name(const struct models *models, const char *name, struct error *err) {
     for (size_t i = 0; i < models->count; i++) {
         if (strcmp(models->all[i].info.name, name) == 0)
-            return error_set(err, ERROR_INPUT, "a model of the name \"%s\" is already loaded", name);
+            return error_set(err, ERROR_INPUT, "a model named \"%s\" is already loaded", name);
     }
     return 0;
 }

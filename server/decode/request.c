@@ -37,7 +37,7 @@ static int check_single(const struct text *text, const char *what, enum request_
     if (text->count <= 1)
         return 0;
     *input = REQUEST_SPLIT;
-    return error_set(err, ERROR_INPUT, "split_sentences must be false where %s is given: the text has %zu sentences", what,
+    return error_set(err, ERROR_INPUT, "split_sentences must be false when %s is given: the text has %zu sentences", what,
                      text->count);
 }
 

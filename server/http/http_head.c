@@ -37,7 +37,7 @@ void head_begin(struct head_line *line, const char *uri) {
 
 static int check_line(const struct head_line *line, const char *version, struct reply *reply) {
     if (line->odd || line->version != version)
-        return refuse(reply, NULL, "the first line must be METHOD URI HTTP/1.1, and the URI without blanks and control characters");
+        return refuse(reply, NULL, "the request line must be METHOD URI HTTP/1.1, with no spaces or control characters in the URI");
     if (line->arguments > HEAD_MOST_ARGUMENTS)
         return refuse(reply, NULL, "the query string must have at most %d fields, got %zu", HEAD_MOST_ARGUMENTS, line->arguments);
     if (line->crowded)
@@ -117,11 +117,11 @@ static struct walk walk_fields(struct MHD_Connection *connection, const char *me
 static int check_fields(const struct walk *walk, const char *version, struct reply *reply) {
     bool old = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
     if (!walk->clean)
-        return refuse(reply, NULL, "a header must be one line NAME: VALUE without control characters");
+        return refuse(reply, NULL, "each header must be a single line NAME: VALUE without control characters");
     if (walk->hosts > 1 || (walk->hosts == 0 && !old))
-        return refuse(reply, "Host", "there must be one header Host, got %zu", walk->hosts);
+        return refuse(reply, "Host", "there must be exactly one Host header, got %zu", walk->hosts);
     if (old && walk->encodings > 0)
-        return refuse(reply, "Transfer-Encoding", "HTTP/1.0 has no Transfer-Encoding");
+        return refuse(reply, "Transfer-Encoding", "HTTP/1.0 does not support Transfer-Encoding");
     return 0;
 }
 

@@ -26,7 +26,7 @@ struct http_listeners {
 static int open_address(struct http_listeners *listeners, const char *address, mode_t mode, bool admin, struct error *err) {
     struct door *door = &listeners->doors[listeners->count];
     if (listeners->count == LISTEN_MAX)
-        return error_set(err, ERROR_INPUT, "there may be at most %d addresses to listen on", LISTEN_MAX);
+        return error_set(err, ERROR_INPUT, "at most %d listen addresses are allowed", LISTEN_MAX);
     if (listen_open(address, mode, &door->listener, err) != 0)
         return -1;
     door->gate.admin = admin;

@@ -26,11 +26,11 @@ bool http_queue(struct MHD_Connection *connection, unsigned status, struct MHD_R
 /* What libmicrohttpd refuses, as we say it. A reply without body: memory is out. */
 static void fill(unsigned status, struct reply *reply) {
     if (status == STATUS_INTERNAL) /* its handler takes all that it is given: no other way leads there */
-        api_fail(reply, STATUS_INVALID, NULL, "the extension of a chunk is too long");
+        api_fail(reply, STATUS_INVALID, NULL, "a chunk extension is too long");
     else if (status == STATUS_URI_TOO_LONG)
-        api_fail_coded(reply, status, "too_large", NULL, "the request's first line is too long");
+        api_fail_coded(reply, status, "too_large", NULL, "the request line is too long");
     else if (status == STATUS_HEAD_TOO_LARGE)
-        api_fail_coded(reply, status, "too_large", NULL, "the request's headers are too long");
+        api_fail_coded(reply, status, "too_large", NULL, "the request headers are too long");
     else if (status == STATUS_TOO_LARGE)
         api_fail(reply, status, NULL, "the body is too long");
     else if (status == STATUS_VERSION)

@@ -58,7 +58,7 @@ int sent_length(struct MHD_Connection *connection, struct reply *reply) {
         what = "Transfer-Encoding";
     if (!what)
         return 0;
-    api_fail(reply, STATUS_INVALID, what, "the body must have one Content-Length or the Transfer-Encoding chunked");
+    api_fail(reply, STATUS_INVALID, what, "the body must have either one Content-Length or Transfer-Encoding: chunked");
     reply->close = true;
     return -1;
 }

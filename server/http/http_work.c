@@ -278,7 +278,7 @@ static bool method_fits(const struct exchange *exchange) {
 bool work_begin(struct exchange *exchange) {
     struct reply *reply = &exchange->reply;
     if (!exchange->route)
-        api_fail(reply, STATUS_NOT_FOUND, NULL, "there is nothing at this path");
+        api_fail(reply, STATUS_NOT_FOUND, NULL, "this path does not exist");
     else if (strcmp(exchange->method, "OPTIONS") == 0)
         reply->status = STATUS_NO_CONTENT;
     else if (!method_fits(exchange))

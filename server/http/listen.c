@@ -164,7 +164,7 @@ int listen_open(const char *where, mode_t mode, struct listener *listener, struc
         *listener = opened;
         return 0;
     }
-    error_set(err, ERROR_FILE, "cannot tell the address of %.100s: %s", where, strerror(errno));
+    error_set(err, ERROR_FILE, "cannot determine the address of %.100s: %s", where, strerror(errno));
     if (opened.fd >= 0)
         close(opened.fd);
     listen_remove(&opened);
@@ -196,19 +196,19 @@ void listen_refuse(struct listener *listener) {
 static int inherit(int fd, struct listener *listener, struct error *err) {
     *listener = (struct listener){.fd = fd};
     if (sd_is_socket(fd, AF_UNSPEC, SOCK_STREAM, 1) <= 0)
-        return error_set(err, ERROR_FILE, "descriptor %d, handed over by systemd, is no listening stream socket", fd);
+        return error_set(err, ERROR_FILE, "descriptor %d, passed by systemd, is not a listening stream socket", fd);
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 || write_address(fd, listener) != 0)
-        return error_set(err, ERROR_FILE, "cannot use descriptor %d, handed over by systemd: %s", fd, strerror(errno));
+        return error_set(err, ERROR_FILE, "cannot use descriptor %d, passed by systemd: %s", fd, strerror(errno));
     return 0;
 }
 
 int listen_inherit(struct listener *listeners, struct error *err) {
     int count = sd_listen_fds(1);
     if (count < 0)
-        return error_set(err, ERROR_FILE, "cannot take the sockets that systemd hands over: %s", strerror(-count));
+        return error_set(err, ERROR_FILE, "cannot receive the sockets passed by systemd: %s", strerror(-count));
     if (count > LISTEN_MAX)
-        return error_set(err, ERROR_FILE, "systemd hands over %d sockets, more than %d", count, LISTEN_MAX);
+        return error_set(err, ERROR_FILE, "systemd passed %d sockets, more than %d", count, LISTEN_MAX);
     for (int i = 0; i < count; i++) {
         if (inherit(SD_LISTEN_FDS_START + i, &listeners[i], err) != 0)
             return -1;

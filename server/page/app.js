@@ -153,7 +153,7 @@ function hint(...what) {
   find("hint").replaceChildren(...what);
 }
 function idle() {
-  const waits = app.sentence()?.attention ? `Point at a word to see where it looks. Choose a ${app.task().word} to question it.` : "This model has no attention to show.";
+  const waits = app.sentence()?.attention ? `Point at a word to see where it looks. Choose a ${app.task().word} to explore it.` : "This model has no attention to show.";
   hint(app.sentence() ? waits : "");
 }
 
@@ -165,14 +165,14 @@ function onTarget(unit, i) {
 function pinnedHint(s, row, column, weight) {
   const step = row.indexes[0];
   hint(el("span", {}, ...looks(row, column, weight), ". Choose a source word to make it look there, or see "),
-    el("button", { type: "button", id: "see", onclick: (event) => alternatives(app, s, step, event.currentTarget) }, "what else it could have been"),
-    el("button", { type: "button", onclick: () => onTarget(row, app.pinned) }, "Let go"));
+    el("button", { type: "button", id: "see", onclick: (event) => alternatives(app, s, step, event.currentTarget) }, "its alternatives"),
+    el("button", { type: "button", onclick: () => onTarget(row, app.pinned) }, "Unpin"));
 }
 
 function showReading() {
   const place = find("reading");
   if (!app.answer) {
-    const text = app.models.length ? [el("strong", {}, "Every word has looked somewhere."), el("p", {}, "Type a sentence above, or take an example. Then point at a word of its translation: the words that the model looked at light up.")] : [];
+    const text = app.models.length ? [el("strong", {}, "See what each word looked at."), el("p", {}, "Type a sentence above or choose an example. Then point at a word of the translation: the source words that the model looked at light up.")] : [];
     place.replaceChildren(el("div", { class: "state" }, ...text));
     hint("");
     return;

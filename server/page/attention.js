@@ -36,7 +36,7 @@ export function attentionPanel(panel, app) {
         oninput: (event) => { state.threshold = Number(event.target.value); value.textContent = percent(state.threshold); draw(); } }), value),
       !state.lines && !state.asTable && toggle("Force by dragging", forcing, () => { forcing = !forcing; app.show(); })),
     el("div", { class: "stage" }, place, el("div", { class: "side" }, out, legend(),
-    el("p", { class: "note" }, forcing ? "Drag along a row: that word will look there, and what follows is decided again." :
-      `A row is a ${app.task().word}, a column a source word; a cell says how much of its attention the one gave to the other.`))));
+    el("p", { class: "note" }, forcing ? "Drag along a row to make that word look there; the rest is decoded again." :
+      `A row is a ${app.task().word}, a column a source word; a cell shows how much attention the first gave to the second.`))));
   draw();
 }

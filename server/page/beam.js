@@ -54,8 +54,8 @@ function draw(panel, s) {
       el("input", { type: "range", id: "penalty", min: 0, max: 2, step: 0.05, value: penalty, oninput: (event) => { penalty = Number(event.target.value); order(); } }), value)),
     list, el("h2", {}, "Search tree"),
     el("div", { class: "keys" }, el("span", { vars: { "--c": "var(--accent)" } }, "best path, finished"), el("span", { vars: { "--c": "var(--muted)" } }, "kept"), el("span", { vars: { "--c": "var(--line)" } }, "pruned, dashed")),
-    nodes.length ? el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Search tree" }, tree(nodes)) : el("p", { class: "note" }, "This search has no tree."),
-    el("p", { class: "note" }, "score = log-probability / length", el("sup", {}, "penalty"), ". The slider orders the hypotheses that this search found; another penalty may find others."));
+    nodes.length ? el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Search tree" }, tree(nodes)) : el("p", { class: "note" }, "There is no tree for this search."),
+    el("p", { class: "note" }, "score = log-probability / length", el("sup", {}, "penalty"), ". The slider reorders the hypotheses of this search; a search with another penalty may find others."));
 }
 
 export async function beamPanel(panel, app) {

@@ -44,7 +44,7 @@ export function comparePanel(panel, app) {
     const out = el("output", { class: "read" });
     place.replaceChildren(pairs(panel, app, ours, made.sentences, out), out, legend());
   }
-  panel.append(el("h2", {}, "Side by side"), el("p", { class: "note" }, "A is what stands above. Change anything of B: the model, the search, the text. Both have one scale, of colours and of sizes."),
+  panel.append(el("h2", {}, "Side by side"), el("p", { class: "note" }, "A is the result above. For B, change the model, the search or the text. Both use the same scale for colours and sizes."),
     el("form", { onsubmit: (event) => { event.preventDefault(); ask(); } },
       el("label", {}, "Text of B", el("textarea", { id: "text-b", rows: 1, dir: "auto", value: other.text, oninput: field("text") })),
       el("div", { class: "row" }, choose("Model of B", "model-b", "model", app.models.map((m) => [m.name, m.name])),

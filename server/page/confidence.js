@@ -22,7 +22,7 @@ export function alternatives(app, s, i, button) {
     el("ul", {}, s.top_k[i].map(({ token, log_prob }) => el("li", {}, el("button", { type: "button", disabled: token === s.tokens[i], vars: { "--p": Math.exp(log_prob).toFixed(4) },
       onclick: () => { box.hidePopover(); app.questions.choose(i, token); } },
       el("span", { dir: "auto" }, token === END ? "</s> (end here)" : token), el("span", {}, percent(Math.exp(log_prob))))))),
-    el("p", { class: "read" }, `Entropy ${number(s.entropy[i])} nats. Choose one: the translation goes on from there.`));
+    el("p", { class: "read" }, `Entropy ${number(s.entropy[i])} nats. Choose one to continue from there.`));
   box.showPopover();
   const at = button.getBoundingClientRect(), mine = box.getBoundingClientRect();
   box.style.left = `${Math.max(16, Math.min(innerWidth - mine.width - 16, at.left + at.width / 2 - mine.width / 2))}px`;
@@ -36,5 +36,5 @@ export function confidencePanel(panel, app) {
   panel.append(el("div", { class: "keys" },
     el("span", { vars: { "--c": "var(--accent)" } }, "probability"), el("span", { vars: { "--c": "var(--warn)" } }, "below 50%"), el("span", { vars: { "--c": "var(--muted)" } }, "entropy, 4 nats high")),
     strip(s, (i, button) => alternatives(app, s, i, button)),
-    el("p", { class: "note" }, `Log-probability ${number(s.log_prob)}, score ${number(s.score, 3)}. Choose a token to see what else it could have been.`));
+    el("p", { class: "note" }, `Log-probability ${number(s.log_prob)}, score ${number(s.score, 3)}. Choose a token to see its alternatives.`));
 }

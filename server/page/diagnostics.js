@@ -34,8 +34,8 @@ export function diagnose(s) {
 /* usual: what a source word may expect where the translation is the longer one; 0: nothing can be expected. */
 function verdict(item, usual) {
   if (item.mark || !usual) return "";
-  if (item.sum < 0.3 * usual) return "hardly looked at: left out?";
-  return item.sum > 2.2 * usual ? "looked at again and again: said twice?" : "";
+  if (item.sum < 0.3 * usual) return "hardly any attention: left out?";
+  return item.sum > 2.2 * usual ? "a lot of attention: repeated?" : "";
 }
 
 export function diagnosticsPanel(panel, app) {
@@ -46,7 +46,7 @@ export function diagnosticsPanel(panel, app) {
     return el("div", { role: "listitem" }, el("span", { class: "word", dir: "auto" }, item.word),
       el("span", { class: says ? "track odd" : "track", "aria-hidden": "true" }, el("i", { vars: { "--p": Math.min(1, item.sum / 3 / even).toFixed(3) } })), el("span", { class: "say" }, item.sum.toFixed(2)), says && el("span", { class: "verdict" }, says));
   })));
-  else panel.append(el("p", { class: "note" }, "This model has no attention to count."));
+  else panel.append(el("p", { class: "note" }, "This model has no attention."));
   const card = (title, words, none) => el("div", { class: "card" }, el("h3", {}, title), el("p", { dir: "auto" }, words.length ? words.join(", ") : none));
-  panel.append(el("div", { class: "cards three" }, card("Repetitions", found.repeated, "Nothing is said twice."), card("Unknown words", found.unknown, "Every word was known."), card("Copied words", found.copied, "No word was taken over as it is.")));
+  panel.append(el("div", { class: "cards three" }, card("Repetitions", found.repeated, "Nothing is repeated."), card("Unknown words", found.unknown, "Every word was known."), card("Copied words", found.copied, "No word was taken over as it is.")));
 }

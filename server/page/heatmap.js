@@ -137,7 +137,7 @@ export function heatMap(view, { cell, threshold = 0, room = 900, onSay = () => {
   const l = layout(view, cell, room), names = labels(view, l), cursor = new Cursor(view, l, names, onSay);
   const tops = svg("g", {}, names.tops), sides = svg("g", {}, names.sides);
   const root = svg("svg", { class: "map", width: l.W, height: l.H, viewBox: `0 0 ${l.W} ${l.H}`, role: "application", tabindex: 0, "data-force": !!onForce, "data-cells": l.count.join(" x "),
-    "aria-label": `${name}: ${l.count[0]} target by ${l.count[1]} source. Arrow keys move, Enter ${onForce ? "makes the word look there" : "pins"}, Escape lets go.` },
+    "aria-label": `${name}: ${l.count[0]} target by ${l.count[1]} source. Arrow keys move, Enter ${onForce ? "makes the word look there" : "pins"}, Escape releases.` },
   svg("rect", { class: "ground", width: l.W, height: l.H, fill: paper() }), cells(view.weights, l, threshold), cursor.frames, tops, sides);
   followPointer(root, l, cursor, onForce);
   followKeys(root, l, cursor, onForce);

@@ -112,11 +112,11 @@ function reference(panel, app) {
 export function questionsPanel(panel, app) {
   const { questions } = app, { word, result } = app.task(), note = el("p", { class: "error", role: "alert", hidden: true }), s = app.sentence();
   const text = el("textarea", { id: "reference", rows: 2, dir: "auto", value: questions.text, oninput: (event) => { questions.text = event.target.value; } });
-  panel.append(el("h2", {}, "What would the model think of yours?"),
-    el("p", { class: "note" }, "It is made to write exactly this; its probabilities and its attention are then those of your words."),
+  panel.append(el("h2", {}, "What does the model think of your own version?"),
+    el("p", { class: "note" }, "The model is forced to write exactly this text; you see its probabilities and attention for your words."),
     el("form", { onsubmit: (event) => { event.preventDefault(); note.hidden = true; if (text.value.trim()) questions.score(text.value.trim(), note); } },
       el("label", {}, `Your ${result.toLowerCase()} of \u201c${s.source_text}\u201d`, text), el("div", { class: "row" }, el("button", { class: "primary" }, "Score it"))), note);
   if (questions.reference) reference(panel, app);
   panel.append(el("h2", {}, "More questions"), el("p", { class: "note" },
-    `Choose a ${word} above, then a source word: it looks there instead, and the rest is decided again. In the attention view, drag along a row. In the confidence view, choose another token.`));
+    `Choose a ${word} above, then a source word: it then looks there, and the rest is decoded again. In the attention view, drag along a row. In the confidence view, choose another token.`));
 }

@@ -4,12 +4,12 @@ import { useKey } from "./api.js";
 
 /* status: a title, where the server's own words are not one, and what to do about it. */
 const WORDS = {
-  0: ["The server cannot be reached.", "What you typed stays here."],
-  401: ["This server asks for a key.", "It is kept until you close this tab."],
+  0: ["The server cannot be reached.", "Your text is still here."],
+  401: ["This server requires an API key.", "It is kept only until you close this tab."],
   403: ["The server does not accept this key.", ""],
-  429: ["The server has its hands full.", "What you typed stays here."],
-  503: ["", "What you typed stays here."],
-  504: ["That took longer than the server allows.", "A shorter text or a narrower beam takes less."],
+  429: ["The server is busy.", "Your text is still here."],
+  503: ["", "Your text is still here."],
+  504: ["That took longer than the server allows.", "Try a shorter text or a narrower beam."],
 };
 
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");

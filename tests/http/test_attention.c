@@ -427,7 +427,7 @@ START_TEST(model_without_attention) {
         client_post(&served, "/attention", json, 400, &reply);
         ck_assert_str_eq(text_at(reply.json, "field"), "include");
         ck_assert_str_eq(text_at(reply.json, "error"),
-                         "include must be without attention, alignment and words: model \"fixed-gru\" has no attention");
+                         "include must not contain attention, alignment or words: model \"fixed-gru\" has no attention");
         reply_done(&reply);
     }
     attend("{'model': 'fixed-gru', 'text': 'We see', 'target': 'Nous', 'include': ['tokens', 'log_probs', 'entropy', 'eos']}",

@@ -351,7 +351,8 @@ START_TEST(attention_needs_opposite_directions) {
     struct outcome outcome;
     align_with(ARGUMENTS("--model", "weights/en-fr", "--model", MODEL), "", "", &outcome);
     ck_assert_int_eq(outcome.status, 1);
-    ck_assert_str_eq(outcome.err, "alignd: --model: the second must be of the opposite direction, fr to en; it is en to fr\n");
+    ck_assert_str_eq(outcome.err,
+                     "alignd: --model: the second model must translate in the opposite direction, fr to en, not en to fr\n");
     outcome_done(&outcome);
 }
 END_TEST
@@ -360,7 +361,7 @@ START_TEST(attention_needs_a_model_with_attention) {
     struct outcome outcome;
     program_run(ARGUMENTS("attention", "--model", "tests/golden/fixed-gru", "--target", "/dev/null"), "", &outcome);
     ck_assert_int_eq(outcome.status, 1);
-    ck_assert_str_eq(outcome.err, "alignd: model \"fixed-gru\" has no attention to align words by\n");
+    ck_assert_str_eq(outcome.err, "alignd: model \"fixed-gru\" has no attention, which aligning words needs\n");
     outcome_done(&outcome);
 }
 END_TEST
@@ -382,7 +383,7 @@ START_TEST(attention_needs_as_many_lines) {
 }
 END_TEST
 
-#define TOO_LONG "the text has more than the 40 tokens that the model takes at once: skipped\n"
+#define TOO_LONG "the text has more than 40 tokens, the most that the model reads at once: skipped\n"
 
 /* What is too long is left empty, told of and counted; the rest is done. */
 START_TEST(attention_skips_long_lines) {

@@ -52,7 +52,7 @@ START_TEST(wrong_flags) {
     check_refused(ARGUMENTS("translate", "--model", MODEL, "--min-length", "5", "--max-length", "4"), 2,
                   "--min-length must be at most --max-length (4), got 5" HINT);
     check_refused(ARGUMENTS("translate", "--model", MODEL, "--model", MODEL), 2,
-                  "--model may be given only once in this mode" HINT);
+                  "--model must be given only once in this mode" HINT);
 }
 END_TEST
 
@@ -181,7 +181,7 @@ START_TEST(health_of_a_daemon) {
     program_run(ARGUMENTS("health", "--path", "/health"), NULL, &outcome);
     ck_assert_msg(outcome.status == 0, "%s", outcome.err);
     outcome_done(&outcome);
-    check_failed(ARGUMENTS("health", "--path", "/nowhere"), "/nowhere says status 404\n");
+    check_failed(ARGUMENTS("health", "--path", "/nowhere"), "/nowhere answered with status 404\n");
     unsetenv("ALIGND_LISTEN");
     daemon_stop(&daemon);
     check_failed(ARGUMENTS("health", "--listen", daemon.address), "cannot connect: Connection refused\n");

@@ -216,7 +216,7 @@ START_TEST(half_a_request) {
 }
 END_TEST
 
-/* The signal is not lost while the models are being loaded. */
+/* The signal is not lost while the models are still loading. */
 START_TEST(terminated_while_loading) {
     char folder[] = FOLDER_TEMPLATE;
     struct daemon daemon;

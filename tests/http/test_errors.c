@@ -52,8 +52,8 @@ static void check_invalid(const char *path, const struct refusal *refusals, size
 
 START_TEST(json_syntax) {
     static const struct refusal refusals[] = {
-        {"", NULL, "the body is empty: a JSON object is needed"},
-        {" \n ", NULL, "the body is empty: a JSON object is needed"},
+        {"", NULL, "the body is empty: send a JSON object"},
+        {" \n ", NULL, "the body is empty: send a JSON object"},
         {"{'text': 'x'", NULL, "the body is not valid JSON: line 1, column 12: *"},
         {"{'text': 'x',}", NULL, "the body is not valid JSON: line 1, column 14: *"},
         {"{\n'text': 'x'\n'model': 1}", NULL, "the body is not valid JSON: line 3, column 7: *"},
@@ -189,7 +189,7 @@ START_TEST(numbers) {
         {"{'text': 'x', 'n_best': 33}", "n_best", "n_best must be between 1 and *"},
         {"{'text': 'x', 'n_best': 6}", "n_best", "n_best must be between 1 and beam_size (5), got 6"},
         {"{'text': 'x', 'beam_size': 2, 'n_best': 3}", "n_best", "n_best must be between 1 and beam_size (2), got 3"},
-        {"{'text': 'x', 'strategy': 'greedy', 'n_best': 2}", "n_best", "n_best must be 1 where strategy is greedy, got 2"},
+        {"{'text': 'x', 'strategy': 'greedy', 'n_best': 2}", "n_best", "n_best must be 1 when strategy is greedy, got 2"},
         {"{'text': 'x', 'n_best': '1'}", "n_best", "n_best must be an integer, got a string"},
         {"{'text': 'x', 'length_penalty': -0.1}", "length_penalty", "length_penalty must be between 0 and 2, got -0.1"},
         {"{'text': 'x', 'length_penalty': 2.1}", "length_penalty", "length_penalty must be between 0 and 2, got 2.1"},
@@ -252,15 +252,15 @@ START_TEST(targets) {
     static const struct refusal refusals[] = {
         {"{'text': 'x', 'target': 1}", "target", "target must be a string or an array of strings, got an integer"},
         {"{'text': 'x', 'target': null}", "target", "target must be a string or an array of strings, got null"},
-        {"{'text': 'x', 'target': ['y']}", "target", "target must be a string if text is one*"},
-        {"{'text': ['x'], 'target': 'y'}", "target", "target must be a string if text is one*"},
+        {"{'text': 'x', 'target': ['y']}", "target", "target must be a string if text is a string*"},
+        {"{'text': ['x'], 'target': 'y'}", "target", "target must be a string if text is a string*"},
         {"{'text': ['x', 'y'], 'target': ['z']}", "target",
-         "target must be a string if text is one, or an array as long as text (2), got 1"},
+         "target must be a string if text is a string, or an array as long as text (2), got 1"},
         {"{'text': ['x'], 'target': [null]}", "target", "target must be a string or an array of strings, got null at index 0"},
         {"{'text': ['x'], 'target': []}", "target", "target must hold between 1 and 64 strings, got 0"},
-        {"{'text': 'x', 'target': 'y', 'n_best': 2}", "n_best", "n_best must be 1 where target is given, got 2"},
+        {"{'text': 'x', 'target': 'y', 'n_best': 2}", "n_best", "n_best must be 1 when target is given, got 2"},
         {"{'text': 'One. Two.', 'target': 'y', 'split_sentences': true}", "split_sentences",
-         "split_sentences must be false where target is given: the text has 2 sentences"},
+         "split_sentences must be false when target is given: the text has 2 sentences"},
     };
     check_invalid("/attention", refusals, COUNT(refusals));
 }
@@ -296,10 +296,10 @@ START_TEST(unknown_paths) {
     for (size_t i = 0; i < COUNT(paths); i++) {
         struct reply reply;
         client_send(&served, &(struct call){.path = paths[i], .json = "{'text': 'x'}"}, &reply);
-        check_error(&reply, 404, "not_found", NULL, "there is nothing at this path");
+        check_error(&reply, 404, "not_found", NULL, "this path does not exist");
         reply_done(&reply);
         client_send(&served, &(struct call){.path = paths[i]}, &reply);
-        check_error(&reply, 404, "not_found", NULL, "there is nothing at this path");
+        check_error(&reply, 404, "not_found", NULL, "this path does not exist");
         reply_done(&reply);
     }
 }
@@ -403,10 +403,10 @@ START_TEST(texts_longer_than_the_model_takes) {
     struct reply reply;
     client_send(&served, &(struct call){.path = "/translate", .json = "{'text': '" LONG_SENTENCE "', 'split_sentences': false}"},
                 &reply);
-    check_error(&reply, 413, "too_large", "text", "the text has more than the 40 tokens that the model takes at once");
+    check_error(&reply, 413, "too_large", "text", "the text has more than 40 tokens, the most that the model reads at once");
     reply_done(&reply);
     client_send(&served, &(struct call){.path = "/attention", .json = "{'text': '" LONG_SENTENCE "', 'target': 'x'}"}, &reply);
-    check_error(&reply, 413, "too_large", "text", "the text has more than the 40 tokens that the model takes at once");
+    check_error(&reply, 413, "too_large", "text", "the text has more than 40 tokens, the most that the model reads at once");
     reply_done(&reply);
 }
 END_TEST

@@ -159,7 +159,7 @@ START_TEST(a_queue_full_of_work) {
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &first);
     metric_await(&daemon, "alignd_queue_depth", 29, flight); /* the pace is known */
     client_send(&daemon, &(struct call){.path = "/translate", .json = more}, &reply);
-    check_error(&reply, 429, "queue_full", "the queue has no room for so much work");
+    check_error(&reply, 429, "queue_full", "the queue has no room for this much work");
     ck_assert_int_ge(retry_after(&reply), 1);
     ck_assert_int_le(retry_after(&reply), 60);
     ck_assert_double_eq(metric(&daemon, "alignd_rejected_total{reason=\"queue_work\"}"), 1);
@@ -189,7 +189,7 @@ START_TEST(rate_of_a_client) {
     ck_assert_int_eq(reply.status, 200);
     reply_done(&reply);
     client_send(&daemon, &(struct call){.path = "/translate", .json = "{'text': ['x', 'y']}", .from = HOG}, &reply);
-    check_error(&reply, 429, "rate_limited", "a client may ask for 0.05 sentences a second");
+    check_error(&reply, 429, "rate_limited", "at most 0.05 sentences per second are allowed for each client");
     ck_assert_int_ge(retry_after(&reply), 15); /* one more token: 20 s */
     ck_assert_int_le(retry_after(&reply), 20);
     reply_done(&reply);
@@ -197,11 +197,11 @@ START_TEST(rate_of_a_client) {
     ck_assert_int_eq(reply.status, 200); /* one is left */
     reply_done(&reply);
     client_send(&daemon, &(struct call){.path = "/translate", .json = "{'text': 'x', 'stream': true}", .from = HOG}, &reply);
-    check_error(&reply, 429, "rate_limited", "a client may ask for 0.05 sentences a second");
+    check_error(&reply, 429, "rate_limited", "at most 0.05 sentences per second are allowed for each client");
     reply_done(&reply);
     client_send(&daemon, &(struct call){.path = "/translate", .json = "{'q': 'x', 'source': 'en', 'target': 'fr'}", .from = HOG},
                 &reply);
-    check_error(&reply, 429, "rate_limited", "Slowdown: a client may ask for 0.05 sentences a second");
+    check_error(&reply, 429, "rate_limited", "Slowdown: at most 0.05 sentences per second are allowed for each client");
     ck_assert_int_ge(retry_after(&reply), 1);
     reply_done(&reply);
     client_send(&daemon, &(struct call){.path = "/translate", .json = "{'text': ''}", .from = HOG}, &reply);
@@ -279,7 +279,7 @@ START_TEST(libre_while_loading) {
     folder_make_waiting(folder);
     daemon_launch(&daemon, ARGUMENTS("--model", folder));
     client_send(&daemon, &(struct call){.path = "/translate", .json = LIBRE}, &reply);
-    check_error(&reply, 503, "unavailable", "the models are being loaded");
+    check_error(&reply, 503, "unavailable", "the models are still loading");
     ck_assert_int_ge(retry_after(&reply), 1);
     reply_done(&reply);
     folder_release(folder);

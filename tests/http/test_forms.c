@@ -7,8 +7,7 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define MULTIPART    "Content-Type: multipart/form-data; boundary=XX"
 #define PART(name)   "--XX\r\nContent-Disposition: form-data; name=\"" name "\"\r\n\r\n"
-#define MISSING                                                                                                                    \
-    "text is missing: send a JSON object with text, such as {\"text\": \"Hello.\"}, a form with text, or, to /translate, q"
+#define MISSING      "text is missing: send a JSON object such as {\"text\": \"Hello.\"} or a form with text; /translate also takes q"
 
 static struct daemon served;
 
@@ -84,7 +83,7 @@ static const struct {
     {"text=x&beam_size=5x", "beam_size", "beam_size must be an integer, got a string"},
     {"text=x&beam_size=+5", "beam_size", "beam_size must be an integer, got a string"},
     {"text=x&beam_size=99", "beam_size", "beam_size must be between 1 and 32, got 99"},
-    {"text=x&beam_size=4&beam_size=5", "beam_size", "beam_size is given more than once"},
+    {"text=x&beam_size=4&beam_size=5", "beam_size", "beam_size must be given only once"},
     {"text=x&length_penalty=nan", "length_penalty", "length_penalty must be a number, got a string"},
     {"text=x&length_penalty=0x1", "length_penalty", "length_penalty must be a number, got a string"},
     {"text=x&length_penalty=3", "length_penalty", "length_penalty must be between 0 and 2, got 3"},
@@ -131,7 +130,7 @@ END_TEST
 
 #define A_LANGUAGE(code)                                                                                                           \
     "target is the translation to score, got the language code \"" code                                                            \
-    "\": choose the model by model, or by source alone; to score this text, send it as translation"
+    "\": select the model with model, or with source alone; to score this text, send it as translation"
 
 static const struct {
     const char *json, *field, *message;
@@ -140,15 +139,15 @@ static const struct {
     {"{'text': 'x', 'source': 'en', 'target': 'FR'}", "target", A_LANGUAGE("FR")},
     {"{'text': 'x', 'source': 'de', 'target': 'en'}", "target", A_LANGUAGE("en")},
     {"{'text': 'x', 'translation': 'y', 'target': 'y'}", "target",
-     "target must be left out where translation is given: they are the same field"},
+     "target must be omitted when translation is given: they are the same field"},
     {"{'text': 'x', 'translation': 1}", "translation", "translation must be a string or an array of strings, got an integer"},
     {"{'text': 'x', 'translation': ['y']}", "translation",
-     "translation must be a string if text is one, or an array as long as text (1), got 1"},
-    {"{'text': 'x', 'translation': 'y', 'n_best': 2}", "n_best", "n_best must be 1 where translation is given, got 2"},
+     "translation must be a string if text is a string, or an array as long as text (1), got 1"},
+    {"{'text': 'x', 'translation': 'y', 'n_best': 2}", "n_best", "n_best must be 1 when translation is given, got 2"},
     {"{'text': 'One. Two.', 'translation': 'y', 'split_sentences': true}", "split_sentences",
-     "split_sentences must be false where translation is given: the text has 2 sentences"},
-    {"{'text': 'x', 'translation': 'y', 'prefix': 'z'}", "prefix", "prefix must be empty where translation is given"},
-    {"{'text': 'x', 'translation': 'y', 'glossary': {}}", "glossary", "glossary must be left out where translation is given"},
+     "split_sentences must be false when translation is given: the text has 2 sentences"},
+    {"{'text': 'x', 'translation': 'y', 'prefix': 'z'}", "prefix", "prefix must be empty when translation is given"},
+    {"{'text': 'x', 'translation': 'y', 'glossary': {}}", "glossary", "glossary must be omitted when translation is given"},
 };
 
 START_TEST(what_target_was_meant_for) {

@@ -48,9 +48,9 @@ static const struct {
     {"'glossary': {'a': '" LONG LONG "0'}", "glossary", "glossary must hold phrases of at most 200 bytes, got 201"},
     {"'glossary': {'" LONG LONG "0': 'a'}", "glossary", "glossary must hold phrases of at most 200 bytes, got 201"},
     {"'glossary': {}, 'glosary': {}", "glosary", "unknown field \"glosary\""},
-    {"'glossary': {'a': 'b'}, 'strategy': 'sample'", "glossary", "glossary is for strategy beam or greedy, got strategy sample"},
-    {"'strategy': 'exact', 'glossary': {'a': 'b'}", "glossary", "glossary is for strategy beam or greedy, got strategy exact"},
-    {"'glossary': {'snow': 'neige'}, 'model': 'pointer', 'include': []", "glossary", "the model can write no phrases"},
+    {"'glossary': {'a': 'b'}, 'strategy': 'sample'", "glossary", "glossary requires strategy beam or greedy, got sample"},
+    {"'strategy': 'exact', 'glossary': {'a': 'b'}", "glossary", "glossary requires strategy beam or greedy, got exact"},
+    {"'glossary': {'snow': 'neige'}, 'model': 'pointer', 'include': []", "glossary", "this model cannot write glossary phrases"},
 };
 
 static void expect_error(const struct reply *reply, const char *field, const char *message) {
@@ -69,7 +69,7 @@ START_TEST(wrong_glossaries) {
         }
     struct reply reply;
     ask("/attention", "A boy.", "'target': 'Un gars.', 'glossary': {'boy': 'gars'}", 400, &reply);
-    expect_error(&reply, "glossary", "glossary must be left out where target is given");
+    expect_error(&reply, "glossary", "glossary must be omitted when target is given");
     reply_done(&reply);
 }
 END_TEST

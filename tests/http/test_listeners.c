@@ -294,7 +294,7 @@ START_TEST(unusable_activation) {
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     activate(&daemon, fd);
     ck_assert_int_eq(daemon_wait(&daemon), 1);
-    ck_assert(daemon_logged(&daemon, "descriptor 3, handed over by systemd, is no listening stream socket"));
+    ck_assert(daemon_logged(&daemon, "descriptor 3, passed by systemd, is not a listening stream socket"));
     close(fd);
 }
 END_TEST

@@ -349,7 +349,7 @@ static void check_loading(const struct daemon *daemon, const struct call *call) 
     char seconds[HEADER_BYTES];
     client_send(daemon, call, &reply);
     ck_assert_int_eq(reply.status, 503);
-    ck_assert_str_eq(text_at(reply.json, "error"), "the models are being loaded");
+    ck_assert_str_eq(text_at(reply.json, "error"), "the models are still loading");
     ck_assert_str_eq(text_at(reply.json, "code"), "unavailable");
     ck_assert(reply_header(&reply, "Retry-After", seconds));
     ck_assert_int_ge(atoi(seconds), 1);

@@ -56,7 +56,7 @@ START_TEST(too_long_once_decoded) {
     start(&daemon);
     char *body = long_question(TEXTS, ",'beam_size':32,'n_best':32,'max_length':40");
     client_send(&daemon, &(struct call){.path = "/translate", .json = body}, &reply);
-    check_too_large(&reply, "the reply must have at most 2097152 bytes, and would have more");
+    check_too_large(&reply, "the reply must have at most 2097152 bytes, but would have more");
     ck_assert(metric(&daemon, "alignd_rejected_total{reason=\"reply_length\"}") == 1);
     ck_assert(metric(&daemon, "alignd_rows_live") == 0);
     reply_done(&reply);
@@ -74,7 +74,7 @@ START_TEST(too_long_from_the_start) {
     start(&daemon);
     char *body = long_question(TEXTS, ",'strategy':'sample','n_best':32,'min_length':40,'max_length':40");
     client_send(&daemon, &(struct call){.path = "/translate", .json = body}, &reply);
-    check_too_large(&reply, "the reply must have at most 2097152 bytes, and would have ");
+    check_too_large(&reply, "the reply must have at most 2097152 bytes, but would have ");
     ck_assert(metric(&daemon, "alignd_step_duration_seconds_count") == 0);
     reply_done(&reply);
     free(body);
@@ -172,7 +172,7 @@ START_TEST(unread) {
     ck_assert_int_eq(reply.status, 503);
     char seconds[HEADER_BYTES];
     ck_assert(reply_header(&reply, "Retry-After", seconds));
-    ck_assert_str_eq(text_at(reply.json, "error"), "too many replies wait to be read");
+    ck_assert_str_eq(text_at(reply.json, "error"), "too many replies are waiting to be read");
     reply_done(&reply);
     for (size_t i = 0; i < READERS; i++)
         close(readers[i]);

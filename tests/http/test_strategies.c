@@ -49,19 +49,19 @@ static const struct {
     {"'strategy': 'sample', 'temperature': '1'", "temperature", "temperature must be a number, got a string"},
     {"'strategy': 'sample', 'temperature': 0", "temperature", "temperature must be between 0.01 and 10, got 0"},
     {"'strategy': 'sample', 'temperature': 10.1", "temperature", "temperature must be between 0.01 and 10, got 10.1"},
-    {"'temperature': 1", "temperature", "temperature is for strategy sample, got strategy beam"},
+    {"'temperature': 1", "temperature", "temperature requires strategy sample, got beam"},
     {"'strategy': 'sample', 'top_k': 1.5", "top_k", "top_k must be an integer, got a number"},
     {"'strategy': 'sample', 'top_k': -1", "top_k", "top_k must be between 0 and 1000, got -1"},
     {"'strategy': 'sample', 'top_k': 1001", "top_k", "top_k must be between 0 and 1000, got 1001"},
-    {"'top_k': 3, 'strategy': 'greedy'", "top_k", "top_k is for strategy sample, got strategy greedy"},
+    {"'top_k': 3, 'strategy': 'greedy'", "top_k", "top_k requires strategy sample, got greedy"},
     {"'strategy': 'sample', 'top_p': null", "top_p", "top_p must be a number, got null"},
     {"'strategy': 'sample', 'top_p': 0", "top_p", "top_p must be between 0.01 and 1, got 0"},
     {"'strategy': 'sample', 'top_p': 1.1", "top_p", "top_p must be between 0.01 and 1, got 1.1"},
-    {"'strategy': 'exact', 'top_p': 1", "top_p", "top_p is for strategy sample, got strategy exact"},
+    {"'strategy': 'exact', 'top_p': 1", "top_p", "top_p requires strategy sample, got exact"},
     {"'strategy': 'sample', 'seed': '7'", "seed", "seed must be an integer, got a string"},
     {"'strategy': 'sample', 'seed': 1.0", "seed", "seed must be an integer, got a number"},
     {"'strategy': 'sample', 'seed': -1", "seed", "seed must be between 0 and 9223372036854775807, got -1"},
-    {"'seed': 7", "seed", "seed is for strategy sample, got strategy beam"},
+    {"'seed': 7", "seed", "seed requires strategy sample, got beam"},
     {"'strategy': 'sample', 'n_best': 21", "n_best", "n_best must be between 1 and 20, got 21"},
     {"'strategy': 'exact', 'n_best': 33", "n_best", "n_best must be between 1 and 32, got 33"},
     {"'coverage_penalty': true", "coverage_penalty", "coverage_penalty must be a number, got a boolean"},
@@ -112,7 +112,7 @@ static const struct {
     {"[{'step': 0, 'weights': [0, 0]}]", "force_attention[0].weights must not all be 0"},
     {"[{'step': 0, 'weights': []}]", "force_attention[0].weights must not all be 0"},
     {"[{'step': 0, 'weights': [1], 'weight': 2}]", "unknown field \"weight\" in force_attention[0]"},
-    {"[{'step': 0, 'weights': [1]}, {'step': 0, 'weights': [1]}]", "force_attention[1].step: step 0 is there twice"},
+    {"[{'step': 0, 'weights': [1]}, {'step': 0, 'weights': [1]}]", "force_attention[1].step: step 0 occurs twice"},
     {"[{'step': 3, 'weights': [1, 2]}]", "step 3 has 2 weights; the text has 19 source tokens"},
 };
 
@@ -131,11 +131,11 @@ START_TEST(wrong_forced_attention) {
     reply_done(&reply);
     client_post(&served, "/attention", "{'text': 'One. Two.', 'force_attention': [{'step': 0, 'weights': [1]}]}", 400, &reply);
     ck_assert_str_eq(text_at(reply.json, "error"),
-                     "split_sentences must be false where force_attention is given: the text has 2 sentences");
+                     "split_sentences must be false when force_attention is given: the text has 2 sentences");
     ck_assert_str_eq(text_at(reply.json, "field"), "split_sentences");
     reply_done(&reply);
     client_post(&served, "/attention", "{'text': ['x', 'y'], 'force_attention': []}", 400, &reply);
-    ck_assert_str_eq(text_at(reply.json, "error"), "force_attention is for one text, got 2");
+    ck_assert_str_eq(text_at(reply.json, "error"), "force_attention must be used with one text only, got 2");
     reply_done(&reply);
     client_post(&served, "/attention",
                 "{'text': 'x', 'model': 'fixed-gru', 'include': [], 'force_attention': [{'step': 0, 'weights': [1]}]}", 400,
@@ -143,7 +143,7 @@ START_TEST(wrong_forced_attention) {
     ck_assert_str_eq(text_at(reply.json, "error"), "model \"fixed-gru\" has no attention to force");
     reply_done(&reply);
     ask("/attention", "'prefix': 'Un', 'target': 'Un chat'", 400, &reply);
-    ck_assert_str_eq(text_at(reply.json, "error"), "prefix must be empty where target is given");
+    ck_assert_str_eq(text_at(reply.json, "error"), "prefix must be empty when target is given");
     reply_done(&reply);
 }
 END_TEST

@@ -10,7 +10,7 @@ const folder = process.argv[3] ?? "shots", only = process.argv.slice(4);
 const wait = (ms) => (page) => page.waitForTimeout(ms);
 const fulfil = (pattern, reply) => (page) => page.route(pattern, (route) => (reply ? route.fulfill(reply) : route.abort()));
 const busy = { status: 429, headers: { "Retry-After": "7" }, json: { error: "the queue is full", code: "queue_full" } };
-const loading = { status: 503, headers: { "Retry-After": "2" }, json: { error: "the models are being loaded", code: "unavailable" } };
+const loading = { status: 503, headers: { "Retry-After": "2" }, json: { error: "the models are still loading", code: "unavailable" } };
 const failed = { status: 500, json: { error: "internal error, see the log for request 4f1c", code: "internal" } };
 
 const folders = [scriptFolder("he-ar", "tokenizer-words", [hebrew, arabic]), scriptFolder("zh-ja", "tokenizer-characters", [chinese, japanese])];
@@ -56,7 +56,7 @@ const shots = {
   loading: [link({}), wait(300), fulfil("**/models", loading)],
   overload: [link({}), wait(600), fulfil("**/translate", busy)],
   failed: [link({}), wait(600), fulfil("**/translate", failed)],
-  key: [link({}), wait(300), fulfil("**/translate", { status: 401, json: { error: "an API key is needed", code: "unauthorized" } })],
+  key: [link({}), wait(300), fulfil("**/translate", { status: 401, json: { error: "an API key is required", code: "unauthorized" } })],
   offline: [link({}), wait(300), fulfil("**/models")],
   long: [link({ t: Array.from({ length: 80 }, (_, k) => "I have never been so happy in my life and".split(" ")[k % 10]).join(" "), words: 0 }), translated],
 };

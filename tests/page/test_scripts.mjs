@@ -139,8 +139,8 @@ test("7: a model that parses: its words, what it copies", () => visit("#" + new 
   assert.equal(await text(page.locator("#go")), "Parse");
   assert.equal(await page.locator("#reading").getAttribute("aria-label"), "Logical form");
   assert.match(await text(page.locator("#panel .card").nth(2)), /^Copied words.*zurich/);
-  assert.match(await text(page.locator("#panel .card").nth(0)), /Nothing is said twice/);
-  assert.doesNotMatch(await text(page.locator("main")), /translat|left out\?|said twice\?/i);
+  assert.match(await text(page.locator("#panel .card").nth(0)), /Nothing is repeated/);
+  assert.doesNotMatch(await text(page.locator("main")), /translat|left out\?|repeated\?/i);
   for (const view of ["attention", "ask", "export"]) {
     await page.locator(`#tab-${view}`).click();
     assert.doesNotMatch(await text(page.locator("main")), /translat/i, view);

@@ -10,7 +10,7 @@ import { link, program, sentence, text, translated, violations, visit } from "./
 
 const refusal = (status, code, error, seconds) => ({ status, json: { error, code }, ...(seconds && { headers: { "Retry-After": String(seconds) } }) });
 const busy = refusal(429, "queue_full", "the queue is full", 2);
-const loading = refusal(503, "unavailable", "the models are being loaded", 1);
+const loading = refusal(503, "unavailable", "the models are still loading", 1);
 const state = (page, words) => page.locator("#reading .state", { hasText: words }).waitFor();
 const bothThemes = async (hash, body, options) => { for (const theme of ["light", "dark"]) await visit(hash, body, { ...options, theme, bypassCSP: true }); };
 
@@ -23,17 +23,17 @@ function hinder(pattern, reply, times = Infinity) {
 }
 
 test("9: an empty text", () => bothThemes(link({ t: "" }), async (page) => {
-  await state(page, "Every word has looked somewhere");
+  await state(page, "See what each word looked at");
   assert.equal(await page.locator("#detail").isVisible(), false);
   assert.deepEqual(await violations(page), []);
   await page.getByRole("button", { name: sentence }).click();
   await translated(page);
   await page.locator("#text").fill("");
-  await state(page, "Every word has looked somewhere");
+  await state(page, "See what each word looked at");
 }));
 
-test("9: the models are being loaded", () => bothThemes(link({}), async (page) => {
-  await state(page, "The models are being loaded.");
+test("9: the models are still loading", () => bothThemes(link({}), async (page) => {
+  await state(page, "The models are still loading.");
   assert.deepEqual(await violations(page), []);
   await page.locator("#text").fill("A boy plays in the snow."); /* what is typed meanwhile is kept */
   await page.unrouteAll();
@@ -52,7 +52,7 @@ test("9: a busy server: counts down, then asks again by itself; or at once", asy
     assert.equal(await page.locator("#reading .state").count(), 0);
   }, { before: hinder("**/translate", busy, 1), expected: /429/ });
   await visit(link({}), async (page) => {
-    await state(page, "The server has its hands full.");
+    await state(page, "The server is busy.");
     await page.getByRole("button", { name: "Try again" }).click();
     await translated(page);
   }, { before: hinder("**/translate", refusal(429, "queue_full", "the queue is full", 600), 1), expected: /429/ });
@@ -83,7 +83,7 @@ test("9: a server that asks for a key", async () => {
   const daemon = await startDaemon(program, ["weights/en-fr"], ["--api-keys", file]);
   try {
     await bothThemes(link({ v: "export" }), async (page) => {
-      await state(page, "This server asks for a key.");
+      await state(page, "This server requires an API key.");
       assert.deepEqual(await violations(page), []);
       await page.locator("#key").fill("of another door");
       await page.keyboard.press("Enter");

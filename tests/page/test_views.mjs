@@ -157,7 +157,7 @@ test("3: a pinned word's alternatives, by mouse", () => visit(link({}), async (p
   await page.locator("#see").click();
   assert.equal(await page.locator("#popover li").count(), 5);
   await page.keyboard.press("Escape");
-  await page.getByRole("button", { name: "Let go" }).click();
+  await page.getByRole("button", { name: "Unpin" }).click();
   assert.equal(await page.locator(".unit.pinned").count(), 0);
 }));
 

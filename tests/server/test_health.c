@@ -62,8 +62,8 @@ static const struct {
     {"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", NULL},
     {"HTTP/1.0 200 OK\r\n\r\n", NULL},
     {"HTTP/1.1 200", NULL},
-    {"HTTP/1.1 503 Service Unavailable\r\n\r\n", "/ready says status 503"},
-    {"HTTP/1.1 404 Not Found\r\n\r\n", "/ready says status 404"},
+    {"HTTP/1.1 503 Service Unavailable\r\n\r\n", "/ready answered with status 503"},
+    {"HTTP/1.1 404 Not Found\r\n\r\n", "/ready answered with status 404"},
     {"HTTP/2 200\r\n", "the reply is not HTTP"},
     {"\x15\x03\x03\x00\x02\x02\x16", "the reply is not HTTP"}, /* TLS's alert */
     {"a line that has no end, and goes on for longer than any status line does, for ever and ever", "the reply is not HTTP"},

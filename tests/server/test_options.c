@@ -163,7 +163,7 @@ END_TEST
 
 START_TEST(certificate_needs_its_key) {
     ck_assert_int_eq(parse("--model a --tls-cert c"), -1);
-    ck_assert_str_eq(err.message, "--tls-cert and --tls-key need each other");
+    ck_assert_str_eq(err.message, "--tls-cert and --tls-key must be given together");
     ck_assert_int_eq(parse("--model a --tls-key k"), -1);
     ck_assert_int_eq(parse("--model a --tls-key k --tls-cert c"), 0);
 }
@@ -287,7 +287,7 @@ static const struct {
     {"translate --model a --shortlist=some", "--shortlist must be true or false, got \"some\""},
     {"--model a --step-ms 1000001", "--step-ms must be between 0 and 1000000, got 1000001"},
     {"translate --model a --step-ms 5", "unknown argument \"--step-ms\""},
-    {"translate --model a --model b", "--model may be given only once in this mode"},
+    {"translate --model a --model b", "--model must be given only once in this mode"},
     {"translate --model a --strategy best", "--strategy must be greedy, beam, sample or exact, got \"best\""},
     {"translate --model a --strategy forced", "--strategy must be greedy, beam, sample or exact, got \"forced\""},
     {"translate --model a --temperature 0", "--temperature must be between 0.01 and 10, got 0"},
@@ -311,7 +311,8 @@ static const struct {
     {"translate --model a --rows 4 --strategy exact", "--beam-size must be at most --rows (4), got 5"},
     {"translate --model a --min-length 5 --max-length 4", "--min-length must be at most --max-length (4), got 5"},
     {"attention --model a", "--target FILE is missing"},
-    {"attention --model a --model b --model c --target d", "--model may be given only twice in this mode, once for each direction"},
+    {"attention --model a --model b --model c --target d",
+     "--model must be given at most twice in this mode, once for each direction"},
     {"attention --model a --target b --links all", "--links must be best, mutual or balanced, got \"all\""},
     {"translate --model a --links best", "unknown argument \"--links\""},
 };

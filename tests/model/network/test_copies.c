@@ -300,7 +300,7 @@ START_TEST(what_cannot_be_cut_is_refused) {
     translator->config.limits.max_source_tokens = 5;
     ck_assert_int_eq(translator_prepare(translator, text, strlen(text), true, &options, &arena, &list, &count, &err), -1);
     ck_assert_int_eq(err.code, ERROR_LENGTH);
-    ck_assert_str_eq(err.message, "the text has a part of more than 5 tokens that cannot be cut");
+    ck_assert_str_eq(err.message, "the text has a part of more than 5 tokens that cannot be split");
 }
 END_TEST
 

@@ -160,14 +160,14 @@ static const struct {
     size_t length;
     const char *message;
 } wrong_files[] = {
-    {"words", "", 0, "a vocabulary has 3 to 1048576 lines, got 0"},
-    {"words", "<unk>\n</s>\n", 11, "a vocabulary has 3 to 1048576 lines, got 2"},
-    {"words", SPECIAL "a", 16, "the last line has no line feed"},
-    {"words", "a\nb\nc\n</s>\n", 11, "there is no <unk>"},
+    {"words", "", 0, "a vocabulary must have 3 to 1048576 lines, got 0"},
+    {"words", "<unk>\n</s>\n", 11, "a vocabulary must have 3 to 1048576 lines, got 2"},
+    {"words", SPECIAL "a", 16, "the last line does not end with a line feed"},
+    {"words", "a\nb\nc\n</s>\n", 11, "<unk> is missing"},
     {"words", SPECIAL "a\n\nb\n", 20, "line 5 is empty"},
-    {"words", SPECIAL "a\r\n", 18, "line 4 holds white space"},
-    {"words", SPECIAL "a b\n", 19, "line 4 holds white space"},
-    {"words", SPECIAL "a\0b\n", 19, "line 4 holds a NUL"},
+    {"words", SPECIAL "a\r\n", 18, "line 4 contains white space"},
+    {"words", SPECIAL "a b\n", 19, "line 4 contains white space"},
+    {"words", SPECIAL "a\0b\n", 19, "line 4 contains a NUL"},
     {"words", SPECIAL "b\na\nc\na\n", 23, "lines 5 and 7 are the same"},
     {"words", SPECIAL "<s>\n", 19, "lines 2 and 4 are the same"},
     {"words", SPECIAL "a\n\xff\n", 19, "piece 4 is not valid UTF-8"},

@@ -86,9 +86,9 @@ static const struct {
     {ONE("\"dtype\":\"F16\",\"shape\":[],\"data_offsets\":[0,4]"), 4, "tensor a: 4 bytes of data, 2 by dtype and shape"},
     {ONE("\"dtype\":\"BF16\",\"shape\":[0,2],\"data_offsets\":[0,4]"), 4, "tensor a: 4 bytes of data, 0 by dtype and shape"},
     /* coverage */
-    {TWO("0,4", "5,9"), 9, "tensor b: a gap lies before its data"},
-    {TWO("5,9", "0,4"), 9, "tensor a: a gap lies before its data"},
-    {TWO("1,5", "5,9"), 9, "tensor a: a gap lies before its data"},
+    {TWO("0,4", "5,9"), 9, "tensor b: there is a gap before its data"},
+    {TWO("5,9", "0,4"), 9, "tensor a: there is a gap before its data"},
+    {TWO("1,5", "5,9"), 9, "tensor a: there is a gap before its data"},
     {TWO("0,4", "3,7"), 7, "tensor b: overlaps another"},
     {TWO("0,4", "0,4"), 4, ": overlaps another"},
     {TWO("0,4", "4,8"), 9, "header: 1 bytes at the end of the file belong to no tensor"},

@@ -333,7 +333,7 @@ START_TEST(bad_container_is_refused) {
     ck_assert_ptr_null(weights_open("/nowhere/model.safetensors", &err));
     ck_assert_int_eq(err.code, ERROR_FILE);
     ck_assert_ptr_null(open_container("{" ENTRY("w", "I32", "[1]", "[0,4]") "}", "\0\0\0", 4));
-    ck_assert_str_eq(err.message, "tensor w: I32 is not a storage of parameters");
+    ck_assert_str_eq(err.message, "tensor w: parameters cannot be stored as I32");
     weights_free(NULL);
 }
 END_TEST

@@ -65,7 +65,7 @@ START_TEST(roles) {
     ck_assert_uint_eq(ask(&guarded, ACCESS_USER, (struct call){.administrator = true}, NULL), 401);
     ck_assert_uint_eq(ask(&guarded, ACCESS_ADMIN, wrong, NULL), 403);
     ck_assert_uint_eq(ask(&guarded, ACCESS_ADMIN, user, "alice"), 403);
-    ck_assert_ptr_nonnull(strstr(reply.body, "this needs an admin's API key"));
+    ck_assert_ptr_nonnull(strstr(reply.body, "this requires an admin API key"));
     ck_assert_uint_eq(ask(&guarded, ACCESS_ADMIN, admin, "root"), 0);
 }
 END_TEST

@@ -41,7 +41,7 @@ START_TEST(too_long) {
     ck_assert_uint_eq(reply.status, STATUS_TOO_LARGE);
     ck_assert_uint_eq(reply.length, strlen(reply.body));
     ck_assert_str_eq(reply.body,
-                     "{\"error\":\"the reply must have at most 20 bytes, and would have more\",\"code\":\"too_large\"}");
+                     "{\"error\":\"the reply must have at most 20 bytes, but would have more\",\"code\":\"too_large\"}");
 }
 END_TEST
 

@@ -71,7 +71,7 @@ START_TEST(urlencoded) {
     ck_assert_int_eq(parse(URLENCODED, "q=a%00b\0c", 9), 0);
     ck_assert_uint_eq(fields.all[0].length, 5);
     ck_assert_int_eq(memcmp(fields.all[0].value, "a\0b\0c", 6), 0);
-    check_refused(URLENCODED, "q%00x=y", "the name of a field has a zero byte");
+    check_refused(URLENCODED, "q%00x=y", "the name of a field contains a zero byte");
 }
 END_TEST
 
@@ -100,9 +100,9 @@ START_TEST(damaged_multipart) {
     check_fields(type, body, FIELDS(NULL));
     strcat(type, "x");
     check_refused(type, body, boundary);
-    check_refused(MULTIPART, "q=x", "the form does not have the boundary that its content type tells");
-    check_refused(MULTIPART, "--XXX\r\n", "the form does not have the boundary that its content type tells");
-    check_refused(MULTIPART, PART("q") "a", "the form ends within a part");
+    check_refused(MULTIPART, "q=x", "the form does not contain the boundary given in its content type");
+    check_refused(MULTIPART, "--XXX\r\n", "the form does not contain the boundary given in its content type");
+    check_refused(MULTIPART, PART("q") "a", "the form ends in the middle of a part");
     check_refused(MULTIPART, "--XX\r\nContent-Disposition: form-data; name=\"q\"\r\n--XX--",
                   "a part of the form has no empty line before its value");
     check_refused(MULTIPART, "--XX\r\n\r\nx\r\n--XX--", "a part of the form has no name");

@@ -72,18 +72,18 @@ START_TEST(wrong_files) {
     static const struct {
         const char *text, *message;
     } rows[] = {
-        {"", " has no key in it"},
-        {"# alice user " ZEROS "\n", " has no key in it"},
-        {"\nalice user\n", ", line 2: a line is NAME ROLE HASH"},
-        {"alice user " ZEROS " more", ", line 1: a line is NAME ROLE HASH"},
+        {"", " contains no key"},
+        {"# alice user " ZEROS "\n", " contains no key"},
+        {"\nalice user\n", ", line 2: a line must be NAME ROLE HASH"},
+        {"alice user " ZEROS " more", ", line 1: a line must be NAME ROLE HASH"},
         {"alice boss " ZEROS, ", line 1: the role must be user or admin"},
         {"alice user 00", ", line 1: the hash must have 64 hexadecimal digits"},
         {"alice user x" SECRET_HASH, ", line 1: the hash must have 64 hexadecimal digits"},
         {"alice user z000000000000000000000000000000000000000000000000000000000000000", ", line 1: the hash must have 64"},
-        {"al=ice user " ZEROS, ", line 1: a name has 1 to 63 visible ASCII characters"},
-        {"\xc3\xa9 user " ZEROS, ", line 1: a name has 1 to 63 visible ASCII characters"},
-        {"a user " ZEROS "\na user " SECRET_HASH, ", line 2: the name a is there twice"},
-        {"a user " ZEROS "\n#\nb user " ZEROS, ", line 3: the key of b is that of a"},
+        {"al=ice user " ZEROS, ", line 1: a name must have 1 to 63 visible ASCII characters"},
+        {"\xc3\xa9 user " ZEROS, ", line 1: a name must have 1 to 63 visible ASCII characters"},
+        {"a user " ZEROS "\na user " SECRET_HASH, ", line 2: the name a occurs twice"},
+        {"a user " ZEROS "\n#\nb user " ZEROS, ", line 3: b has the same key as a"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct error err;

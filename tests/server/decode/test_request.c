@@ -59,8 +59,8 @@ static void assert_error(unsigned status, const char *code, const char *field, c
 static const struct {
     const char *body, *field, *message;
 } wrong[] = {
-    {"", NULL, "the body is empty: a JSON object is needed"},
-    {" \n", NULL, "the body is empty: a JSON object is needed"},
+    {"", NULL, "the body is empty: send a JSON object"},
+    {" \n", NULL, "the body is empty: send a JSON object"},
     {"{\"text\":", NULL, "the body is not valid JSON: line 1, column 8: unexpected token near end of file"},
     {"{\n\"text\": tru}", NULL, "the body is not valid JSON: line 2, column 11: invalid token near 'tru'"},
     {"{\"text\":\"a\"} x", NULL, "the body is not valid JSON: line 1, column 14: end of file expected near 'x'"},
@@ -73,7 +73,7 @@ static const struct {
     {"{\"text\":[]}", "text", "text must hold between 1 and 64 strings, got 0"},
     {"{\"text\":[\"a\",{}]}", "text", "text must be a string or an array of strings, got an object at index 1"},
     {"{\"text\":\"a\",\"bem_size\":5}", "bem_size", "unknown field \"bem_size\""},
-    {"{\"text\":\"a\",\"temperature\":1}", "temperature", "temperature is for strategy sample, got strategy beam"},
+    {"{\"text\":\"a\",\"temperature\":1}", "temperature", "temperature requires strategy sample, got beam"},
     {"{\"text\":\"a\",\"strategy\":\"best\"}", "strategy", "strategy must be greedy, beam, sample or exact, got \"best\""},
     {"{\"text\":\"a\",\"strategy\":1}", "strategy", "strategy must be a string, got an integer"},
     {"{\"text\":\"a\",\"beam_size\":0}", "beam_size", "beam_size must be between 1 and 32, got 0"},
@@ -84,7 +84,7 @@ static const struct {
     {"{\"text\":\"a\",\"beam_size\":5.0}", "beam_size", "beam_size must be an integer, got a number"},
     {"{\"text\":\"a\",\"beam_size\":\"5\"}", "beam_size", "beam_size must be an integer, got a string"},
     {"{\"text\":\"a\",\"n_best\":6}", "n_best", "n_best must be between 1 and beam_size (5), got 6"},
-    {"{\"text\":\"a\",\"strategy\":\"greedy\",\"n_best\":2}", "n_best", "n_best must be 1 where strategy is greedy, got 2"},
+    {"{\"text\":\"a\",\"strategy\":\"greedy\",\"n_best\":2}", "n_best", "n_best must be 1 when strategy is greedy, got 2"},
     {"{\"text\":\"a\",\"length_penalty\":2.5}", "length_penalty", "length_penalty must be between 0 and 2, got 2.5"},
     {"{\"text\":\"a\",\"length_penalty\":true}", "length_penalty", "length_penalty must be a number, got a boolean"},
     {"{\"text\":\"a\",\"min_length\":-1}", "min_length", "min_length must be between 0 and 1000, got -1"},
@@ -114,12 +114,12 @@ static const struct {
 } wrong_attention[] = {
     {"{\"text\":\"a\",\"target\":1}", "target", "target must be a string or an array of strings, got an integer"},
     {"{\"text\":[\"a\",\"b\"],\"target\":[\"c\"]}", "target",
-     "target must be a string if text is one, or an array as long as text (2), got 1"},
+     "target must be a string if text is a string, or an array as long as text (2), got 1"},
     {"{\"text\":[\"a\"],\"target\":\"c\"}", "target",
-     "target must be a string if text is one, or an array as long as text (1), got 1"},
-    {"{\"text\":\"a\",\"target\":\"c\",\"n_best\":2}", "n_best", "n_best must be 1 where target is given, got 2"},
+     "target must be a string if text is a string, or an array as long as text (1), got 1"},
+    {"{\"text\":\"a\",\"target\":\"c\",\"n_best\":2}", "n_best", "n_best must be 1 when target is given, got 2"},
     {"{\"text\":\"A a. B b.\",\"target\":\"c\",\"split_sentences\":true}", "split_sentences",
-     "split_sentences must be false where target is given: the text has 2 sentences"},
+     "split_sentences must be false when target is given: the text has 2 sentences"},
 };
 
 START_TEST(wrong_attention_body) {
@@ -174,7 +174,7 @@ END_TEST
 START_TEST(not_ready) {
     atomic_store(&service.state, SERVICE_LOADING);
     start(false, "{\"text\":\"a\"}");
-    assert_error(503, "unavailable", NULL, "the models are being loaded");
+    assert_error(503, "unavailable", NULL, "the models are still loading");
     ck_assert_uint_eq(reply.retry_after_s, 1);
 }
 END_TEST
