@@ -93,9 +93,7 @@ void api_decode_finish(const struct service *service, const char *array_name, st
     const struct translator_info *info = &request->model->info;
     struct writer w = api_begin_answer(service);
     writer_begin_object(&w, NULL);
-    writer_string(&w, "model", info->name);
-    writer_string(&w, "source", info->source);
-    writer_string(&w, "target", info->target);
+    writer_strings(&w, "model", info->name, "source", info->source, "target", info->target, NULL);
     if (request->search.strategy == &search_sample)
         writer_integer(&w, "seed", (int64_t)request->search.sampling.seed);
     writer_begin_array(&w, array_name);

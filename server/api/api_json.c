@@ -99,8 +99,7 @@ static void mend(char *message) {
 void api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message) {
     struct writer w = {.most = SIZE_MAX};
     writer_begin_object(&w, NULL);
-    writer_string(&w, "error", message);
-    writer_string(&w, "code", code);
+    writer_strings(&w, "error", message, "code", code, NULL);
     if (field)
         writer_string_of(&w, "field", field, utf8_clip(field, strlen(field), FIELD_BYTES));
     writer_end_object(&w);

@@ -33,8 +33,7 @@ void api_detect(const struct service *service, const struct call *call, struct r
 static void put_code(struct writer *w, const char *code) {
     char name[LANGUAGE_NAME_BYTES];
     language_name(code, name);
-    writer_string(w, "code", code);
-    writer_string(w, "name", name);
+    writer_strings(w, "code", code, "name", name, NULL);
 }
 
 /* Whether a model before this one has it as its source; or as its target, from this source where there is one. A model of another
@@ -123,8 +122,7 @@ void api_settings(const struct service *service, const struct call *call, struct
     writer_boolean(&w, "keyRequired", keys);
     writer_boolean(&w, "suggestions", false);
     writer_boolean(&w, "filesTranslation", false);
-    writer_begin_array(&w, "supportedFilesFormat");
-    writer_end_array(&w);
+    writer_json(&w, "supportedFilesFormat", "[]");
     writer_begin_object(&w, "language");
     put_first_languages(&w, request->models);
     writer_end_object(&w);

@@ -15,14 +15,10 @@ static void put_sizes(struct writer *w, const struct translator_info *info) {
 
 static void put_model(struct writer *w, const struct translator_info *info) {
     writer_begin_object(w, NULL);
-    writer_string(w, "name", info->name);
-    writer_string(w, "source", info->source);
-    writer_string(w, "target", info->target);
-    writer_string(w, "task", info->task);
-    writer_string(w, "architecture", info->architecture);
+    writer_strings(w, "name", info->name, "source", info->source, "target", info->target, "task", info->task, "architecture",
+                   info->architecture, NULL);
     writer_count(w, "parameters", info->parameters);
-    writer_string(w, "compute", info->compute);
-    writer_string(w, "storage", info->storage);
+    writer_strings(w, "compute", info->compute, "storage", info->storage, NULL);
     put_sizes(w, info);
     writer_end_object(w);
 }

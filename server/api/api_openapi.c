@@ -134,33 +134,18 @@ static void put_responses(struct writer *w, const struct route *route) {
     writer_end_object(w);
 }
 
-/* Any of the schemes below will do; where there are no keys, users need none. */
+/* Any of these will do; where there are no keys, users need none. */
 static void put_security(struct writer *w, bool needed) {
-    static const char *const schemes[] = {"bearer", "header"};
-    writer_begin_array(w, "security");
-    for (size_t i = 0; i < 2; i++) {
-        writer_begin_object(w, NULL);
-        writer_begin_array(w, schemes[i]);
-        writer_end_array(w);
-        writer_end_object(w);
-    }
-    if (!needed) {
-        writer_begin_object(w, NULL);
-        writer_end_object(w);
-    }
-    writer_end_array(w);
+    writer_json(w, "security", needed ? "[{\"bearer\":[]},{\"header\":[]}]" : "[{\"bearer\":[]},{\"header\":[]},{}]");
 }
 
 static void put_security_schemes(struct writer *w) {
     writer_begin_object(w, "securitySchemes");
     writer_begin_object(w, "bearer");
-    writer_string(w, "type", "http");
-    writer_string(w, "scheme", "bearer");
+    writer_strings(w, "type", "http", "scheme", "bearer", NULL);
     writer_end_object(w);
     writer_begin_object(w, "header");
-    writer_string(w, "type", "apiKey");
-    writer_string(w, "in", "header");
-    writer_string(w, "name", "X-Api-Key");
+    writer_strings(w, "type", "apiKey", "in", "header", "name", "X-Api-Key", NULL);
     writer_end_object(w);
     writer_end_object(w);
 }
@@ -203,15 +188,10 @@ static void put_components(struct writer *w, size_t rows) {
 static void put_info(struct writer *w) {
     writer_string(w, "openapi", "3.0.3");
     writer_begin_object(w, "info");
-    writer_string(w, "title", "alignd");
-    writer_string(w, "description", "Translations with their tokens, probabilities and attention.");
-    writer_string(w, "version", ALIGND_VERSION);
+    writer_strings(w, "title", "alignd", "description", "Translations with their tokens, probabilities and attention.", "version",
+                   ALIGND_VERSION, NULL);
     writer_end_object(w);
-    writer_begin_array(w, "servers");
-    writer_begin_object(w, NULL);
-    writer_string(w, "url", "/");
-    writer_end_object(w);
-    writer_end_array(w);
+    writer_json(w, "servers", "[{\"url\":\"/\"}]");
 }
 
 void api_openapi(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {

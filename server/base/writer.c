@@ -3,6 +3,7 @@
 #include "server/base/utf8.h"
 #include <assert.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,6 +158,14 @@ void writer_string_of(struct writer *w, const char *key, const char *bytes, size
 
 void writer_string(struct writer *w, const char *key, const char *string) {
     writer_string_of(w, key, string, strlen(string));
+}
+
+void writer_strings(struct writer *w, ...) {
+    va_list arguments;
+    va_start(arguments, w);
+    for (const char *key; (key = va_arg(arguments, const char *)) != NULL;)
+        writer_string(w, key, va_arg(arguments, const char *));
+    va_end(arguments);
 }
 
 /* ---- the other values ---- */

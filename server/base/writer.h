@@ -34,6 +34,8 @@ void writer_end_array(struct writer *w);
 void writer_string(struct writer *w, const char *key, const char *string);
 /* [length] bytes, any characters, NUL too. */
 void writer_string_of(struct writer *w, const char *key, const char *bytes, size_t length);
+/* Members of an object: a key, its string, another key, its string, ... and NULL. */
+__attribute__((sentinel)) void writer_strings(struct writer *w, ...);
 void writer_integer(struct writer *w, const char *key, int64_t number);
 /* As decimal_write. */
 void writer_number(struct writer *w, const char *key, double number);

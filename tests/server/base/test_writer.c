@@ -32,7 +32,7 @@ static void expect_tree(json_t *root) {
 START_TEST(values_and_nesting) {
     const float numbers[] = {1, -2e-7f, 3.5f};
     writer_begin_object(&w, NULL);
-    writer_string(&w, "string", "a");
+    writer_strings(&w, "string", "a", "other", "\"", NULL);
     writer_begin_array(&w, "array");
     writer_integer(&w, NULL, 1);
     writer_null(&w, NULL);
@@ -48,8 +48,8 @@ START_TEST(values_and_nesting) {
     writer_json(&w, "json", "{\"a\":[]}");
     writer_number(&w, "number", -0.25);
     writer_end_object(&w);
-    expect_tree(json_pack("{s:s, s:[i, n, b, {}, [], [f, f, f], []], s:b, s:{s:[]}, s:f}", "string", "a", "array", 1, 1, 1.0,
-                          (double)-2e-7f, 3.5, "boolean", 0, "json", "a", "number", -0.25));
+    expect_tree(json_pack("{s:s, s:s, s:[i, n, b, {}, [], [f, f, f], []], s:b, s:{s:[]}, s:f}", "string", "a", "other", "\"",
+                          "array", 1, 1, 1.0, (double)-2e-7f, 3.5, "boolean", 0, "json", "a", "number", -0.25));
 }
 END_TEST
 
