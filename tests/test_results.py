@@ -129,29 +129,59 @@ def test_corpus_holds_out_its_validation(tmp_path):
 def test_read_gold(tmp_path):
     path = tmp_path / "dev.tsv.gz"
     _gzip(path, ["a b\tx y z\t0-0 1p2 1-1"])
-    assert align.read_gold(path) == [align.Gold("a b", "x y z", {(0, 0), (1, 1)}, {(1, 2)})]
-    assert align.read_gold(path, flip=True) == [align.Gold("x y z", "a b", {(0, 0), (1, 1)}, {(2, 1)})]
+    spans = [(0, 1), (2, 3)], [(0, 1), (2, 3), (4, 5)]
+    assert align.read_gold(path) == [align.Gold("a b", "x y z", {(0, 0), (1, 1)}, {(1, 2)}, *spans)]
+    assert align.read_gold(path, flip=True) == [align.Gold("x y z", "a b", {(0, 0), (1, 1)}, {(2, 1)}, *spans[::-1])]
+
+
+def test_read_gold_with_sentences(tmp_path):
+    path = tmp_path / "gold.tsv"
+    path.write_text("It's é .\tC' est É .\t0-0 0-1 1-2 2-3\tIt's é.\tC'est É.\n")
+    [gold] = align.read_gold(path)
+    assert (gold.source, gold.target) == ("It's é.", "C'est É.")
+    assert gold.source_words == [(0, 4), (5, 6), (6, 7)] and gold.target_words == [(0, 2), (2, 5), (6, 7), (7, 8)]
+
+
+def test_everyday_gold_is_whole():
+    gold = align.read_gold(Path("weights/gold/en-fr-everyday.tsv"))
+    assert len(gold) == 100 and sum(len(g.sure) for g in gold) == 818 and sum(len(g.possible) for g in gold) == 239
+    for g in gold:
+        assert all(i < len(g.source_words) and j < len(g.target_words) for i, j in g.sure | g.possible) and not g.sure & g.possible
+        assert all(text[b:e].strip() == text[b:e] for text, spans in ((g.source, g.source_words), (g.target, g.target_words)) for b, e in spans)
 
 
 def test_membership():
-    wanted = [[1, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 1]]
-    assert align.membership(["▁un", "do", "▁", "<unk>", "▁it"], "undo ¿ it").tolist() == wanted
-    assert align.membership(["undo", "it"], "undo it").tolist() == [[1, 0], [0, 1]]
-    assert align.membership(["do", "￭.￭", "it", "￭!", "-"], "do.it! -").tolist() == [[1, 1, 1, 1, 0], [0, 0, 0, 0, 1]]
-    assert align.membership(["i", "t", "▁", "i", "s"], "it is").tolist() == [[1, 1, 0, 0, 0], [0, 0, 1, 1, 1]]
-    assert align.membership(["i", "t"], "it").tolist() == [[1, 1]]
-    with pytest.raises(ValueError, match="2 words in the pieces of 3"):
-        align.membership(["▁a", "▁b"], "a b c")
+    # un|do| |¿|it: the empty piece stands before the word that follows it
+    assert align.membership([(0, 2), (2, 4), (5, 5), (5, 6), (7, 9)], [(0, 4), (5, 6), (7, 9)]).tolist() == [
+        [1, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 1]]
+    # a piece of two words
+    assert align.membership([(0, 4), (4, 5)], [(0, 2), (2, 5)]).tolist() == [[1, 0], [1, 1]]
 
 
-SENTENCE = {"source_tokens": ["▁a", "▁b", "b", "</s>"], "tokens": ["▁x", "x", "▁y", "</s>"],
-            "attention": [[.5, .2, .1, .2], [.1, .4, .3, .2], [.0, .1, .2, .7], [.1, .1, .1, .7]]}
+SEEN = align.Seen([(0, 1), (2, 3), (3, 4)], [(0, 1), (1, 2), (3, 4)],
+                  numpy.array([[.5, .2, .1, .2], [.1, .4, .3, .2], [.0, .1, .2, .7], [.1, .1, .1, .7]]))
+PAIR = align.Gold("a bb", "xx y", set(), set(), [(0, 1), (2, 4)], [(0, 2), (3, 4)])
 
 
 def test_word_matrix():
     # sums over the pieces of b, means over those of xx; the last column is </s>
-    assert align.word_matrix(SENTENCE, "a bb", "xx y", 0) == pytest.approx(numpy.array([[.3, .5, .2], [.0, .3, .7]]))
-    assert align.word_matrix(SENTENCE, "a bb", "xx y", 1) == pytest.approx(numpy.array([[.05, .5, .45], [.1, .2, .7]]))
+    assert align.word_matrix(SEEN, PAIR, 0) == pytest.approx(numpy.array([[.3, .5, .2], [.0, .3, .7]]))
+    assert align.word_matrix(SEEN, PAIR, 1) == pytest.approx(numpy.array([[.05, .5, .45], [.1, .2, .7]]))
+
+
+def test_a_piece_of_two_words_is_shared():
+    seen = align.Seen([(0, 4)], [(0, 2), (3, 4)], numpy.array([[.8, .2], [.4, .6], [0, 1]]))
+    assert align.word_matrix(seen, PAIR, 0) == pytest.approx(numpy.array([[.4, .4, .2], [.2, .2, .6]]))
+
+
+def test_offsets_of_the_daemon_are_bytes():
+    offsets = [{"start": 0, "end": 2}, {"start": 2, "end": 3}, {"start": 4, "end": 8}, {"start": 8, "end": 8}]
+    assert align.spans_of(offsets, "éa 😀", 3) == [(0, 1), (1, 2), (3, 4)]
+
+
+def test_links_of_a_head():
+    words = numpy.array([[.3, .2, .5], [.2, .4, .4]])
+    assert align.HEAD["head"](words) == {(1, 1)} and align.HEAD["head, best word"](words) == {(0, 0), (1, 1)}
 
 
 def test_ways_from_attention_to_links():

@@ -1,9 +1,10 @@
-"""Alignment error rate: python3 -m weights.align MODEL_FOLDER --gold FILE [--reverse MODEL_FOLDER] [--flip] [--alignd build/alignd]
+"""Alignment error rate: python3 -m weights.align MODEL_FOLDER --gold FILE [--reverse MODEL_FOLDER] [--flip] [--known CORPUS.tsv]
 
-Input: a model, or two of opposite directions, and gold word alignments (source words TAB target words TAB links `i-j` sure, `ipj` possible;
---flip: the model translates the second column into the first). The daemon forces each model through the pairs and returns its
-attention; pieces are merged into the file's own words (summed over source pieces, averaged over target pieces). Output: the AER of each way in
-WAYS to turn attention into links, and of the diagonal, which looks at no word.
+Input: a model, or two of opposite directions, and gold word alignments (source words TAB target words TAB links `i-j` sure, `ipj` possible; then, where the words
+are not all that the sentences are, TAB source sentence TAB target sentence; --flip: the model translates the second column into the first). The daemon forces
+each model through the pairs and returns its attention; a model's alignment head is computed by PyTorch. Pieces are merged into the file's own words (summed over
+source pieces, averaged over target pieces). Output: the AER of each way in WAYS to turn a matrix into links, and of the diagonal, which looks at no word; the head's
+also by source length, and with --known for the links between words that the corpus has.
 """
 
 from __future__ import annotations
@@ -18,27 +19,32 @@ from pathlib import Path
 from typing import Callable, Iterator
 
 import numpy
+import torch
 from numpy import ndarray
 
-from . import compute, data, lexicon, scores
+from . import aligner, compute, data, folder, lexicon, scores, search
 from .evaluate import Daemon, chunks
-from .tokenizer import SPACE, Tokenizer, Words
+from .links import Span
+from .model import Model
+from .tokenizer import BOS, EOS, Token, Tokenizer
 
 BATCH = 16  # pairs in a request
 LONGEST = 1000  # source tokens: gold sentences cannot be cut
-END = "</s>"
+LENGTHS = (10, 20, 30)  # source words, upper ends of the head's rows
 LEAST, BALANCING_ROUNDS = 1e-6, 5
 Links = set[tuple[int, int]]  # (source word, target word)
 
 
 @dataclass
 class Gold:
-    """One pair and its links, (source word, target word)."""
+    """One pair as models get it, its words' places there, and its links, (source word, target word)."""
 
     source: str
     target: str
     sure: Links
     possible: Links
+    source_words: list[Span]
+    target_words: list[Span]
 
 
 def parse_links(text: str, mark: str, flip: bool = False) -> Links:
@@ -47,49 +53,69 @@ def parse_links(text: str, mark: str, flip: bool = False) -> Links:
     return {(j, i) if flip else (i, j) for i, j in pairs}
 
 
+def places(words: list[str], text: str) -> list[Span]:
+    """Of the words in the text, which holds them in their order."""
+    spans, end = [], 0
+    for word in words:
+        begin = text.index(word, end)
+        end = begin + len(word)
+        spans.append((begin, end))
+    return spans
+
+
 def read_gold(path: Path, flip: bool = False) -> list[Gold]:
     gold = []
-    for line in data.read_lines(path):
-        source, target, links = line.split("\t")
-        texts = (target, source) if flip else (source, target)
-        gold.append(Gold(*texts, parse_links(links, "-", flip), parse_links(links, "p", flip)))
+    for line in data.read_lines(path) if path.suffix == ".gz" else path.read_text(encoding="utf-8").splitlines():
+        source, target, links, *texts = line.split("\t")
+        words, texts = [source.split(), target.split()], texts or [source, target]
+        order = (1, 0) if flip else (0, 1)
+        gold.append(Gold(*(texts[i] for i in order), parse_links(links, "-", flip), parse_links(links, "p", flip),
+                         *(places(words[i], texts[i]) for i in order)))
     return gold
 
 
-def begins_word(pieces: list[str]) -> list[bool]:
-    """SentencePiece and characters: the mark of white space begins a word. Words: all do, but for punctuation marked as touching."""
-    if any(piece.startswith(SPACE) for piece in pieces):
-        begins = [piece.startswith(SPACE) for piece in pieces]
-    else:
-        shown = [Words.show(piece, {"punctuation": True}) for piece in pieces]
-        begins = [not (left or before) for (_, left, _), before in zip(shown, [False] + [right for _, _, right in shown])]
-    return [True] + begins[1:]
+@dataclass
+class Seen:
+    """What a model sees of a pair: the places of its tokens in both texts, </s> not among them, and rows [target tokens + 1, source tokens + 1]
+    of weights, the last row that of the target's </s>, the last column that of the source's (0 where none is read)."""
+
+    source: list[Span]
+    target: list[Span]
+    rows: ndarray
 
 
-def membership(pieces: list[str], text: str) -> ndarray:
-    """[words, pieces]: 1 where the piece belongs to the word, words standing between spaces of the text; pieces without the final </s>.
-
-    Offsets would not do: where alignd prints a text from its pieces, what is unknown in it has lost its place. A text of one word has no mark
-    in a vocabulary of characters, and needs none.
-    """
-    count = len(text.split())
-    words = numpy.cumsum(begins_word(pieces)) - 1 if count > 1 else numpy.zeros(len(pieces))
-    if not pieces or words[-1] != count - 1:
-        raise ValueError(f"{len(set(words))} words in the pieces of {count}: {text!r}")
-    return (words[None] == numpy.arange(count)[:, None]).astype(float)
+def membership(pieces: list[Span], words: list[Span]) -> ndarray:
+    """[words, pieces]: 1 where the piece has characters of the word; one without characters belongs to the word that it stands before."""
+    found = [[begin < max(piece[1], piece[0] + 1) and piece[0] < end for piece in pieces] for begin, end in words]
+    return numpy.array(found, dtype=float).reshape(len(words), len(pieces))
 
 
-def word_matrix(sentence: dict, source: str, target: str, shift: int) -> ndarray:
-    """A sentence of /attention, </s> included -> [target words, source words + 1], the last column the source's </s> (0 if none is read).
+def word_matrix(seen: Seen, gold: Gold, shift: int) -> ndarray:
+    """-> [target words, source words + 1], the last column the source's </s>. A piece of several words gives each its share.
 
     shift: rows to look ahead: 1 takes for a piece the attention of the step after, whose state has read the piece.
     """
-    attention, pieces = numpy.array(sentence["attention"]), sentence["source_tokens"]
-    end = attention[:, -1:] if pieces[-1] == END else numpy.zeros((len(attention), 1))
-    sources = membership(pieces[:-1] if pieces[-1] == END else pieces, source)
-    targets = membership(sentence["tokens"][:-1], target)
-    rows = numpy.hstack([attention[:, :sources.shape[1]] @ sources.T, end])[shift:shift + targets.shape[1]]
-    return targets @ rows / targets.sum(axis=1, keepdims=True)
+    sources, targets = membership(seen.source, gold.source_words), membership(seen.target, gold.target_words)
+    sources /= numpy.maximum(sources.sum(axis=0, keepdims=True), 1)
+    rows = numpy.hstack([seen.rows[:, :-1] @ sources.T, seen.rows[:, -1:]])[shift:shift + len(seen.target)]
+    return targets @ rows / numpy.maximum(targets.sum(axis=1, keepdims=True), 1)
+
+
+def spans_of(offsets: list[dict], text: str, count: int) -> list[Span]:
+    """The daemon's offsets, in bytes, of the first `count` tokens."""
+    characters = {0: 0}
+    for place, character in enumerate(text, 1):
+        characters[max(characters) + len(character.encode())] = place
+    return [(characters[one["start"]], characters[one["end"]]) for one in offsets[:count]]
+
+
+def seen_by_daemon(sentence: dict, pair: tuple[str, str]) -> Seen:
+    """A sentence of /attention, </s> included."""
+    rows, tokens = numpy.array(sentence["attention"]), len(sentence["source_tokens"])
+    if sentence["source_tokens"][-1] != "</s>":
+        rows, tokens = numpy.hstack([rows, numpy.zeros((len(rows), 1))]), tokens + 1
+    offsets = sentence["offsets"]
+    return Seen(spans_of(offsets["source"], pair[0], tokens - 1), spans_of(offsets["target"], pair[1], len(rows) - 1), rows)
 
 
 @contextmanager
@@ -103,17 +129,44 @@ def unlimited(model: Path) -> Iterator[Path]:
         yield copy
 
 
-def sentences(alignd: Path, model: Path, pairs: list[tuple[str, str]]) -> list[dict]:
+def attention(alignd: Path, model: Path, pairs: list[tuple[str, str]]) -> list[Seen]:
     """What /attention says of each (source, target)."""
     found = []
     flags = ["--max-text-chars", "1000000", "--workers", "1"]
     with unlimited(model) as copy, compute.daemon(alignd, copy, compute.Variant(model.name, flags)) as url:
         client = Daemon(url, json.loads((model / "config.json").read_text())["name"])
         for chunk in chunks(pairs, BATCH):
-            body = {"model": client.model, "text": [s for s, _ in chunk], "target": [t for _, t in chunk],
-                    "include": ["tokens", "attention", "eos"]}
-            found += [result["sentences"][0] for result in client.request("/attention", body)["results"]]
+            body = {"model": client.model, "text": [s for s, _ in chunk], "translation": [t for _, t in chunk], "split_sentences": False,
+                    "include": ["tokens", "attention", "offsets", "eos"]}
+            found += [seen_by_daemon(result["sentences"][0], pair)
+                      for result, pair in zip(client.request("/attention", body)["results"], chunk, strict=True)]
     return found
+
+
+def spans_of_tokens(tokens: list[Token], text: str) -> list[Span]:
+    """Without the white space before them."""
+    return [(token.end - len(text[token.begin:token.end].lstrip()), token.end) for token in tokens]
+
+
+@torch.no_grad()
+def seen_by_head(model: Model, sides: tuple[Tokenizer, Tokenizer], pair: tuple[str, str]) -> Seen:
+    """The soft alignment of a model with a head."""
+    tokens = [side.tokens(text) for side, text in zip(sides, pair)]
+    eos = model.config["encoder"]["eos"]
+    ids, lengths = search.pad([[token.id for token in tokens[0]] + [EOS] * eos])
+    target = [token.id for token in tokens[1]]
+    memory, state = model.encode(ids, lengths)
+    states = model.teach(torch.tensor([[BOS, *target]]), state, memory).states
+    rows = model.align(torch.tensor([[*target, EOS]]), states, memory)[0].numpy()
+    return Seen(*(spans_of_tokens(*side) for side in zip(tokens, pair)), rows if eos else numpy.hstack([rows, numpy.zeros((len(rows), 1))]))
+
+
+def soft_alignment(model: Path, pairs: list[tuple[str, str]]) -> list[Seen]:
+    """What the head of a model folder says of each (source, target); nothing if it has none."""
+    if not folder.read_config(model)["alignment"]["size"]:
+        return []
+    read, *sides = folder.read(model)
+    return [seen_by_head(read, tuple(sides), pair) for pair in pairs]
 
 
 def best_of_rows(words: ndarray) -> Links:
@@ -129,6 +182,11 @@ def best_both_ways(words: ndarray) -> Links:
 def best_with_end(attention: ndarray) -> Links:
     """Each target word's best source word, none where </s> is better than every word."""
     return {(j, i) for j, i in best_of_rows(attention) if j < attention.shape[1] - 1}
+
+
+def more_than_end(words: ndarray) -> Links:
+    """The rule of the daemon's `alignment`: the best source word, none where </s> has half."""
+    return {(j, i) for j, i in best_of_rows(words[:, :-1]) if words[i, -1] < 0.5}
 
 
 def without_end(attention: ndarray) -> ndarray:
@@ -163,6 +221,16 @@ ONE_WAY: dict[str, tuple[int, Callable[[ndarray], Links]]] = {
     "best word, balanced": (0, lambda a: best_of_rows(balanced(without_end(a)))),
     "best both ways, balanced, near the diagonal": (0, lambda a: best_both_ways(balanced(near_diagonal(without_end(a))))),
 }
+HEAD: dict[str, Callable[[ndarray], Links]] = {
+    "head": more_than_end,
+    "head, best word": lambda a: best_of_rows(without_end(a)),
+    "head, best both ways": lambda a: best_both_ways(without_end(a)) & more_than_end(a),
+    "head, balanced": lambda a: best_both_ways(balanced(without_end(a))) & more_than_end(a),
+}
+TWO_HEADS: dict[str, Callable[[ndarray, ndarray], Links]] = {
+    "both heads, geometric mean, best both ways": lambda a, b: best_both_ways(geometric_mean(a, b)),
+    "both heads, geometric mean, best both ways, balanced": lambda a, b: best_both_ways(balanced(geometric_mean(a, b))),
+}
 TWO_WAYS: dict[str, tuple[int, Callable[[ndarray, ndarray], Links]]] = {
     "both models, mean, best word": (0, lambda a, b: best_of_rows(without_end(a) + without_end(b).T)),
     "both models, mean, best both ways": (0, lambda a, b: best_both_ways(without_end(a) + without_end(b).T)),
@@ -177,42 +245,92 @@ def rate(gold: list[Gold], links: list[Links]) -> float:
 
 
 def diagonal_links(gold: Gold) -> Links:
-    return best_of_rows(lexicon.diagonal_prior(len(gold.target.split()), len(gold.source.split())))
+    return best_of_rows(lexicon.diagonal_prior(len(gold.target_words), len(gold.source_words)))
 
 
 def lexical_links(lexical: lexicon.Lexical, source: Tokenizer, target: Tokenizer, gold: Gold) -> Links:
     """Of pieces, merged into words as attention is."""
-    pieces = [[token.piece for token in side.tokens(text)] for side, text in ((source, gold.source), (target, gold.target))]
-    sources, targets = membership(pieces[0], gold.source), membership(pieces[1], gold.target)
-    matrix = lexical.of(source.encode(gold.source), target.encode(gold.target))
+    tokens = source.tokens(gold.source), target.tokens(gold.target)
+    sources = membership(spans_of_tokens(tokens[0], gold.source), gold.source_words)
+    targets = membership(spans_of_tokens(tokens[1], gold.target), gold.target_words)
+    matrix = lexical.of(*([token.id for token in side] for side in tokens))
     return best_both_ways(targets @ matrix @ sources.T / targets.sum(axis=1, keepdims=True))
 
 
+def rates_of(ways: dict[str, Callable[..., Links]], gold: list[Gold], *matrices: list[ndarray]) -> dict[str, float]:
+    return {name: rate(gold, [links(*words) for words in zip(*matrices, strict=True)]) for name, links in ways.items()}
+
+
+def measure_head(model: Path, reverse: Path | None, gold: list[Gold]) -> dict[str, float]:
+    """AER of every way to read the heads that there are."""
+    forward = [word_matrix(seen, g, 0) for seen, g in zip(soft_alignment(model, [(g.source, g.target) for g in gold]), gold)]
+    flipped = [Gold(g.target, g.source, set(), set(), g.target_words, g.source_words) for g in gold]
+    backward = [word_matrix(seen, g, 0) for seen, g in zip(soft_alignment(reverse, [(g.source, g.target) for g in flipped]), flipped)] if reverse else []
+    return (rates_of(HEAD, gold, forward) if forward else {}) | (rates_of(TWO_HEADS, gold, forward, backward) if forward and backward else {})
+
+
 def measure(alignd: Path, model: Path, reverse: Path | None, gold: list[Gold]) -> dict[str, float]:
-    """AER of every way."""
-    forward = sentences(alignd, model, [(g.source, g.target) for g in gold])
-    backward = sentences(alignd, reverse, [(g.target, g.source) for g in gold]) if reverse else []
+    """AER of every way to read the attention."""
+    forward = attention(alignd, model, [(g.source, g.target) for g in gold])
+    backward = attention(alignd, reverse, [(g.target, g.source) for g in gold]) if reverse else []
+    flipped = [Gold(g.target, g.source, set(), set(), g.target_words, g.source_words) for g in gold]
     rates = {}
     for name, (shift, links) in ONE_WAY.items():
-        rates[name] = rate(gold, [links(word_matrix(f, g.source, g.target, shift)) for f, g in zip(forward, gold, strict=True)])
+        rates |= rates_of({name: links}, gold, [word_matrix(f, g, shift) for f, g in zip(forward, gold, strict=True)])
     for name, (shift, links) in TWO_WAYS.items() if reverse else ():
-        rates[name] = rate(gold, [links(word_matrix(f, g.source, g.target, shift), word_matrix(b, g.target, g.source, shift))
-                                  for f, b, g in zip(forward, backward, gold, strict=True)])
+        rates |= rates_of({name: links}, gold, [word_matrix(f, g, shift) for f, g in zip(forward, gold, strict=True)],
+                          [word_matrix(b, g, shift) for b, g in zip(backward, flipped, strict=True)])
+    return rates
+
+
+def known_part(gold: Gold, known: tuple[set[str], set[str]]) -> tuple[set[int], set[int]]:
+    """The words, source and target, that all are in the vocabularies."""
+    texts = (gold.source, gold.source_words), (gold.target, gold.target_words)
+    return tuple({i for i, (b, e) in enumerate(spans) if words.issuperset(aligner.words(text[b:e]))} for (text, spans), words in zip(texts, known))
+
+
+def between(links: Links, part: tuple[set[int], set[int]]) -> Links:
+    return {(i, j) for i, j in links if i in part[0] and j in part[1]}
+
+
+def head_in_parts(model: Path, gold: list[Gold], corpus: str | None, flip: bool) -> dict[str, float]:
+    """AER of the head's own links by source length, and between known words."""
+    found = [more_than_end(word_matrix(seen, g, 0)) for seen, g in zip(soft_alignment(model, [(g.source, g.target) for g in gold]), gold)]
+    rates, least = {}, 1
+    for most in (*LENGTHS, LONGEST) if found else ():
+        part = [(g, links) for g, links in zip(gold, found) if least <= len(g.source_words) <= most]
+        if part:
+            rates[f"head, {least} to {most} words, {len(part)} pairs"] = rate(*map(list, zip(*part)))
+        least = most + 1
+    if corpus and found:
+        known = set(), set()
+        for pair in aligner.read_pairs(corpus):
+            for words, text in zip(known, pair[::-1] if flip else pair):
+                words.update(aligner.words(text))
+        parts = [known_part(g, known) for g in gold]
+        rates["head, links between known words"] = scores.aer(*([between(links, part) for links, part in zip(side, parts)]
+                                                               for side in (found, [g.sure for g in gold], [g.possible for g in gold])))
     return rates
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", type=Path, help="an exported model folder")
-    parser.add_argument("--gold", type=Path, required=True, help="gold alignments, gzip")
+    parser.add_argument("--gold", type=Path, required=True, help="gold alignments; .gz is unpacked")
     parser.add_argument("--reverse", type=Path, help="a model of the other direction")
     parser.add_argument("--flip", action="store_true", help="the model translates the second column into the first")
+    parser.add_argument("--known", metavar="CORPUS", help="source TAB target, in the order of the gold file's columns: rate links between its words apart")
+    parser.add_argument("--head", action="store_true", help="only the alignment head, without the daemon")
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
     arguments = parser.parse_args()
+    torch.set_num_threads(1)
     gold = read_gold(arguments.gold, arguments.flip)
     print(f"{arguments.gold.parent.name}: {len(gold)} pairs, {sum(len(g.sure) for g in gold)} sure links; AER:")
     print(f"{rate(gold, [diagonal_links(g) for g in gold]):6.1f}  diagonal")
-    for name, value in measure(arguments.alignd, arguments.model, arguments.reverse, gold).items():
+    rates = measure_head(arguments.model, arguments.reverse, gold) | head_in_parts(arguments.model, gold, arguments.known, arguments.flip)
+    for name, value in ({} if arguments.head else measure(arguments.alignd, arguments.model, arguments.reverse, gold) | {}).items():
+        print(f"{value:6.1f}  {name}", flush=True)
+    for name, value in rates.items():
         print(f"{value:6.1f}  {name}")
 
 

@@ -21,7 +21,7 @@ from typing import IO, Iterable, Iterator
 
 from . import links
 from .links import Links
-from .tokenizer import Tokenizer
+from .tokenizer import Token, Tokenizer
 
 PROGRAM = Path(__file__).parent.parent / "build" / "gibbs"
 SYMMETRIES = ("grow-diag-final-and", "intersection", "union", "forward", "backward", "both")
@@ -66,15 +66,15 @@ def align(pairs: Iterable[Pair], symmetry: str = SYMMETRIES[0], program: Path = 
         raise AlignerError(f"{program.name} ended with status {running.returncode}")
 
 
-def piece_words(tokenizer: Tokenizer, text: str) -> list[set[int]]:
-    """The words that each piece has characters of."""
+def words_of_pieces(tokens: list[Token], text: str) -> list[set[int]]:
+    """The words of the text that each of its tokens has characters of."""
     owners = links.owners(text, links.words(text))
-    return [set(owners[token.begin:token.end]) - {-1} for token in tokenizer.tokens(text)]
+    return [set(owners[token.begin:token.end]) - {-1} for token in tokens]
 
 
 def links_of_pieces(line: str, pair: Pair, tokenizers: tuple[Tokenizer, Tokenizer]) -> Links:
     """A line of links between words -> links between the pieces of two tokenizers, </s> not among them."""
-    return links.between_pieces(sorted(links.parse(line)), *(piece_words(*side) for side in zip(tokenizers, pair)))
+    return links.between_pieces(sorted(links.parse(line)), *(words_of_pieces(side.tokens(text), text) for side, text in zip(tokenizers, pair)))
 
 
 def read_pairs(name: str) -> Iterator[Pair]:

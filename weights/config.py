@@ -7,6 +7,7 @@ naming the key. Keys and rules are read from config.def, which the C server (mod
 from __future__ import annotations
 
 import copy
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,7 @@ class Key:
 
 KINDS = {"string": str, "file": str, "integer": int, "boolean": bool, "number": float}
 COPYING = ("pointer", "pointer_generator", "copy")  # outputs that can produce words of the source
-SECTIONS: dict[str, dict[str, Key]] = {name: {} for name in ("encoder", "attention", "decoder", "output", "tokenizer", "limits")}
+SECTIONS: dict[str, dict[str, Key]] = {name: {} for name in ("encoder", "attention", "decoder", "alignment", "output", "tokenizer", "limits")}
 TOP: dict[str, Key] = {}
 RULES: list[tuple[str, str, str]] = []  # message, when, unless
 
@@ -158,3 +159,9 @@ def validate(config: dict) -> dict:
         if _holds(config, when) and not (unless and _holds(config, unless)):
             raise ConfigError(re.sub(r"{([^}]*)}", lambda operand: _text(config, operand[1]), message))
     return config
+
+
+def text_of(config: dict) -> str:
+    """config.json's text, of a validated configuration. Without an alignment head it does not mention one: servers that know of none load it."""
+    kept = {name: value for name, value in config.items() if name != "alignment" or value["size"] > 0}
+    return json.dumps(kept, indent=2, ensure_ascii=False) + "\n"

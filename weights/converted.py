@@ -138,8 +138,7 @@ def _write(folder: Path, conversion: Conversion, kind: str) -> None:
     for name, part in conversion.tensors.items():
         layout |= storage.layout(name, part.shape, kind)
     safetensors.write_parts(folder / WEIGHTS, layout, _parts(conversion.tensors, kind), {"converted_from": conversion.origin})
-    text = json.dumps(conversion.config, indent=2, ensure_ascii=False)
-    (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
+    (folder / CONFIG).write_text(configuration.text_of(conversion.config), encoding="utf-8")
     for name, content in conversion.vocabularies.items():
         (folder / name).write_bytes(content)
     (folder / "README.md").write_text(CARD.format(

@@ -23,8 +23,7 @@ def write(folder: Path, model: Model, storage: str, metadata: dict[str, str]) ->
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: tensor.detach().cpu().float().numpy() for name, tensor in model.named_tensors().items()}
     safetensors.write(folder / "model.safetensors", store(tensors, storage), metadata)
-    text = json.dumps(model.config, indent=2, ensure_ascii=False)
-    (folder / "config.json").write_text(text + "\n", encoding="utf-8")
+    (folder / "config.json").write_text(configuration.text_of(model.config), encoding="utf-8")
 
 
 def load_tensors(model: Model, tensors: dict[str, ndarray]) -> None:

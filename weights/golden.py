@@ -12,7 +12,8 @@ golden.json: {"sentences": [{
            (log_probs in the first DISTRIBUTIONS sentences),
   "greedy": {"tokens", "log_probs", "ended", "attention" [n][T], "text": with each <unk> replaced},
   "beam": [{"beam_size", "length_penalty", "hypotheses": [{"tokens", "log_probs", "ended", "score"}], best first}],
-  "forced": {"tokens", "log_probs", "ended", "attention"}}]}
+  "forced": {"tokens", "log_probs", "ended", "attention"},
+  "alignment_keys" [T][A], "soft_alignment" [n + 1][T] of the forced target and its </s> (models with an alignment head)}]}
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ import torch
 from . import config as configuration
 from . import copies, folder, search, tokenizer
 from .copies import Source
-from .model import DecoderState, Model
+from .model import DecoderState, Memory, Model
 from .output import IMPOSSIBLE
 from .search import Hypothesis
 from .tokenizer import BOS, EOS, UNK, Tokenizer, load
@@ -59,11 +60,12 @@ class Case:
     seed: int = 1
     tokenizer: dict = field(default_factory=dict)
     output: dict = field(default_factory=dict)
+    alignment: dict = field(default_factory=dict)
     config: dict = field(init=False)
 
     def __post_init__(self) -> None:
         config = {"format": 1, "name": self.name, "source": "en", "target": "fr", "encoder": self.encoder, "attention": self.attention,
-                  "decoder": self.decoder, "output": {"tied": self.tied, **self.output}, "tokenizer": self.tokenizer,
+                  "decoder": self.decoder, "output": {"tied": self.tied, **self.output}, "alignment": self.alignment, "tokenizer": self.tokenizer,
                   "limits": {"max_source_tokens": 40, "max_target_ratio": 1.5}}
         object.__setattr__(self, "config", configuration.validate(config))
 
@@ -332,6 +334,13 @@ def _steps(model: Model, state: DecoderState, memory, previous: list[int], distr
     return steps
 
 
+def _alignment(model: Model, memory: Memory, start: DecoderState, target: list[int]) -> dict:
+    """What the alignment head says of the target."""
+    states = model.teach(torch.tensor([[BOS, *target]]), start, memory).states
+    return {"alignment_keys": rounded(memory.alignment_keys[0]),
+            "soft_alignment": rounded(model.align(torch.tensor([[*target, EOS]]), states, memory)[0])}
+
+
 @torch.no_grad()
 def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], characters: Tokenizer | None, text: str, distributions: bool) -> dict:
     """Everything that golden.json says of one sentence."""
@@ -354,7 +363,7 @@ def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], characters: 
                   "hypotheses": [_hypothesis(h, score=rounded(h.score(penalty))) for h in hypotheses]}
                  for (size, penalty), hypotheses in zip(BEAMS, beams)],
         "forced": _hypothesis(forced, attention=rounded(forced.attention)),
-    }
+    } | (_alignment(model, memory, start, target) if model.head else {})
 
 
 def link_vocabularies(case: Path, config: dict, data: Path) -> None:

@@ -190,17 +190,18 @@ WINDOWS: dict[str, type[nn.Module]] = {"global": Everywhere, "local_m": Monotoni
 @dataclass
 class Memory:
     """What the decoder looks at: annotations [B, T, D], keys [B, T, A], values [B, T, C], mask [B, T] (True: a token); for outputs that
-    copy, the source's tokens as targets, words [B, T]."""
+    copy, the source's tokens as targets, words [B, T]; for an alignment head, its keys [B, T, alignment.size]."""
 
     annotations: Tensor
     keys: Tensor
     values: Tensor
     mask: Tensor
     words: Tensor | None = None
+    alignment_keys: Tensor | None = None
 
     def select(self, rows: Tensor) -> "Memory":
-        words = None if self.words is None else self.words[rows]
-        return Memory(self.annotations[rows], self.keys[rows], self.values[rows], self.mask[rows], words)
+        words, keys = (None if part is None else part[rows] for part in (self.words, self.alignment_keys))
+        return Memory(self.annotations[rows], self.keys[rows], self.values[rows], self.mask[rows], words, keys)
 
 
 @dataclass
@@ -556,6 +557,30 @@ class Speller(nn.Module):
                 "speller.output.bias": self.output.bias} | self.cell.named_tensors("speller.")
 
 
+class AlignmentHead(nn.Module):
+    """What the words that were chosen say of the source, beside what the decoder looked at: softmax_j of q_i . k_j, q_i = W [e(y_i); s_i] + b of
+    the embedding of token i itself and the top state that chose it, k_j = U [h_j; e(x_j)] of annotation and embedding of source token j.
+    Trained when all else is done (weights/align_head.py): nothing else reads it."""
+
+    def __init__(self, config: dict) -> None:
+        super().__init__()
+        size, decoder = config["alignment"]["size"], config["decoder"]
+        self.query = nn.Linear(decoder["embedding"] + decoder["hidden"], size)
+        self.key = nn.Linear(annotation_size(config) + config["encoder"]["embedding"], size, bias=False)
+
+    def keys(self, annotations: Tensor, embeddings: Tensor) -> Tensor:
+        """annotations [B, T, D], embeddings [B, T, E] of the source tokens -> [B, T, size]."""
+        return self.key(torch.cat([annotations, embeddings], dim=-1))
+
+    def forward(self, embeddings: Tensor, states: Tensor, memory: Memory) -> Tensor:
+        """embeddings [B, S, E] of the tokens that were chosen, states [B, S, H] that chose them -> [B, S, T]."""
+        e = self.query(torch.cat([embeddings, states], dim=-1)) @ memory.alignment_keys.transpose(1, 2)
+        return torch.softmax(e.masked_fill(~memory.mask[:, None], float("-inf")), dim=-1)
+
+    def named_tensors(self) -> dict[str, Tensor]:
+        return {"alignment.query.weight": self.query.weight, "alignment.query.bias": self.query.bias, "alignment.key.weight": self.key.weight}
+
+
 class Model(nn.Module):
     """A whole model. config: validated (weights/config.py); source, target: vocabulary sizes; characters: that of what it spells with, 0
     unless the output's type is characters."""
@@ -571,6 +596,7 @@ class Model(nn.Module):
         if config["output"]["tied"]:
             self.output.weight = self.decoder.embedding.weight
         self.speller = Speller(config, characters) if characters else None
+        self.head = AlignmentHead(config) if config["alignment"]["size"] else None
         self.dropout = nn.Dropout(dropout)
 
     def encode(self, ids: Tensor, lengths: Tensor, words: Tensor | None = None) -> tuple[Memory, DecoderState]:
@@ -578,6 +604,7 @@ class Model(nn.Module):
         annotations, finals = self.encoder(ids, lengths)
         memory = self.decoder.memory(annotations, lengths, finals)
         memory.words = words
+        memory.alignment_keys = self.head.keys(annotations, self.encoder.embedding(ids)) if self.head else None
         return memory, self.decoder.start(memory, finals)
 
     def look(self, tokens: Tensor, first: bool, state: DecoderState, memory: Memory) -> tuple[Reads, DecoderState]:
@@ -596,6 +623,10 @@ class Model(nn.Module):
         y = torch.cat([self.decoder.embed(inputs[:, :1], True), self.decoder.embed(inputs[:, 1:], False)], dim=1)
         return self.decoder.teach(y, state, memory)
 
+    def align(self, tokens: Tensor, states: Tensor, memory: Memory) -> Tensor:
+        """tokens [B, S] that were chosen, states [B, S, H] that chose them (Reads.states) -> the head's soft alignment [B, S, T]."""
+        return self.head(self.decoder.embed(tokens, False), states, memory)
+
     def readouts(self, source: Tensor, lengths: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """inputs [B, S] (begins with bos) -> readouts [B, S, O], which a vocabulary output turns into logits, and attention [B, S, T]."""
         memory, state = self.encode(source, lengths)
@@ -606,6 +637,7 @@ class Model(nn.Module):
         """Every parameter under its name in model.safetensors; matrices are [out, in]."""
         tensors = self.encoder.named_tensors() | self.decoder.named_tensors() | self.output.named_tensors()
         tensors |= self.speller.named_tensors() if self.speller else {}
+        tensors |= self.head.named_tensors() if self.head else {}
         if self.config["encoder"]["embedding_shared"]:
             del tensors["encoder.embedding"]
         if self.config["output"]["tied"]:
