@@ -2,6 +2,7 @@
 #ifndef ALIGND_MODEL_H
 #define ALIGND_MODEL_H
 
+#include "model/network/alignment.h"
 #include "model/network/decoder.h"
 #include "model/network/encoder.h"
 #include "model/network/output.h"
@@ -24,6 +25,7 @@ struct translator {
     struct encoder encoder;
     struct decoder decoder;
     struct output output;
+    struct alignment alignment;
     struct speller speller;
     char architecture[288];
 };

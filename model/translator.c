@@ -68,7 +68,9 @@ static int load_network(struct translator *t, struct error *err) {
     const struct kernels *kernels = t->backend.kernels;
     if (encoder_init(&t->encoder, &t->config, source, t->weights, kernels, err) != 0 ||
         decoder_init(&t->decoder, &t->config, target, tokenizer_begin(t->target), t->weights, kernels, err) != 0 ||
-        output_init(&t->output, &t->config, &(struct output_options){target, t->shortlist != NULL}, t->weights, kernels, err) != 0)
+        output_init(&t->output, &t->config, &(struct output_options){target, t->shortlist != NULL}, t->weights, kernels, err) !=
+            0 ||
+        alignment_init(&t->alignment, &t->config, t->weights, kernels, err) != 0)
         return -1;
     if (t->characters && speller_init(&t->speller, &t->config, t->characters, t->weights, kernels, err) != 0)
         return -1;
@@ -169,6 +171,7 @@ void translator_free(struct translator *translator) {
     encoder_done(&translator->encoder);
     decoder_done(&translator->decoder);
     output_done(&translator->output);
+    alignment_done(&translator->alignment);
     speller_done(&translator->speller);
     weights_free(translator->weights);
     shortlist_free(translator->shortlist);

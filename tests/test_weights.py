@@ -590,7 +590,7 @@ def test_every_parameter_learns(case):
     train.loss_of(model.train(), batch, method, 0.0, torch.device("cpu"), spelling)[0].backward()
     shown = case.name == "pointer"  # which neither a cell nor its output reads: what it attends to is shown, but not learned
     for name, parameter in model.named_tensors().items():
-        if shown and name.startswith("attention."):
+        if (shown and name.startswith("attention.")) or name.startswith("alignment."):  # weights/align_head.py trains those
             continue
         assert parameter.grad is not None and parameter.grad.isfinite().all() and parameter.grad.any(), name
 
@@ -724,6 +724,13 @@ def test_label_smoothing_is_refused_for_a_pointer(tmp_path):
     recipe["training"]["label_smoothing"] = 0.1
     (tmp_path / "recipe.json").write_text(json.dumps(recipe), encoding="utf-8")
     with pytest.raises(SystemExit, match="^training.label_smoothing: "):
+        train.load_recipe(tmp_path / "recipe.json")
+
+
+def test_an_alignment_head_is_not_trained_with_the_rest(tmp_path):
+    recipe = _copying_recipe("copy") | {"alignment": {"size": 4}}
+    (tmp_path / "recipe.json").write_text(json.dumps(recipe), encoding="utf-8")
+    with pytest.raises(SystemExit, match="^alignment: .*weights.align_head"):
         train.load_recipe(tmp_path / "recipe.json")
 
 

@@ -235,6 +235,12 @@ CASES = (
          output={"type": "pointer_generator", "gate": "readout", "pointer": "readout"}, seed=127),
     Case("pointer-of-readout-int8", _encoder("gru", eos=False), DOT, _decoder("luong", "gru", **MEAN, **CONCAT), storage="int8",
          output={"type": "pointer_generator", "pointer": "readout"}, seed=853),
+    Case("alignment-luong-gru", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tied=True, seed=137,
+         alignment={"size": 5}),
+    Case("alignment-conditional-lstm", _encoder("lstm", 2, eos=False), ADDITIVE,
+         _decoder("conditional", "lstm", 2, **LAST, **TANH, residual=True), storage="float16", alignment={"size": 7}),
+    Case("alignment-copy-convolutional", _convolutional(2, 3), DOT, _decoder("luong", "gru", **MEAN, **ATTENTIONAL, input_feeding=True),
+         output={"type": "copy"}, storage="int8", alignment={"size": 6}),
 )
 
 

@@ -48,6 +48,8 @@ def load_recipe(path: Path) -> tuple[dict, dict]:
     config = configuration.validate(recipe)
     if config["output"]["type"] == "pointer" and training["label_smoothing"] > 0:
         sys.exit("training.label_smoothing: must be 0 for a pointer, which has no vocabulary to smooth over")
+    if config["alignment"]["size"] > 0:
+        sys.exit("alignment: a head is trained when all else is, by weights.align_head")
     return config, training
 
 

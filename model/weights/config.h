@@ -63,6 +63,9 @@ struct model_config {
     struct attention_config attention;
     struct decoder_config decoder;
     struct {
+        size_t size; /* A, of an alignment head's queries and keys; 0: the model has none */
+    } alignment;
+    struct {
         char type[CONFIG_NAME_BYTES];
         bool tied;                       /* the output matrix is the target embedding */
         size_t character_embedding;      /* type characters: model/network/speller.h */

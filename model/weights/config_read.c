@@ -14,7 +14,8 @@ struct kind {
     int (*read)(const struct config_key *key, const json_t *value, void *field, struct error *err);
 };
 
-static const char *const sections[] = {"", "encoder", "attention", "decoder", "output", "tokenizer", "limits"}; /* "": the top */
+static const char *const sections[] = {"",          "encoder", "attention", "decoder",
+                                       "alignment", "output",  "tokenizer", "limits"}; /* "": the top */
 enum { SECTION_COUNT = sizeof sections / sizeof *sections };
 
 /* True if the list "one, two, three" has this name. */

@@ -158,6 +158,60 @@ static void check_keys(const struct translator *t, const float *keys, size_t len
     free(plain);
 }
 
+/* ---- the alignment head ---- */
+
+/* What the top layer puts out in each step of the target, </s> at the end, and the embeddings of its tokens. */
+struct chosen {
+    float *tops, *embeddings; /* [n, H], [n, E] */
+    size_t count;             /* n */
+};
+
+static struct chosen choose(const struct translator *t, const struct source *source, float *state, const json_t *target,
+                            struct arena *arena) {
+    const struct decoder_shape *shape = &t->decoder.shape;
+    int tokens[64], previous = DECODER_FIRST;
+    struct chosen chosen = {.count = read_ids(target, tokens, 63) + 1};
+    tokens[chosen.count - 1] = tokenizer_end(t->target);
+    chosen.tops = arena_alloc(arena, chosen.count * shape->top, sizeof(float));
+    chosen.embeddings = arena_alloc(arena, chosen.count * shape->input, sizeof(float));
+    for (size_t i = 0; i < chosen.count; i++) {
+        struct row row = {.token = previous,
+                          .step = i,
+                          .memory = &source->memory,
+                          .copies = source->copies,
+                          .state = state,
+                          .attention = arena_alloc(arena, source->memory.length, sizeof(float)),
+                          .readout = arena_alloc(arena, shape->readout, sizeof(float)),
+                          .top = chosen.tops + i * shape->top};
+        ck_assert_int_eq(decoder_step(&t->decoder, &row, 1, arena, NULL), 0);
+        previous = source->copies ? copies_input(source->copies, tokens[i]) : tokens[i];
+        decoder_embed(&t->decoder, previous, chosen.embeddings + i * shape->input);
+    }
+    return chosen;
+}
+
+static void check_alignment(const struct translator *t, const struct source *source, const struct encoded *encoded, const int *ids,
+                            float *state, const json_t *sentence, struct arena *arena) {
+    const struct encoder *e = &t->encoder;
+    size_t length = source->memory.length, size = t->alignment.key.out;
+    float *embeddings = arena_alloc(arena, length * e->embedding_size, sizeof *embeddings);
+    float *keys = arena_alloc(arena, length * size, sizeof *keys);
+    for (size_t j = 0; j < length; j++)
+        memcpy(embeddings + j * e->embedding_size, e->embedding + (size_t)ids[j] * e->embedding_size,
+               e->embedding_size * sizeof *embeddings);
+    struct alignment_inputs inputs = {
+        {encoded->annotations, e->annotation}, {embeddings, e->embedding_size}, e->annotation, length};
+    ck_assert_int_eq(alignment_keys(&t->alignment, &inputs, arena, keys, NULL), 0);
+    check_matrix(keys, size, json_object_get(sentence, "alignment_keys"), "alignment_keys");
+    struct chosen chosen = choose(t, source, state, json_object_get(json_object_get(sentence, "forced"), "tokens"), arena);
+    const struct decoder_shape *shape = &t->decoder.shape;
+    inputs = (struct alignment_inputs){{chosen.embeddings, shape->input}, {chosen.tops, shape->top}, shape->input, chosen.count};
+    float *rows = arena_alloc(arena, chosen.count * length, sizeof *rows);
+    ck_assert_int_eq(alignment_run(&t->alignment, &inputs, keys, length, arena, rows, NULL), 0);
+    ck_assert_uint_eq(json_array_size(json_object_get(sentence, "soft_alignment")), chosen.count);
+    check_matrix(rows, length, json_object_get(sentence, "soft_alignment"), "soft_alignment");
+}
+
 static void check_joints(const struct translator *t, const json_t *sentence) {
     int ids[64];
     struct arena arena;
@@ -183,7 +237,12 @@ static void check_joints(const struct translator *t, const json_t *sentence) {
         source.copies->keys = copy_keys;
         source.copies->gates = copy_gates;
     }
+    float *first = arena_alloc(&arena, t->decoder.shape.state, sizeof *first);
+    memcpy(first, state, t->decoder.shape.state * sizeof *first);
     check_steps(t, &source, state, json_object_get(sentence, "steps"), &arena);
+    ck_assert_int_eq(t->alignment.query.out > 0, json_object_get(sentence, "soft_alignment") != NULL);
+    if (t->alignment.query.out > 0)
+        check_alignment(t, &source, &encoded, ids, first, sentence, &arena);
     arena_done(&arena);
 }
 
