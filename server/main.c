@@ -198,6 +198,7 @@ static struct service_options service_options(const struct options *options) {
                                     .queue = options->queue,
                                     .max_body_bytes = options->max_body_bytes,
                                     .max_text_chars = options->max_text_chars,
+                                    .request_memory = options->request_memory,
                                     .max_reply_bytes = options->max_reply_bytes,
                                     .reply_memory = options->reply_memory,
                                     .max_steps = options->search.max_steps,

@@ -60,6 +60,8 @@ static const struct option table[] = {
      FIELD(max_body_bytes), 1, 1e9},
     {"max-text-chars", "N", "10000", "maximum number of characters in all texts of a request; above it 413", COMMAND_SERVE,
      set_size, FIELD(max_text_chars), 1, 1e9},
+    {"request-memory", "N", "134217728", "memory for large requests that are read and not answered yet; above it 429",
+     COMMAND_SERVE, set_size, FIELD(request_memory), 1024, 1e12},
     {"max-reply-bytes", "N", "33554432", "maximum size of a reply; above it 413", COMMAND_SERVE, set_size, FIELD(max_reply_bytes),
      1024, 1e12},
     {"reply-memory", "N", "134217728", "memory for replies that clients have not read yet; above it 503", COMMAND_SERVE, set_size,

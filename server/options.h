@@ -35,7 +35,7 @@ struct options {
     char *api_keys, *tls_cert, *tls_key; /* files; NULL: none */
     char *client_header;
     size_t queue, queue_work, step_ms, max_body_bytes, max_text_chars, deadline_ms, grace_ms, heartbeat_ms, cache_bytes;
-    size_t max_reply_bytes, reply_memory;
+    size_t request_memory, max_reply_bytes, reply_memory;
     size_t burst, connections, connections_per_address, read_timeout_ms, send_timeout_ms;
     double rate;
 

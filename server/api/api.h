@@ -124,7 +124,9 @@ void api_fail_cancelled(const struct service *service, enum cancel_reason reason
 void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
                       struct reply *reply);
 void api_fail_rate(const struct service *service, const struct request *request, double wait_s, struct reply *reply);
-/* The same of a large request, where too many wait to be prepared (chores.h). */
+/* The same of a large request, where those that were read take too much memory. */
+void api_fail_crowded(const struct service *service, const struct request *request, struct reply *reply);
+/* And where too many wait to be read (chores.h). */
 void api_fail_unprepared(const struct service *service, const struct request *request, double wait_s, struct reply *reply);
 
 /* The answer to a streamed request as server-sent events. The reader's of the request's events. */

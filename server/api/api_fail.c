@@ -44,6 +44,11 @@ void api_fail_refused(const struct service *service, enum scheduler_verdict verd
               scheduler_wait_s(service->scheduler, request), reply);
 }
 
+void api_fail_crowded(const struct service *service, const struct request *request, struct reply *reply) {
+    metrics_rejected(service->metrics, REJECTED_REQUEST_MEMORY);
+    fail_busy(request, "queue_full", "the queue has no room for so large a request", 0, reply);
+}
+
 void api_fail_unprepared(const struct service *service, const struct request *request, double wait_s, struct reply *reply) {
     metrics_rejected(service->metrics, REJECTED_PREPARATION);
     fail_busy(request, "queue_full", "too many large requests are waiting to be read", wait_s, reply);

@@ -274,8 +274,9 @@ static void write_reasons_of(FILE *out, const char *name, const char *help, cons
 
 static void write_reasons(FILE *out, const struct metrics *metrics) {
     static const char *const cancelled[CANCELLED_COUNT] = {"client", "deadline", "shutdown"};
-    static const char *const rejected[REJECTED_COUNT] = {"queue_full",   "queue_work",   "rate",    "preparation_full",
-                                                         "reply_length", "reply_memory", "loading", "draining"};
+    static const char *const rejected[REJECTED_COUNT] = {"queue_full",       "queue_work",     "rate",
+                                                         "preparation_full", "request_memory", "reply_length",
+                                                         "reply_memory",     "loading",        "draining"};
     static const char *const slow[SLOW_COUNT] = {"request", "reader", "idle", "silent"};
     write_reasons_of(out, "cancelled_total", "Accepted requests that were not decoded to the end.", cancelled, CANCELLED_COUNT,
                      metrics->cancelled);

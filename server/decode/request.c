@@ -155,6 +155,13 @@ bool request_is_over(struct request *request) {
     return request_reason(request) != CANCEL_NONE;
 }
 
+size_t request_bytes(const struct request *request) {
+    size_t bytes = arena_bytes(&request->arena);
+    for (size_t i = 0; i < request->job_count; i++)
+        bytes += arena_bytes(&request->jobs[i].sentence->arena);
+    return bytes;
+}
+
 size_t job_work(const struct job *job) {
     return job->tokens * job->rows;
 }

@@ -125,6 +125,9 @@ enum cancel_reason request_reason(const struct request *request);
 /* True: it is cancelled, or its deadline has passed and it is now. Thread-safe. */
 bool request_is_over(struct request *request);
 
+/* Bytes of memory that it holds, as it is now. */
+size_t request_bytes(const struct request *request);
+
 /* What it takes to decode, roughly: source tokens x rows. */
 size_t job_work(const struct job *job);
 size_t request_work(const struct request *request);

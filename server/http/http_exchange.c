@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+enum { SMALL_REQUEST_BYTES = 64 * 1024 }; /* --queue bounds how many there are of these */
+
 /* ---- all ---- */
 
 void exchanges_init(struct exchanges *exchanges, struct service *service) {
@@ -84,6 +86,23 @@ void exchange_count(struct exchange *exchange) {
     exchange->whole = true;
 }
 
+bool exchange_keep(struct exchange *exchange) {
+    const struct service *service = exchange->exchanges->service;
+    exchange->kept = request_bytes(&exchange->request);
+    size_t before = atomic_fetch_add(&exchange->exchanges->read, exchange->kept);
+    bool fits = before == 0 || before + exchange->kept <= service->options.request_memory;
+    if (fits || exchange->kept <= SMALL_REQUEST_BYTES)
+        return true;
+    exchange_forget(exchange);
+    api_fail_crowded(service, &exchange->request, &exchange->reply);
+    return false;
+}
+
+void exchange_forget(struct exchange *exchange) {
+    atomic_fetch_sub(&exchange->exchanges->read, exchange->kept);
+    exchange->kept = 0;
+}
+
 static void let_go(struct exchange *exchange) {
     atomic_fetch_sub(&exchange->exchanges->unread, exchange->held);
     metrics_replies_changed(exchange->exchanges->service->metrics, -(int64_t)exchange->held);
@@ -107,6 +126,7 @@ static void exchange_free(struct exchange *exchange) {
     struct exchanges *exchanges = exchange->exchanges;
     bool counted = exchange->whole;
     let_go(exchange);
+    exchange_forget(exchange);
     stream_free(exchange->stream);
     request_done(&exchange->request);
     body_done(&exchange->body);

@@ -18,6 +18,7 @@ struct exchanges {
     struct watch *watch;
     struct chores *chores;
     struct connections connections;
+    atomic_size_t read;   /* bytes of requests, from when they are read until their answers are written */
     atomic_size_t unread; /* bytes of answers, from when they are written until they are sent */
     uint32_t id_prefix;   /* of generated request ids */
     atomic_uint_least32_t id_counter;
@@ -46,7 +47,8 @@ struct exchange {
     int64_t began_us;
     struct body body;
     struct reply reply;
-    size_t held; /* bytes of it counted in exchanges->unread */
+    size_t kept; /* bytes of the request counted in exchanges->read */
+    size_t held; /* bytes of the reply counted in exchanges->unread */
     struct watched watched;
     struct chore chore;
     struct stream *stream; /* NULL: answered in one piece */
@@ -65,6 +67,10 @@ struct exchange *exchange_create(struct exchanges *exchanges, struct MHD_Connect
 void exchange_count(struct exchange *exchange);
 /* Counts and logs it, and frees it. */
 void exchange_end(struct exchange *exchange);
+
+/* Counts its request, until exchange_forget. False, and the reply is set: it is large, and there is no room beside others. */
+bool exchange_keep(struct exchange *exchange);
+void exchange_forget(struct exchange *exchange);
 
 /* Counts its answer, if it has one, with those that are unread. One that does not fit becomes 503. */
 void exchange_hold(struct exchange *exchange);

@@ -16,6 +16,7 @@ static void release(struct exchange *exchange) {
     exchange->stream = NULL;
     body_done(&exchange->body);
     request_done(&exchange->request);
+    exchange_forget(exchange);
 }
 
 static void fail_cancelled(struct exchange *exchange) {
@@ -161,7 +162,7 @@ static void answer_blank(struct exchange *exchange) {
 
 /* What was prepared goes to the workers, unless its reply is set. As submit. */
 static bool go_on(struct exchange *exchange, bool suspended) {
-    if (exchange->reply.status == 0 && within_rate(exchange) && exchange->request.streamed)
+    if (exchange->reply.status == 0 && exchange_keep(exchange) && within_rate(exchange) && exchange->request.streamed)
         open_stream(exchange);
     if (exchange->reply.status != 0)
         return false;

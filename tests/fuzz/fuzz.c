@@ -34,6 +34,7 @@ static void start(struct service *service) {
                                                 .max_body_bytes = options.max_body_bytes,
                                                 .max_text_chars = options.max_text_chars,
                                                 .max_reply_bytes = options.max_reply_bytes,
+                                                .request_memory = options.request_memory,
                                                 .reply_memory = options.reply_memory,
                                                 .max_steps = options.search.max_steps,
                                                 .deadline_ms = options.deadline_ms};

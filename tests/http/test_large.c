@@ -63,11 +63,55 @@ START_TEST(health_answers_meanwhile) {
 }
 END_TEST
 
+/* A text of so many words, and what else is asked. */
+static char *words(size_t count, const char *fields) {
+    char *body = malloc(2 * count + strlen(fields) + 32), *out = stpcpy(body, "{\"text\":\"");
+    for (size_t i = 0; i < count; i++)
+        out = stpcpy(out, "a ");
+    sprintf(out, "\"%s}", fields);
+    return body;
+}
+
+/* What is read and not answered is bounded: of large requests only as many as fit, but always one, and small ones all. */
+START_TEST(memory_of_what_is_read) {
+    enum { WORDS = 50000 };
+    struct daemon daemon;
+    struct reply first, second, third, small;
+    char *slow = words(WORDS, ",\"beam_size\":32,\"max_length\":500,\"min_length\":500"),
+         *quick = words(WORDS, ",\"max_length\":1"), seconds[HEADER_BYTES];
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--request-memory", "100000", "--max-text-chars", "1000000", "--queue",
+                                    "100000", "--queue-work", "1000000000", "--deadline-ms", "100000"));
+    struct flight *flight = flight_open(&daemon);
+    flight_send(flight, &(struct call){.path = "/translate", .body = slow}, &first);
+    metric_await_least(&daemon, "alignd_rows_live", 1, flight);
+    client_send(&daemon, &(struct call){.path = "/translate", .body = quick}, &second);
+    ck_assert_int_eq(second.status, 429);
+    ck_assert_str_eq(text_at(second.json, "code"), "queue_full");
+    ck_assert_str_eq(text_at(second.json, "error"), "the queue has no room for so large a request");
+    ck_assert(reply_header(&second, "Retry-After", seconds));
+    ck_assert(metric(&daemon, "alignd_rejected_total{reason=\"request_memory\"}") == 1);
+    client_send(&daemon, &(struct call){.path = "/translate", .json = "{'text':'a b c'}", .from = "127.0.0.2"}, &small);
+    ck_assert_int_eq(small.status, 200);
+    flight_close(flight);
+    metric_await(&daemon, "alignd_requests_in_flight", 1, NULL);
+    client_send(&daemon, &(struct call){.path = "/translate", .body = quick}, &third);
+    ck_assert_int_eq(third.status, 200);
+    reply_done(&first);
+    reply_done(&second);
+    reply_done(&third);
+    reply_done(&small);
+    free(slow);
+    free(quick);
+    daemon_stop(&daemon);
+}
+END_TEST
+
 Suite *large_suite(void) {
     Suite *suite = suite_create("large");
     TCase *tests = tcase_create("large");
     tcase_set_timeout(tests, TEST_TIMEOUT_S);
     tcase_add_loop_test(tests, health_answers_meanwhile, 0, WORST_BODIES);
+    tcase_add_test(tests, memory_of_what_is_read);
     suite_add_tcase(suite, tests);
     return suite;
 }

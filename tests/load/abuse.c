@@ -6,7 +6,8 @@
  * fails where a bound is missed:
  *
  *   /health    99 of 100 answers within HEALTH_MS, the slowest within SLOWEST_MS
- *   sentences  99 of 100 answers within SENTENCE_MS; nothing but 200
+ *   sentences  99 of 100 answers within SENTENCE_MS, times the daemon's slowdown: the factor by which its threads waited for a
+ *              processor. Nothing but 200; where they take most of the machine, 504, too
  *   memory     what it was at first, and ROOM_MIB, and the answers that may be held: --reply-memory and one of --max-reply-bytes */
 #include "tests/load/sentences.h"
 #include "tests/load/server.h"
@@ -20,12 +21,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A busy machine of two cores is slow to give a thread its turn: these are far above what an idle one takes. */
-enum { HEALTH_MS = 100, SLOWEST_MS = 1000, SENTENCE_MS = 2000, ROOM_MIB = 60, REPLY_MIB = 32, REPLIES_MIB = 128 };
+/* /health is answered by a thread that has slept, which gets its turn at once on a busy machine, too. */
+enum { HEALTH_MS = 100, SLOWEST_MS = 1000, SENTENCE_MS = 3000, ROOM_MIB = 60, REPLY_MIB = 32, REPLIES_MIB = 128 };
 
 enum { MAX_OPTIONS = 24, OPTIONS = 2, PATIENCE_S = 60, MESSAGES = WORST_BODIES + 1, CLIENTS = 64, QUESTIONS = 3, DEAF = 14 };
 
-static const double HEALTH_RATE = 50, SENTENCE_RATE = 10;
+static const double HEALTH_RATE = 50, SENTENCE_RATE = 10, BUSY = 2; /* BUSY: a slowdown of others' making */
 
 static bool failed;
 
@@ -44,17 +45,24 @@ static struct crowd *start_others(const struct server *server, unsigned source, 
         .port = server->port, .source = source, .clients = CLIENTS, .rate = rate, .messages = messages, .count = count});
 }
 
-static void print_row(size_t attackers, const char *who, const struct crowd_result *result) {
-    printf("%-9zu %-10s %7ld %7ld %8.1f %8.1f %8.1f\n", attackers, who, result->answered, result->answered - result->statuses[200],
-           1000 * result->p50, 1000 * result->p99, 1000 * result->most);
+static void print_row(size_t attackers, const char *who, const struct crowd_result *result, double slower) {
+    printf("%-9zu %-10s %7ld %7ld %8.1f %8.1f %8.1f %8.2f\n", attackers, who, result->answered,
+           result->answered - result->statuses[200], 1000 * result->p50, 1000 * result->p99, 1000 * result->most, slower);
     fflush(stdout);
 }
 
-static void check_others(const struct crowd_result *health, const struct crowd_result *sentences) {
+/* The factor by which all work of the daemon took longer since then, for want of a processor. */
+static double slowdown(const struct server *server, const struct server_time *before) {
+    struct server_time after = server_time(server);
+    return 1 + (after.waited_s - before->waited_s) / (after.run_s - before->run_s);
+}
+
+static void check_others(const struct crowd_result *health, const struct crowd_result *sentences, double slower) {
+    long late = slower > BUSY ? sentences->statuses[504] : 0;
     check(1000 * health->p99 <= HEALTH_MS, "/health, 99 of 100");
     check(1000 * health->most <= SLOWEST_MS, "/health, the slowest");
-    check(1000 * sentences->p99 <= SENTENCE_MS, "sentences, 99 of 100");
-    check(health->answered == health->statuses[200] && sentences->answered == sentences->statuses[200], "nothing but 200");
+    check(1000 * sentences->p99 <= SENTENCE_MS * slower, "sentences, 99 of 100");
+    check(health->answered == health->statuses[200] && sentences->answered == sentences->statuses[200] + late, "nothing but 200");
     check(health->lost + health->unsent + sentences->lost + sentences->unsent == 0, "a request was lost");
     check(health->statuses[200] > 0 && sentences->statuses[200] > 0, "others were answered");
 }
@@ -81,13 +89,15 @@ static void meet(const struct server *server, size_t attackers, const struct mes
                                                         .messages = worst,
                                                         .count = MESSAGES,
                                                         .seed = (unsigned)i});
+    struct server_time before = server_time(server);
     struct crowd *asking = start_others(server, 1, HEALTH_RATE, &health, 1),
                  *translating = start_others(server, 2, SENTENCE_RATE, sentences, SENTENCES);
     tool_sleep(tool_parameter("ABUSE_SECONDS", 60));
     struct crowd_result of_health = crowd_stop(asking, PATIENCE_S), of_sentences = crowd_stop(translating, PATIENCE_S);
-    print_row(attackers, "/health", &of_health);
-    print_row(attackers, "sentences", &of_sentences);
-    check_others(&of_health, &of_sentences);
+    double slower = slowdown(server, &before);
+    print_row(attackers, "/health", &of_health, slower);
+    print_row(attackers, "sentences", &of_sentences, slower);
+    check_others(&of_health, &of_sentences, slower);
     end_attack(attack, attackers);
     message_done(&health);
 }
@@ -111,7 +121,8 @@ static void measure_others(const char *program, const char *const *options) {
     make_worst(worst);
     sentences_read(sentences, "\"strategy\":\"greedy\"");
     server_start(&server, program, options, 0);
-    printf("%-9s %-10s %7s %7s %8s %8s %8s\n", "attackers", "asked", "answers", "not 200", "p50 ms", "p99 ms", "most");
+    printf("%-9s %-10s %7s %7s %8s %8s %8s %8s\n", "attackers", "asked", "answers", "not 200", "p50 ms", "p99 ms", "most",
+           "slowdown");
     for (size_t i = 0; i < sizeof attackers / sizeof *attackers; i++)
         meet(&server, attackers[i], worst, sentences);
     check(server_end(&server, SIGTERM, PATIENCE_S) == 0, "a clean end");

@@ -179,6 +179,27 @@ static double resident_mib(pid_t pid) {
     return read ? (double)pages * (double)sysconf(_SC_PAGESIZE) / (1 << 20) : -1;
 }
 
+struct server_time server_time(const struct server *server) {
+    char path[320];
+    struct server_time time = {0};
+    snprintf(path, sizeof path, "/proc/%d/task", (int)server->pid);
+    DIR *folder = opendir(path);
+    tool_check(folder, path);
+    for (const struct dirent *task; (task = readdir(folder));) {
+        unsigned long long run_ns = 0, waited_ns = 0;
+        snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", (int)server->pid, task->d_name);
+        FILE *file = *task->d_name != '.' ? fopen(path, "r") : NULL;
+        if (file && fscanf(file, "%llu %llu", &run_ns, &waited_ns) == 2) {
+            time.run_s += (double)run_ns / 1e9;
+            time.waited_s += (double)waited_ns / 1e9;
+        }
+        if (file)
+            fclose(file);
+    }
+    closedir(folder);
+    return time;
+}
+
 double server_peak_mib(const struct server *server) {
     char path[64], line[256];
     double kib = -1;

@@ -28,6 +28,11 @@ struct server_state {
     double rows, queued, in_flight; /* of /metrics; this very request is not counted. -1: it does not answer */
 };
 struct server_state server_state(const struct server *server);
+/* Seconds of all its threads, since they began: on a processor, and ready while others had it. */
+struct server_time {
+    double run_s, waited_s;
+};
+struct server_time server_time(const struct server *server);
 /* The most memory that was resident since it was started. */
 double server_peak_mib(const struct server *server);
 /* The state once nothing is under way, or after so many seconds. */

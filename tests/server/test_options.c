@@ -52,6 +52,7 @@ START_TEST(defaults) {
     ck_assert_ptr_null(options.client_header);
     ck_assert_uint_eq(options.max_body_bytes, 1048576);
     ck_assert_uint_eq(options.max_reply_bytes, 33554432);
+    ck_assert_uint_eq(options.request_memory, 134217728);
     ck_assert_uint_eq(options.reply_memory, 134217728);
     ck_assert_uint_eq(options.max_text_chars, 10000);
     ck_assert_uint_eq(options.deadline_ms, 10000);
@@ -254,6 +255,7 @@ START_TEST(help_names_every_option_and_variable) {
     ck_assert_ptr_nonnull(help);
     ck_assert_ptr_nonnull(strstr(help, "--max-body-bytes N"));
     ck_assert_ptr_nonnull(strstr(help, "--max-reply-bytes N"));
+    ck_assert_ptr_nonnull(strstr(help, "--request-memory N"));
     ck_assert_ptr_nonnull(strstr(help, "--reply-memory N"));
     ck_assert_ptr_nonnull(strstr(help, "[ALIGND_MAX_BODY_BYTES; default 1048576]"));
     ck_assert_ptr_nonnull(strstr(help, "--length-penalty P"));
