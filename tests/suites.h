@@ -33,7 +33,7 @@
     X(scheduler) \
     X(chores) \
     X(meter) \
-    X(pace) \
+    X(admission) \
     X(metrics) \
     X(decimal) \
     X(writer) \

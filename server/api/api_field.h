@@ -8,7 +8,7 @@
 struct field;
 
 struct field_type {
-    /* Checks the value and writes it to its place in struct form. -1: the reply is set. */
+    /* Checks the value and writes it to its place in struct api_form. -1: the reply is set. */
     int (*read)(const struct field *field, json_t *value, void *out, struct reply *reply);
     /* Writes the members of its JSON schema. value: the default, at its place. */
     void (*schema)(struct writer *w, const struct field *field, const void *value);
@@ -27,7 +27,7 @@ struct field {
     const char *name;
     int kinds; /* enum api_kind: endpoints that know it */
     const struct field_type *type;
-    size_t offset;                     /* in struct form; split: 0 */
+    size_t offset;                     /* in struct api_form; split: 0 */
     const char *text;                  /* what it means, for /openapi.json */
     const struct parameter *parameter; /* NULL: it is none of the search's */
 };

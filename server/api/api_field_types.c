@@ -1,4 +1,4 @@
-/* The types of fields: JSON -> struct form, what /openapi.json says of them, and a form's text -> JSON. */
+/* The types of fields: JSON -> struct api_form, what /openapi.json says of them, and a form's text -> JSON. */
 #include "server/api/api_field.h"
 #include <errno.h>
 #include <math.h>
@@ -83,7 +83,7 @@ static int read_seed(const struct field *field, json_t *value, void *out, struct
 
 /* Also notes that the field was there: its default depends on another field. */
 static int read_split(const struct field *field, json_t *value, void *out, struct reply *reply) {
-    struct form *form = out;
+    struct api_form *form = out;
     form->split_given = true;
     return read_boolean(field, value, &form->split, reply);
 }

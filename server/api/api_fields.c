@@ -1,11 +1,11 @@
-/* The fields of the decoding endpoints: JSON -> struct form. */
+/* The fields of the decoding endpoints: JSON -> struct api_form. */
 #include "server/api/api_field.h"
 #include <stdio.h>
 #include <string.h>
 
 enum { BOTH = API_TRANSLATE | API_ATTENTION };
 
-#define FORM(name) offsetof(struct form, name)
+#define FORM(name) offsetof(struct api_form, name)
 
 static const struct field fields[] = {
     {"text", BOTH, &field_texts, FORM(text), "text to translate: a string, or an array of 1 to 64 strings", NULL},
@@ -63,8 +63,8 @@ static void put_field(struct writer *w, const struct field *field, const void *v
     api_end_described(w, text, apart);
 }
 
-struct form api_default_form(size_t rows, enum api_kind kind) {
-    return (struct form){
+struct api_form api_default_form(size_t rows, enum api_kind kind) {
+    return (struct api_form){
         .search = parameters_default(rows),
         .prefix = "",
         .replace_unknowns = true,
@@ -75,7 +75,7 @@ struct form api_default_form(size_t rows, enum api_kind kind) {
 }
 
 void api_fields_schema(struct writer *w, const char *key, enum api_kind kind, size_t rows) {
-    struct form defaults = api_default_form(rows, kind);
+    struct api_form defaults = api_default_form(rows, kind);
     struct field field;
     writer_begin_object(w, key);
     writer_string(w, "type", "object");
@@ -101,7 +101,7 @@ bool field_find(const char *name, enum api_kind kind, struct field *field) {
 }
 
 /* Once the strategy is known, wherever in the object it stands. */
-static int check_strategy(json_t *root, enum api_kind kind, const struct form *form, struct reply *reply) {
+static int check_strategy(json_t *root, enum api_kind kind, const struct api_form *form, struct reply *reply) {
     const char *name;
     json_t *value;
     json_object_foreach(root, name, value) {
@@ -114,7 +114,7 @@ static int check_strategy(json_t *root, enum api_kind kind, const struct form *f
     return 0;
 }
 
-int api_read_form(json_t *root, enum api_kind kind, struct form *form, struct reply *reply) {
+int api_read_form(json_t *root, enum api_kind kind, struct api_form *form, struct reply *reply) {
     const char *name;
     json_t *value;
     json_object_foreach(root, name, value) {

@@ -6,7 +6,7 @@
 #include "server/api/api_json.h"
 
 /* Strings and values are borrowed from the JSON. */
-struct form {
+struct api_form {
     json_t *text, *translation, *target, *force_attention, *glossary; /* target: on /attention, translation by another name */
     const char *target_name;                                          /* by which it was sent; then target is set */
     const char *model, *source, *target_language, *prefix;
@@ -17,10 +17,10 @@ struct form {
 
 /* Fills what is there, over the defaults. Strict: an unknown field is an error, so that a typo is not silently ignored, and so is
  * one that means nothing to the strategy. -1: the reply is set. */
-int api_read_form(json_t *root, enum api_kind kind, struct form *form, struct reply *reply);
+int api_read_form(json_t *root, enum api_kind kind, struct api_form *form, struct reply *reply);
 
 /* What a body without fields has. rows: of a worker. */
-struct form api_default_form(size_t rows, enum api_kind kind);
+struct api_form api_default_form(size_t rows, enum api_kind kind);
 
 /* The JSON schema of a body, made from the table. rows: of a worker. */
 void api_fields_schema(struct writer *w, const char *key, enum api_kind kind, size_t rows);

@@ -10,7 +10,7 @@
 enum { CODE_BYTES = 32 };
 
 /* The fields as sent; strings are borrowed from the JSON. */
-struct form {
+struct libre_form {
     const json_t *q;
     const char *source, *target, *format;
 };
@@ -98,7 +98,8 @@ static size_t max_beam(const struct service *service) {
     return service->options.rows < REQUEST_MAX_BEAM ? service->options.rows : REQUEST_MAX_BEAM;
 }
 
-static int read_form(const struct service *service, const json_t *root, struct form *form, struct plan *plan, struct reply *reply) {
+static int read_form(const struct service *service, const json_t *root, struct libre_form *form, struct plan *plan,
+                     struct reply *reply) {
     form->q = json_object_get(root, "q");
     if (api_libre_count(form->q, &plan->count, reply) != 0 || read_code(root, "source", &form->source, reply) != 0 ||
         read_code(root, "target", &form->target, reply) != 0 || read_string(root, "format", &form->format, reply) != 0 ||
@@ -177,7 +178,7 @@ static int choose_model(const struct models *models, const char *source, const c
     return plan->same ? 0 : fail_pair(source, target, reply);
 }
 
-static int choose_languages(const struct form *form, struct plan *plan, struct request *request, struct reply *reply) {
+static int choose_languages(const struct libre_form *form, struct plan *plan, struct request *request, struct reply *reply) {
     const struct models *models = request->models;
     const char *source = form->source, *target = find_language(models, form->target);
     if (language_same(source, "auto")) {
@@ -215,7 +216,8 @@ static size_t count_characters(const struct item *item, bool markup) {
     return characters;
 }
 
-static int copy_items(const struct form *form, struct plan *plan, struct request *request, size_t *characters, struct error *err) {
+static int copy_items(const struct libre_form *form, struct plan *plan, struct request *request, size_t *characters,
+                      struct error *err) {
     plan->items = arena_zalloc(&request->arena, plan->count, sizeof *plan->items);
     for (size_t i = 0; plan->items && i < plan->count; i++) {
         const json_t *string = api_libre_item(form->q, i);
@@ -252,7 +254,7 @@ static int make_texts(struct plan *plan, struct request *request) {
     return 0;
 }
 
-static int read_texts(const struct service *service, const struct form *form, struct plan *plan, struct request *request,
+static int read_texts(const struct service *service, const struct libre_form *form, struct plan *plan, struct request *request,
                       struct reply *reply) {
     size_t characters = 0, most = service->options.max_text_chars;
     struct error error = {0};
@@ -284,7 +286,7 @@ static void fill_options(const struct service *service, const struct plan *plan,
 }
 
 void api_libre_start(const struct service *service, const json_t *root, struct request *request, struct reply *reply) {
-    struct form form = {0};
+    struct libre_form form = {0};
     struct plan *plan = arena_zalloc(&request->arena, 1, sizeof *plan);
     request->plan = plan;
     if (!plan) {

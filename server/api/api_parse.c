@@ -78,18 +78,18 @@ int api_check_fields(const struct call *call, struct reply *reply) {
     return 0;
 }
 
-static bool matches(const struct translator_info *info, const struct form *form) {
+static bool matches(const struct translator_info *info, const struct api_form *form) {
     return (!form->model || strcmp(form->model, info->name) == 0) &&
            (!form->source || strcasecmp(form->source, info->source) == 0) &&
            (!form->target_language || strcasecmp(form->target_language, info->target) == 0);
 }
 
 /* Which of the fields that choose a model is to blame for there being none. */
-static int fail_model(const struct models *models, const struct form *form, struct reply *reply) {
+static int fail_model(const struct models *models, const struct api_form *form, struct reply *reply) {
     bool known_model = !form->model, known_source = !form->source;
     for (size_t i = 0; i < models->count; i++) {
-        known_model |= matches(&models->all[i].info, &(struct form){.model = form->model});
-        known_source |= matches(&models->all[i].info, &(struct form){.model = form->model, .source = form->source});
+        known_model |= matches(&models->all[i].info, &(struct api_form){.model = form->model});
+        known_source |= matches(&models->all[i].info, &(struct api_form){.model = form->model, .source = form->source});
     }
     if (!known_model)
         return api_refuse(reply, "model", "no model \"%.60s\" is loaded", form->model);
@@ -102,7 +102,7 @@ static int fail_model(const struct models *models, const struct form *form, stru
 }
 
 /* The first loaded model that fits: with nothing said, the first of all. */
-static int choose_model(const struct models *models, const struct form *form, const struct model **model, struct reply *reply) {
+static int choose_model(const struct models *models, const struct api_form *form, const struct model **model, struct reply *reply) {
     for (size_t i = 0; i < models->count; i++) {
         if (matches(&models->all[i].info, form)) {
             *model = &models->all[i];
@@ -122,7 +122,7 @@ static bool is_language(const struct models *models, const char *code) {
 }
 
 /* /attention: translation and target are one field. Where target is a language to /translate, it may have been meant so here. */
-static int choose_target(const struct models *models, struct form *form, struct reply *reply) {
+static int choose_target(const struct models *models, struct api_form *form, struct reply *reply) {
     const char *code = form->target ? json_string_value(form->target) : NULL;
     if (form->translation && form->target)
         return api_refuse(reply, "target", "target must be omitted when translation is given: they are the same field");
@@ -165,7 +165,7 @@ static int check_characters(const char *field, json_t *value, size_t count, size
     return -1;
 }
 
-static int check_strings(const struct service *service, const struct form *form, size_t *count, struct reply *reply) {
+static int check_strings(const struct service *service, const struct api_form *form, size_t *count, struct reply *reply) {
     size_t targets = 0, most = service->options.max_text_chars;
     if (check_texts("text", form->text, count, reply) != 0 ||
         (form->target && check_texts(form->target_name, form->target, &targets, reply) != 0))
@@ -179,7 +179,7 @@ static int check_strings(const struct service *service, const struct form *form,
     return form->target ? check_characters(form->target_name, form->target, *count, most, reply) : 0;
 }
 
-static int check_prefix(const struct form *form, size_t most, struct reply *reply) {
+static int check_prefix(const struct api_form *form, size_t most, struct reply *reply) {
     size_t characters = utf8_count(form->prefix, strlen(form->prefix));
     if (form->target && characters > 0)
         return api_refuse(reply, "prefix", "prefix must be empty when %s is given", form->target_name);
@@ -190,7 +190,7 @@ static int check_prefix(const struct form *form, size_t most, struct reply *repl
 }
 
 /* Only beams and greedy search can be made to hold phrases. */
-static int check_glossary(const struct form *form, struct reply *reply) {
+static int check_glossary(const struct api_form *form, struct reply *reply) {
     if (!form->glossary)
         return 0;
     if (form->target)
@@ -201,7 +201,7 @@ static int check_glossary(const struct form *form, struct reply *reply) {
     return 0;
 }
 
-static int copy_texts(const struct form *form, size_t count, struct request *request, struct reply *reply) {
+static int copy_texts(const struct api_form *form, size_t count, struct request *request, struct reply *reply) {
     request->texts = arena_zalloc(&request->arena, count, sizeof *request->texts);
     bool copied = request->texts != NULL;
     for (size_t i = 0; copied && i < count; i++) {
@@ -225,7 +225,7 @@ static int copy_texts(const struct form *form, size_t count, struct request *req
 }
 
 /* How many hypotheses there can be: a beam, samples and an exact search have several. */
-static int check_n_best(const struct form *form, size_t rows, struct reply *reply) {
+static int check_n_best(const struct api_form *form, size_t rows, struct reply *reply) {
     const struct search_options *search = &form->search;
     if (form->target && search->n_best > 1)
         return api_refuse(reply, "n_best", "n_best must be 1 when %s is given, got %zu", form->target_name, search->n_best);
@@ -240,7 +240,7 @@ static int check_n_best(const struct form *form, size_t rows, struct reply *repl
 }
 
 /* Limits of one field that another sets. */
-static int check_numbers(const struct form *form, size_t rows, struct reply *reply) {
+static int check_numbers(const struct api_form *form, size_t rows, struct reply *reply) {
     const struct search_options *search = &form->search;
     if (parameters_beam(search) && search->beam_size > rows)
         return api_refuse(reply, "beam_size", "beam_size must be between 1 and %zu, got %zu", rows, search->beam_size);
@@ -251,7 +251,7 @@ static int check_numbers(const struct form *form, size_t rows, struct reply *rep
 }
 
 /* What some models have nothing for. */
-static int check_attention(const struct translator_info *info, const struct form *form, struct reply *reply) {
+static int check_attention(const struct translator_info *info, const struct api_form *form, struct reply *reply) {
     if (info->attention)
         return 0;
     if (form->include & (INCLUDE_ATTENTION | INCLUDE_ALIGNMENT | INCLUDE_WORDS))
@@ -272,7 +272,7 @@ static uint64_t random_seed(void) {
     return seed >> 11;
 }
 
-static void fill_options(const struct form *form, const struct service_options *options, struct request *request) {
+static void fill_options(const struct api_form *form, const struct service_options *options, struct request *request) {
     request->include = form->include;
     request->replace_unknowns = form->replace_unknowns;
     request->streamed = form->stream;
@@ -286,7 +286,8 @@ static void fill_options(const struct form *form, const struct service_options *
 }
 
 /* Everything that can be said without the model's tokenizers. */
-static int check(const struct service *service, struct form *form, size_t *count, struct request *request, struct reply *reply) {
+static int check(const struct service *service, struct api_form *form, size_t *count, struct request *request,
+                 struct reply *reply) {
     if (choose_target(request->models, form, reply) != 0 || check_strings(service, form, count, reply) != 0 ||
         check_prefix(form, service->options.max_text_chars, reply) != 0 || check_numbers(form, service->options.rows, reply) != 0 ||
         check_glossary(form, reply) != 0 || choose_model(request->models, form, &request->model, reply) != 0)
@@ -298,7 +299,7 @@ static int check(const struct service *service, struct form *form, size_t *count
 
 int api_parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply) {
     size_t count;
-    struct form form = api_default_form(service->options.rows, kind);
+    struct api_form form = api_default_form(service->options.rows, kind);
     int result = -1;
     form.search.sampling.seed = random_seed();
     if (api_read_form(root, kind, &form, reply) == 0 && check(service, &form, &count, request, reply) == 0 &&

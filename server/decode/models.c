@@ -50,24 +50,24 @@ static int check_name(const struct models *models, const char *name, struct erro
 }
 
 static int make_lanes(struct model *model, size_t workers, size_t rows, struct error *err) {
-    model->lanes = calloc(workers, sizeof *model->lanes);
-    if (!model->lanes)
+    model->batches = calloc(workers, sizeof *model->batches);
+    if (!model->batches)
         return error_memory(err);
     for (size_t i = 0; i < workers; i++) {
-        struct lane *lane = &model->lanes[i];
-        lane->model = model;
-        lane->load.owner = lane;
-        lane->batch = batch_create(model->translator, rows, err);
-        if (!lane->batch)
+        struct worker_batch *slot = &model->batches[i];
+        slot->model = model;
+        slot->load.owner = slot;
+        slot->batch = batch_create(model->translator, rows, err);
+        if (!slot->batch)
             return -1;
     }
     return 0;
 }
 
 static void model_done(struct model *model, size_t workers) {
-    for (size_t i = 0; model->lanes && i < workers; i++)
-        batch_free(model->lanes[i].batch);
-    free(model->lanes);
+    for (size_t i = 0; model->batches && i < workers; i++)
+        batch_free(model->batches[i].batch);
+    free(model->batches);
     translator_free(model->translator);
 }
 

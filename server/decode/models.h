@@ -7,21 +7,21 @@
 #include "model/translator.h"
 #include "server/base/metrics.h"
 #include "server/base/name_list.h"
-#include "server/decode/pace.h"
+#include "server/decode/admission.h"
 
 enum { MODELS_MAX = NAME_LIST_MAX };
 
 /* What one worker decodes with one model in: touched by that worker's thread alone. */
-struct lane {
+struct worker_batch {
     const struct model *model;
     struct batch *batch;
-    struct pace_load load; /* owner: this lane */
+    struct admission_load load; /* owner: this */
 };
 
 struct model {
     struct translator *translator;
     struct translator_info info;
-    struct lane *lanes; /* [workers] */
+    struct worker_batch *batches; /* [workers] */
     struct model_metrics *metrics;
     int64_t load_us; /* time that it took to load and warm up */
 };
@@ -42,7 +42,7 @@ struct models_options {
     const struct name_list *folders;
     const char *compute; /* as in struct translator_options */
     bool shortlist;
-    size_t workers, rows; /* rows: of each lane */
+    size_t workers, rows; /* rows: of each batch */
 };
 
 /* Loads every folder of the options and decodes a few words with each, so that the first request finds it warm; allocates all that

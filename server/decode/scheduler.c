@@ -1,7 +1,7 @@
 #include "server/decode/scheduler.h"
 #include "server/base/clock.h"
 #include "server/base/meter.h"
-#include "server/decode/flows.h"
+#include "server/decode/client_queues.h"
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,18 +11,18 @@ enum { SWEEP_US = 10000, OVERTAKES = 16 };
 struct scheduler {
     struct scheduler_limits limits; /* constant */
 
-    pthread_mutex_t lock; /* guards everything below */
-    pthread_cond_t ready; /* a job was queued, or the queue closed */
-    struct flows flows;   /* what waits */
-    struct meter meter;   /* of the work taken */
-    size_t waiting;       /* workers blocked in scheduler_take */
+    pthread_mutex_t lock;        /* guards everything below */
+    pthread_cond_t ready;        /* a job was queued, or the queue closed */
+    struct client_queues queues; /* what waits */
+    struct meter meter;          /* of the work taken */
+    size_t waiting;              /* workers blocked in scheduler_take */
     bool closed;
     int64_t swept_us; /* when expired jobs were last looked for */
 };
 
 struct scheduler *scheduler_create(const struct scheduler_limits *limits) {
     struct scheduler *scheduler = calloc(1, sizeof *scheduler);
-    if (!scheduler || flows_init(&scheduler->flows, limits->jobs) != 0) {
+    if (!scheduler || client_queues_init(&scheduler->queues, limits->jobs) != 0) {
         free(scheduler);
         return NULL;
     }
@@ -36,7 +36,7 @@ void scheduler_free(struct scheduler *scheduler) {
     if (!scheduler)
         return;
     assert(scheduler->waiting == 0);
-    flows_done(&scheduler->flows);
+    client_queues_done(&scheduler->queues);
     pthread_cond_destroy(&scheduler->ready);
     pthread_mutex_destroy(&scheduler->lock);
     free(scheduler);
@@ -46,12 +46,12 @@ void scheduler_free(struct scheduler *scheduler) {
 
 /* By how much the request goes beyond what its client may fill. One that has no jobs yet will have one at least. */
 static struct scheduler_limits excess(const struct scheduler *scheduler, const struct request *request) {
-    bool waits = flows_find(&scheduler->flows, request->client) != NULL;
+    bool waits = client_queues_find(&scheduler->queues, request->client) != NULL;
     struct scheduler_limits most = scheduler->limits;
     most.jobs -= waits ? most.jobs / 8 : 0;
     most.work -= waits ? most.work / 8 : 0;
-    size_t jobs = scheduler->flows.jobs + (request->job_count > 0 ? request->job_count : 1),
-           work = scheduler->flows.work + request_work(request);
+    size_t jobs = scheduler->queues.jobs + (request->job_count > 0 ? request->job_count : 1),
+           work = scheduler->queues.work + request_work(request);
     return (struct scheduler_limits){jobs > most.jobs ? jobs - most.jobs : 0, work > most.work ? work - most.work : 0};
 }
 
@@ -59,7 +59,7 @@ static enum scheduler_verdict judge(const struct scheduler *scheduler, const str
     if (scheduler->closed)
         return SCHEDULER_CLOSED;
     struct scheduler_limits over = excess(scheduler, request);
-    if (over.jobs > 0 || !flows_admits(&scheduler->flows, request->client))
+    if (over.jobs > 0 || !client_queues_admits(&scheduler->queues, request->client))
         return SCHEDULER_FULL;
     return over.work > 0 ? SCHEDULER_FULL_WORK : SCHEDULER_ACCEPTED;
 }
@@ -69,7 +69,7 @@ static void push_jobs(struct scheduler *scheduler, struct request *request) {
     atomic_store(&request->pending, request->job_count);
     for (size_t i = 0; i < request->job_count; i++) {
         request->jobs[i].queued_us = now_us;
-        flows_push(&scheduler->flows, &request->jobs[i]);
+        client_queues_push(&scheduler->queues, &request->jobs[i]);
     }
 }
 
@@ -100,8 +100,8 @@ enum scheduler_verdict scheduler_judge(struct scheduler *scheduler, const struct
 double scheduler_wait_s(struct scheduler *scheduler, const struct request *request) {
     pthread_mutex_lock(&scheduler->lock);
     struct scheduler_limits over = excess(scheduler, request);
-    const struct flows *flows = &scheduler->flows;
-    double jobs_work = flows->jobs > 0 ? (double)over.jobs * (double)flows->work / (double)flows->jobs : 0;
+    const struct client_queues *queues = &scheduler->queues;
+    double jobs_work = queues->jobs > 0 ? (double)over.jobs * (double)queues->work / (double)queues->jobs : 0;
     double work = jobs_work > (double)over.work ? jobs_work : (double)over.work;
     double seconds = meter_seconds(&scheduler->meter, work);
     pthread_mutex_unlock(&scheduler->lock);
@@ -122,84 +122,84 @@ static bool expired(const struct job *job, int64_t now_us) {
     return request_reason(job->request) != CANCEL_NONE;
 }
 
-/* True: the flow is gone. */
-static bool take(struct scheduler *scheduler, struct flow *flow, struct job **link, struct taken *taken) {
+/* True: the queue is gone. */
+static bool take(struct scheduler *scheduler, struct client_queue *queue, struct job **link, struct taken *taken) {
     struct job *job = *link;
-    bool gone = flows_take(&scheduler->flows, flow, link);
+    bool gone = client_queues_take(&scheduler->queues, queue, link);
     *taken->end = job;
     taken->end = &job->next;
     return gone;
 }
 
-static void take_expired_of(struct scheduler *scheduler, struct flow *flow, int64_t now_us, struct taken *taken) {
-    for (struct job **link = &flow->head; *link;) {
+static void take_expired_of(struct scheduler *scheduler, struct client_queue *queue, int64_t now_us, struct taken *taken) {
+    for (struct job **link = &queue->head; *link;) {
         if (!expired(*link, now_us))
             link = &(*link)->next;
-        else if (take(scheduler, flow, link, taken))
+        else if (take(scheduler, queue, link, taken))
             return;
     }
 }
 
 static void take_expired(struct scheduler *scheduler, struct taken *taken) {
     int64_t now_us = clock_us();
-    if (!scheduler->flows.first || now_us - scheduler->swept_us < SWEEP_US)
+    if (!scheduler->queues.first || now_us - scheduler->swept_us < SWEEP_US)
         return;
     scheduler->swept_us = now_us;
-    for (struct flow *flow = scheduler->flows.first, *next; flow; flow = next) {
-        next = flow->next;
-        take_expired_of(scheduler, flow, now_us, taken);
+    for (struct client_queue *queue = scheduler->queues.first, *next; queue; queue = next) {
+        next = queue->next;
+        take_expired_of(scheduler, queue, now_us, taken);
     }
 }
 
 /* The share of a worker that was idle is rounded up, that of a busy one down: a single job is left to an idle worker. */
 static size_t fair_share(const struct scheduler *scheduler, bool idle) {
     size_t workers = scheduler->waiting + 1;
-    return (scheduler->flows.jobs + (idle ? workers - 1 : 0)) / workers;
+    return (scheduler->queues.jobs + (idle ? workers - 1 : 0)) / workers;
 }
 
 /* The turn of one client is over. Returns whose is next: while it is the only one that can be served, its own. */
-static struct flow *take_turn(struct scheduler *scheduler, struct flow *flow, struct taken *taken) {
-    struct flow *next = flow->next;
-    taken->work += (double)job_work(flow->head);
-    flow->overtaken = 0;
-    if (take(scheduler, flow, &flow->head, taken))
+static struct client_queue *take_turn(struct scheduler *scheduler, struct client_queue *queue, struct taken *taken) {
+    struct client_queue *next = queue->next;
+    taken->work += (double)job_work(queue->head);
+    queue->overtaken = 0;
+    if (take(scheduler, queue, &queue->head, taken))
         return next;
-    flows_rotate(&scheduler->flows, flow);
-    return next ? next : flow;
+    client_queues_rotate(&scheduler->queues, queue);
+    return next ? next : queue;
 }
 
 /* A round through the ring. stuck: the first client that has no room yet, whose turn is not over. */
 static void take_turns(struct scheduler *scheduler, const struct scheduler_room *room, size_t most, struct taken *taken) {
-    struct flow *flow = scheduler->flows.first, *stuck = NULL;
-    while (most > 0 && flow && !(stuck && stuck->overtaken >= OVERTAKES)) {
-        enum scheduler_claim claim = room->claim(room->owner, flow->head);
+    struct client_queue *queue = scheduler->queues.first, *stuck = NULL;
+    while (most > 0 && queue && !(stuck && stuck->overtaken >= OVERTAKES)) {
+        enum scheduler_claim claim = room->claim(room->owner, queue->head);
         if (claim == CLAIM_TAKEN) {
-            flow = take_turn(scheduler, flow, taken);
+            queue = take_turn(scheduler, queue, taken);
             most--;
             if (stuck)
                 stuck->overtaken++;
             continue;
         }
         if (claim == CLAIM_NO_ROOM && !stuck)
-            stuck = flow;
-        flow = flow->next;
+            stuck = queue;
+        queue = queue->next;
     }
 }
 
 struct job *scheduler_take(struct scheduler *scheduler, const struct scheduler_room *room, bool wait) {
     struct taken taken = {.end = &taken.jobs};
-    struct flows *flows = &scheduler->flows;
+    struct client_queues *queues = &scheduler->queues;
     pthread_mutex_lock(&scheduler->lock);
-    while (wait && !flows->first && !scheduler->closed) {
+    while (wait && !queues->first && !scheduler->closed) {
         scheduler->waiting++;
         pthread_cond_wait(&scheduler->ready, &scheduler->lock);
         scheduler->waiting--;
     }
     take_expired(scheduler, &taken);
     take_turns(scheduler, room, fair_share(scheduler, wait), &taken);
-    meter_observe(&scheduler->meter, taken.work, flows->jobs, clock_us());
-    assert(!wait || taken.jobs || !flows->first); /* an idle worker has room for any job */
-    bool pass_on = flows->first && scheduler->waiting > 0;
+    meter_observe(&scheduler->meter, taken.work, queues->jobs, clock_us());
+    assert(!wait || taken.jobs || !queues->first); /* an idle worker has room for any job */
+    bool pass_on = queues->first && scheduler->waiting > 0;
     pthread_mutex_unlock(&scheduler->lock);
     if (pass_on)
         pthread_cond_signal(&scheduler->ready);
@@ -215,7 +215,7 @@ void scheduler_close(struct scheduler *scheduler) {
 
 size_t scheduler_depth(struct scheduler *scheduler) {
     pthread_mutex_lock(&scheduler->lock);
-    size_t depth = scheduler->flows.jobs;
+    size_t depth = scheduler->queues.jobs;
     pthread_mutex_unlock(&scheduler->lock);
     return depth;
 }

@@ -7,8 +7,8 @@
 
 struct worker {
     struct workers *pool;
-    size_t index; /* of its lane of every model */
-    struct pace *pace;
+    size_t index; /* of its batch of every model */
+    struct admission *admission;
     struct job **live;                  /* [live_count] */
     size_t live_count, claimed;         /* claimed: jobs being taken, live soon */
     uint64_t *clients;                  /* [live_count + claimed] of the live jobs, then of the claimed ones */
@@ -36,8 +36,8 @@ static void end_job(struct job *job) {
 }
 
 /* It stays as long as a job of the model has not ended. */
-static struct lane *lane_of(const struct worker *worker, const struct job *job) {
-    return &job->model->lanes[worker->index];
+static struct worker_batch *batch_of(const struct worker *worker, const struct job *job) {
+    return &job->model->batches[worker->index];
 }
 
 static void add_live(struct worker *worker, struct job *job) {
@@ -45,7 +45,7 @@ static void add_live(struct worker *worker, struct job *job) {
     worker->clients[worker->live_count] = job->request->client;
     worker->live[worker->live_count++] = job;
     worker->followed += job->request->progress != NULL;
-    pace_enter(worker->pace, &lane_of(worker, job)->load, job->rows);
+    admission_enter(worker->admission, &batch_of(worker, job)->load, job->rows);
     metrics_rows_changed(worker->pool->options.metrics, (int64_t)job->rows);
 }
 
@@ -55,15 +55,15 @@ static void remove_live(struct worker *worker, struct job *job) {
     worker->live[last->live_index] = last;
     worker->clients[last->live_index] = worker->clients[worker->live_count];
     worker->followed -= job->request->progress != NULL;
-    pace_leave(worker->pace, &lane_of(worker, job)->load, job->rows);
+    admission_leave(worker->admission, &batch_of(worker, job)->load, job->rows);
     metrics_rows_changed(worker->pool->options.metrics, -(int64_t)job->rows);
 }
 
 /* The sentences for one model among the jobs taken join its batch together. */
-static void admit_to(struct worker *worker, struct lane *lane, struct job *jobs) {
+static void admit_to(struct worker *worker, struct worker_batch *slot, struct job *jobs) {
     size_t count = 0, tokens = 0;
     for (struct job *job = jobs; job; job = job->next) {
-        if (job->model == lane->model) {
+        if (job->model == slot->model) {
             worker->admitted[count++] = job->sentence;
             tokens += job->tokens;
         }
@@ -71,8 +71,8 @@ static void admit_to(struct worker *worker, struct lane *lane, struct job *jobs)
     if (count == 0)
         return;
     int64_t began_us = clock_us();
-    batch_admit(lane->batch, worker->admitted, count);
-    pace_encoded(&lane->load, tokens, clock_us() - began_us);
+    batch_admit(slot->batch, worker->admitted, count);
+    admission_encoded(&slot->load, tokens, clock_us() - began_us);
 }
 
 /* Jobs of cancelled requests come first: the rest of the list behind them. */
@@ -101,10 +101,10 @@ static void admit(struct worker *worker, struct job *jobs) {
         metrics_queued(worker->pool->options.metrics, now_us - job->queued_us);
         add_live(worker, job);
     }
-    pace_settle(worker->pace);
+    admission_settle(worker->admission);
     end_cancelled(jobs, fresh);
     size_t count;
-    struct pace_load *const *loads = pace_loads(worker->pace, &count);
+    struct admission_load *const *loads = admission_loads(worker->admission, &count);
     for (size_t i = 0; fresh && i < count; i++)
         admit_to(worker, loads[i]->owner, fresh);
 }
@@ -118,21 +118,21 @@ static void finish(struct worker *worker, struct sentence *sentence) {
     end_job(job);
 }
 
-static void step(struct worker *worker, struct lane *lane) {
-    size_t rows = batch_rows(lane->batch);
+static void step(struct worker *worker, struct worker_batch *slot) {
+    size_t rows = batch_rows(slot->batch);
     int64_t began_us = clock_us();
-    size_t count = batch_step(lane->batch, worker->done);
+    size_t count = batch_step(slot->batch, worker->done);
     int64_t duration_us = clock_us() - began_us;
     metrics_step(worker->pool->options.metrics, rows, duration_us);
-    pace_stepped(&lane->load, rows, duration_us);
+    admission_stepped(&slot->load, rows, duration_us);
     for (size_t i = 0; i < count; i++)
         finish(worker, worker->done[i]);
 }
 
-/* From the last: a lane whose sentences have all left gives its place to one that was stepped. */
+/* From the last: a slot whose sentences have all left gives its place to one that was stepped. */
 static void step_all(struct worker *worker) {
     size_t count;
-    struct pace_load *const *loads = pace_loads(worker->pace, &count);
+    struct admission_load *const *loads = admission_loads(worker->admission, &count);
     while (count-- > 0)
         step(worker, loads[count]->owner);
 }
@@ -168,10 +168,10 @@ static bool has_live(const struct worker *worker, uint64_t client) {
 
 static enum scheduler_claim claim(void *owner, const struct job *job) {
     struct worker *worker = owner;
-    struct lane *lane = lane_of(worker, job);
+    struct worker_batch *slot = batch_of(worker, job);
     uint64_t client = job->request->client;
     bool served = has_live(worker, client), spare = !served || !worker->pool->options.shared;
-    if (!batch_wants(lane->batch) || !pace_claim(worker->pace, &lane->load, job->rows, job->tokens, spare))
+    if (!batch_wants(slot->batch) || !admission_claim(worker->admission, &slot->load, job->rows, job->tokens, spare))
         return served ? CLAIM_SERVED : CLAIM_NO_ROOM;
     worker->clients[worker->live_count + worker->claimed++] = client;
     return CLAIM_TAKEN;
@@ -180,7 +180,7 @@ static enum scheduler_claim claim(void *owner, const struct job *job) {
 /* What is still queued when the pool is abandoned must be cancelled before it is admitted. */
 static struct job *take(struct worker *worker) {
     const struct worker_options *options = &worker->pool->options;
-    pace_round(worker->pace);
+    admission_round(worker->admission);
     worker->claimed = 0;
     struct job *jobs = scheduler_take(options->scheduler, &(struct scheduler_room){claim, worker}, worker->live_count == 0);
     if (atomic_load(&worker->pool->abandoned)) {
@@ -213,16 +213,16 @@ static int prepare_worker(struct workers *pool, size_t index, struct error *err)
     size_t rows = pool->options.rows;
     worker->pool = pool;
     worker->index = index;
-    worker->pace = pace_create(rows, pool->options.step_us);
+    worker->admission = admission_create(rows, pool->options.step_us);
     worker->live = calloc(rows, sizeof *worker->live);
     worker->clients = calloc(rows, sizeof *worker->clients);
     worker->admitted = calloc(rows, sizeof *worker->admitted);
     worker->done = calloc(rows, sizeof *worker->done);
-    return worker->pace && worker->live && worker->clients && worker->admitted && worker->done ? 0 : error_memory(err);
+    return worker->admission && worker->live && worker->clients && worker->admitted && worker->done ? 0 : error_memory(err);
 }
 
 static void worker_done(struct worker *worker) {
-    pace_free(worker->pace);
+    admission_free(worker->admission);
     free(worker->live);
     free(worker->clients);
     free(worker->admitted);

@@ -1,9 +1,9 @@
-/* The threads that decode. Each has one batch per model (its lanes, server/decode/models.h) and one budget of rows for all of them,
- * and runs
+/* The threads that decode. Each has one batch per model (a struct worker_batch, server/decode/models.h) and one budget of rows for
+ * all of them, and runs
  *
  *   admit -> step -> finish -> drop
  *
- * blocking only when nothing is live. A pace decides how much is admitted. */
+ * blocking only when nothing is live. Its admission decides how much is taken on. */
 #ifndef ALIGND_WORKER_H
 #define ALIGND_WORKER_H
 
@@ -14,8 +14,8 @@ struct workers;
 
 struct worker_options {
     size_t workers, rows; /* threads; rows of each. The models of jobs are loaded for as many */
-    bool shared;          /* by clients: of the room (pace.h) a part is for those who have nothing live */
-    int64_t step_us;      /* target of a round (pace.h); 0: none */
+    bool shared;          /* by clients: of the room (admission.h) a part is for those who have nothing live */
+    int64_t step_us;      /* target of a round (admission.h); 0: none */
     struct scheduler *scheduler;
     struct metrics *metrics;
 };

@@ -4,55 +4,55 @@
  * and one sentence too long to be encoded within the target still goes in as a round's only one. A target that a single row nearly
  * uses up is exceeded.
  *
- * Each worker has a pace of its own, since what it measures is its own thread's time. Not thread-safe. */
-#ifndef ALIGND_PACE_H
-#define ALIGND_PACE_H
+ * Each worker has an admission of its own, since what it measures is its own thread's time. Not thread-safe. */
+#ifndef ALIGND_ADMISSION_H
+#define ALIGND_ADMISSION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* A duration that grows with an amount along a line, of which the last few dozen observations count. */
-struct pace_cost {
+struct admission_cost {
     double weight, x, us, xx, xus; /* sums over observations, the older the less */
 };
-void pace_observe(struct pace_cost *cost, size_t amount, int64_t duration_us);
+void admission_observe(struct admission_cost *cost, size_t amount, int64_t duration_us);
 /* 0 where the amount is 0 or nothing has been observed. */
-double pace_predict(const struct pace_cost *cost, size_t amount);
+double admission_predict(const struct admission_cost *cost, size_t amount);
 
 /* What one model's batch costs, and holds. Zeroed at first, but for the owner; it lives at least as long as it is in use. */
-struct pace_load {
-    void *owner;                   /* the caller's */
-    struct pace_cost encode, step; /* by tokens, by rows */
-    size_t rows;                   /* of the live sentences, at most */
-    size_t new_rows, new_tokens;   /* claimed in this round */
-    bool used;                     /* among the pace's loads, */
-    size_t index;                  /* where it has this place */
+struct admission_load {
+    void *owner;                        /* the caller's */
+    struct admission_cost encode, step; /* by tokens, by rows */
+    size_t rows;                        /* of the live sentences, at most */
+    size_t new_rows, new_tokens;        /* claimed in this round */
+    bool used;                          /* among the admission's loads, */
+    size_t index;                       /* where it has this place */
 };
 
-struct pace;
+struct admission;
 
 /* target_us 0: rows are the only limit. NULL when memory is out. */
-struct pace *pace_create(size_t max_rows, int64_t target_us);
-void pace_free(struct pace *pace); /* NULL allowed */
+struct admission *admission_create(size_t max_rows, int64_t target_us);
+void admission_free(struct admission *admission); /* NULL allowed */
 
 /* Begins a round: what is claimed from now on adds to the rows that are live. */
-void pace_round(struct pace *pace);
+void admission_round(struct admission *admission);
 /* Counts in one more sentence, or says false. Until a model has been measured, only one sentence of it. spare: it may take of the
  * room that is kept for those who have nothing live: an eighth of the target and, where there are 128 or more, of the rows. */
-bool pace_claim(struct pace *pace, struct pace_load *load, size_t rows, size_t tokens, bool spare);
+bool admission_claim(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, bool spare);
 /* Forgets the loads that got nothing of what was claimed. */
-void pace_settle(struct pace *pace);
+void admission_settle(struct admission *admission);
 
 /* A sentence that was admitted, or that left. With its last sentence a load is forgotten: it may be freed then. */
-void pace_enter(struct pace *pace, struct pace_load *load, size_t rows);
-void pace_leave(struct pace *pace, struct pace_load *load, size_t rows);
+void admission_enter(struct admission *admission, struct admission_load *load, size_t rows);
+void admission_leave(struct admission *admission, struct admission_load *load, size_t rows);
 
 /* The loads in use, of live sentences or claimed: [*count], changed by the calls above. One that is forgotten gives its place to
  * the last. */
-struct pace_load *const *pace_loads(const struct pace *pace, size_t *count);
+struct admission_load *const *admission_loads(const struct admission *admission, size_t *count);
 
-void pace_encoded(struct pace_load *load, size_t tokens, int64_t duration_us);
-void pace_stepped(struct pace_load *load, size_t rows, int64_t duration_us);
+void admission_encoded(struct admission_load *load, size_t tokens, int64_t duration_us);
+void admission_stepped(struct admission_load *load, size_t rows, int64_t duration_us);
 
 #endif

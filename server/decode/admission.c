@@ -1,0 +1,175 @@
+#include "server/decode/admission.h"
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+static const double KEEP = 0.95;  /* of the weight of earlier observations at each new one */
+static const double ORIGIN = 0.1; /* weight of the knowledge that nothing costs nothing */
+static const double WORTH = 3;    /* a round may always cost this many times what it would with a single row */
+static const double SPARE = 0.125;
+enum { SPARE_OF_ROWS = 128 }; /* with fewer, an eighth would often be less than a beam: they are not held back in vain */
+
+struct admission {
+    size_t max_rows;
+    double target_us;
+    struct admission_load **loads; /* [count], each with a row at least: there is room for max_rows */
+    size_t count;
+};
+
+void admission_observe(struct admission_cost *cost, size_t amount, int64_t duration_us) {
+    double x = (double)amount, us = (double)duration_us;
+    if (amount == 0)
+        return; /* says nothing, and a line needs an amount */
+    cost->weight = KEEP * cost->weight + 1;
+    cost->x = KEEP * cost->x + x;
+    cost->us = KEEP * cost->us + us;
+    cost->xx = KEEP * cost->xx + x * x;
+    cost->xus = KEEP * cost->xus + x * us;
+}
+
+/* Least squares, the origin being one more observation: while all amounts are alike, the line is the one through it, and a large
+ * step is not thought to be as cheap as the small ones seen so far. */
+double admission_predict(const struct admission_cost *cost, size_t amount) {
+    if (amount == 0 || cost->weight <= 0)
+        return 0;
+    double n = cost->weight + ORIGIN;
+    double slope = (n * cost->xus - cost->x * cost->us) / (n * cost->xx - cost->x * cost->x);
+    double fixed = (cost->us - slope * cost->x) / n;
+    if (slope < 0 || fixed < 0) /* noise */
+        return cost->xus / cost->xx * (double)amount;
+    return fixed + slope * (double)amount;
+}
+
+struct admission *admission_create(size_t max_rows, int64_t target_us) {
+    struct admission *admission = calloc(1, sizeof *admission);
+    struct admission_load **loads = calloc(max_rows, sizeof *loads);
+    if (!admission || !loads) {
+        free(admission);
+        free(loads);
+        return NULL;
+    }
+    *admission = (struct admission){.max_rows = max_rows, .target_us = (double)target_us, .loads = loads};
+    return admission;
+}
+
+void admission_free(struct admission *admission) {
+    if (!admission)
+        return;
+    free(admission->loads);
+    free(admission);
+}
+
+static void use(struct admission *admission, struct admission_load *load) {
+    if (load->used)
+        return;
+    assert(admission->count < admission->max_rows);
+    load->used = true;
+    load->index = admission->count;
+    admission->loads[admission->count++] = load;
+}
+
+static void forget(struct admission *admission, struct admission_load *load) {
+    struct admission_load *last = admission->loads[--admission->count];
+    last->index = load->index;
+    admission->loads[last->index] = last;
+    load->used = false;
+    load->new_rows = load->new_tokens = 0;
+}
+
+struct admission_load *const *admission_loads(const struct admission *admission, size_t *count) {
+    *count = admission->count;
+    return admission->loads;
+}
+
+void admission_settle(struct admission *admission) {
+    for (size_t i = admission->count; i-- > 0;) {
+        if (admission->loads[i]->rows == 0)
+            forget(admission, admission->loads[i]);
+    }
+}
+
+void admission_round(struct admission *admission) {
+    admission_settle(admission);
+    for (size_t i = 0; i < admission->count; i++)
+        admission->loads[i]->new_rows = admission->loads[i]->new_tokens = 0;
+}
+
+/* What all models have to do in this round, as claimed so far. */
+struct work {
+    size_t rows, tokens;
+    double step_us, encode_us, least_us; /* least: a step with one row */
+};
+
+static void add_work(struct work *work, const struct admission_load *load) {
+    size_t rows = load->rows + load->new_rows;
+    work->rows += rows;
+    work->tokens += load->new_tokens;
+    work->step_us += admission_predict(&load->step, rows);
+    work->least_us += admission_predict(&load->step, rows > 0);
+    work->encode_us += admission_predict(&load->encode, load->new_tokens);
+}
+
+/* load: counted in, whether it is in use or not. */
+static struct work work(const struct admission *admission, const struct admission_load *load) {
+    struct work work = {0};
+    for (size_t i = 0; i < admission->count; i++)
+        add_work(&work, admission->loads[i]);
+    if (!load->used)
+        add_work(&work, load);
+    return work;
+}
+
+/* before, after: without and with the sentence in question. Where a single row takes most of the target, as it does when the
+ * weights come from memory, turning others away would spoil the throughput and save little time. */
+static bool within_target(const struct admission *admission, const struct admission_load *load, const struct work *before,
+                          const struct work *after, bool spare) {
+    if (before->rows == 0)
+        return true;
+    if (load->step.weight <= 0 && load->rows + load->new_rows > 0)
+        return false;
+    double limit_us = fmax(admission->target_us, WORTH * after->least_us);
+    return after->step_us + (before->tokens > 0 ? after->encode_us : 0) <= limit_us * (spare ? 1 : 1 - SPARE);
+}
+
+/* For an idle worker all of them. */
+static bool rows_fit(const struct admission *admission, size_t live, size_t rows, bool spare) {
+    bool all = spare || live == 0 || admission->max_rows < SPARE_OF_ROWS;
+    size_t most = all ? admission->max_rows : admission->max_rows - (size_t)(SPARE * (double)admission->max_rows);
+    return live <= most && rows <= most - live;
+}
+
+bool admission_claim(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, bool spare) {
+    struct admission_load unchanged = *load;
+    struct work before = work(admission, load);
+    if (!rows_fit(admission, before.rows, rows, spare))
+        return false;
+    load->new_rows += rows;
+    load->new_tokens += tokens;
+    struct work after = work(admission, load);
+    if (admission->target_us <= 0 || within_target(admission, &unchanged, &before, &after, spare)) {
+        use(admission, load);
+        return true;
+    }
+    *load = unchanged;
+    return false;
+}
+
+void admission_enter(struct admission *admission, struct admission_load *load, size_t rows) {
+    use(admission, load);
+    load->rows += rows;
+}
+
+void admission_leave(struct admission *admission, struct admission_load *load, size_t rows) {
+    assert(load->rows >= rows);
+    load->rows -= rows;
+    if (load->rows == 0)
+        forget(admission, load);
+}
+
+void admission_encoded(struct admission_load *load, size_t tokens, int64_t duration_us) {
+    admission_observe(&load->encode, tokens, duration_us);
+}
+
+void admission_stepped(struct admission_load *load, size_t rows, int64_t duration_us) {
+    admission_observe(&load->step, rows, duration_us);
+}

@@ -1,0 +1,283 @@
+/* server/admission: what a worker admits, from made-up durations. */
+#include "server/decode/admission.h"
+#include "tests/suites.h"
+#include <math.h>
+#include <string.h>
+
+enum { ROWS = 100, TARGET_US = 10000 };
+
+static struct admission *admission;
+static struct admission_load loads[2];
+
+static void setup(void) {
+    memset(loads, 0, sizeof loads);
+    admission = admission_create(ROWS, TARGET_US);
+}
+
+static void teardown(void) {
+    admission_free(admission);
+}
+
+/* A model whose step takes 1000 us and 100 more for each row, and whose encoding takes 20 for each token. */
+static void measure(size_t model) {
+    for (size_t i = 0; i < 100; i++) {
+        size_t rows = 1 + i % 20;
+        admission_stepped(&loads[model], rows, (int64_t)(1000 + 100 * rows));
+        admission_encoded(&loads[model], rows, (int64_t)(20 * rows));
+    }
+}
+
+/* Sentences of one row that are let in together. */
+static size_t claims(size_t model, size_t tokens) {
+    size_t count = 0;
+    for (admission_round(admission); count < ROWS && admission_claim(admission, &loads[model], 1, tokens, true);)
+        count++;
+    return count;
+}
+
+/* ---- the cost ---- */
+
+START_TEST(nothing_costs_nothing) {
+    struct admission_cost cost = {0};
+    ck_assert(admission_predict(&cost, 5) == 0);
+    admission_observe(&cost, 0, 1000);
+    ck_assert(admission_predict(&cost, 5) == 0);
+    admission_observe(&cost, 5, 1000);
+    ck_assert(admission_predict(&cost, 0) == 0);
+}
+END_TEST
+
+START_TEST(a_line_is_found) {
+    struct admission_cost cost = {0};
+    for (size_t i = 0; i < 100; i++)
+        admission_observe(&cost, 1 + i % 50, (int64_t)(500 + 30 * (1 + i % 50)));
+    ck_assert(fabs(admission_predict(&cost, 50) - 2000) < 100);
+    ck_assert(fabs(admission_predict(&cost, 100) - 3500) < 300);
+}
+END_TEST
+
+/* One amount seen: the line goes through the origin. */
+START_TEST(a_single_amount_is_scaled) {
+    struct admission_cost cost = {0};
+    for (size_t i = 0; i < 3; i++)
+        admission_observe(&cost, 4, 800);
+    ck_assert(fabs(admission_predict(&cost, 4) - 800) < 1e-6);
+    ck_assert(fabs(admission_predict(&cost, 40) - 8000) < 1e-6);
+}
+END_TEST
+
+/* Larger amounts that took less, as noise may have it: neither a falling line nor a negative duration. */
+START_TEST(noise_is_no_negative_cost) {
+    struct admission_cost falling = {0}, steep = {0};
+    admission_observe(&falling, 10, 9000);
+    admission_observe(&falling, 20, 100);
+    ck_assert(admission_predict(&falling, 1000) > 50 * admission_predict(&falling, 10)); /* nor is more had for nothing */
+    admission_observe(&steep, 10, 10);
+    admission_observe(&steep, 20, 9000);
+    ck_assert(admission_predict(&steep, 1) > 0);
+}
+END_TEST
+
+START_TEST(old_observations_fade) {
+    struct admission_cost cost = {0};
+    admission_observe(&cost, 1, 5000000); /* the machine stood still */
+    for (size_t i = 0; i < 200; i++)
+        admission_observe(&cost, 1 + i % 4, 1000);
+    ck_assert(admission_predict(&cost, 1) < 2000);
+}
+END_TEST
+
+/* ---- what is let in ---- */
+
+START_TEST(rows_are_a_limit) {
+    admission_free(admission);
+    admission = admission_create(ROWS, 0);
+    admission_enter(admission, &loads[1], 60);
+    admission_round(admission);
+    ck_assert(admission_claim(admission, &loads[0], 30, 1000000, true));
+    ck_assert(!admission_claim(admission, &loads[0], 11, 1, true));
+    ck_assert(admission_claim(admission, &loads[1], 10, 1, true));
+    ck_assert(!admission_claim(admission, &loads[0], 1, 1, true));
+}
+END_TEST
+
+/* An eighth is for those who have nothing live. */
+START_TEST(rows_are_spared) {
+    admission_free(admission);
+    admission = admission_create(256, 0);
+    admission_enter(admission, &loads[0], 200);
+    admission_round(admission);
+    ck_assert(admission_claim(admission, &loads[0], 24, 1, false));
+    ck_assert(!admission_claim(admission, &loads[0], 1, 1, false));
+    ck_assert(admission_claim(admission, &loads[0], 31, 1, true));
+    ck_assert(!admission_claim(admission, &loads[1], 1, 1, false));
+    ck_assert(admission_claim(admission, &loads[1], 1, 1, true));
+    ck_assert(!admission_claim(admission, &loads[1], 1, 1, true));
+}
+END_TEST
+
+/* An idle worker has them all for any job. */
+START_TEST(few_rows_are_not_spared) {
+    admission_free(admission);
+    admission = admission_create(256, 0);
+    admission_round(admission);
+    ck_assert(admission_claim(admission, &loads[0], 256, 1, false));
+    admission_free(admission);
+    admission = admission_create(64, 0);
+    admission_enter(admission, &loads[0], 32);
+    admission_round(admission);
+    ck_assert(admission_claim(admission, &loads[0], 32, 1, false));
+}
+END_TEST
+
+/* 1000 + 77 * 100 us are 7/8 of the target, 1000 + 90 * 100 all of it. */
+START_TEST(time_is_spared) {
+    measure(0);
+    admission_enter(admission, &loads[0], 83);
+    admission_round(admission);
+    ck_assert(!admission_claim(admission, &loads[0], 1, 1, false));
+    ck_assert(admission_claim(admission, &loads[0], 1, 1, true));
+}
+END_TEST
+
+START_TEST(a_model_not_measured_gets_one_sentence) {
+    admission_round(admission);
+    ck_assert(admission_claim(admission, &loads[0], 5, 10, true));
+    ck_assert(!admission_claim(admission, &loads[0], 5, 10, true));
+    ck_assert(admission_claim(admission, &loads[1], 5, 10, true));
+    ck_assert(!admission_claim(admission, &loads[1], 5, 10, true));
+    admission_enter(admission, &loads[0], 5);
+    admission_round(admission);
+    ck_assert(!admission_claim(admission, &loads[0], 5, 10, true)); /* one that is live counts, too */
+}
+END_TEST
+
+/* 1000 + 90 * 100 us. */
+START_TEST(rows_stop_at_the_target) {
+    measure(0);
+    admission_enter(admission, &loads[0], 80);
+    size_t count = 0;
+    for (admission_round(admission); admission_claim(admission, &loads[0], 1, 1, true); admission_round(admission), count++)
+        admission_enter(admission, &loads[0], 1);
+    ck_assert_uint_ge(count, 6);
+    ck_assert_uint_le(count, 10);
+    admission_leave(admission, &loads[0], 50);
+    admission_round(admission);
+    ck_assert(admission_claim(admission, &loads[0], 1, 1, true));
+}
+END_TEST
+
+START_TEST(all_models_share_the_round) {
+    measure(0);
+    measure(1);
+    admission_enter(admission, &loads[0], 40);
+    size_t alone = claims(0, 1);
+    admission_enter(admission, &loads[1], 20); /* 3000 us */
+    size_t beside = claims(0, 1);
+    ck_assert_uint_gt(alone, beside + 15);
+    ck_assert_uint_gt(beside, 5);
+}
+END_TEST
+
+/* 10 rows: 2000 us, which leaves 8000 for the encoding of 400 tokens and the rows of their sentences. */
+START_TEST(encoding_is_cut_into_rounds) {
+    measure(0);
+    admission_enter(admission, &loads[0], 10);
+    size_t count = claims(0, 40);
+    ck_assert_uint_ge(count, 6);
+    ck_assert_uint_le(count, 10);
+    ck_assert_uint_eq(claims(0, 40), count); /* and as many in the next one */
+}
+END_TEST
+
+START_TEST(a_sentence_too_long_goes_in_alone) {
+    measure(0);
+    admission_enter(admission, &loads[0], 10);
+    admission_round(admission);
+    ck_assert(admission_claim(admission, &loads[0], 1, 10000, true)); /* 200 ms */
+    ck_assert(!admission_claim(admission, &loads[0], 1, 1, true));
+    admission_round(admission);
+    ck_assert(admission_claim(admission, &loads[0], 1, 1, true));
+    ck_assert(!admission_claim(admission, &loads[0], 1, 10000, true));
+}
+END_TEST
+
+START_TEST(an_idle_worker_takes_any_job) {
+    admission_stepped(&loads[0], 1, 100 * TARGET_US);
+    admission_round(admission);
+    ck_assert(admission_claim(admission, &loads[0], ROWS, 10000, true));
+    ck_assert(!admission_claim(admission, &loads[1], 1, 1, true));
+}
+END_TEST
+
+/* 9000 us for a row, and 100 more for each other. */
+START_TEST(rows_that_cost_little_are_not_turned_away) {
+    for (size_t i = 0; i < 100; i++)
+        admission_stepped(&loads[0], 1 + i % 20, (int64_t)(9000 + 100 * (i % 20)));
+    admission_enter(admission, &loads[0], 1);
+    ck_assert_uint_gt(claims(0, 1), 60);
+    for (size_t i = 0; i < 100; i++)
+        admission_stepped(&loads[1], 1, 9000); /* as far as is known, each row costs as much */
+    admission_leave(admission, &loads[0], 1);
+    admission_enter(admission, &loads[1], 1);
+    ck_assert_uint_ge(claims(1, 1), 1);
+    ck_assert_uint_le(claims(1, 1), 2);
+}
+END_TEST
+
+/* ---- the loads in use ---- */
+
+static bool in_use(const struct admission_load *load) {
+    size_t count;
+    struct admission_load *const *all = admission_loads(admission, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (all[i] == load)
+            return true;
+    }
+    return false;
+}
+
+/* A model may be freed once its last sentence has left, even if it is the round of its admission. */
+START_TEST(a_load_is_in_use_while_it_has_rows) {
+    ck_assert(!in_use(&loads[0]));
+    admission_round(admission);
+    ck_assert(admission_claim(admission, &loads[0], 2, 1, true));
+    ck_assert(admission_claim(admission, &loads[1], 2, 1, true));
+    ck_assert(in_use(&loads[0]) && in_use(&loads[1]));
+    admission_enter(admission, &loads[1], 2);
+    admission_settle(admission); /* what was claimed for the first was cancelled */
+    ck_assert(!in_use(&loads[0]) && in_use(&loads[1]));
+    admission_enter(admission, &loads[0], 1);
+    admission_enter(admission, &loads[0], 1);
+    admission_leave(admission, &loads[0], 1);
+    ck_assert(in_use(&loads[0]));
+    admission_leave(admission, &loads[0], 1);
+    admission_leave(admission, &loads[1], 2);
+    ck_assert(!in_use(&loads[0]) && !in_use(&loads[1]));
+}
+END_TEST
+
+Suite *admission_suite(void) {
+    Suite *suite = suite_create("admission");
+    TCase *tcase = tcase_create("admission");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, nothing_costs_nothing);
+    tcase_add_test(tcase, a_line_is_found);
+    tcase_add_test(tcase, a_single_amount_is_scaled);
+    tcase_add_test(tcase, noise_is_no_negative_cost);
+    tcase_add_test(tcase, old_observations_fade);
+    tcase_add_test(tcase, rows_are_a_limit);
+    tcase_add_test(tcase, rows_are_spared);
+    tcase_add_test(tcase, few_rows_are_not_spared);
+    tcase_add_test(tcase, time_is_spared);
+    tcase_add_test(tcase, a_model_not_measured_gets_one_sentence);
+    tcase_add_test(tcase, rows_stop_at_the_target);
+    tcase_add_test(tcase, all_models_share_the_round);
+    tcase_add_test(tcase, encoding_is_cut_into_rounds);
+    tcase_add_test(tcase, a_sentence_too_long_goes_in_alone);
+    tcase_add_test(tcase, an_idle_worker_takes_any_job);
+    tcase_add_test(tcase, rows_that_cost_little_are_not_turned_away);
+    tcase_add_test(tcase, a_load_is_in_use_while_it_has_rows);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
