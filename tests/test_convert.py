@@ -17,6 +17,7 @@ import pytest
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from weights import config as configuration  # noqa: E402
 from weights import compute, convert_marian, convert_opennmt, converted, folder, mappings, marian_options, marian_vocabulary, npz, safetensors, storage  # noqa: E402
 from weights.converted import ConversionError  # noqa: E402
 from weights.evaluate import Daemon, open_pytorch  # noqa: E402
@@ -334,7 +335,7 @@ def made_model(tmp_path: Path, options: dict, seed: int = 1) -> tuple[Maker, Pat
 
 
 def load(out: Path, sizes: tuple[int, int]) -> Model:
-    model = Model(json.loads((out / "config.json").read_text(encoding="utf-8")), *sizes).eval()
+    model = Model(configuration.validate(json.loads((out / "config.json").read_text(encoding="utf-8"))), *sizes).eval()
     folder.load_tensors(model, storage.expand(safetensors.read(out / "model.safetensors")[0]))
     return model.double()
 

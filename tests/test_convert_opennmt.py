@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from weights import config as configuration  # noqa: E402
 from weights import compute, convert_opennmt, converted, folder, safetensors, storage  # noqa: E402
 from weights.converted import ConversionError  # noqa: E402
 from weights.evaluate import Daemon  # noqa: E402
@@ -249,7 +250,7 @@ def convert(path: Path, out: Path, kind: str = "float32") -> Path:
 
 def forced(out: Path, words: tuple[list[str], list[str]]) -> tuple[torch.Tensor, torch.Tensor]:
     """The converted model in PyTorch, its vocabulary looked up by hand."""
-    model = Model(json.loads((out / "config.json").read_text(encoding="utf-8")), len(words[0]), len(words[1])).eval()
+    model = Model(configuration.validate(json.loads((out / "config.json").read_text(encoding="utf-8"))), len(words[0]), len(words[1])).eval()
     folder.load_tensors(model, storage.expand(safetensors.read(out / "model.safetensors")[0]))
     model.double()
     own = [word for word in dict.fromkeys(SOURCE) if word not in words[1]]
@@ -322,7 +323,7 @@ def test_opennmt_served(tmp_path, name):
     ({"encoder_type": "transformer"}, "option encoder_type: transformer is not supported"), ({"decoder_type": "cnn"}, "option decoder_type: cnn"),
     ({"encoder_type": "mean"}, "option encoder_type: mean"), ({"rnn_type": "SRU"}, "option rnn_type: SRU"), ({"model_type": "audio"}, "option model_type: audio"),
     ({"bridge": True}, "option bridge: True is not supported"), ({"context_gate": "both"}, "option context_gate: both"),
-    ({"coverage_attn": "fertility"}, "option coverage_attn: fertility is not supported: it is on or off"), ({"brnn_merge": "sum"}, "option brnn_merge: sum"),
+    ({"coverage_attn": "fertility"}, "option coverage_attn: fertility is not supported: must be on or off"), ({"brnn_merge": "sum"}, "option brnn_merge: sum"),
     ({"global_attention": "none"}, "option global_attention: none"), ({"global_attention_function": "sparsemax"}, "option global_attention_function: sparsemax"),
     ({"generator_function": "sparsemax"}, "option generator_function: sparsemax"), ({"position_encoding": True}, "option position_encoding: True"),
     (OWN | {"copy_attn_type": "mlp"}, "option copy_attn_type: mlp is not supported without reuse_copy_attn: alignd does not support a second additive"),

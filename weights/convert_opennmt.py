@@ -123,7 +123,7 @@ def _vocabularies(sides: tuple[list[str], list[str]]) -> tuple[Vocabulary, Vocab
     source, target = (converted.of_words(Path(name), words) for name, words in zip(("vocab: src", "vocab: tgt"), sides))
     for special in ("<s>", "</s>"):
         if special not in sides[1]:
-            raise ConversionError(f"vocab: tgt: there is no {special}")
+            raise ConversionError(f"vocab: tgt: {special} is missing")
     return source, target
 
 

@@ -28,7 +28,7 @@ def read_vocabulary(path: Path) -> list[str]:
         raise VocabularyError(f"{path}: a vocabulary must have {MIN_SIZE} to {MAX_SIZE} lines, got {len(lines)}")
     seen: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
-        fault = ("is empty" if not line else "holds a NUL" if "\0" in line else
+        fault = ("is empty" if not line else "contains a NUL" if "\0" in line else
                  "contains white space" if re.search("[\t-\r ]", line) else None)
         if fault:
             raise VocabularyError(f"{path}: line {number} {fault}")
