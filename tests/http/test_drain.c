@@ -59,7 +59,8 @@ START_TEST(terminated_while_large_ones_wait) {
     struct daemon daemon;
     struct reply replies[CLIENTS];
     char *body = page();
-    daemon_start(&daemon, ARGUMENTS("--model", "weights/en-fr", "--workers", "1", "--deadline-ms", "60000", "--grace-ms", "60000"));
+    daemon_start(&daemon, ARGUMENTS("--model", "weights/en-fr", "--workers", "1", "--deadline-ms", "60000", "--grace-ms", "60000",
+                                    "--request-memory", "1000000000")); /* room for all of them */
     struct flight *flight = flight_open(&daemon);
     for (size_t i = 0; i < CLIENTS; i++)
         flight_send(flight, &(struct call){.path = "/translate", .body = body}, &replies[i]);
