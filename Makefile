@@ -170,7 +170,7 @@ check-hardening: deps
 	sh tests/hardening.sh $(BUILD)
 
 check-systemd: deps
-	@$(call INSTALL_MISSING,systemd python3-seccomp curl)
+	@$(call INSTALL_MISSING,systemd python3-seccomp curl procps)
 	@$(SUBMAKE) all
 	sh tests/systemd.sh $(BUILD)
 
