@@ -79,7 +79,7 @@ $(BUILD)/alignd.1: $(BUILD)/alignd docker/man/alignd.h2m
 	help2man --no-info --include docker/man/alignd.h2m --output $@ $<
 
 deb: deps $(UNITS)
-	@$(call INSTALL_MISSING,dpkg-dev debhelper help2man)
+	@$(call INSTALL_MISSING,build-essential dpkg-dev debhelper help2man)
 	sh docker/debian/package.sh $(BUILD) $(VERSION) $(JOBS) "$(filter-out gcc g++ make,$(PACKAGES))" $(MODELS)
 
 clean:
@@ -181,7 +181,7 @@ check-container:
 
 # Looked at by lintian, installed in a container of Debian 12, used, removed, purged.
 check-package: deb
-	@$(call INSTALL_MISSING,lintian buildah debootstrap util-linux iproute2)
+	@$(call INSTALL_MISSING,lintian buildah debootstrap util-linux iproute2 procps)
 	lintian --fail-on error $(BUILD)/deb/alignd_$(VERSION)_*.deb
 	bash tests/package.sh $(BUILD)/deb/alignd_$(VERSION)_*.deb
 
