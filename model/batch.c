@@ -55,7 +55,7 @@ static int allocate_group(struct batch *batch) {
     return 0;
 }
 
-static int allocate(struct batch *batch) {
+static int batch_allocate(struct batch *batch) {
     size_t rows = batch->max_rows, state = batch->translator->decoder.shape.state;
     struct arena *arena = &batch->arena;
     batch->live = arena_alloc(arena, rows, sizeof(struct sentence *));
@@ -75,7 +75,7 @@ struct batch *batch_create(const struct translator *translator, size_t max_rows,
     batch->max_rows = max_rows;
     arena_init(&batch->arena, 64 * 1024);
     arena_init(&batch->scratch, 1024 * 1024);
-    if (allocate(batch) == 0)
+    if (batch_allocate(batch) == 0)
         return batch;
     error_memory(err);
     batch_free(batch);
@@ -175,8 +175,8 @@ static int settle(const struct batch *batch, struct sentence *sentence, const st
 }
 
 /* Encodes n sentences of so many tokens in all. */
-static int encode(struct batch *batch, struct sentence *const *sentences, size_t n, size_t tokens, struct encoding *out,
-                  struct error *err) {
+static int batch_encode(struct batch *batch, struct sentence *const *sentences, size_t n, size_t tokens, struct encoding *out,
+                        struct error *err) {
     const struct translator *t = batch->translator;
     struct arena *arena = &batch->scratch;
     struct encoded encoded;
@@ -205,7 +205,7 @@ static void admit_group(struct batch *batch, struct sentence *const *sentences, 
     const struct decoder *decoder = &batch->translator->decoder;
     struct encoding encoding;
     struct error err = {0};
-    int failed = encode(batch, sentences, n, tokens, &encoding, &err);
+    int failed = batch_encode(batch, sentences, n, tokens, &encoding, &err);
     for (size_t i = 0, at = 0; i < n; at += decoder_slots(decoder, sentences[i]->length), i++) {
         struct sentence *sentence = sentences[i];
         const float *state = encoding.states + i * decoder->shape.state;
@@ -337,7 +337,7 @@ static int compute(struct batch *batch, const struct group *group, struct error 
 }
 
 /* Advances one sentence by its rows' distributions; false: it leaves the batch. */
-static bool advance(struct sentence *sentence, const struct distribution *distributions) {
+static bool batch_advance(struct sentence *sentence, const struct distribution *distributions) {
     if (sentence->cancelled && atomic_load_explicit(sentence->cancelled, memory_order_relaxed)) {
         sentence->dropped = true;
         return false;
@@ -392,7 +392,7 @@ static void step_group(struct batch *batch, const struct group *group, struct su
         struct sentence *sentence = batch->live[i];
         if (!computed)
             sentence->error = err;
-        if (computed && advance(sentence, batch->group[sentence->first_row - group->first_row].distribution)) {
+        if (computed && batch_advance(sentence, batch->group[sentence->first_row - group->first_row].distribution)) {
             gather(batch, sentence, kept->rows);
             kept->rows += sentence->search.rows;
             batch->live[kept->sentences++] = sentence;

@@ -52,7 +52,7 @@ int translator_begin_with(struct sentence *sentence, const char *prefix, size_t 
 /* ---- attention ---- */
 
 /* Once, for all steps there may be. */
-static int make_room(struct sentence *sentence, struct error *err) {
+static int given_make_room(struct sentence *sentence, struct error *err) {
     if (!sentence->forced_attention)
         sentence->forced_attention = arena_alloc(&sentence->arena, TRANSLATOR_MAX_TARGET + 1, sizeof *sentence->forced_attention);
     return sentence->forced_attention ? 0 : error_memory(err);
@@ -64,7 +64,7 @@ int translator_attend(struct sentence *sentence, size_t step, const double *weig
                          sentence->length);
     float *own = arena_alloc(&sentence->arena, count, sizeof *own);
     double sum = 0;
-    if (!own || make_room(sentence, err) != 0)
+    if (!own || given_make_room(sentence, err) != 0)
         return error_memory(err);
     for (size_t j = 0; j < count; j++)
         sum += weights[j];

@@ -224,7 +224,7 @@ static const struct token *token_at(const struct sentence *sentence, size_t begi
     return NULL;
 }
 
-static int find(struct found *found, struct glossary *glossary, struct error *err) {
+static int find_phrases(struct found *found, struct glossary *glossary, struct error *err) {
     const struct sentence *sentence = found->sentence;
     const char *text = sentence->text + sentence->source.begin;
     size_t length = sentence->source.end - sentence->source.begin, behind = 0;
@@ -241,7 +241,7 @@ static int find(struct found *found, struct glossary *glossary, struct error *er
 /* ---- the sentence ---- */
 
 /* Room for pieces behind those that the model copies. */
-static int make_room(struct found *found, struct error *err) {
+static int found_make_room(struct found *found, struct error *err) {
     struct sentence *sentence = found->sentence;
     size_t copied = sentence->copies ? sentence->copies->count : 0;
     const struct token **all = arena_alloc(&sentence->arena, copied + sentence->length, sizeof *all);
@@ -309,7 +309,7 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
         return 0;
     if (sentence->translator->masking && !sentence->given && is_bare(sentence) && force_itself(sentence))
         return 0;
-    if (make_room(&found, err) != 0 || find(&found, glossary, err) != 0)
+    if (found_make_room(&found, err) != 0 || find_phrases(&found, glossary, err) != 0)
         return -1;
     if (found.count == 0) {
         sentence->copies = copies;

@@ -40,8 +40,8 @@ static int replace_unknown(const struct sentence *sentence, const struct hypothe
 }
 
 /* Token i, with a piece if it is printed as another than its id's. The one before it stands at token - 1. */
-static int show(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t i, struct arena *arena,
-                struct token *token, struct error *err) {
+static int rendering_show(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t i, struct arena *arena,
+                          struct token *token, struct error *err) {
     token->id = hypothesis->tokens[i];
     const struct token *copied = sentence->copies ? copies_token(sentence->copies, token->id) : NULL;
     if (copied) {
@@ -71,7 +71,7 @@ int translator_render_rest(const struct sentence *sentence, const struct hypothe
     tokens->id = first > 0 ? hypothesis->tokens[first - 1] : 0; /* what stands before the first */
     tokens++;
     for (size_t i = 0; i < count; i++)
-        if (show(sentence, hypothesis, first + i, arena, &tokens[i], err) != 0)
+        if (rendering_show(sentence, hypothesis, first + i, arena, &tokens[i], err) != 0)
             return -1;
     if (tokenizer_decode(sentence->translator->target, tokens, count, arena, &out->text, err) != 0)
         return -1;

@@ -17,7 +17,7 @@ static size_t default_max_length(const struct translator *translator, size_t sou
     return length < TRANSLATOR_MAX_TARGET ? length : TRANSLATOR_MAX_TARGET;
 }
 
-static bool fits(const struct sentence *sentence) {
+static bool sentence_fits(const struct sentence *sentence) {
     const struct translator *t = sentence->translator;
     return sentence->length <= t->config.limits.max_source_tokens + t->config.encoder.eos;
 }
@@ -25,7 +25,7 @@ static bool fits(const struct sentence *sentence) {
 /* The output layer has room for the copies of a sentence within the limit; what cannot be cut may be longer. */
 static int find_copies(struct sentence *sentence, struct error *err) {
     const struct translator *t = sentence->translator;
-    if (!fits(sentence))
+    if (!sentence_fits(sentence))
         return error_set(err, ERROR_LENGTH, "the text has a part of more than %zu tokens that cannot be split",
                          t->config.limits.max_source_tokens);
     sentence->copies =
@@ -95,7 +95,7 @@ struct prepared {
     size_t count, room;
 };
 
-static int add(struct prepared *list, struct sentence *sentence, struct error *err) {
+static int prepared_add(struct prepared *list, struct sentence *sentence, struct error *err) {
     if (list->count == list->room) {
         size_t room = list->room > 0 ? 2 * list->room : 1;
         struct sentence *grown = arena_alloc(list->arena, room, sizeof *grown);
@@ -114,7 +114,7 @@ static int add(struct prepared *list, struct sentence *sentence, struct error *e
 
 /* Takes over the sentence. One without tokens is none: zero-width characters and the like. */
 static int add_or_end(struct prepared *list, struct sentence *sentence, struct error *err) {
-    int result = sentence->length > 0 ? add(list, sentence, err) : 0;
+    int result = sentence->length > 0 ? prepared_add(list, sentence, err) : 0;
     if (sentence->length == 0 || result != 0)
         sentence_done(sentence);
     return result;
@@ -143,14 +143,14 @@ static int add_span(struct prepared *list, struct span span, bool split, struct 
     struct sentence sentence;
     if (sentence_init(&sentence, list->translator, list->text, trimmed, list->options, err) != 0)
         return -1;
-    if (fits(&sentence))
+    if (sentence_fits(&sentence))
         return add_or_end(list, &sentence, err);
     sentence_done(&sentence);
     return add_wrapped(list, trimmed, split, err);
 }
 
 /* Makes one of the spans that a placeholder goes across: sentences seem to end in some. */
-static void join(const char *text, size_t length, struct span *spans, size_t *count) {
+static void spans_join(const char *text, size_t length, struct span *spans, size_t *count) {
     struct span placeholder = {0, 0};
     size_t at = 0, kept = 0;
     bool more = true;
@@ -172,7 +172,7 @@ static int add_all(struct prepared *list, size_t length, bool split, struct erro
     if (split && segmenter_split(t->segmenter, list->text, length, list->arena, &spans, &count, err) != 0)
         return -1;
     if (reader(t, list->options) == t->masking)
-        join(list->text, length, spans, &count);
+        spans_join(list->text, length, spans, &count);
     for (size_t i = 0; i < count; i++) {
         if (add_span(list, spans[i], split, err) != 0)
             return -1;

@@ -127,7 +127,7 @@ static int open_shortlist(struct translator *t, const char *folder, struct error
     return error_set(err, inner.code, "shortlist: %s%s", inner.message, help);
 }
 
-static int load(struct translator *t, const char *folder, const struct translator_options *options, struct error *err) {
+static int translator_load(struct translator *t, const char *folder, const struct translator_options *options, struct error *err) {
     char path[4096];
     if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &t->config, err) != 0 ||
         path_in(folder, "model.safetensors", path, sizeof path, err) != 0)
@@ -159,7 +159,7 @@ struct translator *translator_open(const char *folder, const struct translator_o
         return NULL;
     }
     translator->backend = backend_choose();
-    if (load(translator, folder, options ? options : &(struct translator_options){0}, err) == 0)
+    if (translator_load(translator, folder, options ? options : &(struct translator_options){0}, err) == 0)
         return translator;
     translator_free(translator);
     return NULL;

@@ -214,11 +214,11 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
     const char *const *labels = api_labels(&label_count);
     struct service service = {.options = service_options(options)};
     const struct daemon daemon = {options, &service};
-    struct models_options loaded = {.folders = &options->models,
-                                    .compute = options->compute,
-                                    .shortlist = options->shortlist,
-                                    .workers = options->workers,
-                                    .rows = options->rows};
+    struct model_set_options loaded = {.folders = &options->models,
+                                       .compute = options->compute,
+                                       .shortlist = options->shortlist,
+                                       .workers = options->workers,
+                                       .rows = options->rows};
     int result = -1;
     if (log_start(err) != 0)
         return -1;
@@ -298,7 +298,7 @@ static void print_failure(const struct error *error) {
     log_message(line);
 }
 
-static int run(const struct options *options) {
+static int main_run(const struct options *options) {
     struct error error = {0};
     int status = EXIT_SUCCESS;
     enum log_level level;
@@ -339,7 +339,7 @@ int main(int argc, char **argv) {
     } else if (options.version) {
         status = print("alignd " ALIGND_VERSION "\n");
     } else {
-        status = run(&options);
+        status = main_run(&options);
     }
     options_done(&options);
     return status;

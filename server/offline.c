@@ -1,9 +1,10 @@
 /* Three parties and a ring of lines: this thread reads and prepares, the workers decode, a writer prints in order. A line's
  * place in the ring is free again once it is written, so memory is bounded however long the input is. */
 #include "server/offline.h"
+#include "model/base/utf8.h"
 #include "server/base/clock.h"
 #include "server/decode/links.h"
-#include "server/decode/models.h"
+#include "server/decode/model_set.h"
 #include "server/decode/worker.h"
 #include <assert.h>
 #include <errno.h>
@@ -44,7 +45,7 @@ struct mode {
 struct stream {
     const struct options *options;
     const struct mode *mode;
-    const struct models *models; /* [directions] */
+    const struct model_set *models; /* [directions] */
     size_t directions;
     const struct links_kind *links; /* aligning */
     struct scheduler *scheduler;
@@ -100,7 +101,7 @@ static int print_alignment(struct line *line, FILE *out, struct error *err) {
 static const struct mode translate_mode = {ask_translation, print_translation};
 static const struct mode attention_mode = {ask_alignment, print_alignment};
 
-static void fail(struct stream *stream, const struct error *error) {
+static void stream_fail(struct stream *stream, const struct error *error) {
     pthread_mutex_lock(&stream->lock);
     error_set(&stream->error, error->code, "%s", error->message);
     pthread_cond_broadcast(&stream->room);
@@ -118,7 +119,7 @@ static void end_direction(struct direction *direction) {
 }
 
 /* On the worker that decoded the last sentence. */
-static void finish(struct request *request) {
+static void direction_finish(struct request *request) {
     end_direction(request->owner);
 }
 
@@ -141,7 +142,7 @@ static int read_text(FILE *file, size_t number, char **text, size_t *length, str
     if (bytes > 0 && (*text)[bytes - 1] == '\n')
         (*text)[--bytes] = '\0';
     *length = (size_t)bytes;
-    return characters_valid(*text, *length) ? 1 : error_set(err, ERROR_INPUT, "line %zu is not valid UTF-8", number);
+    return utf8_valid(*text, *length) ? 1 : error_set(err, ERROR_INPUT, "line %zu is not valid UTF-8", number);
 }
 
 static int read_texts(struct stream *stream, struct line *line, struct error *err) {
@@ -157,7 +158,7 @@ static int read_texts(struct stream *stream, struct line *line, struct error *er
 
 /* A line too long for the model is wrapped rather than refused, unless it has a target or, of a model that copies, a part that
  * cannot be cut. */
-static int prepare(struct direction *direction, const struct translator *translator, struct error *err) {
+static int direction_prepare(struct direction *direction, const struct translator *translator, struct error *err) {
     struct request *request = &direction->request;
     const struct stream *stream = direction->line->stream;
     enum request_input input;
@@ -188,9 +189,9 @@ static int prepare_line(struct line *line, struct error *err) {
         direction->request.texts = &direction->text;
         direction->request.text_count = 1;
         direction->request.target_name = "target";
-        direction->request.finish = finish;
+        direction->request.finish = direction_finish;
         direction->request.owner = direction;
-        if (prepare(direction, stream->models->all[i].translator, err) != 0)
+        if (direction_prepare(direction, stream->models->all[i].translator, err) != 0)
             return -1;
     }
     return 0;
@@ -263,7 +264,7 @@ static void read_all(struct stream *stream) {
             hand_over(stream, line);
     }
     if (result < 0)
-        fail(stream, &error);
+        stream_fail(stream, &error);
     pthread_mutex_lock(&stream->lock);
     stream->input_ended = true;
     pthread_cond_signal(&stream->ready);
@@ -327,7 +328,7 @@ static void *write_all(void *argument) {
     bool terminal = isatty(STDERR_FILENO) != 0;
     for (struct line *line; (line = next_line(stream)) != NULL;) {
         if (error.code == ERROR_NONE && print_line(stream, line, &error) != 0)
-            fail(stream, &error);
+            stream_fail(stream, &error);
         release_line(line);
         pthread_mutex_lock(&stream->lock);
         stream->written++;
@@ -340,7 +341,7 @@ static void *write_all(void *argument) {
         show_progress(stream, true);
     if (error.code == ERROR_NONE && fflush(stream->out) != 0) {
         error_set(&error, ERROR_FILE, "cannot write: %s", strerror(errno));
-        fail(stream, &error);
+        stream_fail(stream, &error);
     }
     return NULL;
 }
@@ -409,7 +410,7 @@ static int decode_stream(struct stream *stream, struct metrics *metrics, struct 
 }
 
 static int check_models(const struct stream *stream, struct error *err) {
-    const struct models *models = stream->models;
+    const struct model_set *models = stream->models;
     const struct translator_info *first = &models->all[0].info, *second = &models->all[stream->directions - 1].info;
     for (size_t i = 0; stream->mode == &attention_mode && i < models->count; i++)
         if (!models->all[i].info.attention)
@@ -426,17 +427,17 @@ static int check_models(const struct stream *stream, struct error *err) {
 }
 
 static int decode_with_models(struct stream *stream, struct metrics *metrics, struct error *err) {
-    struct models_options loaded = {.folders = &stream->options->models,
-                                    .compute = stream->options->compute,
-                                    .shortlist = stream->options->shortlist,
-                                    .workers = stream->options->workers,
-                                    .rows = stream->options->rows};
-    struct models *models = models_load(&loaded, NULL, metrics, err);
+    struct model_set_options loaded = {.folders = &stream->options->models,
+                                       .compute = stream->options->compute,
+                                       .shortlist = stream->options->shortlist,
+                                       .workers = stream->options->workers,
+                                       .rows = stream->options->rows};
+    struct model_set *models = model_set_load(&loaded, NULL, metrics, err);
     stream->models = models;
     int result = models ? check_models(stream, err) : -1;
     if (result == 0)
         result = decode_stream(stream, metrics, err);
-    models_release(models);
+    model_set_release(models);
     return result;
 }
 

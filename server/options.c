@@ -119,7 +119,7 @@ struct all {
     size_t count;
 };
 
-static void add(struct all *all, const struct option *option) {
+static void options_add(struct all *all, const struct option *option) {
     assert(all->count < MAX_OPTIONS);
     all->options[all->count++] = *option;
 }
@@ -132,15 +132,15 @@ static void add_parameter(struct all *all, const struct parameter *p, int setter
                                                       [PARAMETER_SEED] = set_seed};
     double fallback = strtod(p->fallback, NULL);
     if (p->setters & setter)
-        add(all, &(struct option){.flag = p->name,
-                                  .metavar = p->metavar,
-                                  .fallback = p->fallback,
-                                  .help = p->help ? p->help : p->text,
-                                  .commands = command,
-                                  .set = sets[p->type],
-                                  .offset = FIELD(search) + p->offset,
-                                  .minimum = fallback < p->minimum ? fallback : p->minimum,
-                                  .maximum = p->maximum});
+        options_add(all, &(struct option){.flag = p->name,
+                                          .metavar = p->metavar,
+                                          .fallback = p->fallback,
+                                          .help = p->help ? p->help : p->text,
+                                          .commands = command,
+                                          .set = sets[p->type],
+                                          .offset = FIELD(search) + p->offset,
+                                          .minimum = fallback < p->minimum ? fallback : p->minimum,
+                                          .maximum = p->maximum});
 }
 
 static void add_parameters(struct all *all) {
@@ -157,7 +157,7 @@ static void find_all(struct all *all) {
         if (table[i].flag == PARAMETERS_HERE)
             add_parameters(all);
         else
-            add(all, &table[i]);
+            options_add(all, &table[i]);
     }
 }
 
@@ -184,7 +184,8 @@ static void flag_name(const struct option *option, char name[NAME_BYTES]) {
         *c = *c == '_' ? '-' : *c;
 }
 
-static int set(struct options *options, const struct option *option, const char *name, const char *value, struct error *err) {
+static int options_set(struct options *options, const struct option *option, const char *name, const char *value,
+                       struct error *err) {
     return option->set(option, name, value, (char *)options + option->offset, err);
 }
 
@@ -194,7 +195,7 @@ static int set_default(struct options *options, const struct option *option, str
     char cores[32];
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     snprintf(cores, sizeof cores, "%ld", online < 1 ? 1 : online > 1024 ? 1024 : online);
-    return set(options, option, option->flag, strcmp(option->fallback, "cores") == 0 ? cores : option->fallback, err);
+    return options_set(options, option, option->flag, strcmp(option->fallback, "cores") == 0 ? cores : option->fallback, err);
 }
 
 /* An empty variable counts as unset, as compose files produce them; only an origin may be empty. */
@@ -206,7 +207,7 @@ static int set_from_environment(struct options *options, const struct option *op
     if (!value || (*value == '\0' && !may_be_empty))
         return 0;
     start_over(options, option);
-    return set(options, option, name, value, err);
+    return options_set(options, option, name, value, err);
 }
 
 static int set_defaults(struct options *options, const struct all *all, struct error *err) {
@@ -258,7 +259,7 @@ static int parse_flag(struct options *options, struct arguments *arguments, stru
     if (!*given)
         start_over(options, option);
     *given = true;
-    return set(options, option, name, value, err);
+    return options_set(options, option, name, value, err);
 }
 
 static enum command parse_command(struct arguments *arguments) {
@@ -281,7 +282,7 @@ static bool asked_for(const struct arguments *arguments, const char *flag) {
 }
 
 /* What cannot be said of one option alone. */
-static int check(const struct options *options, struct error *err) {
+static int options_check(const struct options *options, struct error *err) {
     if (options->command == COMMAND_KEY)
         return options->name ? 0 : error_set(err, ERROR_INPUT, "--name NAME is missing");
     if (options->command == COMMAND_HEALTH)
@@ -322,7 +323,7 @@ int options_parse(struct options *options, int argc, char *const *argv, struct e
             if (parse_flag(&parsed, &arguments, err) != 0)
                 goto failed;
         }
-        if (check(&parsed, err) != 0)
+        if (options_check(&parsed, err) != 0)
             goto failed;
     }
     *options = parsed;

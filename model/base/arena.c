@@ -82,7 +82,7 @@ static int next_block(struct arena *arena, size_t bytes) {
     return 0;
 }
 
-static void *fail(struct arena *arena) {
+static void *arena_fail(struct arena *arena) {
     arena->failed = true;
     return NULL;
 }
@@ -90,10 +90,10 @@ static void *fail(struct arena *arena) {
 void *arena_alloc(struct arena *arena, size_t count, size_t size) {
     size_t bytes;
     if (padded_size(count, size, &bytes) != 0)
-        return fail(arena);
+        return arena_fail(arena);
     const struct arena_block *last = arena->last;
     if ((last == NULL || last->capacity - last->used < bytes) && next_block(arena, bytes) != 0)
-        return fail(arena);
+        return arena_fail(arena);
     void *memory = arena->last->data + arena->last->used;
     arena->last->used += bytes;
     return memory;
@@ -105,7 +105,7 @@ void *arena_zalloc(struct arena *arena, size_t count, size_t size) {
 }
 
 char *arena_copy(struct arena *arena, const char *text, size_t length) {
-    char *copy = length < SIZE_MAX ? arena_alloc(arena, length + 1, 1) : fail(arena);
+    char *copy = length < SIZE_MAX ? arena_alloc(arena, length + 1, 1) : arena_fail(arena);
     if (copy == NULL)
         return NULL;
     if (length > 0) /* text may be NULL then */

@@ -20,7 +20,7 @@ static int open_unleased(const char *path) {
     }
 }
 
-static int check(int descriptor, const char *path, size_t most, size_t *size, struct error *err) {
+static int file_check(int descriptor, const char *path, size_t most, size_t *size, struct error *err) {
     struct stat status;
     if (fstat(descriptor, &status) != 0)
         return error_set(err, ERROR_FILE, "cannot read %.150s: %s", path, strerror(errno));
@@ -37,7 +37,7 @@ int file_open(const char *path, size_t most, size_t *size, struct error *err) {
     int descriptor = open_unleased(path);
     if (descriptor < 0)
         return error_set(err, ERROR_FILE, "cannot open %.150s: %s", path, strerror(errno));
-    if (check(descriptor, path, most, size, err) == 0)
+    if (file_check(descriptor, path, most, size, err) == 0)
         return descriptor;
     close(descriptor);
     return -1;

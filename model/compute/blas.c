@@ -18,7 +18,7 @@ struct blas {
 static struct blas loaded; /* set before any thread starts */
 
 /* function: the address of a pointer to a function of the library. */
-static bool find(void *library, const char *name, void *function) {
+static bool find_symbol(void *library, const char *name, void *function) {
     void *symbol = dlsym(library, name);
     memcpy(function, &symbol, sizeof symbol);
     return symbol != NULL;
@@ -37,9 +37,9 @@ void blas_load(void) {
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL); /* never closed: what is immutable uses it to the end */
     struct blas found;
     __typeof__(openblas_set_num_threads) *set_threads;
-    if (!library || !find(library, "cblas_sgemv", &found.gemv) || !find(library, "cblas_sgemm", &found.gemm))
+    if (!library || !find_symbol(library, "cblas_sgemv", &found.gemv) || !find_symbol(library, "cblas_sgemm", &found.gemm))
         return;
-    if (find(library, "openblas_set_num_threads", &set_threads))
+    if (find_symbol(library, "openblas_set_num_threads", &set_threads))
         set_threads(1); /* the variant with OpenMP does not read that variable, and starts no thread before a product */
     loaded = found;
 }

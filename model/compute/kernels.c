@@ -62,7 +62,7 @@ static void exp_twice(float *x, size_t n) {
     }
 }
 
-static void add(const float *x, size_t n, float *y) {
+static void add_vector(const float *x, size_t n, float *y) {
     size_t i = 0;
     for (; i + VL <= n; i += VL)
         store(y + i, load(y + i) + load(x + i));
@@ -190,7 +190,7 @@ struct list {
     float least; /* a logit enters that is above */
 };
 
-static void insert(struct list *list, int token, float logit) {
+static void list_insert(struct list *list, int token, float logit) {
     size_t place = list->count < list->k ? list->count++ : list->k - 1;
     for (; place > 0 && list->best[place - 1].logit < logit; place--)
         list->best[place] = list->best[place - 1];
@@ -205,7 +205,7 @@ static void insert_piece(struct list *list, const float *logits, size_t from, si
         for (unsigned above = lanes_above(v, list->least); above; above &= above - 1) {
             size_t token = i + (size_t)__builtin_ctz(above);
             if (logits[token] > list->least) /* still: the least rises with every one that enters */
-                insert(list, (int)token, logits[token]);
+                list_insert(list, (int)token, logits[token]);
         }
     }
 }
@@ -393,7 +393,7 @@ const struct kernels JOIN(kernels, KERNELS) = {
     .name = TEXT(KERNELS),
     .packings = &JOIN(packings, KERNELS),
     .tanh = tanh_floats,
-    .add = add,
+    .add = add_vector,
     .softmax = softmax,
     .exp_twice = exp_twice,
     .summarize = summarize,

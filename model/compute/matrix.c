@@ -32,19 +32,19 @@ static bool leave_to_blas(const struct backend *backend, const struct packing *p
 }
 
 /* Whole lines. */
-static void *allocate(size_t bytes) {
+static void *matrix_allocate(size_t bytes) {
     return aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 
 static int keep_packed(struct linear *linear, const float *weight) {
-    linear->packed = allocate(linear->packing->bytes(linear->out, linear->in));
+    linear->packed = matrix_allocate(linear->packing->bytes(linear->out, linear->in));
     if (linear->packed)
         linear->packing->pack(weight, linear->out, linear->in, linear->packed);
     return linear->packed ? 0 : -1;
 }
 
 static int keep_rows(struct linear *linear, const float *weight) {
-    linear->rows = allocate(linear->packing->rows_bytes(linear->out, linear->in));
+    linear->rows = matrix_allocate(linear->packing->rows_bytes(linear->out, linear->in));
     if (linear->rows)
         linear->packing->pack_rows(weight, linear->out, linear->in, linear->rows);
     return linear->rows ? 0 : -1;

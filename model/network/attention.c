@@ -179,7 +179,7 @@ static int find_rows(struct attention *a, const struct attention_config *config,
     return a->kind && a->window ? 0 : -1;
 }
 
-static int load(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
+static int attention_load(struct attention *a, const struct model_config *config, struct weights *weights, struct error *err) {
     if (a->kind->init(a, config, weights, err) != 0)
         return -1;
     if (a->window->init)
@@ -199,7 +199,7 @@ int attention_init(struct attention *attention, const struct model_config *confi
                                     .reach = SIZE_MAX,
                                     .source_depth = config->attention.source_depth,
                                     .half_width = (float)config->attention.half_width};
-    if (find_rows(attention, &config->attention, err) == 0 && load(attention, config, weights, err) == 0)
+    if (find_rows(attention, &config->attention, err) == 0 && attention_load(attention, config, weights, err) == 0)
         return 0;
     attention_done(attention);
     return -1;

@@ -137,8 +137,8 @@ struct rows {
     size_t ld, count;
 };
 
-static void step(const struct cell *cell, const struct linear *state, const struct norm *norm, const struct cell_inputs *inputs,
-                 const struct rows *rows, float *products) {
+static void cell_step_once(const struct cell *cell, const struct linear *state, const struct norm *norm,
+                           const struct cell_inputs *inputs, const struct rows *rows, float *products) {
     size_t gates = state->out;
     linear_apply(state, rows->states, rows->ld, rows->count, products, gates);
     norm_apply(norm, cell->kernels, rows->count, products, gates);
@@ -150,9 +150,9 @@ static void step(const struct cell *cell, const struct linear *state, const stru
 void cell_step(const struct cell *cell, const struct cell_inputs *inputs, size_t rows, float *states, size_t ld, float *scratch) {
     struct cell_inputs given = normalise(cell, inputs, rows, scratch + rows * cell->state.out);
     struct rows all = {states, ld, rows};
-    step(cell, &cell->state, &cell->state_norm, &given, &all, scratch);
+    cell_step_once(cell, &cell->state, &cell->state_norm, &given, &all, scratch);
     for (size_t i = 0; i < cell->transition_count; i++) {
         const struct transition *next = &cell->transitions[i];
-        step(cell, &next->state, &next->norm, &(struct cell_inputs){next->input, 0, NULL}, &all, scratch);
+        cell_step_once(cell, &next->state, &next->norm, &(struct cell_inputs){next->input, 0, NULL}, &all, scratch);
     }
 }

@@ -4,7 +4,7 @@
 
 static const struct decoder_kind *const kinds[] = {&decoder_recurrent};
 
-static const struct decoder_kind *find(const char *style) {
+static const struct decoder_kind *find_decoder(const char *style) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i]->has(style))
             return kinds[i];
@@ -14,7 +14,7 @@ static const struct decoder_kind *find(const char *style) {
 int decoder_init(struct decoder *decoder, const struct model_config *config, size_t vocabulary, int first, struct weights *weights,
                  const struct kernels *kernels, struct error *err) {
     const struct decoder_config *c = &config->decoder;
-    *decoder = (struct decoder){.kind = find(c->style),
+    *decoder = (struct decoder){.kind = find_decoder(c->style),
                                 .kernels = kernels,
                                 .vocabulary = vocabulary,
                                 .first = c->first_zero ? DECODER_FIRST : first,

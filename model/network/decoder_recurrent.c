@@ -115,8 +115,8 @@ static void summarize(const struct recurrent *d, const struct encoded *encoded, 
     }
 }
 
-static int start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n, struct arena *arena,
-                 float *states, struct error *err) {
+static int recurrent_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+                           struct arena *arena, float *states, struct error *err) {
     const struct recurrent *d = decoder->own;
     memset(states, 0, n * decoder->shape.state * sizeof *states);
     if (d->initial_state == INITIAL_ZERO)
@@ -181,7 +181,7 @@ static void load_context_reader(struct recurrent *d, const struct model_config *
         cell_init(&d->conditional, d->cell, "decoder.conditional.", &shape, weights, d->kernels, err);
 }
 
-static int load(struct decoder *decoder, const struct model_config *config, struct weights *weights, struct error *err) {
+static int recurrent_load(struct decoder *decoder, const struct model_config *config, struct weights *weights, struct error *err) {
     struct recurrent *d = decoder->own;
     for (size_t l = 0; l < d->layers; l++)
         load_layer(d, config, l, weights, err);
@@ -203,7 +203,7 @@ static void find_shape(struct decoder *decoder, const struct model_config *confi
     decoder->shape.readout = config_readout_size(config);
 }
 
-static int init(struct decoder *decoder, const struct model_config *config, struct weights *weights, struct error *err) {
+static int recurrent_init(struct decoder *decoder, const struct model_config *config, struct weights *weights, struct error *err) {
     const struct decoder_config *c = &config->decoder;
     const struct recurrent_style *style = recurrent_style_find(c->style, err);
     const struct cell_kind *cell = cell_kind_find("decoder.cell", c->cell, err);
@@ -230,13 +230,13 @@ static int init(struct decoder *decoder, const struct model_config *config, stru
                               .transitions = c->transitions,
                               .upper_transitions = c->upper_transitions};
     decoder->attends = config_attends(config);
-    if (load(decoder, config, weights, err) != 0)
+    if (recurrent_load(decoder, config, weights, err) != 0)
         return -1;
     find_shape(decoder, config);
     return 0;
 }
 
-static void done(void *own) {
+static void recurrent_done(void *own) {
     struct recurrent *d = own;
     for (size_t l = 0; l < d->layers; l++) {
         cell_done(&d->cells[l]);
@@ -249,4 +249,4 @@ static void done(void *own) {
     free(d);
 }
 
-const struct decoder_kind decoder_recurrent = {has, init, done, start, remember, recurrent_step};
+const struct decoder_kind decoder_recurrent = {has, recurrent_init, recurrent_done, recurrent_start, remember, recurrent_step};

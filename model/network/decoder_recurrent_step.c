@@ -148,7 +148,7 @@ static void embed(const struct recurrent_step *step) {
     }
 }
 
-static void copy(float *out, const float *x, size_t size) {
+static void copy_state(float *out, const float *x, size_t size) {
     if (out)
         memcpy(out, x, size * sizeof *x);
 }
@@ -163,8 +163,8 @@ static void read_out(const struct recurrent_step *step) {
     readout_run(&own->readout, &inputs, step->count, step->readout, step->rows->readout);
     for (size_t r = 0; r < step->count; r++) {
         const struct row *row = &step->rows[r];
-        copy(row->input, inputs.embeddings.x + r * inputs.embeddings.distance, shape->input);
-        copy(row->top, inputs.states.x + r * inputs.states.distance, shape->top);
+        copy_state(row->input, inputs.embeddings.x + r * inputs.embeddings.distance, shape->input);
+        copy_state(row->top, inputs.states.x + r * inputs.states.distance, shape->top);
         memcpy(row->state + shape->state - own->feed, row->readout, own->feed * sizeof *row->state);
     }
 }

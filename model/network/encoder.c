@@ -5,7 +5,7 @@
 
 static const struct encoder_kind *const kinds[] = {&encoder_recurrent, &encoder_convolutional};
 
-static const struct encoder_kind *find(const char *name) {
+static const struct encoder_kind *find_encoder(const char *name) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i]->name, name) == 0)
             return kinds[i];
@@ -15,7 +15,7 @@ static const struct encoder_kind *find(const char *name) {
 int encoder_init(struct encoder *encoder, const struct model_config *config, size_t vocabulary, struct weights *weights,
                  const struct kernels *kernels, struct error *err) {
     const struct encoder_config *c = &config->encoder;
-    *encoder = (struct encoder){.kind = find(c->type),
+    *encoder = (struct encoder){.kind = find_encoder(c->type),
                                 .kernels = kernels,
                                 .vocabulary = vocabulary,
                                 .embedding_size = c->embedding,

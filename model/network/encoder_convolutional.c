@@ -24,7 +24,7 @@ static void load_layer(struct convolutional *own, size_t l, struct weights *weig
                    &own->convolutions[l], err);
 }
 
-static int init(struct encoder *e, const struct model_config *config, struct weights *weights, struct error *err) {
+static int convolutional_init(struct encoder *e, const struct model_config *config, struct weights *weights, struct error *err) {
     struct convolutional *own = e->own = calloc(1, sizeof *own);
     if (!own)
         return error_memory(err);
@@ -40,7 +40,7 @@ static int init(struct encoder *e, const struct model_config *config, struct wei
     return weights_failed(weights) ? -1 : 0;
 }
 
-static void done(void *own) {
+static void convolutional_done(void *own) {
     struct convolutional *loaded = own;
     linear_done(&loaded->input);
     for (size_t l = 0; l < loaded->layers; l++)
@@ -82,7 +82,8 @@ static void run_layer(const struct encoder *e, size_t l, const struct sequences 
         e->kernels->gated(units + t * 2 * size, size, h + t * size);
 }
 
-static int run(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena, struct encoded *out) {
+static int convolutional_run(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena,
+                             struct encoded *out) {
     const struct convolutional *own = e->own;
     size_t tokens = sequences->tokens;
     *out = (struct encoded){.annotations = arena_alloc(arena, tokens * own->hidden, sizeof(float))};
@@ -99,4 +100,4 @@ static int run(const struct encoder *e, float *x, const struct sequences *sequen
     return 0;
 }
 
-const struct encoder_kind encoder_convolutional = {"convolutional", init, done, run};
+const struct encoder_kind encoder_convolutional = {"convolutional", convolutional_init, convolutional_done, convolutional_run};

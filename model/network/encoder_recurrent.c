@@ -67,7 +67,7 @@ static void load_cell(struct recurrent *e, size_t l, size_t d, const struct mode
     cell_init(&e->cells[l][d], e->cell, prefix, &shape, weights, e->kernels, err);
 }
 
-static int init(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct error *err) {
+static int recurrent_init(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct error *err) {
     const struct encoder_config *c = &config->encoder;
     struct recurrent *own = encoder->own = malloc(sizeof *own);
     if (!own)
@@ -89,7 +89,7 @@ static int init(struct encoder *encoder, const struct model_config *config, stru
     return weights_failed(weights) ? -1 : 0;
 }
 
-static void done(void *own) {
+static void recurrent_done(void *own) {
     struct recurrent *e = own;
     for (size_t l = 0; l < e->layers; l++)
         for (size_t d = 0; d < 2; d++)
@@ -202,8 +202,8 @@ static int run_layer(const struct recurrent *e, size_t l, const struct ragged *r
     return 0;
 }
 
-static int run(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
-               struct encoded *out) {
+static int recurrent_run(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
+                         struct encoded *out) {
     const struct recurrent *e = encoder->own;
     struct ragged ragged;
     if (ragged_init(&ragged, sequences, arena) != 0)
@@ -222,4 +222,4 @@ static int run(const struct encoder *encoder, float *x, const struct sequences *
     return 0;
 }
 
-const struct encoder_kind encoder_recurrent = {"recurrent", init, done, run};
+const struct encoder_kind encoder_recurrent = {"recurrent", recurrent_init, recurrent_done, recurrent_run};

@@ -266,8 +266,8 @@ static struct distribution summarize(const struct output *output, const struct r
 }
 
 /* Where the rows' best tokens go, side by side, and room for the scores of any row's copies. */
-static struct ranked *make_room(const struct output *output, const struct row *rows, size_t count, struct arena *arena,
-                                float **scores) {
+static struct ranked *output_make_room(const struct output *output, const struct row *rows, size_t count, struct arena *arena,
+                                       float **scores) {
     size_t wanted = 0, longest = 0;
     for (size_t r = 0; r < count; r++) {
         wanted += rows[r].wanted;
@@ -280,7 +280,7 @@ static struct ranked *make_room(const struct output *output, const struct row *r
 
 int output_run(const struct output *output, const struct row *rows, size_t count, struct arena *arena, struct error *err) {
     float *scores;
-    struct ranked *top = make_room(output, rows, count, arena, &scores);
+    struct ranked *top = output_make_room(output, rows, count, arena, &scores);
     if (arena_failed(arena))
         return error_memory(err);
     if (output->kind->writes)

@@ -27,7 +27,7 @@ struct spelling {
     float *logits;            /* [C] */
 };
 
-static bool start(const struct speller *s, const float *readout, struct arena *arena, struct spelling *work) {
+static bool speller_start(const struct speller *s, const float *readout, struct arena *arena, struct spelling *work) {
     size_t hidden = s->cell.hidden, gates = s->cell.input.out;
     *work = (struct spelling){.gates_x = arena_alloc(arena, gates, sizeof(float)),
                               .gates_u = arena_alloc(arena, gates, sizeof(float)),
@@ -58,7 +58,7 @@ int speller_run(const struct speller *speller, const float *readout, struct aren
     char *text = arena_alloc(arena, SPELLER_MAX_CHARACTERS * CHARACTER_BYTES + 1, 1);
     struct arena_mark mark = arena_mark(arena);
     struct spelling work;
-    if (!start(speller, readout, arena, &work))
+    if (!speller_start(speller, readout, arena, &work))
         return error_memory(err);
     size_t length = 0;
     int character = tokenizer_begin(speller->characters), end = tokenizer_end(speller->characters);

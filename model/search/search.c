@@ -42,7 +42,7 @@ static bool minds_repetition(const struct search_options *options) {
     return options->no_repeat_ngram > 0 || options->repetition_penalty > 1;
 }
 
-static int allocate(struct search *search, size_t rows) {
+static int search_allocate(struct search *search, size_t rows) {
     const struct search_options *options = &search->options;
     struct arena *arena = search->arena;
     size_t longest = options->max_length > options->prefix_length ? options->max_length : options->prefix_length;
@@ -68,7 +68,7 @@ int search_init(struct search *search, const struct search_options *options, str
                               .arena = arena,
                               .rows = 1,
                               .returns = kind->resumes};
-    if (allocate(search, most) != 0 || search_new_rows(search) != 0 || (kind->start && kind->start(search) != 0))
+    if (search_allocate(search, most) != 0 || search_new_rows(search) != 0 || (kind->start && kind->start(search) != 0))
         return search_fail(search, err);
     return 0;
 }

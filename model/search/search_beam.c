@@ -1,7 +1,7 @@
 /* Marian's rule: the best k continuations of all rows on unnormalised sums, k = beam size - finished. */
 #include "model/search/search_kind.h"
 
-static size_t max_rows(const struct search_options *options) {
+static size_t beam_max_rows(const struct search_options *options) {
     return options->beam_size;
 }
 
@@ -11,11 +11,11 @@ static size_t places(const struct search *search) {
 }
 
 /* The tree shows also what the finished leave no place for. */
-static size_t wanted(const struct search *search) {
+static size_t beam_wanted(const struct search *search) {
     return search->options.tree ? search->options.beam_size : places(search);
 }
 
-static int advance(struct search *search, const struct distribution *rows, struct error *err) {
+static int beam_advance(struct search *search, const struct distribution *rows, struct error *err) {
     struct candidate chosen[SEARCH_MAX_ROWS], best[SEARCH_MAX_ROWS];
     size_t k = places(search), count = 0;
     for (size_t r = 0; r < search->rows; r++) {
@@ -28,4 +28,4 @@ static int advance(struct search *search, const struct distribution *rows, struc
     return search_extend(search, rows, chosen, count, err);
 }
 
-const struct search_kind search_beam = {.name = "beam", .max_rows = max_rows, .wanted = wanted, .advance = advance};
+const struct search_kind search_beam = {.name = "beam", .max_rows = beam_max_rows, .wanted = beam_wanted, .advance = beam_advance};

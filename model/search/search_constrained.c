@@ -30,7 +30,7 @@ struct constrained {
     double floor;           /* that a continuation must score */
 };
 
-static size_t max_rows(const struct search_options *options) {
+static size_t constrained_max_rows(const struct search_options *options) {
     size_t rows = options->beam_size + phrases_tokens(&options->phrases);
     size_t most = options->max_rows > options->beam_size ? options->max_rows : options->beam_size;
     rows = rows < most ? rows : most;
@@ -41,20 +41,20 @@ static size_t max_rows(const struct search_options *options) {
 static size_t places(const struct search *search) {
     size_t beam = search->options.beam_size;
     if (search->ended_count == 0)
-        return max_rows(&search->options);
+        return constrained_max_rows(&search->options);
     return search->ended_count < beam ? beam - search->ended_count : 0;
 }
 
 /* </s> may be among them too early, and so may tokens that phrases go on with. The tree shows what has no place, too. */
-static size_t wanted(const struct search *search) {
+static size_t constrained_wanted(const struct search *search) {
     size_t most = places(search), beam = search->options.beam_size;
     return (search->options.tree && most < beam ? beam : most) + search->options.phrases.count + 1;
 }
 
 /* ---- start ---- */
 
-static int start(struct search *search) {
-    size_t count = search->options.phrases.count, rows = max_rows(&search->options);
+static int constrained_start(struct search *search) {
+    size_t count = search->options.phrases.count, rows = constrained_max_rows(&search->options);
     struct constrained *own = arena_zalloc(search->arena, 1, sizeof *own);
     bool *met = arena_zalloc(search->arena, (2 * SEARCH_MAX_ROWS + 1) * count, sizeof *met);
     if (arena_failed(search->arena))
@@ -110,7 +110,8 @@ static struct candidate advancing(const struct search *search, const struct dist
 }
 
 /* True if a path with this progress, so long, can still hold all phrases. */
-static bool fits(const struct search *search, const struct constrained *own, const struct progress *progress, size_t depth) {
+static bool constrained_fits(const struct search *search, const struct constrained *own, const struct progress *progress,
+                             size_t depth) {
     return depth + own->total - progress_tokens(progress) <= search->options.max_length;
 }
 
@@ -128,10 +129,11 @@ static bool promises(const struct search *search, const struct constrained *own,
 }
 
 /* Adds a continuation of the row in hand, or finds it there and keeps the better. */
-static void add(struct search *search, struct constrained *own, const struct candidate *c) {
+static void constrained_add(struct search *search, struct constrained *own, const struct candidate *c) {
     bool end = c->token == search->ids.end;
     progress_take(&search->options.phrases, &own->progress[c->row], c->token, &own->trial);
-    if (!(c->merit > -INFINITY) || !(end || fits(search, own, &own->trial, search->step + 1)) || !promises(search, own, c))
+    if (!(c->merit > -INFINITY) || !(end || constrained_fits(search, own, &own->trial, search->step + 1)) ||
+        !promises(search, own, c))
         return;
     size_t i = own->first;
     while (i < own->count && own->options[i].candidate.token != c->token)
@@ -150,11 +152,11 @@ static void add_phrases(struct search *search, struct constrained *own, const st
     for (size_t q = 0; q < phrases->count; q++) {
         if (own->progress[r].at > 0 && progress_may_advance(phrases, &own->progress[r], q)) {
             struct candidate c = advancing(search, rows, r, &phrases->list[q], own->progress[r].at);
-            add(search, own, &c);
+            constrained_add(search, own, &c);
         }
         if (between && q != held && progress_may_advance(phrases, &fresh, q)) {
             struct candidate c = advancing(search, rows, r, &phrases->list[q], 0);
-            add(search, own, &c);
+            constrained_add(search, own, &c);
         }
     }
 }
@@ -191,7 +193,7 @@ static void add_best(struct search *search, struct constrained *own, const struc
     for (size_t i = 0, added = 0; i < count && added < k; i++) {
         if (refused(search, own, r, best[i].token))
             continue;
-        add(search, own, &best[i]);
+        constrained_add(search, own, &best[i]);
         added++;
     }
 }
@@ -216,7 +218,7 @@ static void rank_options(struct constrained *own, bool banks) {
         own->options[i].rank = banks ? own->sizes[own->options[i].bank]++ : 0;
 }
 
-static size_t choose(const struct constrained *own, size_t k, struct candidate *chosen) {
+static size_t constrained_choose(const struct constrained *own, size_t k, struct candidate *chosen) {
     size_t count = 0;
     for (size_t rank = 0; count < k && rank < own->count; rank++)
         for (size_t i = 0; count < k && i < own->count; i++)
@@ -250,7 +252,7 @@ static void move_on(struct search *search, struct constrained *own) {
         swap(&own->progress[r], &own->next[r]);
 }
 
-static int advance(struct search *search, const struct distribution *rows, struct error *err) {
+static int constrained_advance(struct search *search, const struct distribution *rows, struct error *err) {
     struct constrained *own = search->state;
     struct candidate chosen[SEARCH_MAX_ROWS];
     if (search->step == search->options.prefix_length)
@@ -263,12 +265,16 @@ static int advance(struct search *search, const struct distribution *rows, struc
         add_best(search, own, rows, r);
     }
     rank_options(own, search->ended_count == 0);
-    size_t count = leave_places(search, chosen, choose(own, places(search), chosen));
+    size_t count = leave_places(search, chosen, constrained_choose(own, places(search), chosen));
     if (search_prune_others(search, rows, chosen, count) != 0 || search_extend(search, rows, chosen, count, err) != 0)
         return search_fail(search, err);
     move_on(search, own);
     return 0;
 }
 
-const struct search_kind search_constrained = {
-    .name = "constrained", .looks_up = true, .max_rows = max_rows, .wanted = wanted, .start = start, .advance = advance};
+const struct search_kind search_constrained = {.name = "constrained",
+                                               .looks_up = true,
+                                               .max_rows = constrained_max_rows,
+                                               .wanted = constrained_wanted,
+                                               .start = constrained_start,
+                                               .advance = constrained_advance};

@@ -43,17 +43,17 @@ struct exact {
     struct frame **frames; /* [levels] made when first needed */
     size_t levels, depth;  /* frames[depth] is in hand */
     size_t steps;
-    double scale;      /* 1 / longest^length_penalty */
-    struct copy *best; /* [search->ended_count], best first; room for n_best */
-    bool bounded;      /* the beam has ended */
-    size_t open, told; /* what it left: paths in search->ended that are not complete; branches of the tree */
+    double scale;          /* 1 / longest^length_penalty */
+    struct copy *best;     /* [search->ended_count], best first; room for n_best */
+    bool bounded;          /* the beam has ended */
+    size_t open, recorded; /* what it left: paths in search->ended that are not complete; branches of the tree */
 };
 
-static size_t max_rows(const struct search_options *options) {
+static size_t exact_max_rows(const struct search_options *options) {
     return search_beam.max_rows(options);
 }
 
-static size_t wanted(const struct search *search) {
+static size_t exact_wanted(const struct search *search) {
     const struct exact *exact = search->state;
     if (!exact->bounded && exact->steps > 0)
         return search_beam.wanted(search);
@@ -65,7 +65,7 @@ static struct frame *new_frame(const struct search *search) {
     return frame && search_new_row(search, &frame->attention, &frame->alternatives) == 0 ? frame : NULL;
 }
 
-static int start(struct search *search) {
+static int exact_start(struct search *search) {
     const struct search_options *options = &search->options;
     size_t longest = options->max_length > options->prefix_length ? options->max_length : options->prefix_length;
     struct exact *exact = arena_zalloc(search->arena, 1, sizeof *exact);
@@ -141,7 +141,7 @@ static bool is_known(const struct search *search, const struct search_node *last
 }
 
 /* Puts a path among the n best, in place of the last if there are n; those of equal score and before it stay ahead. */
-static void insert(struct search *search, struct search_node *last, struct copy copy) {
+static void exact_insert(struct search *search, struct search_node *last, struct copy copy) {
     struct exact *exact = search->state;
     size_t place = is_full(search) ? search->ended_count - 1 : search->ended_count++;
     for (; place > 0 && exact->best[place - 1].score < copy.score; place--) {
@@ -162,7 +162,7 @@ static bool has_place(const struct search *search, double score) {
 static int complete(struct search *search, struct search_node *last) {
     struct exact *exact = search->state;
     double score = search_score(search, last);
-    if (search_grow_once(search, last, BRANCH_FINISHED, exact->told) != 0)
+    if (search_grow_once(search, last, BRANCH_FINISHED, exact->recorded) != 0)
         return -1;
     if (is_known(search, last))
         return 1;
@@ -173,7 +173,7 @@ static int complete(struct search *search, struct search_node *last) {
     if (!saved)
         return -1;
     copy.score = score;
-    insert(search, saved, copy);
+    exact_insert(search, saved, copy);
     return 1;
 }
 
@@ -200,7 +200,7 @@ static int expand(struct search *search, const struct distribution *rows) {
 }
 
 /* Makes this frame's node the live row, to be computed. */
-static void show(struct search *search, size_t depth) {
+static void exact_show(struct search *search, size_t depth) {
     struct exact *exact = search->state;
     struct frame *frame = exact->frames[depth];
     exact->depth = depth;
@@ -235,8 +235,8 @@ static int descend(struct search *search, const struct search_node *node) {
     frame->node = *node;
     frame->leaf = &frame->node;
     frame->count = frame->next = frame->tried = 0;
-    show(search, depth);
-    return search_grow_once(search, frame->leaf, BRANCH_KEPT, exact->told);
+    exact_show(search, depth);
+    return search_grow_once(search, frame->leaf, BRANCH_KEPT, exact->recorded);
 }
 
 /* Nothing behind a path of this merit can be among the n best. */
@@ -248,9 +248,9 @@ static bool hopeless(const struct search *search, double merit) {
 /* All children of the frame in hand from the next on are. */
 static int give_up(struct search *search, struct frame *frame) {
     const struct exact *exact = search->state;
-    show(search, exact->depth); /* whose children they are */
+    exact_show(search, exact->depth); /* whose children they are */
     for (; frame->next < frame->count && frame->tried < search->options.beam_size; frame->next++, frame->tried++)
-        if (search_prune_once(search, &frame->children[frame->next], exact->told) != 0)
+        if (search_prune_once(search, &frame->children[frame->next], exact->recorded) != 0)
             return -1;
     frame->next = frame->count;
     frame->more = false;
@@ -258,7 +258,7 @@ static int give_up(struct search *search, struct frame *frame) {
 }
 
 /* Where there is no complete path, what the beam was left with. */
-static int stop(struct search *search) {
+static int exact_stop(struct search *search) {
     const struct exact *exact = search->state;
     search->rows = 0;
     if (search->ended_count == 0)
@@ -292,7 +292,7 @@ static int try_child(struct search *search, struct frame *frame) {
 /* For the children behind its last list. */
 static int show_again(struct search *search) {
     const struct exact *exact = search->state;
-    show(search, exact->depth);
+    exact_show(search, exact->depth);
     return 0;
 }
 
@@ -309,7 +309,7 @@ static int walk(struct search *search) {
         bool used_up = frame->next == frame->count;
         if (used_up && !frame->more) {
             if (exact->depth == 0)
-                return stop(search);
+                return exact_stop(search);
             exact->depth--;
             continue;
         }
@@ -318,7 +318,7 @@ static int walk(struct search *search) {
             return -1;
         search->exhausted = result == 0 && is_spent(search);
         if (result == 0)
-            return search->exhausted ? stop(search) : 0;
+            return search->exhausted ? exact_stop(search) : 0;
     }
 }
 
@@ -331,17 +331,17 @@ static void take_found(struct search *search) {
     bool complete = found > 0 && search_is_over(search, search->ended[0]);
     search->ended_count = 0;
     exact->open = complete ? 0 : found;
-    exact->told = search->tree.count;
+    exact->recorded = search->tree.count;
     for (size_t i = 0; complete && i < found; i++) {
         struct search_node *last = search->ended[i]; /* that insert does not reach yet */
         struct copy copy = {.score = search_score(search, last)};
         if (has_place(search, copy.score))
-            insert(search, last, copy);
+            exact_insert(search, last, copy);
     }
 }
 
 /* The first frame is what both begin with: the row that the search began with, or that came behind the prefix. */
-static int begin(struct search *search, const struct distribution *rows) {
+static int exact_begin(struct search *search, const struct distribution *rows) {
     struct exact *exact = search->state;
     struct frame *first = exact->frames[0];
     first->leaf = search->leaves[0];
@@ -364,9 +364,9 @@ static int advance_beam(struct search *search, const struct distribution *rows) 
     return 0;
 }
 
-static int advance(struct search *search, const struct distribution *rows, struct error *err) {
+static int exact_advance(struct search *search, const struct distribution *rows, struct error *err) {
     struct exact *exact = search->state;
-    if (exact->steps++ == 0 && begin(search, rows) != 0)
+    if (exact->steps++ == 0 && exact_begin(search, rows) != 0)
         return search_fail(search, err);
     int result = exact->bounded ? expand(search, rows) : advance_beam(search, rows);
     if (result == 0 && exact->bounded)
@@ -374,5 +374,9 @@ static int advance(struct search *search, const struct distribution *rows, struc
     return result == 0 ? 0 : search_fail(search, err);
 }
 
-const struct search_kind search_exact = {
-    .name = "exact", .resumes = true, .max_rows = max_rows, .wanted = wanted, .start = start, .advance = advance};
+const struct search_kind search_exact = {.name = "exact",
+                                         .resumes = true,
+                                         .max_rows = exact_max_rows,
+                                         .wanted = exact_wanted,
+                                         .start = exact_start,
+                                         .advance = exact_advance};

@@ -14,17 +14,17 @@ struct pool {
     size_t size, room;
 };
 
-static size_t max_rows(const struct search_options *options) {
+static size_t sample_max_rows(const struct search_options *options) {
     return options->n_best;
 }
 
 /* One would do to tell whether there are numbers at all. */
-static size_t wanted(const struct search *search) {
+static size_t sample_wanted(const struct search *search) {
     (void)search;
     return 1;
 }
 
-static int start(struct search *search) {
+static int sample_start(struct search *search) {
     const struct sampling *sampling = &search->options.sampling;
     assert(sampling->temperature > 0 && sampling->top_p > 0);
     (void)sampling;
@@ -33,7 +33,7 @@ static int start(struct search *search) {
 
 /* ---- the pool ---- */
 
-static int make_room(const struct search *search, struct pool *pool, size_t size) {
+static int pool_make_room(const struct search *search, struct pool *pool, size_t size) {
     if (pool->room < size) {
         pool->tokens = arena_alloc(search->arena, size, sizeof *pool->tokens);
         pool->room = pool->tokens ? size : 0;
@@ -64,7 +64,7 @@ static void reconsider(const struct search *search, const struct distribution *r
 }
 
 /* Log-probabilities as they count: others than the model's own only for tokens on the path, for </s> and for what is banned. */
-static void fill(const struct search *search, const struct distribution *row, struct pool *pool) {
+static void pool_fill(const struct search *search, const struct distribution *row, struct pool *pool) {
     for (size_t i = 0; i < row->size; i++)
         pool->tokens[i] = (struct ranked){.token = (int)i, .logit = row->logits[i] - row->log_sum};
     reconsider(search, row, pool, search->ids.end);
@@ -123,7 +123,7 @@ static size_t take_best(struct pool *pool, size_t most, double weight, double *s
 }
 
 /* The fewest at the end of the pool that have this weight. */
-static size_t cut(const struct pool *pool, size_t count, double weight, double *sum) {
+static size_t pool_cut(const struct pool *pool, size_t count, double weight, double *sum) {
     size_t kept = 0;
     for (*sum = 0; kept < count && *sum < weight; kept++)
         *sum += (double)pool->tokens[pool->size - 1 - kept].logit;
@@ -138,13 +138,13 @@ static size_t narrow(const struct sampling *sampling, struct pool *pool, double 
     if (most >= pool->size)
         return take_best(pool, most, sampling->top_p * *sum, sum);
     size_t count = take_best(pool, most, INFINITY, sum);
-    return cut(pool, count, sampling->top_p * *sum, sum);
+    return pool_cut(pool, count, sampling->top_p * *sum, sum);
 }
 
 /* ---- drawing ---- */
 
 /* Place of the token where the sum of weights from the end of the pool passes this; never one of weight 0. */
-static size_t find(const struct pool *pool, size_t count, double weight) {
+static size_t pool_find(const struct pool *pool, size_t count, double weight) {
     size_t found = 0;
     for (size_t i = 0; i < count && weight >= 0; i++) {
         const struct ranked *token = &pool->tokens[pool->size - 1 - i];
@@ -165,14 +165,14 @@ static double uniform(const struct search *search, size_t lane) {
 /* 1: a token for this sample, 0: none may come, -1: memory is out. */
 static int draw(struct search *search, const struct distribution *rows, size_t r, size_t lane, struct candidate *out) {
     struct pool *pool = search->state;
-    if (make_room(search, pool, rows[r].size) != 0)
+    if (pool_make_room(search, pool, rows[r].size) != 0)
         return -1;
     search_take_path(search, r);
-    fill(search, &rows[r], pool);
+    pool_fill(search, &rows[r], pool);
     double sum = weigh(pool, search->options.sampling.temperature);
     if (!(sum > 0))
         return 0;
-    size_t count = narrow(&search->options.sampling, pool, &sum), place = find(pool, count, uniform(search, lane) * sum);
+    size_t count = narrow(&search->options.sampling, pool, &sum), place = pool_find(pool, count, uniform(search, lane) * sum);
     int token = rows[r].ids ? rows[r].ids[place] : (int)place;
     float log_prob = rows[r].logits[place] - rows[r].log_sum;
     *out = search_candidate(search, r, token, log_prob, search_merit(search, token, log_prob));
@@ -181,7 +181,7 @@ static int draw(struct search *search, const struct distribution *rows, size_t r
 }
 
 /* All samples begin at the end of the prefix. */
-static int advance(struct search *search, const struct distribution *rows, struct error *err) {
+static int sample_advance(struct search *search, const struct distribution *rows, struct error *err) {
     struct candidate chosen[SEARCH_MAX_ROWS];
     bool first = search->step == search->options.prefix_length;
     size_t samples = first ? search->options.n_best : search->rows, count = 0;
@@ -196,4 +196,4 @@ static int advance(struct search *search, const struct distribution *rows, struc
 }
 
 const struct search_kind search_sample = {
-    .name = "sample", .max_rows = max_rows, .wanted = wanted, .start = start, .advance = advance};
+    .name = "sample", .max_rows = sample_max_rows, .wanted = sample_wanted, .start = sample_start, .advance = sample_advance};

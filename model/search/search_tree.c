@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* Pruned branches are told while there are few; the others as long as there are not far too many: more than any beam has. */
+/* Pruned branches are recorded while there are few; the others as long as there are not far too many: more than any beam has. */
 enum { MAX_WITH_PRUNED = 10000, MAX_BRANCHES = MAX_WITH_PRUNED + SEARCH_MAX_ROWS * 1100, FIRST_BRANCHES = 64 };
 
-static int make_room(struct search *search) {
+static int tree_make_room(struct search *search) {
     if (search->tree.count < search->tree.room)
         return 0;
     size_t room = search->tree.room ? 2 * search->tree.room : FIRST_BRANCHES;
@@ -35,7 +35,7 @@ static struct branch branch_of(const struct search *search, const struct search_
 }
 
 static int add_branch(struct search *search, const struct search_node *node, enum branch_state state) {
-    if (make_room(search) != 0)
+    if (tree_make_room(search) != 0)
         return -1;
     search->tree.branches[search->tree.count++] = branch_of(search, node, state);
     return 0;
@@ -46,27 +46,27 @@ int search_grow(struct search *search, struct search_node *node, enum branch_sta
     return search->options.tree && search->tree.count < MAX_BRANCHES ? add_branch(search, node, state) : 0;
 }
 
-/* Where the first `told` have it; told: nowhere. A parent's own is before those of its children. */
-static size_t find_branch(const struct search *search, const struct search_node *node, size_t told) {
+/* Where the first `recorded` have it; recorded: nowhere. A parent's own is before those of its children. */
+static size_t find_branch(const struct search *search, const struct search_node *node, size_t recorded) {
     size_t parent = parent_of(node), i = parent == SIZE_MAX ? 0 : parent + 1;
-    while (i < told && !(search->tree.branches[i].parent == parent && search->tree.branches[i].token == node->token))
+    while (i < recorded && !(search->tree.branches[i].parent == parent && search->tree.branches[i].token == node->token))
         i++;
-    return i < told ? i : told;
+    return i < recorded ? i : recorded;
 }
 
-int search_grow_once(struct search *search, struct search_node *node, enum branch_state state, size_t told) {
-    size_t found = find_branch(search, node, told);
-    if (found == told)
+int search_grow_once(struct search *search, struct search_node *node, enum branch_state state, size_t recorded) {
+    size_t found = find_branch(search, node, recorded);
+    if (found == recorded)
         return search_grow(search, node, state);
     search->tree.branches[found] = branch_of(search, node, state);
     node->branch = found;
     return 0;
 }
 
-int search_prune_once(struct search *search, const struct candidate *c, size_t told) {
+int search_prune_once(struct search *search, const struct candidate *c, size_t recorded) {
     struct search_node node = {
         .parent = search->leaves[c->row], .token = c->token, .log_prob = c->log_prob, .merit = c->merit, .depth = search->step + 1};
-    if (!search->options.tree || search->tree.count >= MAX_WITH_PRUNED || find_branch(search, &node, told) < told)
+    if (!search->options.tree || search->tree.count >= MAX_WITH_PRUNED || find_branch(search, &node, recorded) < recorded)
         return 0;
     return add_branch(search, &node, BRANCH_PRUNED);
 }

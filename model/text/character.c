@@ -69,10 +69,3 @@ size_t character_put(int32_t character, char *to) {
     to[0] = (char)(leads[size] | character);
     return size;
 }
-
-bool characters_valid(const char *text, size_t length) {
-    for (size_t next = 0; next < length;)
-        if (character_next(text, length, &next) < 0)
-            return false;
-    return true;
-}

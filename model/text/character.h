@@ -24,7 +24,4 @@ int32_t character_lower(int32_t character);
 /* Writes a character, at most 4 bytes; returns how many. */
 size_t character_put(int32_t character, char *to);
 
-/* Well-formed UTF-8: no overlong forms, no surrogates, nothing past U+10FFFF. */
-bool characters_valid(const char *text, size_t length);
-
 #endif

@@ -64,7 +64,7 @@ struct restored {
 };
 
 /* A token of its own: the mark and text[span]. */
-static int add(struct restored *r, int id, const char *mark, struct span span) {
+static int restored_add(struct restored *r, int id, const char *mark, struct span span) {
     size_t marked = strlen(mark), length = span.end - span.begin;
     char *piece = arena_alloc(r->arena, marked + length + 1, 1);
     if (!piece)
@@ -86,7 +86,7 @@ static int add_placeholder(struct restored *r, int id) {
     /* the mark before it, where the tokenizer writes it alone, is a part of it */
     if (r->count > 0 && *mark && strcmp(r->tokens[r->count - 1].piece, mark) == 0)
         r->count--;
-    return add(r, id, mark, *span);
+    return restored_add(r, id, mark, *span);
 }
 
 /* Bytes of the masked text beside a placeholder, in one token with it: unknown as well, unless they are white space. */
@@ -95,11 +95,11 @@ static int add_beside(struct restored *r, int id, size_t begin, size_t end) {
     struct span visible = segmenter_trim(r->text + from, end - begin);
     if (visible.begin == visible.end)
         return 0;
-    return add(r, id, "", (struct span){from + visible.begin, from + visible.end});
+    return restored_add(r, id, "", (struct span){from + visible.begin, from + visible.end});
 }
 
 /* A token that has placeholders in it: these, and what stands between them. */
-static int split(struct restored *r, const struct token *token, int id) {
+static int restored_split(struct restored *r, const struct token *token, int id) {
     const struct masked *m = r->masked;
     size_t at = token->begin;
     while (r->hidden < m->count && m->places[r->hidden] < token->end) {
@@ -127,7 +127,7 @@ int masked_restore(const struct masked *masked, const char *text, int id, const 
     for (size_t i = 0; i < *count; i++) {
         const struct token *token = &(*tokens)[i];
         if (r.hidden < masked->count && masked->places[r.hidden] < token->end) {
-            if (split(&r, token, id) != 0)
+            if (restored_split(&r, token, id) != 0)
                 return error_memory(err);
         } else {
             shift(&r, token);

@@ -38,14 +38,14 @@ static bool is_word(char c) {
     return is_letter(c) || is_digit(c) || (unsigned char)c >= 0x80;
 }
 
-static size_t skip(const struct scan *scan, size_t at, const char *set) {
+static size_t scan_skip(const struct scan *scan, size_t at, const char *set) {
     while (is_one_of(peek(scan, at), set))
         at++;
     return at;
 }
 
 static size_t skip_digits(const struct scan *scan, size_t at) {
-    return skip(scan, at, "0123456789");
+    return scan_skip(scan, at, "0123456789");
 }
 
 /* ---- the kinds: where one that begins at scan->begin ends; there: none does ---- */
@@ -88,11 +88,11 @@ static size_t as_in_printf(const struct scan *scan) {
         return at + 1;
     if (begin > 0 && is_digit(scan->text[begin - 1]))
         return begin;
-    at = skip(scan, skip_argument(scan, at), "-+#0'");
-    at = skip(scan, skip_digits(scan, at), "*");
+    at = scan_skip(scan, skip_argument(scan, at), "-+#0'");
+    at = scan_skip(scan, skip_digits(scan, at), "*");
     if (peek(scan, at) == '.')
-        at = skip(scan, skip_digits(scan, at + 1), "*");
-    at = skip(scan, at, "hlLqjzt");
+        at = scan_skip(scan, skip_digits(scan, at + 1), "*");
+    at = scan_skip(scan, at, "hlLqjzt");
     bool whole = is_one_of(peek(scan, at), "diouxXeEfFgGaAcCsSpn@r") && !is_word(peek(scan, at + 1));
     return whole ? at + 1 : begin;
 }
@@ -101,8 +101,8 @@ static size_t in_brackets(const struct scan *scan) {
     static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     if (peek(scan, scan->begin) != '[')
         return scan->begin;
-    size_t letters = skip(scan, scan->begin + 1, capitals), digits = skip_digits(scan, letters);
-    size_t at = skip(scan, digits, capitals);
+    size_t letters = scan_skip(scan, scan->begin + 1, capitals), digits = skip_digits(scan, letters);
+    size_t at = scan_skip(scan, digits, capitals);
     return letters > scan->begin + 1 && digits > letters && peek(scan, at) == ']' ? at + 1 : scan->begin;
 }
 

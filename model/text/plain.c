@@ -268,7 +268,7 @@ int plain_encode(const void *model, const char *text, size_t length, struct aren
 
 /* ---- tokens to text ---- */
 
-static struct shown show(const struct plain *plain, const struct token *token) {
+static struct shown plain_show(const struct plain *plain, const struct token *token) {
     if (token->piece != NULL)
         return plain->rule->show(plain, token->piece);
     if (!vocabulary_is_special(&plain->vocabulary, token->id))
@@ -283,13 +283,13 @@ int plain_decode(const void *model, struct token *tokens, size_t count, struct a
     const struct plain *plain = model;
     size_t size = 1, at = 0;
     for (size_t i = 0; i < count; i++)
-        size += show(plain, &tokens[i]).length + 1;
+        size += plain_show(plain, &tokens[i]).length + 1;
     char *out = arena_alloc(arena, size, 1);
     if (out == NULL)
         return error_memory(err);
     bool joined = true; /* no space at the beginning */
     for (size_t i = 0; i < count; i++) {
-        struct shown shown = show(plain, &tokens[i]);
+        struct shown shown = plain_show(plain, &tokens[i]);
         if (!joined && !shown.joins_left && shown.length > 0)
             out[at++] = ' ';
         memcpy(out + at, shown.text, shown.length);

@@ -27,7 +27,7 @@ static int locale_name(const char *language, char name[ULOC_FULLNAME_CAPACITY], 
     return 0;
 }
 
-static void *allocate(const void *context, size_t bytes) {
+static void *icu_allocate(const void *context, size_t bytes) {
     (void)context;
     return reserve_alloc(bytes);
 }
@@ -37,7 +37,7 @@ static void *reallocate(const void *context, void *block, size_t bytes) {
     return reserve_realloc(block, bytes);
 }
 
-static void release(const void *context, void *block) {
+static void icu_release(const void *context, void *block) {
     (void)context;
     free(block);
 }
@@ -45,7 +45,7 @@ static void release(const void *context, void *block) {
 /* ICU takes other functions at any time: these go with the ones it has. */
 static void keep_reserve(void) {
     UErrorCode status = U_ZERO_ERROR;
-    u_setMemoryFunctions(NULL, allocate, reallocate, release, &status);
+    u_setMemoryFunctions(NULL, icu_allocate, reallocate, icu_release, &status);
 }
 
 struct segmenter *segmenter_open(const char *language, struct error *err) {

@@ -63,7 +63,7 @@ static bool pieces_usable(const Processor &model) {
     return true;
 }
 
-static int load(const char *path, void **model, struct error *err) {
+static int processor_load(const char *path, void **model, struct error *err) {
     char *bytes;
     size_t size;
     if (spm_file_read(path, &bytes, &size, err) != 0)
@@ -80,7 +80,7 @@ void *sentencepiece_open(const char *path, const struct tokenizer_options *, str
     void *model = nullptr;
     sentencepiece::logging::SetMinLogLevel(LOG_FATAL_ONLY);
     std::set_new_handler(release_reserve);
-    guarded(path, ERROR_FORMAT, err, [&] { return load(path, &model, err); });
+    guarded(path, ERROR_FORMAT, err, [&] { return processor_load(path, &model, err); });
     return model;
 }
 
@@ -158,7 +158,7 @@ static size_t part_end(std::string_view text, size_t begin) {
     return end;
 }
 
-static int encode(const Processor &model, std::string_view text, std::vector<Part> &parts, struct error *err) {
+static int processor_encode(const Processor &model, std::string_view text, std::vector<Part> &parts, struct error *err) {
     for (size_t begin = 0, end; begin < text.size(); begin = end) {
         end = part_end(text, begin);
         parts.push_back({begin, Pieces()});
@@ -173,7 +173,7 @@ int sentencepiece_encode(const void *model, const char *text, size_t length, str
                          size_t *count, struct error *err) {
     return guarded("SentencePiece", ERROR_INPUT, err, [&] {
         std::vector<Part> parts;
-        if (encode(*processor(model), std::string_view(text, length), parts, err) != 0)
+        if (processor_encode(*processor(model), std::string_view(text, length), parts, err) != 0)
             return -1;
         struct token *copied = copy_tokens(parts, arena);
         if (!copied)

@@ -30,7 +30,7 @@ struct field {
     struct bytes value; /* WIRE_BYTES only */
 };
 
-static bool take(struct bytes *rest, uint64_t size, struct bytes *taken) {
+static bool bytes_take(struct bytes *rest, uint64_t size, struct bytes *taken) {
     if (size > rest->size)
         return false;
     *taken = (struct bytes){rest->data, (size_t)size};
@@ -43,7 +43,7 @@ static bool take_varint(struct bytes *rest, uint64_t *value) {
     *value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
         struct bytes byte;
-        if (!take(rest, 1, &byte))
+        if (!bytes_take(rest, 1, &byte))
             return false;
         *value |= (uint64_t)(byte.data[0] & 0x7f) << shift;
         if (byte.data[0] < 0x80)
@@ -61,11 +61,11 @@ static bool take_field(struct bytes *rest, struct field *field) {
     case WIRE_VARINT:
         return take_varint(rest, &number);
     case WIRE_64_BIT:
-        return take(rest, 8, &field->value);
+        return bytes_take(rest, 8, &field->value);
     case WIRE_32_BIT:
-        return take(rest, 4, &field->value);
+        return bytes_take(rest, 4, &field->value);
     case WIRE_BYTES:
-        return take_varint(rest, &number) && take(rest, number, &field->value);
+        return take_varint(rest, &number) && bytes_take(rest, number, &field->value);
     default: /* groups: this format has none */
         return false;
     }
@@ -96,7 +96,7 @@ static bool charsmap_valid(struct bytes charsmap) {
     struct bytes head, trie;
     if (charsmap.size == 0) /* no replacements */
         return true;
-    if (!take(&charsmap, 4, &head) || !take(&charsmap, little_endian(head.data), &trie))
+    if (!bytes_take(&charsmap, 4, &head) || !bytes_take(&charsmap, little_endian(head.data), &trie))
         return false;
     struct bytes strings = charsmap;
     return strings.size > 0 && strings.data[strings.size - 1] == '\0' && trie_valid(trie, strings.size);

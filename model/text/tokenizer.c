@@ -1,5 +1,6 @@
 #include "model/text/tokenizer.h"
 #include "model/base/table.h"
+#include "model/base/utf8.h"
 #include "model/text/character.h"
 #include "model/text/masked.h"
 #include "model/text/plain.h"
@@ -47,7 +48,7 @@ static int check_pieces(const struct tokenizer *tokenizer, const char *path, str
     size_t size = tokenizer_size(tokenizer);
     for (size_t id = 0; id < size; id++) {
         const char *piece = tokenizer_piece(tokenizer, (int)id);
-        if (!characters_valid(piece, strlen(piece)))
+        if (!utf8_valid(piece, strlen(piece)))
             return error_set(err, ERROR_FORMAT, "%s: piece %zu is not valid UTF-8", path, id);
     }
     return 0;
@@ -127,8 +128,8 @@ const char *tokenizer_mark(const struct tokenizer *tokenizer) {
 }
 
 /* Through a text in which placeholders are hidden, if there are any. */
-static int encode(const struct tokenizer *tokenizer, const char *text, size_t length, struct arena *arena, struct token **tokens,
-                  size_t *count, struct error *err) {
+static int tokenizer_encode_raw(const struct tokenizer *tokenizer, const char *text, size_t length, struct arena *arena,
+                                struct token **tokens, size_t *count, struct error *err) {
     struct masked masked = {0};
     if (tokenizer->masking && masked_make(text, length, arena, &masked, err) != 0)
         return -1;
@@ -143,7 +144,7 @@ int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t
                      size_t *count, struct error *err) {
     if (length > INT_MAX)
         return error_set(err, ERROR_LENGTH, "a text of %zu bytes is too long", length);
-    if (encode(tokenizer, text, length, arena, tokens, count, err) != 0)
+    if (tokenizer_encode_raw(tokenizer, text, length, arena, tokens, count, err) != 0)
         return -1;
     trim_tokens(text, *tokens, *count);
     return 0;

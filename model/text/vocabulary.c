@@ -57,7 +57,7 @@ static int sort(struct vocabulary *v, const char *path, struct error *err) {
 }
 
 /* Any token's id, or -1. */
-static int find(const struct vocabulary *v, const char *piece) {
+static int find_piece(const struct vocabulary *v, const char *piece) {
     size_t low = 0, high = v->size;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -75,14 +75,14 @@ static int find(const struct vocabulary *v, const char *piece) {
 /* Not every model needs <s> and </s>: whoever does asks for them. */
 static int find_special(struct vocabulary *v, const char *path, struct error *err) {
     for (int i = 0; i < VOCABULARY_SPECIAL; i++) {
-        v->special[i] = find(v, special[i]);
+        v->special[i] = find_piece(v, special[i]);
         if (v->special[i] < 0 && i == VOCABULARY_UNKNOWN)
             return error_set(err, ERROR_FORMAT, "%s: %s is missing", path, special[i]);
     }
     return 0;
 }
 
-static int take(struct vocabulary *v, const char *path, size_t bytes, struct error *err) {
+static int take_all(struct vocabulary *v, const char *path, size_t bytes, struct error *err) {
     v->size = count_lines(v->bytes, bytes);
     if (bytes > 0 && v->bytes[bytes - 1] != '\n')
         return error_set(err, ERROR_FORMAT, "%s: the last line does not end with a line feed", path);
@@ -101,7 +101,7 @@ int vocabulary_read(struct vocabulary *vocabulary, const char *path, struct erro
     struct vocabulary v = {0};
     if (file_read(path, VOCABULARY_MAX_BYTES, &v.bytes, &bytes, err) != 0)
         return -1;
-    if (take(&v, path, bytes, err) != 0) {
+    if (take_all(&v, path, bytes, err) != 0) {
         vocabulary_done(&v);
         return -1;
     }
@@ -124,6 +124,6 @@ bool vocabulary_is_special(const struct vocabulary *vocabulary, int id) {
 }
 
 int vocabulary_find(const struct vocabulary *vocabulary, const char *piece) {
-    int id = find(vocabulary, piece);
+    int id = find_piece(vocabulary, piece);
     return vocabulary_is_special(vocabulary, id) ? -1 : id;
 }

@@ -84,21 +84,21 @@ static void print_key(const struct raw_config *raw, const struct config_key *key
         snprintf(text, VALUE_BYTES, "%s", (const char *)field);
 }
 
-static bool is_name(const char *name, size_t length, const char *wanted) {
+static bool is_rule_name(const char *name, size_t length, const char *wanted) {
     return strlen(wanted) == length && memcmp(name, wanted, length) == 0;
 }
 
 /* The value of a key, or of a size that follows from several, by its name [length]; "" where there is none. */
 static void print(const struct raw_config *raw, const char *name, size_t length, char text[VALUE_BYTES]) {
     const struct config_key *key = config_keys;
-    while (key->path && !is_name(name, length, key->path))
+    while (key->path && !is_rule_name(name, length, key->path))
         key++;
     if (key->path) {
         print_key(raw, key, text);
         return;
     }
-    bool annotation = is_name(name, length, "annotation");
-    assert(annotation || is_name(name, length, "readout"));
+    bool annotation = is_rule_name(name, length, "annotation");
+    assert(annotation || is_rule_name(name, length, "readout"));
     snprintf(text, VALUE_BYTES, "%zu", annotation ? config_annotation_size(&raw->config) : config_readout_size(&raw->config));
 }
 
@@ -110,11 +110,11 @@ static size_t word(const char *text) {
 }
 
 static bool is_word(const char *text, const char *wanted) {
-    return is_name(text, word(text), wanted);
+    return is_rule_name(text, word(text), wanted);
 }
 
 /* Behind that word and the blank after it. */
-static const char *next(const char *text) {
+static const char *next_rule(const char *text) {
     text += word(text);
     return *text == ' ' ? text + 1 : text;
 }
@@ -135,15 +135,15 @@ static bool equals(const struct raw_config *raw, const char *text, const char *v
 static bool clause_holds(const struct raw_config *raw, const char **at) {
     char text[VALUE_BYTES];
     print(raw, *at, word(*at), text);
-    const char *value = next(next(*at)); /* behind "is" */
+    const char *value = next_rule(next_rule(*at)); /* behind "is" */
     bool wanted = !is_word(value, "not");
-    value = wanted ? value : next(value);
+    value = wanted ? value : next_rule(value);
     bool found = equals(raw, text, value);
-    for (value = next(value); is_word(value, "or"); value = next(value)) {
-        value = next(value);
+    for (value = next_rule(value); is_word(value, "or"); value = next_rule(value)) {
+        value = next_rule(value);
         found |= equals(raw, text, value);
     }
-    *at = next(value); /* behind "and" */
+    *at = next_rule(value); /* behind "and" */
     return found == wanted;
 }
 

@@ -224,7 +224,7 @@ static const float *expand(struct weights *weights, const struct parameter *para
     return values;
 }
 
-static int load(struct weights *weights, struct parameter *parameter, size_t rows, size_t cols, struct error *err) {
+static int parameter_load(struct weights *weights, struct parameter *parameter, size_t rows, size_t cols, struct error *err) {
     const float *values = expand(weights, parameter, rows, cols);
     if (values == NULL)
         return error_memory(err);
@@ -244,7 +244,7 @@ int weights_fail(struct weights *weights) {
     return -1;
 }
 
-static const float *get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err) {
+static const float *get_shaped(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err) {
     if (err != NULL && err->code != ERROR_NONE)
         return NULL;
     struct parameter *parameter = find_parameter(weights, name);
@@ -254,13 +254,13 @@ static const float *get(struct weights *weights, const char *name, size_t rows, 
     }
     if (check_shape(parameter->tensor, rows, cols, err) != 0)
         return NULL;
-    if (parameter->values == NULL && load(weights, parameter, rows, cols, err) != 0)
+    if (parameter->values == NULL && parameter_load(weights, parameter, rows, cols, err) != 0)
         return NULL;
     return parameter->values;
 }
 
 const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err) {
-    const float *values = get(weights, name, rows, cols, err);
+    const float *values = get_shaped(weights, name, rows, cols, err);
     if (values == NULL)
         weights_fail(weights);
     return values;

@@ -134,7 +134,7 @@ struct api_stream {
     struct request *request;
     struct reply *reply;     /* that finish sets: the last event */
     size_t most;             /* bytes of an event */
-    struct api_places *told; /* [request->text_count] the end of each text's last sentence told */
+    struct api_places *sent; /* [request->text_count] the end of each text's last sentence that was sent */
     char *text;              /* [length] of the event in hand, malloc'ed */
     size_t length;
     bool over; /* it is the last */

@@ -1,5 +1,5 @@
 #include "server/api/api_json.h"
-#include "server/base/utf8.h"
+#include "model/base/utf8.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static const char *code_of(unsigned status) {
 
 static _Thread_local bool lacked;
 
-static void *allocate(size_t bytes) {
+static void *json_allocate(size_t bytes) {
     void *block = malloc(bytes);
     lacked |= !block;
     return block;
@@ -42,17 +42,17 @@ bool api_lacked_memory(void) {
 }
 
 void api_init(void) {
-    json_set_alloc_funcs(allocate, free);
+    json_set_alloc_funcs(json_allocate, free);
     json_object_seed(0); /* jansson would do it at the first object, in whatever thread that is */
 }
 
-static void set(struct reply *reply, unsigned status, char *text, size_t length) {
+static void reply_set(struct reply *reply, unsigned status, char *text, size_t length) {
     free(reply->body);
     *reply = (struct reply){.status = status, .content_type = "application/json; charset=utf-8", .body = text, .length = length};
 }
 
 void api_reply_text(struct reply *reply, unsigned status, char *text) {
-    set(reply, status, text, text ? strlen(text) : 0);
+    reply_set(reply, status, text, text ? strlen(text) : 0);
 }
 
 /* Takes what was written. */
@@ -60,7 +60,7 @@ static void reply_with(struct reply *reply, unsigned status, struct writer *w) {
     size_t length = w->length;
     char *text = writer_take(w);
     if (text)
-        set(reply, status, text, length);
+        reply_set(reply, status, text, length);
     else
         api_fail_memory(reply);
 }
@@ -87,8 +87,8 @@ void api_fail_memory(struct reply *reply) {
 }
 
 /* A message that quotes a client and was cut within a character could not be written as JSON. */
-static void mend(char *message) {
-    if (characters_valid(message, strlen(message)))
+static void mend_message(char *message) {
+    if (utf8_valid(message, strlen(message)))
         return;
     for (char *c = message; *c; c++) {
         if ((unsigned char)*c >= 0x80)
@@ -112,7 +112,7 @@ void api_fail(struct reply *reply, unsigned status, const char *field, const cha
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    mend(message);
+    mend_message(message);
     api_fail_coded(reply, status, code_of(status), field, message);
 }
 

@@ -79,7 +79,7 @@ struct api_guess {
     const char *code; /* NULL: memory is out */
     double confidence;
 };
-struct api_guess api_libre_detect(const struct models *models, const json_t *q, bool markup);
+struct api_guess api_libre_detect(const struct model_set *models, const json_t *q, bool markup);
 /* {"confidence","language"}. */
 void api_libre_guessed(struct writer *w, const char *key, const struct api_guess *guess);
 

@@ -38,14 +38,14 @@ static void put_code(struct writer *w, const char *code) {
 
 /* Whether a model before this one has it as its source; or as its target, from this source where there is one. A model of another
  * task, such as parsing, has no languages here. */
-static bool is_source(const struct models *models, size_t count, const char *code) {
+static bool is_source(const struct model_set *models, size_t count, const char *code) {
     for (size_t i = 0; i < count; i++)
         if (translates(&models->all[i].info) && language_same(models->all[i].info.source, code))
             return true;
     return false;
 }
 
-static bool is_target(const struct models *models, size_t count, const char *source, const char *code) {
+static bool is_target(const struct model_set *models, size_t count, const char *source, const char *code) {
     for (size_t i = 0; i < count; i++) {
         const struct translator_info *info = &models->all[i].info;
         if (translates(info) && (!source || language_same(info->source, source)) && language_same(info->target, code))
@@ -54,7 +54,7 @@ static bool is_target(const struct models *models, size_t count, const char *sou
     return false;
 }
 
-static void put_language(struct writer *w, const struct models *models, const char *code) {
+static void put_language(struct writer *w, const struct model_set *models, const char *code) {
     writer_begin_object(w, NULL);
     put_code(w, code);
     writer_begin_array(w, "targets");
@@ -68,7 +68,7 @@ static void put_language(struct writer *w, const struct models *models, const ch
 }
 
 /* Each once: sources, then those that are targets only. */
-static void put_languages(struct writer *w, const struct models *models) {
+static void put_languages(struct writer *w, const struct model_set *models) {
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i].info;
         if (translates(info) && !is_source(models, i, info->source))
@@ -94,7 +94,7 @@ void api_languages(const struct service *service, const struct call *call, struc
 }
 
 /* The languages that a page shows first: the first model's that translates. */
-static void put_first_languages(struct writer *w, const struct models *models) {
+static void put_first_languages(struct writer *w, const struct model_set *models) {
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i].info;
         if (!translates(info))

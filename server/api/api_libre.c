@@ -1,8 +1,8 @@
 /* POST /translate in LibreTranslate's dialect: its fields, its words for errors, its answers. Unknown fields are ignored, since
  * its clients send some of their own. */
 #include "server/api/api_libre.h"
+#include "model/base/utf8.h"
 #include "server/api/language.h"
-#include "server/base/utf8.h"
 #include "server/decode/parameters.h"
 #include <errno.h>
 #include <string.h>
@@ -119,7 +119,7 @@ static bool translates(const struct translator_info *info) {
 }
 
 /* A code as the models have it: the one asked for or, "en" for "en-US", a wider one. NULL: no model knows it. */
-static const char *find_language(const struct models *models, const char *asked) {
+static const char *find_language(const struct model_set *models, const char *asked) {
     char code[CODE_BYTES];
     if (strlen(asked) >= sizeof code)
         return NULL;
@@ -136,8 +136,8 @@ static const char *find_language(const struct models *models, const char *asked)
     return NULL;
 }
 
-struct api_guess api_libre_detect(const struct models *models, const json_t *q, bool markup) {
-    const char *codes[MODELS_MAX];
+struct api_guess api_libre_detect(const struct model_set *models, const json_t *q, bool markup) {
+    const char *codes[MODEL_SET_MAX];
     size_t count = 0, length = 0, items = json_is_array(q) ? json_array_size(q) : 1;
     for (size_t i = 0; i < models->count; i++) {
         if (translates(&models->all[i].info))
@@ -165,7 +165,7 @@ static int fail_pair(const char *source, const char *target, struct reply *reply
 }
 
 /* By the pair of languages; of several models the first. */
-static int choose_model(const struct models *models, const char *source, const char *target, struct plan *plan,
+static int choose_model(const struct model_set *models, const char *source, const char *target, struct plan *plan,
                         struct request *request, struct reply *reply) {
     plan->same = language_same(source, target);
     for (size_t i = 0; i < models->count; i++) {
@@ -179,7 +179,7 @@ static int choose_model(const struct models *models, const char *source, const c
 }
 
 static int choose_languages(const struct libre_form *form, struct plan *plan, struct request *request, struct reply *reply) {
-    const struct models *models = request->models;
+    const struct model_set *models = request->models;
     const char *source = form->source, *target = find_language(models, form->target);
     if (language_same(source, "auto")) {
         struct api_guess guess = api_libre_detect(models, form->q, plan->markup);

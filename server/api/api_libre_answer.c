@@ -13,7 +13,7 @@ static bool is_blank(const char *text, size_t length) {
 }
 
 /* A text's translation; itself where that would be nothing, since some clients take an empty answer for a failure. */
-static int render(const struct text *text, struct arena *arena, struct rendered *out, struct answer *answer) {
+static int libre_render(const struct text *text, struct arena *arena, struct rendered *out, struct answer *answer) {
     if (render_text(text, arena, out, NULL) != 0)
         return -1;
     bool lost = is_blank(out->text, out->length);
@@ -50,7 +50,7 @@ static int add_links(const struct text *text, const struct rendered *rendered, s
 static int translate_segment(const struct text *text, struct arena *arena, struct html_translation *out) {
     struct rendered rendered;
     struct answer answer;
-    if (render(text, arena, &rendered, &answer) != 0)
+    if (libre_render(text, arena, &rendered, &answer) != 0)
         return -1;
     if (answer.text == text->source)
         return 0; /* as it is, with its tags */
@@ -83,12 +83,12 @@ static int translate_markup(const struct item *item, struct arena *arena, struct
     return 0;
 }
 
-static int translate(const struct plan *plan, const struct item *item, struct arena *arena, struct answer *answer) {
+static int libre_translate(const struct plan *plan, const struct item *item, struct arena *arena, struct answer *answer) {
     struct rendered rendered;
     *answer = (struct answer){item->source, item->length};
     if (plan->same)
         return 0;
-    return plan->markup ? translate_markup(item, arena, answer) : render(&item->texts[0], arena, &rendered, answer);
+    return plan->markup ? translate_markup(item, arena, answer) : libre_render(&item->texts[0], arena, &rendered, answer);
 }
 
 /* The text of the sentences' hypotheses of this rank; of one that has fewer, its last. */
@@ -102,7 +102,7 @@ static int render_rank(const struct text *text, size_t rank, struct arena *arena
         ranked.sentences[i] = text->sentences[i]; /* to be read only */
         ranked.sentences[i].hypotheses += rank < text->sentences[i].count ? rank : text->sentences[i].count - 1;
     }
-    return render(&ranked, arena, &rendered, answer);
+    return libre_render(&ranked, arena, &rendered, answer);
 }
 
 /* The answers of one item: its translation, then, as far as they were asked for, alternatives to it. Markup has none. */
@@ -111,7 +111,7 @@ struct answers {
     size_t count;
 };
 
-static void add(struct answers *answers, const struct answer *answer) {
+static void answers_add(struct answers *answers, const struct answer *answer) {
     for (size_t i = 0; i < answers->count; i++) {
         if (answers->all[i].length == answer->length && memcmp(answers->all[i].text, answer->text, answer->length) == 0)
             return;
@@ -123,13 +123,13 @@ static int find_answers(const struct plan *plan, const struct item *item, struct
     size_t others = plan->asked_alternatives && !plan->markup && !plan->same ? plan->alternatives : 0;
     struct answer answer;
     *answers = (struct answers){.all = arena_alloc(arena, 1 + others, sizeof *answers->all)};
-    if (!answers->all || translate(plan, item, arena, &answer) != 0)
+    if (!answers->all || libre_translate(plan, item, arena, &answer) != 0)
         return -1;
-    add(answers, &answer);
+    answers_add(answers, &answer);
     for (size_t rank = 1; rank <= others; rank++) {
         if (render_rank(&item->texts[0], rank, arena, &answer) != 0)
             return -1;
-        add(answers, &answer);
+        answers_add(answers, &answer);
     }
     return 0;
 }

@@ -98,9 +98,9 @@ void api_ready(const struct service *service, const struct call *call, struct re
 void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)call;
     struct reply made = {.status = STATUS_OK, .content_type = "text/plain; version=0.0.4; charset=utf-8"};
-    struct metrics_served served[MODELS_MAX];
+    struct metrics_served served[MODEL_SET_MAX];
     struct metrics_state state = {.models = served,
-                                  .model_count = models_served(request->models, served),
+                                  .model_count = model_set_served(request->models, served),
                                   .queue_depth = scheduler_depth(service->scheduler),
                                   .cache_bytes = service->cache ? cache_bytes(service->cache) : 0};
     if (metrics_write(service->metrics, &state, &made.body, &made.length, NULL) != 0)

@@ -33,7 +33,7 @@ static json_t *joined(json_t *first, json_t *second) {
     return all;
 }
 
-static int add(json_t *root, enum api_kind kind, const struct api_field *sent, struct reply *reply) {
+static int native_add(json_t *root, enum api_kind kind, const struct api_field *sent, struct reply *reply) {
     struct field field;
     const struct field_type *type = field_find(sent->name, kind, &field) ? field.type : NULL;
     json_t *former = json_object_get(root, sent->name);
@@ -53,7 +53,7 @@ json_t *api_native_load(const struct call *call, enum api_kind kind, struct repl
     }
     json_t *root = json_object();
     for (size_t i = 0; root && i < call->field_count; i++) {
-        if (add(root, kind, &call->fields[i], reply) != 0) {
+        if (native_add(root, kind, &call->fields[i], reply) != 0) {
             json_decref(root);
             return NULL;
         }

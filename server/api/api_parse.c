@@ -1,7 +1,7 @@
 /* The body of POST /translate and POST /attention -> struct request. */
+#include "model/base/utf8.h"
 #include "server/api/api_form.h"
 #include "server/base/clock.h"
-#include "server/base/utf8.h"
 #include "server/decode/parameters.h"
 #include <math.h>
 #include <string.h>
@@ -69,7 +69,7 @@ json_t *api_load(const struct call *call, struct reply *reply) {
 int api_check_fields(const struct call *call, struct reply *reply) {
     for (size_t i = 0; i < call->field_count; i++) {
         const struct api_field *field = &call->fields[i];
-        if (characters_valid(field->name, strlen(field->name)) && characters_valid(field->value, field->length) &&
+        if (utf8_valid(field->name, strlen(field->name)) && utf8_valid(field->value, field->length) &&
             !memchr(field->value, '\0', field->length))
             continue;
         api_fail(reply, STATUS_INVALID, NULL, "the fields are not valid UTF-8");
@@ -85,7 +85,7 @@ static bool matches(const struct translator_info *info, const struct api_form *f
 }
 
 /* Which of the fields that choose a model is to blame for there being none. */
-static int fail_model(const struct models *models, const struct api_form *form, struct reply *reply) {
+static int fail_model(const struct model_set *models, const struct api_form *form, struct reply *reply) {
     bool known_model = !form->model, known_source = !form->source;
     for (size_t i = 0; i < models->count; i++) {
         known_model |= matches(&models->all[i].info, &(struct api_form){.model = form->model});
@@ -102,7 +102,8 @@ static int fail_model(const struct models *models, const struct api_form *form, 
 }
 
 /* The first loaded model that fits: with nothing said, the first of all. */
-static int choose_model(const struct models *models, const struct api_form *form, const struct model **model, struct reply *reply) {
+static int choose_model(const struct model_set *models, const struct api_form *form, const struct served_model **model,
+                        struct reply *reply) {
     for (size_t i = 0; i < models->count; i++) {
         if (matches(&models->all[i].info, form)) {
             *model = &models->all[i];
@@ -112,7 +113,7 @@ static int choose_model(const struct models *models, const struct api_form *form
     return fail_model(models, form, reply);
 }
 
-static bool is_language(const struct models *models, const char *code) {
+static bool is_language(const struct model_set *models, const char *code) {
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i].info;
         if (strcasecmp(code, info->source) == 0 || strcasecmp(code, info->target) == 0)
@@ -122,7 +123,7 @@ static bool is_language(const struct models *models, const char *code) {
 }
 
 /* /attention: translation and target are one field. Where target is a language to /translate, it may have been meant so here. */
-static int choose_target(const struct models *models, struct api_form *form, struct reply *reply) {
+static int choose_target(const struct model_set *models, struct api_form *form, struct reply *reply) {
     const char *code = form->target ? json_string_value(form->target) : NULL;
     if (form->translation && form->target)
         return api_refuse(reply, "target", "target must be omitted when translation is given: they are the same field");
@@ -286,8 +287,8 @@ static void fill_options(const struct api_form *form, const struct service_optio
 }
 
 /* Everything that can be said without the model's tokenizers. */
-static int check(const struct service *service, struct api_form *form, size_t *count, struct request *request,
-                 struct reply *reply) {
+static int check_form(const struct service *service, struct api_form *form, size_t *count, struct request *request,
+                      struct reply *reply) {
     if (choose_target(request->models, form, reply) != 0 || check_strings(service, form, count, reply) != 0 ||
         check_prefix(form, service->options.max_text_chars, reply) != 0 || check_numbers(form, service->options.rows, reply) != 0 ||
         check_glossary(form, reply) != 0 || choose_model(request->models, form, &request->model, reply) != 0)
@@ -302,7 +303,7 @@ int api_parse(const struct service *service, json_t *root, enum api_kind kind, s
     struct api_form form = api_default_form(service->options.rows, kind);
     int result = -1;
     form.search.sampling.seed = random_seed();
-    if (api_read_form(root, kind, &form, reply) == 0 && check(service, &form, &count, request, reply) == 0 &&
+    if (api_read_form(root, kind, &form, reply) == 0 && check_form(service, &form, &count, request, reply) == 0 &&
         (!form.force_attention || api_read_forced(form.force_attention, request, reply) == 0) &&
         (!form.glossary || api_read_glossary(form.glossary, request, reply) == 0) &&
         copy_texts(&form, count, request, reply) == 0) {

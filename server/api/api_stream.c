@@ -1,4 +1,4 @@
-/* `stream`: what is told of a request while it is decoded, as server-sent events. */
+/* `stream`: what is sent of a request while it is decoded, as server-sent events. */
 #include "server/api/api_json.h"
 #include "server/decode/events.h"
 #include <stdint.h>
@@ -7,8 +7,8 @@
 
 int api_stream_init(struct api_stream *stream, struct request *request, struct reply *reply, size_t most) {
     *stream = (struct api_stream){.request = request, .reply = reply, .most = most};
-    stream->told = arena_zalloc(&request->arena, request->text_count, sizeof *stream->told);
-    return stream->told ? 0 : -1;
+    stream->sent = arena_zalloc(&request->arena, request->text_count, sizeof *stream->sent);
+    return stream->sent ? 0 : -1;
 }
 
 void api_stream_done(struct api_stream *stream) {
@@ -17,19 +17,19 @@ void api_stream_done(struct api_stream *stream) {
     free(stream->text);
 }
 
-static void put_text(struct writer *w, const char *text) {
+static void event_put(struct writer *w, const char *text) {
     writer_put(w, text, strlen(text));
 }
 
 /* The event in hand: its name, its data, JSON without line feeds, and the end. */
-static void begin(struct writer *w, const char *name) {
-    put_text(w, "event: ");
-    put_text(w, name);
-    put_text(w, "\ndata: ");
+static void event_begin(struct writer *w, const char *name) {
+    event_put(w, "event: ");
+    event_put(w, name);
+    event_put(w, "\ndata: ");
 }
 
-static int end(struct api_stream *stream, struct writer *w) {
-    put_text(w, "\n\n");
+static int event_end(struct api_stream *stream, struct writer *w) {
+    event_put(w, "\n\n");
     size_t length = w->length;
     stream->text = writer_take(w);
     stream->length = stream->text ? length : 0;
@@ -43,26 +43,26 @@ static void put_indexes(struct writer *w, const struct event *event) {
 
 static int say_token(struct api_stream *stream, const struct event *event) {
     struct writer w = {.most = SIZE_MAX};
-    begin(&w, "token");
+    event_begin(&w, "token");
     writer_begin_object(&w, NULL);
     put_indexes(&w, event);
     writer_string(&w, "token", event->piece);
     writer_string_of(&w, "text", event->added, event->added_length);
     writer_number(&w, "log_prob", event->log_prob);
     writer_end_object(&w);
-    return end(stream, &w);
+    return event_end(stream, &w);
 }
 
-/* The sentence object as the result has it, and where it stands there. One that is too long is not told: neither will the result
+/* The sentence object as the result has it, and where it stands there. One that is too long is not sent: neither will the result
  * be. */
 static int say_sentence(struct api_stream *stream, const struct event *event) {
     struct writer w = {.most = stream->most};
-    begin(&w, "sentence");
+    event_begin(&w, "sentence");
     writer_begin_object(&w, NULL);
     put_indexes(&w, event);
-    api_render_sentence(stream->request, &stream->request->texts[event->text], event->sentence, &stream->told[event->text], &w);
+    api_render_sentence(stream->request, &stream->request->texts[event->text], event->sentence, &stream->sent[event->text], &w);
     writer_end_object(&w);
-    int result = end(stream, &w);
+    int result = event_end(stream, &w);
     return w.too_long ? 0 : result;
 }
 
@@ -70,14 +70,14 @@ static int say_sentence(struct api_stream *stream, const struct event *event) {
 static int say_last(struct api_stream *stream) {
     struct writer w = {.most = SIZE_MAX};
     stream->over = true;
-    begin(&w, stream->reply->status == STATUS_OK ? "result" : "error");
+    event_begin(&w, stream->reply->status == STATUS_OK ? "result" : "error");
     if (stream->reply->body)
         writer_put(&w, stream->reply->body, stream->reply->length);
     else
         writer_fail(&w);
     free(stream->reply->body);
     stream->reply->body = NULL;
-    return end(stream, &w);
+    return event_end(stream, &w);
 }
 
 static int say_pulse(struct api_stream *stream) {

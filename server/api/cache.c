@@ -38,7 +38,7 @@ struct cache *cache_create(size_t capacity) {
     return cache;
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_kept(const void *a, const void *b) {
     const struct question *x = &((const struct kept *)a)->question, *y = &((const struct kept *)b)->question;
     if (x->length != y->length)
         return x->length < y->length ? -1 : 1;
@@ -46,7 +46,7 @@ static int compare(const void *a, const void *b) {
 }
 
 static void drop(struct cache *cache, struct kept *entry) {
-    tdelete(entry, &cache->tree, compare);
+    tdelete(entry, &cache->tree, compare_kept);
     TAILQ_REMOVE(&cache->order, entry, order);
     cache->bytes -= entry->bytes;
     free(entry);
@@ -75,16 +75,16 @@ static bool enter_epoch(struct cache *cache, size_t epoch) {
     return epoch == cache->epoch;
 }
 
-static struct kept *find(const struct cache *cache, const struct question *question) {
+static struct kept *cache_find_kept(const struct cache *cache, const struct question *question) {
     const struct kept key = {.question = *question};
-    void *const *node = tfind(&key, &cache->tree, compare);
+    void *const *node = tfind(&key, &cache->tree, compare_kept);
     return node ? *node : NULL;
 }
 
 char *cache_find(struct cache *cache, const struct question *question) {
     char *answer = NULL;
     pthread_mutex_lock(&cache->lock);
-    struct kept *entry = enter_epoch(cache, question->epoch) ? find(cache, question) : NULL;
+    struct kept *entry = enter_epoch(cache, question->epoch) ? cache_find_kept(cache, question) : NULL;
     if (entry) {
         TAILQ_REMOVE(&cache->order, entry, order);
         TAILQ_INSERT_TAIL(&cache->order, entry, order);
@@ -109,12 +109,12 @@ static struct kept *make_entry(const struct question *question, const char *answ
 }
 
 /* False: memory is out, the entry is still the caller's. */
-static bool insert(struct cache *cache, struct kept *entry) {
-    struct kept *former = find(cache, &entry->question);
+static bool cache_insert(struct cache *cache, struct kept *entry) {
+    struct kept *former = cache_find_kept(cache, &entry->question);
     if (former)
         drop(cache, former);
     shrink_to(cache, cache->capacity - entry->bytes);
-    if (!tsearch(entry, &cache->tree, compare))
+    if (!tsearch(entry, &cache->tree, compare_kept))
         return false;
     TAILQ_INSERT_TAIL(&cache->order, entry, order);
     cache->bytes += entry->bytes;
@@ -126,7 +126,7 @@ void cache_keep(struct cache *cache, const struct question *question, const char
     if (!entry)
         return;
     pthread_mutex_lock(&cache->lock);
-    bool done = entry->bytes <= cache->capacity && enter_epoch(cache, question->epoch) && insert(cache, entry);
+    bool done = entry->bytes <= cache->capacity && enter_epoch(cache, question->epoch) && cache_insert(cache, entry);
     pthread_mutex_unlock(&cache->lock);
     if (!done)
         free(entry);

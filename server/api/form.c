@@ -16,7 +16,7 @@ static bool begins(struct bytes text, const char *with) {
     return text.length >= strlen(with) && strncasecmp(text.start, with, strlen(with)) == 0;
 }
 
-static struct bytes skip(struct bytes text, size_t count) {
+static struct bytes bytes_skip(struct bytes text, size_t count) {
     return (struct bytes){text.start + count, text.length - count};
 }
 
@@ -32,7 +32,7 @@ bool form_is(const char *content_type) {
 /* ---- fields ---- */
 
 /* name, value: copies of the arena's, or NULL. */
-static int add(struct form_fields *fields, char *name, size_t name_length, char *value, size_t length, struct error *err) {
+static int form_add(struct form_fields *fields, char *name, size_t name_length, char *value, size_t length, struct error *err) {
     if (!name || !value)
         return error_memory(err);
     if (memchr(name, '\0', name_length))
@@ -80,15 +80,15 @@ static int parse_urlencoded(struct form_fields *fields, struct bytes body, struc
     while (rest.length > 0) {
         const char *amper = memchr(rest.start, '&', rest.length);
         struct bytes field = {rest.start, amper ? (size_t)(amper - rest.start) : rest.length};
-        rest = skip(rest, amper ? field.length + 1 : field.length);
+        rest = bytes_skip(rest, amper ? field.length + 1 : field.length);
         if (field.length == 0)
             continue;
         const char *equals = memchr(field.start, '=', field.length);
         struct bytes name = {field.start, equals ? (size_t)(equals - field.start) : field.length};
         size_t name_length, length;
         char *copy = decode(name, fields->arena, &name_length);
-        char *value = decode(skip(field, equals ? name.length + 1 : name.length), fields->arena, &length);
-        if (add(fields, copy, name_length, value, length, err) != 0)
+        char *value = decode(bytes_skip(field, equals ? name.length + 1 : name.length), fields->arena, &length);
+        if (form_add(fields, copy, name_length, value, length, err) != 0)
             return -1;
     }
     return 0;
@@ -102,24 +102,24 @@ static struct bytes parameter(struct bytes header, const char *name) {
         const char *semicolon = memchr(at.start, ';', at.length);
         if (!semicolon)
             return (struct bytes){0};
-        at = skip(at, (size_t)(semicolon - at.start) + 1);
+        at = bytes_skip(at, (size_t)(semicolon - at.start) + 1);
         while (at.length > 0 && (*at.start == ' ' || *at.start == '\t'))
-            at = skip(at, 1);
+            at = bytes_skip(at, 1);
         const char *next = memchr(at.start, ';', at.length);
         const char *equals = memchr(at.start, '=', next ? (size_t)(next - at.start) : at.length);
         if (!equals)
             continue;
         bool found = begins(at, name) && (size_t)(equals - at.start) == strlen(name);
-        at = skip(at, (size_t)(equals - at.start) + 1);
+        at = bytes_skip(at, (size_t)(equals - at.start) + 1);
         bool quoted = at.length > 0 && *at.start == '"';
-        at = skip(at, quoted);
+        at = bytes_skip(at, quoted);
         const char *end = memchr(at.start, quoted ? '"' : ';', at.length);
         struct bytes value = {at.start, end ? (size_t)(end - at.start) : at.length};
         while (!quoted && value.length > 0 && (value.start[value.length - 1] == ' ' || value.start[value.length - 1] == '\t'))
             value.length--;
         if (found)
             return value;
-        at = skip(at, value.length);
+        at = bytes_skip(at, value.length);
     }
 }
 
@@ -143,17 +143,17 @@ static int make_delimiter(const char *content_type, struct delimiter *delimiter,
 /* The rest of a delimiter's line: blanks, or "--" behind the last part. */
 static bool ends_line(struct bytes rest) {
     while (rest.length > 0 && (*rest.start == ' ' || *rest.start == '\t'))
-        rest = skip(rest, 1);
+        rest = bytes_skip(rest, 1);
     return begins(rest, "\r\n");
 }
 
 /* Splits the body before the next delimiter; false: there is none. behind: what follows it. */
-static bool split(struct bytes body, const struct delimiter *delimiter, struct bytes *before, struct bytes *behind) {
+static bool form_split(struct bytes body, const struct delimiter *delimiter, struct bytes *before, struct bytes *behind) {
     for (struct bytes at = body;;) {
         const char *found = memmem(at.start, at.length, delimiter->text, delimiter->length);
         if (!found)
             return false;
-        at = skip(at, (size_t)(found - at.start) + delimiter->length);
+        at = bytes_skip(at, (size_t)(found - at.start) + delimiter->length);
         if (begins(at, "--") || ends_line(at)) {
             *before = (struct bytes){body.start, (size_t)(found - body.start)};
             *behind = at;
@@ -169,7 +169,7 @@ static struct bytes part_name(struct bytes headers) {
         struct bytes line = {headers.start, end ? (size_t)(end - headers.start) : headers.length};
         if (begins(line, "Content-Disposition:"))
             return parameter(line, "name");
-        headers = skip(headers, end ? line.length + 2 : line.length);
+        headers = bytes_skip(headers, end ? line.length + 2 : line.length);
     }
     return (struct bytes){0};
 }
@@ -179,12 +179,12 @@ static int add_part(struct form_fields *fields, struct bytes part, struct error 
     const char *end = memmem(part.start, part.length, "\r\n\r\n", 4);
     if (!end)
         return error_set(err, ERROR_INPUT, "a part of the form has no empty line before its value");
-    struct bytes headers = {part.start, (size_t)(end - part.start)}, value = skip(part, headers.length + 4);
+    struct bytes headers = {part.start, (size_t)(end - part.start)}, value = bytes_skip(part, headers.length + 4);
     struct bytes name = part_name(headers);
     if (!name.start)
         return error_set(err, ERROR_INPUT, "a part of the form has no name");
-    return add(fields, arena_copy(fields->arena, name.start, name.length), name.length,
-               arena_copy(fields->arena, value.start, value.length), value.length, err);
+    return form_add(fields, arena_copy(fields->arena, name.start, name.length), name.length,
+                    arena_copy(fields->arena, value.start, value.length), value.length, err);
 }
 
 /* What stands before the first delimiter and behind the last counts for nothing. */
@@ -195,11 +195,11 @@ static int parse_multipart(struct form_fields *fields, const char *content_type,
         return -1;
     first.length = delimiter.length - 2; /* at the very beginning its line has no end before it */
     memcpy(first.text, delimiter.text + 2, first.length);
-    if (!(split(body, &first, &before, &rest) && before.length == 0) && !split(body, &delimiter, &before, &rest))
+    if (!(form_split(body, &first, &before, &rest) && before.length == 0) && !form_split(body, &delimiter, &before, &rest))
         return error_set(err, ERROR_INPUT, "the form does not contain the boundary given in its content type");
     while (!begins(rest, "--")) {
         struct bytes part = rest;
-        if (!split(rest, &delimiter, &part, &rest))
+        if (!form_split(rest, &delimiter, &part, &rest))
             return error_set(err, ERROR_INPUT, "the form ends in the middle of a part");
         if (add_part(fields, part, err) != 0)
             return -1;

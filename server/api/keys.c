@@ -60,7 +60,7 @@ static int read_hash(char *text, unsigned char hash[HASH_BYTES]) {
                                                                                                                               : -1;
 }
 
-static bool is_name(const char *name) {
+static bool is_key_name(const char *name) {
     size_t length = strlen(name);
     if (length == 0 || length >= KEY_NAME_BYTES)
         return false;
@@ -111,7 +111,7 @@ static int read_line(char *line, struct key_table *table, struct error *err) {
     struct key key = {0};
     if (!role || !hash || strtok_r(NULL, blanks, &rest))
         return error_set(err, ERROR_INPUT, "a line must be NAME ROLE HASH");
-    if (!is_name(name))
+    if (!is_key_name(name))
         return error_set(err, ERROR_INPUT, "a name must have 1 to %d visible ASCII characters, none of \"#=\\", KEY_NAME_BYTES - 1);
     if (keys_parse_role(role, &key.holder.role) != 0)
         return error_set(err, ERROR_INPUT, "the role must be user or admin");
@@ -212,7 +212,7 @@ int keys_find(struct keys *keys, const char *secret, size_t length, struct key_h
 int keys_make(const char *name, enum key_role role, char secret[KEY_SECRET_BYTES], char line[KEY_LINE_BYTES], struct error *err) {
     unsigned char random[RANDOM_BYTES], hash[HASH_BYTES];
     char digits[HASH_DIGITS + 1];
-    if (!is_name(name))
+    if (!is_key_name(name))
         return error_set(err, ERROR_INPUT, "--name must have 1 to %d visible ASCII characters, none of \"#=\\, got \"%.60s\"",
                          KEY_NAME_BYTES - 1, name);
     size_t prefix = sizeof SECRET_PREFIX - 1;

@@ -57,8 +57,8 @@ static bool is_language(const char *code, const char *detected) {
 }
 
 /* True: that is the answer. guess_count: as cld2_detect returns it. */
-static bool choose(const struct cld2_guess *guesses, int guess_count, const char *const *codes, size_t count,
-                   struct language_guess *best) {
+static bool language_choose(const struct cld2_guess *guesses, int guess_count, const char *const *codes, size_t count,
+                            struct language_guess *best) {
     best->failed = guess_count < 0;
     for (int i = 0; i < guess_count; i++) {
         for (size_t j = 0; j < count; j++) {
@@ -84,11 +84,11 @@ struct language_guess language_detect(const char *text, size_t length, bool mark
     struct cld2_guess guesses[CLD2_GUESSES];
     struct language_guess best = {0};
     if ((length < SHORT_BYTES || count > MAX_EXPECTED) &&
-        choose(guesses, cld2_detect(text, length, markup, NULL, guesses), codes, count, &best))
+        language_choose(guesses, cld2_detect(text, length, markup, NULL, guesses), codes, count, &best))
         return best;
     for (size_t first = 0; first < count;) {
         first += expect(codes, first, count, expected);
-        if (choose(guesses, cld2_detect(text, length, markup, expected, guesses), codes, count, &best))
+        if (language_choose(guesses, cld2_detect(text, length, markup, expected, guesses), codes, count, &best))
             break;
     }
     return best;

@@ -44,7 +44,7 @@ static double tokens_of(const struct limiter *limiter, const struct bucket *buck
     return fmin(limiter->burst, bucket->tokens + limiter->rate * (double)(now_us - bucket->counted_us) * 1e-6);
 }
 
-static struct bucket *find(struct limiter *limiter, uint64_t client) {
+static struct bucket *limiter_find(struct limiter *limiter, uint64_t client) {
     struct bucket *set = limiter->buckets[client % SETS];
     for (size_t i = 0; i < WAYS; i++) {
         if (set[i].counted_us != 0 && set[i].client == client)
@@ -69,7 +69,7 @@ double limiter_take(struct limiter *limiter, uint64_t client, size_t tokens, int
     if (limiter->rate <= 0)
         return 0;
     pthread_mutex_lock(&limiter->lock);
-    struct bucket *bucket = find(limiter, client);
+    struct bucket *bucket = limiter_find(limiter, client);
     if (!bucket)
         bucket = adopt(limiter, client, now_us);
     bucket->tokens = tokens_of(limiter, bucket, now_us);
@@ -84,7 +84,7 @@ double limiter_take(struct limiter *limiter, uint64_t client, size_t tokens, int
 
 void limiter_return(struct limiter *limiter, uint64_t client, size_t tokens) {
     pthread_mutex_lock(&limiter->lock);
-    struct bucket *bucket = find(limiter, client);
+    struct bucket *bucket = limiter_find(limiter, client);
     if (bucket)
         bucket->tokens = fmin(limiter->burst, bucket->tokens + (double)tokens);
     pthread_mutex_unlock(&limiter->lock);

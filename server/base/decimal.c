@@ -73,25 +73,25 @@ static struct decimal round_value(double value) {
     return digits < FULL ? decimal_of(digits, exponent) : decimal_of(digits / 10, exponent + 1);
 }
 
-static char *append(char *out, const char *bytes, int count) {
+static char *decimal_append(char *out, const char *bytes, int count) {
     memcpy(out, bytes, (size_t)count);
     return out + count;
 }
 
 /* 0.000123 */
 static char *write_fraction(char *out, const struct decimal *decimal) {
-    out = append(out, "0.000", 1 - decimal->exponent);
-    return append(out, decimal->digits, decimal->significant);
+    out = decimal_append(out, "0.000", 1 - decimal->exponent);
+    return decimal_append(out, decimal->digits, decimal->significant);
 }
 
 /* 123.45, 100.0 */
 static char *write_plain(char *out, const struct decimal *decimal) {
     int whole = decimal->exponent + 1;
-    out = append(out, decimal->digits, whole);
+    out = decimal_append(out, decimal->digits, whole);
     *out++ = '.';
     if (decimal->significant <= whole)
-        return append(out, "0", 1);
-    return append(out, decimal->digits + whole, decimal->significant - whole);
+        return decimal_append(out, "0", 1);
+    return decimal_append(out, decimal->digits + whole, decimal->significant - whole);
 }
 
 /* 1.23e-5, 1e6 */
@@ -99,7 +99,7 @@ static char *write_scientific(char *out, const struct decimal *decimal) {
     *out++ = decimal->digits[0];
     if (decimal->significant > 1) {
         *out++ = '.';
-        out = append(out, decimal->digits + 1, decimal->significant - 1);
+        out = decimal_append(out, decimal->digits + 1, decimal->significant - 1);
     }
     *out++ = 'e';
     if (decimal->exponent < 0)
@@ -118,7 +118,7 @@ char *decimal_write(char *out, double value) {
     if (signbit(value))
         *out++ = '-';
     if (value == 0)
-        return append(out, "0.0", 3);
+        return decimal_append(out, "0.0", 3);
     struct decimal decimal = round_value(fabs(value));
     /* the borders of printf's %g */
     if (decimal.exponent < -4 || decimal.exponent >= DECIMAL_DIGITS)

@@ -1,5 +1,5 @@
 #include "server/base/log.h"
-#include "server/base/utf8.h"
+#include "model/base/utf8.h"
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
@@ -188,7 +188,7 @@ struct line {
     bool full;     /* something did not fit */
 };
 
-static void put(struct line *line, const char *bytes, size_t count) {
+static void line_put(struct line *line, const char *bytes, size_t count) {
     if (count > LINE_BYTES - END_BYTES - line->length) {
         line->full = true;
         return;
@@ -197,8 +197,8 @@ static void put(struct line *line, const char *bytes, size_t count) {
     line->length += count;
 }
 
-static void put_text(struct line *line, const char *text) {
-    put(line, text, strlen(text));
+static void line_put_text(struct line *line, const char *text) {
+    line_put(line, text, strlen(text));
 }
 
 /* As the inside of a JSON string. Bytes that are not UTF-8 become question marks. */
@@ -210,13 +210,13 @@ static void put_escaped(struct line *line, const char *value) {
         bool valid;
         next = at + utf8_first(value + at, length - at, &valid);
         if (!valid)
-            put_text(line, "?");
+            line_put_text(line, "?");
         else if (byte < 0x20 || byte == 0x7f)
-            put(line, code, (size_t)snprintf(code, sizeof code, "\\u%04x", byte));
+            line_put(line, code, (size_t)snprintf(code, sizeof code, "\\u%04x", byte));
         else {
             if (byte == '"' || byte == '\\')
-                put_text(line, "\\");
-            put(line, value + at, next - at);
+                line_put_text(line, "\\");
+            line_put(line, value + at, next - at);
         }
     }
 }
@@ -232,20 +232,20 @@ static bool is_plain(const char *value) {
 
 static void put_value(struct line *line, const char *value, bool number) {
     bool quoted = line_format == LOG_JSON ? !number : !is_plain(value);
-    put_text(line, quoted ? "\"" : "");
+    line_put_text(line, quoted ? "\"" : "");
     put_escaped(line, value);
-    put_text(line, quoted ? "\"" : "");
+    line_put_text(line, quoted ? "\"" : "");
 }
 
 /* Whole, or not at all. */
 static void put_field(struct line *line, const char *key, const char *value, bool number) {
     size_t before = line->length;
     if (line_format == LOG_JSON)
-        put_text(line, before > 0 ? ",\"" : "{\"");
+        line_put_text(line, before > 0 ? ",\"" : "{\"");
     else
-        put_text(line, before > 0 ? " " : "");
-    put_text(line, key);
-    put_text(line, line_format == LOG_JSON ? "\":" : "=");
+        line_put_text(line, before > 0 ? " " : "");
+    line_put_text(line, key);
+    line_put_text(line, line_format == LOG_JSON ? "\":" : "=");
     put_value(line, value, number);
     if (line->full)
         line->length = before;
@@ -359,7 +359,7 @@ void log_event(enum log_level level, const char *event, const char *format, ...)
 
 void log_message(const char *text) {
     struct line line = {.length = 0};
-    put_text(&line, text);
+    line_put_text(&line, text);
     line.text[line.length++] = '\n';
     send_line(line.text, line.length);
 }

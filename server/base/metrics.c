@@ -83,11 +83,11 @@ void metrics_free(struct metrics *metrics) {
     free(metrics);
 }
 
-static void add(atomic_uint_fast64_t *counter, uint64_t amount) {
+static void counter_add(atomic_uint_fast64_t *counter, uint64_t amount) {
     atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
 }
 
-static uint64_t load(const atomic_uint_fast64_t *counter) {
+static uint64_t counter_load(const atomic_uint_fast64_t *counter) {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
@@ -95,7 +95,7 @@ static void observe(struct histogram *histogram, const struct scale *scale, int6
     size_t bucket = 0;
     while (bucket < scale->count && value > scale->bounds[bucket])
         bucket++;
-    add(&histogram->buckets[bucket], 1);
+    counter_add(&histogram->buckets[bucket], 1);
     atomic_fetch_add_explicit(&histogram->sum, value, memory_order_relaxed);
 }
 
@@ -114,20 +114,20 @@ void metrics_request_began(struct metrics *metrics) {
 void metrics_request_ended(struct metrics *metrics, size_t endpoint, unsigned status, int64_t duration_us) {
     assert(endpoint < metrics->endpoint_count);
     atomic_fetch_sub_explicit(&metrics->requests_in_flight, 1, memory_order_relaxed);
-    add(&metrics->endpoints[endpoint].requests[status_index(status == 0 ? 499 : status)], 1);
+    counter_add(&metrics->endpoints[endpoint].requests[status_index(status == 0 ? 499 : status)], 1);
     observe(&metrics->endpoints[endpoint].durations, &request_scale, duration_us);
 }
 
 void metrics_cancelled(struct metrics *metrics, enum metrics_cancelled reason) {
-    add(&metrics->cancelled[reason], 1);
+    counter_add(&metrics->cancelled[reason], 1);
 }
 
 void metrics_rejected(struct metrics *metrics, enum metrics_rejected reason) {
-    add(&metrics->rejected[reason], 1);
+    counter_add(&metrics->rejected[reason], 1);
 }
 
 void metrics_slow(struct metrics *metrics, enum metrics_slow reason) {
-    add(&metrics->slow[reason], 1);
+    counter_add(&metrics->slow[reason], 1);
 }
 
 void metrics_queued(struct metrics *metrics, int64_t duration_us) {
@@ -177,9 +177,9 @@ struct model_metrics *metrics_model(struct metrics *metrics, const char *name, s
 }
 
 void metrics_tokens(struct model_metrics *model, size_t source, size_t target, size_t unknown) {
-    add(&model->source_tokens, source);
-    add(&model->target_tokens, target);
-    add(&model->unknown_tokens, unknown);
+    counter_add(&model->source_tokens, source);
+    counter_add(&model->target_tokens, target);
+    counter_add(&model->unknown_tokens, unknown);
 }
 
 void metrics_model_sets_changed(struct metrics *metrics, int64_t difference) {
@@ -187,11 +187,11 @@ void metrics_model_sets_changed(struct metrics *metrics, int64_t difference) {
 }
 
 void metrics_reloaded(struct metrics *metrics, bool success) {
-    add(&metrics->reloads[success], 1);
+    counter_add(&metrics->reloads[success], 1);
 }
 
 void metrics_cache_asked(struct metrics *metrics, bool hit) {
-    add(&metrics->cache[hit], 1);
+    counter_add(&metrics->cache[hit], 1);
 }
 
 static void write_head(FILE *out, const char *name, const char *type, const char *help) {
@@ -204,11 +204,11 @@ static void write_histogram(FILE *out, const char *name, const char *labels, con
     const char *comma = *labels ? "," : "", *open = *labels ? "{" : "", *close = *labels ? "}" : "";
     uint64_t total = 0;
     for (size_t i = 0; i < scale->count; i++) {
-        total += load(&histogram->buckets[i]);
+        total += counter_load(&histogram->buckets[i]);
         fprintf(out, "alignd_%s_bucket{%s%sle=\"%g\"} %llu\n", name, labels, comma, (double)scale->bounds[i] * scale->unit,
                 (unsigned long long)total);
     }
-    total += load(&histogram->buckets[scale->count]);
+    total += counter_load(&histogram->buckets[scale->count]);
     double sum = (double)atomic_load_explicit(&histogram->sum, memory_order_relaxed) * scale->unit;
     fprintf(out, "alignd_%s_bucket{%s%sle=\"+Inf\"} %llu\n", name, labels, comma, (unsigned long long)total);
     fprintf(out, "alignd_%s_sum%s%s%s %.6f\n", name, open, labels, close, sum);
@@ -219,7 +219,7 @@ static void write_requests(FILE *out, const struct metrics *metrics) {
     write_head(out, "requests_total", "counter", "Requests answered; code 499: the client left first.");
     for (size_t i = 0; i < metrics->endpoint_count; i++) {
         for (size_t j = 0; j < STATUS_COUNT; j++) {
-            uint64_t count = load(&metrics->endpoints[i].requests[j]);
+            uint64_t count = counter_load(&metrics->endpoints[i].requests[j]);
             if (count > 0)
                 fprintf(out, "alignd_requests_total{endpoint=\"%s\",code=\"%u\"} %llu\n", metrics->endpoint_names[i], statuses[j],
                         (unsigned long long)count);
@@ -269,7 +269,7 @@ static void write_reasons_of(FILE *out, const char *name, const char *help, cons
                              const atomic_uint_fast64_t *counters) {
     write_head(out, name, "counter", help);
     for (size_t i = 0; i < count; i++)
-        fprintf(out, "alignd_%s{reason=\"%s\"} %llu\n", name, reasons[i], (unsigned long long)load(&counters[i]));
+        fprintf(out, "alignd_%s{reason=\"%s\"} %llu\n", name, reasons[i], (unsigned long long)counter_load(&counters[i]));
 }
 
 static void write_reasons(FILE *out, const struct metrics *metrics) {
@@ -308,7 +308,7 @@ static void write_tokens(FILE *out, const struct metrics_state *state, const cha
     for (size_t i = 0; i < state->model_count; i++) {
         const atomic_uint_fast64_t *counter = (const void *)((const char *)state->models[i].counters + offset);
         write_model(out, name, &state->models[i]);
-        fprintf(out, "} %llu\n", (unsigned long long)load(counter));
+        fprintf(out, "} %llu\n", (unsigned long long)counter_load(counter));
     }
 }
 
@@ -350,14 +350,14 @@ static void write_reloads(FILE *out, const struct metrics *metrics) {
     write_head(out, "models_reloads_total", "counter", "Completed reloads of the models.");
     for (size_t i = 0; i < 2; i++)
         fprintf(out, "alignd_models_reloads_total{result=\"%s\"} %llu\n", results[i],
-                (unsigned long long)load(&metrics->reloads[i]));
+                (unsigned long long)counter_load(&metrics->reloads[i]));
 }
 
 static void write_cache(FILE *out, const struct metrics *metrics, size_t bytes) {
     write_head(out, "cache_hits_total", "counter", "Requests answered from the answer cache.");
-    fprintf(out, "alignd_cache_hits_total %llu\n", (unsigned long long)load(&metrics->cache[true]));
+    fprintf(out, "alignd_cache_hits_total %llu\n", (unsigned long long)counter_load(&metrics->cache[true]));
     write_head(out, "cache_misses_total", "counter", "Requests that could be cached, but were not found in the answer cache.");
-    fprintf(out, "alignd_cache_misses_total %llu\n", (unsigned long long)load(&metrics->cache[false]));
+    fprintf(out, "alignd_cache_misses_total %llu\n", (unsigned long long)counter_load(&metrics->cache[false]));
     write_gauge(out, "cache_bytes", "Memory of the answer cache.", (int64_t)bytes);
 }
 

@@ -1,6 +1,6 @@
 #include "server/base/writer.h"
+#include "model/base/utf8.h"
 #include "server/base/decimal.h"
-#include "server/base/utf8.h"
 #include <assert.h>
 #include <math.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static char *reserve(struct writer *w, size_t bytes) {
     return w->bytes + w->length;
 }
 
-static void put(struct writer *w, const char *bytes, size_t length) {
+static void writer_append(struct writer *w, const char *bytes, size_t length) {
     char *to = reserve(w, length);
     if (!to)
         return;
@@ -44,7 +44,7 @@ static void put(struct writer *w, const char *bytes, size_t length) {
 
 void writer_put(struct writer *w, const char *bytes, size_t length) {
     assert(w->depth == 0);
-    put(w, bytes, length);
+    writer_append(w, bytes, length);
     w->comma = false;
 }
 
@@ -76,45 +76,45 @@ static bool in_object(const struct writer *w) {
 static void put_key(struct writer *w, const char *key) {
     assert(in_object(w) == (key != NULL));
     if (w->comma)
-        put(w, ",", 1);
+        writer_append(w, ",", 1);
     w->comma = true;
     if (!key)
         return;
-    put(w, "\"", 1);
-    put(w, key, strlen(key));
-    put(w, "\":", 2);
+    writer_append(w, "\"", 1);
+    writer_append(w, key, strlen(key));
+    writer_append(w, "\":", 2);
 }
 
-static void begin(struct writer *w, const char *key, bool object) {
+static void writer_begin(struct writer *w, const char *key, bool object) {
     put_key(w, key);
-    put(w, object ? "{" : "[", 1);
+    writer_append(w, object ? "{" : "[", 1);
     assert(w->depth < WRITER_DEPTH);
     uint64_t bit = (uint64_t)1 << w->depth++;
     w->objects = object ? w->objects | bit : w->objects & ~bit;
     w->comma = false;
 }
 
-static void end(struct writer *w, bool object) {
+static void writer_end(struct writer *w, bool object) {
     assert(w->depth > 0 && in_object(w) == object);
     w->depth--;
-    put(w, object ? "}" : "]", 1);
+    writer_append(w, object ? "}" : "]", 1);
     w->comma = true;
 }
 
 void writer_begin_object(struct writer *w, const char *key) {
-    begin(w, key, true);
+    writer_begin(w, key, true);
 }
 
 void writer_end_object(struct writer *w) {
-    end(w, true);
+    writer_end(w, true);
 }
 
 void writer_begin_array(struct writer *w, const char *key) {
-    begin(w, key, false);
+    writer_begin(w, key, false);
 }
 
 void writer_end_array(struct writer *w) {
-    end(w, false);
+    writer_end(w, false);
 }
 
 /* ---- strings ---- */
@@ -133,25 +133,25 @@ static void put_escaped(struct writer *w, char byte) {
     static const char names[] = "\"\"\\\\\bb\ff\nn\rr\tt", digits[] = "0123456789ABCDEF";
     for (const char *name = names; *name; name += 2) {
         if (byte == *name) {
-            put(w, (const char[]){'\\', name[1]}, 2);
+            writer_append(w, (const char[]){'\\', name[1]}, 2);
             return;
         }
     }
-    put(w, (const char[]){'\\', 'u', '0', '0', digits[byte >> 4], digits[byte & 15]}, 6);
+    writer_append(w, (const char[]){'\\', 'u', '0', '0', digits[byte >> 4], digits[byte & 15]}, 6);
 }
 
 void writer_string_of(struct writer *w, const char *key, const char *bytes, size_t length) {
     bool high = false;
     put_key(w, key);
-    put(w, "\"", 1);
+    writer_append(w, "\"", 1);
     for (size_t at = 0; at < length;) {
         size_t plain = plain_length(bytes + at, length - at, &high);
-        put(w, bytes + at, plain);
+        writer_append(w, bytes + at, plain);
         at += plain;
         if (at < length)
             put_escaped(w, bytes[at++]);
     }
-    put(w, "\"", 1);
+    writer_append(w, "\"", 1);
     if (high && !utf8_valid(bytes, length))
         writer_fail(w);
 }
@@ -172,7 +172,7 @@ void writer_strings(struct writer *w, ...) {
 
 void writer_json(struct writer *w, const char *key, const char *json) {
     put_key(w, key);
-    put(w, json, strlen(json));
+    writer_append(w, json, strlen(json));
 }
 
 void writer_boolean(struct writer *w, const char *key, bool value) {
@@ -192,14 +192,14 @@ void writer_integer(struct writer *w, const char *key, int64_t number) {
     if (number < 0)
         *--begin = '-';
     put_key(w, key);
-    put(w, begin, (size_t)(text + sizeof text - begin));
+    writer_append(w, begin, (size_t)(text + sizeof text - begin));
 }
 
 void writer_number(struct writer *w, const char *key, double number) {
     char text[DECIMAL_BYTES];
     put_key(w, key);
     if (isfinite(number))
-        put(w, text, (size_t)(decimal_write(text, number) - text));
+        writer_append(w, text, (size_t)(decimal_write(text, number) - text));
     else
         writer_fail(w);
 }

@@ -8,20 +8,20 @@
 enum { LOADER_NICE = 5 };
 
 struct catalog {
-    struct models_options options;
+    struct model_set_options options;
     struct metrics *metrics;
     pthread_t loader;
     bool started; /* the loader; the owner's */
 
-    pthread_mutex_t lock;   /* guards everything below */
-    pthread_cond_t changed; /* asked or closed was set */
-    struct models *models;  /* in service; NULL: none yet */
-    struct reload *waiting; /* for the next load */
+    pthread_mutex_t lock;     /* guards everything below */
+    pthread_cond_t changed;   /* asked or closed was set */
+    struct model_set *models; /* in service; NULL: none yet */
+    struct reload *waiting;   /* for the next load */
     bool asked, closed;
     const char *reloading;
 };
 
-struct catalog *catalog_create(const struct models_options *options, struct metrics *metrics) {
+struct catalog *catalog_create(const struct model_set_options *options, struct metrics *metrics) {
     struct catalog *catalog = calloc(1, sizeof *catalog);
     if (!catalog)
         return NULL;
@@ -33,20 +33,20 @@ struct catalog *catalog_create(const struct models_options *options, struct metr
     return catalog;
 }
 
-struct models *catalog_acquire(struct catalog *catalog) {
+struct model_set *catalog_acquire(struct catalog *catalog) {
     pthread_mutex_lock(&catalog->lock);
-    struct models *models = catalog->models ? models_acquire(catalog->models) : NULL;
+    struct model_set *models = catalog->models ? model_set_acquire(catalog->models) : NULL;
     pthread_mutex_unlock(&catalog->lock);
     return models;
 }
 
 /* The old set is given back without the lock: it may be the last reference. */
-static void put_in_service(struct catalog *catalog, struct models *models) {
+static void put_in_service(struct catalog *catalog, struct model_set *models) {
     pthread_mutex_lock(&catalog->lock);
-    struct models *old = catalog->models;
+    struct model_set *old = catalog->models;
     catalog->models = models;
     pthread_mutex_unlock(&catalog->lock);
-    models_release(old);
+    model_set_release(old);
 }
 
 /* ---- the loader ---- */
@@ -69,8 +69,8 @@ static bool await_order(struct catalog *catalog, struct reload **waiting) {
 /* Returns the generation; 0: nothing has changed. */
 static size_t load_next(struct catalog *catalog, struct error *err) {
     int64_t began_us = clock_us();
-    struct models *current = catalog_acquire(catalog), *next = models_load(&catalog->options, current, catalog->metrics, err);
-    models_release(current);
+    struct model_set *current = catalog_acquire(catalog), *next = model_set_load(&catalog->options, current, catalog->metrics, err);
+    model_set_release(current);
     long long duration_ms = (clock_us() - began_us) / 1000;
     if (!next) {
         log_event(LOG_ERROR, "reload_failed", "what=models duration_ms=%lld reason=%s", duration_ms, err->message);
@@ -102,7 +102,7 @@ static void reload(struct catalog *catalog, struct reload *waiting) {
     tell(waiting, generation, &error);
 }
 
-static void *run(void *argument) {
+static void *catalog_run(void *argument) {
     struct catalog *catalog = argument;
     struct reload *waiting;
     setpriority(PRIO_PROCESS, 0, LOADER_NICE); /* on Linux of this thread alone: decoding goes before loading */
@@ -115,11 +115,11 @@ static void *run(void *argument) {
 /* ---- the owner ---- */
 
 int catalog_open(struct catalog *catalog, struct error *err) {
-    struct models *models = models_load(&catalog->options, NULL, catalog->metrics, err);
+    struct model_set *models = model_set_load(&catalog->options, NULL, catalog->metrics, err);
     if (!models)
         return -1;
     put_in_service(catalog, models);
-    if (pthread_create(&catalog->loader, NULL, run, catalog) != 0)
+    if (pthread_create(&catalog->loader, NULL, catalog_run, catalog) != 0)
         return error_set(err, ERROR_MEMORY, "cannot start the thread that reloads models");
     catalog->started = true;
     return 0;
@@ -161,7 +161,7 @@ void catalog_free(struct catalog *catalog) {
     if (!catalog)
         return;
     catalog_close(catalog);
-    models_release(catalog->models);
+    model_set_release(catalog->models);
     pthread_cond_destroy(&catalog->changed);
     pthread_mutex_destroy(&catalog->lock);
     free(catalog);

@@ -1,5 +1,5 @@
-/* The models in service: a set (server/decode/models.h) that is replaced as a whole, and the thread that loads the next one beside
- * it.
+/* The models in service: a set (server/decode/model_set.h) that is replaced as a whole, and the thread that loads the next one
+ * beside it.
  *
  * A load reads every --model folder again. When all of them have loaded and decoded a few words, the new set takes the place of the
  * old one at once: requests that come in from then on get it, those on their way keep theirs, and the last of them frees it. When
@@ -7,16 +7,16 @@
 #ifndef ALIGND_CATALOG_H
 #define ALIGND_CATALOG_H
 
-#include "server/decode/models.h"
+#include "server/decode/model_set.h"
 
 struct catalog;
 
 /* Without models yet. The folders and strings of the options, and the metrics, must outlive it. NULL when memory is out. */
-struct catalog *catalog_create(const struct models_options *options, struct metrics *metrics);
+struct catalog *catalog_create(const struct model_set_options *options, struct metrics *metrics);
 /* Loads the first set, and starts the thread that reloads. Once. */
 int catalog_open(struct catalog *catalog, struct error *err);
 /* The set in service, with a reference for the caller. NULL: none is loaded yet. */
-struct models *catalog_acquire(struct catalog *catalog);
+struct model_set *catalog_acquire(struct catalog *catalog);
 
 /* One who waits for a reload; in its owner's memory, which may be gone as soon as finish is called. */
 struct reload {

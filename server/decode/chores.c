@@ -40,7 +40,7 @@ static size_t excess(const struct chores *chores, const struct chore *chore) {
 }
 
 /* Behind all of its turn, which is the one after the client's last: a client has one chore in each. */
-static void insert(struct chores *chores, struct chore *chore) {
+static void chores_insert(struct chores *chores, struct chore *chore) {
     struct chore **link = &chores->first;
     chore->turn = chores->turn + 1;
     for (const struct chore *other = chores->first; other; other = other->next) {
@@ -64,7 +64,7 @@ bool chores_submit(struct chores *chores, struct chore *chore) {
     if (taken && chores->abandoned)
         request_cancel(chore->request, CANCEL_SHUTDOWN);
     if (taken)
-        insert(chores, chore);
+        chores_insert(chores, chore);
     pthread_mutex_unlock(&chores->lock);
     if (taken)
         pthread_cond_signal(&chores->ready);
@@ -105,7 +105,7 @@ static bool is_over(const struct chore *chore, int64_t now_us) {
 }
 
 /* What is over is answered first, whatever its turn. */
-static struct chore *take(struct chores *chores) {
+static struct chore *chores_take(struct chores *chores) {
     int64_t now_us = clock_us();
     struct chore **link = &chores->first;
     while (*link && !is_over(*link, now_us))
@@ -131,7 +131,7 @@ static void perform(const struct chores *chores, struct chore *chore) {
     metrics_chore(chores->options.metrics, kind, clock_us() - began_us);
 }
 
-static void *run(void *argument) {
+static void *chores_run(void *argument) {
     struct chores *chores = argument;
     pthread_mutex_lock(&chores->lock);
     while (chores->first || !chores->closed) {
@@ -139,7 +139,7 @@ static void *run(void *argument) {
             pthread_cond_wait(&chores->ready, &chores->lock);
             continue;
         }
-        struct chore *chore = take(chores);
+        struct chore *chore = chores_take(chores);
         enum metrics_chore kind = chore->kind;
         pthread_mutex_unlock(&chores->lock);
         perform(chores, chore);
@@ -158,7 +158,7 @@ static int start_threads(struct chores *chores, struct error *err) {
     if (!chores->threads)
         return error_memory(err);
     for (; chores->started < chores->options.threads; chores->started++) {
-        if (pthread_create(&chores->threads[chores->started], NULL, run, chores) != 0)
+        if (pthread_create(&chores->threads[chores->started], NULL, chores_run, chores) != 0)
             return error_set(err, ERROR_MEMORY, "cannot start the thread that prepares large requests");
     }
     return 0;

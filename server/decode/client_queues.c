@@ -49,7 +49,7 @@ static void unlink_flow(struct client_queues *queues, struct client_queue *queue
     *(queue->next ? &queue->next->previous : &queues->last) = queue->previous;
 }
 
-static struct client_queue *begin(struct client_queues *queues, uint64_t client) {
+static struct client_queue *queue_begin(struct client_queues *queues, uint64_t client) {
     struct client_queue *queue = queues->free;
     if (queue) {
         queues->free = queue->chain;
@@ -64,7 +64,7 @@ static struct client_queue *begin(struct client_queues *queues, uint64_t client)
     return queue;
 }
 
-static void end(struct client_queues *queues, struct client_queue *queue) {
+static void queue_end(struct client_queues *queues, struct client_queue *queue) {
     struct client_queue **chain = bucket(queues, queue->client);
     while (*chain != queue)
         chain = &(*chain)->chain;
@@ -77,7 +77,7 @@ static void end(struct client_queues *queues, struct client_queue *queue) {
 void client_queues_push(struct client_queues *queues, struct job *job) {
     struct client_queue *queue = client_queues_find(queues, job->request->client);
     if (!queue)
-        queue = begin(queues, job->request->client);
+        queue = queue_begin(queues, job->request->client);
     job->next = NULL;
     *queue->tail = job;
     queue->tail = &job->next;
@@ -95,7 +95,7 @@ bool client_queues_take(struct client_queues *queues, struct client_queue *queue
     queues->work -= job_work(job);
     bool last = !queue->head;
     if (last)
-        end(queues, queue);
+        queue_end(queues, queue);
     return last;
 }
 

@@ -23,10 +23,10 @@ struct feed {
     const float **attention;
 
     /* the reader's */
-    size_t known, told; /* tokens: noted when last looked, and sent */
+    size_t known, sent; /* tokens: noted when last looked, and sent */
     size_t first;       /* of the tokens that are still rendered with each that comes */
     size_t printed;     /* bytes of their text sent */
-    bool over, done;    /* ended when last looked; and all of its tokens are told */
+    bool over, done;    /* ended when last looked; and all of its tokens are sent */
 };
 
 struct events {
@@ -35,8 +35,8 @@ struct events {
     struct feed *feeds; /* [request->job_count] */
 
     /* the reader's */
-    struct feed *current; /* being told */
-    size_t *next;         /* [request->text_count] the sentence of each text to be told next */
+    struct feed *current; /* being sent */
+    size_t *next;         /* [request->text_count] the sentence of each text to be sent next */
     struct arena scratch; /* of one event */
 
     pthread_mutex_t lock;      /* guards everything below, and the first part of each feed */
@@ -47,13 +47,13 @@ struct events {
 /* ---- the workers' side ---- */
 
 /* The only row's token is final: no other path will take its place. */
-static bool tells_tokens(const struct sentence *sentence) {
+static bool sends_tokens(const struct sentence *sentence) {
     const struct search_options *options = &sentence->options;
     return options->strategy == &search_greedy || (options->strategy == &search_sample && options->n_best == 1);
 }
 
 /* Room for all tokens there can be, when the first comes. */
-static int make_room(struct feed *feed, struct sentence *sentence) {
+static int feed_make_room(struct feed *feed, struct sentence *sentence) {
     size_t most = sentence->options.max_length;
     if (feed->attention)
         return 0;
@@ -65,11 +65,11 @@ static int make_room(struct feed *feed, struct sentence *sentence) {
     return feed->attention ? 0 : -1;
 }
 
-/* Notes the token that the last step decided; returns how many there are. Without memory for it the sentence's tokens are told when
+/* Notes the token that the last step decided; returns how many there are. Without memory for it the sentence's tokens are sent when
  * it is done. */
 static size_t note_token(struct feed *feed, struct sentence *sentence) {
     size_t count = feed->noted; /* only its worker changes it */
-    if (!tells_tokens(sentence) || sentence->search.step != count + 1 || make_room(feed, sentence) != 0)
+    if (!sends_tokens(sentence) || sentence->search.step != count + 1 || feed_make_room(feed, sentence) != 0)
         return count;
     assert(sentence->search.rows == 1 && count < sentence->options.max_length);
     struct decision last = search_last(&sentence->search, 0);
@@ -100,7 +100,7 @@ static void publish(struct events *events, struct feed *feed, size_t noted, bool
     pthread_mutex_unlock(&events->lock);
 }
 
-static void note(struct job *job) {
+static void events_note(struct job *job) {
     struct events *events = job->request->events;
     struct feed *feed = &events->feeds[job - job->request->jobs];
     bool ended = job->done_us != 0;
@@ -128,7 +128,7 @@ void events_pulse(struct events *events) {
 /* ---- the reader's side ---- */
 
 /* The oldest of the sentences with news; otherwise says what there is instead. */
-static bool take(struct events *events, struct event *event) {
+static bool events_take(struct events *events, struct event *event) {
     pthread_mutex_lock(&events->lock);
     struct feed *feed = events->head;
     if (feed) {
@@ -177,13 +177,13 @@ static void move_on(struct events *events, struct feed *feed, const struct hypot
 }
 
 /* The last token known waits for the next if its text is not settled. */
-static bool tell_text(struct events *events, struct feed *feed, const struct hypothesis *all, struct event *event) {
+static bool send_text(struct events *events, struct feed *feed, const struct hypothesis *all, struct event *event) {
     struct rendering rendering;
     struct hypothesis part = *all;
-    part.length = feed->told + 1;
+    part.length = feed->sent + 1;
     if (translator_render_rest(feed->job->sentence, &part, feed->first, &events->scratch, &rendering, NULL) != 0)
         return false;
-    const struct token *token = &rendering.tokens[feed->told - feed->first];
+    const struct token *token = &rendering.tokens[feed->sent - feed->first];
     bool last = part.length == all->length;
     size_t whole = strlen(rendering.text), length = last && feed->over ? whole : settled(rendering.text);
     if (last && length < whole)
@@ -198,35 +198,35 @@ static bool tell_text(struct events *events, struct feed *feed, const struct hyp
 }
 
 /* What was given comes as it was given, with its last token. */
-static bool tell_given(const struct feed *feed, struct event *event) {
+static bool send_given(const struct feed *feed, struct event *event) {
     const struct sentence *sentence = feed->job->sentence;
-    if (feed->told + 1 >= sentence->options.prefix_length)
+    if (feed->sent + 1 >= sentence->options.prefix_length)
         return false;
-    event->piece = sentence->given_tokens[feed->told].piece;
+    event->piece = sentence->given_tokens[feed->sent].piece;
     event->added = "";
     return true;
 }
 
-static bool tell_token(struct events *events, struct event *event) {
+static bool send_token(struct events *events, struct event *event) {
     struct feed *feed = events->current;
     const struct sentence *sentence = feed->job->sentence;
     struct hypothesis all = decided(feed);
     size_t count = all.length + (all.ended && (events->request->include & INCLUDE_EOS));
-    if (!tells_tokens(sentence) || feed->told >= count)
+    if (!sends_tokens(sentence) || feed->sent >= count)
         return false;
-    if (feed->told == all.length)
+    if (feed->sent == all.length)
         *event = (struct event){.text = feed->text, .piece = "</s>", .added = ""};
-    else if (!tell_given(feed, event) && !tell_text(events, feed, &all, event))
+    else if (!send_given(feed, event) && !send_text(events, feed, &all, event))
         return false;
     event->kind = EVENT_TOKEN;
     event->sentence = (size_t)(sentence - events->request->texts[event->text].sentences);
-    event->log_prob = (double)all.log_probs[feed->told++];
+    event->log_prob = (double)all.log_probs[feed->sent++];
     return true;
 }
 
 /* The next sentence of the current one's text, if it is done. One that failed has no object, nor have those behind it: their places
  * in the text are unknown. */
-static bool tell_sentence(struct events *events, struct event *event) {
+static bool send_sentence(struct events *events, struct event *event) {
     events->current->done = events->current->over;
     const struct text *text = &events->request->texts[event->text];
     size_t *next = &events->next[event->text];
@@ -244,10 +244,10 @@ void events_next(struct events *events, struct event *event) {
     arena_reset(&events->scratch);
     for (;; events->current = NULL) {
         *event = (struct event){0};
-        if (!events->current && !take(events, event))
+        if (!events->current && !events_take(events, event))
             return;
         event->text = events->current->text;
-        if (tell_token(events, event) || tell_sentence(events, event))
+        if (send_token(events, event) || send_sentence(events, event))
             return;
     }
 }
@@ -295,7 +295,7 @@ int events_follow(struct request *request, const struct events_reader *reader) {
     arena_init(&events->scratch, SCRATCH_BYTES);
     pthread_mutex_init(&events->lock, NULL);
     request->events = events;
-    request->progress = note;
+    request->progress = events_note;
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* What a streamed request tells while it is decoded: a queue from the workers to the one thread that sends it, the reader.
+/* What a streamed request sends while it is decoded: a queue from the workers to the one thread that sends it, the reader.
  *
  * Workers note the tokens that are decided and the sentences that are done; the reader turns notes into events when it has room for
  * them. A sentence has room for the notes of all the tokens that it can get, so that nothing is lost, memory is bounded and no
@@ -9,10 +9,10 @@
 #include "server/decode/request.h"
 
 enum event_kind {
-    EVENT_NONE,     /* nothing to tell yet */
+    EVENT_NONE,     /* nothing to send yet */
     EVENT_TOKEN,    /* a token was decided */
     EVENT_SENTENCE, /* a sentence is done, and so are those before it in its text */
-    EVENT_PULSE,    /* nothing was told for a while */
+    EVENT_PULSE,    /* nothing was sent for a while */
     EVENT_END,      /* all jobs have ended; nothing follows */
 };
 
@@ -34,7 +34,7 @@ struct events_reader {
     void *owner;
 };
 
-/* Follows a request whose jobs are prepared but not submitted: sets its progress and events. Tokens are told of sentences of which
+/* Follows a request whose jobs are prepared but not submitted: sets its progress and events. Tokens are sent of sentences of which
  * each step decides one for good (greedy, one sample). -1: memory is out. */
 int events_follow(struct request *request, const struct events_reader *reader);
 /* NULL allowed. */

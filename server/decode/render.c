@@ -8,17 +8,17 @@ struct span render_gap(const struct text *text, size_t i) {
                          .end = i == text->count ? text->source_length : text->sentences[i].source.begin};
 }
 
-static size_t append(char *out, size_t at, const char *bytes, size_t length) {
+static size_t text_append(char *out, size_t at, const char *bytes, size_t length) {
     memcpy(out + at, bytes, length);
     return at + length;
 }
 
 static size_t append_gap(char *out, size_t at, const struct text *text, size_t i) {
     struct span span = render_gap(text, i);
-    return append(out, at, text->source + span.begin, span.end - span.begin);
+    return text_append(out, at, text->source + span.begin, span.end - span.begin);
 }
 
-static int join(const struct text *text, struct arena *arena, struct rendered *out, struct error *err) {
+static int text_join(const struct text *text, struct arena *arena, struct rendered *out, struct error *err) {
     size_t length = 0;
     for (size_t i = 0; i < text->count; i++)
         length += strlen(out->sentences[i].text);
@@ -30,7 +30,7 @@ static int join(const struct text *text, struct arena *arena, struct rendered *o
     for (size_t i = 0; i < text->count; i++) {
         at = append_gap(out->text, at, text, i);
         out->begins[i] = at;
-        at = append(out->text, at, out->sentences[i].text, strlen(out->sentences[i].text));
+        at = text_append(out->text, at, out->sentences[i].text, strlen(out->sentences[i].text));
     }
     at = append_gap(out->text, at, text, text->count);
     out->text[at] = '\0';
@@ -49,7 +49,7 @@ int render_text(const struct text *text, struct arena *arena, struct rendered *o
         if (translator_render(sentence, &sentence->hypotheses[0], arena, &made.sentences[i], err) != 0)
             return -1;
     }
-    if (join(text, arena, &made, err) != 0)
+    if (text_join(text, arena, &made, err) != 0)
         return -1;
     *out = made;
     return 0;

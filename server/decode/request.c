@@ -1,6 +1,6 @@
 #include "server/decode/request.h"
 #include "server/base/clock.h"
-#include "server/decode/models.h"
+#include "server/decode/model_set.h"
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
@@ -28,7 +28,7 @@ void request_done(struct request *request) {
     request->question = NULL;
     request->key_name = NULL;
     arena_done(&request->arena);
-    models_release(request->models);
+    model_set_release(request->models);
     request->models = NULL;
 }
 

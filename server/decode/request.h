@@ -33,8 +33,8 @@ enum include {
 };
 
 struct events;
-struct models;
-struct model;
+struct model_set;
+struct served_model;
 struct reload;
 
 /* Weights [count] that a decoder step takes as its attention, as asked for. */
@@ -48,7 +48,7 @@ struct forced_step {
 struct job {
     struct request *request;
     struct sentence *sentence;
-    const struct model *model;
+    const struct served_model *model;
     size_t rows;   /* that must be free before it is admitted */
     size_t tokens; /* to be encoded */
     int64_t queued_us, admitted_us, done_us;
@@ -71,8 +71,8 @@ struct request {
     const char *key_name; /* whose API key it came with; in the arena; NULL: none was asked for */
     uint64_t client;      /* whose turn the jobs take (client.h); any number where there is but one */
 
-    struct models *models;     /* a reference; NULL: none */
-    const struct model *model; /* one of them */
+    struct model_set *models;         /* a reference; NULL: none */
+    const struct served_model *model; /* one of them */
     struct search_options search;
     unsigned include; /* enum include */
     bool split;       /* cut texts into sentences */

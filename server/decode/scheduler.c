@@ -55,7 +55,7 @@ static struct scheduler_limits excess(const struct scheduler *scheduler, const s
     return (struct scheduler_limits){jobs > most.jobs ? jobs - most.jobs : 0, work > most.work ? work - most.work : 0};
 }
 
-static enum scheduler_verdict judge(const struct scheduler *scheduler, const struct request *request) {
+static enum scheduler_verdict scheduler_judge_room(const struct scheduler *scheduler, const struct request *request) {
     if (scheduler->closed)
         return SCHEDULER_CLOSED;
     struct scheduler_limits over = excess(scheduler, request);
@@ -77,7 +77,7 @@ enum scheduler_verdict scheduler_submit(struct scheduler *scheduler, struct requ
     assert(request->job_count > 0);
     size_t count = request->job_count; /* the request may be gone once the lock is released */
     pthread_mutex_lock(&scheduler->lock);
-    enum scheduler_verdict verdict = judge(scheduler, request);
+    enum scheduler_verdict verdict = scheduler_judge_room(scheduler, request);
     if (verdict == SCHEDULER_ACCEPTED)
         push_jobs(scheduler, request);
     pthread_mutex_unlock(&scheduler->lock);
@@ -92,7 +92,7 @@ enum scheduler_verdict scheduler_submit(struct scheduler *scheduler, struct requ
 
 enum scheduler_verdict scheduler_judge(struct scheduler *scheduler, const struct request *request) {
     pthread_mutex_lock(&scheduler->lock);
-    enum scheduler_verdict verdict = judge(scheduler, request);
+    enum scheduler_verdict verdict = scheduler_judge_room(scheduler, request);
     pthread_mutex_unlock(&scheduler->lock);
     return verdict;
 }
@@ -123,7 +123,7 @@ static bool expired(const struct job *job, int64_t now_us) {
 }
 
 /* True: the queue is gone. */
-static bool take(struct scheduler *scheduler, struct client_queue *queue, struct job **link, struct taken *taken) {
+static bool scheduler_take_job(struct scheduler *scheduler, struct client_queue *queue, struct job **link, struct taken *taken) {
     struct job *job = *link;
     bool gone = client_queues_take(&scheduler->queues, queue, link);
     *taken->end = job;
@@ -135,7 +135,7 @@ static void take_expired_of(struct scheduler *scheduler, struct client_queue *qu
     for (struct job **link = &queue->head; *link;) {
         if (!expired(*link, now_us))
             link = &(*link)->next;
-        else if (take(scheduler, queue, link, taken))
+        else if (scheduler_take_job(scheduler, queue, link, taken))
             return;
     }
 }
@@ -162,7 +162,7 @@ static struct client_queue *take_turn(struct scheduler *scheduler, struct client
     struct client_queue *next = queue->next;
     taken->work += (double)job_work(queue->head);
     queue->overtaken = 0;
-    if (take(scheduler, queue, &queue->head, taken))
+    if (scheduler_take_job(scheduler, queue, &queue->head, taken))
         return next;
     client_queues_rotate(&scheduler->queues, queue);
     return next ? next : queue;

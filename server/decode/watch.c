@@ -23,7 +23,7 @@ struct watch {
     uint64_t last_serial;
 };
 
-static struct watched *find(const struct watch *watch, uint64_t serial) {
+static struct watched *watch_find(const struct watch *watch, uint64_t serial) {
     struct watched *watched = watch->first;
     while (watched && watched->serial != serial)
         watched = watched->next;
@@ -32,7 +32,7 @@ static struct watched *find(const struct watch *watch, uint64_t serial) {
 
 static void hang_up(struct watch *watch, uint64_t serial) {
     pthread_mutex_lock(&watch->lock);
-    struct watched *watched = find(watch, serial);
+    struct watched *watched = watch_find(watch, serial);
     if (watched)
         request_cancel(watched->request, CANCEL_CLIENT);
     pthread_mutex_unlock(&watch->lock);
@@ -47,7 +47,7 @@ static void give_pulse(struct watch *watch) {
     pthread_mutex_unlock(&watch->lock);
 }
 
-static void *run(void *argument) {
+static void *watch_run(void *argument) {
     struct watch *watch = argument;
     struct epoll_event events[EVENTS];
     for (int64_t pulse_us = clock_us() + watch->pulse_us;;) {
@@ -76,7 +76,7 @@ static int open_files(struct watch *watch, struct error *err) {
     return 0;
 }
 
-static void release(struct watch *watch) {
+static void watch_release(struct watch *watch) {
     if (watch->epoll >= 0)
         close(watch->epoll);
     if (watch->stop >= 0)
@@ -96,10 +96,10 @@ struct watch *watch_start(size_t pulse_ms, struct error *err) {
     watch->pulse_us = (int64_t)pulse_ms * 1000;
     pthread_mutex_init(&watch->lock, NULL);
     int result = open_files(watch, err);
-    if (result == 0 && pthread_create(&watch->thread, NULL, run, watch) != 0)
+    if (result == 0 && pthread_create(&watch->thread, NULL, watch_run, watch) != 0)
         result = error_set(err, ERROR_MEMORY, "cannot start the thread that watches sockets");
     if (result != 0) {
-        release(watch);
+        watch_release(watch);
         return NULL;
     }
     return watch;
@@ -114,7 +114,7 @@ void watch_free(struct watch *watch) {
     assert(written == sizeof one);
     (void)written;
     pthread_join(watch->thread, NULL);
-    release(watch);
+    watch_release(watch);
 }
 
 void watch_add(struct watch *watch, struct watched *watched, struct request *request, int fd) {

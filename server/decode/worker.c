@@ -1,6 +1,6 @@
 #include "server/decode/worker.h"
 #include "server/base/clock.h"
-#include "server/decode/models.h"
+#include "server/decode/model_set.h"
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -110,7 +110,7 @@ static void admit(struct worker *worker, struct job *jobs) {
 }
 
 /* With the last of its jobs a model may go. */
-static void finish(struct worker *worker, struct sentence *sentence) {
+static void worker_finish(struct worker *worker, struct sentence *sentence) {
     struct job *job = sentence->owner;
     remove_live(worker, job);
     size_t tokens = sentence->hypotheses ? sentence->hypotheses[0].length : 0;
@@ -118,7 +118,7 @@ static void finish(struct worker *worker, struct sentence *sentence) {
     end_job(job);
 }
 
-static void step(struct worker *worker, struct worker_batch *slot) {
+static void worker_step(struct worker *worker, struct worker_batch *slot) {
     size_t rows = batch_rows(slot->batch);
     int64_t began_us = clock_us();
     size_t count = batch_step(slot->batch, worker->done);
@@ -126,7 +126,7 @@ static void step(struct worker *worker, struct worker_batch *slot) {
     metrics_step(worker->pool->options.metrics, rows, duration_us);
     admission_stepped(&slot->load, rows, duration_us);
     for (size_t i = 0; i < count; i++)
-        finish(worker, worker->done[i]);
+        worker_finish(worker, worker->done[i]);
 }
 
 /* From the last: a slot whose sentences have all left gives its place to one that was stepped. */
@@ -134,7 +134,7 @@ static void step_all(struct worker *worker) {
     size_t count;
     struct admission_load *const *loads = admission_loads(worker->admission, &count);
     while (count-- > 0)
-        step(worker, loads[count]->owner);
+        worker_step(worker, loads[count]->owner);
 }
 
 /* Nothing, unless there is someone to tell. */
@@ -178,7 +178,7 @@ static enum scheduler_claim claim(void *owner, const struct job *job) {
 }
 
 /* What is still queued when the pool is abandoned must be cancelled before it is admitted. */
-static struct job *take(struct worker *worker) {
+static struct job *worker_take(struct worker *worker) {
     const struct worker_options *options = &worker->pool->options;
     admission_round(worker->admission);
     worker->claimed = 0;
@@ -190,10 +190,10 @@ static struct job *take(struct worker *worker) {
     return jobs;
 }
 
-static void *run(void *argument) {
+static void *worker_run(void *argument) {
     struct worker *worker = argument;
     for (;;) {
-        struct job *jobs = take(worker);
+        struct job *jobs = worker_take(worker);
         if (!jobs && worker->live_count == 0)
             break; /* closed and empty */
         admit(worker, jobs);
@@ -236,7 +236,7 @@ static int start_threads(struct workers *workers, struct error *err) {
     }
     workers->running = workers->options.workers; /* before there are threads that take themselves off */
     for (; workers->started < workers->options.workers; workers->started++) {
-        if (pthread_create(&workers->threads[workers->started], NULL, run, &workers->all[workers->started]) != 0)
+        if (pthread_create(&workers->threads[workers->started], NULL, worker_run, &workers->all[workers->started]) != 0)
             return error_set(err, ERROR_MEMORY, "cannot start worker thread %zu", workers->started + 1);
     }
     return 0;

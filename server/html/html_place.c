@@ -288,7 +288,7 @@ static void place(struct placer *placer, size_t index) {
         set_point_byte(placer, node);
 }
 
-static int prepare(struct placer *placer, struct arena *arena) {
+static int placer_prepare(struct placer *placer, struct arena *arena) {
     const struct html_translation *translation = placer->translation;
     placer->word_count = find_words(translation->text, translation->length, NULL);
     placer->words = arena_alloc(arena, placer->word_count, sizeof *placer->words);
@@ -300,7 +300,7 @@ static int prepare(struct placer *placer, struct arena *arena) {
 }
 
 int html_place(struct placer *placer, struct arena *arena) {
-    if (prepare(placer, arena) != 0)
+    if (placer_prepare(placer, arena) != 0)
         return -1;
     for (size_t i = 0; i < placer->count; i++)
         place(placer, i);

@@ -45,12 +45,12 @@ struct reader {
 
 /* ---- pieces ---- */
 
-static void fail(struct reader *reader) {
+static void reader_fail(struct reader *reader) {
     reader->failed = true;
     xmlStopParser(reader->parser);
 }
 
-static char *copy(struct reader *reader, const char *bytes, size_t length) {
+static char *reader_copy(struct reader *reader, const char *bytes, size_t length) {
     if (length > PACKED_BYTES)
         return arena_copy(reader->arena, bytes, length);
     if (length > reader->pack_left) {
@@ -68,13 +68,13 @@ static char *copy(struct reader *reader, const char *bytes, size_t length) {
 }
 
 /* A piece of these bytes, copied. Within what is not translated all is PIECE_RAW. */
-static struct html_piece *add(struct reader *reader, enum html_kind kind, const char *bytes, size_t length) {
+static struct html_piece *reader_add(struct reader *reader, enum html_kind kind, const char *bytes, size_t length) {
     struct html_piece *pieces =
         html_reserve(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
-    char *raw = copy(reader, bytes, length);
+    char *raw = reader_copy(reader, bytes, length);
     reader->too_long |= reader->count == HTML_MAX_PIECES;
     if (!pieces || !raw || reader->too_long) {
-        fail(reader);
+        reader_fail(reader);
         return NULL;
     }
     reader->pieces = pieces;
@@ -88,9 +88,9 @@ static struct html_piece *add(struct reader *reader, enum html_kind kind, const 
 /* The buffer is empty then. */
 static void add_buffer(struct reader *reader, enum html_kind kind, struct html_buffer *buffer) {
     if (buffer->failed)
-        fail(reader);
+        reader_fail(reader);
     else
-        add(reader, kind, buffer->bytes, buffer->length);
+        reader_add(reader, kind, buffer->bytes, buffer->length);
     buffer->length = 0;
 }
 
@@ -111,7 +111,7 @@ static void add_parts(struct reader *reader, enum html_kind kind, const char *co
 
 /* ---- character data ---- */
 
-static bool is_name(const char *text, size_t length) {
+static bool is_element_name(const char *text, size_t length) {
     size_t at = 0;
     while (at < length && isalnum((unsigned char)text[at]))
         at++;
@@ -126,7 +126,7 @@ static bool end_reference(struct reader *reader) {
     memcpy(mempcpy(unit, text->bytes + reader->reference_begin, length), ";", 1);
     text->length = reader->reference_begin;
     end_text(reader);
-    return add(reader, PIECE_UNIT, unit, length + 1) != NULL;
+    return reader_add(reader, PIECE_UNIT, unit, length + 1) != NULL;
 }
 
 static void on_characters(void *owner, const xmlChar *characters, int count) {
@@ -138,7 +138,7 @@ static void on_characters(void *owner, const xmlChar *characters, int count) {
     if (length == 1 && *text == '&') {
         reader->reference = AMPERSAND;
         reader->reference_begin = reader->text.length;
-    } else if (was == AMPERSAND && is_name(text, length)) {
+    } else if (was == AMPERSAND && is_element_name(text, length)) {
         reader->reference = NAME;
     } else if (was == NAME && *text == ';') {
         if (!end_reference(reader))
@@ -153,7 +153,7 @@ static void on_characters(void *owner, const xmlChar *characters, int count) {
 static void on_code(void *owner, const xmlChar *code, int length) {
     struct reader *reader = owner;
     end_text(reader);
-    add(reader, PIECE_RAW, (const char *)code, (size_t)length);
+    reader_add(reader, PIECE_RAW, (const char *)code, (size_t)length);
 }
 
 /* ---- elements ---- */
@@ -211,7 +211,7 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **told) 
     end_text(reader);
     if (has_too_many(attributes)) {
         reader->too_many = true;
-        fail(reader);
+        reader_fail(reader);
         return;
     }
     if (!reader->rooted) {
@@ -220,7 +220,7 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **told) 
     }
     if (reader->depth == HTML_MAX_DEPTH) {
         reader->too_deep = true;
-        fail(reader);
+        reader_fail(reader);
         return;
     }
     unsigned flags = html_element(name) | attribute_flags(attributes);
@@ -294,27 +294,27 @@ static void on_doctype(void *owner, const xmlChar *name, const xmlChar *public, 
  * parser's errors, so it is noted here. */
 static thread_local bool lacking;
 
-static void *note(void *block) {
+static void *note_failure(void *block) {
     lacking |= block == NULL;
     return block;
 }
 
-static void *allocate(size_t bytes) {
-    return note(reserve_alloc(bytes));
+static void *xml_allocate(size_t bytes) {
+    return note_failure(reserve_alloc(bytes));
 }
 
 static void *reallocate(void *block, size_t bytes) {
-    return note(reserve_realloc(block, bytes));
+    return note_failure(reserve_realloc(block, bytes));
 }
 
 static char *duplicate(const char *text) {
     size_t bytes = strlen(text) + 1;
-    char *copy = allocate(bytes);
+    char *copy = xml_allocate(bytes);
     return copy ? memcpy(copy, text, bytes) : NULL;
 }
 
 static void set_up(void) {
-    xmlMemSetup(free, allocate, reallocate, duplicate);
+    xmlMemSetup(free, xml_allocate, reallocate, duplicate);
     xmlInitParser();
 }
 
@@ -379,7 +379,7 @@ static htmlParserCtxtPtr open_parser(struct reader *reader) {
     return parser;
 }
 
-static int run(struct reader *reader, struct error *err) {
+static int reader_run(struct reader *reader, struct error *err) {
     static once_flag once = ONCE_FLAG_INIT;
     call_once(&once, set_up);
     if (reserve_fill(err) != 0)
@@ -420,7 +420,7 @@ int html_read(const char *markup, size_t length, struct arena *arena, struct htm
         return error_memory(err);
     reader->unread = whole.bytes;
     reader->unread_length = whole.length;
-    if (run(reader, err) != 0)
+    if (reader_run(reader, err) != 0)
         return -1;
     html->pieces = reader->pieces;
     html->piece_count = reader->count;

@@ -13,23 +13,23 @@ struct cutter {
 };
 
 /* A text on its way. */
-struct writer {
+struct segment_text {
     char *text;
     size_t length;
     bool space; /* the last one is white space, which the next one joins */
 };
 
-static void put_bytes(struct writer *writer, const char *bytes, size_t length) {
-    memcpy(writer->text + writer->length, bytes, length);
-    writer->length += length;
+static void put_bytes(struct segment_text *out, const char *bytes, size_t length) {
+    memcpy(out->text + out->length, bytes, length);
+    out->length += length;
 }
 
-static void put_text(struct writer *writer, const char *raw, size_t length) {
+static void segment_put_text(struct segment_text *out, const char *raw, size_t length) {
     for (size_t at = 0; at < length; at++) {
         bool space = html_is_space(raw[at]);
-        if (!space || !writer->space)
-            put_bytes(writer, space ? " " : raw + at, 1);
-        writer->space = space;
+        if (!space || !out->space)
+            put_bytes(out, space ? " " : raw + at, 1);
+        out->space = space;
     }
 }
 
@@ -54,42 +54,41 @@ static bool is_word(const struct html_piece *piece) {
     return true;
 }
 
-static size_t put_unit(struct writer *writer, struct html_piece *pieces, size_t i) {
+static size_t put_unit(struct segment_text *out, struct html_piece *pieces, size_t i) {
     size_t end = pieces[i].kind == PIECE_OPEN ? pieces[i].pair : i;
-    pieces[i].begin = (uint32_t)writer->length;
+    pieces[i].begin = (uint32_t)out->length;
     if (end == i + 2 && pieces[i].stands_in && is_word(&pieces[i + 1]))
-        put_text(writer, pieces[i + 1].raw, pieces[i + 1].length);
-    pieces[i].end = (uint32_t)writer->length;
-    writer->space = false; /* white space on both sides of a unit counts */
+        segment_put_text(out, pieces[i + 1].raw, pieces[i + 1].length);
+    pieces[i].end = (uint32_t)out->length;
+    out->space = false; /* white space on both sides of a unit counts */
     return end + 1;
 }
 
 /* The text of the pieces [first,end): true if there is something to translate. */
-static bool write_segment(struct html_piece *pieces, size_t first, size_t end, struct writer *writer) {
+static bool write_segment(struct html_piece *pieces, size_t first, size_t end, struct segment_text *out) {
     bool letters = false;
-    writer->space = pieces[first].kind == PIECE_TEXT; /* html_write leaves the white space at both ends as it is */
+    out->space = pieces[first].kind == PIECE_TEXT; /* html_write leaves the white space at both ends as it is */
     for (size_t i = first; i < end;) {
-        size_t begin = writer->length;
+        size_t begin = out->length;
         if (pieces[i].kind == PIECE_UNIT || pieces[i].opaque) {
-            i = put_unit(writer, pieces, i);
+            i = put_unit(out, pieces, i);
             continue;
         }
         pieces[i].begin = (uint32_t)begin;
         if (pieces[i].kind == PIECE_TEXT)
-            put_text(writer, pieces[i].raw, pieces[i].length);
-        letters = letters || has_letters(writer->text, begin, writer->length);
-        pieces[i++].end = (uint32_t)writer->length;
+            segment_put_text(out, pieces[i].raw, pieces[i].length);
+        letters = letters || has_letters(out->text, begin, out->length);
+        pieces[i++].end = (uint32_t)out->length;
     }
-    if (pieces[end - 1].end > pieces[end - 1].begin && pieces[end - 1].kind == PIECE_TEXT &&
-        writer->text[writer->length - 1] == ' ')
-        pieces[end - 1].end = (uint32_t)--writer->length;
+    if (pieces[end - 1].end > pieces[end - 1].begin && pieces[end - 1].kind == PIECE_TEXT && out->text[out->length - 1] == ' ')
+        pieces[end - 1].end = (uint32_t)--out->length;
     return letters;
 }
 
 static void add_segment(struct cutter *cutter, size_t first, size_t end) {
     struct html *html = cutter->html;
-    struct writer writer = {.text = cutter->text};
-    if (first == end || !write_segment(html->pieces, first, end, &writer))
+    struct segment_text out = {.text = cutter->text};
+    if (first == end || !write_segment(html->pieces, first, end, &out))
         return;
     struct html_segment *segments =
         html_reserve(cutter->arena, html->segments, html->count, &cutter->capacity, 1, sizeof *segments);
@@ -98,8 +97,8 @@ static void add_segment(struct cutter *cutter, size_t first, size_t end) {
         return;
     }
     html->segments = segments;
-    segments[html->count++] = (struct html_segment){writer.text, writer.length, first, end};
-    cutter->text += writer.length;
+    segments[html->count++] = (struct html_segment){out.text, out.length, first, end};
+    cutter->text += out.length;
 }
 
 static bool is_tag(const struct html_piece *piece) {
@@ -118,7 +117,7 @@ static void cut_run(struct cutter *cutter, size_t first, size_t end) {
     add_segment(cutter, first, end);
 }
 
-static void cut(struct cutter *cutter) {
+static void cutter_cut(struct cutter *cutter) {
     const struct html_piece *pieces = cutter->html->pieces;
     size_t first = 0, i = 0;
     while (i < cutter->html->piece_count && !cutter->failed) {
@@ -147,7 +146,7 @@ int html_parse(const char *markup, size_t length, struct arena *arena, struct ht
     struct cutter cutter = {.arena = arena, .html = &html, .text = arena_alloc(arena, total_length(&html) + 1, 1)};
     if (!cutter.text)
         return error_memory(err);
-    cut(&cutter);
+    cutter_cut(&cutter);
     if (cutter.failed)
         return error_memory(err);
     *out = html;

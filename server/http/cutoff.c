@@ -24,7 +24,7 @@ static bool overdue(const struct timed *timed, int64_t now_us) {
     return now_us - timed->since_us >= (hurry ? SCARCE_IDLE_US : timed->timeout_us);
 }
 
-static void cut(struct cutoff *cutoff, struct timed *timed, enum metrics_slow reason) {
+static void cutoff_cut(struct cutoff *cutoff, struct timed *timed, enum metrics_slow reason) {
     shutdown(timed->fd, SHUT_RDWR);
     metrics_slow(cutoff->metrics, reason);
     timed->timeout_us = INT64_MAX; /* once is enough */
@@ -35,11 +35,11 @@ static void sweep(struct cutoff *cutoff) {
     int64_t now_us = clock_us();
     for (struct timed *timed = cutoff->first; timed; timed = timed->next) {
         if (timed->timeout_us != INT64_MAX && overdue(timed, now_us))
-            cut(cutoff, timed, timed->reason);
+            cutoff_cut(cutoff, timed, timed->reason);
     }
 }
 
-static void *run(void *argument) {
+static void *cutoff_run(void *argument) {
     struct cutoff *cutoff = argument;
     pthread_mutex_lock(&cutoff->lock);
     while (!cutoff->stopped) {
@@ -55,7 +55,7 @@ static void *run(void *argument) {
     return NULL;
 }
 
-static void release(struct cutoff *cutoff) {
+static void cutoff_release(struct cutoff *cutoff) {
     pthread_cond_destroy(&cutoff->wake);
     pthread_mutex_destroy(&cutoff->lock);
     free(cutoff);
@@ -74,10 +74,10 @@ struct cutoff *cutoff_start(struct metrics *metrics, struct error *err) {
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&cutoff->wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    if (pthread_create(&cutoff->thread, NULL, run, cutoff) == 0)
+    if (pthread_create(&cutoff->thread, NULL, cutoff_run, cutoff) == 0)
         return cutoff;
     error_set(err, ERROR_MEMORY, "cannot start the thread that cuts off slow connections");
-    release(cutoff);
+    cutoff_release(cutoff);
     return NULL;
 }
 
@@ -90,14 +90,14 @@ void cutoff_free(struct cutoff *cutoff) {
     pthread_cond_signal(&cutoff->wake);
     pthread_mutex_unlock(&cutoff->lock);
     pthread_join(cutoff->thread, NULL);
-    release(cutoff);
+    cutoff_release(cutoff);
 }
 
 /* The newest stays: it may be about to speak. */
-static void make_room(struct cutoff *cutoff, const struct timed *newest) {
+static void cutoff_make_room(struct cutoff *cutoff, const struct timed *newest) {
     for (struct timed *timed = cutoff->last; timed != newest; timed = timed->previous) {
         if (timed->silent && timed->crowd == newest->crowd) {
-            cut(cutoff, timed, SLOW_SILENT);
+            cutoff_cut(cutoff, timed, SLOW_SILENT);
             return;
         }
     }
@@ -120,7 +120,7 @@ void cutoff_add(struct cutoff *cutoff, struct timed *timed, int fd, struct crowd
         cutoff->last = timed;
     cutoff->first = timed;
     if (++crowd->count >= crowd->most)
-        make_room(cutoff, timed);
+        cutoff_make_room(cutoff, timed);
     pthread_mutex_unlock(&cutoff->lock);
 }
 

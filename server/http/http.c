@@ -14,8 +14,8 @@ struct http {
 };
 
 /* The head has come. Some requests are answered without being read any further. */
-static enum MHD_Result begin(struct http *http, struct MHD_Connection *connection, const char *path, const char *method,
-                             const char *version, void **state) {
+static enum MHD_Result http_begin(struct http *http, struct MHD_Connection *connection, const char *path, const char *method,
+                                  const char *version, void **state) {
     struct exchange *exchange = exchange_create(&http->exchanges, connection, path, method);
     *state = exchange;
     if (!exchange)
@@ -31,7 +31,7 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
                               const char *version, const char *upload, size_t *upload_bytes, void **state) {
     struct exchange *exchange = *state;
     if (!exchange)
-        return begin(closure, connection, path, method, version, state);
+        return http_begin(closure, connection, path, method, version, state);
     if (*upload_bytes > 0) {
         int received = body_append(&exchange->body, upload, *upload_bytes, exchange->exchanges->service->options.max_body_bytes);
         *upload_bytes = 0;
@@ -72,7 +72,7 @@ static struct chores *start_chores(const struct service *service, struct error *
     return chores_start(&(struct chores_options){(options->workers + 3) / 4, options->queue, WAITING_BYTES, service->metrics}, err);
 }
 
-static int start(struct http *http, const struct http_options *options, struct error *err) {
+static int start_daemon(struct http *http, const struct http_options *options, struct error *err) {
     struct exchanges *exchanges = &http->exchanges;
     exchanges->watch = watch_start(exchanges->service->options.heartbeat_ms, err);
     exchanges->chores = exchanges->watch ? start_chores(exchanges->service, err) : NULL;
@@ -89,7 +89,7 @@ static int start(struct http *http, const struct http_options *options, struct e
 
 struct http *http_start(struct service *service, const struct http_options *options, struct error *err) {
     struct http *http = create(service, err);
-    if (http && start(http, options, err) != 0) {
+    if (http && start_daemon(http, options, err) != 0) {
         http_stop(http);
         return NULL;
     }

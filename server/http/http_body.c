@@ -5,7 +5,7 @@
 /* DISCARD_FACTOR: up to so many times the limit is thrown away. */
 enum { FIRST_BYTES = 4096, DISCARD_FACTOR = 16 };
 
-static int make_room(struct body *body, size_t count) {
+static int body_make_room(struct body *body, size_t count) {
     size_t capacity = body->capacity ? body->capacity : FIRST_BYTES;
     if (count <= body->capacity - body->length)
         return 0;
@@ -24,7 +24,7 @@ int body_append(struct body *body, const char *bytes, size_t count, size_t limit
         body->discarded += count;
         return body->discarded / DISCARD_FACTOR > limit ? -1 : 0;
     }
-    if (make_room(body, count) != 0)
+    if (body_make_room(body, count) != 0)
         return -1;
     memcpy(body->bytes + body->length, bytes, count);
     body->length += count;

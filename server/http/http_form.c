@@ -12,8 +12,8 @@ struct arguments {
     bool failed; /* memory */
 };
 
-static enum MHD_Result take(void *closure, enum MHD_ValueKind kind, const char *name, size_t name_length, const char *value,
-                            size_t length) {
+static enum MHD_Result form_take(void *closure, enum MHD_ValueKind kind, const char *name, size_t name_length, const char *value,
+                                 size_t length) {
     (void)kind;
     struct arguments *arguments = closure;
     if (arguments->count == HEAD_MOST_ARGUMENTS)
@@ -41,7 +41,7 @@ int form_read(struct MHD_Connection *connection, struct arena *arena, struct cal
     struct arguments arguments = {.arena = arena, .all = fields ? fields + form.count : NULL, .failed = !fields};
     if (fields) {
         memcpy(fields, form.all, form.count * sizeof *fields);
-        MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, take, &arguments);
+        MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, form_take, &arguments);
     }
     if (arguments.failed) {
         api_fail_memory(reply);

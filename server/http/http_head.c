@@ -54,7 +54,7 @@ struct walk {
     size_t hosts, encodings;
 };
 
-static bool is_name(const char *name, size_t length) {
+static bool is_token(const char *name, size_t length) {
     for (size_t i = 0; i < length; i++) {
         if (!isalnum((unsigned char)name[i]) && !(name[i] && strchr("!#$%&'*+-.^_`|~", name[i])))
             return false;
@@ -79,12 +79,12 @@ static bool stands_here(const struct walk *walk, const char *name, size_t name_l
     return value == behind && walk->end - value >= (ptrdiff_t)length + 4 && value[length] == '\0' && value[length + 1] == '\0';
 }
 
-static enum MHD_Result step(void *closure, enum MHD_ValueKind kind, const char *name, size_t name_length, const char *value,
-                            size_t length) {
+static enum MHD_Result head_note(void *closure, enum MHD_ValueKind kind, const char *name, size_t name_length, const char *value,
+                                 size_t length) {
     (void)kind;
     struct walk *walk = closure;
     bool here = !walk->at || stands_here(walk, name, name_length, value, length);
-    walk->clean = walk->clean && here && is_name(name, name_length) && is_value(value, length);
+    walk->clean = walk->clean && here && is_token(name, name_length) && is_value(value, length);
     if (walk->at && walk->clean)
         walk->at = value + length + 2;
     walk->hosts += strcasecmp(name, "Host") == 0;
@@ -109,7 +109,7 @@ static struct walk walk_fields(struct MHD_Connection *connection, const char *me
         walk.at = version + strlen(version) + 2;
         walk.end = method + info->header_size;
     }
-    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, step, &walk);
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, head_note, &walk);
     walk.clean = walk.clean && (!in_place || walk.end - walk.at == 2);
     return walk;
 }

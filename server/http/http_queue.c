@@ -24,7 +24,7 @@ bool http_queue(struct MHD_Connection *connection, unsigned status, struct MHD_R
 }
 
 /* What libmicrohttpd refuses, as we say it. A reply without body: memory is out. */
-static void fill(unsigned status, struct reply *reply) {
+static void fill_reply(unsigned status, struct reply *reply) {
     if (status == STATUS_INTERNAL) /* its handler takes all that it is given: no other way leads there */
         api_fail(reply, STATUS_INVALID, NULL, "a chunk extension is too long");
     else if (status == STATUS_URI_TOO_LONG)
@@ -76,7 +76,7 @@ static void send_past(struct MHD_Connection *connection, const struct reply *rep
 enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response) {
     struct reply reply = {0};
     if (status >= STATUS_INVALID)
-        fill(status, &reply);
+        fill_reply(status, &reply);
     if (reply.body && begins_twice(connection)) {
         send_past(connection, &reply);
         free(reply.body);

@@ -33,7 +33,7 @@ struct lookup {
     size_t count;
 };
 
-static enum MHD_Result note(void *closure, enum MHD_ValueKind kind, const char *name, const char *value) {
+static enum MHD_Result sent_note(void *closure, enum MHD_ValueKind kind, const char *name, const char *value) {
     (void)kind;
     struct lookup *lookup = closure;
     if (strcasecmp(name, lookup->name) == 0) {
@@ -45,7 +45,7 @@ static enum MHD_Result note(void *closure, enum MHD_ValueKind kind, const char *
 
 static struct lookup look_up(struct MHD_Connection *connection, const char *name) {
     struct lookup lookup = {.name = name};
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, note, &lookup);
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, sent_note, &lookup);
     return lookup;
 }
 

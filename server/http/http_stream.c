@@ -50,7 +50,7 @@ void stream_free(struct stream *stream) {
     free(stream);
 }
 
-static size_t copy(struct stream *stream, char *buffer, size_t room) {
+static size_t stream_copy(struct stream *stream, char *buffer, size_t room) {
     size_t left = stream->events.length - stream->sent, count = left < room ? left : room;
     if (count > 0)
         memcpy(buffer, stream->events.text + stream->sent, count);
@@ -86,10 +86,10 @@ static int next_event(struct stream *stream) {
 }
 
 /* As many events as there are and fit. -1: memory is out. */
-static ssize_t fill(struct stream *stream, char *buffer, size_t room) {
+static ssize_t stream_fill(struct stream *stream, char *buffer, size_t room) {
     size_t filled = 0;
     for (;;) {
-        filled += copy(stream, buffer + filled, room - filled);
+        filled += stream_copy(stream, buffer + filled, room - filled);
         bool over = stream->events.over && stream->fetched != FETCHED;
         if (filled == room || over)
             return (ssize_t)filled;
@@ -103,7 +103,7 @@ static ssize_t read_stream(void *closure, uint64_t position, char *buffer, size_
     (void)position;
     struct stream *stream = closure;
     for (;;) {
-        ssize_t filled = fill(stream, buffer, room);
+        ssize_t filled = stream_fill(stream, buffer, room);
         if (filled > 0)
             return filled;
         if (filled < 0)

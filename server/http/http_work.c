@@ -11,7 +11,7 @@
 /* ---- the answer ---- */
 
 /* What is not needed to send the reply goes at once: that may be much more than the reply. */
-static void release(struct exchange *exchange) {
+static void work_release(struct exchange *exchange) {
     stream_free(exchange->stream); /* of one that was refused */
     exchange->stream = NULL;
     body_done(&exchange->body);
@@ -37,7 +37,7 @@ static void set_reply(struct exchange *exchange) {
 
 /* After the resume the exchange is the connection's thread's again, and may be gone. */
 static void resume(struct exchange *exchange) {
-    release(exchange);
+    work_release(exchange);
     MHD_resume_connection(exchange->connection);
 }
 
@@ -60,7 +60,7 @@ static void add_chore(struct exchange *exchange, enum metrics_chore kind, void (
     exchange->chore = (struct chore){&exchange->request, kind, exchange->body.capacity, run, exchange, 0, NULL};
 }
 
-static void finish(struct request *request) {
+static void work_finish(struct request *request) {
     struct exchange *exchange = request->owner;
     if (request_reason(request) != CANCEL_NONE || !api_is_large(request)) {
         conclude(exchange);
@@ -113,7 +113,7 @@ static void suspend(struct exchange *exchange) {
 static bool submit(struct exchange *exchange, bool suspended) {
     struct exchanges *exchanges = exchange->exchanges;
     bool streamed = exchange->stream != NULL;
-    exchange->request.finish = finish;
+    exchange->request.finish = work_finish;
     exchange->request.owner = exchange;
     watch(exchange);
     if (streamed)
@@ -180,7 +180,7 @@ static bool is_administrator(struct MHD_Connection *connection) {
 
 /* ---- preparation ---- */
 
-static void prepare(struct exchange *exchange) {
+static void work_prepare(struct exchange *exchange) {
     const struct service *service = exchange->exchanges->service;
     struct call call = {.body = exchange->body.bytes,
                         .length = exchange->body.length,
@@ -207,7 +207,7 @@ static void run_preparation(void *owner) {
     struct exchange *exchange = owner;
     struct MHD_Connection *connection = exchange->connection;
     if (!request_is_over(&exchange->request))
-        prepare(exchange);
+        work_prepare(exchange);
     watch_remove(exchange->exchanges->watch, &exchange->watched);
     if (request_reason(&exchange->request) != CANCEL_NONE)
         fail_cancelled(exchange);
@@ -267,7 +267,7 @@ static bool call_route(struct exchange *exchange) {
         defer(exchange);
         return true;
     }
-    prepare(exchange);
+    work_prepare(exchange);
     return go_on(exchange, false);
 }
 

@@ -47,7 +47,7 @@ bool listen_is_port(const char *port) {
 }
 
 /* "host:port" or "[host]:port"; the port is what follows the last ':'. */
-static int split(const char *where, char host[HOST_BYTES], const char **port, struct error *err) {
+static int split_address(const char *where, char host[HOST_BYTES], const char **port, struct error *err) {
     const char *colon = strrchr(where, ':');
     size_t length = colon ? (size_t)(colon - where) : 0;
     if (!colon || colon[1] == '\0' || length >= HOST_BYTES)
@@ -81,7 +81,7 @@ static int open_socket(const struct addrinfo *info) {
 static int open_tcp(const char *where, struct error *err) {
     char host[HOST_BYTES];
     const char *port = NULL;
-    if (split(where, host, &port, err) != 0)
+    if (split_address(where, host, &port, err) != 0)
         return -1;
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *infos;
     int code = getaddrinfo(host[0] ? host : NULL, port, &hints, &infos);

@@ -40,7 +40,7 @@ static int load_file(const char *name, gnutls_datum_t *datum, struct error *err)
 }
 
 /* What a handshake would stumble over is found here. */
-static int check(const struct tls *tls, const struct identity *identity, struct error *err) {
+static int identity_check(const struct tls *tls, const struct identity *identity, struct error *err) {
     gnutls_certificate_credentials_t credentials;
     int code = gnutls_certificate_allocate_credentials(&credentials);
     if (code != 0)
@@ -52,10 +52,10 @@ static int check(const struct tls *tls, const struct identity *identity, struct 
     return error_set(err, ERROR_FORMAT, "cannot use %.80s with %.80s: %s", tls->certificate, tls->key, gnutls_strerror(code));
 }
 
-static int load(const struct tls *tls, struct identity *identity, struct error *err) {
+static int identity_load(const struct tls *tls, struct identity *identity, struct error *err) {
     struct identity loaded = {0};
     if (load_file(tls->certificate, &loaded.certificate, err) != 0 || load_file(tls->key, &loaded.key, err) != 0 ||
-        check(tls, &loaded, err) != 0) {
+        identity_check(tls, &loaded, err) != 0) {
         identity_done(&loaded);
         return -1;
     }
@@ -74,7 +74,7 @@ struct tls *tls_open(const char *certificate, const char *key, struct error *err
     tls->key = strdup(key);
     if (!tls->certificate || !tls->key)
         error_memory(err);
-    else if (load(tls, &tls->identity, err) == 0)
+    else if (identity_load(tls, &tls->identity, err) == 0)
         return tls;
     tls_free(tls);
     return NULL;
@@ -92,7 +92,7 @@ void tls_free(struct tls *tls) {
 
 int tls_reload(struct tls *tls, struct error *err) {
     struct identity identity;
-    if (load(tls, &identity, err) != 0)
+    if (identity_load(tls, &identity, err) != 0)
         return -1;
     pthread_mutex_lock(&tls->lock);
     struct identity old = tls->identity;

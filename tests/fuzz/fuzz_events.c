@@ -1,5 +1,6 @@
 /* A streamed request: two sentences or more are decoded step by step while its events are written. Bytes: search, length, what to
  * include, when the reader reads; then the text. */
+#include "model/base/utf8.h"
 #include "model/text/character.h"
 #include "server/api/api.h"
 #include "server/decode/events.h"
@@ -123,7 +124,7 @@ static void fill(struct request *request, const uint8_t *data, size_t size) {
 
 /* Valid UTF-8 without a NUL: all that the endpoints let through. */
 static bool is_text(const char *text, size_t length) {
-    return !memchr(text, '\0', length) && characters_valid(text, length);
+    return !memchr(text, '\0', length) && utf8_valid(text, length);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,4 +1,5 @@
 /* Markup, and its translation by something that reverses words. The first byte says how many links between words there are. */
+#include "model/base/utf8.h"
 #include "model/text/character.h"
 #include "server/html/html.h"
 #include "tests/fuzz/fuzz.h"
@@ -56,12 +57,12 @@ static char *translate(const char *markup, size_t length, unsigned linked, struc
     }
     char *out = html_write(&html, translations, arena, written, NULL);
     FUZZ_CHECK(out && out[*written] == '\0');
-    FUZZ_CHECK(characters_valid(out, *written));
+    FUZZ_CHECK(utf8_valid(out, *written));
     return out;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    if (size == 0 || !characters_valid((const char *)data + 1, size - 1))
+    if (size == 0 || !utf8_valid((const char *)data + 1, size - 1))
         return 0;
     struct arena arena;
     size_t once, twice;

@@ -1,4 +1,5 @@
 /* model/text, and model/character beneath it. */
+#include "model/base/utf8.h"
 #include "model/text.h"
 #include "model/text/character.h"
 #include "model/translator.h"
@@ -58,7 +59,7 @@ static const struct {
 };
 
 START_TEST(utf8) {
-    ck_assert_int_eq(characters_valid(encodings[_i].text, encodings[_i].length), encodings[_i].valid);
+    ck_assert_int_eq(utf8_valid(encodings[_i].text, encodings[_i].length), encodings[_i].valid);
 }
 END_TEST
 
@@ -146,7 +147,7 @@ static size_t check_wrap(const char *text, struct span sentence, size_t max_toke
         size_t length = spans[i].end - spans[i].begin;
         ck_assert(end <= spans[i].begin && spans[i].begin < spans[i].end && spans[i].end <= sentence.end);
         check_only_space(text, end, spans[i].begin);
-        ck_assert(characters_valid(text + spans[i].begin, length));
+        ck_assert(utf8_valid(text + spans[i].begin, length));
         struct span visible = segmenter_trim(text + spans[i].begin, length);
         ck_assert(visible.begin == 0 && visible.end == length);
         ck_assert(!fits || token_count(text + spans[i].begin, length) <= max_tokens);

@@ -1,7 +1,7 @@
 /* server/log: each event is one line that can be read back, whatever its values hold. */
+#include "model/base/utf8.h"
 #include "model/text/character.h"
 #include "server/base/log.h"
-#include "server/base/utf8.h"
 #include "tests/suites.h"
 #include <fcntl.h>
 #include <jansson.h>

@@ -1,6 +1,6 @@
 /* server/metrics: what is counted is what is written, in Prometheus's text format. */
 #include "server/base/metrics.h"
-#include "server/decode/models.h"
+#include "server/decode/model_set.h"
 #include "tests/suites.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -21,11 +21,11 @@ static void teardown(void) {
     text = NULL;
 }
 
-static void write_with(const struct models *models) {
+static void write_with(const struct model_set *models) {
     size_t length;
     free(text);
-    struct metrics_served served[MODELS_MAX];
-    struct metrics_state state = {served, models_served(models, served), 3, 12};
+    struct metrics_served served[MODEL_SET_MAX];
+    struct metrics_state state = {served, model_set_served(models, served), 3, 12};
     ck_assert_int_eq(metrics_write(metrics, &state, &text, &length, NULL), 0);
     ck_assert_uint_eq(length, strlen(text));
 }
@@ -108,9 +108,9 @@ START_TEST(reasons) {
 END_TEST
 
 /* A set of one model, as far as metrics look at it. */
-static void load_model(struct models *models, const char *name, const char *storage) {
-    *models = (struct models){.count = 1};
-    models->all[0] = (struct model){
+static void load_model(struct model_set *models, const char *name, const char *storage) {
+    *models = (struct model_set){.count = 1};
+    models->all[0] = (struct served_model){
         .info = {.name = name, .source = "en", .target = "fr", .architecture = "a", .compute = "int8", .storage = storage},
         .metrics = metrics_model(metrics, name, NULL),
         .load_us = 250000};
@@ -118,7 +118,7 @@ static void load_model(struct models *models, const char *name, const char *stor
 }
 
 START_TEST(models_show_once_loaded) {
-    struct models models;
+    struct model_set models;
     write_text();
     ck_assert_ptr_null(strstr(text, "alignd_model_info{"));
     load_model(&models, "en-fr", "float16");
@@ -136,7 +136,7 @@ END_TEST
 
 /* A counter never falls: the next model of a name goes on with it. */
 START_TEST(counters_outlive_a_set) {
-    struct models models;
+    struct model_set models;
     load_model(&models, "en-fr", "float16");
     metrics_tokens(models.all[0].metrics, 7, 9, 2);
     load_model(&models, "other \"name\"", "float16");

@@ -18,7 +18,7 @@ static void set_folder(const char *folder) {
 
 static void setup(void) {
     static const char *const labels[] = {"other"};
-    struct models_options options = {.folders = &folders, .compute = "auto", .workers = 2, .rows = 4};
+    struct model_set_options options = {.folders = &folders, .compute = "auto", .workers = 2, .rows = 4};
     folders = (struct name_list){.count = 1};
     set_folder("tests/golden/luong-general-gru");
     log_set_level(LOG_ERROR);
@@ -51,19 +51,19 @@ static struct reload reload_now(void) {
 }
 
 START_TEST(who_waits_is_told) {
-    struct models *old = catalog_acquire(catalog);
+    struct model_set *old = catalog_acquire(catalog);
     ck_assert_uint_eq(old->generation, 1);
     struct reload reload = reload_now();
     ck_assert_uint_eq(reload.generation, 2);
     ck_assert_int_eq(reload.error.code, ERROR_NONE);
-    struct models *new = catalog_acquire(catalog);
+    struct model_set *new = catalog_acquire(catalog);
     ck_assert_uint_eq(new->generation, 2);
     ck_assert_ptr_ne(new->all[0].translator, old->all[0].translator);
     ck_assert_str_eq(new->all[0].info.name, old->all[0].info.name); /* both are there */
     ck_assert_ptr_eq(new->all[0].metrics, old->all[0].metrics);
     ck_assert_str_eq(new->all[0].info.compute, old->all[0].info.compute);
-    models_release(old);
-    models_release(new);
+    model_set_release(old);
+    model_set_release(new);
 }
 END_TEST
 
@@ -73,9 +73,9 @@ START_TEST(why_it_failed_is_told) {
     ck_assert_uint_eq(reload.generation, 0);
     ck_assert_int_eq(reload.error.code, ERROR_FILE);
     ck_assert_ptr_nonnull(strstr(reload.error.message, "cannot load tests/golden/no-such-model: "));
-    struct models *models = catalog_acquire(catalog);
+    struct model_set *models = catalog_acquire(catalog);
     ck_assert_uint_eq(models->generation, 1);
-    models_release(models);
+    model_set_release(models);
     ck_assert_str_eq(catalog_reloading(catalog), "failed");
 }
 END_TEST
@@ -112,9 +112,9 @@ static atomic_bool enough;
 static void *hold_and_give_back(void *argument) {
     (void)argument;
     while (!atomic_load(&enough)) {
-        struct models *models = catalog_acquire(catalog);
+        struct model_set *models = catalog_acquire(catalog);
         ck_assert_str_eq(models->all[0].info.name, "luong-general-gru");
-        models_release(models);
+        model_set_release(models);
     }
     return NULL;
 }

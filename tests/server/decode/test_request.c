@@ -1,8 +1,8 @@
 /* From the body of a request to its sentences: what is wrong is named (api_translate_start, api_attention_start), and what is right
  * becomes texts, options and jobs. Then rendering, and the server's UTF-8. */
+#include "model/base/utf8.h"
 #include "server/api/api.h"
 #include "server/base/log.h"
-#include "server/base/utf8.h"
 #include "server/decode/render.h"
 #include "tests/suites.h"
 #include <jansson.h>
@@ -20,14 +20,14 @@ static const struct call no_call;
 static void setup(void) {
     static const char *const labels[] = {"other"};
     const struct name_list folders = {.names = {folder}, .count = 1};
-    struct models_options loading = {.folders = &folders, .compute = "float32", .workers = 1, .rows = 16};
+    struct model_set_options loading = {.folders = &folders, .compute = "float32", .workers = 1, .rows = 16};
     log_set_level(LOG_ERROR);
     service = (struct service){.options = {.rows = 16, .max_text_chars = 100, .max_reply_bytes = 1 << 20}};
     service.metrics = metrics_create(labels, 1, NULL);
     service.scheduler = scheduler_create(&(struct scheduler_limits){4, 10000});
     atomic_store(&service.state, SERVICE_READY);
     request_init(&request);
-    request.models = models_load(&loading, NULL, service.metrics, NULL);
+    request.models = model_set_load(&loading, NULL, service.metrics, NULL);
     ck_assert_ptr_nonnull(request.models);
     request.id = "id";
     reply = (struct reply){0};

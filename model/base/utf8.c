@@ -1,4 +1,4 @@
-#include "server/base/utf8.h"
+#include "model/base/utf8.h"
 #include <stdbool.h>
 
 static bool continues(char byte) {

@@ -1,4 +1,4 @@
-#include "server/decode/models.h"
+#include "server/decode/model_set.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include <stdio.h>
@@ -41,7 +41,7 @@ static int warm_up(const struct translator *translator, struct error *err) {
 }
 
 /* Two models of one name could not be told apart. */
-static int check_name(const struct models *models, const char *name, struct error *err) {
+static int check_name(const struct model_set *models, const char *name, struct error *err) {
     for (size_t i = 0; i < models->count; i++) {
         if (strcmp(models->all[i].info.name, name) == 0)
             return error_set(err, ERROR_INPUT, "a model named \"%s\" is already loaded", name);
@@ -49,7 +49,7 @@ static int check_name(const struct models *models, const char *name, struct erro
     return 0;
 }
 
-static int make_lanes(struct model *model, size_t workers, size_t rows, struct error *err) {
+static int make_batches(struct served_model *model, size_t workers, size_t rows, struct error *err) {
     model->batches = calloc(workers, sizeof *model->batches);
     if (!model->batches)
         return error_memory(err);
@@ -64,7 +64,7 @@ static int make_lanes(struct model *model, size_t workers, size_t rows, struct e
     return 0;
 }
 
-static void model_done(struct model *model, size_t workers) {
+static void model_done(struct served_model *model, size_t workers) {
     for (size_t i = 0; model->batches && i < workers; i++)
         batch_free(model->batches[i].batch);
     free(model->batches);
@@ -72,15 +72,15 @@ static void model_done(struct model *model, size_t workers) {
 }
 
 /* What was loaded before an error is in the model all the same, to be ended with model_done. */
-static int load(struct models *models, struct model *model, const char *folder, const struct translator_options *choices,
-                const struct models_options *options, struct error *err) {
+static int model_load(struct model_set *models, struct served_model *model, const char *folder,
+                      const struct translator_options *choices, const struct model_set_options *options, struct error *err) {
     int64_t began_us = clock_us();
     model->translator = translator_open(folder, choices, err);
     if (!model->translator)
         return -1;
     model->info = translator_info(model->translator);
     if (check_name(models, model->info.name, err) != 0 || warm_up(model->translator, err) != 0 ||
-        make_lanes(model, options->workers, options->rows, err) != 0)
+        make_batches(model, options->workers, options->rows, err) != 0)
         return -1;
     model->metrics = metrics_model(models->metrics, model->info.name, err);
     if (!model->metrics)
@@ -91,14 +91,15 @@ static int load(struct models *models, struct model *model, const char *folder, 
     return 0;
 }
 
-static int load_all(struct models *models, const struct models_options *options, const struct models *previous, struct error *err) {
+static int load_all(struct model_set *models, const struct model_set_options *options, const struct model_set *previous,
+                    struct error *err) {
     for (size_t i = 0; i < options->folders->count; i++) {
         const char *folder = options->folders->names[i];
         const char *compute = previous ? previous->all[i].info.compute : options->compute;
         struct translator_options choices = {.compute = compute, .shortlist = options->shortlist};
         struct error inner = {0};
-        struct model *model = &models->all[i];
-        if (load(models, model, folder, &choices, options, &inner) != 0) {
+        struct served_model *model = &models->all[i];
+        if (model_load(models, model, folder, &choices, options, &inner) != 0) {
             model_done(model, models->workers);
             return error_set(err, inner.code, "cannot load %s: %s", folder, inner.message);
         }
@@ -107,9 +108,9 @@ static int load_all(struct models *models, const struct models_options *options,
     return 0;
 }
 
-struct models *models_load(const struct models_options *options, const struct models *previous, struct metrics *metrics,
-                           struct error *err) {
-    struct models *models = calloc(1, sizeof *models);
+struct model_set *model_set_load(const struct model_set_options *options, const struct model_set *previous, struct metrics *metrics,
+                                 struct error *err) {
+    struct model_set *models = calloc(1, sizeof *models);
     if (!models) {
         error_memory(err);
         return NULL;
@@ -121,16 +122,16 @@ struct models *models_load(const struct models_options *options, const struct mo
     metrics_model_sets_changed(metrics, 1);
     if (load_all(models, options, previous, err) == 0)
         return models;
-    models_release(models);
+    model_set_release(models);
     return NULL;
 }
 
-struct models *models_acquire(struct models *models) {
+struct model_set *model_set_acquire(struct model_set *models) {
     atomic_fetch_add_explicit(&models->references, 1, memory_order_relaxed);
     return models;
 }
 
-void models_release(struct models *models) {
+void model_set_release(struct model_set *models) {
     if (!models || atomic_fetch_sub_explicit(&models->references, 1, memory_order_acq_rel) > 1)
         return;
     for (size_t i = 0; i < models->count; i++)
@@ -139,7 +140,7 @@ void models_release(struct models *models) {
     free(models);
 }
 
-static struct metrics_served served_of(const struct model *model) {
+static struct metrics_served served_of(const struct served_model *model) {
     const struct translator_info *info = &model->info;
     return (struct metrics_served){.name = info->name,
                                    .source = info->source,
@@ -151,7 +152,7 @@ static struct metrics_served served_of(const struct model *model) {
                                    .counters = model->metrics};
 }
 
-size_t models_served(const struct models *models, struct metrics_served *served) {
+size_t model_set_served(const struct model_set *models, struct metrics_served *served) {
     size_t count = models ? models->count : 0;
     for (size_t i = 0; i < count; i++)
         served[i] = served_of(&models->all[i]);

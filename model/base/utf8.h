@@ -1,4 +1,4 @@
-/* Reading UTF-8, and counting and cutting what is known to be valid (characters_valid). */
+/* Reading UTF-8, and counting and cutting what is known to be valid. */
 #ifndef ALIGND_UTF8_H
 #define ALIGND_UTF8_H
 
@@ -9,7 +9,7 @@
  * those behind it that continue as many as it announces. */
 size_t utf8_first(const char *text, size_t length, bool *valid);
 
-/* All of it is well-formed. */
+/* All of it is well-formed: no overlong forms, no surrogates, nothing past U+10FFFF. */
 bool utf8_valid(const char *text, size_t length);
 
 /* Characters (code points) of valid UTF-8. */
