@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +23,13 @@ class ConfigError(ValueError):
 class Key:
     """One key: its JSON type, the values allowed (a set of names or an inclusive range), and its default (None: required).
 
-    only: the type (the section's key `type`, which comes first) that has such a key at all; for others it is neither needed nor filled in.
+    only: the values of the section's `type` or `style`, which comes first, that have such a key at all; for others it is neither needed nor filled in.
     """
 
     kind: type
     allowed: tuple = ()
     default: Any = None
-    only: str = ""
+    only: tuple[str, ...] = ()
     file: bool = False  # a name within the model folder
 
 
@@ -46,7 +47,7 @@ def _value(kind: type, text: str) -> Any:
 def _key(type_name: str, default: str, allowed: str, only: str) -> Key:
     kind = KINDS[type_name]
     choices = tuple(kind(bound) for bound in allowed.split(" to ")) if kind in (int, float) else tuple(allowed.split(", ")) if allowed else ()
-    return Key(kind, choices, _value(kind, default) if default else None, only, type_name == "file")
+    return Key(kind, choices, _value(kind, default) if default else None, tuple(only.split(", ")) if only else (), type_name == "file")
 
 
 def _read(text: str) -> None:
@@ -84,10 +85,11 @@ def _fill(section: dict, keys: dict[str, Key], prefix: str) -> None:
     for name in section:
         if name not in keys and not (prefix == "" and name in SECTIONS):
             raise ConfigError(f"{prefix}{name}: unknown key")
+    chooser = "style" if "style" in keys else "type"
     for name, key in keys.items():
-        if key.only and key.only != section["type"]:
+        if key.only and section[chooser] not in key.only:
             if name in section:
-                raise ConfigError(f"{prefix}{name}: allowed only for type {key.only}")
+                raise ConfigError(f"{prefix}{name}: allowed only for {chooser} {', '.join(key.only)}")
         elif name in section:
             section[name] = _check(prefix + name, section[name], key)
         elif key.default is None:
@@ -112,9 +114,16 @@ def positions(config: dict) -> int:
     return config["limits"]["max_source_tokens"] + 1
 
 
+def target_positions(config: dict) -> int:
+    """The steps that the translation of that sentence may take."""
+    return max(1, math.floor(config["limits"]["max_target_ratio"] * positions(config) + 0.5))
+
+
 def readout_size(config: dict) -> int:
     """O: the size of the vector that the output layer reads."""
     decoder = config["decoder"]
+    if decoder["style"] == "transformer":
+        return decoder["hidden"]
     return decoder["readout_size"] if decoder["readout"] != "concat" else context_size(config) + decoder["hidden"]
 
 
@@ -131,6 +140,10 @@ def _text(config: dict, operand: str) -> str:
 def _equals(config: dict, text: str, value: str) -> bool:
     if value == "even":
         return text != "" and int(text) % 2 == 0
+    if ":" in value:
+        relation, _, other = value.partition(":")
+        numbers = text, _text(config, other)
+        return "" not in numbers and (int(text) < int(numbers[1]) if relation == "below" else int(text) % int(numbers[1]) == 0)
     return text == ("" if value == "nothing" else _text(config, value) if "." in value else value)
 
 

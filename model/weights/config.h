@@ -9,6 +9,13 @@
 
 enum { CONFIG_NAME_BYTES = 64, CONFIG_MAX_LAYERS = 16 };
 
+/* The blocks of a transformer's stack. */
+struct blocks_config {
+    size_t heads, filter; /* H; f, of the feed-forward */
+    char activation[CONFIG_NAME_BYTES], norm[CONFIG_NAME_BYTES], positions[CONFIG_NAME_BYTES];
+    bool embedding_scale; /* embeddings times sqrt(d) */
+};
+
 /* Names of table rows (cells, scores, styles, readouts) stay strings: the table's own module finds the row. */
 struct encoder_config {
     char type[CONFIG_NAME_BYTES], cell[CONFIG_NAME_BYTES];
@@ -20,10 +27,11 @@ struct encoder_config {
     char normalization[CONFIG_NAME_BYTES], stack[CONFIG_NAME_BYTES];
     size_t transitions;    /* cells without input after a layer's first */
     bool embedding_shared; /* source and target have one embedding, decoder.embedding */
+    struct blocks_config blocks;
 };
 
 struct attention_config {
-    char score[CONFIG_NAME_BYTES]; /* "": the decoder has no attention (null in the file) */
+    char score[CONFIG_NAME_BYTES]; /* "": null in the file: no attention, or that of a transformer */
     size_t size;                   /* A; 0 where the score has none of its own */
     bool learned_scale, learned_keys, learned_values;
     size_t value_size; /* 0: that of an annotation */
@@ -51,6 +59,12 @@ struct decoder_config {
     char normalization[CONFIG_NAME_BYTES]; /* of its cells, initial projections and readout */
     size_t transitions, upper_transitions; /* cells without input after the last of layer 0, and of each layer above it */
     bool initial_cell;                     /* initial_cell: "state" (an LSTM's c starts as its h does) rather than "zero" */
+    struct blocks_config blocks;
+    char mixer[CONFIG_NAME_BYTES];
+    size_t average_filter; /* mixer average: size of its feed-forward; 0: it has none */
+    char average_activation[CONFIG_NAME_BYTES];
+    bool average_gate;
+    size_t alignment_layer, alignment_head; /* what attention shows: the layer from 1, or 0 for the last; the head from 0 */
 };
 
 struct model_config {
@@ -90,6 +104,8 @@ size_t config_annotation_size(const struct model_config *config);
 size_t config_context_size(const struct model_config *config);
 /* The tokens of the longest source sentence, </s> counted. */
 size_t config_positions(const struct model_config *config);
+/* The steps that its translation may take. */
+size_t config_target_positions(const struct model_config *config);
 /* O, the size of what the output layer reads. */
 size_t config_readout_size(const struct model_config *config);
 /* The output can produce words of the source that its vocabulary lacks. */

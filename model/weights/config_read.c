@@ -18,25 +18,12 @@ static const char *const sections[] = {"",          "encoder", "attention", "dec
                                        "alignment", "output",  "tokenizer", "limits"}; /* "": the top */
 enum { SECTION_COUNT = sizeof sections / sizeof *sections };
 
-/* True if the list "one, two, three" has this name. */
-static bool listed(const char *list, const char *name) {
-    size_t length = strlen(name);
-    for (;;) {
-        size_t entry = strcspn(list, ",");
-        if (entry == length && memcmp(list, name, length) == 0)
-            return true;
-        if (list[entry] == '\0')
-            return false;
-        list += entry + strlen(", ");
-    }
-}
-
 /* field: char [CONFIG_NAME_BYTES] */
 static int read_string(const struct config_key *key, const json_t *value, void *field, struct error *err) {
     const char *string = json_string_value(value);
     if (string == NULL)
         return error_set(err, ERROR_FORMAT, "%s: must be of type string", key->path);
-    if (*key->allowed != '\0' && !listed(key->allowed, string))
+    if (*key->allowed != '\0' && !config_listed(key->allowed, string))
         return error_set(err, ERROR_FORMAT, "%s: must be one of %s, got %s", key->path, key->allowed, string);
     if (strlen(string) >= CONFIG_NAME_BYTES)
         return error_set(err, ERROR_FORMAT, "%s: must be shorter than %d bytes", key->path, CONFIG_NAME_BYTES);
@@ -143,7 +130,7 @@ static bool known(const char *section, const char *name) {
 static int read_key(const struct config_key *key, const json_t *value, struct raw_config *raw, struct error *err) {
     bool belongs = config_has(key, raw);
     if (value != NULL && !belongs)
-        return error_set(err, ERROR_FORMAT, "%s: allowed only for type %s", key->path, key->only);
+        return error_set(err, ERROR_FORMAT, "%s: allowed only for %s %s", key->path, config_chooser(key), key->only);
     if (value == NULL && *key->fallback == '\0' && belongs)
         return error_set(err, ERROR_FORMAT, "%s: missing", key->path);
     return value != NULL ? kinds[key->kind].read(key, value, (char *)raw + key->offset, err) : 0;

@@ -3,6 +3,7 @@
 #include "model/weights/config_rules.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,12 @@ bool config_copies(const struct model_config *config) {
     return false;
 }
 
+static bool is_transformer(const struct model_config *config) {
+    return strcmp(config->decoder.style, "transformer") == 0;
+}
+
 bool config_attends(const struct model_config *config) {
-    return config->attention.score[0] != '\0';
+    return config->attention.score[0] != '\0' || is_transformer(config);
 }
 
 static bool stacks_forward(const struct model_config *config) {
@@ -35,7 +40,14 @@ size_t config_positions(const struct model_config *config) {
     return config->limits.max_source_tokens + 1;
 }
 
+size_t config_target_positions(const struct model_config *config) {
+    double longest = floor(config->limits.max_target_ratio * (double)config_positions(config) + 0.5);
+    return longest < 1 ? 1 : (size_t)longest;
+}
+
 size_t config_readout_size(const struct model_config *config) {
+    if (is_transformer(config))
+        return config->decoder.hidden;
     bool concat = strcmp(config->decoder.readout, "concat") == 0;
     return concat ? config_context_size(config) + config->decoder.hidden : config->decoder.readout_size;
 }
@@ -61,8 +73,29 @@ static const struct rule {
 #undef RULE
 };
 
+bool config_listed(const char *list, const char *name) {
+    size_t length = strlen(name);
+    for (;;) {
+        size_t entry = strcspn(list, ",");
+        if (entry == length && memcmp(list, name, length) == 0)
+            return true;
+        if (list[entry] == '\0')
+            return false;
+        list += entry + strlen(", ");
+    }
+}
+
+static bool is_of_decoder(const struct config_key *key) {
+    return strncmp(key->path, "decoder.", strlen("decoder.")) == 0;
+}
+
 bool config_has(const struct config_key *key, const struct raw_config *raw) {
-    return *key->only == '\0' || strcmp(key->only, raw->config.encoder.type) == 0;
+    const char *chosen = is_of_decoder(key) ? raw->config.decoder.style : raw->config.encoder.type;
+    return *key->only == '\0' || config_listed(key->only, chosen);
+}
+
+const char *config_chooser(const struct config_key *key) {
+    return is_of_decoder(key) ? "style" : "type";
 }
 
 /* ---- values as text ---- */
@@ -119,8 +152,21 @@ static const char *next_rule(const char *text) {
     return *text == ' ' ? text + 1 : text;
 }
 
+/* Two numbers, neither of which may be missing: "below" and "multiple" of another key's. */
+static bool compares(const struct raw_config *raw, const char *text, const char *value) {
+    char other[VALUE_BYTES];
+    const char *key = strchr(value, ':') + 1;
+    print(raw, key, word(key), other);
+    if (*text == '\0' || *other == '\0')
+        return false;
+    size_t number = strtoul(text, NULL, 10), bound = strtoul(other, NULL, 10);
+    return *value == 'b' ? number < bound : bound > 0 && number % bound == 0;
+}
+
 static bool equals(const struct raw_config *raw, const char *text, const char *value) {
     char other[VALUE_BYTES];
+    if (memchr(value, ':', word(value)))
+        return compares(raw, text, value);
     if (is_word(value, "even"))
         return *text != '\0' && strtoul(text, NULL, 10) % 2 == 0;
     if (is_word(value, "nothing"))

@@ -25,14 +25,19 @@ struct config_key {
     size_t offset;        /* of the field in struct raw_config */
     const char *fallback; /* what it is without a value; "": it is required */
     const char *allowed;  /* "one, two, three" or "least to most"; "": any string, any boolean */
-    const char *only;     /* the encoder.type that has it; "": any */
+    const char *only;     /* "one, two": the values of encoder.type, or of decoder.style, that have it; "": any */
 };
 
 /* In the order of the file; path NULL ends it. */
 extern const struct config_key config_keys[];
 
-/* The encoder's type, read before, has such a key. */
+/* True if the list "one, two, three" has this name. */
+bool config_listed(const char *list, const char *name);
+
+/* The encoder's type or the decoder's style, read before, has such a key. */
 bool config_has(const struct config_key *key, const struct raw_config *raw);
+/* What key->only names: "type" or "style". */
+const char *config_chooser(const struct config_key *key);
 
 /* 0, or -1 with ERROR_FORMAT if what the keys say together cannot be built. */
 int config_check(const struct raw_config *raw, struct error *err);
