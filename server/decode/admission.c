@@ -11,7 +11,7 @@ enum { SPARE_OF_ROWS = 128 }; /* with fewer, an eighth would often be less than 
 
 struct admission {
     size_t max_rows;
-    double target_us;
+    double target_us, over_us;     /* over: added beyond the target in this round, for newcomers */
     struct admission_load **loads; /* [count], each with a row at least: there is room for max_rows */
     size_t count;
 };
@@ -90,6 +90,7 @@ void admission_settle(struct admission *admission) {
 
 void admission_round(struct admission *admission) {
     admission_settle(admission);
+    admission->over_us = 0;
     for (size_t i = 0; i < admission->count; i++)
         admission->loads[i]->new_rows = admission->loads[i]->new_tokens = 0;
 }
@@ -119,34 +120,46 @@ static struct work work(const struct admission *admission, const struct admissio
     return work;
 }
 
+static double work_us(const struct work *work, bool encoding) {
+    return work->step_us + (encoding ? work->encode_us : 0);
+}
+
 /* before, after: without and with the sentence in question. Where a single row takes most of the target, as it does when the
  * weights come from memory, turning others away would spoil the throughput and save little time. */
-static bool within_target(const struct admission *admission, const struct admission_load *load, const struct work *before,
-                          const struct work *after, bool spare) {
+static bool within_target(struct admission *admission, const struct admission_load *load, const struct work *before,
+                          const struct work *after, enum admission_share share) {
     if (before->rows == 0)
         return true;
     if (load->step.weight <= 0 && load->rows + load->new_rows > 0)
         return false;
-    double limit_us = fmax(admission->target_us, WORTH * after->least_us);
-    return after->step_us + (before->tokens > 0 ? after->encode_us : 0) <= limit_us * (spare ? 1 : 1 - SPARE);
+    bool encoding = before->tokens > 0; /* the first to be encoded is, however long it is */
+    double limit_us = fmax(admission->target_us, WORTH * after->least_us), spare_us = SPARE * limit_us;
+    double us = work_us(after, encoding), added_us = us - work_us(before, encoding);
+    if (us <= limit_us - (share == ADMISSION_MOST ? spare_us : 0))
+        return true;
+    if (share != ADMISSION_NEWCOMER || admission->over_us + added_us > spare_us)
+        return false;
+    admission->over_us += added_us;
+    return true;
 }
 
 /* For an idle worker all of them. */
-static bool rows_fit(const struct admission *admission, size_t live, size_t rows, bool spare) {
-    bool all = spare || live == 0 || admission->max_rows < SPARE_OF_ROWS;
+static bool rows_fit(const struct admission *admission, size_t live, size_t rows, enum admission_share share) {
+    bool all = share != ADMISSION_MOST || live == 0 || admission->max_rows < SPARE_OF_ROWS;
     size_t most = all ? admission->max_rows : admission->max_rows - (size_t)(SPARE * (double)admission->max_rows);
     return live <= most && rows <= most - live;
 }
 
-bool admission_claim(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, bool spare) {
+bool admission_claim(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens,
+                     enum admission_share share) {
     struct admission_load unchanged = *load;
     struct work before = work(admission, load);
-    if (!rows_fit(admission, before.rows, rows, spare))
+    if (!rows_fit(admission, before.rows, rows, share))
         return false;
     load->new_rows += rows;
     load->new_tokens += tokens;
     struct work after = work(admission, load);
-    if (admission->target_us <= 0 || within_target(admission, &unchanged, &before, &after, spare)) {
+    if (admission->target_us <= 0 || within_target(admission, &unchanged, &before, &after, share)) {
         use(admission, load);
         return true;
     }

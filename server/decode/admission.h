@@ -1,8 +1,8 @@
 /* How much a worker takes on at once. What it does between two tokens of a sentence is a round: it encodes the sentences just
  * admitted, then steps the batch of every model. A job is admitted if its rows are free and the round is still predicted to end
  * within the target; failing that, it waits for a round with less to do. Never does it wait for ever: an idle worker takes any job,
- * and one sentence too long to be encoded within the target still goes in as a round's only one. A target that a single row nearly
- * uses up is exceeded.
+ * one sentence too long to be encoded within the target still goes in as a round's only one, and a client that has nothing live
+ * does not wait for others' long sentences: it lengthens the round. A target that a single row nearly uses up is exceeded.
  *
  * Each worker has an admission of its own, since what it measures is its own thread's time. Not thread-safe. */
 #ifndef ALIGND_ADMISSION_H
@@ -38,9 +38,16 @@ void admission_free(struct admission *admission); /* NULL allowed */
 
 /* Begins a round: what is claimed from now on adds to the rows that are live. */
 void admission_round(struct admission *admission);
-/* Counts in one more sentence, or says false. Until a model has been measured, only one sentence of it. spare: it may take of the
- * room that is kept for those who have nothing live: an eighth of the target and, where there are 128 or more, of the rows. */
-bool admission_claim(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, bool spare);
+/* What a sentence may take of the target and, where there are 128 or more, of the rows. */
+enum admission_share {
+    ADMISSION_MOST,     /* all but an eighth, which is kept for clients that have nothing live */
+    ADMISSION_ALL,      /* all */
+    ADMISSION_NEWCOMER, /* all, and where others use up the target, however long they do, an eighth of it on top: in a round for all
+                           newcomers together */
+};
+/* Counts in one more sentence, or says false. Until a model has been measured, only one sentence of it. */
+bool admission_claim(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens,
+                     enum admission_share share);
 /* Forgets the loads that got nothing of what was claimed. */
 void admission_settle(struct admission *admission);
 

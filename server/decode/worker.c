@@ -166,12 +166,19 @@ static bool has_live(const struct worker *worker, uint64_t client) {
     return i < count;
 }
 
+static enum admission_share share_of(const struct worker *worker, bool served) {
+    if (!worker->pool->options.shared)
+        return ADMISSION_ALL;
+    return served ? ADMISSION_MOST : ADMISSION_NEWCOMER;
+}
+
 static enum scheduler_claim claim(void *owner, const struct job *job) {
     struct worker *worker = owner;
     struct worker_batch *slot = batch_of(worker, job);
     uint64_t client = job->request->client;
-    bool served = has_live(worker, client), spare = !served || !worker->pool->options.shared;
-    if (!batch_wants(slot->batch) || !admission_claim(worker->admission, &slot->load, job->rows, job->tokens, spare))
+    bool served = has_live(worker, client);
+    if (!batch_wants(slot->batch) ||
+        !admission_claim(worker->admission, &slot->load, job->rows, job->tokens, share_of(worker, served)))
         return served ? CLAIM_SERVED : CLAIM_NO_ROOM;
     worker->clients[worker->live_count + worker->claimed++] = client;
     return CLAIM_TAKEN;

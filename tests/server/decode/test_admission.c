@@ -30,7 +30,7 @@ static void measure(size_t model) {
 /* Sentences of one row that are let in together. */
 static size_t claims(size_t model, size_t tokens) {
     size_t count = 0;
-    for (admission_round(admission); count < ROWS && admission_claim(admission, &loads[model], 1, tokens, true);)
+    for (admission_round(admission); count < ROWS && admission_claim(admission, &loads[model], 1, tokens, ADMISSION_ALL);)
         count++;
     return count;
 }
@@ -94,10 +94,10 @@ START_TEST(rows_are_a_limit) {
     admission = admission_create(ROWS, 0);
     admission_enter(admission, &loads[1], 60);
     admission_round(admission);
-    ck_assert(admission_claim(admission, &loads[0], 30, 1000000, true));
-    ck_assert(!admission_claim(admission, &loads[0], 11, 1, true));
-    ck_assert(admission_claim(admission, &loads[1], 10, 1, true));
-    ck_assert(!admission_claim(admission, &loads[0], 1, 1, true));
+    ck_assert(admission_claim(admission, &loads[0], 30, 1000000, ADMISSION_ALL));
+    ck_assert(!admission_claim(admission, &loads[0], 11, 1, ADMISSION_ALL));
+    ck_assert(admission_claim(admission, &loads[1], 10, 1, ADMISSION_ALL));
+    ck_assert(!admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL));
 }
 END_TEST
 
@@ -107,12 +107,12 @@ START_TEST(rows_are_spared) {
     admission = admission_create(256, 0);
     admission_enter(admission, &loads[0], 200);
     admission_round(admission);
-    ck_assert(admission_claim(admission, &loads[0], 24, 1, false));
-    ck_assert(!admission_claim(admission, &loads[0], 1, 1, false));
-    ck_assert(admission_claim(admission, &loads[0], 31, 1, true));
-    ck_assert(!admission_claim(admission, &loads[1], 1, 1, false));
-    ck_assert(admission_claim(admission, &loads[1], 1, 1, true));
-    ck_assert(!admission_claim(admission, &loads[1], 1, 1, true));
+    ck_assert(admission_claim(admission, &loads[0], 24, 1, ADMISSION_MOST));
+    ck_assert(!admission_claim(admission, &loads[0], 1, 1, ADMISSION_MOST));
+    ck_assert(admission_claim(admission, &loads[0], 31, 1, ADMISSION_ALL));
+    ck_assert(!admission_claim(admission, &loads[1], 1, 1, ADMISSION_MOST));
+    ck_assert(admission_claim(admission, &loads[1], 1, 1, ADMISSION_ALL));
+    ck_assert(!admission_claim(admission, &loads[1], 1, 1, ADMISSION_ALL));
 }
 END_TEST
 
@@ -121,12 +121,12 @@ START_TEST(few_rows_are_not_spared) {
     admission_free(admission);
     admission = admission_create(256, 0);
     admission_round(admission);
-    ck_assert(admission_claim(admission, &loads[0], 256, 1, false));
+    ck_assert(admission_claim(admission, &loads[0], 256, 1, ADMISSION_MOST));
     admission_free(admission);
     admission = admission_create(64, 0);
     admission_enter(admission, &loads[0], 32);
     admission_round(admission);
-    ck_assert(admission_claim(admission, &loads[0], 32, 1, false));
+    ck_assert(admission_claim(admission, &loads[0], 32, 1, ADMISSION_MOST));
 }
 END_TEST
 
@@ -135,20 +135,42 @@ START_TEST(time_is_spared) {
     measure(0);
     admission_enter(admission, &loads[0], 83);
     admission_round(admission);
-    ck_assert(!admission_claim(admission, &loads[0], 1, 1, false));
-    ck_assert(admission_claim(admission, &loads[0], 1, 1, true));
+    ck_assert(!admission_claim(admission, &loads[0], 1, 1, ADMISSION_MOST));
+    ck_assert(admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL));
+}
+END_TEST
+
+/* Others use twice the target, and have for as long as they live: 12 rows of 100 us in each round, an eighth of the target. */
+START_TEST(newcomers_do_not_wait_for_others) {
+    measure(0);
+    admission_free(admission);
+    admission = admission_create(2 * ROWS + 90, TARGET_US);
+    admission_enter(admission, &loads[0], 2 * ROWS);
+    for (size_t round = 0, live = 0; round < 3; round++) {
+        size_t count = 0;
+        admission_round(admission);
+        ck_assert(!admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL));
+        while (admission_claim(admission, &loads[0], 1, 1, ADMISSION_NEWCOMER))
+            count++;
+        ck_assert_uint_ge(count, 10);
+        ck_assert_uint_le(count, 14);
+        ck_assert(!admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL));
+        admission_enter(admission, &loads[0], count);
+        live += count;
+        ck_assert_uint_le(live, 90);
+    }
 }
 END_TEST
 
 START_TEST(a_model_not_measured_gets_one_sentence) {
     admission_round(admission);
-    ck_assert(admission_claim(admission, &loads[0], 5, 10, true));
-    ck_assert(!admission_claim(admission, &loads[0], 5, 10, true));
-    ck_assert(admission_claim(admission, &loads[1], 5, 10, true));
-    ck_assert(!admission_claim(admission, &loads[1], 5, 10, true));
+    ck_assert(admission_claim(admission, &loads[0], 5, 10, ADMISSION_ALL));
+    ck_assert(!admission_claim(admission, &loads[0], 5, 10, ADMISSION_ALL));
+    ck_assert(admission_claim(admission, &loads[1], 5, 10, ADMISSION_ALL));
+    ck_assert(!admission_claim(admission, &loads[1], 5, 10, ADMISSION_ALL));
     admission_enter(admission, &loads[0], 5);
     admission_round(admission);
-    ck_assert(!admission_claim(admission, &loads[0], 5, 10, true)); /* one that is live counts, too */
+    ck_assert(!admission_claim(admission, &loads[0], 5, 10, ADMISSION_ALL)); /* one that is live counts, too */
 }
 END_TEST
 
@@ -157,13 +179,14 @@ START_TEST(rows_stop_at_the_target) {
     measure(0);
     admission_enter(admission, &loads[0], 80);
     size_t count = 0;
-    for (admission_round(admission); admission_claim(admission, &loads[0], 1, 1, true); admission_round(admission), count++)
+    for (admission_round(admission); admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL);
+         admission_round(admission), count++)
         admission_enter(admission, &loads[0], 1);
     ck_assert_uint_ge(count, 6);
     ck_assert_uint_le(count, 10);
     admission_leave(admission, &loads[0], 50);
     admission_round(admission);
-    ck_assert(admission_claim(admission, &loads[0], 1, 1, true));
+    ck_assert(admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL));
 }
 END_TEST
 
@@ -194,19 +217,19 @@ START_TEST(a_sentence_too_long_goes_in_alone) {
     measure(0);
     admission_enter(admission, &loads[0], 10);
     admission_round(admission);
-    ck_assert(admission_claim(admission, &loads[0], 1, 10000, true)); /* 200 ms */
-    ck_assert(!admission_claim(admission, &loads[0], 1, 1, true));
+    ck_assert(admission_claim(admission, &loads[0], 1, 10000, ADMISSION_ALL)); /* 200 ms */
+    ck_assert(!admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL));
     admission_round(admission);
-    ck_assert(admission_claim(admission, &loads[0], 1, 1, true));
-    ck_assert(!admission_claim(admission, &loads[0], 1, 10000, true));
+    ck_assert(admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL));
+    ck_assert(!admission_claim(admission, &loads[0], 1, 10000, ADMISSION_ALL));
 }
 END_TEST
 
 START_TEST(an_idle_worker_takes_any_job) {
     admission_stepped(&loads[0], 1, 100 * TARGET_US);
     admission_round(admission);
-    ck_assert(admission_claim(admission, &loads[0], ROWS, 10000, true));
-    ck_assert(!admission_claim(admission, &loads[1], 1, 1, true));
+    ck_assert(admission_claim(admission, &loads[0], ROWS, 10000, ADMISSION_ALL));
+    ck_assert(!admission_claim(admission, &loads[1], 1, 1, ADMISSION_ALL));
 }
 END_TEST
 
@@ -241,8 +264,8 @@ static bool in_use(const struct admission_load *load) {
 START_TEST(a_load_is_in_use_while_it_has_rows) {
     ck_assert(!in_use(&loads[0]));
     admission_round(admission);
-    ck_assert(admission_claim(admission, &loads[0], 2, 1, true));
-    ck_assert(admission_claim(admission, &loads[1], 2, 1, true));
+    ck_assert(admission_claim(admission, &loads[0], 2, 1, ADMISSION_ALL));
+    ck_assert(admission_claim(admission, &loads[1], 2, 1, ADMISSION_ALL));
     ck_assert(in_use(&loads[0]) && in_use(&loads[1]));
     admission_enter(admission, &loads[1], 2);
     admission_settle(admission); /* what was claimed for the first was cancelled */
@@ -270,6 +293,7 @@ Suite *admission_suite(void) {
     tcase_add_test(tcase, rows_are_spared);
     tcase_add_test(tcase, few_rows_are_not_spared);
     tcase_add_test(tcase, time_is_spared);
+    tcase_add_test(tcase, newcomers_do_not_wait_for_others);
     tcase_add_test(tcase, a_model_not_measured_gets_one_sentence);
     tcase_add_test(tcase, rows_stop_at_the_target);
     tcase_add_test(tcase, all_models_share_the_round);
