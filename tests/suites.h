@@ -38,6 +38,7 @@
     X(decimal) \
     X(writer) \
     X(api_json) \
+    X(api_dialect) \
     X(plain) \
     X(render) \
     X(copies) \

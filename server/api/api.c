@@ -3,10 +3,10 @@
 #include <string.h>
 
 static const struct route routes[] = {
-    {"/translate", "POST", ACCESS_USER, api_translate_start, api_translate_finish,
+    {"/translate", "POST", ACCESS_USER, api_decode_start, api_decode_finish,
      "Translates: a body with text uses alignd's own fields, one with q LibreTranslate's", "TranslateRequest|LibreRequest",
      "Translations|LibreTranslation"},
-    {"/attention", "POST", ACCESS_USER, api_attention_start, api_attention_finish,
+    {"/attention", "POST", ACCESS_USER, api_decode_start, api_decode_finish,
      "Tokens and attention matrices of the model's own translation or of one that is given", "AttentionRequest", "Attentions"},
     {"/models", "GET", ACCESS_OPEN, api_models, NULL, "The loaded models", NULL, "Models"},
     {"/models/reload", "POST", ACCESS_ADMIN, api_reload_start, api_reload_finish, "Loads the models again, beside those in service",

@@ -46,17 +46,20 @@ struct call {
     size_t field_count;
 };
 
+struct dialect;
+
 struct reply {
     unsigned status; /* 0: not set yet */
     const char *content_type;
     char *body; /* malloc'ed, [length] */
     size_t length;
-    unsigned retry_after_s; /* 0: no such header */
-    const char *location;   /* NULL: no such header; static */
-    const char *etag;       /* the same; what has one is asked for again before it is taken from a cache */
-    const char *policy;     /* Content-Security-Policy; the same */
-    bool close;             /* nothing more is read from this connection */
-    bool streamed;          /* the body comes piece by piece: nobody on the way may keep it */
+    unsigned retry_after_s;        /* 0: no such header */
+    const char *location;          /* NULL: no such header; static */
+    const char *etag;              /* the same; what has one is asked for again before it is taken from a cache */
+    const char *policy;            /* Content-Security-Policy; the same */
+    bool close;                    /* nothing more is read from this connection */
+    bool streamed;                 /* the body comes piece by piece: nobody on the way may keep it */
+    const struct dialect *dialect; /* whose words and shape an error has (api_dialect.h); NULL: alignd's own. It stays */
 };
 
 /* Who may call it. With API keys: everybody, who has a key, who has an admin's. Without: everybody, everybody, nobody. An
@@ -85,6 +88,8 @@ const struct route *api_route(size_t i);
 /* NULL: no such path. index: the place of its label in api_labels; that of other paths is the last. */
 const struct route *api_find(const char *path, size_t *index);
 const char *const *api_labels(size_t *count);
+/* Of requests for this path, before their fields are known. NULL: none. */
+const struct dialect *api_dialect(const char *path);
 /* Whether it is found at addresses for administrators, too (--admin-listen). */
 bool api_is_for_administrators(const struct route *route);
 
@@ -100,7 +105,9 @@ bool api_is_blank(const struct call *call);
 /* The request is a form, or all in the query string. */
 bool api_is_form(const struct call *call);
 
-/* Sets an error reply: {"error": message, "code": ..., "field": field}. field may be NULL. */
+enum { API_MESSAGE_BYTES = 400 }; /* longer ones are cut */
+
+/* Sets an error reply: {"error": message, "code": ..., "field": field}, or what it is in the reply's dialect. field may be NULL. */
 __attribute__((format(printf, 4, 5))) void api_fail(struct reply *reply, unsigned status, const char *field, const char *format,
                                                     ...);
 /* The same where the status alone does not tell the code. message: valid UTF-8. */
@@ -123,11 +130,11 @@ void api_fail_unready(enum service_state state, struct reply *reply);
 void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply);
 void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
                       struct reply *reply);
-void api_fail_rate(const struct service *service, const struct request *request, double wait_s, struct reply *reply);
+void api_fail_rate(const struct service *service, double wait_s, struct reply *reply);
 /* The same of a large request, where those that were read take too much memory. */
-void api_fail_crowded(const struct service *service, const struct request *request, struct reply *reply);
+void api_fail_crowded(const struct service *service, struct reply *reply);
 /* And where too many wait to be read (chores.h). */
-void api_fail_unprepared(const struct service *service, const struct request *request, double wait_s, struct reply *reply);
+void api_fail_unprepared(const struct service *service, double wait_s, struct reply *reply);
 
 /* The answer to a streamed request as server-sent events. The reader's of the request's events. */
 struct api_stream {
@@ -146,10 +153,8 @@ void api_stream_done(struct api_stream *stream);
 int api_stream_next(struct api_stream *stream);
 
 /* The endpoints; their places are in the table. */
-void api_translate_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_translate_finish(const struct service *service, struct request *request, struct reply *reply);
-void api_attention_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_attention_finish(const struct service *service, struct request *request, struct reply *reply);
+void api_decode_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_decode_finish(const struct service *service, struct request *request, struct reply *reply);
 void api_models(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_reload_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_reload_finish(const struct service *service, struct request *request, struct reply *reply);

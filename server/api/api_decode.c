@@ -1,5 +1,5 @@
-/* What POST /translate and POST /attention share: from the body to the jobs, and from these to the answer. */
-#include "server/api/api_form.h"
+/* What the dialects share: from the checked fields to the jobs, and from these to the answer. */
+#include "server/api/api_json.h"
 #include "server/base/log.h"
 #include <string.h>
 
@@ -65,13 +65,6 @@ void api_prepare(const struct service *service, const char *field, struct reques
         check_size(service, field, request, reply);
 }
 
-void api_decode_start(const struct service *service, json_t *root, enum api_kind kind, struct request *request,
-                      struct reply *reply) {
-    const char *dialect = kind == API_TRANSLATE ? "translate" : "attention";
-    if (root && api_parse(service, root, kind, request, reply) == 0 && !api_recall(service, dialect, root, request, reply))
-        api_prepare(service, "text", request, reply);
-}
-
 static const struct error *first_error(const struct request *request) {
     for (size_t i = 0; i < request->job_count; i++) {
         if (request->jobs[i].sentence->error.code != ERROR_NONE)
@@ -85,21 +78,4 @@ bool api_fail_decoded(const struct request *request, struct reply *reply) {
     if (error)
         fail_internal(request, error, reply);
     return error != NULL;
-}
-
-void api_decode_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply) {
-    if (api_fail_decoded(request, reply))
-        return;
-    const struct translator_info *info = &request->model->info;
-    struct writer w = api_begin_answer(service);
-    writer_begin_object(&w, NULL);
-    writer_strings(&w, "model", info->name, "source", info->source, "target", info->target, NULL);
-    if (request->search.strategy == &search_sample)
-        writer_integer(&w, "seed", (int64_t)request->search.sampling.seed);
-    writer_begin_array(&w, array_name);
-    for (size_t i = 0; i < request->text_count && !writer_ended(&w) && !request_is_over(request); i++)
-        api_render_text(request, &request->texts[i], &w);
-    writer_end_array(&w);
-    writer_end_object(&w);
-    api_reply_answer(service, reply, &w);
 }

@@ -1,9 +1,70 @@
 /* What a request is told that will not be answered, or not now. */
-#include "server/api/api.h"
+#include "model/base/utf8.h"
+#include "server/api/api_dialect.h"
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { MAX_RETRY_S = 60, MESSAGE_BYTES = 128 };
+enum { MAX_RETRY_S = 60, MESSAGE_BYTES = 128, FIELD_BYTES = 64 };
+
+static const struct {
+    unsigned status;
+    const char *code;
+} codes[] = {
+    {STATUS_INVALID, "invalid_request"},    {STATUS_NOT_FOUND, "not_found"},
+    {STATUS_UNAUTHORIZED, "unauthorized"},  {STATUS_FORBIDDEN, "forbidden"},
+    {STATUS_CONFLICT, "reload_failed"},     {STATUS_METHOD, "method_not_allowed"},
+    {STATUS_TOO_LARGE, "too_large"},        {STATUS_MEDIA_TYPE, "unsupported_media_type"},
+    {STATUS_QUEUE_FULL, "queue_full"},      {STATUS_UNAVAILABLE, "unavailable"},
+    {STATUS_DEADLINE, "deadline_exceeded"},
+};
+
+static const char *code_of(unsigned status) {
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        if (codes[i].status == status)
+            return codes[i].code;
+    }
+    return "internal_error";
+}
+
+/* A message that quotes a client and was cut within a character could not be written as JSON. */
+static void mend_message(char *message) {
+    if (utf8_valid(message, strlen(message)))
+        return;
+    for (char *c = message; *c; c++) {
+        if ((unsigned char)*c >= 0x80)
+            *c = '?';
+    }
+}
+
+void dialect_put_error(struct writer *w, const struct dialect_error *error) {
+    writer_begin_object(w, NULL);
+    writer_strings(w, "error", error->message, "code", error->code, NULL);
+    if (error->field)
+        writer_string_of(w, "field", error->field, utf8_clip(error->field, strlen(error->field), FIELD_BYTES));
+    writer_end_object(w);
+}
+
+void api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message) {
+    struct writer w = {.most = SIZE_MAX};
+    struct dialect_error error = {status, code, field, message};
+    if (reply->dialect && reply->dialect->put_error)
+        reply->dialect->put_error(&w, &error);
+    else
+        dialect_put_error(&w, &error);
+    api_reply_status(reply, status, &w);
+}
+
+void api_fail(struct reply *reply, unsigned status, const char *field, const char *format, ...) {
+    char message[API_MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    mend_message(message);
+    api_fail_coded(reply, status, code_of(status), field, message);
+}
 
 void api_fail_unready(enum service_state state, struct reply *reply) {
     api_fail(reply, STATUS_UNAVAILABLE, NULL,
@@ -22,12 +83,9 @@ void api_fail_cancelled(const struct service *service, enum cancel_reason reason
     }
 }
 
-/* Retry-After: whole seconds, and no more than anybody would wait. In LibreTranslate's dialect (it alone has a plan) the message
- * begins as LibreTranslate's does. */
-static void fail_busy(const struct request *request, const char *code, const char *message, double wait_s, struct reply *reply) {
-    char whole[MESSAGE_BYTES];
-    snprintf(whole, sizeof whole, "%s%s", request->plan ? "Slowdown: " : "", message);
-    api_fail_coded(reply, STATUS_QUEUE_FULL, code, NULL, whole);
+/* Retry-After: whole seconds, and no more than anybody would wait. */
+static void fail_busy(const char *code, const char *message, double wait_s, struct reply *reply) {
+    api_fail_coded(reply, STATUS_QUEUE_FULL, code, NULL, message);
     reply->retry_after_s = (unsigned)fmin(fmax(ceil(wait_s), 1), MAX_RETRY_S);
 }
 
@@ -40,23 +98,23 @@ void api_fail_refused(const struct service *service, enum scheduler_verdict verd
     }
     bool jobs = verdict == SCHEDULER_FULL;
     metrics_rejected(service->metrics, jobs ? REJECTED_QUEUE_FULL : REJECTED_QUEUE_WORK);
-    fail_busy(request, "queue_full", jobs ? "the queue is full" : "the queue has no room for this much work",
+    fail_busy("queue_full", jobs ? "the queue is full" : "the queue has no room for this much work",
               scheduler_wait_s(service->scheduler, request), reply);
 }
 
-void api_fail_crowded(const struct service *service, const struct request *request, struct reply *reply) {
+void api_fail_crowded(const struct service *service, struct reply *reply) {
     metrics_rejected(service->metrics, REJECTED_REQUEST_MEMORY);
-    fail_busy(request, "queue_full", "the queue has no room for so large a request", 0, reply);
+    fail_busy("queue_full", "the queue has no room for so large a request", 0, reply);
 }
 
-void api_fail_unprepared(const struct service *service, const struct request *request, double wait_s, struct reply *reply) {
+void api_fail_unprepared(const struct service *service, double wait_s, struct reply *reply) {
     metrics_rejected(service->metrics, REJECTED_PREPARATION);
-    fail_busy(request, "queue_full", "too many large requests are waiting to be read", wait_s, reply);
+    fail_busy("queue_full", "too many large requests are waiting to be read", wait_s, reply);
 }
 
-void api_fail_rate(const struct service *service, const struct request *request, double wait_s, struct reply *reply) {
+void api_fail_rate(const struct service *service, double wait_s, struct reply *reply) {
     char message[MESSAGE_BYTES];
     snprintf(message, sizeof message, "at most %g sentences per second are allowed for each client", service->options.rate);
     metrics_rejected(service->metrics, REJECTED_RATE);
-    fail_busy(request, "rate_limited", message, wait_s, reply);
+    fail_busy("rate_limited", message, wait_s, reply);
 }

@@ -25,14 +25,6 @@ struct api_form api_default_form(size_t rows, enum api_kind kind);
 /* The JSON schema of a body, made from the table. rows: of a worker. */
 void api_fields_schema(struct writer *w, const char *key, enum api_kind kind, size_t rows);
 
-/* A form or a query string as the JSON object that api_read_form reads: each text as what its field's type makes of it, several
- * as an array where the field takes one. NULL: the reply is set. */
-json_t *api_native_load(const struct call *call, enum api_kind kind, struct reply *reply);
-/* True if it has a text. */
-bool api_native_speaks(const struct call *call);
-/* The refusal of one that has none. */
-void api_native_fail(struct reply *reply);
-
 /* force_attention -> request->forced. -1: the reply is set. */
 int api_read_forced(json_t *value, struct request *request, struct reply *reply);
 
@@ -40,8 +32,5 @@ int api_read_forced(json_t *value, struct request *request, struct reply *reply)
 int api_read_glossary(json_t *value, struct request *request, struct reply *reply);
 /* What it may be: the members of a JSON schema. */
 void api_glossary_schema(struct writer *w);
-
-/* Always -1. */
-#define api_refuse(reply, field, ...) (api_fail(reply, STATUS_INVALID, field, __VA_ARGS__), -1)
 
 #endif

@@ -1,31 +1,6 @@
 #include "server/api/api_json.h"
-#include "model/base/utf8.h"
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MESSAGE_BYTES = 400, FIELD_BYTES = 64 };
-
-static const struct {
-    unsigned status;
-    const char *code;
-} codes[] = {
-    {STATUS_INVALID, "invalid_request"},    {STATUS_NOT_FOUND, "not_found"},
-    {STATUS_UNAUTHORIZED, "unauthorized"},  {STATUS_FORBIDDEN, "forbidden"},
-    {STATUS_CONFLICT, "reload_failed"},     {STATUS_METHOD, "method_not_allowed"},
-    {STATUS_TOO_LARGE, "too_large"},        {STATUS_MEDIA_TYPE, "unsupported_media_type"},
-    {STATUS_QUEUE_FULL, "queue_full"},      {STATUS_UNAVAILABLE, "unavailable"},
-    {STATUS_DEADLINE, "deadline_exceeded"},
-};
-
-static const char *code_of(unsigned status) {
-    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-        if (codes[i].status == status)
-            return codes[i].code;
-    }
-    return "internal_error";
-}
 
 static _Thread_local bool lacked;
 
@@ -48,15 +23,18 @@ void api_init(void) {
 
 static void reply_set(struct reply *reply, unsigned status, char *text, size_t length) {
     free(reply->body);
-    *reply = (struct reply){.status = status, .content_type = "application/json; charset=utf-8", .body = text, .length = length};
+    *reply = (struct reply){.status = status,
+                            .content_type = "application/json; charset=utf-8",
+                            .body = text,
+                            .length = length,
+                            .dialect = reply->dialect};
 }
 
 void api_reply_text(struct reply *reply, unsigned status, char *text) {
     reply_set(reply, status, text, text ? strlen(text) : 0);
 }
 
-/* Takes what was written. */
-static void reply_with(struct reply *reply, unsigned status, struct writer *w) {
+void api_reply_status(struct reply *reply, unsigned status, struct writer *w) {
     size_t length = w->length;
     char *text = writer_take(w);
     if (text)
@@ -66,7 +44,7 @@ static void reply_with(struct reply *reply, unsigned status, struct writer *w) {
 }
 
 void api_reply_json(struct reply *reply, struct writer *w) {
-    reply_with(reply, STATUS_OK, w);
+    api_reply_status(reply, STATUS_OK, w);
 }
 
 struct writer api_begin_answer(const struct service *service) {
@@ -84,36 +62,6 @@ void api_fail_memory(struct reply *reply) {
     api_lacked_memory();
     api_reply_text(reply, STATUS_UNAVAILABLE, strdup("{\"error\":\"the server is out of memory\",\"code\":\"unavailable\"}"));
     reply->retry_after_s = 1;
-}
-
-/* A message that quotes a client and was cut within a character could not be written as JSON. */
-static void mend_message(char *message) {
-    if (utf8_valid(message, strlen(message)))
-        return;
-    for (char *c = message; *c; c++) {
-        if ((unsigned char)*c >= 0x80)
-            *c = '?';
-    }
-}
-
-void api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message) {
-    struct writer w = {.most = SIZE_MAX};
-    writer_begin_object(&w, NULL);
-    writer_strings(&w, "error", message, "code", code, NULL);
-    if (field)
-        writer_string_of(&w, "field", field, utf8_clip(field, strlen(field), FIELD_BYTES));
-    writer_end_object(&w);
-    reply_with(reply, status, &w);
-}
-
-void api_fail(struct reply *reply, unsigned status, const char *field, const char *format, ...) {
-    char message[MESSAGE_BYTES];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    mend_message(message);
-    api_fail_coded(reply, status, code_of(status), field, message);
 }
 
 const char *api_type_name(const json_t *value) {

@@ -13,11 +13,16 @@ bool api_lacked_memory(void);
 
 /* Sets a JSON reply of what was written, which it takes; 503 where that failed. */
 void api_reply_json(struct reply *reply, struct writer *w);
+/* The same with another status. */
+void api_reply_status(struct reply *reply, unsigned status, struct writer *w);
 /* The same of the answer of a decoding request, of at most --max-reply-bytes; 413 where it is too long. */
 void api_reply_answer(const struct service *service, struct reply *reply, struct writer *w);
 struct writer api_begin_answer(const struct service *service);
 /* Sets a JSON reply of this text, malloc'ed, which it takes over. */
 void api_reply_text(struct reply *reply, unsigned status, char *text);
+
+/* Always -1. */
+#define api_refuse(reply, field, ...) (api_fail(reply, STATUS_INVALID, field, __VA_ARGS__), -1)
 
 /* "an array", "null". */
 const char *api_type_name(const json_t *value);
@@ -64,30 +69,6 @@ void api_begin_described(struct writer *w, const char *key, const char *text, bo
 void api_end_described(struct writer *w, const char *text, bool apart);
 /* All components but the bodies of the decoding endpoints (api_fields_schema), as members. */
 void api_schemas(struct writer *w);
-
-/* The LibreTranslate dialect. */
-bool api_libre_speaks(const json_t *root);
-/* Of a form and a query string: {name: value}, strings only. NULL: the reply is set. */
-json_t *api_libre_load(const struct call *call, struct reply *reply);
-void api_libre_start(const struct service *service, const json_t *root, struct request *request, struct reply *reply);
-void api_libre_finish(const struct service *service, struct request *request, struct reply *reply);
-/* The text or texts to translate: q [count] of them. -1: the reply is set. */
-int api_libre_count(const json_t *q, size_t *count, struct reply *reply);
-const json_t *api_libre_item(const json_t *q, size_t i);
-/* The likeliest of the source languages, for all texts together. */
-struct api_guess {
-    const char *code; /* NULL: memory is out */
-    double confidence;
-};
-struct api_guess api_libre_detect(const struct model_set *models, const json_t *q, bool markup);
-/* {"confidence","language"}. */
-void api_libre_guessed(struct writer *w, const char *key, const struct api_guess *guess);
-
-/* JSON object -> jobs. root NULL: the reply is set already. */
-void api_decode_start(const struct service *service, json_t *root, enum api_kind kind, struct request *request,
-                      struct reply *reply);
-/* The whole of finish: {"model","source","target", array_name: [{"text","sentences"}]}. */
-void api_decode_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply);
 
 /* One text's answer: {"text","sentences":[...]}, as the README describes it. It ends early where the text has or the request is
  * over. */

@@ -1,30 +1,40 @@
 /* LibreTranslate's other endpoints: POST /detect, GET /languages, /frontend/settings and /spec. */
-#include "server/api/api_json.h"
+#include "server/api/api_libre.h"
 #include "server/api/language.h"
 #include <string.h>
 
 /* LibreTranslate's page waits so long after a key is pressed; its clients expect the field. */
 enum { FRONTEND_TIMEOUT_MS = 500 };
 
-static bool translates(const struct translator_info *info) {
-    return strcmp(info->task, "translation") == 0;
+static void put_detected(struct writer *w, const struct plan_guess *guess) {
+    writer_begin_array(w, NULL);
+    if (guess->code)
+        libre_put_guess(w, NULL, guess);
+    else
+        writer_fail(w);
+    writer_end_array(w);
+}
+
+/* NULL: the reply is set. */
+static json_t *load_call(const struct call *call, struct reply *reply) {
+    if (!api_is_form(call))
+        return api_load(call, reply);
+    return api_check_fields(call, reply) == 0 ? libre_load(call, reply) : NULL;
 }
 
 void api_detect(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     if (!api_admit(service, request, reply))
         return;
-    json_t *root = api_is_form(call) ? api_libre_load(call, reply) : api_load(call, reply);
+    json_t *root = load_call(call, reply);
     const json_t *q = json_object_get(root, "q");
+    struct plan plan = {0};
     size_t count;
-    if (root && api_libre_count(q, &count, reply) == 0) {
-        struct api_guess guess = api_libre_detect(request->models, q, false);
+    if (root && libre_count(q, &count, reply) == 0) {
+        struct plan_guess guess = {0};
+        if (plan_read(&plan, q, count, &request->arena) == 0)
+            guess = plan_detect(&plan, request->models);
         struct writer w = {.most = SIZE_MAX};
-        writer_begin_array(&w, NULL);
-        if (guess.code)
-            api_libre_guessed(&w, NULL, &guess);
-        else
-            writer_fail(&w);
-        writer_end_array(&w);
+        put_detected(&w, &guess);
         api_reply_json(reply, &w);
     }
     json_decref(root);
@@ -40,7 +50,7 @@ static void put_code(struct writer *w, const char *code) {
  * task, such as parsing, has no languages here. */
 static bool is_source(const struct model_set *models, size_t count, const char *code) {
     for (size_t i = 0; i < count; i++)
-        if (translates(&models->all[i].info) && language_same(models->all[i].info.source, code))
+        if (plan_translates(&models->all[i].info) && language_same(models->all[i].info.source, code))
             return true;
     return false;
 }
@@ -48,7 +58,7 @@ static bool is_source(const struct model_set *models, size_t count, const char *
 static bool is_target(const struct model_set *models, size_t count, const char *source, const char *code) {
     for (size_t i = 0; i < count; i++) {
         const struct translator_info *info = &models->all[i].info;
-        if (translates(info) && (!source || language_same(info->source, source)) && language_same(info->target, code))
+        if (plan_translates(info) && (!source || language_same(info->source, source)) && language_same(info->target, code))
             return true;
     }
     return false;
@@ -60,7 +70,7 @@ static void put_language(struct writer *w, const struct model_set *models, const
     writer_begin_array(w, "targets");
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i].info;
-        if (translates(info) && language_same(info->source, code) && !is_target(models, i, code, info->target))
+        if (plan_translates(info) && language_same(info->source, code) && !is_target(models, i, code, info->target))
             writer_string(w, NULL, info->target);
     }
     writer_end_array(w);
@@ -71,12 +81,12 @@ static void put_language(struct writer *w, const struct model_set *models, const
 static void put_languages(struct writer *w, const struct model_set *models) {
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i].info;
-        if (translates(info) && !is_source(models, i, info->source))
+        if (plan_translates(info) && !is_source(models, i, info->source))
             put_language(w, models, info->source);
     }
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i].info;
-        if (translates(info) && !is_source(models, models->count, info->target) && !is_target(models, i, NULL, info->target))
+        if (plan_translates(info) && !is_source(models, models->count, info->target) && !is_target(models, i, NULL, info->target))
             put_language(w, models, info->target);
     }
 }
@@ -97,7 +107,7 @@ void api_languages(const struct service *service, const struct call *call, struc
 static void put_first_languages(struct writer *w, const struct model_set *models) {
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i].info;
-        if (!translates(info))
+        if (!plan_translates(info))
             continue;
         writer_begin_object(w, "source");
         put_code(w, info->source);

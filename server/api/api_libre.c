@@ -1,35 +1,34 @@
-/* POST /translate in LibreTranslate's dialect: its fields, its words for errors, its answers. Unknown fields are ignored, since
- * its clients send some of their own. */
+/* LibreTranslate's dialect of POST /translate: its fields, its words for errors, its answers. Unknown fields are ignored, since its
+ * clients send some of their own. */
 #include "server/api/api_libre.h"
-#include "model/base/utf8.h"
 #include "server/api/language.h"
-#include "server/decode/parameters.h"
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-enum { CODE_BYTES = 32 };
 
 /* The fields as sent; strings are borrowed from the JSON. */
 struct libre_form {
     const json_t *q;
+    size_t count, alternatives;
     const char *source, *target, *format;
 };
 
-#define fail(reply, field, ...) (api_fail(reply, STATUS_INVALID, field, __VA_ARGS__), -1)
+/* What the answer needs. */
+struct libre {
+    struct plan plan; /* the first member: request->plan is this */
+    bool array;       /* q is one, and so are the members of the answer */
+};
 
 /* ---- fields ---- */
 
 /* Without text it is LibreTranslate's where only its clients would send such a thing. */
-bool api_libre_speaks(const json_t *root) {
-    if (json_object_get(root, "text"))
-        return false;
-    return json_object_get(root, "q") || (json_object_get(root, "source") && json_object_get(root, "target")) ||
-           json_object_get(root, "format") || json_object_get(root, "alternatives") || json_object_get(root, "api_key");
+static bool libre_speaks(const struct dialect_fields *fields) {
+    return dialect_has(fields, "q") || (dialect_has(fields, "source") && dialect_has(fields, "target")) ||
+           dialect_has(fields, "format") || dialect_has(fields, "alternatives") || dialect_has(fields, "api_key");
 }
 
-json_t *api_libre_load(const struct call *call, struct reply *reply) {
-    if (api_check_fields(call, reply) != 0)
-        return NULL;
+json_t *libre_load(const struct call *call, struct reply *reply) {
     json_t *root = json_object();
     for (size_t i = 0; root && i < call->field_count; i++) {
         const struct api_field *field = &call->fields[i];
@@ -43,39 +42,35 @@ json_t *api_libre_load(const struct call *call, struct reply *reply) {
     return NULL;
 }
 
-const json_t *api_libre_item(const json_t *q, size_t i) {
-    return json_is_array(q) ? json_array_get(q, i) : q;
-}
-
-int api_libre_count(const json_t *q, size_t *count, struct reply *reply) {
+int libre_count(const json_t *q, size_t *count, struct reply *reply) {
     *count = json_is_array(q) ? json_array_size(q) : 1;
     if (!q || json_is_null(q) || *count == 0 || (json_is_string(q) && json_string_length(q) == 0))
-        return fail(reply, "q", "Invalid request: missing q parameter");
+        return api_refuse(reply, "q", "Invalid request: missing q parameter");
     if (*count > API_MAX_TEXTS)
-        return fail(reply, "q", "Invalid request: request (%zu) exceeds text limit (%d)", *count, API_MAX_TEXTS);
+        return api_refuse(reply, "q", "Invalid request: request (%zu) exceeds text limit (%d)", *count, API_MAX_TEXTS);
     for (size_t i = 0; i < *count; i++) {
-        if (!json_is_string(api_libre_item(q, i)))
-            return fail(reply, "q", "Invalid request: q parameter is not a string or an array of strings");
+        if (!json_is_string(json_is_array(q) ? json_array_get(q, i) : q))
+            return api_refuse(reply, "q", "Invalid request: q parameter is not a string or an array of strings");
     }
     return 0;
 }
 
-static int read_string(const json_t *root, const char *name, const char **out, struct reply *reply) {
+static int libre_read_string(const json_t *root, const char *name, const char **out, struct reply *reply) {
     const json_t *value = json_object_get(root, name);
     if (value && !json_is_null(value) && !json_is_string(value))
-        return fail(reply, name, "Invalid request: %s parameter is not a string", name);
+        return api_refuse(reply, name, "Invalid request: %s parameter is not a string", name);
     *out = json_is_string(value) && json_string_length(value) > 0 ? json_string_value(value) : NULL;
     return 0;
 }
 
 static int read_code(const json_t *root, const char *name, const char **out, struct reply *reply) {
-    if (read_string(root, name, out, reply) != 0)
+    if (libre_read_string(root, name, out, reply) != 0)
         return -1;
-    return *out ? 0 : fail(reply, name, "Invalid request: missing %s parameter", name);
+    return *out ? 0 : api_refuse(reply, name, "Invalid request: missing %s parameter", name);
 }
 
 /* A number, or one in a string as forms have it. */
-static int read_alternatives(const json_t *root, size_t most, struct plan *plan, struct reply *reply) {
+static int read_alternatives(const json_t *root, size_t most, size_t *out, struct reply *reply) {
     const char *name = "alternatives";
     const json_t *value = json_object_get(root, name);
     if (!value || json_is_null(value) || (json_is_string(value) && json_string_length(value) == 0))
@@ -86,217 +81,164 @@ static int read_alternatives(const json_t *root, size_t most, struct plan *plan,
     if (json_is_string(value))
         number = strtoll(json_string_value(value), &end, 10);
     if (errno != 0 || (json_is_string(value) ? *end != '\0' : !json_is_integer(value)))
-        return fail(reply, name, "Invalid request: alternatives parameter is not a number");
+        return api_refuse(reply, name, "Invalid request: alternatives parameter is not a number");
     if (number > (long long)most)
-        return fail(reply, name, "Invalid request: alternatives parameter must be <= %zu", most);
-    plan->alternatives = number > 0 ? (size_t)number : 0;
-    plan->asked_alternatives = number > 0;
+        return api_refuse(reply, name, "Invalid request: alternatives parameter must be <= %zu", most);
+    *out = number > 0 ? (size_t)number : 0;
     return 0;
 }
 
-static size_t max_beam(const struct service *service) {
-    return service->options.rows < REQUEST_MAX_BEAM ? service->options.rows : REQUEST_MAX_BEAM;
-}
-
-static int read_form(const struct service *service, const json_t *root, struct libre_form *form, struct plan *plan,
-                     struct reply *reply) {
+static int read_form(const json_t *root, size_t rows, struct libre_form *form, struct reply *reply) {
+    size_t beam = rows < REQUEST_MAX_BEAM ? rows : REQUEST_MAX_BEAM;
     form->q = json_object_get(root, "q");
-    if (api_libre_count(form->q, &plan->count, reply) != 0 || read_code(root, "source", &form->source, reply) != 0 ||
-        read_code(root, "target", &form->target, reply) != 0 || read_string(root, "format", &form->format, reply) != 0 ||
-        read_alternatives(root, max_beam(service) - 1, plan, reply) != 0)
+    if (libre_count(form->q, &form->count, reply) != 0 || read_code(root, "source", &form->source, reply) != 0 ||
+        read_code(root, "target", &form->target, reply) != 0 || libre_read_string(root, "format", &form->format, reply) != 0 ||
+        read_alternatives(root, beam - 1, &form->alternatives, reply) != 0)
         return -1;
     if (form->format && strcmp(form->format, "text") != 0 && strcmp(form->format, "html") != 0)
-        return fail(reply, "format", "%.60s format is not supported", form->format);
-    plan->array = json_is_array(form->q);
-    plan->markup = form->format && strcmp(form->format, "html") == 0;
+        return api_refuse(reply, "format", "%.60s format is not supported", form->format);
     return 0;
 }
 
-/* ---- languages ---- */
+/* ---- refusals ---- */
 
-static bool translates(const struct translator_info *info) {
-    return strcmp(info->task, "translation") == 0;
-}
-
-/* A code as the models have it: the one asked for or, "en" for "en-US", a wider one. NULL: no model knows it. */
-static const char *find_language(const struct model_set *models, const char *asked) {
-    char code[CODE_BYTES];
-    if (strlen(asked) >= sizeof code)
-        return NULL;
-    strcpy(code, asked);
-    do {
-        for (size_t i = 0; i < models->count; i++) {
-            const struct translator_info *info = &models->all[i].info;
-            if (translates(info) && language_same(info->source, code))
-                return info->source;
-            if (translates(info) && language_same(info->target, code))
-                return info->target;
-        }
-    } while (language_widen(code));
-    return NULL;
-}
-
-struct api_guess api_libre_detect(const struct model_set *models, const json_t *q, bool markup) {
-    const char *codes[MODEL_SET_MAX];
-    size_t count = 0, length = 0, items = json_is_array(q) ? json_array_size(q) : 1;
-    for (size_t i = 0; i < models->count; i++) {
-        if (translates(&models->all[i].info))
-            codes[count++] = models->all[i].info.source;
-    }
-    for (size_t i = 0; i < items; i++)
-        length += json_string_length(api_libre_item(q, i)) + 1;
-    char *text = count > 0 ? malloc(length) : NULL, *end = text;
-    if (!text)
-        return (struct api_guess){count > 0 ? NULL : "en", 0};
-    for (size_t i = 0; i < items; i++) {
-        const json_t *item = api_libre_item(q, i);
-        end = mempcpy(mempcpy(end, json_string_value(item), json_string_length(item)), "\n", 1);
-    }
-    struct language_guess guess = language_detect(text, length - 1, markup, codes, count);
-    free(text);
-    return (struct api_guess){guess.failed ? NULL : codes[guess.index], guess.confidence};
-}
-
-static int fail_pair(const char *source, const char *target, struct reply *reply) {
+static void fail_pair(const struct plan_reason *reason, struct reply *reply) {
     char from[LANGUAGE_NAME_BYTES], to[LANGUAGE_NAME_BYTES];
-    language_name(source, from);
-    language_name(target, to);
-    return fail(reply, "target", "%s (%s) is not available as a target language from %s (%s)", to, target, from, source);
+    language_name(reason->source, from);
+    language_name(reason->target, to);
+    api_fail(reply, STATUS_INVALID, "target", "%s (%s) is not available as a target language from %s (%s)", to, reason->target,
+             from, reason->source);
 }
 
-/* By the pair of languages; of several models the first. */
-static int choose_model(const struct model_set *models, const char *source, const char *target, struct plan *plan,
-                        struct request *request, struct reply *reply) {
-    plan->same = language_same(source, target);
-    for (size_t i = 0; i < models->count; i++) {
-        const struct translator_info *info = &models->all[i].info;
-        if (translates(info) && language_same(info->source, source) && language_same(info->target, target)) {
-            request->model = &models->all[i];
-            return 0;
-        }
-    }
-    return plan->same ? 0 : fail_pair(source, target, reply);
-}
-
-static int choose_languages(const struct libre_form *form, struct plan *plan, struct request *request, struct reply *reply) {
-    const struct model_set *models = request->models;
-    const char *source = form->source, *target = find_language(models, form->target);
-    if (language_same(source, "auto")) {
-        struct api_guess guess = api_libre_detect(models, form->q, plan->markup);
-        if (!guess.code) {
-            api_fail_memory(reply);
-            return -1;
-        }
-        source = plan->detected = guess.code;
-        plan->confidence = guess.confidence;
-    }
-    const char *known = find_language(models, source);
-    if (!known)
-        return fail(reply, "source", "%.60s is not supported", form->source);
-    if (!target)
-        return fail(reply, "target", "%.60s is not supported", form->target);
-    return choose_model(models, known, target, plan, request, reply);
-}
-
-/* ---- texts ---- */
-
-static int add_segments(struct item *item, struct arena *arena, struct error *err) {
-    if (html_parse(item->source, item->length, arena, &item->html, err) != 0)
-        return -1;
-    item->count = item->html.count;
-    return 0;
-}
-
-static size_t count_characters(const struct item *item, bool markup) {
-    size_t characters = 0;
-    if (!markup)
-        return utf8_count(item->source, item->length);
-    for (size_t i = 0; i < item->html.count; i++)
-        characters += utf8_count(item->html.segments[i].text, item->html.segments[i].length);
-    return characters;
-}
-
-static int copy_items(const struct libre_form *form, struct plan *plan, struct request *request, size_t *characters,
-                      struct error *err) {
-    plan->items = arena_zalloc(&request->arena, plan->count, sizeof *plan->items);
-    for (size_t i = 0; plan->items && i < plan->count; i++) {
-        const json_t *string = api_libre_item(form->q, i);
-        struct item *item = &plan->items[i];
-        item->length = json_string_length(string);
-        item->source = arena_copy(&request->arena, json_string_value(string), item->length);
-        item->count = 1;
-        if (!item->source)
-            return error_memory(err);
-        if (plan->markup && add_segments(item, &request->arena, err) != 0)
-            return -1;
-        *characters += count_characters(item, plan->markup);
-    }
-    return plan->items ? 0 : error_memory(err);
-}
-
-/* One text of the request for each string, or for each segment of markup. */
-static int make_texts(struct plan *plan, struct request *request) {
-    size_t count = 0;
-    for (size_t i = 0; i < plan->count; i++)
-        count += plan->items[i].count;
-    struct text *text = request->texts = arena_zalloc(&request->arena, count, sizeof *request->texts);
-    if (!text)
-        return -1;
-    for (size_t i = 0; i < plan->count; i++) {
-        struct item *item = &plan->items[i];
-        item->texts = text;
-        for (size_t j = 0; j < item->count; j++, text++) {
-            text->source = plan->markup ? item->html.segments[j].text : item->source;
-            text->source_length = plan->markup ? item->html.segments[j].length : item->length;
-        }
-    }
-    request->text_count = count;
-    return 0;
-}
-
-static int read_texts(const struct service *service, const struct libre_form *form, struct plan *plan, struct request *request,
-                      struct reply *reply) {
-    size_t characters = 0, most = service->options.max_text_chars;
-    struct error error = {0};
-    if (copy_items(form, plan, request, &characters, &error) != 0) {
-        if (error.code == ERROR_INPUT)
-            return fail(reply, "q", "Invalid request: %s", error.message);
+/* True, and the reply is set, if it is one. most: characters. */
+static bool fails(enum plan_refusal refusal, const struct libre_form *form, const struct plan_reason *reason, size_t most,
+                  struct reply *reply) {
+    switch (refusal) {
+    case PLAN_OK:
+        break;
+    case PLAN_MEMORY:
         api_fail_memory(reply);
-        return -1;
+        break;
+    case PLAN_SOURCE:
+        api_fail(reply, STATUS_INVALID, "source", "%.60s is not supported", form->source);
+        break;
+    case PLAN_TARGET:
+        api_fail(reply, STATUS_INVALID, "target", "%.60s is not supported", form->target);
+        break;
+    case PLAN_PAIR:
+        fail_pair(reason, reply);
+        break;
+    case PLAN_MARKUP:
+        api_fail(reply, STATUS_INVALID, "q", "Invalid request: %s", reason->error.message);
+        break;
+    case PLAN_LENGTH:
+        api_fail(reply, STATUS_TOO_LARGE, "q", "Invalid request: request (%zu) exceeds text limit (%zu)", reason->characters, most);
+        break;
     }
-    if (characters > most) {
-        api_fail(reply, STATUS_TOO_LARGE, "q", "Invalid request: request (%zu) exceeds text limit (%zu)", characters, most);
-        return -1;
-    }
-    if (!plan->same && make_texts(plan, request) != 0) {
+    return refusal != PLAN_OK;
+}
+
+/* Its clients know by this word that they are to ask again. */
+static void libre_put_error(struct writer *w, const struct dialect_error *error) {
+    char message[API_MESSAGE_BYTES];
+    struct dialect_error own = *error;
+    snprintf(message, sizeof message, "Slowdown: %s", error->message);
+    if (error->status == STATUS_QUEUE_FULL)
+        own.message = message;
+    dialect_put_error(w, &own);
+}
+
+/* ---- from the fields to the jobs ---- */
+
+static struct libre *libre_create(const struct libre_form *form, struct request *request, struct reply *reply) {
+    struct libre *libre = arena_zalloc(&request->arena, 1, sizeof *libre);
+    if (!libre || plan_read(&libre->plan, form->q, form->count, &request->arena) != 0) {
         api_fail_memory(reply);
-        return -1;
+        return NULL;
     }
-    return 0;
+    libre->array = json_is_array(form->q);
+    libre->plan.markup = form->format && strcmp(form->format, "html") == 0;
+    libre->plan.alternatives = form->alternatives;
+    return libre;
 }
 
-static void fill_options(const struct service *service, const struct plan *plan, struct request *request) {
-    struct search_options *search = &request->search;
-    request->split = true;
-    request->replace_unknowns = true;
-    *search = parameters_default(max_beam(service));
-    search->n_best = plan->markup ? 1 : plan->alternatives + 1;
-    if (search->beam_size < search->n_best)
-        search->beam_size = search->n_best;
-}
-
-void api_libre_start(const struct service *service, const json_t *root, struct request *request, struct reply *reply) {
+static void libre_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
+                        struct reply *reply) {
+    size_t rows = service->options.rows, most = service->options.max_text_chars;
     struct libre_form form = {0};
-    struct plan *plan = arena_zalloc(&request->arena, 1, sizeof *plan);
-    request->plan = plan;
-    if (!plan) {
-        api_fail_memory(reply);
+    struct plan_reason reason = {0};
+    struct libre *libre = read_form(root, rows, &form, reply) == 0 ? libre_create(&form, request, reply) : NULL;
+    if (!libre)
         return;
-    }
-    if (read_form(service, root, &form, plan, reply) != 0 || choose_languages(&form, plan, request, reply) != 0 ||
-        read_texts(service, &form, plan, request, reply) != 0)
+    struct plan *plan = request->plan = &libre->plan;
+    if (fails(plan_choose(plan, form.source, form.target, request, &reason), &form, &reason, most, reply) ||
+        fails(plan_prepare(plan, most, request, &reason), &form, &reason, most, reply))
         return;
-    fill_options(service, plan, request);
-    if (!plan->same && !api_recall(service, "libre", root, request, reply))
+    plan_search(plan, rows, request);
+    if (!plan->same && !api_recall(service, dialect->name, root, request, reply))
         api_prepare(service, "q", request, reply);
 }
+
+/* ---- the answer ---- */
+
+/* A member for all items: an array with an element of each, or, if q is no array, that of the one. */
+static void put_member(struct writer *w, const char *key, const struct libre *libre, const struct plan_answers *answers,
+                       void (*put)(struct writer *w, const char *key, const struct plan *plan,
+                                   const struct plan_answers *answers)) {
+    if (libre->array)
+        writer_begin_array(w, key);
+    for (size_t i = 0; i < libre->plan.count; i++)
+        put(w, libre->array ? NULL : key, &libre->plan, &answers[i]);
+    if (libre->array)
+        writer_end_array(w);
+}
+
+static void put_translated(struct writer *w, const char *key, const struct plan *plan, const struct plan_answers *answers) {
+    (void)plan;
+    writer_string_of(w, key, answers->all[0].text, answers->all[0].length);
+}
+
+static void put_alternatives(struct writer *w, const char *key, const struct plan *plan, const struct plan_answers *answers) {
+    (void)plan;
+    writer_begin_array(w, key);
+    for (size_t i = 1; i < answers->count; i++)
+        writer_string_of(w, NULL, answers->all[i].text, answers->all[i].length);
+    writer_end_array(w);
+}
+
+void libre_put_guess(struct writer *w, const char *key, const struct plan_guess *guess) {
+    writer_begin_object(w, key);
+    writer_number(w, "confidence", guess->confidence);
+    writer_string(w, "language", guess->code);
+    writer_end_object(w);
+}
+
+static void put_detected(struct writer *w, const char *key, const struct plan *plan, const struct plan_answers *answers) {
+    (void)answers;
+    libre_put_guess(w, key, &plan->guess);
+}
+
+static void put_answers(struct writer *w, const struct libre *libre, const struct plan_answers *answers) {
+    put_member(w, "translatedText", libre, answers, put_translated);
+    if (libre->plan.alternatives > 0)
+        put_member(w, "alternatives", libre, answers, put_alternatives);
+    if (libre->plan.guessed)
+        put_member(w, "detectedLanguage", libre, answers, put_detected);
+}
+
+static void libre_finish(const struct service *service, struct request *request, struct reply *reply) {
+    if (api_fail_decoded(request, reply))
+        return;
+    const struct libre *libre = request->plan;
+    const struct plan_answers *answers = plan_answers(&libre->plan, &request->arena);
+    struct writer w = api_begin_answer(service);
+    writer_begin_object(&w, NULL);
+    if (answers)
+        put_answers(&w, libre, answers);
+    else
+        writer_fail(&w);
+    writer_end_object(&w);
+    api_reply_answer(service, reply, &w);
+}
+
+const struct dialect dialect_libre = {"libre", "/translate", libre_speaks, libre_load, libre_start, libre_finish, libre_put_error};

@@ -1,28 +1,15 @@
-/* What the two halves of the LibreTranslate dialect share. Included by api_libre*.c only. */
+/* What LibreTranslate's other endpoints share with its dialect of POST /translate. Included by api_libre.c and api_languages.c. */
 #ifndef ALIGND_API_LIBRE_H
 #define ALIGND_API_LIBRE_H
 
-#include "server/api/api_json.h"
-#include "server/html/html.h"
+#include "server/api/api_dialect.h"
+#include "server/api/api_plan.h"
 
-/* One string of q: a text of the request, or, as markup, one for each of its segments. */
-struct item {
-    const char *source; /* [length] */
-    size_t length;
-    struct text *texts; /* [count] */
-    size_t count;
-    struct html html;
-};
-
-/* How the texts make the answer. */
-struct plan {
-    struct item *items; /* [count] */
-    size_t count;
-    bool array, markup, same; /* same: source and target are one language */
-    bool asked_alternatives;
-    size_t alternatives;
-    const char *detected; /* NULL: source was given */
-    double confidence;
-};
+/* A form and a query string, of valid UTF-8: {name: value}, strings only. NULL: the reply is set. */
+json_t *libre_load(const struct call *call, struct reply *reply);
+/* The text or texts to translate: q [count] of them. -1: the reply is set. */
+int libre_count(const json_t *q, size_t *count, struct reply *reply);
+/* {"confidence","language"}. */
+void libre_put_guess(struct writer *w, const char *key, const struct plan_guess *guess);
 
 #endif

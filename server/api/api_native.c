@@ -1,17 +1,10 @@
-/* The native dialect as a form or a query string: its fields as JSON, which is then read as any. */
+/* alignd's own dialect, of both endpoints. A form or a query string becomes JSON, which is then read as any. */
+#include "server/api/api_dialect.h"
 #include "server/api/api_field.h"
 #include <string.h>
 
-bool api_native_speaks(const struct call *call) {
-    for (size_t i = 0; i < call->field_count; i++)
-        if (strcmp(call->fields[i].name, "text") == 0)
-            return true;
-    return false;
-}
-
-void api_native_fail(struct reply *reply) {
-    api_fail(reply, STATUS_INVALID, "text",
-             "text is missing: send a JSON object such as {\"text\": \"Hello.\"} or a form with text; /translate also takes q");
+static bool native_speaks(const struct dialect_fields *fields) {
+    return dialect_has(fields, "text");
 }
 
 /* An unknown field stays a string, to be refused with the others. */
@@ -44,11 +37,10 @@ static int native_add(json_t *root, enum api_kind kind, const struct api_field *
     return 0;
 }
 
-json_t *api_native_load(const struct call *call, enum api_kind kind, struct reply *reply) {
-    if (api_check_fields(call, reply) != 0)
-        return NULL;
-    if (!api_native_speaks(call)) {
-        api_native_fail(reply);
+static json_t *native_load(const struct call *call, enum api_kind kind, struct reply *reply) {
+    if (!native_speaks(&(struct dialect_fields){.call = call})) {
+        api_fail(reply, STATUS_INVALID, "text",
+                 "text is missing: send a JSON object such as {\"text\": \"Hello.\"} or a form with text; /translate also takes q");
         return NULL;
     }
     json_t *root = json_object();
@@ -64,3 +56,49 @@ json_t *api_native_load(const struct call *call, enum api_kind kind, struct repl
     api_fail_memory(reply);
     return NULL;
 }
+
+static json_t *translate_load(const struct call *call, struct reply *reply) {
+    return native_load(call, API_TRANSLATE, reply);
+}
+
+static json_t *attention_load(const struct call *call, struct reply *reply) {
+    return native_load(call, API_ATTENTION, reply);
+}
+
+static void native_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
+                         struct reply *reply) {
+    enum api_kind kind = dialect == &dialect_attention ? API_ATTENTION : API_TRANSLATE;
+    if (api_parse(service, root, kind, request, reply) == 0 && !api_recall(service, dialect->name, root, request, reply))
+        api_prepare(service, "text", request, reply);
+}
+
+/* {"model","source","target", array_name: [{"text","sentences"}]} */
+static void native_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply) {
+    if (api_fail_decoded(request, reply))
+        return;
+    const struct translator_info *info = &request->model->info;
+    struct writer w = api_begin_answer(service);
+    writer_begin_object(&w, NULL);
+    writer_strings(&w, "model", info->name, "source", info->source, "target", info->target, NULL);
+    if (request->search.strategy == &search_sample)
+        writer_integer(&w, "seed", (int64_t)request->search.sampling.seed);
+    writer_begin_array(&w, array_name);
+    for (size_t i = 0; i < request->text_count && !writer_ended(&w) && !request_is_over(request); i++)
+        api_render_text(request, &request->texts[i], &w);
+    writer_end_array(&w);
+    writer_end_object(&w);
+    api_reply_answer(service, reply, &w);
+}
+
+static void translate_finish(const struct service *service, struct request *request, struct reply *reply) {
+    native_finish(service, "translations", request, reply);
+}
+
+static void attention_finish(const struct service *service, struct request *request, struct reply *reply) {
+    native_finish(service, "results", request, reply);
+}
+
+const struct dialect dialect_translate = {"translate",  "/translate",     native_speaks, translate_load,
+                                          native_start, translate_finish, NULL};
+const struct dialect dialect_attention = {"attention",  "/attention",     native_speaks, attention_load,
+                                          native_start, attention_finish, NULL};

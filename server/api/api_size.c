@@ -1,5 +1,5 @@
 /* How long an answer will be, before it is written. */
-#include "server/api/api_libre.h"
+#include "server/api/api_plan.h"
 #include <string.h>
 
 enum { LARGE_BYTES = 64 * 1024 }; /* takes a millisecond or two to write */

@@ -71,6 +71,7 @@ struct exchange *exchange_create(struct exchanges *exchanges, struct MHD_Connect
     exchange->began_us = clock_us();
     exchange->path = path;
     exchange->route = find_route(connection, path, &exchange->endpoint);
+    exchange->reply.dialect = api_dialect(path);
     exchange->method = api_method(method);
     set_id(exchange);
     /* whoever knows better who this is, by an API key, sets client_of_name instead */
@@ -94,7 +95,7 @@ bool exchange_keep(struct exchange *exchange) {
     if (fits || exchange->kept <= SMALL_REQUEST_BYTES)
         return true;
     exchange_forget(exchange);
-    api_fail_crowded(service, &exchange->request, &exchange->reply);
+    api_fail_crowded(service, &exchange->reply);
     return false;
 }
 

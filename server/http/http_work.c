@@ -21,7 +21,7 @@ static void work_release(struct exchange *exchange) {
 
 static void fail_cancelled(struct exchange *exchange) {
     free(exchange->reply.body);
-    exchange->reply = (struct reply){0};
+    exchange->reply = (struct reply){.dialect = exchange->reply.dialect};
     api_fail_cancelled(exchange->exchanges->service, request_reason(&exchange->request), &exchange->reply);
 }
 
@@ -139,7 +139,7 @@ static bool within_rate(struct exchange *exchange) {
     const struct request *request = &exchange->request;
     double wait_s = limiter_take(service->limiter, request->client, request->job_count, clock_us());
     if (wait_s > 0)
-        api_fail_rate(service, request, wait_s, &exchange->reply);
+        api_fail_rate(service, wait_s, &exchange->reply);
     return wait_s <= 0;
 }
 
@@ -245,8 +245,7 @@ static void defer(struct exchange *exchange) {
     if (chores_submit(exchanges->chores, &exchange->chore))
         return;
     watch_remove(exchanges->watch, &exchange->watched);
-    api_fail_unprepared(exchanges->service, &exchange->request, chores_wait_s(exchanges->chores, &exchange->chore),
-                        &exchange->reply);
+    api_fail_unprepared(exchanges->service, chores_wait_s(exchanges->chores, &exchange->chore), &exchange->reply);
     resume(exchange);
 }
 

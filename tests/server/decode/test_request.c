@@ -1,4 +1,4 @@
-/* From the body of a request to its sentences: what is wrong is named (api_translate_start, api_attention_start), and what is right
+/* From the body of a request to its sentences: what is wrong is named (api_decode_start), and what is right
  * becomes texts, options and jobs. Then rendering, and the server's UTF-8. */
 #include "model/base/utf8.h"
 #include "server/api/api.h"
@@ -42,7 +42,8 @@ static void teardown(void) {
 
 static void start(bool attention, const char *body) {
     struct call call = {.body = body, .length = strlen(body)};
-    (attention ? api_attention_start : api_translate_start)(&service, &call, &request, &reply);
+    call.path = attention ? "/attention" : "/translate";
+    api_decode_start(&service, &call, &request, &reply);
 }
 
 static void assert_error(unsigned status, const char *code, const char *field, const char *message) {
@@ -136,7 +137,8 @@ END_TEST
 
 START_TEST(array_as_body) {
     struct call call = {.body = "[]", .length = 2, .content_type = "application/json; charset=utf-8"};
-    api_translate_start(&service, &call, &request, &reply);
+    call.path = "/translate";
+    api_decode_start(&service, &call, &request, &reply);
     assert_error(400, "invalid_request", NULL, "the body must be a JSON object, got an array");
 }
 END_TEST

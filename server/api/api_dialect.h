@@ -1,0 +1,42 @@
+/* A dialect: what requests for a decoding endpoint look like, and how they are answered. Several may share a path; which one a
+ * request speaks shows in its fields. A new dialect is a file that defines one, and its row in the table (api_dialect.c). */
+#ifndef ALIGND_API_DIALECT_H
+#define ALIGND_API_DIALECT_H
+
+#include "server/api/api_json.h"
+
+/* The fields of a request: of a JSON object or, if that is NULL, of a form and the query string. */
+struct dialect_fields {
+    const json_t *root;
+    const struct call *call;
+};
+bool dialect_has(const struct dialect_fields *fields, const char *name);
+
+/* An error as it is answered; strings as of api_fail_coded. */
+struct dialect_error {
+    unsigned status;
+    const char *code, *field, *message; /* field NULL: none is to blame */
+};
+
+struct dialect {
+    const char *name; /* with the fields it is the question that an answer is kept by (api_recall) */
+    const char *path; /* of its route */
+    /* Whether the fields are its own. The first row of the path that says so is taken, else the path's first. */
+    bool (*speaks)(const struct dialect_fields *fields);
+    /* A form or a query string, of valid UTF-8, as the object that start takes. NULL: the reply is set. */
+    json_t *(*load)(const struct call *call, struct reply *reply);
+    /* Object -> jobs (api_prepare), or the reply is set. */
+    void (*start)(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
+                  struct reply *reply);
+    /* Jobs that have ended -> reply. */
+    void (*finish)(const struct service *service, struct request *request, struct reply *reply);
+    /* Writes the body of an error reply: one object. NULL: as of api_fail_coded. */
+    void (*put_error)(struct writer *w, const struct dialect_error *error);
+};
+
+extern const struct dialect dialect_translate, dialect_attention, dialect_libre;
+
+/* {"error","code","field"}: alignd's own. */
+void dialect_put_error(struct writer *w, const struct dialect_error *error);
+
+#endif
