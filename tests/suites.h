@@ -17,6 +17,7 @@
     X(segmenter) \
     X(text) \
     X(kernels) \
+    X(blocks) \
     X(matrix) \
     X(cell) \
     X(attention) \

@@ -4,6 +4,7 @@
 #ifndef ALIGND_KERNELS_H
 #define ALIGND_KERNELS_H
 
+#include "model/compute/kernels_blocks.h"
 #include "model/compute/products.h"
 #include "model/compute/ranked.h"
 #include <stddef.h>
@@ -23,7 +24,8 @@ struct coverage {
 struct kernels {
     const char *name; /* "generic", "v3" (AVX2, FMA), "v4" (AVX-512), "vnni" (and its int8 products) */
 
-    const struct packings *packings; /* products with weights */
+    const struct packings *packings;    /* products with weights */
+    const struct block_kernels *blocks; /* what a transformer has besides */
 
     void (*tanh)(float *x, size_t n);
     /* y += x. */

@@ -1,0 +1,193 @@
+/* One file, several instruction sets, as kernels.c. */
+#include "model/compute/kernels_blocks.h"
+#include "model/compute/vector_functions.h"
+
+INLINE const float *vector_at(const struct looked_at *all, size_t t) {
+    return all->path ? all->path[t] + all->offset : all->first + t * all->distance;
+}
+
+/* ---- scores ---- */
+
+enum { KEYS = 4 }; /* scored together */
+
+/* sums[t] = q . k[t] lane by lane, of one head. */
+INLINE void multiply(const float *q, const float *const *k, size_t size, vec sums[KEYS]) {
+    UNROLL
+    for (size_t t = 0; t < KEYS; t++)
+        sums[t] = splat(0);
+    size_t i = 0;
+    for (; i + VL <= size; i += VL) {
+        vec query = load(q + i);
+        UNROLL
+        for (size_t t = 0; t < KEYS; t++)
+            sums[t] += query * load(k[t] + i);
+    }
+    if (i < size) {
+        vec query = load_part(q + i, size - i, 0);
+        UNROLL
+        for (size_t t = 0; t < KEYS; t++)
+            sums[t] += query * load_part(k[t] + i, size - i, 0);
+    }
+}
+
+/* The first `keys` of KEYS: what is missing is scored as the last, and left out. */
+INLINE void score_some(const struct heads_shape *heads, const float *q, const float *const *keys, size_t count, size_t n,
+                       float *e) {
+    for (size_t h = 0; h < heads->count; h++) {
+        const float *k[KEYS];
+        vec sums[KEYS];
+        UNROLL
+        for (size_t t = 0; t < KEYS; t++)
+            k[t] = keys[t] + h * heads->size;
+        multiply(q + h * heads->size, k, heads->size, sums);
+        quad four = sum_four(sums);
+        memcpy(e + h * n, &four, count * sizeof *e);
+    }
+}
+
+static void scores(const struct heads_shape *heads, const float *q, const struct looked_at *keys, size_t n, float *e) {
+    for (size_t t = 0; t < n; t += KEYS) {
+        const float *k[KEYS];
+        for (size_t i = 0; i < KEYS; i++)
+            k[i] = vector_at(keys, t + i < n ? t + i : n - 1);
+        if (t + KEYS <= n)
+            score_some(heads, q, k, KEYS, n, e + t);
+        else
+            score_some(heads, q, k, n - t, n, e + t);
+    }
+}
+
+/* ---- sums ---- */
+
+enum { COLUMNS = 8 }; /* vectors summed together, of one head or several */
+
+/* Columns `first` on of `vectors` whole vectors, none of which belongs to two heads. */
+INLINE void sum_whole(const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n, size_t first,
+                      size_t vectors, float *out) {
+    const float *weights[COLUMNS];
+    vec sums[COLUMNS];
+    UNROLL
+    for (size_t v = 0; v < vectors; v++) {
+        weights[v] = a + (first + v * VL) / heads->size * n;
+        sums[v] = splat(0);
+    }
+    for (size_t t = 0; t < n; t++) {
+        const float *value = vector_at(values, t) + first;
+        UNROLL
+        for (size_t v = 0; v < vectors; v++)
+            sums[v] += weights[v][t] * load(value + v * VL);
+    }
+    UNROLL
+    for (size_t v = 0; v < vectors; v++)
+        store(out + first + v * VL, sums[v]);
+}
+
+/* Columns of one head that fill no vector, or only a part of one. */
+static void sum_part(const float *weights, const struct looked_at *values, size_t n, size_t first, size_t columns, float *out) {
+    vec sum = splat(0);
+    for (size_t t = 0; t < n; t++)
+        sum += weights[t] * load_part(vector_at(values, t) + first, columns, 0);
+    memcpy(out + first, &sum, columns * sizeof *out);
+}
+
+static void sum_head(const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n, size_t head,
+                     float *out) {
+    size_t at = head * heads->size, end = at + heads->size;
+    for (; at + VL <= end; at += VL) {
+        vec sum = splat(0);
+        for (size_t t = 0; t < n; t++)
+            sum += a[head * n + t] * load(vector_at(values, t) + at);
+        store(out + at, sum);
+    }
+    if (at < end)
+        sum_part(a + head * n, values, n, at, end - at, out);
+}
+
+static void sums(const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n, float *out) {
+    size_t size = heads->count * heads->size, at = 0;
+    if (heads->size % VL != 0) {
+        for (size_t h = 0; h < heads->count; h++)
+            sum_head(heads, a, values, n, h, out);
+        return;
+    }
+    for (; at + COLUMNS * VL <= size; at += COLUMNS * VL)
+        sum_whole(heads, a, values, n, at, COLUMNS, out);
+    for (; at < size; at += VL)
+        sum_whole(heads, a, values, n, at, 1, out);
+}
+
+/* ---- element by element ---- */
+
+INLINE vec relu_vec(vec x) {
+    return larger(x, splat(0));
+}
+
+INLINE vec swish_vec(vec x) {
+    return x * sigmoid_vec(x);
+}
+
+/* x Phi(x). Abramowitz and Stegun, 7.1.26, for z = |x| / sqrt(2): erfc(z) = (a1 t + ... + a5 t^5) exp(-z^2), t = 1 / (1 + p z). */
+INLINE vec gelu_vec(vec x) {
+    vec z = larger(x, -x) * 0.707106781f;
+    vec t = reciprocal(1.0f + 0.3275911f * z);
+    vec p = splat(1.061405429f);
+    p = p * t - 1.453152027f;
+    p = p * t + 1.421413741f;
+    p = p * t - 0.284496736f;
+    p = p * t + 0.254829592f;
+    vec tail = 0.5f * p * t * exp_within(clamp(-z * z, 87)); /* Phi(-|x|) */
+    return x * choose(x > splat(0), 1.0f - tail, tail);
+}
+
+#define IN_PLACE(name)                                                                                                             \
+    static void name(float *x, size_t n) {                                                                                         \
+        size_t i = 0;                                                                                                              \
+        for (; i + VL <= n; i += VL)                                                                                               \
+            store(x + i, name##_vec(load(x + i)));                                                                                 \
+        if (i < n) {                                                                                                               \
+            vec last = name##_vec(load_part(x + i, n - i, 0));                                                                     \
+            memcpy(x + i, &last, (n - i) * sizeof *x);                                                                             \
+        }                                                                                                                          \
+    }
+
+IN_PLACE(relu)
+IN_PLACE(swish)
+IN_PLACE(gelu)
+
+static void ssru(const float *f, size_t n, float *c, float *z) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL) {
+        vec candidate = load(z + i), cell = candidate + sigmoid_vec(load(f + i)) * (load(c + i) - candidate);
+        store(c + i, cell);
+        store(z + i, relu_vec(cell));
+    }
+    if (i < n) {
+        size_t m = n - i;
+        vec candidate = load_part(z + i, m, 0);
+        vec cell = candidate + sigmoid_vec(load_part(f + i, m, 0)) * (load_part(c + i, m, 0) - candidate), h = relu_vec(cell);
+        memcpy(c + i, &cell, m * sizeof *c);
+        memcpy(z + i, &h, m * sizeof *z);
+    }
+}
+
+static void mix(const float *i, const float *x, const float *f, size_t n, float *y) {
+    size_t at = 0;
+    for (; at + VL <= n; at += VL)
+        store(y + at, sigmoid_vec(load(i + at)) * load(x + at) + sigmoid_vec(load(f + at)) * load(y + at));
+    if (at < n) {
+        size_t m = n - at;
+        vec last = sigmoid_vec(load_part(i + at, m, 0)) * load_part(x + at, m, 0) +
+                   sigmoid_vec(load_part(f + at, m, 0)) * load_part(y + at, m, 0);
+        memcpy(y + at, &last, m * sizeof *y);
+    }
+}
+
+const struct block_kernels JOIN(block_kernels, KERNELS) = {
+    .scores = scores,
+    .sums = sums,
+    .relu = relu,
+    .swish = swish,
+    .gelu = gelu,
+    .ssru = ssru,
+    .mix = mix,
+};

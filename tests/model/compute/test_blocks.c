@@ -1,0 +1,242 @@
+/* What a transformer has besides its products, for every instruction set that this processor runs, against double precision. */
+#include "model/compute/kernels.h"
+#include "tests/numbers.h"
+#include "tests/suites.h"
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double sigmoid(double x) {
+    return 1 / (1 + exp(-x));
+}
+
+/* ---- heads ---- */
+
+static const struct heads_shape shapes[] = {{1, 1},  {3, 1},  {2, 3},  {1, 4},  {4, 4},  {2, 8},  {8, 8},
+                                            {3, 12}, {8, 16}, {2, 17}, {6, 32}, {5, 33}, {9, 64}, {2, 100}};
+enum { SHAPES = sizeof shapes / sizeof *shapes, OFFSET = 3, MOST = 33 };
+
+/* The same vectors twice: `distance` floats apart, and each in memory of its own, which a sanitizer guards. */
+struct both {
+    float *strided, *apart[MOST];
+    struct looked_at ways[2];
+};
+
+static struct both make_both(size_t count, size_t size) {
+    size_t distance = size + 5;
+    struct both both = {.strided = malloc(((count - 1) * distance + size) * sizeof(float))};
+    float *values = noise(count * size, 2, 7);
+    for (size_t t = 0; t < count; t++) {
+        memcpy(both.strided + t * distance, values + t * size, size * sizeof(float));
+        both.apart[t] = malloc((OFFSET + size) * sizeof(float));
+        memcpy(both.apart[t] + OFFSET, values + t * size, size * sizeof(float));
+    }
+    free(values);
+    both.ways[0] = (struct looked_at){.first = both.strided, .distance = distance};
+    both.ways[1] = (struct looked_at){.offset = OFFSET}; /* the path: check_both, since the struct is copied */
+    return both;
+}
+
+static void free_both(struct both *both, size_t count) {
+    for (size_t t = 0; t < count; t++)
+        free(both->apart[t]);
+    free(both->strided);
+}
+
+static double score_of(const struct heads_shape *heads, const float *q, const float *key, size_t head) {
+    double sum = 0;
+    for (size_t i = head * heads->size; i < (head + 1) * heads->size; i++)
+        sum += (double)q[i] * (double)key[i];
+    return sum;
+}
+
+static void check_scores(const struct block_kernels *kernels, const struct heads_shape *heads, size_t n) {
+    size_t size = heads->count * heads->size;
+    float *q = noise(size, 1, 3), *first = NULL;
+    struct both both = make_both(n, size);
+    both.ways[1].path = (const float *const *)both.apart;
+    for (size_t way = 0; way < 2; way++) {
+        float *e = guarded(heads->count * n);
+        kernels->scores(heads, q, &both.ways[way], n, e);
+        for (size_t h = 0; h < heads->count; h++)
+            for (size_t t = 0; t < n; t++) {
+                double want = score_of(heads, q, both.apart[t] + OFFSET, h);
+                ck_assert_msg(fabs(want - (double)e[h * n + t]) <= SUM_TOLERANCE * (double)heads->size * 2,
+                              "%zu x %zu, head %zu of %zu", heads->count, heads->size, h, t);
+            }
+        ck_assert(guards_intact(e, heads->count * n));
+        if (first)
+            ck_assert(identical(first, e, heads->count * n));
+        else
+            first = guarded_copy(e, heads->count * n);
+        guarded_free(e);
+    }
+    guarded_free(first);
+    free_both(&both, n);
+    free(q);
+}
+
+START_TEST(scores_of_many_heads) {
+    for (size_t s = 0; s < SHAPES; s++)
+        for (size_t n = 1; n <= MOST; n += n < 9 ? 1 : 8)
+            check_scores(kernel_set(_i)->blocks, &shapes[s], n);
+}
+END_TEST
+
+static double sum_of(const struct heads_shape *heads, const float *a, const struct both *both, size_t n, size_t column) {
+    double sum = 0;
+    for (size_t t = 0; t < n; t++)
+        sum += (double)a[column / heads->size * n + t] * (double)both->apart[t][OFFSET + column];
+    return sum;
+}
+
+static void check_sums(const struct block_kernels *kernels, const struct heads_shape *heads, size_t n) {
+    size_t size = heads->count * heads->size;
+    float *a = noise(heads->count * n, 1, 3), *first = NULL;
+    struct both both = make_both(n, size);
+    both.ways[1].path = (const float *const *)both.apart;
+    for (size_t way = 0; way < 2; way++) {
+        float *out = guarded(size);
+        kernels->sums(heads, a, &both.ways[way], n, out);
+        for (size_t i = 0; i < size; i++)
+            ck_assert_msg(fabs(sum_of(heads, a, &both, n, i) - (double)out[i]) <= SUM_TOLERANCE * (double)n * 2,
+                          "%zu x %zu, %zu: column %zu", heads->count, heads->size, n, i);
+        ck_assert(guards_intact(out, size));
+        if (first)
+            ck_assert(identical(first, out, size));
+        else
+            first = guarded_copy(out, size);
+        guarded_free(out);
+    }
+    guarded_free(first);
+    free_both(&both, n);
+    free(a);
+}
+
+START_TEST(sums_of_many_heads) {
+    for (size_t s = 0; s < SHAPES; s++)
+        for (size_t n = 1; n <= MOST; n += n < 9 ? 1 : 8)
+            check_sums(kernel_set(_i)->blocks, &shapes[s], n);
+}
+END_TEST
+
+/* ---- activations ---- */
+
+static double relu(double x) {
+    return fmax(x, 0);
+}
+
+static double swish(double x) {
+    return x * sigmoid(x);
+}
+
+static double gelu(double x) {
+    return x * erfc(-x * sqrt(0.5)) / 2;
+}
+
+static const struct {
+    const char *name;
+    double (*exact)(double x);
+    size_t offset; /* of the function in struct block_kernels */
+} activations[] = {{"relu", relu, offsetof(struct block_kernels, relu)},
+                   {"swish", swish, offsetof(struct block_kernels, swish)},
+                   {"gelu", gelu, offsetof(struct block_kernels, gelu)}};
+enum { ACTIVATIONS = sizeof activations / sizeof *activations };
+
+typedef void activation(float *x, size_t n);
+
+static activation *activation_of(const struct kernels *kernels, size_t which) {
+    activation *found;
+    memcpy(&found, (const char *)kernels->blocks + activations[which].offset, sizeof found);
+    return found;
+}
+
+static void check_activation(const struct kernels *kernels, size_t which, const float *x, size_t n) {
+    float *y = guarded_copy(x, n);
+    activation_of(kernels, which)(y, n);
+    for (size_t i = 0; i < n; i++) {
+        double want = activations[which].exact((double)x[i]), error = fabs(want - (double)y[i]);
+        ck_assert_msg(error <= 3e-7 * fmax(fabs((double)x[i]), FLT_MIN), "%s, %s(%g): %g", kernels->name, activations[which].name,
+                      (double)x[i], (double)y[i]);
+    }
+    ck_assert(guards_intact(y, n));
+    guarded_free(y);
+}
+
+START_TEST(activations_of_every_size) {
+    static const float edges[] = {0,   -0.0f, 1e-30f, -1e-30f, 5,    -5,    13,     -13,     50,
+                                  -50, 88,    -88,    200,     -200, 1e30f, -1e30f, FLT_MAX, -FLT_MAX};
+    for (size_t which = 0; which < ACTIVATIONS; which++) {
+        for (size_t n = 1; n > 0; n = next_size(n)) {
+            float *x = noise(n, 8, (uint32_t)n);
+            check_activation(kernel_set(_i), which, x, n);
+            free(x);
+        }
+        check_activation(kernel_set(_i), which, edges, sizeof edges / sizeof *edges);
+    }
+}
+END_TEST
+
+START_TEST(what_is_not_a_number_stays_none) {
+    for (size_t which = 1; which < ACTIVATIONS; which++) {
+        float x[2] = {NAN, 1};
+        activation_of(kernel_set(_i), which)(x, 2);
+        ck_assert_float_nan(x[0]);
+        ck_assert_float_eq_tol(x[1], (float)activations[which].exact(1), 1e-6f);
+    }
+}
+END_TEST
+
+/* ---- the mixers ---- */
+
+START_TEST(ssru_of_every_size) {
+    for (size_t n = 1; n > 0; n = next_size(n)) {
+        float *f = noise(n, 4, 1), *before = noise(n, 3, 2), *candidates = noise(n, 3, 3);
+        float *c = guarded_copy(before, n), *z = guarded_copy(candidates, n);
+        kernel_set(_i)->blocks->ssru(f, n, c, z);
+        for (size_t i = 0; i < n; i++) {
+            double g = sigmoid((double)f[i]), want = g * (double)before[i] + (1 - g) * (double)candidates[i];
+            ck_assert_double_eq_tol((double)c[i], want, 2e-6);
+            ck_assert_double_eq_tol((double)z[i], fmax(want, 0), 2e-6);
+        }
+        ck_assert(guards_intact(c, n) && guards_intact(z, n));
+        guarded_free(c);
+        guarded_free(z);
+        free(candidates);
+        free(before);
+        free(f);
+    }
+}
+END_TEST
+
+START_TEST(mix_of_every_size) {
+    for (size_t n = 1; n > 0; n = next_size(n)) {
+        float *i = noise(n, 4, 1), *x = noise(n, 3, 2), *f = noise(n, 4, 3), *before = noise(n, 3, 4), *y = guarded_copy(before, n);
+        kernel_set(_i)->blocks->mix(i, x, f, n, y);
+        for (size_t j = 0; j < n; j++)
+            ck_assert_double_eq_tol((double)y[j], sigmoid((double)i[j]) * (double)x[j] + sigmoid((double)f[j]) * (double)before[j],
+                                    2e-6);
+        ck_assert(guards_intact(y, n));
+        guarded_free(y);
+        free(before);
+        free(f);
+        free(x);
+        free(i);
+    }
+}
+END_TEST
+
+Suite *blocks_suite(void) {
+    Suite *suite = suite_create("blocks");
+    TCase *cases = tcase_create("blocks");
+    tcase_set_timeout(cases, 60);
+    tcase_add_loop_test(cases, scores_of_many_heads, 0, kernel_sets());
+    tcase_add_loop_test(cases, sums_of_many_heads, 0, kernel_sets());
+    tcase_add_loop_test(cases, activations_of_every_size, 0, kernel_sets());
+    tcase_add_loop_test(cases, what_is_not_a_number_stays_none, 0, kernel_sets());
+    tcase_add_loop_test(cases, ssru_of_every_size, 0, kernel_sets());
+    tcase_add_loop_test(cases, mix_of_every_size, 0, kernel_sets());
+    suite_add_tcase(suite, cases);
+    return suite;
+}
