@@ -290,14 +290,14 @@ static void lay_out_row(const struct sentence *sentence, size_t r, struct row *r
 static void find_past(struct batch *batch, const struct sentence *sentence, size_t r, struct row *row) {
     const struct search *search = &sentence->search;
     size_t before = kept_readout(batch->translator);
-    const float **past = arena_alloc(&batch->scratch, search->step, sizeof *past);
+    const float **past = arena_alloc(&batch->scratch, search->step + 1, sizeof *past);
     if (!past)
         return;
     search_past(search, r, past);
     for (size_t i = 0; i < search->step; i++)
         past[i] += before;
     row->past = past;
-    row->added = row->attention + search->source_length + before;
+    past[search->step] = row->added = row->attention + search->source_length + before;
 }
 
 static void lay_out(struct batch *batch, const struct group *group) {

@@ -91,11 +91,14 @@ static void describe(struct translator *t) {
         snprintf(directions, sizeof directions, " bidirectional%s%.16s", joined ? "" : " ", joined ? "" : e->stack);
     if (config_attends(&t->config))
         snprintf(attention, sizeof attention, "%.16s %.16s attention", d->style, t->config.attention.score);
+    if (d->blocks.heads > 0)
+        snprintf(attention, sizeof attention, "%zu heads", d->blocks.heads);
     if (output_copies(&t->output))
         snprintf(output, sizeof output, ", %.20s output", t->config.output.type);
     snprintf(t->architecture, sizeof t->architecture, "%.16s encoder %zux%zu%s%s%s, %s, %.16s decoder %zux%zu%s%s%s",
              *e->cell ? e->cell : e->type, e->layers, e->hidden, width, directions, e->residual ? " residual" : "", attention,
-             d->cell, d->layers, d->hidden, d->residual ? " residual" : "", d->input_feeding ? " input feeding" : "", output);
+             *d->cell ? d->cell : d->mixer, d->layers, d->hidden, d->residual ? " residual" : "",
+             d->input_feeding ? " input feeding" : "", output);
 }
 
 /* "auto": measured with a matrix as large as the decoder's recurrent one. */

@@ -18,6 +18,7 @@
     X(text) \
     X(kernels) \
     X(blocks) \
+    X(transformer) \
     X(matrix) \
     X(cell) \
     X(attention) \

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-static const struct decoder_kind *const kinds[] = {&decoder_recurrent};
+static const struct decoder_kind *const kinds[] = {&decoder_recurrent, &decoder_transformer};
 
 static const struct decoder_kind *find_decoder(const char *style) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

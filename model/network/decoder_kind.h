@@ -44,7 +44,7 @@ struct decoder_kind {
                     struct arena *arena, float *keys, float *values, struct error *err);
     int (*step)(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena, struct error *err);
 };
-extern const struct decoder_kind decoder_recurrent;
+extern const struct decoder_kind decoder_recurrent, decoder_transformer;
 
 /* For kinds: x [E] = the embedding of what a row reads. */
 void decoder_embed(const struct decoder *decoder, int token, float *x);

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-static const struct encoder_kind *const kinds[] = {&encoder_recurrent, &encoder_convolutional};
+static const struct encoder_kind *const kinds[] = {&encoder_recurrent, &encoder_convolutional, &encoder_transformer};
 
 static const struct encoder_kind *find_encoder(const char *name) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

@@ -41,7 +41,7 @@ struct encoder_kind {
     int (*run)(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
                struct encoded *out);
 };
-extern const struct encoder_kind encoder_recurrent, encoder_convolutional;
+extern const struct encoder_kind encoder_recurrent, encoder_convolutional, encoder_transformer;
 
 int encoder_init(struct encoder *encoder, const struct model_config *config, size_t vocabulary, struct weights *weights,
                  const struct kernels *kernels, struct error *err);

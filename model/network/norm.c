@@ -7,6 +7,7 @@ static const struct norm_kind kinds[] = {
     {"none", false, 0},
     {"layer", false, 1e-9f}, /* the whole vector at once, as Marian's models are trained */
     {"gates", true, 1e-5f},  /* a GRU's gates and its candidate apart, as Nematus's models are */
+    {"block", false, 1e-6f}, /* of a transformer, Marian's among others: no value of any key */
 };
 
 const struct norm_kind *norm_kind_find(const char *key, const char *name, struct error *err) {

@@ -36,7 +36,8 @@ struct row {
     const struct target_ids *targets; /* what it chooses from; NULL: the whole vocabulary, and its copies */
     size_t wanted;                    /* how many of its best tokens its search wants to know */
     const float *forced;              /* [T] the attention that is taken instead of the model's own; NULL: its own */
-    const float *const *past;         /* [step] what each step on its path has added, [G] each; NULL where steps add nothing */
+    const float *const *past;         /* [step + 1] what each step on its path has added, [G] each, this one last (it is `added`);
+                                       * NULL where steps add nothing */
 
     float *state; /* [S] updated */
 

@@ -64,19 +64,25 @@ static size_t read_ids(const json_t *list, int *ids, size_t room) {
     return count;
 }
 
-/* A state in golden.json is a list of layers, each a list of tensors (h, or h and c), as they follow each other in a row's. */
-static void check_state(const struct translator *t, const float *state, const json_t *layers, const char *what) {
+/* A state in golden.json is a list of layers, each a list of tensors (h, or h and c), as they follow each other in a row's. A
+ * transformer's are those of its mixer; where that has a past, what the step has added to it: `added`, NULL before the first. */
+static void check_state(const struct translator *t, const float *state, const float *added, const json_t *layers,
+                        const char *what) {
     size_t l, part, at = 0, hidden = t->config.decoder.hidden;
+    size_t all = (t->decoder.shape.past > 0 ? t->decoder.shape.past : t->decoder.shape.state) / hidden;
+    bool recurrent = t->decoder.kind == &decoder_recurrent;
     json_t *layer, *tensor;
     ck_assert_uint_eq(json_array_size(layers), t->config.decoder.layers);
     json_array_foreach(layers, l, layer) {
-        ck_assert_uint_eq(json_array_size(layer), cell_kind_find("decoder.cell", t->config.decoder.cell, NULL)->states);
+        size_t parts =
+            recurrent ? cell_kind_find("decoder.cell", t->config.decoder.cell, NULL)->states : all / t->config.decoder.layers;
+        ck_assert_uint_eq(json_array_size(layer), t->decoder.shape.past > 0 && !added ? 0 : parts);
         json_array_foreach(layer, part, tensor) {
-            check_vector(state + at, tensor, what);
+            check_vector((added ? added : state) + at, tensor, what);
             at += hidden;
         }
     }
-    ck_assert_uint_le(at, t->decoder.shape.state); /* coverage and h~ follow */
+    ck_assert_uint_le(at, added ? t->decoder.shape.past : t->decoder.shape.state); /* coverage and h~ follow */
 }
 
 /* ---- the joints ---- */
@@ -117,16 +123,21 @@ static void check_steps(const struct translator *t, const struct source *source,
     const struct decoder *decoder = &t->decoder;
     const struct decoder_shape *shape = &decoder->shape;
     const struct copies *copies = source->copies;
+    const float *past[64];
     size_t i;
     json_t *step;
     ck_assert_uint_ge(json_array_size(steps), 3);
     json_array_foreach(steps, i, step) {
+        float *added = shape->past > 0 ? arena_alloc(arena, shape->past, sizeof *added) : NULL;
+        past[i] = added;
         int token = i == 0 ? DECODER_FIRST : (int)json_integer_value(json_object_get(step, "previous"));
         struct distribution distribution;
         struct row row = {.token = copies && i > 0 ? copies_input(copies, token) : token,
                           .step = i,
                           .memory = &source->memory,
                           .copies = copies,
+                          .past = past,
+                          .added = added,
                           .state = state,
                           .attention = arena_alloc(arena, source->memory.length, sizeof(float)),
                           .readout = arena_alloc(arena, shape->readout, sizeof(float)),
@@ -135,7 +146,7 @@ static void check_steps(const struct translator *t, const struct source *source,
                           .logits = arena_alloc(arena, t->output.stride, sizeof(float)),
                           .distribution = &distribution};
         ck_assert_int_eq(decoder_step(decoder, &row, 1, arena, NULL), 0);
-        check_state(t, state, json_object_get(step, "state"), "state");
+        check_state(t, state, added, json_object_get(step, "state"), "state");
         check_vector(row.attention, json_object_get(step, "attention"), "attention");
         check_vector(row.readout, json_object_get(step, "readout"), "readout");
         ck_assert_int_eq(output_run(&t->output, &row, 1, arena, NULL), 0);
@@ -170,15 +181,20 @@ static struct chosen choose(const struct translator *t, const struct source *sou
                             struct arena *arena) {
     const struct decoder_shape *shape = &t->decoder.shape;
     int tokens[64], previous = DECODER_FIRST;
+    const float *past[64];
     struct chosen chosen = {.count = read_ids(target, tokens, 63) + 1};
     tokens[chosen.count - 1] = tokenizer_end(t->target);
     chosen.tops = arena_alloc(arena, chosen.count * shape->top, sizeof(float));
     chosen.embeddings = arena_alloc(arena, chosen.count * shape->input, sizeof(float));
     for (size_t i = 0; i < chosen.count; i++) {
+        float *added = arena_alloc(arena, shape->past, sizeof *added);
+        past[i] = added;
         struct row row = {.token = previous,
                           .step = i,
                           .memory = &source->memory,
                           .copies = source->copies,
+                          .past = past,
+                          .added = added,
                           .state = state,
                           .attention = arena_alloc(arena, source->memory.length, sizeof(float)),
                           .readout = arena_alloc(arena, shape->readout, sizeof(float)),
@@ -227,7 +243,7 @@ static void check_joints(const struct translator *t, const json_t *sentence) {
         check_keys(t, keys, length, json_object_get(sentence, "keys"));
     float *state = arena_alloc(&arena, t->decoder.shape.state, sizeof *state);
     ck_assert_int_eq(decoder_start(&t->decoder, &encoded, &length, 1, &arena, state, NULL), 0);
-    check_state(t, state, json_object_get(sentence, "start"), "start");
+    check_state(t, state, NULL, json_object_get(sentence, "start"), "start");
     struct source source = {{.length = length, .keys = keys, .values = values},
                             copies_of(t, sentence, tokens_of(t, sentence, ids, length, &arena), length, &arena)};
     float *copy_keys = arena_alloc(&arena, length * t->output.key.out, sizeof *copy_keys);
@@ -279,7 +295,7 @@ START_TEST(encoding_is_ragged) {
     const float *annotations = encoded.annotations;
     json_array_foreach(json_object_get(golden, "sentences"), i, sentence) {
         check_matrix(annotations, t->encoder.annotation, json_object_get(sentence, "annotations"), "annotations");
-        check_state(t, states + i * t->decoder.shape.state, json_object_get(sentence, "start"), "start");
+        check_state(t, states + i * t->decoder.shape.state, NULL, json_object_get(sentence, "start"), "start");
         annotations += lengths[i] * t->encoder.annotation;
     }
     arena_done(&arena);

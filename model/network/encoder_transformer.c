@@ -1,0 +1,122 @@
+/* Vaswani et al. 2017, 3.1: layers of self-attention over the sentence and a feed-forward, each a block (model/network/block.h).
+ * Sentences lie end to end: products take all tokens at once, attention each sentence by itself. */
+#include "model/network/encoder.h"
+#include "model/network/heads.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct layer {
+    struct heads self;
+    struct filter filter;
+};
+
+struct transformer {
+    struct stack stack;
+    size_t count;
+    struct layer layers[CONFIG_MAX_LAYERS];
+};
+
+static void load_layer(struct transformer *own, size_t l, struct weights *weights, struct error *err) {
+    char self[PARAMETER_BYTES], filter[PARAMETER_BYTES];
+    snprintf(self, sizeof self, "encoder.layers.%zu.self", l);
+    snprintf(filter, sizeof filter, "encoder.layers.%zu.filter", l);
+    heads_init(&own->layers[l].self, &own->stack, self, own->stack.size, weights, err);
+    filter_init(&own->layers[l].filter, &own->stack, filter, weights, err);
+}
+
+static int init(struct encoder *e, const struct model_config *config, struct weights *weights, struct error *err) {
+    struct transformer *own = e->own = calloc(1, sizeof *own);
+    if (!own)
+        return error_memory(err);
+    own->count = config->encoder.layers;
+    stack_init(&own->stack, "encoder", &config->encoder.blocks, config->encoder.hidden, config_positions(config), weights,
+               e->kernels, err);
+    for (size_t l = 0; l < own->count; l++)
+        load_layer(own, l, weights, err);
+    return weights_failed(weights) ? -1 : 0;
+}
+
+static void done(void *own) {
+    struct transformer *loaded = own;
+    for (size_t l = 0; l < loaded->count; l++) {
+        heads_done(&loaded->layers[l].self);
+        filter_done(&loaded->layers[l].filter);
+    }
+    stack_done(&loaded->stack);
+    free(loaded);
+}
+
+/* Of all tokens. */
+struct scratch {
+    float *u, *q, *k, *v; /* [tokens, d] */
+    float *wide;          /* [tokens, f] */
+    float *weights;       /* [H, the longest sentence] */
+};
+
+/* contexts [length, d] of one sentence, whose q, k and v begin at token `first`. */
+static void attend(const struct stack *stack, const struct scratch *s, size_t first, size_t length, float *contexts) {
+    size_t size = stack->size;
+    for (size_t t = 0; t < length; t++)
+        heads_look(stack, &(struct gaze){.query = s->q + (first + t) * size,
+                                         .keys = {.first = s->k + first * size, .distance = size},
+                                         .values = {.first = s->v + first * size, .distance = size},
+                                         .count = length,
+                                         .position = t,
+                                         .alibi = stack->positions.alibi,
+                                         .weights = s->weights,
+                                         .context = contexts + t * size});
+}
+
+/* The contexts take u's place, which nothing reads any more. */
+static void run_self(const struct transformer *own, const struct heads *self, const struct sequences *sequences,
+                     const struct scratch *s, float *x) {
+    const struct stack *stack = &own->stack;
+    size_t size = stack->size, tokens = sequences->tokens;
+    const float *read = block_read(stack, &self->norm, tokens, x, s->u);
+    linear_apply(&self->query, read, size, tokens, s->q, size);
+    linear_apply(&self->key, read, size, tokens, s->k, size);
+    linear_apply(&self->value, read, size, tokens, s->v, size);
+    for (size_t i = 0, at = 0; i < sequences->n; at += sequences->lengths[i++])
+        attend(stack, s, at, sequences->lengths[i], s->u + at * size);
+    linear_apply(&self->output, s->u, size, tokens, s->q, size);
+    block_add(stack, &self->norm, tokens, s->q, x);
+}
+
+static int make_room(const struct transformer *own, const struct sequences *sequences, struct arena *arena, struct scratch *s) {
+    size_t vectors = sequences->tokens * own->stack.size, longest = 0;
+    for (size_t i = 0; i < sequences->n; i++)
+        longest = sequences->lengths[i] > longest ? sequences->lengths[i] : longest;
+    s->u = arena_alloc(arena, vectors, sizeof(float));
+    s->q = arena_alloc(arena, vectors, sizeof(float));
+    s->k = arena_alloc(arena, vectors, sizeof(float));
+    s->v = arena_alloc(arena, vectors, sizeof(float));
+    s->wide = arena_alloc(arena, sequences->tokens * own->stack.filter, sizeof(float));
+    s->weights = arena_alloc(arena, own->stack.heads.count * longest, sizeof(float));
+    return arena_failed(arena) ? -1 : 0;
+}
+
+static void enter(const struct stack *stack, const struct sequences *sequences, float *x) {
+    for (size_t i = 0; i < sequences->n; i++)
+        for (size_t t = 0; t < sequences->lengths[i]; t++, x += stack->size)
+            stack_enter(stack, t, x);
+}
+
+static int run(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena, struct encoded *out) {
+    const struct transformer *own = e->own;
+    struct arena_mark mark = arena_mark(arena);
+    struct scratch scratch;
+    if (make_room(own, sequences, arena, &scratch) != 0)
+        return -1;
+    enter(&own->stack, sequences, x);
+    for (const struct layer *layer = own->layers; layer < own->layers + own->count; layer++) {
+        run_self(own, &layer->self, sequences, &scratch, x);
+        filter_run(&layer->filter, &own->stack, sequences->tokens, x, scratch.u, scratch.q, scratch.wide);
+    }
+    stack_leave(&own->stack, sequences->tokens, x);
+    *out = (struct encoded){.annotations = x};
+    arena_release(arena, mark);
+    return 0;
+}
+
+const struct encoder_kind encoder_transformer = {"transformer", init, done, run};

@@ -1,0 +1,220 @@
+/* Heads, positions and blocks against the formulas of the lectures; what golden models (test_golden.c) cannot show. */
+#include "model/network/heads.h"
+#include "tests/models.h"
+#include "tests/numbers.h"
+#include "tests/suites.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- heads ---- */
+
+static struct stack heads_of(const struct kernels *kernels, size_t count, size_t size) {
+    return (struct stack){.kernels = kernels, .heads = {count, size}, .size = count * size};
+}
+
+/* out [rows] = M [rows, 3] p. */
+static void transform(const float *matrix, size_t rows, const float *p, float *out) {
+    for (size_t j = 0; j < rows; j++)
+        out[j] = matrix[3 * j] * p[0] + matrix[3 * j + 1] * p[1] + matrix[3 * j + 2] * p[2];
+}
+
+/* Hagan's worked example; the columns of P are the tokens. One printed digit is off: see test_attention.c. */
+START_TEST(hagan_self_attention) {
+    static const float tokens[2][3] = {{1, 0, 1}, {0, 2, 0}};
+    static const float query_matrix[] = {1, 1, 0, 0, 0, 1}, key_matrix[] = {0, 1, 0, 1, 0, 1}, value_matrix[] = {0, 1, 1, 1, 0, 1};
+    const double little = 1 / (1 + exp(2 * sqrt(2))), much = 1 - little; /* softmax of [0, 2 sqrt2] */
+    const double want_weights[] = {0.5, 0.5, little, much}, want_contexts[] = {1.5, 1, little + 2 * much, 2 * little};
+    struct stack stack = heads_of(kernel_set(_i), 1, 2);
+    float queries[2][2], keys[2][2], values[2][2], weights[2], context[2];
+    for (size_t t = 0; t < 2; t++) {
+        transform(query_matrix, 2, tokens[t], queries[t]);
+        transform(key_matrix, 2, tokens[t], keys[t]);
+        transform(value_matrix, 2, tokens[t], values[t]);
+    }
+    for (size_t t = 0; t < 2; t++) {
+        heads_look(&stack, &(struct gaze){.query = queries[t],
+                                          .keys = {.first = keys[0], .distance = 2},
+                                          .values = {.first = values[0], .distance = 2},
+                                          .count = 2,
+                                          .weights = weights,
+                                          .context = context});
+        ck_assert_double_lt(distance(weights, want_weights + 2 * t, 2), 1e-6);
+        ck_assert_double_lt(distance(context, want_contexts + 2 * t, 2), 1e-6);
+    }
+}
+END_TEST
+
+enum { HEADS = 3, SIZE = 5, COUNT = 7, PLACE = 4 };
+
+struct example {
+    float *query, *keys, *values;
+    float weights[HEADS * COUNT], context[HEADS * SIZE];
+};
+
+static struct example look(const struct kernels *kernels, bool alibi, const float *forced) {
+    struct stack stack = heads_of(kernels, HEADS, SIZE);
+    size_t d = stack.size;
+    struct example e = {.query = noise(d, 2, 1), .keys = noise(COUNT * d, 2, 2), .values = noise(COUNT * d, 2, 3)};
+    heads_look(&stack, &(struct gaze){.query = e.query,
+                                      .keys = {.first = e.keys, .distance = d},
+                                      .values = {.first = e.values, .distance = d},
+                                      .count = COUNT,
+                                      .position = PLACE,
+                                      .alibi = alibi,
+                                      .forced = forced,
+                                      .weights = e.weights,
+                                      .context = e.context});
+    return e;
+}
+
+static void free_example(struct example *e) {
+    free(e->query);
+    free(e->keys);
+    free(e->values);
+}
+
+/* The contexts that these weights make. */
+static void check_context(const struct example *e, const double *weights) {
+    for (size_t i = 0; i < HEADS * SIZE; i++) {
+        double want = 0;
+        for (size_t j = 0; j < COUNT; j++)
+            want += weights[i / SIZE * COUNT + j] * (double)e->values[j * HEADS * SIZE + i];
+        ck_assert_double_eq_tol((double)e->context[i], want, 1e-5);
+    }
+}
+
+/* Three heads: the slopes 2^-4 and 2^-8 of two, and the first of four, 2^-2 (Press et al. 2022). */
+static void check_heads(const struct kernels *kernels, bool alibi) {
+    static const double slopes[HEADS] = {1.0 / 16, 1.0 / 256, 1.0 / 4};
+    struct example e = look(kernels, alibi, NULL);
+    double want[HEADS * COUNT];
+    for (size_t h = 0; h < HEADS; h++) {
+        double z = 0, *row = want + h * COUNT;
+        for (size_t j = 0; j < COUNT; j++) {
+            double score = 0;
+            for (size_t i = h * SIZE; i < (h + 1) * SIZE; i++)
+                score += (double)e.query[i] * (double)e.keys[j * HEADS * SIZE + i];
+            row[j] = exp(score / sqrt(SIZE) - (alibi ? slopes[h] * fabs((double)j - PLACE) : 0));
+            z += row[j];
+        }
+        for (size_t j = 0; j < COUNT; j++)
+            row[j] /= z;
+    }
+    ck_assert_double_lt(distance(e.weights, want, HEADS * COUNT), 1e-5);
+    check_context(&e, want);
+    free_example(&e);
+}
+
+START_TEST(many_heads) {
+    check_heads(kernel_set(_i), false);
+}
+END_TEST
+
+START_TEST(alibi_fades_with_distance) {
+    check_heads(kernel_set(_i), true);
+}
+END_TEST
+
+START_TEST(forced_weights_are_those_of_all_heads) {
+    static const float forced[COUNT] = {0, 0.25f, 0, 0.5f, 0, 0.25f, 0};
+    struct example e = look(kernel_set(_i), true, forced);
+    double want[HEADS * COUNT];
+    for (size_t i = 0; i < HEADS * COUNT; i++)
+        want[i] = (double)forced[i % COUNT];
+    ck_assert_double_eq(distance(e.weights, want, HEADS * COUNT), 0);
+    check_context(&e, want);
+    free_example(&e);
+}
+END_TEST
+
+/* ---- positions ---- */
+
+enum { D = 6, ROWS = 4 };
+
+static const char positions_header[] = "{\"encoder.positions\":{\"dtype\":\"F32\",\"shape\":[4,6],\"data_offsets\":[0,96]}}";
+
+static void check_added(const struct positions *positions, size_t place, const double *want) {
+    float x[D] = {1, 2, 3, 4, 5, 6};
+    double sum[D];
+    positions_add(positions, kernels_choose(), place, x);
+    for (size_t i = 0; i < D; i++)
+        sum[i] = (double)(i + 1) + want[i];
+    ck_assert_double_lt(distance(x, sum, D), 2e-6);
+}
+
+/* All sines, then all cosines, in the table and beyond it. */
+START_TEST(sinusoids_come_in_halves) {
+    struct positions positions;
+    ck_assert_int_eq(positions_init(&positions, "sinusoidal", "encoder.positions", ROWS, D, NULL, NULL), 0);
+    for (size_t place = 0; place < 3 * ROWS; place++) {
+        double want[D];
+        for (size_t i = 0; i < D / 2; i++) {
+            double angle = (double)place * pow(10000, -(double)i / (D / 2 - 1));
+            want[i] = sin(angle);
+            want[D / 2 + i] = cos(angle);
+        }
+        check_added(&positions, place, want);
+    }
+    positions_done(&positions);
+}
+END_TEST
+
+START_TEST(learned_positions_end) {
+    struct positions positions;
+    float *values = noise(ROWS * D, 1, 5);
+    struct weights *weights = parameters_open(positions_header, values, ROWS * D);
+    ck_assert_int_eq(positions_init(&positions, "learned", "encoder.positions", ROWS, D, weights, NULL), 0);
+    for (size_t place = 0; place < 2 * ROWS; place++) {
+        double want[D];
+        for (size_t i = 0; i < D; i++)
+            want[i] = (double)values[(place < ROWS ? place : ROWS - 1) * D + i];
+        check_added(&positions, place, want);
+    }
+    positions_done(&positions);
+    weights_free(weights);
+    free(values);
+}
+END_TEST
+
+START_TEST(no_positions_add_nothing) {
+    static const char *const kinds[] = {"none", "alibi"};
+    for (size_t i = 0; i < 2; i++) {
+        struct positions positions;
+        ck_assert_int_eq(positions_init(&positions, kinds[i], "encoder.positions", ROWS, D, NULL, NULL), 0);
+        ck_assert_int_eq(positions.alibi, i == 1);
+        check_added(&positions, 3, (const double[D]){0});
+        positions_done(&positions);
+    }
+}
+END_TEST
+
+START_TEST(strange_positions_are_named) {
+    struct positions positions;
+    struct error err = {0};
+    struct weights *weights = parameters_open("{}", NULL, 0);
+    ck_assert_int_eq(positions_init(&positions, "rotary", "decoder.positions", ROWS, D, weights, &err), -1);
+    ck_assert_str_eq(err.message, "decoder.positions: rotary is not known");
+    ck_assert(weights_failed(weights));
+    err = (struct error){0};
+    ck_assert_int_eq(positions_init(&positions, "learned", "decoder.positions", ROWS, D, weights, &err), -1);
+    ck_assert_str_eq(err.message, "tensor decoder.positions: missing");
+    positions_done(&positions);
+    weights_free(weights);
+}
+END_TEST
+
+Suite *transformer_suite(void) {
+    Suite *suite = suite_create("transformer");
+    TCase *cases = tcase_create("transformer");
+    tcase_add_loop_test(cases, hagan_self_attention, 0, kernel_sets());
+    tcase_add_loop_test(cases, many_heads, 0, kernel_sets());
+    tcase_add_loop_test(cases, alibi_fades_with_distance, 0, kernel_sets());
+    tcase_add_loop_test(cases, forced_weights_are_those_of_all_heads, 0, kernel_sets());
+    tcase_add_test(cases, sinusoids_come_in_halves);
+    tcase_add_test(cases, learned_positions_end);
+    tcase_add_test(cases, no_positions_add_nothing);
+    tcase_add_test(cases, strange_positions_are_named);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
