@@ -153,7 +153,7 @@ int set_origins(const struct option *option, const char *name, const char *value
         return error_set(err, ERROR_INPUT, "%s must be * alone or a list of origins, got \"%.60s\"", name, value);
     for (size_t i = 0; i < list->count && !any; i++) {
         if (!is_origin(list->names[i]))
-            return error_set(err, ERROR_INPUT, "%s must hold origins such as https://example.org, got \"%.60s\"", name,
+            return error_set(err, ERROR_INPUT, "%s must contain origins such as https://example.org, got \"%.60s\"", name,
                              list->names[i]);
     }
     return 0;

@@ -122,7 +122,7 @@ static int read_shape(struct tensor *tensor, const json_t *value, struct error *
     for (size_t i = 0; i < tensor->dims; i++) {
         size_t *size = &tensor->shape[i];
         if (!read_size(json_array_get(value, i), size))
-            return wrong_tensor(tensor->name, "shape must hold integers from 0", err);
+            return wrong_tensor(tensor->name, "shape must contain integers from 0", err);
         if (*size != 0 && tensor->bytes > SIZE_MAX / *size)
             return wrong_tensor(tensor->name, "shape is larger than memory can be", err);
         tensor->bytes *= *size;

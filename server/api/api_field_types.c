@@ -108,7 +108,7 @@ static int read_include(const struct field *field, json_t *value, void *out, str
         return api_refuse(reply, field->name, "%s must be an array of strings, got %s", field->name, api_type_name(value));
     unsigned bits = 0;
     if (json_array_size(value) > INCLUDE_COUNT)
-        return api_refuse(reply, field->name, "%s must hold at most %d strings, got %zu", field->name, (int)INCLUDE_COUNT,
+        return api_refuse(reply, field->name, "%s must contain at most %d strings, got %zu", field->name, (int)INCLUDE_COUNT,
                           json_array_size(value));
     for (size_t i = 0; i < json_array_size(value); i++) {
         if (read_include_name(field, json_array_get(value, i), &bits, reply) != 0)

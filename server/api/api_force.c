@@ -72,7 +72,7 @@ int api_read_forced(json_t *value, struct request *request, struct reply *reply)
         return api_refuse(reply, name, "%s must be an array of objects, got %s", name, api_type_name(value));
     size_t count = json_array_size(value);
     if (count > TRANSLATOR_MAX_TARGET + 1)
-        return api_refuse(reply, name, "%s must hold at most %d steps, got %zu", name, TRANSLATOR_MAX_TARGET + 1, count);
+        return api_refuse(reply, name, "%s must contain at most %d steps, got %zu", name, TRANSLATOR_MAX_TARGET + 1, count);
     request->forced = arena_alloc(&request->arena, count, sizeof *request->forced);
     if (!request->forced) {
         api_fail_memory(reply);

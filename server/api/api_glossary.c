@@ -10,22 +10,23 @@ static bool is_blank(const char *text) {
     return text[strspn(text, " \t\r\n")] == '\0';
 }
 
-static int check_phrase(const char *phrase, const char *what, const char *source, struct reply *reply) {
+static int check_length(const char *phrase, struct reply *reply) {
     size_t length = strlen(phrase);
-    if (is_blank(phrase))
-        return api_refuse(reply, name, "%s must map phrases to phrases, got an empty one%s%.60s%s", name, what, source,
-                          *what ? "\"" : "");
-    if (length > MAX_PHRASE_BYTES)
-        return api_refuse(reply, name, "%s must hold phrases of at most %d bytes, got %zu", name, MAX_PHRASE_BYTES, length);
-    return 0;
+    if (length <= MAX_PHRASE_BYTES)
+        return 0;
+    return api_refuse(reply, name, "a phrase of %s must have at most %d bytes, got %zu", name, MAX_PHRASE_BYTES, length);
 }
 
 static int check_entry(const char *source, const json_t *target, struct reply *reply) {
-    if (check_phrase(source, "", "", reply) != 0)
+    if (is_blank(source))
+        return api_refuse(reply, name, "%s must not contain empty phrases", name);
+    if (check_length(source, reply) != 0)
         return -1;
     if (!json_is_string(target))
         return api_refuse(reply, name, "%s must map phrases to strings, got %s for \"%.60s\"", name, api_type_name(target), source);
-    return check_phrase(json_string_value(target), " for \"", source, reply);
+    if (is_blank(json_string_value(target)))
+        return api_refuse(reply, name, "%s must not contain empty phrases, got one for \"%.60s\"", name, source);
+    return check_length(json_string_value(target), reply);
 }
 
 static int copy_entries(json_t *value, struct request *request, struct glossary_entry *entries, struct reply *reply) {
@@ -64,7 +65,7 @@ int api_read_glossary(json_t *value, struct request *request, struct reply *repl
         return api_refuse(reply, name, "%s must be an object, got %s", name, api_type_name(value));
     size_t count = json_object_size(value);
     if (count > MAX_ENTRIES)
-        return api_refuse(reply, name, "%s must hold at most %d entries, got %zu", name, MAX_ENTRIES, count);
+        return api_refuse(reply, name, "%s must contain at most %d entries, got %zu", name, MAX_ENTRIES, count);
     struct glossary_entry *entries = arena_alloc(&request->arena, count, sizeof *entries);
     if (!entries) {
         api_fail_memory(reply);

@@ -1,4 +1,4 @@
-/* GET /models, /health, /ready and /metrics: what the daemon says of itself; and POST /models/reload. */
+/* GET /models, /health, /ready and /metrics: what the daemon reports of itself; and POST /models/reload. */
 #include "server/api/api_json.h"
 
 static void put_sizes(struct writer *w, const struct translator_info *info) {
@@ -73,7 +73,8 @@ void api_reload_finish(const struct service *service, struct request *request, s
     if (reload->generation > 0)
         reply_status("reloaded", reload->generation, reply);
     else if (reload->error.code != ERROR_NONE)
-        api_fail(reply, STATUS_CONFLICT, NULL, "the models in service stay: %s", reload->error.message);
+        api_fail(reply, STATUS_CONFLICT, NULL, "the models were not reloaded, and those in service stay: %s",
+                 reload->error.message);
     else
         api_fail_unready(SERVICE_DRAINING, reply);
 }

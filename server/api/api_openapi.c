@@ -1,4 +1,4 @@
-/* GET /openapi.json: what the tables of routes, fields and shapes say, as OpenAPI 3.0. */
+/* GET /openapi.json: the tables of routes, fields and shapes, as OpenAPI 3.0. */
 #include "server/api/api_form.h"
 #include <stdio.h>
 #include <string.h>
@@ -24,15 +24,15 @@ static void put_response(struct writer *w, const char *status, const char *descr
 static const struct {
     const char *type, *name, *summary, *body;
 } examples[] = {
-    {"TranslateRequest", "text", "A text", "{\"text\":\"Where is the train station?\"}"},
+    {"TranslateRequest", "text", "One text", "{\"text\":\"Where is the train station?\"}"},
     {"TranslateRequest", "hypotheses", "Several texts, and the best translations of each with their probabilities",
      "{\"text\":[\"Hello.\",\"It snows.\"],\"n_best\":3,\"include\":[\"tokens\",\"log_probs\"]}"},
-    {"LibreRequest", "libretranslate", "As LibreTranslate's clients ask",
+    {"LibreRequest", "libretranslate", "A request of a LibreTranslate client",
      "{\"q\":\"Where is the train station?\",\"source\":\"en\",\"target\":\"fr\"}"},
-    {"AttentionRequest", "text", "Where each word of the translation looked", "{\"text\":\"Where is the train station?\"}"},
+    {"AttentionRequest", "text", "The attention of alignd's own translation", "{\"text\":\"Where is the train station?\"}"},
     {"AttentionRequest", "translation", "The alignment of a given translation",
      "{\"text\":\"It snows.\",\"translation\":\"Il neige.\",\"include\":[\"tokens\",\"alignment\"]}"},
-    {"LibreDetect", "text", "A text", "{\"q\":\"Where is the train station?\"}"},
+    {"LibreDetect", "text", "One text", "{\"q\":\"Where is the train station?\"}"},
 };
 
 static void put_examples(struct writer *w, const char *types) {
@@ -80,12 +80,12 @@ static bool is_decoded(const struct route *route) {
 /* What only requests that are decoded can meet. */
 static void put_decoding(struct writer *w) {
     static const struct failure failures[] = {
-        {"400", "not valid: JSON, a field's type or range, an unknown field, language or model"},
-        {"413", "body or text over a limit"},
-        {"415", "neither JSON nor a form"},
-        {"429", "the queue is full, or the client is over its rate: Retry-After"},
-        {"503", "loading, draining or out of memory: Retry-After"},
-        {"504", "the deadline passed"},
+        {"400", "invalid JSON, a field with a wrong type or value, or an unknown field, language or model"},
+        {"413", "the body or a text is too long"},
+        {"415", "the body is neither JSON nor a form"},
+        {"429", "the queue is full, or the client has reached its rate limit; Retry-After says when to try again"},
+        {"503", "the server is loading, shutting down or out of memory; Retry-After says when to try again"},
+        {"504", "the deadline of the request passed"},
     };
     put_failures(w, failures, sizeof failures / sizeof *failures);
 }
@@ -99,16 +99,16 @@ static void put_operation_id(struct writer *w, const char *path) {
     writer_string(w, "operationId", id);
 }
 
-/* What it answers when all is well. What is decoded may be streamed, too. The stream is told of in words: with a schema of its own
- * each reply would be an object or a string to those who make clients of this. */
+/* What it answers when all is well. What is decoded may be streamed, too. The stream is described in words: with a schema of its
+ * own each reply would be an object or a string to those who make clients of this. */
 static void put_success(struct writer *w, const struct route *route) {
     const char *text = !is_decoded(route)
                            ? "success"
-                           : "success; with stream it is text/event-stream: events token (TokenEvent), sentence (Sentence, "
-                             "with text_index and sentence), and last result (the reply without stream) or error (Error)";
+                           : "success; with stream, text/event-stream with the events token (TokenEvent), sentence (Sentence, "
+                             "with text_index and sentence) and finally result (the reply without stream) or error (Error)";
     if (route->start == api_spec) {
         writer_begin_object(w, "302");
-        writer_string(w, "description", "it is there");
+        writer_string(w, "description", "redirects to /openapi.json");
         writer_end_object(w);
     } else if (route->gives) {
         put_response(w, "200", text, JSON_TYPE, route->gives);
@@ -118,9 +118,10 @@ static void put_success(struct writer *w, const struct route *route) {
 }
 
 static void put_responses(struct writer *w, const struct route *route) {
-    static const struct failure method = {"405", "another method: Allow"},
-                                reload = {"409", "the models do not load: those in service stay"},
-                                keys[] = {{"401", "an API key is needed"}, {"403", "the API key is not one that may do this"}};
+    static const struct failure method = {"405", "wrong method; Allow lists the right ones"},
+                                reload = {"409", "the models were not reloaded, and those in service stay"},
+                                keys[] = {{"401", "an API key is required"},
+                                          {"403", "the API key is unknown, or does not permit this"}};
     writer_begin_object(w, "responses");
     put_success(w, route);
     put_failures(w, &method, 1);
@@ -128,7 +129,7 @@ static void put_responses(struct writer *w, const struct route *route) {
         put_decoding(w);
     else if (route->finish)
         put_failures(w, &reload, 1);
-    put_response(w, "default", "failure", JSON_TYPE, "Error");
+    put_response(w, "default", "any other error", JSON_TYPE, "Error");
     if (route->access != ACCESS_OPEN)
         put_failures(w, keys, 2);
     writer_end_object(w);

@@ -147,7 +147,7 @@ static int check_texts(const char *field, const json_t *value, size_t *count, st
         return api_refuse(reply, field, "%s must be a string or an array of strings, got %s", field, api_type_name(value));
     *count = json_is_array(value) ? json_array_size(value) : 1;
     if (*count < 1 || *count > API_MAX_TEXTS)
-        return api_refuse(reply, field, "%s must hold between 1 and %d strings, got %zu", field, API_MAX_TEXTS, *count);
+        return api_refuse(reply, field, "%s must contain between 1 and %d strings, got %zu", field, API_MAX_TEXTS, *count);
     for (size_t i = 0; json_is_array(value) && i < *count; i++) {
         if (!json_is_string(json_array_get(value, i)))
             return api_refuse(reply, field, "%s must be a string or an array of strings, got %s at index %zu", field,

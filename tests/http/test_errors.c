@@ -153,7 +153,7 @@ START_TEST(texts) {
         {"{'text': 1.5}", "text", "text must be a string or an array of strings, got a number"},
         {"{'text': true}", "text", "text must be a string or an array of strings, got a boolean"},
         {"{'text': {}}", "text", "text must be a string or an array of strings, got an object"},
-        {"{'text': []}", "text", "text must hold between 1 and 64 strings, got 0"},
+        {"{'text': []}", "text", "text must contain between 1 and 64 strings, got 0"},
         {"{'text': ['x', null]}", "text", "text must be a string or an array of strings, got null at index 1"},
         {"{'text': [['x']]}", "text", "text must be a string or an array of strings, got an array at index 0"},
         {"{'text': ['x', 'y', 3]}", "text", "text must be a string or an array of strings, got an integer at index 2"},
@@ -168,7 +168,7 @@ START_TEST(too_many_texts) {
     for (size_t i = 1; i < 65; i++)
         end += sprintf(end, ", 'x'");
     strcpy(end, "]}");
-    struct refusal refusal = {json, "text", "text must hold between 1 and 64 strings, got 65"};
+    struct refusal refusal = {json, "text", "text must contain between 1 and 64 strings, got 65"};
     check_invalid("/translate", &refusal, 1);
 }
 END_TEST
@@ -223,7 +223,7 @@ START_TEST(other_fields) {
         {"{'text': 'x', 'include': [1]}", "include", "include must be an array of strings*"},
         {"{'text': 'x', 'include': ['tokens', 'token']}", "include", "include must be any of tokens, log_probs, *"},
         {"{'text': 'x', 'include': ['eos','eos','eos','eos','eos','eos','eos','eos','eos','eos','eos','eos']}", "include",
-         "include must hold at most 11 strings, got 12"},
+         "include must contain at most 11 strings, got 12"},
         {"{'text': 'x', 'model': 1}", "model", "model must be a string, got an integer"},
         {"{'text': 'x', 'model': null}", "model", "model must be a string, got null"},
         {"{'text': 'x', 'source': []}", "source", "source must be a string, got an array"},
@@ -257,7 +257,7 @@ START_TEST(targets) {
         {"{'text': ['x', 'y'], 'target': ['z']}", "target",
          "target must be a string if text is a string, or an array as long as text (2), got 1"},
         {"{'text': ['x'], 'target': [null]}", "target", "target must be a string or an array of strings, got null at index 0"},
-        {"{'text': ['x'], 'target': []}", "target", "target must hold between 1 and 64 strings, got 0"},
+        {"{'text': ['x'], 'target': []}", "target", "target must contain between 1 and 64 strings, got 0"},
         {"{'text': 'x', 'target': 'y', 'n_best': 2}", "n_best", "n_best must be 1 when target is given, got 2"},
         {"{'text': 'One. Two.', 'target': 'y', 'split_sentences': true}", "split_sentences",
          "split_sentences must be false when target is given: the text has 2 sentences"},

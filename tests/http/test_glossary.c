@@ -42,11 +42,11 @@ static const struct {
     {"'glossary': 'a'", "glossary", "glossary must be an object, got a string"},
     {"'glossary': null", "glossary", "glossary must be an object, got null"},
     {"'glossary': {'a': 1}", "glossary", "glossary must map phrases to strings, got an integer for \"a\""},
-    {"'glossary': {'': 'b'}", "glossary", "glossary must map phrases to phrases, got an empty one"},
-    {"'glossary': {'a': ''}", "glossary", "glossary must map phrases to phrases, got an empty one for \"a\""},
-    {"'glossary': {'a': ' \\t'}", "glossary", "glossary must map phrases to phrases, got an empty one for \"a\""},
-    {"'glossary': {'a': '" LONG LONG "0'}", "glossary", "glossary must hold phrases of at most 200 bytes, got 201"},
-    {"'glossary': {'" LONG LONG "0': 'a'}", "glossary", "glossary must hold phrases of at most 200 bytes, got 201"},
+    {"'glossary': {'': 'b'}", "glossary", "glossary must not contain empty phrases"},
+    {"'glossary': {'a': ''}", "glossary", "glossary must not contain empty phrases, got one for \"a\""},
+    {"'glossary': {'a': ' \\t'}", "glossary", "glossary must not contain empty phrases, got one for \"a\""},
+    {"'glossary': {'a': '" LONG LONG "0'}", "glossary", "a phrase of glossary must have at most 200 bytes, got 201"},
+    {"'glossary': {'" LONG LONG "0': 'a'}", "glossary", "a phrase of glossary must have at most 200 bytes, got 201"},
     {"'glossary': {}, 'glosary': {}", "glosary", "unknown field \"glosary\""},
     {"'glossary': {'a': 'b'}, 'strategy': 'sample'", "glossary", "glossary requires strategy beam or greedy, got sample"},
     {"'strategy': 'exact', 'glossary': {'a': 'b'}", "glossary", "glossary requires strategy beam or greedy, got exact"},
@@ -88,7 +88,7 @@ START_TEST(ranges_include_their_ends) {
         fields[used + 1] = '\0';
         ask("/translate", "A boy.", fields, i == 49 ? 200 : 400, &reply);
         if (i == 50)
-            expect_error(&reply, "glossary", "glossary must hold at most 50 entries, got 51");
+            expect_error(&reply, "glossary", "glossary must contain at most 50 entries, got 51");
         reply_done(&reply);
         fields[used] = '\0';
     }

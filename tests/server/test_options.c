@@ -145,7 +145,7 @@ START_TEST(origins) {
     ck_assert_int_eq(parse("--model a --cors https://a.example,*"), -1);
     ck_assert_str_eq(err.message, "--cors must be * alone or a list of origins, got \"https://a.example,*\"");
     ck_assert_int_eq(parse("--model a --cors https://a.example/"), -1);
-    ck_assert_str_eq(err.message, "--cors must hold origins such as https://example.org, got \"https://a.example/\"");
+    ck_assert_str_eq(err.message, "--cors must contain origins such as https://example.org, got \"https://a.example/\"");
     ck_assert_int_eq(parse("--model a --cors example.org"), -1);
 }
 END_TEST

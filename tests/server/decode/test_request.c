@@ -71,7 +71,7 @@ static const struct {
     {"{}", "text", "text is missing"},
     {"{\"text\":1}", "text", "text must be a string or an array of strings, got an integer"},
     {"{\"text\":null}", "text", "text must be a string or an array of strings, got null"},
-    {"{\"text\":[]}", "text", "text must hold between 1 and 64 strings, got 0"},
+    {"{\"text\":[]}", "text", "text must contain between 1 and 64 strings, got 0"},
     {"{\"text\":[\"a\",{}]}", "text", "text must be a string or an array of strings, got an object at index 1"},
     {"{\"text\":\"a\",\"bem_size\":5}", "bem_size", "unknown field \"bem_size\""},
     {"{\"text\":\"a\",\"temperature\":1}", "temperature", "temperature requires strategy sample, got beam"},
