@@ -39,12 +39,8 @@ static int copy_entries(json_t *value, struct request *request, struct glossary_
         struct glossary_entry *entry = &entries[count++];
         entry->source = arena_copy(&request->arena, source, strlen(source));
         entry->target = arena_copy(&request->arena, json_string_value(target), json_string_length(target));
-        if (!entry->source || !entry->target) {
-            api_fail_memory(reply);
-            return -1;
-        }
     }
-    if (glossary_init(&request->glossary, entries, count, &request->arena, NULL) == 0)
+    if (!arena_failed(&request->arena) && glossary_init(&request->glossary, entries, count, &request->arena, NULL) == 0)
         return 0;
     api_fail_memory(reply);
     return -1;

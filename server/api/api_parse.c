@@ -204,20 +204,17 @@ static int check_glossary(const struct api_form *form, struct reply *reply) {
 
 static int copy_texts(const struct api_form *form, size_t count, struct request *request, struct reply *reply) {
     request->texts = arena_zalloc(&request->arena, count, sizeof *request->texts);
-    bool copied = request->texts != NULL;
-    for (size_t i = 0; copied && i < count; i++) {
+    for (size_t i = 0; request->texts && i < count; i++) {
         struct text *text = &request->texts[i];
         json_t *source = item(form->text, i), *target = form->target ? item(form->target, i) : NULL;
         text->source_length = json_string_length(source);
         text->source = arena_copy(&request->arena, json_string_value(source), text->source_length);
         text->target_length = json_string_length(target);
         text->target = target ? arena_copy(&request->arena, json_string_value(target), text->target_length) : NULL;
-        copied = text->source && (!target || text->target);
     }
     request->prefix_length = strlen(form->prefix);
     request->prefix = arena_copy(&request->arena, form->prefix, request->prefix_length);
-    copied = copied && request->prefix;
-    if (!copied) {
+    if (arena_failed(&request->arena)) {
         api_fail_memory(reply);
         return -1;
     }

@@ -31,9 +31,9 @@ bool form_is(const char *content_type) {
 
 /* ---- fields ---- */
 
-/* name, value: copies of the arena's, or NULL. */
+/* name, value: copies of the arena's; NULL only where it has failed. */
 static int form_add(struct form_fields *fields, char *name, size_t name_length, char *value, size_t length, struct error *err) {
-    if (!name || !value)
+    if (arena_failed(fields->arena))
         return error_memory(err);
     if (memchr(name, '\0', name_length))
         return error_set(err, ERROR_INPUT, "the name of a field contains a zero byte");

@@ -59,10 +59,11 @@ static int feed_make_room(struct feed *feed, struct sentence *sentence) {
         return 0;
     feed->tokens = arena_alloc(&sentence->arena, most, sizeof *feed->tokens);
     feed->log_probs = arena_alloc(&sentence->arena, most, sizeof *feed->log_probs);
-    if (!feed->tokens || !feed->log_probs)
+    const float **attention = arena_alloc(&sentence->arena, most, sizeof *attention);
+    if (arena_failed(&sentence->arena))
         return -1;
-    feed->attention = arena_alloc(&sentence->arena, most, sizeof *feed->attention);
-    return feed->attention ? 0 : -1;
+    feed->attention = attention;
+    return 0;
 }
 
 /* Notes the token that the last step decided; returns how many there are. Without memory for it the sentence's tokens are sent when
@@ -288,7 +289,7 @@ int events_follow(struct request *request, const struct events_reader *reader) {
     struct events *events = arena_zalloc(&request->arena, 1, sizeof *events);
     struct feed *feeds = arena_zalloc(&request->arena, request->job_count, sizeof *feeds);
     size_t *next = arena_zalloc(&request->arena, request->text_count, sizeof *next);
-    if (!events || !feeds || !next)
+    if (arena_failed(&request->arena))
         return -1;
     *events = (struct events){.request = request, .reader = *reader, .feeds = feeds, .next = next, .tail = &events->head};
     find_feeds(request, feeds);

@@ -41,7 +41,7 @@ static int text_join(const struct text *text, struct arena *arena, struct render
 int render_text(const struct text *text, struct arena *arena, struct rendered *out, struct error *err) {
     struct rendered made = {.sentences = arena_zalloc(arena, text->count, sizeof *made.sentences),
                             .begins = arena_zalloc(arena, text->count, sizeof *made.begins)};
-    if (!made.sentences || !made.begins)
+    if (arena_failed(arena))
         return error_memory(err);
     for (size_t i = 0; i < text->count; i++) {
         const struct sentence *sentence = &text->sentences[i];
@@ -67,7 +67,7 @@ static int find_words(const char *text, const struct token *tokens, size_t count
     side->count = count;
     side->word_of = arena_alloc(arena, count, sizeof *side->word_of);
     side->words = arena_alloc(arena, count, sizeof *side->words); /* no more words than tokens */
-    if (!side->word_of || !side->words)
+    if (arena_failed(arena))
         return error_memory(err);
     side->word_count = translator_words(text, tokens, count, side->word_of);
     for (size_t i = count; i-- > 0;) {

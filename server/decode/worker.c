@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+enum { ARENA_BLOCK_BYTES = 64 * 1024 };
+
 struct worker {
     struct workers *pool;
     size_t index; /* of its batch of every model */
@@ -19,6 +21,7 @@ struct worker {
 struct workers {
     struct worker_options options;
     atomic_bool abandoned;
+    struct arena arena; /* of what all of them have, from before they start */
     struct worker *all; /* [options.workers] */
     pthread_t *threads;
     size_t started;
@@ -221,19 +224,11 @@ static int prepare_worker(struct workers *pool, size_t index, struct error *err)
     worker->pool = pool;
     worker->index = index;
     worker->admission = admission_create(rows, pool->options.step_us);
-    worker->live = calloc(rows, sizeof *worker->live);
-    worker->clients = calloc(rows, sizeof *worker->clients);
-    worker->admitted = calloc(rows, sizeof *worker->admitted);
-    worker->done = calloc(rows, sizeof *worker->done);
-    return worker->admission && worker->live && worker->clients && worker->admitted && worker->done ? 0 : error_memory(err);
-}
-
-static void worker_done(struct worker *worker) {
-    admission_free(worker->admission);
-    free(worker->live);
-    free(worker->clients);
-    free(worker->admitted);
-    free(worker->done);
+    worker->live = arena_zalloc(&pool->arena, rows, sizeof *worker->live);
+    worker->clients = arena_zalloc(&pool->arena, rows, sizeof *worker->clients);
+    worker->admitted = arena_zalloc(&pool->arena, rows, sizeof *worker->admitted);
+    worker->done = arena_zalloc(&pool->arena, rows, sizeof *worker->done);
+    return worker->admission && !arena_failed(&pool->arena) ? 0 : error_memory(err);
 }
 
 static int start_threads(struct workers *workers, struct error *err) {
@@ -263,9 +258,10 @@ struct workers *workers_start(const struct worker_options *options, struct error
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&workers->ended, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    workers->all = calloc(options->workers, sizeof *workers->all);
-    workers->threads = calloc(options->workers, sizeof *workers->threads);
-    int result = workers->all && workers->threads ? start_threads(workers, err) : error_memory(err);
+    arena_init(&workers->arena, ARENA_BLOCK_BYTES);
+    workers->all = arena_zalloc(&workers->arena, options->workers, sizeof *workers->all);
+    workers->threads = arena_zalloc(&workers->arena, options->workers, sizeof *workers->threads);
+    int result = arena_failed(&workers->arena) ? error_memory(err) : start_threads(workers, err);
     if (result != 0) {
         scheduler_close(options->scheduler); /* those already started end */
         workers_free(workers);
@@ -296,9 +292,8 @@ void workers_free(struct workers *workers) {
     for (size_t i = 0; i < workers->started; i++)
         pthread_join(workers->threads[i], NULL);
     for (size_t i = 0; workers->all && i < workers->options.workers; i++)
-        worker_done(&workers->all[i]);
-    free(workers->all);
-    free(workers->threads);
+        admission_free(workers->all[i].admission);
+    arena_done(&workers->arena);
     pthread_cond_destroy(&workers->ended);
     pthread_mutex_destroy(&workers->lock);
     free(workers);

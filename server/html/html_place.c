@@ -69,7 +69,7 @@ static int find_links(struct placer *placer, struct arena *arena) {
     placer->link_word = arena_alloc(arena, translation->link_count, sizeof *placer->link_word);
     placer->candidates = arena_alloc(arena, translation->link_count, sizeof *placer->candidates);
     placer->linked = arena_zalloc(arena, placer->word_count + 1, sizeof *placer->linked);
-    if (!placer->link_word || !placer->candidates || !placer->linked)
+    if (arena_failed(arena))
         return -1;
     if (translation->link_count > 0)
         qsort(translation->links, translation->link_count, sizeof *translation->links, compare_links);
@@ -293,7 +293,7 @@ static int placer_prepare(struct placer *placer, struct arena *arena) {
     placer->word_count = find_words(translation->text, translation->length, NULL);
     placer->words = arena_alloc(arena, placer->word_count, sizeof *placer->words);
     placer->owner = arena_zalloc(arena, placer->word_count, sizeof *placer->owner);
-    if (!placer->words || !placer->owner)
+    if (arena_failed(arena))
         return -1;
     find_words(translation->text, translation->length, placer->words);
     return find_links(placer, arena) == 0 && find_nodes(placer, arena) == 0 ? 0 : -1;

@@ -73,7 +73,7 @@ static struct html_piece *reader_add(struct reader *reader, enum html_kind kind,
         html_reserve(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
     char *raw = reader_copy(reader, bytes, length);
     reader->too_long |= reader->count == HTML_MAX_PIECES;
-    if (!pieces || !raw || reader->too_long) {
+    if (arena_failed(reader->arena) || reader->too_long) {
         reader_fail(reader);
         return NULL;
     }

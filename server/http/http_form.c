@@ -9,7 +9,6 @@ struct arguments {
     struct arena *arena;
     struct api_field *all; /* [HEAD_MOST_ARGUMENTS] */
     size_t count;
-    bool failed; /* memory */
 };
 
 static enum MHD_Result form_take(void *closure, enum MHD_ValueKind kind, const char *name, size_t name_length, const char *value,
@@ -21,9 +20,8 @@ static enum MHD_Result form_take(void *closure, enum MHD_ValueKind kind, const c
     struct api_field field = {.name = arena_copy(arguments->arena, name, name_length),
                               .value = arena_copy(arguments->arena, value ? value : "", value ? length : 0),
                               .length = value ? length : 0};
-    arguments->failed = !field.name || !field.value;
     arguments->all[arguments->count++] = field;
-    return arguments->failed ? MHD_NO : MHD_YES;
+    return arena_failed(arguments->arena) ? MHD_NO : MHD_YES;
 }
 
 int form_read(struct MHD_Connection *connection, struct arena *arena, struct call *call, struct reply *reply) {
@@ -38,12 +36,12 @@ int form_read(struct MHD_Connection *connection, struct arena *arena, struct cal
         return -1;
     }
     struct api_field *fields = arena_alloc(arena, form.count + HEAD_MOST_ARGUMENTS, sizeof *fields);
-    struct arguments arguments = {.arena = arena, .all = fields ? fields + form.count : NULL, .failed = !fields};
+    struct arguments arguments = {.arena = arena, .all = fields ? fields + form.count : NULL};
     if (fields) {
         memcpy(fields, form.all, form.count * sizeof *fields);
         MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, form_take, &arguments);
     }
-    if (arguments.failed) {
+    if (arena_failed(arena)) {
         api_fail_memory(reply);
         return -1;
     }
