@@ -36,17 +36,17 @@ static void *matrix_allocate(size_t bytes) {
     return aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 
-static int keep_packed(struct linear *linear, const float *weight) {
+static int keep_packed(struct linear *linear, const struct unpacked *from) {
     linear->packed = matrix_allocate(linear->packing->bytes(linear->out, linear->in));
     if (linear->packed)
-        linear->packing->pack(weight, linear->out, linear->in, linear->packed);
+        linear->packing->pack(from, linear->packed);
     return linear->packed ? 0 : -1;
 }
 
-static int keep_rows(struct linear *linear, const float *weight) {
+static int keep_rows(struct linear *linear, const struct unpacked *from) {
     linear->rows = matrix_allocate(linear->packing->rows_bytes(linear->out, linear->in));
     if (linear->rows)
-        linear->packing->pack_rows(weight, linear->out, linear->in, linear->rows);
+        linear->packing->pack_rows(from, linear->rows);
     return linear->rows ? 0 : -1;
 }
 
@@ -54,16 +54,18 @@ int linear_init(struct linear *linear, const struct linear_source *source, const
     if (!source->weight)
         return -1;
     const struct packing *packing = choose_packing(backend, source->stored, source->in);
-    struct linear made = {.out = source->out, .in = source->in, .bias = source->bias, .packing = packing};
+    struct linear made = {
+        .out = source->out, .in = source->in, .bias = source->bias, .input_scale = source->input_scale, .packing = packing};
+    struct unpacked from = {source->weight, source->out, source->in, source->scale, source->input_scale};
     int result = 0;
     if (leave_to_blas(backend, packing)) {
         made.weight = source->weight;
         made.blas = backend->blas;
     } else {
-        result = keep_packed(&made, source->weight);
+        result = keep_packed(&made, &from);
     }
     if (result == 0 && source->lookups)
-        result = keep_rows(&made, source->weight);
+        result = keep_rows(&made, &from);
     if (result != 0) {
         linear_done(&made);
         return error_memory(err);
@@ -95,6 +97,7 @@ void linear_apply(const struct linear *linear, const float *x, size_t ldx, size_
                               .bias = linear->bias,
                               .out = linear->out,
                               .in = linear->in,
+                              .input_scale = linear->input_scale,
                               .x = x,
                               .ldx = ldx,
                               .rows = rows,
@@ -109,6 +112,7 @@ void linear_look_up(const struct linear *linear, const float *x, const int *ids,
                             .bias = linear->bias,
                             .out = linear->out,
                             .in = linear->in,
+                            .input_scale = linear->input_scale,
                             .x = x,
                             .ids = ids,
                             .count = count,

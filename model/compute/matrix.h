@@ -42,6 +42,7 @@ struct linear {
     void *packed;            /* owned; NULL with OpenBLAS */
     const struct blas *blas; /* NULL once packed */
     void *rows;              /* owned; NULL without lookups */
+    float input_scale;       /* struct unpacked's */
     const struct packing *packing;
 };
 
@@ -53,7 +54,8 @@ struct linear_source {
     const float *weight, *bias;
     size_t out, in;
     enum stored stored;
-    bool lookups; /* keep the weights for linear_look_up, too */
+    float scale, input_scale; /* struct unpacked's; 0 where the weights came without */
+    bool lookups;             /* keep the weights for linear_look_up, too */
 };
 
 /* The bias must outlive the linear, the weight too unless linear->packed is set afterwards.

@@ -7,11 +7,20 @@
 
 #include <stddef.h>
 
+/* What is packed: weight [out, in], finite. int8 alone reads the scales. */
+struct unpacked {
+    const float *weight;
+    size_t out, in;
+    float scale;       /* 0: each output channel has its own, max |w| / 127; otherwise that of all: w / scale is whole already */
+    float input_scale; /* as the product's */
+};
+
 /* y [rows, out] = x [rows, in] W^T + bias (NULL: none); ldx, ldy: floats from row to row. */
 struct product {
     const void *packed;
     const float *bias;
     size_t out, in;
+    float input_scale; /* int8: what x is multiplied with before it is rounded; 0: 127 / max |x| of the row */
     const float *x;
     size_t ldx, rows;
     float *y;
@@ -23,6 +32,7 @@ struct lookup {
     const void *rows;
     const float *bias;
     size_t out, in;
+    float input_scale; /* as a product's */
     const float *x;
     const int *ids; /* [count], each below out */
     size_t count;
@@ -34,12 +44,11 @@ struct packing {
     size_t max_in;
     /* Room that a [out, in] matrix takes packed; 64-byte-aligned memory. */
     size_t (*bytes)(size_t out, size_t in);
-    /* Weights are finite. */
-    void (*pack)(const float *weight, size_t out, size_t in, void *packed);
+    void (*pack)(const struct unpacked *from, void *packed);
     void (*multiply)(const struct product *product);
     /* The same weights row by row, for lookups; 64-byte-aligned memory. int8: what comes out has the same bits as the product's. */
     size_t (*rows_bytes)(size_t out, size_t in);
-    void (*pack_rows)(const float *weight, size_t out, size_t in, void *rows);
+    void (*pack_rows)(const struct unpacked *from, void *rows);
     void (*look_up)(const struct lookup *lookup);
 };
 
@@ -47,7 +56,8 @@ struct packing {
  * float16 and bfloat16 weights are expanded as they are read, multiplied and summed in float32: half the bytes to read, which is
  * what bounds products of one to eight rows. The result is that of float32 with the weights rounded. int8: weights with one scale
  * per output channel, max |w| / 127; each row of x is rounded with a scale of its own, max |x| / 127. Sums are exact, in int32. A
- * row of x that holds anything not finite gives NaN. */
+ * row of x that holds anything not finite gives NaN. Where scales are given (Marian's "alphas"), x is rounded to nearest, ties to
+ * even, beyond 127 to 127; what is no number to -127. */
 struct packings {
     const struct packing *float32, *float16, *bfloat16, *int8;
 };

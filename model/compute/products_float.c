@@ -358,8 +358,8 @@ INLINE quad four_outputs(enum storage storage, const struct lookup *q, const int
     static size_t bytes_##function(size_t out, size_t in) {                                                                        \
         return packed_bytes(storage, out, in);                                                                                     \
     }                                                                                                                              \
-    static void pack_##function(const float *weight, size_t out, size_t in, void *packed) {                                        \
-        pack(storage, weight, out, in, packed);                                                                                    \
+    static void pack_##function(const struct unpacked *from, void *packed) {                                                       \
+        pack(storage, from->weight, from->out, from->in, packed);                                                                  \
     }                                                                                                                              \
     static void multiply_##function(const struct product *product) {                                                               \
         multiply(storage, product);                                                                                                \
@@ -367,8 +367,8 @@ INLINE quad four_outputs(enum storage storage, const struct lookup *q, const int
     static size_t rows_bytes_##function(size_t out, size_t in) {                                                                   \
         return out * row_bytes(storage, in);                                                                                       \
     }                                                                                                                              \
-    static void pack_rows_##function(const float *weight, size_t out, size_t in, void *rows) {                                     \
-        pack_rows(storage, weight, out, in, rows);                                                                                 \
+    static void pack_rows_##function(const struct unpacked *from, void *rows) {                                                    \
+        pack_rows(storage, from->weight, from->out, from->in, rows);                                                               \
     }                                                                                                                              \
     INLINE quad four_##function(const struct lookup *lookup, const void *x, const int *ids, const int *ahead) {                    \
         (void)x;                                                                                                                   \

@@ -82,11 +82,20 @@ static size_t bytes(size_t out, size_t in) {
     return head_bytes(out) + panels_of(out) * panel_bytes(in);
 }
 
-static float scale_of(const float *weight, size_t in) {
+/* Of output channel `column`. */
+static float scale_of(const struct unpacked *from, size_t column) {
+    const float *weight = from->weight + column * from->in;
     float most = 0;
-    for (size_t k = 0; k < in; k++)
+    if (from->scale > 0)
+        return from->scale;
+    for (size_t k = 0; k < from->in; k++)
         most = fmaxf(most, fabsf(weight[k]));
     return most / 127;
+}
+
+/* What a sum of products is multiplied with, besides the scale of a row that has its own. */
+static float unscale_of(const struct unpacked *from, float scale) {
+    return from->input_scale > 0 ? scale / from->input_scale : scale;
 }
 
 /* The scale may be too small for a quotient of full precision. */
@@ -94,17 +103,19 @@ static char round_weight(float weight, float scale) {
     return (char)(OFFSET + (scale > 0 ? lrintf(fminf(fmaxf(weight / scale, -127), 127)) : 0));
 }
 
-static void pack(const float *weight, size_t out, size_t in, void *packed) {
+static void pack(const struct unpacked *from, void *packed) {
+    size_t out = from->out, in = from->in;
     float *scales = packed;
     char *panels = (char *)packed + head_bytes(out);
     memset(packed, 0, head_bytes(out));
     memset(panels, OFFSET, panels_of(out) * panel_bytes(in));
     for (size_t column = 0; column < out; column++) {
-        const float *from = weight + column * in;
+        const float *weight = from->weight + column * in;
         char *to = panels + column / WIDTH * panel_bytes(in) + column % WIDTH * GROUP;
-        scales[column] = scale_of(from, in);
+        float scale = scale_of(from, column);
+        scales[column] = unscale_of(from, scale);
         for (size_t k = 0; k < in; k++)
-            to[k / GROUP * WIDTH * GROUP + k % GROUP] = round_weight(from[k], scales[column]);
+            to[k / GROUP * WIDTH * GROUP + k % GROUP] = round_weight(weight[k], scale);
     }
 }
 
@@ -152,17 +163,24 @@ INLINE void store_int8(char *q, ivec v, size_t count) {
     memcpy(q, &narrow, count);
 }
 
-/* The row [n] rounded into q [n]; returns the sum. */
-INLINE int32_t round_values(const float *x, size_t n, float inverse, char *q) {
+/* NaN is -127. */
+INLINE vec limit(vec x) {
+    return smaller(larger(x, splat(-127)), splat(127));
+}
+
+/* The row [n] times `factor`, rounded into q [n]; returns the sum. limited (a compile-time constant): it may go beyond 127. */
+INLINE int32_t round_values(const float *x, size_t n, float factor, bool limited, char *q) {
     ivec sum = {0};
     size_t i = 0;
     for (; i + VL <= n; i += VL) {
-        ivec rounded = round_vec(load(x + i) * inverse);
+        vec scaled = load(x + i) * factor;
+        ivec rounded = round_vec(limited ? limit(scaled) : scaled);
         store_int8(q + i, rounded, VL);
         sum += rounded;
     }
     if (i < n) {
-        ivec rounded = round_vec(load_part(x + i, n - i, 0) * inverse);
+        vec scaled = load_part(x + i, n - i, 0) * factor;
+        ivec rounded = round_vec(limited ? limit(scaled) : scaled);
         store_int8(q + i, rounded, n - i);
         sum += rounded;
     }
@@ -172,16 +190,21 @@ INLINE int32_t round_values(const float *x, size_t n, float inverse, char *q) {
     return total;
 }
 
-/* One row [n] -> q [ld]; returns the scale: NaN for a row that is not finite, 0 for one too small to be told from zero. */
-static float round_row(const float *x, size_t n, char *q, size_t ld, int32_t *offset) {
+/* One row [n] -> q [ld]; returns the scale: NaN for a row that is not finite, 0 for one too small to be told from zero; 1 where
+ * input_scale is given. */
+static float round_row(const float *x, size_t n, float input_scale, char *q, size_t ld, int32_t *offset) {
+    memset(q + n, 0, ld - n);
+    if (input_scale > 0) {
+        *offset = OFFSET * round_values(x, n, input_scale, true, q);
+        return 1;
+    }
     float most = most_of(x, n), inverse = 127 / most;
     if (!(most <= FLT_MAX) || !(inverse <= FLT_MAX)) {
-        memset(q, 0, ld);
+        memset(q, 0, n);
         *offset = 0;
         return most <= 1 ? 0 : NAN;
     }
-    *offset = OFFSET * round_values(x, n, inverse, q);
-    memset(q + n, 0, ld - n);
+    *offset = OFFSET * round_values(x, n, inverse, false, q);
     return most / 127;
 }
 
@@ -349,7 +372,7 @@ static void multiply(const struct product *product) {
     for (size_t left = product->rows, rows = 0; left > 0; left -= rows) {
         rows = left < most ? left : most;
         for (size_t r = 0; r < rows; r++)
-            scales[r] = round_row(part.x + r * part.ldx, part.in, q + r * ld, ld, &offsets[r]);
+            scales[r] = round_row(part.x + r * part.ldx, part.in, part.input_scale, q + r * ld, ld, &offsets[r]);
         multiply_rounded(&part, &(struct rounded){.ld = ld, .q = q, .scales = scales, .offsets = offsets}, rows);
         part.x += rows * part.ldx;
         part.y += rows * part.ldy;
@@ -369,14 +392,17 @@ static size_t rows_bytes(size_t out, size_t in) {
     return head_bytes(out) + out * row_bytes(in);
 }
 
-static void pack_rows(const float *weight, size_t out, size_t in, void *rows) {
+static void pack_rows(const struct unpacked *from, void *rows) {
+    size_t out = from->out, in = from->in;
+    const float *weight = from->weight;
     float *scales = rows;
     char *to = (char *)rows + head_bytes(out);
     memset(rows, 0, rows_bytes(out, in));
     for (size_t i = 0; i < out; i++, weight += in, to += row_bytes(in)) {
-        scales[i] = scale_of(weight, in);
+        float scale = scale_of(from, i);
+        scales[i] = unscale_of(from, scale);
         for (size_t k = 0; k < in; k++)
-            to[k] = round_weight(weight[k], scales[i]);
+            to[k] = round_weight(weight[k], scale);
     }
 }
 
@@ -414,7 +440,7 @@ static void look_up(const struct lookup *lookup) {
     alignas(LINE_BYTES) char q[MAX_IN];
     int32_t offset;
     size_t ld = row_bytes(lookup->in);
-    float scale = round_row(lookup->x, lookup->in, q, ld, &offset);
+    float scale = round_row(lookup->x, lookup->in, lookup->input_scale, q, ld, &offset);
     look_up_all(lookup, four_outputs, &(struct rounded){.ld = ld, .q = q, .scales = &scale, .offsets = &offset}, AHEAD);
 }
 

@@ -1,6 +1,7 @@
 #include "model/weights/weights.h"
 #include "model/base/arena.h"
 #include "model/weights/safetensors.h"
+#include <float.h>
 #include <math.h>
 #include <stdalign.h>
 #include <stdbool.h>
@@ -12,11 +13,12 @@
 /* The container is little-endian and float32 is used where it is mapped. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a big-endian machine would have to swap bytes here");
 
-static const char SCALE_SUFFIX[] = ".scale";
+static const char SCALE_SUFFIX[] = ".scale", INPUT_SCALE_SUFFIX[] = ".input_scale";
 
 struct parameter {
     const struct tensor *tensor;
-    const struct tensor *scale; /* int8 only: float32 [rows] */
+    const struct tensor *scale; /* int8 only: float32 [rows], or one for all */
+    float input_scale;          /* int8: NAME.input_scale; 0: there is none */
     const float *values;        /* NULL until asked for, and again once packed */
     bool used;
 };
@@ -90,9 +92,14 @@ static size_t value_count(const struct tensor *tensor) {
     return count;
 }
 
+static bool ends_in(const struct tensor *tensor, const char *suffix) {
+    size_t length = strlen(tensor->name), end = strlen(suffix);
+    return length > end && strcmp(tensor->name + length - end, suffix) == 0;
+}
+
+/* No parameter of its own. */
 static bool is_scale(const struct tensor *tensor) {
-    size_t length = strlen(tensor->name), suffix = strlen(SCALE_SUFFIX);
-    return length > suffix && strcmp(tensor->name + length - suffix, SCALE_SUFFIX) == 0;
+    return ends_in(tensor, SCALE_SUFFIX) || ends_in(tensor, INPUT_SCALE_SUFFIX);
 }
 
 static struct parameter *find_parameter(struct weights *weights, const char *name) {
@@ -100,19 +107,47 @@ static struct parameter *find_parameter(struct weights *weights, const char *nam
     return tensor != NULL ? &weights->parameters[tensor - safetensors_at(weights->file, 0)] : NULL;
 }
 
+/* The int8 parameter that a tensor of this suffix belongs to. */
+static struct parameter *find_owner(struct weights *weights, const struct tensor *scale, const char *suffix, struct error *err) {
+    char *name = arena_copy(&weights->arena, scale->name, strlen(scale->name) - strlen(suffix));
+    if (name == NULL) {
+        error_memory(err);
+        return NULL;
+    }
+    struct parameter *owner = find_parameter(weights, name);
+    if (owner == NULL || owner->tensor->dtype != DTYPE_I8) {
+        error_set(err, ERROR_FORMAT, "tensor %s: there is no int8 tensor %s", scale->name, name);
+        return NULL;
+    }
+    return owner;
+}
+
+static bool is_vector_of(const struct tensor *tensor, size_t size) {
+    return tensor->dtype == DTYPE_F32 && tensor->dims == 1 && tensor->shape[0] == size;
+}
+
 /* Gives NAME's parameter its scale. */
 static int attach_scale(struct weights *weights, const struct tensor *scale, struct error *err) {
-    char *name = arena_copy(&weights->arena, scale->name, strlen(scale->name) - strlen(SCALE_SUFFIX));
-    if (name == NULL)
-        return error_memory(err);
-    struct parameter *owner = find_parameter(weights, name);
-    if (owner == NULL || owner->tensor->dtype != DTYPE_I8)
-        return error_set(err, ERROR_FORMAT, "tensor %s: there is no int8 tensor %s", scale->name, name);
+    struct parameter *owner = find_owner(weights, scale, SCALE_SUFFIX, err);
+    if (owner == NULL)
+        return -1;
     if (owner->tensor->dims == 0)
-        return error_set(err, ERROR_FORMAT, "tensor %s: an int8 scalar has no output channels to scale", name);
-    if (scale->dtype != DTYPE_F32 || scale->dims != 1 || scale->shape[0] != owner->tensor->shape[0])
-        return error_set(err, ERROR_FORMAT, "tensor %s: must be float32 [%zu]", scale->name, owner->tensor->shape[0]);
+        return error_set(err, ERROR_FORMAT, "tensor %s: an int8 scalar has no output channels to scale", owner->tensor->name);
+    if (!is_vector_of(scale, owner->tensor->shape[0]) && !is_vector_of(scale, 1))
+        return error_set(err, ERROR_FORMAT, "tensor %s: must be float32 [%zu] or [1]", scale->name, owner->tensor->shape[0]);
     owner->scale = scale;
+    return 0;
+}
+
+static int attach_input_scale(struct weights *weights, const struct tensor *scale, struct error *err) {
+    struct parameter *owner = find_owner(weights, scale, INPUT_SCALE_SUFFIX, err);
+    if (owner == NULL)
+        return -1;
+    if (!is_vector_of(scale, 1))
+        return error_set(err, ERROR_FORMAT, "tensor %s: must be float32 [1]", scale->name);
+    memcpy(&owner->input_scale, scale->data, sizeof owner->input_scale);
+    if (!(owner->input_scale > 0 && owner->input_scale <= FLT_MAX))
+        return error_set(err, ERROR_FORMAT, "tensor %s: must be finite and above 0", scale->name);
     return 0;
 }
 
@@ -125,7 +160,8 @@ static int read_parameters(struct weights *weights, struct error *err) {
         weights->parameters[i].tensor = safetensors_at(weights->file, i);
     for (size_t i = 0; i < count; i++) {
         const struct tensor *tensor = safetensors_at(weights->file, i);
-        if (is_scale(tensor) && attach_scale(weights, tensor, err) != 0)
+        if (ends_in(tensor, INPUT_SCALE_SUFFIX) ? attach_input_scale(weights, tensor, err) != 0
+                                                : ends_in(tensor, SCALE_SUFFIX) && attach_scale(weights, tensor, err) != 0)
             return -1;
     }
     for (size_t i = 0; i < count; i++) {
@@ -196,11 +232,23 @@ static int check_finite(const struct tensor *tensor, const float *values, struct
     return 0;
 }
 
-/* int8 only: each output channel is one row. */
+/* int8 only: of an output channel, which is one row. */
+static float scale_of(const struct parameter *parameter, size_t row) {
+    float scale;
+    memcpy(&scale, parameter->scale->data + (parameter->scale->shape[0] == 1 ? 0 : row) * sizeof scale, sizeof scale);
+    return scale;
+}
+
+/* One scale for several channels is as another program chose it: the whole numbers are to stay as they are. 0: each channel has its
+ * own, which is found again. */
+static float given_scale(const struct parameter *parameter) {
+    bool given = parameter->scale != NULL && parameter->scale->shape[0] == 1 && parameter->tensor->shape[0] > 1;
+    return given ? scale_of(parameter, 0) : 0;
+}
+
 static void apply_scale(const struct parameter *parameter, size_t rows, size_t cols, float *values) {
     for (size_t row = 0; row < rows; row++) {
-        float scale;
-        memcpy(&scale, parameter->scale->data + row * sizeof scale, sizeof scale);
+        float scale = scale_of(parameter, row);
         for (size_t col = 0; col < cols; col++)
             values[row * cols + col] *= scale;
     }
@@ -291,6 +339,8 @@ static int make_linear(struct weights *weights, const struct linear_names *names
                                    .out = out,
                                    .in = in,
                                    .stored = storages[parameter->tensor->dtype].stored,
+                                   .scale = given_scale(parameter),
+                                   .input_scale = parameter->input_scale,
                                    .lookups = names->lookups};
     if (linear_init(linear, &source, &weights->backend, err) != 0)
         return -1;

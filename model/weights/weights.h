@@ -1,6 +1,8 @@
 /* The named parameters of one model as float32, whatever they are stored as: float32, float16, bfloat16, or int8 with one float32
- * scale per output channel in NAME.scale. float32 tensors that lie aligned in the file are used where they are mapped; all
- * others are expanded once into memory of this object. One read-only copy serves all threads. */
+ * scale per output channel, or one for all, in NAME.scale. What a matrix's input is multiplied with before it is rounded to int8
+ * may stand in NAME.input_scale (model/compute/products.h): products in other types do not read it. float32 tensors that lie
+ * aligned in the file are used where they are mapped; all others are expanded once into memory of this object. One read-only copy
+ * serves all threads. */
 #ifndef ALIGND_WEIGHTS_H
 #define ALIGND_WEIGHTS_H
 
@@ -11,7 +13,8 @@
 
 struct weights;
 
-/* Maps the container and checks that every NAME.scale belongs to an int8 tensor and every int8 tensor has one. */
+/* Maps the container and checks that every NAME.scale and NAME.input_scale belongs to an int8 tensor and every int8 tensor has a
+ * scale. */
 struct weights *weights_open(const char *path, struct error *err);
 void weights_free(struct weights *weights);
 

@@ -54,7 +54,7 @@ static struct example example_create(const struct packing *packing, size_t rows,
     p.bias = with_bias ? noise(out, 1, (uint32_t)in) : NULL;
     size_t room = (packing->bytes(out, in) + sizeof(float) - 1) / sizeof(float);
     p.packed = guarded(room);
-    packing->pack(p.weight, out, in, p.packed);
+    packing->pack(&(struct unpacked){.weight = p.weight, .out = out, .in = in}, p.packed);
     ck_assert(guards_intact(p.packed, room));
     return p;
 }
@@ -180,7 +180,7 @@ END_TEST
 static float one_product(const struct packing *packing, const float *x, const float *weight, size_t in) {
     size_t room = (packing->bytes(1, in) + sizeof(float) - 1) / sizeof(float);
     float *packed = guarded(room), y = 0;
-    packing->pack(weight, 1, in, packed);
+    packing->pack(&(struct unpacked){.weight = weight, .out = 1, .in = in}, packed);
     packing->multiply(&(struct product){.packed = packed, .out = 1, .in = in, .x = x, .ldx = in, .rows = 1, .y = &y, .ldy = 1});
     guarded_free(packed);
     return y;
@@ -285,7 +285,7 @@ static size_t make_ids(int list, size_t out, int *ids) {
 static float *rows_create(const struct example *p) {
     size_t room = (p->packing->rows_bytes(p->out, p->in) + sizeof(float) - 1) / sizeof(float);
     float *rows = guarded(room);
-    p->packing->pack_rows(p->weight, p->out, p->in, rows);
+    p->packing->pack_rows(&(struct unpacked){.weight = p->weight, .out = p->out, .in = p->in}, rows);
     ck_assert(guards_intact(rows, room));
     return rows;
 }
@@ -338,7 +338,7 @@ START_TEST(int8_lookups_have_the_bits_of_the_product) {
         p.weight = noise((size_t)OUT * IN, 0.3f, seed + 100);
         p.bias = seed % 2 == 0 ? noise(OUT, 2, seed + 200) : NULL;
         p.packed = guarded((packing->bytes(OUT, IN) + sizeof(float) - 1) / sizeof(float));
-        packing->pack(p.weight, OUT, IN, p.packed);
+        packing->pack(&(struct unpacked){.weight = p.weight, .out = OUT, .in = IN}, p.packed);
         float *rows = rows_create(&p), *y = guarded(OUT), *whole = guarded(OUT);
         make_ids(0, OUT, ids);
         multiply(&p, 0, 1, whole, OUT);
@@ -354,6 +354,54 @@ START_TEST(int8_lookups_have_the_bits_of_the_product) {
 }
 END_TEST
 
+/* Scales as another program gave them: weights are whole multiples of one, none of which need be 127; values are multiplied,
+ * rounded to nearest even and cut off at 127. The product and its lookups have the bits of the exact sum. */
+START_TEST(int8_with_given_scales) {
+    enum { OUT = 130, IN = 67, ROWS = 9 };
+    const struct packing *packing = kernel_set(_i)->packings->int8;
+    const float scale = 0.0173f, input_scale = 21.7f;
+    static float weight[OUT * IN], x[ROWS * IN], y[ROWS * OUT];
+    static int whole[OUT * IN], rounded[ROWS * IN], ids[OUT];
+    float *noisy = noise(OUT * IN, 1, 1), *values = noise(ROWS * IN, 9, 2), *bias = noise(OUT, 1, 3);
+    for (size_t i = 0; i < OUT * IN; i++) {
+        whole[i] = (int)(noisy[i] * (float)(i / IN % 128));
+        weight[i] = (float)whole[i] * scale;
+    }
+    memcpy(x, values, sizeof x);
+    x[0] = 2.5f / input_scale, x[1] = 3.5f / input_scale, x[2] = INFINITY, x[3] = -INFINITY, x[4] = NAN;
+    for (size_t i = 0; i < ROWS * IN; i++) {
+        float scaled = x[i] * input_scale;
+        rounded[i] = isnan(scaled) ? -127 : (int)rintf(fminf(fmaxf(scaled, -127), 127));
+    }
+    struct unpacked from = {weight, OUT, IN, scale, input_scale};
+    struct example p = {.out = OUT, .in = IN, .packing = packing, .weight = weight};
+    p.packed = guarded((packing->bytes(OUT, IN) + sizeof(float) - 1) / sizeof(float));
+    float *rows = guarded((packing->rows_bytes(OUT, IN) + sizeof(float) - 1) / sizeof(float)), looked_up[OUT];
+    packing->pack(&from, p.packed);
+    packing->pack_rows(&from, rows);
+    packing->multiply(&(struct product){p.packed, bias, OUT, IN, input_scale, x, IN, ROWS, y, OUT});
+    make_ids(0, OUT, ids);
+    for (size_t r = 0; r < ROWS; r++) {
+        packing->look_up(&(struct lookup){rows, bias, OUT, IN, input_scale, x + r * IN, ids, OUT, looked_up});
+        for (size_t i = 0; i < OUT; i++) {
+            size_t j = (size_t)ids[i];
+            int sum = 0;
+            for (size_t k = 0; k < IN; k++)
+                sum += whole[j * IN + k] * rounded[r * IN + k];
+            float want = (float)sum * (scale / input_scale) + bias[j];
+            ck_assert_msg(fabsf(want - y[r * OUT + j]) <= 2e-7f * (fabsf((float)sum * scale / input_scale) + 1),
+                          "row %zu, %zu: %g, not %g", r, j, (double)y[r * OUT + j], (double)want);
+            ck_assert(identical(&looked_up[i], &y[r * OUT + j], 1));
+        }
+    }
+    guarded_free(rows);
+    guarded_free(p.packed);
+    free(noisy);
+    free(values);
+    free(bias);
+}
+END_TEST
+
 TCase *products_cases(void) {
     TCase *cases = tcase_create("products");
     tcase_add_loop_test(cases, any_number_of_rows, 0, products());
@@ -363,6 +411,7 @@ TCase *products_cases(void) {
     tcase_add_loop_test(cases, no_rows, 0, products());
     tcase_add_loop_test(cases, each_row_as_if_alone, 0, products());
     tcase_add_loop_test(cases, lookups_are_parts_of_the_product, 0, products());
+    tcase_add_loop_test(cases, int8_with_given_scales, 0, kernel_sets());
     tcase_add_loop_test(cases, int8_lookups_have_the_bits_of_the_product, 0, kernel_sets());
     tcase_add_loop_test(cases, weights_are_rounded, 0, kernel_sets());
     tcase_add_loop_test(cases, int8_rounds_to_nearest, 0, kernel_sets());

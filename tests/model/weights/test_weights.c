@@ -188,6 +188,53 @@ START_TEST(int8_round_trip) {
 }
 END_TEST
 
+/* q [2, 3] with one scale, 0.5, and what multiplies its input, 10, if there is one. */
+static struct weights *open_given(bool with_input_scale) {
+    static const char with[] = "{" ENTRY("q.scale", "F32", "[1]", "[0,4]") "," ENTRY(
+        "q.input_scale", "F32", "[1]", "[4,8]") "," ENTRY("q", "I8", "[2,3]", "[8,14]") "}";
+    static const char without[] = "{" ENTRY("q.scale", "F32", "[1]", "[0,4]") "," ENTRY("q", "I8", "[2,3]", "[4,10]") "}";
+    static const signed char integers[] = {100, -7, 0, 1, 2, -3};
+    unsigned char data[14];
+    size_t scales = with_input_scale ? 8 : 4;
+    memcpy(data, (const float[]){0.5f, 10}, scales);
+    memcpy(data + scales, integers, sizeof integers);
+    struct weights *weights = open_container(with_input_scale ? with : without, data, scales + sizeof integers);
+    ck_assert_msg(weights != NULL, "%s", err.message);
+    return weights;
+}
+
+/* Neither matrix row has 127, so that a scale made anew would round other integers; the first value is rounded to even, 12.5 to 12,
+ * the last is cut off at 127. */
+START_TEST(int8_as_given) {
+    static const float expected[] = {50, -3.5f, 0, 0.5f, 1, -1.5f}, x[] = {1.25f, 2, 1000};
+    static const struct {
+        bool given;
+        float y[2];
+    } products[] = {{true, {(1200 - 140) / 20.0f, (12 + 40 - 381) / 20.0f}}, {false, {0, -1.5f * 1000}}};
+    struct backend backend = backend_choose();
+    backend.compute = COMPUTE_INT8;
+    for (size_t i = 0; i < 2; i++) {
+        struct weights *weights = open_given(products[i].given);
+        struct linear linear;
+        float y[2];
+        const float *values = weights_get(weights, "q", 2, 3, &err);
+        ck_assert_msg(values != NULL, "%s", err.message);
+        ck_assert_mem_eq(values, expected, sizeof expected);
+        weights_use(weights, &backend);
+        ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "q", .lookups = true}, 2, 3, &linear, &err), 0);
+        linear_apply(&linear, x, 3, 1, y, 2);
+        ck_assert_float_eq_tol(y[0], products[i].y[0], 1e-5f);
+        ck_assert_float_eq_tol(y[1], products[i].y[1], 1e-5f * 1500);
+        linear_look_up(&linear, x, (const int[]){1}, 1, y);
+        ck_assert_float_eq_tol(y[0], products[i].y[1], 1e-5f * 1500);
+        ck_assert_int_eq(weights_all_used(weights, &err), 0);
+        ck_assert_uint_eq(weights_parameters(weights), 6);
+        linear_done(&linear);
+        weights_free(weights);
+    }
+}
+END_TEST
+
 /* A tensor name, the shape asked for and the message. */
 START_TEST(wrong_questions_are_refused) {
     static const struct {
@@ -299,13 +346,20 @@ static const struct {
     {"{" ENTRY("q.scale", "F32", "[2]", "[0,8]") "," ENTRY("q", "F32", "[2]", "[8,16]") "}",
      "tensor q.scale: there is no int8 tensor q", 16},
     {"{" ENTRY("q.scale", "F32", "[3]", "[0,12]") "," ENTRY("q", "I8", "[2,3]", "[12,18]") "}",
-     "tensor q.scale: must be float32 [2]", 18},
+     "tensor q.scale: must be float32 [2] or [1]", 18},
     {"{" ENTRY("q.scale", "F32", "[2,1]", "[0,8]") "," ENTRY("q", "I8", "[2,3]", "[8,14]") "}",
-     "tensor q.scale: must be float32 [2]", 14},
-    {"{" ENTRY("q.scale", "F16", "[2]", "[0,4]") "," ENTRY("q", "I8", "[2,3]", "[4,10]") "}", "tensor q.scale: must be float32 [2]",
-     10},
+     "tensor q.scale: must be float32 [2] or [1]", 14},
+    {"{" ENTRY("q.scale", "F16", "[2]", "[0,4]") "," ENTRY("q", "I8", "[2,3]", "[4,10]") "}",
+     "tensor q.scale: must be float32 [2] or [1]", 10},
     {"{" ENTRY("q.scale", "F32", "[1]", "[0,4]") "," ENTRY("q", "I8", "[]", "[4,5]") "}",
      "tensor q: an int8 scalar has no output channels to scale", 5},
+    {"{" ENTRY("q.input_scale", "F32", "[1]", "[0,4]") "}", "tensor q.input_scale: there is no int8 tensor q", 4},
+    {"{" ENTRY("q.scale", "F32", "[2]", "[0,8]") "," ENTRY("q.input_scale", "F32", "[2]", "[8,16]") "," ENTRY("q", "I8", "[2,3]",
+                                                                                                              "[16,22]") "}",
+     "tensor q.input_scale: must be float32 [1]", 22},
+    {"{" ENTRY("q.scale", "F32", "[2]", "[0,8]") "," ENTRY("q.input_scale", "F32", "[1]", "[8,12]") "," ENTRY("q", "I8", "[2,3]",
+                                                                                                              "[12,18]") "}",
+     "tensor q.input_scale: must be finite and above 0", 18},
 };
 
 START_TEST(scales_and_int8_belong_together) {
@@ -347,6 +401,7 @@ Suite *weights_suite(void) {
     tcase_add_test(cases, float16_every_finite_value);
     tcase_add_test(cases, bfloat16_is_the_upper_half);
     tcase_add_test(cases, int8_takes_the_scale_of_its_row);
+    tcase_add_test(cases, int8_as_given);
     tcase_add_test(cases, int8_round_trip);
     tcase_add_test(cases, storage_is_that_of_the_largest);
     tcase_add_test(cases, a_linear_is_made_of_stored_matrices);
