@@ -52,7 +52,7 @@ help:
 #? man: alignd(1)
 #? clean: removes build/
 
-all: $(BUILD)/alignd $(if $(GIBBS_OBJECTS),$(BUILD)/gibbs)
+all: $(BUILD)/alignd $(if $(wildcard weights/gibbs/*.c),$(BUILD)/gibbs)
 
 run: deps
 	@$(SUBMAKE) all
@@ -137,10 +137,10 @@ check-python: deps-python
 	$(PYTHON) -m pytest -q tests
 
 DOCUMENTS := README.md server/README.md CONTRIBUTING.md
-check-readme: deps deps-node
+check-readme: deps deps-node deps-python
 	@$(call INSTALL_MISSING,python3 curl)
 	@$(SUBMAKE) all
-	python3 tests/readme.py $(BUILD) $(DOCUMENTS)
+	python3 tests/readme.py $(BUILD) $(DOCUMENTS) weights/README.md docker/README.md
 
 check-clients: deps deps-node
 	@$(SUBMAKE) all

@@ -9,7 +9,8 @@ alignd in the path. Where a document says localhost:8080, a daemon with the ship
 their third digit (processors round differently); "..." stands for anything; a long line may be broken into several, indented at will.
 
 A ```sh block is not run here: the line above it, <!-- checked by: make TARGET, ... -->, says who does, and the targets must be in the Makefile.
-A ```python or ```js block is run against the same daemon. Each `python3 -m weights.NAME --option` in any block must be one that the program knows.
+A ```python or ```js block is run against the same daemon. tests/readme_commands.py says of each command in an indented block of some documents
+what runs it, or why nothing does. Each `python3 -m weights.NAME --option` in any block must be one that the program knows.
 """
 import argparse
 import re
@@ -20,12 +21,15 @@ import time
 from pathlib import Path
 from typing import Iterator, NamedTuple
 
+import readme_commands
+
 ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```(\w*)$")
 CHECKED = re.compile(r"^<!-- checked by: (.+) -->$")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?|-?\d+e-?\d+")
 OPTION = re.compile(r"python3 -m (weights\.\w+)((?:[^\n#|>]|\\\n)*)")
 SECONDS = 60
+SLOW_SECONDS = 600  # for what reads text with a model
 
 
 class Block(NamedTuple):
@@ -83,6 +87,16 @@ class Shell:
         self.folder, self.port = folder, port
         self.environment = {"PATH": f"{build}:/usr/local/bin:/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8"}
 
+    def succeeds(self, command: str) -> bool:
+        """Of a command that fails, its last lines are printed."""
+        command = re.sub(r"^python3 ", "/usr/bin/python3 ", self.local(command))
+        command = re.sub(r"^curl ", "curl --fail-with-body ", command)
+        done = subprocess.run(["bash", "-c", command], cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              stdin=subprocess.DEVNULL, timeout=SLOW_SECONDS, text=True)
+        if done.returncode != 0:
+            print("\n".join(done.stdout.splitlines()[-5:]))
+        return done.returncode == 0
+
     def run(self, argv: list[str]) -> str:
         done = subprocess.run(argv, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               stdin=subprocess.DEVNULL, timeout=SECONDS, text=True)
@@ -132,6 +146,23 @@ def unknown_options(text: str, known: dict[str, str]) -> list[str]:
     return wrong
 
 
+def check_indented(name: str, lines: list[str], shell: Shell, targets: set[str]) -> tuple[int, int]:
+    """(passed, failed) of the commands in its indented blocks."""
+    unused = [row for row in readme_commands.ROWS if row.document == name]
+    results = []
+    for number, command in readme_commands.indented(lines) if unused else ():
+        row = readme_commands.row_of(name, command)
+        named = readme_commands.named_targets(command, row)
+        if row and row in unused:
+            unused.remove(row)
+        good = shell.succeeds(command) if row and row.run else bool(row or named) and targets.issuperset(named)
+        print(f"{name}:{number}: {'run' if row and row.run else row.reason if row else 'a check'}: {command}" + ("" if good else ": FAILED"))
+        results.append(good)
+    for row in unused:
+        print(f"{name}: no command begins with {row.begins!r}, which has a row in tests/readme_commands.py")
+    return sum(results), len(results) - sum(results) + len(unused)
+
+
 def check(path: Path, shell: Shell, targets: set[str], write: bool, known: dict[str, str]) -> tuple[int, int]:
     """(passed, failed) of a document."""
     lines = path.read_text().split("\n")
@@ -154,6 +185,9 @@ def check(path: Path, shell: Shell, targets: set[str], write: bool, known: dict[
             passed, failed = passed + (not bad), failed + bool(bad)
         else:
             raise SystemExit(f"{name}:{block.first}: a block is console, sh, python or js; indent what is none of them")
+    if not write:
+        good, bad = check_indented(name, lines, shell, targets)
+        passed, failed = passed + good, failed + bad
     wrong = unknown_options("\n".join(lines), known)
     for option in wrong:
         print(f"{name}: unknown option: {option}")
@@ -195,7 +229,10 @@ def main() -> int:
         try:
             for document in arguments.documents:
                 with tempfile.TemporaryDirectory() as folder:
-                    (Path(folder) / "weights").symlink_to(ROOT / "weights")
+                    if any(ROOT / row.document == document.resolve() for row in readme_commands.ROWS):
+                        readme_commands.prepare(ROOT, build, Path(folder))
+                    else:
+                        (Path(folder) / "weights").symlink_to(ROOT / "weights")
                     good, bad = check(document.resolve(), Shell(Path(folder), build, port), targets, arguments.write, known)
                 passed, failed = passed + good, failed + bad
         finally:

@@ -1,0 +1,85 @@
+"""What becomes of each command in a document's indented blocks: it is run, a check of the Makefile runs it, or it is left, for a reason.
+
+The longest row that a command begins with counts. A command without a row, and a row without a command, are errors; `make TARGET` needs no row.
+Commands run in a folder of their own, where weights/ is a copy, build/ this one's, and the sentences aligned by hand stand for text: DATA,
+CORPUS.tsv.gz, NEW.tsv. What needs other text, or hours, is left.
+"""
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+from pathlib import Path
+from typing import Iterator, NamedTuple
+
+PROGRAMS = ("python3", "make", "docker", "kubectl", "curl", "alignd", "systemctl")
+GOLD = Path("weights/gold/en-fr-everyday.tsv")
+
+
+class Row(NamedTuple):
+    document: str
+    begins: str
+    run: bool
+    reason: str = ""  # where it is not run
+
+
+ROWS = (
+    Row("weights/README.md", "python3 -m weights.train", False, "takes hours; make check-python trains small models"),
+    Row("weights/README.md", "python3 -m weights.export", False, "needs a training run; make check-python exports small models"),
+    Row("weights/README.md", "python3 -m weights.evaluate", True),
+    Row("weights/README.md", "python3 -m weights.shortlist", True),
+    Row("weights/README.md", "python3 -m pytest", False, "make check-python"),
+    Row("weights/README.md", "python3 -m weights.golden", False, "takes minutes; make test reads what it made"),
+    Row("weights/README.md", "make results", False, "trains for days, on corpora that are not shipped"),
+    Row("weights/README.md", "python3 -m weights.results --data", False, "needs corpora that are not shipped"),
+    Row("weights/README.md", "python3 -m weights.results --render", True),
+    Row("weights/README.md", "python3 -m weights.aligner", True),
+    Row("weights/README.md", "python3 -m weights.align_head MODEL_FOLDER", True),
+    Row("weights/README.md", "python3 -m weights.align MODEL_FOLDER", True),
+    Row("weights/README.md", "python3 -m weights.align weights/en-fr --reverse", False, "needs the Hansards, which are not shipped"),
+    Row("weights/README.md", "python3 -m weights.broad", False, "needs corpora that are not shipped; make check-python trains small models"),
+    Row("weights/README.md", "python3 -m weights.mixture", False, "needs corpora that are not shipped"),
+    Row("weights/README.md", "python3 -m weights.report", False, "needs corpora that are not shipped"),
+    Row("weights/README.md", "python3 -m weights.first_things", True),
+    Row("weights/README.md", "python3 -m weights.searches", False, "needs corpora that are not shipped"),
+    Row("weights/README.md", "python3 -m weights.convert_", False, "needs foreign models; make check-python converts small ones"),
+    Row("docker/README.md", "docker", False, "make check-container builds and runs the image"),
+    Row("docker/README.md", "docker compose", False, "make check-deploy"),
+    Row("docker/README.md", "kubectl", False, "make check-deploy"),
+    Row("docker/README.md", "curl", True),
+    Row("docker/README.md", "make deb && apt install", False, "make check-package"),
+    Row("docker/README.md", "make install", False, "changes the machine; make check-systemd runs the unit"),
+)
+
+
+def indented(lines: list[str]) -> Iterator[tuple[int, str]]:
+    """(number of its line, from 1; command without the remark behind it)"""
+    for number, line in enumerate(lines, 1):
+        if line.startswith("    ") and line.split()[0] in PROGRAMS:
+            yield number, re.split(r"  +#", line)[0].strip()
+
+
+def row_of(document: str, command: str) -> Row | None:
+    rows = [row for row in ROWS if row.document == document and command.startswith(row.begins)]
+    return max(rows, key=lambda row: len(row.begins), default=None)
+
+
+def named_targets(command: str, row: Row | None) -> list[str]:
+    """Those that must be in the Makefile: of a make, or of who runs it instead."""
+    text = row.reason if row else command
+    return re.findall(r"\bmake ([a-z-]+)", text)
+
+
+def prepare(root: Path, build: Path, folder: Path) -> None:
+    """Makes what commands of documents that have rows find there; weights/ may be written to."""
+    shutil.copytree(root / "weights", folder / "weights", ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "build").symlink_to(build)
+    pairs = [line.split("\t") for line in (root / GOLD).read_text().splitlines()]
+    text = "".join(f"{source}\t{target}\n" for *_, source, target in pairs)
+    (folder / "DATA").mkdir()
+    (folder / "NEW.tsv").write_text(text)
+    for name in ("CORPUS", "DATA/train", "DATA/valid", "DATA/test"):
+        with gzip.open(folder / f"{name}.tsv.gz", "wt") as file:
+            file.write(text)
+    for copy in ("MODEL_FOLDER", "models/en-fr"):
+        shutil.copytree(root / "weights/en-fr", folder / copy)
