@@ -70,8 +70,11 @@ void api_end_described(struct writer *w, const char *text, bool apart);
 /* All components but the bodies of the decoding endpoints (api_fields_schema), as members. */
 void api_schemas(struct writer *w);
 
-/* One text's answer: {"text","sentences":[...]}, as the README describes it. It ends early where the text has or the request is
- * over. */
+/* "warnings" of a text, if there are any, as a member of its object: what is likely wrong with it. */
+void api_put_warnings(const struct request *request, const struct text *text, struct writer *out);
+
+/* One text's answer: {"text","sentences":[...]}, "warnings" where there are any, as the README describes it. It ends early where
+ * the text has or the request is over. */
 void api_render_text(struct request *request, const struct text *text, struct writer *out);
 
 /* Where a sentence begins in the whole input and output. */

@@ -31,6 +31,12 @@ static const struct property properties[] = {
 
     {"Answer", "text", "string", "the whole text, with the white space between sentences", false},
     {NULL, "sentences", "[Sentence]", NULL, false},
+    {NULL, "warnings", "[Warning]", "what is likely wrong with the text or its translation, if anything is", true},
+
+    {"Warning", "code", "=language,unknown", "the text looks like another language; more than a third of its tokens are unknown",
+     false},
+    {NULL, "message", "string", NULL, false},
+    {NULL, "language", "string", "code language: that of the text, a language code", true},
 
     {"Sentence", "source_text", "string", NULL, false},
     {NULL, "text", "string", NULL, false},

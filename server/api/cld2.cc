@@ -35,3 +35,11 @@ int cld2_detect(const char *text, size_t length, bool markup, const char *expect
     }
     return count;
 }
+
+bool cld2_knows(const char *code) {
+    return CLD2::GetLanguageFromName(code) != CLD2::UNKNOWN_LANGUAGE;
+}
+
+bool cld2_same(const char *a, const char *b) {
+    return cld2_knows(a) && CLD2::GetLanguageFromName(a) == CLD2::GetLanguageFromName(b);
+}

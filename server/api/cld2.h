@@ -16,4 +16,9 @@ struct cld2_guess {
  * should rather be; NULL: none. -1: memory is out. Thread-safe. */
 int cld2_detect(const char *text, size_t length, bool markup, const char *expected, struct cld2_guess guesses[CLD2_GUESSES]);
 
+/* It can tell texts in this language (BCP-47). */
+bool cld2_knows(const char *code);
+/* Two codes of a language that it knows: "nb" and "no", "he" and "iw". */
+bool cld2_same(const char *a, const char *b);
+
 #endif

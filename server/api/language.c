@@ -1,4 +1,5 @@
 #include "server/api/language.h"
+#include "model/base/utf8.h"
 #include "server/api/cld2.h"
 #include <stdio.h>
 #include <string.h>
@@ -92,4 +93,64 @@ struct language_guess language_detect(const char *text, size_t length, bool mark
             break;
     }
     return best;
+}
+
+/* ---- the wrong language ---- */
+
+/* Thresholds of python3 -m weights.warnings (server/README.md has its table): in texts of fewer bytes than CHECK_SHORT_BYTES one in
+ * a hundred English ones is taken for some other language, but hardly one for French or German. From LEAST_SHARE percent of its own
+ * language a text is not suspected: names and titles are in another one often. */
+enum { CHECK_BYTES = 4096, CHECK_SHORT_BYTES = 24, LEAST_SHARE = 33 };
+
+/* Bytes of letters of scripts that are not Latin: Greek to Thai, Japanese to Hangul. */
+static bool has_other_letters(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        if ((byte >= 0xce && byte <= 0xe0) || (byte >= 0xe3 && byte <= 0xed))
+            return true;
+    }
+    return false;
+}
+
+/* "zh" of a model is "zh-Hant" of the detector, too. */
+static bool is_same(const char *code, const char *detected) {
+    char wide[CODE_BYTES];
+    snprintf(wide, sizeof wide, "%s", detected);
+    return is_language(code, detected) || cld2_same(code, detected) || (language_widen(wide) && language_same(wide, code));
+}
+
+/* The share of a text that is in this language; percent. */
+static int share_of(const struct cld2_guess *guesses, int guess_count, const char *code) {
+    for (int i = 0; i < guess_count; i++)
+        if (is_same(code, guesses[i].code))
+            return guesses[i].percent;
+    return 0;
+}
+
+static bool is_any(const char *detected, const char *const *codes, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (is_same(codes[i], detected))
+            return true;
+    return false;
+}
+
+/* As BCP-47 has it: "he" for "iw". */
+static void set_code(struct language_other *other, const char *detected) {
+    UErrorCode status = U_ZERO_ERROR;
+    int32_t length = uloc_toLanguageTag(detected, other->code, LANGUAGE_CODE_BYTES, false, &status);
+    if (U_FAILURE(status) || length >= LANGUAGE_CODE_BYTES)
+        snprintf(other->code, sizeof other->code, "%s", detected);
+}
+
+struct language_other language_check(const char *text, size_t length, const char *code, const char *const *likely, size_t count) {
+    struct cld2_guess guesses[CLD2_GUESSES];
+    struct language_other other = {.code = ""};
+    size_t bytes = utf8_clip(text, length, CHECK_BYTES);
+    int guess_count = cld2_knows(code) ? cld2_detect(text, bytes, false, code, guesses) : 0;
+    other.failed = guess_count < 0;
+    if (guess_count <= 0 || is_same(code, guesses[0].code) || share_of(guesses, guess_count, code) >= LEAST_SHARE)
+        return other;
+    if (bytes >= CHECK_SHORT_BYTES || has_other_letters(text, bytes) || is_any(guesses[0].code, likely, count))
+        set_code(&other, guesses[0].code);
+    return other;
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { LANGUAGE_NAME_BYTES = 64 };
+enum { LANGUAGE_NAME_BYTES = 64, LANGUAGE_CODE_BYTES = 16 };
 
 /* The English name of a BCP-47 code: "French"; the code itself if it has none. */
 void language_name(const char *code, char name[LANGUAGE_NAME_BYTES]);
@@ -24,5 +24,16 @@ struct language_guess {
 /* Which of these languages [count >= 1] the text is in. text: valid UTF-8; markup: with tags, which do not count. 0 confidence: no
  * telling; the index is then 0. Thread-safe. */
 struct language_guess language_detect(const char *text, size_t length, bool markup, const char *const *codes, size_t count);
+
+/* The language that a text looks like. */
+struct language_other {
+    char code[LANGUAGE_CODE_BYTES]; /* BCP-47; "": the one it should be in, or there is no telling */
+    bool failed;                    /* memory is out */
+};
+
+/* Whether a text [length], valid UTF-8, is in another language than it should be (code): the first 4,096 bytes say so. likely
+ * [count]: the languages that a short text in Latin letters may turn out to be in; its few letters could be of almost any other.
+ * Of a language that the detector does not know no text is suspected. Thread-safe. */
+struct language_other language_check(const char *text, size_t length, const char *code, const char *const *likely, size_t count);
 
 #endif

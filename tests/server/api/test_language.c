@@ -77,6 +77,64 @@ START_TEST(markup) {
 }
 END_TEST
 
+#define TWO_LANGUAGES                                                                                                              \
+    "The old man slept near the fire all night, and nobody knew where the boy had gone. Il ne sait pas que la nuit est venue, "    \
+    "que "                                                                                                                         \
+    "le vent a tourn\xc3\xa9, et que la neige tombe encore sur les toits de la ville."
+
+/* Texts that a model is given, the language that it reads, and the one that they look like; "": that one, or no telling. */
+START_TEST(wrong_language) {
+    static const char *const likely[] = {"en", "fr"};
+    static const struct {
+        const char *code, *text, *wanted;
+    } rows[] = {
+        {"en", "Where is the train station?", ""},
+        {"en", "Thank you", ""},
+        {"en", "Help me.", ""}, /* Albanian, if it had to be something */
+        {"en", "John Smith", ""},
+        {"en", "12345", ""},
+        {"en", "", ""},
+        {"en", "foo@bar.com", ""},
+        {"en", "Bonjour", "fr"},
+        {"en", "O\xc3\xb9 est la gare, s'il vous pla\xc3\xaet ?", "fr"},
+        {"en-GB", "Je ne sais pas o\xc3\xb9 il est all\xc3\xa9.", "fr"},
+        {"fr", "Je ne sais pas o\xc3\xb9 il est all\xc3\xa9.", ""},
+        {"fr", "I do not know where he went.", "en"},
+        {"en", "Wo ist der Bahnhof, bitte?", "de"},
+        {"en", "Guten Tag", ""}, /* too short to be anything but the languages that are likely */
+        {"en", "\xd0\x9f\xd1\x80\xd0\xb8\xd0\xb2\xd0\xb5\xd1\x82", "ru"},
+        {"en", "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d", "he"},
+        {"he", "\xd7\xa9\xd7\x9c\xd7\x95\xd7\x9d", ""},
+        {"nb", "Jeg vet ikke hvor han har g\xc3\xa5tt i kveld.", ""},
+        {"qqx", "Je ne sais pas o\xc3\xb9 il est all\xc3\xa9.", ""},
+        /* a sentence in each */
+        {"en", TWO_LANGUAGES, ""},
+        {"fr", TWO_LANGUAGES, ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct language_other other = language_check(rows[i].text, strlen(rows[i].text), rows[i].code, likely, 2);
+        ck_assert(!other.failed);
+        ck_assert_msg(strcmp(other.code, rows[i].wanted) == 0, "%s: %s", rows[i].text, other.code);
+    }
+}
+END_TEST
+
+/* The beginning says so, however long the text, and wherever in a character the beginning ends. */
+START_TEST(wrong_language_of_a_long_text) {
+    static const char sentence[] =
+        "La for\xc3\xaat est pleine d'arbres et d'oiseaux, et l'\xc3\xa9t\xc3\xa9 ne fait que commencer. ";
+    enum { TIMES = 200, LENGTH = sizeof sentence - 1 };
+    static char text[TIMES * LENGTH];
+    for (size_t i = 0; i < TIMES; i++)
+        memcpy(text + i * LENGTH, sentence, LENGTH);
+    for (size_t i = 0; i < LENGTH; i++) {
+        bool boundary = (text[i] & 0xc0) != 0x80;
+        if (boundary)
+            ck_assert_str_eq(language_check(text + i, sizeof text - i, "en", NULL, 0).code, "fr");
+    }
+}
+END_TEST
+
 Suite *language_suite(void) {
     Suite *suite = suite_create("language");
     TCase *tests = tcase_create("language");
@@ -85,6 +143,8 @@ Suite *language_suite(void) {
     tcase_add_test(tests, detection);
     tcase_add_test(tests, restricted);
     tcase_add_test(tests, markup);
+    tcase_add_test(tests, wrong_language);
+    tcase_add_test(tests, wrong_language_of_a_long_text);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -1,0 +1,87 @@
+/* `warnings` of a text: what is likely wrong with it or its translation, told without being asked for. */
+#include "server/api/api_json.h"
+#include "server/api/language.h"
+#include "server/decode/model_set.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { MESSAGE_BYTES = 256, UNKNOWN_PARTS = 3 };
+
+/* The array is begun with the first. */
+struct warnings {
+    struct writer *out;
+    bool any;
+};
+
+/* Begins a warning, to be ended with warning_end. */
+static __attribute__((format(printf, 3, 4))) void warning_begin(struct warnings *warnings, const char *code, const char *format,
+                                                                ...) {
+    char message[MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    if (!warnings->any)
+        writer_begin_array(warnings->out, "warnings");
+    warnings->any = true;
+    writer_begin_object(warnings->out, NULL);
+    writer_strings(warnings->out, "code", code, "message", message, NULL);
+}
+
+static void warning_end(struct warnings *warnings) {
+    writer_end_object(warnings->out);
+}
+
+/* ---- language ---- */
+
+/* What short texts may be in: whatever a model here reads or writes. */
+static size_t likely_languages(const struct model_set *models, const char *codes[2 * MODEL_SET_MAX]) {
+    size_t count = 0;
+    for (size_t i = 0; models && i < models->count; i++) {
+        codes[count++] = models->all[i].info.source;
+        codes[count++] = models->all[i].info.target;
+    }
+    return count;
+}
+
+static void warn_of_language(const struct request *request, const struct text *text, struct warnings *warnings) {
+    const char *likely[2 * MODEL_SET_MAX], *source = request->model->info.source;
+    char looks[LANGUAGE_NAME_BYTES], reads[LANGUAGE_NAME_BYTES];
+    size_t count = likely_languages(request->models, likely);
+    struct language_other other = language_check(text->source, text->source_length, source, likely, count);
+    if (other.failed)
+        writer_fail(warnings->out);
+    if (!*other.code)
+        return;
+    language_name(other.code, looks);
+    language_name(source, reads);
+    warning_begin(warnings, "language", "the text looks like %s, but the model reads %s", looks, reads);
+    writer_string(warnings->out, "language", other.code);
+    warning_end(warnings);
+}
+
+/* ---- unknown ---- */
+
+static void warn_of_unknowns(const struct request *request, const struct text *text, struct warnings *warnings) {
+    size_t unknown = 0, tokens = 0;
+    for (size_t i = 0; i < text->count; i++) {
+        unknown += text->sentences[i].unknown;
+        tokens += text->sentences[i].length - request->model->info.source_end;
+    }
+    if (UNKNOWN_PARTS * unknown <= tokens)
+        return;
+    warning_begin(warnings, "unknown", "the model does not know %zu of the text's %zu tokens", unknown, tokens);
+    warning_end(warnings);
+}
+
+/* ---- all ---- */
+
+void api_put_warnings(const struct request *request, const struct text *text, struct writer *out) {
+    struct warnings warnings = {.out = out};
+    if (text->count == 0)
+        return;
+    warn_of_language(request, text, &warnings);
+    warn_of_unknowns(request, text, &warnings);
+    if (warnings.any)
+        writer_end_array(out);
+}

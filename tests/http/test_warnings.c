@@ -1,0 +1,114 @@
+/* `warnings`: what a reply says about a text without being asked. */
+#include "tests/http/client.h"
+#include "tests/http/suites.h"
+#include <stdio.h>
+#include <string.h>
+
+#define ENGLISH "A boy plays in the snow."
+#define FRENCH  "Un gar\xc3\xa7on joue dans la neige avec le chien."
+
+static struct daemon served;
+
+static void setup(void) {
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--model", "tests/golden/tokenizer-words", "--workers", "2"));
+}
+
+static void teardown(void) {
+    daemon_stop(&served);
+}
+
+/* The first warning of this code beside these sentences; NULL: there is none. */
+static const json_t *find_warning(const json_t *answer, const char *code) {
+    const json_t *warnings = json_object_get(answer, "warnings");
+    for (size_t i = 0; i < json_array_size(warnings); i++)
+        if (strcmp(text_at(json_array_get(warnings, i), "code"), code) == 0)
+            return json_array_get(warnings, i);
+    return NULL;
+}
+
+START_TEST(language) {
+    struct reply reply;
+    client_post(&served, "/translate",
+                "{'text': ['" ENGLISH "', '" FRENCH "', '', '" FRENCH " " FRENCH "', '1789'], 'strategy': 'greedy'}", 200, &reply);
+    const json_t *texts = json_at(reply.json, "translations");
+    ck_assert_ptr_null(find_warning(json_array_get(texts, 0), "language"));
+    const json_t *warning = find_warning(json_array_get(texts, 1), "language");
+    ck_assert_ptr_nonnull(warning);
+    ck_assert_str_eq(text_at(warning, "language"), "fr");
+    ck_assert_str_eq(text_at(warning, "message"), "the text looks like French, but the model reads English");
+    ck_assert_uint_eq(json_object_size(warning), 3);
+    ck_assert_ptr_null(json_object_get(json_array_get(texts, 2), "warnings"));
+    warning = find_warning(json_array_get(texts, 3), "language"); /* one of a text, however many sentences it has */
+    ck_assert_ptr_nonnull(warning);
+    ck_assert_ptr_null(find_warning(json_array_get(texts, 4), "language"));
+    reply_done(&reply);
+}
+END_TEST
+
+/* Whatever asks: the other endpoint, a form. */
+START_TEST(language_everywhere) {
+    static const struct call calls[] = {
+        {.path = "/attention", .json = "{'text': '" FRENCH "', 'include': []}"},
+        {.path = "/attention", .json = "{'text': '" FRENCH "', 'translation': 'Un chien.'}"},
+        {.path = "/translate", .body = "text=Un+petit+chien+joue+dans+la+neige+avec+le+garcon.&strategy=greedy"},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct reply reply;
+        client_send(&served, &calls[i], &reply);
+        ck_assert_int_eq(reply.status, 200);
+        const json_t *answers = json_object_get(reply.json, i < 2 ? "results" : "translations");
+        ck_assert_ptr_nonnull(find_warning(json_array_get(answers, 0), "language"));
+        reply_done(&reply);
+    }
+}
+END_TEST
+
+START_TEST(not_for_libretranslate) {
+    struct reply reply;
+    client_post(&served, "/translate", "{'q': '" FRENCH "', 'source': 'en', 'target': 'fr'}", 200, &reply);
+    ck_assert_uint_eq(json_object_size(reply.json), 1);
+    reply_done(&reply);
+}
+END_TEST
+
+/* More than a third; </s> does not count, and placeholders are brought through. */
+START_TEST(unknown) {
+    static const struct {
+        const char *text, *message; /* message NULL: none */
+    } rows[] = {
+        {"What did you do?", NULL},
+        {"What zzyzx qwv did", "the model does not know 2 of the text's 4 tokens"},
+        {"What qwv did", NULL},
+        {"zzyzx", "the model does not know 1 of the text's 1 tokens"},
+        {"What {name} {place} did", NULL},
+        {"What {name} zzyzx qwv did", "the model does not know 2 of the text's 5 tokens"},
+        {"What did zzyzx. What qwv did. zzyzx qwv.", "the model does not know 4 of the text's 11 tokens"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char json[256];
+        struct reply reply;
+        snprintf(json, sizeof json, "{'text': '%s', 'model': 'tokenizer-words', 'max_length': 9}", rows[i].text);
+        client_post(&served, "/translate", json, 200, &reply);
+        const json_t *warning = find_warning(json_at(reply.json, "translations.0"), "unknown");
+        ck_assert_msg((warning != NULL) == (rows[i].message != NULL), "%s", rows[i].text);
+        if (warning) {
+            ck_assert_str_eq(text_at(warning, "message"), rows[i].message);
+            ck_assert_uint_eq(json_object_size(warning), 2);
+        }
+        reply_done(&reply);
+    }
+}
+END_TEST
+
+Suite *warnings_suite(void) {
+    Suite *suite = suite_create("warnings");
+    TCase *tests = tcase_create("warnings");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, TEST_TIMEOUT_S);
+    tcase_add_test(tests, language);
+    tcase_add_test(tests, language_everywhere);
+    tcase_add_test(tests, not_for_libretranslate);
+    tcase_add_test(tests, unknown);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
