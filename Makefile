@@ -177,13 +177,13 @@ check-systemd: deps
 # By a Docker engine or podman where there is one; else by Debian's buildah.
 check-container:
 	@{ docker info || podman info; } >/dev/null 2>&1 || { $(call INSTALL_MISSING,buildah debootstrap util-linux iproute2 procps curl); }
-	bash tests/container.sh
+	sh tests/own_root.sh bash tests/container.sh
 
 # Looked at by lintian, installed in a container of Debian 12, used, removed, purged.
 check-package: deb
 	@$(call INSTALL_MISSING,lintian buildah debootstrap util-linux iproute2 procps)
 	lintian --fail-on error $(BUILD)/deb/alignd_$(VERSION)_*.deb
-	bash tests/package.sh $(BUILD)/deb/alignd_$(VERSION)_*.deb
+	sh tests/own_root.sh bash tests/package.sh $(BUILD)/deb/alignd_$(VERSION)_*.deb
 
 PROMTOOL ?= $(or $(shell command -v promtool),$(BUILD)/promtool/promtool)
 KUBECTL  ?= $(or $(shell command -v kubectl),$(BUILD)/kubectl/kubectl)
