@@ -3,6 +3,8 @@
 # there, in a mount namespace of its own, on the same files. As root; needs unshare of util-linux.
 set -eu
 ! awk '$5 == "/" { found = 1 } END { exit !found }' /proc/self/mountinfo || exec "$@"
-exec unshare --mount --propagation private sh -euc '
+exec unshare --mount --propagation unchanged sh -euc '
+    trap "umount --lazy --recursive /mnt" EXIT
     mount --rbind / /mnt
-    exec chroot /mnt sh -euc "cd \"\$1\"; shift; exec \"\$@\"" sh "$@"' sh "$PWD" "$@"
+    mount --make-rprivate /mnt
+    chroot /mnt sh -euc "cd \"\$1\"; shift; exec \"\$@\"" sh "$@"' sh "$PWD" "$@"
