@@ -57,7 +57,8 @@ container_start() {
     fail "the container does not start"
 }
 container_curl() { nsenter --net --target "$pid" curl "$@"; }
-container_exec() { nsenter --mount --pid --net --target "$pid" "${inside[@]}" "$@"; }
+# alignd has the container's root, from which inside's chroot is left out.
+container_exec() { nsenter --mount --root --pid --net --target "$pid" "${inside[@]:2}" "$@"; }
 container_stop() { kill -s "$(image_setting StopSignal)" "$pid"; }
 container_wait() {
     status=0
