@@ -1,7 +1,8 @@
-/* Monotonic time in microseconds. */
+/* Monotonic time in microseconds, and waiting until a point of it. */
 #ifndef ALIGND_CLOCK_H
 #define ALIGND_CLOCK_H
 
+#include <pthread.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -9,6 +10,15 @@ static inline int64_t clock_us(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* A condition whose pthread_cond_timedwait takes a point of this clock. */
+static inline void clock_condition_init(pthread_cond_t *condition) {
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &monotonic);
+    pthread_condattr_destroy(&monotonic);
 }
 
 #endif

@@ -1,5 +1,6 @@
 #include "server/base/log.h"
 #include "model/base/utf8.h"
+#include "server/base/clock.h"
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
@@ -145,12 +146,8 @@ static void send_line(const char *line, size_t length) {
 }
 
 int log_start(struct error *err) {
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&waiting.filled, NULL);
-    pthread_cond_init(&waiting.written, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_condition_init(&waiting.written);
     waiting.stopping = false;
     if (pthread_create(&waiting.thread, NULL, write_all, NULL) != 0)
         return error_set(err, ERROR_MEMORY, "cannot start the thread that writes the log");

@@ -174,11 +174,7 @@ struct chores *chores_start(const struct chores_options *options, struct error *
     chores->options = *options;
     pthread_mutex_init(&chores->lock, NULL);
     pthread_cond_init(&chores->ready, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&chores->ended, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_condition_init(&chores->ended);
     if (start_threads(chores, err) == 0)
         return chores;
     chores_free(chores);

@@ -253,11 +253,7 @@ struct workers *workers_start(const struct worker_options *options, struct error
     }
     workers->options = *options;
     pthread_mutex_init(&workers->lock, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&workers->ended, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_condition_init(&workers->ended);
     arena_init(&workers->arena, ARENA_BLOCK_BYTES);
     workers->all = arena_zalloc(&workers->arena, options->workers, sizeof *workers->all);
     workers->threads = arena_zalloc(&workers->arena, options->workers, sizeof *workers->threads);

@@ -69,11 +69,7 @@ struct cutoff *cutoff_start(struct metrics *metrics, struct error *err) {
     }
     cutoff->metrics = metrics;
     pthread_mutex_init(&cutoff->lock, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&cutoff->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_condition_init(&cutoff->wake);
     if (pthread_create(&cutoff->thread, NULL, cutoff_run, cutoff) == 0)
         return cutoff;
     error_set(err, ERROR_MEMORY, "cannot start the thread that cuts off slow connections");

@@ -19,11 +19,7 @@ void exchanges_init(struct exchanges *exchanges, struct service *service) {
     if (getrandom(&exchanges->id_prefix, sizeof exchanges->id_prefix, 0) != sizeof exchanges->id_prefix)
         exchanges->id_prefix = (uint32_t)clock_us(); /* ids tell requests apart, they guard nothing */
     pthread_mutex_init(&exchanges->lock, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&exchanges->idle, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_condition_init(&exchanges->idle);
 }
 
 bool exchanges_wait_idle(struct exchanges *exchanges, size_t timeout_ms) {
