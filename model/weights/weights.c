@@ -242,8 +242,14 @@ static float scale_of(const struct parameter *parameter, size_t row) {
 /* One scale for several channels is as another program chose it: the whole numbers are to stay as they are. 0: each channel has its
  * own, which is found again. */
 static float given_scale(const struct parameter *parameter) {
-    bool given = parameter->scale != NULL && parameter->scale->shape[0] == 1 && parameter->tensor->shape[0] > 1;
-    return given ? scale_of(parameter, 0) : 0;
+    size_t rows = parameter->tensor->shape[0];
+    if (parameter->scale == NULL || rows < 2)
+        return 0;
+    float first = scale_of(parameter, 0);
+    for (size_t row = 1; row < rows; row++)
+        if (scale_of(parameter, row) != first)
+            return 0;
+    return first;
 }
 
 static void apply_scale(const struct parameter *parameter, size_t rows, size_t cols, float *values) {

@@ -235,6 +235,29 @@ START_TEST(int8_as_given) {
 }
 END_TEST
 
+/* The same, written once for each channel: a scale of the second row's own would make 1 42 of 127. */
+START_TEST(int8_as_given_by_all_channels) {
+    static const signed char integers[] = {100, -7, 0, 1, 2, -3};
+    static const float scales[] = {0.5f, 0.5f}, x[] = {1, 0, 0};
+    unsigned char data[sizeof scales + sizeof integers];
+    struct backend backend = backend_choose();
+    struct linear linear;
+    float y[2];
+    memcpy(data, scales, sizeof scales);
+    memcpy(data + sizeof scales, integers, sizeof integers);
+    struct weights *weights = open_container(QUANTIZED_HEADER, data, sizeof data);
+    ck_assert_msg(weights != NULL, "%s", err.message);
+    backend.compute = COMPUTE_INT8;
+    weights_use(weights, &backend);
+    ck_assert_int_eq(weights_linear(weights, &(struct linear_names){.weight = "q"}, 2, 3, &linear, &err), 0);
+    linear_apply(&linear, x, 3, 1, y, 2);
+    ck_assert_float_eq_tol(y[0], 50, 1e-5f);
+    ck_assert_float_eq_tol(y[1], 0.5f, 1e-5f);
+    linear_done(&linear);
+    weights_free(weights);
+}
+END_TEST
+
 /* A tensor name, the shape asked for and the message. */
 START_TEST(wrong_questions_are_refused) {
     static const struct {
@@ -402,6 +425,7 @@ Suite *weights_suite(void) {
     tcase_add_test(cases, bfloat16_is_the_upper_half);
     tcase_add_test(cases, int8_takes_the_scale_of_its_row);
     tcase_add_test(cases, int8_as_given);
+    tcase_add_test(cases, int8_as_given_by_all_channels);
     tcase_add_test(cases, int8_round_trip);
     tcase_add_test(cases, storage_is_that_of_the_largest);
     tcase_add_test(cases, a_linear_is_made_of_stored_matrices);
