@@ -5,6 +5,7 @@
 #include "model/model.h"
 
 #include <assert.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,24 +125,28 @@ static int find_targets(const struct shortlist *shortlist, struct sentence *sent
     return 0;
 }
 
-/* A copy of so many vectors of this size, from the first-th on. */
+/* A copy of so many vectors of this size, from the first-th on, while the sentence is decoded. */
 static const float *keep(struct sentence *sentence, const float *from, size_t first, size_t count, size_t size) {
-    float *own = arena_alloc(&sentence->arena, count * size, sizeof *own);
+    float *own = arena_alloc(&sentence->decoding, count * size, sizeof *own);
     if (own)
         memcpy(own, from + first * size, count * size * sizeof *own);
     return own;
 }
 
-/* Floats of a readout that is kept behind each attention row, where words are spelled from it. What the step adds to the row's past
- * comes next. */
+/* Floats of a readout that is kept behind each attention row, where words are spelled from it. Where what the step adds to the
+ * row's past is kept comes next: the attention row is there as long as the answer is, and that only until the sentence leaves. */
 static size_t kept_readout(const struct translator *t) {
     return t->characters ? t->decoder.shape.readout : 0;
+}
+
+static size_t kept_past(const struct translator *t) {
+    return t->decoder.shape.past > 0 ? sizeof(uintptr_t) / sizeof(float) : 0;
 }
 
 /* Starts the sentence's search; state: its first. */
 static int start_search(const struct translator *t, struct sentence *sentence, const float *state) {
     bool resumes = search_resumes(&sentence->options);
-    sentence->options.keep = kept_readout(t) + t->decoder.shape.past;
+    sentence->options.keep = kept_readout(t) + kept_past(t);
     sentence->options.keep_state = resumes ? t->decoder.shape.state : 0;
     if (resumes && !(sentence->first_state = keep(sentence, state, 0, 1, t->decoder.shape.state)))
         return error_memory(&sentence->error);
@@ -151,17 +156,18 @@ static int start_search(const struct translator *t, struct sentence *sentence, c
     return search_init(&sentence->search, &sentence->options, ids, seen, &sentence->arena, &sentence->error);
 }
 
-/* Copies one sentence's memory, which begins at this slot, into its own arena, and starts its search. */
+/* Copies one sentence's memory, which begins at this slot, into an arena of its own, and starts its search. */
 static int settle(const struct batch *batch, struct sentence *sentence, const struct encoding *encoding, size_t first,
                   const float *state) {
     const struct translator *t = batch->translator;
     size_t length = decoder_slots(&t->decoder, sentence->length);
-    struct memory *memory = arena_alloc(&sentence->arena, 1, sizeof *memory);
+    arena_init(&sentence->decoding, SENTENCE_BLOCK_BYTES);
+    struct memory *memory = arena_alloc(&sentence->decoding, 1, sizeof *memory);
     const float *keys = keep(sentence, encoding->keys, first, length, t->decoder.shape.key);
     const float *values = keep(sentence, encoding->values, first, length, t->decoder.shape.value);
     const float *copy_keys = keep(sentence, encoding->copy_keys, first, length, t->output.key.out);
     const float *copy_gates = keep(sentence, encoding->copy_gates, first, length, t->output.gate_context.out);
-    if (arena_failed(&sentence->arena))
+    if (arena_failed(&sentence->decoding))
         return error_memory(&sentence->error);
     *memory = (struct memory){.length = length, .keys = keys, .values = values};
     sentence->memory = memory;
@@ -171,6 +177,8 @@ static int settle(const struct batch *batch, struct sentence *sentence, const st
     }
     if (start_search(t, sentence, state) != 0)
         return -1;
+    if (t->decoder.shape.past > 0)
+        sentence->decoding.block_bytes = sentence_past_block(t);
     return find_targets(t->shortlist, sentence);
 }
 
@@ -218,6 +226,7 @@ static void admit_group(struct batch *batch, struct sentence *const *sentences, 
             batch->reserved += sentence_max_rows(sentence);
             continue;
         }
+        arena_done(&sentence->decoding);
         batch->failed[batch->failed_count++] = sentence;
     }
     arena_reset(&batch->scratch);
@@ -286,30 +295,43 @@ static void lay_out_row(const struct sentence *sentence, size_t r, struct row *r
     row->attention = search->attention[r];
 }
 
-/* The row's past, in the scratch arena. */
-static void find_past(struct batch *batch, const struct sentence *sentence, size_t r, struct row *row) {
+/* What the step adds to the row's past; a search that comes back to a step finds what it has added. NULL: memory is out. */
+static float *find_added(struct sentence *sentence, const struct translator *t, float *behind) {
+    float *added;
+    memcpy(&added, behind, sizeof added);
+    if (!added)
+        added = arena_alloc(&sentence->decoding, t->decoder.shape.past, sizeof *added);
+    memcpy(behind, &added, sizeof added);
+    return added;
+}
+
+/* The row's past, in the scratch arena. -1: memory is out. */
+static int find_past(struct batch *batch, struct sentence *sentence, size_t r, struct row *row) {
     const struct search *search = &sentence->search;
     size_t before = kept_readout(batch->translator);
     const float **past = arena_alloc(&batch->scratch, search->step + 1, sizeof *past);
-    if (!past)
-        return;
+    row->added = find_added(sentence, batch->translator, row->attention + search->source_length + before);
+    if (!past || !row->added)
+        return -1;
     search_past(search, r, past);
     for (size_t i = 0; i < search->step; i++)
-        past[i] += before;
+        memcpy(&past[i], past[i] + before, sizeof past[i]);
+    past[search->step] = row->added;
     row->past = past;
-    past[search->step] = row->added = row->attention + search->source_length + before;
+    return 0;
 }
 
-static void lay_out(struct batch *batch, const struct group *group) {
+static int lay_out(struct batch *batch, const struct group *group) {
     const struct decoder_shape *shape = &batch->translator->decoder.shape;
     struct row *row = batch->group;
     for (size_t i = group->first; i < group->end; i++)
         for (size_t r = 0; r < batch->live[i]->search.rows; r++, row++) {
             lay_out_row(batch->live[i], r, row);
             row->state = batch->states + (batch->live[i]->first_row + r) * shape->state;
-            if (shape->past > 0)
-                find_past(batch, batch->live[i], r, row);
+            if (shape->past > 0 && find_past(batch, batch->live[i], r, row) != 0)
+                return -1;
         }
+    return 0;
 }
 
 /* What the sentence's search shall find behind the attention of its rows, besides what the step has written there itself. */
@@ -325,8 +347,7 @@ static void keep_behind(const struct sentence *sentence, const struct row *rows,
 
 static int compute(struct batch *batch, const struct group *group, struct error *err) {
     const struct translator *t = batch->translator;
-    lay_out(batch, group);
-    if (arena_failed(&batch->scratch))
+    if (lay_out(batch, group) != 0)
         return error_memory(err);
     if (decoder_step(&t->decoder, batch->group, group->rows, &batch->scratch, err) != 0)
         return -1;
@@ -398,6 +419,7 @@ static void step_group(struct batch *batch, const struct group *group, struct su
             batch->live[kept->sentences++] = sentence;
         } else {
             batch->reserved -= sentence_max_rows(sentence);
+            arena_done(&sentence->decoding);
             done[(*done_count)++] = sentence;
         }
     }

@@ -195,9 +195,36 @@ int translator_prepare(const struct translator *translator, const char *text, si
 }
 
 void sentence_done(struct sentence *sentence) {
+    arena_done(&sentence->decoding);
     arena_done(&sentence->arena);
 }
 
 size_t sentence_max_rows(const struct sentence *sentence) {
     return search_max_rows(&sentence->options);
+}
+
+/* What steps add lies so many together. */
+enum { PAST_TOGETHER = 8 };
+
+size_t sentence_past_block(const struct translator *translator) {
+    enum { LINE = 64 };
+    size_t bytes = translator->decoder.shape.past * sizeof(float);
+    return PAST_TOGETHER * ((bytes + LINE - 1) / LINE * LINE);
+}
+
+/* Blocks that are not full, of what is smaller than one, and what lies between. */
+enum { LOOSE_BYTES = 4 * SENTENCE_BLOCK_BYTES };
+
+size_t sentence_max_bytes(const struct sentence *sentence) {
+    const struct translator *t = sentence->translator;
+    const struct decoder_shape *shape = &t->decoder.shape;
+    bool copies = sentence->copies != NULL;
+    size_t slots = decoder_slots(&t->decoder, sentence->length), seen, past, bytes;
+    size_t each = shape->key + shape->value + (copies ? t->output.key.out + t->output.gate_context.out : 0);
+    if (__builtin_mul_overflow(slots, each * sizeof(float), &seen) ||
+        __builtin_mul_overflow(search_max_shown(&sentence->options) / PAST_TOGETHER + 1, sentence_past_block(t), &past) ||
+        __builtin_add_overflow(seen, past, &bytes) ||
+        __builtin_add_overflow(bytes, LOOSE_BYTES + shape->state * sizeof(float), &bytes))
+        return SIZE_MAX;
+    return bytes;
 }

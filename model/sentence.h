@@ -48,7 +48,8 @@ struct sentence {
     size_t steps; /* decoder steps taken */
 
     /* inside */
-    struct arena arena; /* everything that belongs to this sentence */
+    struct arena arena;    /* everything that belongs to this sentence, */
+    struct arena decoding; /* but for what only its steps read: while it is in a batch */
     struct search search;
     struct memory *memory; /* what the decoder looks at (model/network/row.h), while decoding */
     struct copies *copies; /* target tokens that no vocabulary has (model/network/copies.h): of a model that copies, of phrases */
@@ -73,6 +74,14 @@ void sentence_done(struct sentence *sentence);
 
 /* Rows that a sentence takes at most: what must be free before it is admitted. */
 size_t sentence_max_rows(const struct sentence *sentence);
+
+/* Bytes that its decoding takes at most, and gives back when it leaves the batch: what its steps look at, and what they add to
+ * that. At most SIZE_MAX. */
+size_t sentence_max_bytes(const struct sentence *sentence);
+
+/* Of sentence->decoding: how large its blocks are, and those of what steps add to the past, made later. */
+enum { SENTENCE_BLOCK_BYTES = 16 * 1024 };
+size_t sentence_past_block(const struct translator *translator);
 
 /* What a hypothesis is as text (model/rendering.h): tokens [length], with their bytes within it. */
 struct rendering {

@@ -6,10 +6,10 @@
  * What a row carries from step to step is of two kinds (struct decoder_shape):
  *
  * - A state of fixed size, whatever the length of the hypothesis: read and updated in place, copied when a beam is reordered.
- * - A past that grows: what a step adds (such as the keys and values of self-attention, layer by layer) is written once, behind the
- *   attention row of that step, in the sentence's arena, and stays there. A row knows its past as a path through the search's nodes
- *   (search_past): one pointer a step. So nothing is copied when rows are reordered, two hypotheses share what they have in common,
- *   and a search that comes back to an earlier step finds its past as it was. */
+ * - A past that grows: what a step adds (such as the keys and values of self-attention, layer by layer) is written once and stays
+ *   where it is until the sentence leaves the batch; behind the attention row of that step stands where. A row knows its past as a
+ *   path through the search's nodes (search_past): one pointer a step. So nothing is copied when rows are reordered, two hypotheses
+ * share what they have in common, and a search that comes back to an earlier step finds its past as it was. */
 #ifndef ALIGND_ROW_H
 #define ALIGND_ROW_H
 

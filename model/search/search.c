@@ -27,6 +27,12 @@ size_t search_max_rows(const struct search_options *options) {
     return options->strategy->max_rows(options);
 }
 
+/* One that comes back to earlier steps has, besides those of its beam, one for each length of a path. */
+size_t search_max_shown(const struct search_options *options) {
+    size_t own = options->strategy->given ? options->prefix_length + 1 : options->max_length;
+    return (search_max_rows(options) + options->strategy->resumes) * (own > 0 ? own : 1) + 1;
+}
+
 bool search_resumes(const struct search_options *options) {
     return options->strategy->resumes;
 }

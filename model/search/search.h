@@ -22,6 +22,8 @@ const char *search_name(const struct search_kind *strategy);
 
 /* Rows that it can ever need. */
 size_t search_max_rows(const struct search_options *options);
+/* Attention rows that it can ever have, those of all steps together. */
+size_t search_max_shown(const struct search_options *options);
 /* True if it may come back to a step that is not the last. */
 bool search_resumes(const struct search_options *options);
 

@@ -13,6 +13,8 @@ int search_new_row(const struct search *search, float **attention, struct altern
     size_t kept = search->options.keep + (search->returns ? search->options.keep_state : 0);
     *attention = arena_alloc(search->arena, search->source_length + kept, sizeof **attention);
     *alternatives = search->options.alternatives ? arena_zalloc(search->arena, 1, sizeof **alternatives) : NULL;
+    if (*attention && search->options.keep > 0)
+        memset(*attention + search->source_length, 0, search->options.keep * sizeof **attention);
     return arena_failed(search->arena) ? -1 : 0;
 }
 

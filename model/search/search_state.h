@@ -31,8 +31,8 @@ struct search_options {
     size_t max_length;     /* target tokens, </s> not counted; >= 1 */
     const int *prefix;     /* the tokens that come first, whatever else is asked for; forced: all, without </s> */
     size_t prefix_length;
-    /* Floats of its own that the batch keeps behind each attention row; and behind these, while the search returns, the state that
-     * the step left. */
+    /* Floats of its own that the batch keeps behind each attention row, zero at first; and behind these, while the search returns,
+     * the state that the step left. */
     size_t keep, keep_state;
     struct sampling sampling;
     size_t no_repeat_ngram; /* no sequence of this many tokens may occur twice; 0: off */

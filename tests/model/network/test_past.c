@@ -10,7 +10,8 @@
 #include <string.h>
 
 #define MODEL "tests/golden/conditional-additive-gru"
-enum { ROWS = 16, KEPT = 3 }; /* floats that a step adds: its token, its number, and what became of the path so far */
+enum { ROWS = 16, KEPT = 3 }; /* floats that a step adds: its token, its number, and what became of the path so far; */
+enum { ROOM = 4096 };         /* in a room that makes it show when it is not used again */
 
 static const char *const texts[] = {"This is mine.", "Place the ladder against the wall.", "Tom is quite different."};
 enum { TEXTS = sizeof texts / sizeof *texts };
@@ -19,6 +20,12 @@ static struct translator *translator;
 static struct arena arena;
 static size_t longest;           /* past that was read */
 static const int *forced_tokens; /* what a row's past must be; NULL: anything */
+
+/* What only its steps read is within its bound, and given back when it leaves. */
+static void check_bytes(const struct sentence *sentence, bool live) {
+    size_t bytes = arena_bytes(&sentence->decoding);
+    ck_assert_uint_le(bytes, live ? sentence_max_bytes(sentence) : 0);
+}
 
 /* Depends on every token and their order. */
 static float read_past(const struct row *row) {
@@ -52,7 +59,7 @@ static void setup(void) {
     growing = decoder_recurrent;
     growing.step = step;
     translator->decoder.kind = &growing;
-    translator->decoder.shape.past = KEPT;
+    translator->decoder.shape.past = ROOM;
     arena_init(&arena, 1 << 16);
     longest = 0;
     forced_tokens = NULL;
@@ -67,7 +74,7 @@ static struct sentence *prepare(const char *text, const struct search_kind *stra
     struct search_options options = {.strategy = strategy,
                                      .beam_size = rows,
                                      .n_best = rows,
-                                     .max_steps = 100,
+                                     .max_steps = 1000,
                                      .sampling = {.temperature = 1, .top_p = 1, .seed = 3}};
     struct sentence *sentence;
     size_t count;
@@ -79,8 +86,13 @@ static void decode(struct sentence *const *sentences, size_t count) {
     struct batch *batch = batch_create(translator, ROWS, NULL);
     struct sentence *done[ROWS];
     batch_admit(batch, sentences, count);
-    while (batch_sentences(batch) > 0)
+    while (batch_sentences(batch) > 0) {
+        for (size_t i = 0; i < count; i++)
+            check_bytes(sentences[i], sentences[i]->hypotheses == NULL);
         batch_step(batch, done);
+    }
+    for (size_t i = 0; i < count; i++)
+        check_bytes(sentences[i], false);
     batch_free(batch);
 }
 
