@@ -45,6 +45,7 @@
     X(render) \
     X(copies) \
     X(links) \
+    X(omission) \
     X(strategies) \
     X(exact) \
     X(past) \

@@ -70,8 +70,8 @@ void api_end_described(struct writer *w, const char *text, bool apart);
 /* All components but the bodies of the decoding endpoints (api_fields_schema), as members. */
 void api_schemas(struct writer *w);
 
-/* "warnings" of a text, if there are any, as a member of its object: what is likely wrong with it. */
-void api_put_warnings(const struct request *request, const struct text *text, struct writer *out);
+/* "warnings" of a text, if there are any, as a member of its object: what is likely wrong with it. arena: scratch. */
+void api_put_warnings(const struct request *request, const struct text *text, struct arena *arena, struct writer *out);
 
 /* One text's answer: {"text","sentences":[...]}, "warnings" where there are any, as the README describes it. It ends early where
  * the text has or the request is over. */

@@ -33,7 +33,8 @@ static const struct property properties[] = {
     {NULL, "sentences", "[Sentence]", NULL, false},
     {NULL, "warnings", "[Warning]", "what is likely wrong with the text or its translation, if anything is", true},
 
-    {"Warning", "code", "=language,unknown", "the text looks like another language; more than a third of its tokens are unknown",
+    {"Warning", "code", "=language,unknown,shortened",
+     "the text looks like another language; more than a third of its tokens are unknown; much of it may be left untranslated",
      false},
     {NULL, "message", "string", NULL, false},
     {NULL, "language", "string", "code language: that of the text, a language code", true},

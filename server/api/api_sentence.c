@@ -324,7 +324,7 @@ void api_render_text(struct request *request, const struct text *text, struct wr
         writer_begin_object(out, NULL);
         writer_string_of(out, "text", rendered.text, rendered.length);
         put_sentences(&view, &rendered);
-        api_put_warnings(request, text, out);
+        api_put_warnings(request, text, &arena, out);
         writer_end_object(out);
     } else {
         writer_fail(out);

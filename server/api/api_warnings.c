@@ -1,7 +1,8 @@
 /* `warnings` of a text: what is likely wrong with it or its translation, told without being asked for. */
-#include "server/api/api_json.h"
+#include "server/api/api_plan.h"
 #include "server/api/language.h"
 #include "server/decode/model_set.h"
+#include "server/decode/omission.h"
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -74,14 +75,38 @@ static void warn_of_unknowns(const struct request *request, const struct text *t
     warning_end(warnings);
 }
 
+/* ---- shortened ---- */
+
+/* Of its best hypothesis; the alignment head's where it was asked. */
+static int add_omissions(const struct sentence *sentence, const struct translator_info *info, struct arena *arena,
+                         struct omission *sum) {
+    const struct hypothesis *best = &sentence->hypotheses[0];
+    return omission_add(best->attention, best->length, sentence->length - info->source_end, arena, sum, NULL);
+}
+
+/* A logical form says less than its question: only translations leave something out. */
+static void warn_of_omissions(const struct request *request, const struct text *text, struct arena *arena,
+                              struct warnings *warnings) {
+    const struct translator_info *info = &request->model->info;
+    struct omission sum = {0};
+    for (size_t i = 0; info->attention && plan_translates(info) && i < text->count; i++)
+        if (add_omissions(&text->sentences[i], info, arena, &sum) != 0)
+            writer_fail(warnings->out);
+    if (!omission_is_much(&sum))
+        return;
+    warning_begin(warnings, "shortened", "much of the text may be left untranslated: %zu of its %zu tokens", sum.left, sum.tokens);
+    warning_end(warnings);
+}
+
 /* ---- all ---- */
 
-void api_put_warnings(const struct request *request, const struct text *text, struct writer *out) {
+void api_put_warnings(const struct request *request, const struct text *text, struct arena *arena, struct writer *out) {
     struct warnings warnings = {.out = out};
     if (text->count == 0)
         return;
     warn_of_language(request, text, &warnings);
     warn_of_unknowns(request, text, &warnings);
+    warn_of_omissions(request, text, arena, &warnings);
     if (warnings.any)
         writer_end_array(out);
 }

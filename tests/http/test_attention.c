@@ -78,7 +78,7 @@ START_TEST(shape) {
     ck_assert_str_eq(text_at(reply.json, "source"), "en");
     ck_assert_str_eq(text_at(reply.json, "target"), "fr");
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "results")), 1);
-    ck_assert_uint_eq(json_object_size(json_at(reply.json, "results.0")), 2);
+    ck_assert_uint_eq(json_object_size(json_at(reply.json, "results.0")), 3); /* random weights leave much out: a warning */
     const json_t *sentence = json_at(reply.json, "results.0.sentences.0");
     ck_assert_uint_eq(json_object_size(sentence), sizeof keys / sizeof *keys);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)

@@ -100,6 +100,33 @@ START_TEST(unknown) {
 }
 END_TEST
 
+/* A translation of two words leaves most of the text out, one as long as the text does not; a logical form leaves out what it can.
+ */
+START_TEST(shortened) {
+    static const char text[] = "A boy and a dog play in the snow near the old house.";
+    static const struct {
+        const char *model, *translation;
+        bool warned;
+    } rows[] = {
+        {"luong-general-gru", "Un chien.", true},
+        {"luong-general-gru", "Un gar\xc3\xa7on et un chien jouent dans la neige devant la vieille maison de mon ami.", false},
+        {"fixed-gru", "Un chien.", false}, /* has no attention */
+    };
+    struct daemon daemon;
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--model", "tests/golden/fixed-gru"));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char json[512];
+        struct reply reply;
+        snprintf(json, sizeof json, "{'text': '%s', 'translation': '%s', 'model': '%s', 'include': []}", text, rows[i].translation,
+                 rows[i].model);
+        client_post(&daemon, "/attention", json, 200, &reply);
+        ck_assert_msg((find_warning(json_at(reply.json, "results.0"), "shortened") != NULL) == rows[i].warned, "%s", reply.body);
+        reply_done(&reply);
+    }
+    daemon_stop(&daemon);
+}
+END_TEST
+
 Suite *warnings_suite(void) {
     Suite *suite = suite_create("warnings");
     TCase *tests = tcase_create("warnings");
@@ -109,6 +136,7 @@ Suite *warnings_suite(void) {
     tcase_add_test(tests, language_everywhere);
     tcase_add_test(tests, not_for_libretranslate);
     tcase_add_test(tests, unknown);
+    tcase_add_test(tests, shortened);
     suite_add_tcase(suite, tests);
     return suite;
 }
