@@ -399,6 +399,7 @@ static int decode_stream(struct stream *stream, struct metrics *metrics, struct 
     struct worker_options options = {
         .workers = stream->options->workers,
         .rows = stream->options->rows,
+        .bytes = stream->options->decode_memory,
         .scheduler = stream->scheduler,
         .metrics = metrics,
     };

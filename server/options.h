@@ -23,7 +23,7 @@ struct options {
     bool help, version; /* asked for: nothing else counts */
 
     struct name_list models; /* folders, in the order given */
-    size_t workers, rows;
+    size_t workers, rows, decode_memory;
     char *log_level, *log_format, *compute;
     bool shortlist;
 

@@ -41,11 +41,17 @@ bool api_admit(const struct service *service, const struct request *request, str
 static void check_size(const struct service *service, const char *field, const struct request *request, struct reply *reply) {
     const struct scheduler_limits *limits = scheduler_limits(service->scheduler);
     size_t work = request_work(request), least = api_least_bytes(request);
+    size_t bytes = request_decoding_bytes(request), most = service->options.decode_memory;
     if (request->job_count > limits->jobs)
         api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences, got %zu", field, limits->jobs,
                  request->job_count);
     else if (work > limits->work)
         api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu tokens x rows, got %zu", field, limits->work, work);
+    else if (most > 0 && bytes > most)
+        api_fail(reply, STATUS_TOO_LARGE, field,
+                 "%s has a sentence that could need %zu bytes of memory while it is decoded, and at most %zu are allowed: ask for "
+                 "fewer hypotheses (beam_size, n_best) or a smaller max_length",
+                 field, bytes, most);
     else if (least > service->options.max_reply_bytes)
         api_fail_length(service, least, reply);
 }

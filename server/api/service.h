@@ -15,6 +15,7 @@ enum service_state { SERVICE_LOADING, SERVICE_READY, SERVICE_DRAINING };
 /* What requests are answered by; strings are main's. */
 struct service_options {
     size_t workers, rows, queue;
+    size_t decode_memory; /* of a sentence; 0: no limit */
     size_t max_body_bytes, max_text_chars, request_memory, max_reply_bytes, reply_memory;
     size_t max_steps; /* of an exact search */
     size_t deadline_ms, heartbeat_ms;

@@ -47,7 +47,7 @@ struct metrics {
     size_t endpoint_count;
     struct endpoint_metrics *endpoints;
     struct histogram queue, step, rows, chores[CHORE_KINDS];
-    atomic_int_fast64_t requests_in_flight, rows_live, chores_waiting, reply_bytes, model_sets;
+    atomic_int_fast64_t requests_in_flight, rows_live, decoding_bytes, chores_waiting, reply_bytes, model_sets;
     atomic_uint_fast64_t cancelled[CANCELLED_COUNT], rejected[REJECTED_COUNT], slow[SLOW_COUNT];
     atomic_uint_fast64_t reloads[2], cache[2]; /* failed, done; misses, hits */
 
@@ -141,6 +141,10 @@ void metrics_step(struct metrics *metrics, size_t rows, int64_t duration_us) {
 
 void metrics_rows_changed(struct metrics *metrics, int64_t difference) {
     atomic_fetch_add_explicit(&metrics->rows_live, difference, memory_order_relaxed);
+}
+
+void metrics_decoding_changed(struct metrics *metrics, int64_t bytes) {
+    atomic_fetch_add_explicit(&metrics->decoding_bytes, bytes, memory_order_relaxed);
 }
 
 void metrics_chores_changed(struct metrics *metrics, int64_t difference) {
@@ -249,6 +253,8 @@ static void write_decoding(FILE *out, const struct metrics *metrics, size_t queu
     write_gauge(out, "requests_in_flight", "Requests not yet answered.",
                 atomic_load_explicit(&metrics->requests_in_flight, memory_order_relaxed));
     write_gauge(out, "rows_live", "Rows being decoded.", atomic_load_explicit(&metrics->rows_live, memory_order_relaxed));
+    write_gauge(out, "decoding_bytes", "Memory that the sentences being decoded may need until they are done.",
+                atomic_load_explicit(&metrics->decoding_bytes, memory_order_relaxed));
 }
 
 static void write_chores(FILE *out, const struct metrics *metrics) {

@@ -44,6 +44,7 @@ void metrics_slow(struct metrics *metrics, enum metrics_slow reason);
 void metrics_queued(struct metrics *metrics, int64_t duration_us); /* from submitted to admitted, one sentence */
 void metrics_step(struct metrics *metrics, size_t rows, int64_t duration_us);
 void metrics_rows_changed(struct metrics *metrics, int64_t difference);
+void metrics_decoding_changed(struct metrics *metrics, int64_t bytes);     /* that live sentences may need */
 void metrics_chores_changed(struct metrics *metrics, int64_t difference);  /* waiting */
 void metrics_replies_changed(struct metrics *metrics, int64_t difference); /* bytes of answers that are not read yet */
 void metrics_chore(struct metrics *metrics, enum metrics_chore kind, int64_t duration_us);

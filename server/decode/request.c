@@ -116,7 +116,8 @@ static int prepare_jobs(struct request *request, struct error *err) {
                                 .sentence = sentence,
                                 .model = request->model,
                                 .rows = sentence_max_rows(sentence),
-                                .tokens = sentence->length};
+                                .tokens = sentence->length,
+                                .bytes = sentence_max_bytes(sentence)};
         }
     }
     request->jobs = jobs;
@@ -171,6 +172,13 @@ size_t request_work(const struct request *request) {
     for (size_t i = 0; i < request->job_count; i++)
         work += job_work(&request->jobs[i]);
     return work;
+}
+
+size_t request_decoding_bytes(const struct request *request) {
+    size_t most = 0;
+    for (size_t i = 0; i < request->job_count; i++)
+        most = request->jobs[i].bytes > most ? request->jobs[i].bytes : most;
+    return most;
 }
 
 void job_end(struct job *job) {

@@ -51,6 +51,7 @@ struct job {
     const struct served_model *model;
     size_t rows;   /* that must be free before it is admitted */
     size_t tokens; /* to be encoded */
+    size_t bytes;  /* that decoding it takes at most */
     int64_t queued_us, admitted_us, done_us;
     struct job *next;  /* in the scheduler's queue, or in a list just taken from it */
     size_t live_index; /* place in its worker's list of live jobs */
@@ -131,6 +132,8 @@ size_t request_bytes(const struct request *request);
 /* What it takes to decode, roughly: source tokens x rows. */
 size_t job_work(const struct job *job);
 size_t request_work(const struct request *request);
+/* The most that decoding one of its sentences takes. */
+size_t request_decoding_bytes(const struct request *request);
 
 /* One job has ended. The last one calls finish: the caller must not touch job or request afterwards. */
 void job_end(struct job *job);

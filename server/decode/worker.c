@@ -13,6 +13,7 @@ struct worker {
     struct admission *admission;
     struct job **live;                  /* [live_count] */
     size_t live_count, claimed;         /* claimed: jobs being taken, live soon */
+    size_t live_bytes, claimed_bytes;   /* of these: the sums of their bytes */
     uint64_t *clients;                  /* [live_count + claimed] of the live jobs, then of the claimed ones */
     size_t followed;                    /* live jobs whose requests want to hear of each step */
     struct sentence **admitted, **done; /* [rows] scratch */
@@ -48,8 +49,10 @@ static void add_live(struct worker *worker, struct job *job) {
     worker->clients[worker->live_count] = job->request->client;
     worker->live[worker->live_count++] = job;
     worker->followed += job->request->progress != NULL;
+    worker->live_bytes += job->bytes;
     admission_enter(worker->admission, &batch_of(worker, job)->load, job->rows);
     metrics_rows_changed(worker->pool->options.metrics, (int64_t)job->rows);
+    metrics_decoding_changed(worker->pool->options.metrics, (int64_t)job->bytes);
 }
 
 static void remove_live(struct worker *worker, struct job *job) {
@@ -58,8 +61,10 @@ static void remove_live(struct worker *worker, struct job *job) {
     worker->live[last->live_index] = last;
     worker->clients[last->live_index] = worker->clients[worker->live_count];
     worker->followed -= job->request->progress != NULL;
+    worker->live_bytes -= job->bytes;
     admission_leave(worker->admission, &batch_of(worker, job)->load, job->rows);
     metrics_rows_changed(worker->pool->options.metrics, -(int64_t)job->rows);
+    metrics_decoding_changed(worker->pool->options.metrics, -(int64_t)job->bytes);
 }
 
 /* The sentences for one model among the jobs taken join its batch together. */
@@ -175,15 +180,22 @@ static enum admission_share share_of(const struct worker *worker, bool served) {
     return served ? ADMISSION_MOST : ADMISSION_NEWCOMER;
 }
 
+/* A worker that has nothing takes any job. */
+static bool has_memory(const struct worker *worker, const struct job *job) {
+    size_t most = worker->pool->options.bytes, taken = worker->live_bytes + worker->claimed_bytes;
+    return most == 0 || worker->live_count + worker->claimed == 0 || (taken <= most && job->bytes <= most - taken);
+}
+
 static enum scheduler_claim claim(void *owner, const struct job *job) {
     struct worker *worker = owner;
     struct worker_batch *slot = batch_of(worker, job);
     uint64_t client = job->request->client;
     bool served = has_live(worker, client);
-    if (!batch_wants(slot->batch) ||
+    if (!batch_wants(slot->batch) || !has_memory(worker, job) ||
         !admission_claim(worker->admission, &slot->load, job->rows, job->tokens, share_of(worker, served)))
         return served ? CLAIM_SERVED : CLAIM_NO_ROOM;
     worker->clients[worker->live_count + worker->claimed++] = client;
+    worker->claimed_bytes += job->bytes;
     return CLAIM_TAKEN;
 }
 
@@ -191,7 +203,7 @@ static enum scheduler_claim claim(void *owner, const struct job *job) {
 static struct job *worker_take(struct worker *worker) {
     const struct worker_options *options = &worker->pool->options;
     admission_round(worker->admission);
-    worker->claimed = 0;
+    worker->claimed = worker->claimed_bytes = 0;
     struct job *jobs = scheduler_take(options->scheduler, &(struct scheduler_room){claim, worker}, worker->live_count == 0);
     if (atomic_load(&worker->pool->abandoned)) {
         for (struct job *job = jobs; job; job = job->next)

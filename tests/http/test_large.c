@@ -72,6 +72,39 @@ static char *words(size_t count, const char *fields) {
     return body;
 }
 
+/* What sentences may need while they are decoded is bounded: of two that do not fit together one waits, and what would not fit
+ * alone is refused. A sentence of this model has 65,536 bytes whatever it is, and some dozens for each token. */
+START_TEST(memory_of_what_is_decoded) {
+    enum { LIMIT = 66500 };
+    struct daemon daemon;
+    struct reply slow, small, large;
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--decode-memory", "66500", "--deadline-ms", "100000"));
+    client_send(&daemon, &(struct call){.path = "/translate", .json = "{'text':'a b'}"}, &small);
+    ck_assert_int_eq(small.status, 200);
+    struct flight *flight = flight_open(&daemon);
+    flight_send(flight,
+                &(struct call){.path = "/translate",
+                               .json = "{'text':['a','b','c','d'],'beam_size':32,'max_length':1000,'min_length':1000}"},
+                &slow);
+    metric_await_least(&daemon, "alignd_rows_live", 1, flight);
+    ck_assert_double_le(metric(&daemon, "alignd_decoding_bytes"), LIMIT);
+    ck_assert_double_le(metric(&daemon, "alignd_rows_live"), 32);
+    flight_close(flight);
+    metric_await(&daemon, "alignd_rows_live", 0, NULL);
+    ck_assert(metric(&daemon, "alignd_decoding_bytes") == 0);
+    char *text = words(30, ",\"split_sentences\":false");
+    client_send(&daemon, &(struct call){.path = "/translate", .body = text}, &large);
+    ck_assert_int_eq(large.status, 413);
+    ck_assert_str_eq(text_at(large.json, "field"), "text");
+    ck_assert_ptr_nonnull(strstr(text_at(large.json, "error"), "and at most 66500 are allowed"));
+    free(text);
+    reply_done(&slow);
+    reply_done(&small);
+    reply_done(&large);
+    daemon_stop(&daemon);
+}
+END_TEST
+
 /* What is read and not answered is bounded: of large requests only as many as fit, but always one, and small ones all. */
 START_TEST(memory_of_what_is_read) {
     enum { WORDS = 50000 };
@@ -112,6 +145,7 @@ Suite *large_suite(void) {
     tcase_set_timeout(tests, TEST_TIMEOUT_S);
     tcase_add_loop_test(tests, health_answers_meanwhile, 0, WORST_BODIES);
     tcase_add_test(tests, memory_of_what_is_read);
+    tcase_add_test(tests, memory_of_what_is_decoded);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -53,6 +53,7 @@ START_TEST(defaults) {
     ck_assert_uint_eq(options.max_body_bytes, 1048576);
     ck_assert_uint_eq(options.max_reply_bytes, 33554432);
     ck_assert_uint_eq(options.request_memory, 134217728);
+    ck_assert_uint_eq(options.decode_memory, 268435456);
     ck_assert_uint_eq(options.reply_memory, 134217728);
     ck_assert_uint_eq(options.max_text_chars, 10000);
     ck_assert_uint_eq(options.deadline_ms, 10000);

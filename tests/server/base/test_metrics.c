@@ -68,6 +68,8 @@ START_TEST(decoding) {
     metrics_step(metrics, 5, 700);
     metrics_rows_changed(metrics, 9);
     metrics_rows_changed(metrics, -4);
+    metrics_decoding_changed(metrics, 5000);
+    metrics_decoding_changed(metrics, -1000);
     metrics_chores_changed(metrics, 3);
     metrics_chores_changed(metrics, -1);
     metrics_chore(metrics, CHORE_RENDERING, 2000);
@@ -76,6 +78,7 @@ START_TEST(decoding) {
     write_text();
     assert_line("alignd_chores_waiting 2");
     assert_line("alignd_reply_bytes 50");
+    assert_line("alignd_decoding_bytes 4000");
     assert_line("alignd_chore_duration_seconds_count{kind=\"preparation\"} 0");
     assert_line("alignd_chore_duration_seconds_sum{kind=\"rendering\"} 0.002000");
     assert_line("alignd_queue_duration_seconds_bucket{le=\"0.001\"} 1"); /* bounds are inclusive */
