@@ -17,9 +17,13 @@ static int path_in(const char *folder, const char *file, char *buffer, size_t by
 
 static struct tokenizer *open_tokenizer(const char *folder, const char *kind, const char *file, const struct tokenizer_side *side,
                                         struct error *err) {
-    char path[4096];
+    char path[4096], pieces[4096];
     struct tokenizer_options options = {.lowercase = side->lowercase, .punctuation = side->punctuation};
-    return path_in(folder, file, path, sizeof path, err) == 0 ? tokenizer_open(kind, path, &options, err) : NULL;
+    if (config_has_file(side->pieces))
+        options.pieces = pieces;
+    if (path_in(folder, file, path, sizeof path, err) != 0 || path_in(folder, side->pieces, pieces, sizeof pieces, err) != 0)
+        return NULL;
+    return tokenizer_open(kind, path, &options, err);
 }
 
 static int open_vocabularies(struct translator *t, const char *folder, struct error *err) {

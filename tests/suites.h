@@ -13,6 +13,7 @@
     X(weights) \
     X(config) \
     X(tokenizer) \
+    X(numbered) \
     X(bytes) \
     X(segmenter) \
     X(text) \

@@ -34,6 +34,7 @@ class Key:
 
 
 KINDS = {"string": str, "file": str, "integer": int, "boolean": bool, "number": float}
+NO_FILE = "none"
 COPYING = ("pointer", "pointer_generator", "copy")  # outputs that can produce words of the source
 SECTIONS: dict[str, dict[str, Key]] = {name: {} for name in ("encoder", "attention", "decoder", "alignment", "output", "tokenizer", "limits")}
 TOP: dict[str, Key] = {}
@@ -175,6 +176,8 @@ def validate(config: dict) -> dict:
 
 
 def text_of(config: dict) -> str:
-    """config.json's text, of a validated configuration. Without an alignment head it does not mention one: servers that know of none load it."""
+    """config.json's text, of a validated configuration. It does not mention what a model does not have, an alignment head or lists of pieces: servers
+    that know of none load it."""
     kept = {name: value for name, value in config.items() if name != "alignment" or value["size"] > 0}
+    kept["tokenizer"] = {name: value for name, value in config["tokenizer"].items() if not name.endswith("pieces") or value != NO_FILE}
     return json.dumps(kept, indent=2, ensure_ascii=False) + "\n"

@@ -20,6 +20,7 @@ from typing import Iterable, Iterator, NamedTuple
 
 import sentencepiece
 
+from .config import NO_FILE
 from .vocabulary import BOS, EOS, SPECIAL, UNK, VocabularyError, read_vocabulary
 
 UNKNOWN = "\u2047"  # how <unk> is printed
@@ -114,6 +115,31 @@ class SentencePiece(Tokenizer):
     def find(self, piece: str) -> int:
         token = self.processor.piece_to_id(piece)
         return -1 if self.processor.is_unknown(token) or self.processor.is_control(token) else token
+
+
+class Numbered(SentencePiece):
+    """Its pieces, numbered by a list (model/text/numbered.c): it may lack some of them, and have others."""
+
+    def __init__(self, path: Path, options: dict) -> None:
+        super().__init__(path, options)
+        self.own = self.pieces
+        self.pieces = read_vocabulary(options["pieces"])
+        self.special = tuple(self.pieces.index(piece) if piece in self.pieces else -1 for piece in SPECIAL)
+        self.ids = {piece: i for i, piece in enumerate(self.pieces) if i not in self.special}
+        self.known = set(self.own)
+
+    def tokens(self, text: str) -> list[Token]:
+        return [token._replace(id=self.ids.get(token.piece, self.special[UNK])) for token in super().tokens(text)]
+
+    def encode(self, text: str) -> list[int]:
+        return [token.id for token in self.tokens(text)]
+
+    def decode(self, ids: list[int], others: dict[int, str] | None = None) -> str:
+        strange = {i: self.pieces[token] for i, token in enumerate(ids) if self.pieces[token] not in self.known and token != self.special[UNK]}
+        return super().decode(ids, strange | (others or {}))
+
+    def find(self, piece: str) -> int:
+        return self.ids.get(piece, -1)
 
 
 def write_vocabulary(path: Path, pieces: Iterable[str], size: int, min_count: int) -> None:
@@ -248,10 +274,16 @@ def options_of(section: dict, side: str) -> dict[str, bool]:
     return {key: section[key] in (side, "both") for key in ("lowercase", "punctuation")}
 
 
+def _open(folder: Path, section: dict, side: str) -> Tokenizer:
+    pieces = section["pieces"] if side == "source" or section["target_pieces"] == NO_FILE else section["target_pieces"]
+    if pieces != NO_FILE:
+        return Numbered(folder / section[side], {"pieces": folder / pieces})
+    return KINDS[section["type"]](folder / section[side], options_of(section, side))
+
+
 def load(folder: Path, section: dict) -> tuple[Tokenizer, Tokenizer]:
     """section: config.json's, validated. -> the source side's tokenizer, the target side's."""
-    source, target = (KINDS[section["type"]](folder / section[side], options_of(section, side)) for side in ("source", "target"))
-    return source, target
+    return _open(folder, section, "source"), _open(folder, section, "target")
 
 
 def check_special(path: Path, side: Tokenizer) -> None:

@@ -17,8 +17,9 @@ struct token {
  * (an ellipsis that is normalised to three full stops), all of these but the last. Such a token belongs to the next one that is
  * not empty. */
 
-/* Of the kinds whose vocabulary is a list; SentencePiece's files say how they normalise. */
+/* lowercase and punctuation are of the kinds whose vocabulary is a list; SentencePiece's files say how they normalise. */
 struct tokenizer_options {
+    const char *pieces; /* sentencepiece: the path of a list whose ids are the model's, not the file's; NULL: there is none */
     bool lowercase;
     bool punctuation; /* words: punctuation marks are tokens of their own */
 };

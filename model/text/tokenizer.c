@@ -3,6 +3,7 @@
 #include "model/base/utf8.h"
 #include "model/text/character.h"
 #include "model/text/masked.h"
+#include "model/text/numbered.h"
 #include "model/text/plain.h"
 #include "model/text/segmenter.h"
 #include "model/text/sentencepiece.h"
@@ -37,6 +38,10 @@ static const struct tokenizer_kind kinds[] = {
      plain_encode, plain_decode, ""},
 };
 
+static const struct tokenizer_kind numbered = {"sentencepiece",  numbered_open,   numbered_free,   numbered_size,
+                                               numbered_unknown, numbered_begin,  numbered_end,    numbered_piece,
+                                               numbered_find,    numbered_encode, numbered_decode, "\u2581"};
+
 struct tokenizer {
     const struct tokenizer_kind *kind;
     void *model;
@@ -59,12 +64,16 @@ struct tokenizer *tokenizer_open(const char *kind, const char *path, const struc
     const struct tokenizer_kind *row = TABLE_FIND(kinds, "tokenizer.type", kind, err);
     if (row == NULL)
         return NULL;
+    if (options == NULL)
+        options = &none;
+    if (options->pieces != NULL)
+        row = &numbered;
     struct tokenizer *tokenizer = malloc(sizeof *tokenizer);
     if (tokenizer == NULL) {
         error_memory(err);
         return NULL;
     }
-    *tokenizer = (struct tokenizer){.kind = row, .model = row->open(path, options != NULL ? options : &none, err)};
+    *tokenizer = (struct tokenizer){.kind = row, .model = row->open(path, options, err)};
     if (tokenizer->model == NULL || check_pieces(tokenizer, path, err) != 0) {
         tokenizer_free(tokenizer);
         return NULL;

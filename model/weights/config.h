@@ -43,8 +43,9 @@ struct attention_config {
 };
 
 struct tokenizer_side {
-    char file[CONFIG_NAME_BYTES]; /* within the folder: no '/' */
-    bool lowercase, punctuation;  /* model/text/tokenizer.h */
+    char file[CONFIG_NAME_BYTES];   /* within the folder: no '/' */
+    char pieces[CONFIG_NAME_BYTES]; /* the list that numbers what the file makes; "none": the file does */
+    bool lowercase, punctuation;    /* model/text/tokenizer.h */
 };
 
 enum initial_state { INITIAL_ZERO, INITIAL_LAST, INITIAL_MEAN };
@@ -108,6 +109,8 @@ size_t config_positions(const struct model_config *config);
 size_t config_target_positions(const struct model_config *config);
 /* O, the size of what the output layer reads. */
 size_t config_readout_size(const struct model_config *config);
+/* The value of a key that may name a file does name one. */
+bool config_has_file(const char *value);
 /* The output can produce words of the source that its vocabulary lacks. */
 bool config_copies(const struct model_config *config);
 

@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool config_has_file(const char *value) {
+    return strcmp(value, "none") != 0;
+}
+
 bool config_copies(const struct model_config *config) {
     static const char *const types[] = {"pointer", "pointer_generator", "copy"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
