@@ -93,7 +93,18 @@ new kinds of questions come out as a form that looks right and is not. Another f
 }
 
 
+MIXERS = {"self_attention": "self-attention", "ssru": "SSRU", "average": "average attention"}
+
+
+def _blocks(section: dict) -> str:
+    mixer = MIXERS[section.get("mixer", "self_attention")]
+    return (f"{section['layers']} x {section['hidden']} transformer, {mixer}, {section['heads']} heads, feed-forward {section['filter']} {section['activation']}, "
+            f"norm {section['norm']}, positions {section['positions']}")
+
+
 def _cell(section: dict) -> str:
+    if "heads" in section:
+        return _blocks(section)
     kind = section["cell"].upper() if "cell" in section else f"convolutions of width {section['width']}"
     residual = ", residual" if section.get("residual") else ""
     return f"{section['layers']} x {section['hidden']} {kind}, embeddings {section['embedding']}{residual}"
@@ -116,18 +127,33 @@ def _output(output: dict) -> str:
     return OUTPUTS[output["type"]] + pointer + (", tied to the target embedding" if output["tied"] else "")
 
 
-def describe(config: dict) -> dict[str, str]:
-    encoder, attention, decoder = config["encoder"], config["attention"], config["decoder"]
+def _decoder(decoder: dict) -> tuple[str, str]:
+    """-> the decoder, what the output layer reads."""
+    if decoder["style"] == "transformer":
+        return _blocks(decoder), f"the top layer ({decoder['hidden']})"
     feeding = ", input feeding" if decoder["input_feeding"] else ""
     projection = ", projected" if decoder["initial_projection"] else ""
-    tokenizer = config["tokenizer"]
+    return (f"{decoder['style']}, {_cell(decoder)}{feeding}; initial state {decoder['initial_state']}{projection}",
+            f"{decoder['readout']} readout ({decoder['readout_size'] or 'no layer'})")
+
+
+def _attends(config: dict) -> str:
+    if config["attention"]:
+        return _attention(config)
+    decoder = config["decoder"]
+    return f"{decoder['heads']} heads in each layer" if decoder["style"] == "transformer" else "none"
+
+
+def describe(config: dict) -> dict[str, str]:
+    encoder, tokenizer = config["encoder"], config["tokenizer"]
+    decoder, readout = _decoder(config["decoder"])
     return {
         "tokens": TOKENS[tokenizer["type"]] + _sides(", punctuation apart", tokenizer["punctuation"]),
         "case": _sides("lower case", tokenizer["lowercase"]) or "cased",
         "encoder": _cell(encoder) + (", bidirectional" if encoder.get("bidirectional") else ""),
-        "attention": _attention(config) if attention else "none",
-        "decoder": f"{decoder['style']}, {_cell(decoder)}{feeding}; initial state {decoder['initial_state']}{projection}",
-        "output": f"{decoder['readout']} readout ({decoder['readout_size'] or 'no layer'}), {_output(config['output'])}",
+        "attention": _attends(config),
+        "decoder": decoder,
+        "output": f"{readout}, {_output(config['output'])}",
     }
 
 

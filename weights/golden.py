@@ -9,7 +9,7 @@ golden.json: {"sentences": [{
   "text", "source": ids as the encoder reads them, "words": the same as targets (outputs that copy),
   "annotations" [T][D], "keys" [T][A] (without attention [], as are all its rows), "final" [layer][h or h, c][D], "start" [layer][h or h, c][H],
   "steps": the first three, [{"previous" id, "state" [layer][h or h, c][H], "attention" [T], "readout" [O], "log_probs" [V]}]
-           (log_probs in the first DISTRIBUTIONS sentences),
+           (log_probs in the first DISTRIBUTIONS sentences; state of a transformer: what the step added, of self-attention k and v of each layer),
   "greedy": {"tokens", "log_probs", "ended", "attention" [n][T], "text": with each <unk> replaced},
   "beam": [{"beam_size", "length_penalty", "hypotheses": [{"tokens", "log_probs", "ended", "score"}], best first}],
   "forced": {"tokens", "log_probs", "ended", "attention"},
@@ -22,16 +22,15 @@ import argparse
 import copy
 import json
 import os
-from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
 import numpy
 import torch
 
-from . import config as configuration
 from . import copies, folder, search, tokenizer
 from .copies import Source
+from .golden_cases import CASES, Case
 from .model import DecoderState, Memory, Model
 from .output import IMPOSSIBLE
 from .search import Hypothesis
@@ -47,206 +46,23 @@ VOCABULARIES = {"sentencepiece": ("tiny.en.spm", "tiny.fr.spm"), "words": ("tiny
                 "characters": ("tiny.en.characters", "tiny.fr.characters")}  # in tests/data, by the type of the tokenizer
 
 
-@dataclass(frozen=True)
-class Case:
-    """One model. Sections of its config.json; the storage of its weights; the seed at which the search for its weights begins."""
-
-    name: str
-    encoder: dict
-    attention: dict | None
-    decoder: dict
-    tied: bool = False
-    storage: str = "float32"
-    seed: int = 1
-    tokenizer: dict = field(default_factory=dict)
-    output: dict = field(default_factory=dict)
-    alignment: dict = field(default_factory=dict)
-    config: dict = field(init=False)
-
-    def __post_init__(self) -> None:
-        config = {"format": 1, "name": self.name, "source": "en", "target": "fr", "encoder": self.encoder, "attention": self.attention,
-                  "decoder": self.decoder, "output": {"tied": self.tied, **self.output}, "alignment": self.alignment, "tokenizer": self.tokenizer,
-                  "limits": {"max_source_tokens": 40, "max_target_ratio": 1.5}}
-        object.__setattr__(self, "config", configuration.validate(config))
-
-
-def _encoder(cell: str, layers: int = 1, bidirectional: bool = True, embedding: int = 6, hidden: int = 4, **other) -> dict:
-    return {"cell": cell, "layers": layers, "bidirectional": bidirectional, "embedding": embedding, "hidden": hidden, **other}
-
-
-def _convolutional(layers: int, width: int, embedding: int = 6, hidden: int = 8, **other) -> dict:
-    return {"type": "convolutional", "layers": layers, "width": width, "embedding": embedding, "hidden": hidden, **other}
-
-
-def _decoder(style: str, cell: str, layers: int = 1, embedding: int = 6, hidden: int = 8, **other) -> dict:
-    return {"style": style, "cell": cell, "layers": layers, "embedding": embedding, "hidden": hidden, **other}
-
-
-GENERAL, DOT, ADDITIVE = {"score": "general"}, {"score": "dot"}, {"score": "additive", "size": 5}
-ATTENTIONAL, TANH, CONCAT = ({"readout": "attentional", "readout_size": 6}, {"readout": "tanh", "readout_size": 6}, {"readout": "concat"})
-MAXOUT, LINEAR = {"readout": "maxout", "readout_size": 6}, {"readout": "linear", "readout_size": 6}
-LAYER, GATES = {"normalization": "layer"}, {"normalization": "gates"}
-ZERO = {"initial_state": "zero"}
-LAST, MEAN = {"initial_state": "last", "initial_projection": False}, {"initial_state": "mean", "initial_projection": False}
-LAST_PROJECTED, MEAN_PROJECTED = ({**kind, "initial_projection": True} for kind in (LAST, MEAN))
-WORDS, CHARACTERS = ({"type": kind, "source": "source.vocab", "target": "target.vocab"} for kind in ("words", "characters"))
-WORDS |= {"punctuation": "both", "lowercase": "both"}
-
-CASES = (
-    Case("luong-general-gru", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tied=True, seed=137),
-    Case("luong-general-lstm", _encoder("lstm", 2), GENERAL, _decoder("luong", "lstm", 2, **MEAN_PROJECTED, **TANH), seed=9),
-    Case("luong-dot-lstm", _encoder("lstm", 2), DOT, _decoder("luong", "lstm", 2, **LAST, **ATTENTIONAL), seed=141),
-    Case("luong-dot-gru-forward", _encoder("gru", bidirectional=False, hidden=7), DOT,
-         _decoder("luong", "gru", hidden=7, **LAST, **CONCAT), seed=35),
-    Case("luong-additive-gru", _encoder("gru", 2, bidirectional=False, hidden=5), ADDITIVE,
-         _decoder("luong", "gru", 2, hidden=7, **LAST_PROJECTED, **TANH, first_input="zero"), tied=True, seed=33),
-    Case("luong-additive-lstm", _encoder("lstm"), ADDITIVE, _decoder("luong", "lstm", **LAST, **CONCAT), seed=9),
-    Case("luong-feeding-gru", _encoder("gru"), GENERAL, _decoder("luong", "gru", 2, **MEAN, **ATTENTIONAL, input_feeding=True), seed=87),
-    Case("luong-feeding-lstm", _encoder("lstm", 2, bidirectional=False, hidden=8), DOT,
-         _decoder("luong", "lstm", 2, **LAST, **ATTENTIONAL, input_feeding=True, first_input="zero"), tied=True, seed=402),
-    Case("luong-no-eos", _encoder("lstm", bidirectional=False, eos=False), GENERAL, _decoder("luong", "gru", **ZERO, **CONCAT), seed=210),
-    Case("conditional-additive-gru", _encoder("gru"), ADDITIVE,
-         _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH, first_input="zero"), seed=19),
-    Case("conditional-additive-lstm", _encoder("lstm", 2), ADDITIVE, _decoder("conditional", "lstm", 2, **LAST, **TANH),
-         tied=True, seed=116),
-    Case("conditional-additive-deep", _encoder("gru", 2, bidirectional=False), ADDITIVE,
-         _decoder("conditional", "gru", 2, hidden=6, **LAST_PROJECTED, **ATTENTIONAL), seed=115),
-    Case("conditional-general-lstm", _encoder("gru"), GENERAL, _decoder("conditional", "lstm", **ZERO, **CONCAT), seed=556),
-    Case("conditional-dot-gru", _encoder("lstm"), DOT, _decoder("conditional", "gru", **MEAN, **ATTENTIONAL), tied=True, seed=760),
-    Case("luong-scaled-dot-gru", _encoder("gru"), {"score": "scaled_dot"}, _decoder("luong", "gru", **MEAN, **TANH), seed=30),
-    Case("luong-scaled-dot-learned", _encoder("lstm", bidirectional=False), {"score": "scaled_dot", "scale": "learned", "keys": "learned"},
-         _decoder("luong", "lstm", hidden=7, **LAST_PROJECTED, **CONCAT), seed=20),
-    Case("luong-dot-keys", _encoder("gru"), {"score": "dot", "keys": "learned"},
-         _decoder("luong", "gru", hidden=5, **ZERO, **ATTENTIONAL, input_feeding=True), seed=311),
-    Case("luong-location-lstm", _encoder("lstm"), {"score": "location"}, _decoder("luong", "lstm", **LAST, **ATTENTIONAL), seed=29),
-    Case("conditional-location-depth", _encoder("gru"), {"score": "location", "source_depth": 4},
-         _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH), seed=25),
-    Case("luong-values-gru", _encoder("gru"), GENERAL | {"values": "learned", "value_size": 5},
-         _decoder("luong", "gru", **LAST, **CONCAT), seed=114),
-    Case("conditional-values-gru", _encoder("gru"), ADDITIVE | {"values": "learned"},
-         _decoder("conditional", "gru", hidden=6, **MEAN_PROJECTED, **TANH), seed=136),
-    Case("luong-depth-lstm", _encoder("lstm", 2), DOT | {"source_depth": 3}, _decoder("luong", "lstm", 2, **LAST, **ATTENTIONAL), seed=121),
-    Case("luong-local-m-gru", _encoder("gru"), GENERAL | {"window": "local_m", "half_width": 1},
-         _decoder("luong", "gru", **LAST, **ATTENTIONAL), seed=3),
-    Case("conditional-local-m-lstm", _encoder("lstm"), ADDITIVE | {"window": "local_m", "half_width": 2},
-         _decoder("conditional", "lstm", **MEAN_PROJECTED, **TANH), seed=31),
-    Case("luong-local-p-lstm", _encoder("lstm"), DOT | {"window": "local_p", "half_width": 3},
-         _decoder("luong", "lstm", **LAST, **ATTENTIONAL, input_feeding=True), seed=18),
-    Case("conditional-local-p-gru", _encoder("gru"), ADDITIVE | {"window": "local_p", "half_width": 2},
-         _decoder("conditional", "gru", hidden=6, **MEAN_PROJECTED, **TANH), seed=94),
-    Case("luong-coverage-gru", _encoder("gru"), ADDITIVE | {"coverage": True},
-         _decoder("luong", "gru", **LAST, **ATTENTIONAL, input_feeding=True), seed=152),
-    Case("luong-coverage-lstm", _encoder("lstm", bidirectional=False), ADDITIVE | {"coverage": True},
-         _decoder("luong", "lstm", **LAST_PROJECTED, **CONCAT), seed=139),
-    Case("conditional-coverage-local-p", _encoder("gru"), ADDITIVE | {"coverage": True, "window": "local_p", "half_width": 3},
-         _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH), seed=70),
-    Case("storage-float16", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL),
-         tied=True, storage="float16", seed=162),
-    Case("storage-bfloat16", _encoder("lstm"), ADDITIVE, _decoder("conditional", "lstm", **MEAN_PROJECTED, **TANH),
-         storage="bfloat16", seed=70),
-    Case("storage-int8", _encoder("gru"), ADDITIVE, _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH), storage="int8", seed=18),
-    Case("tokenizer-words", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS, seed=73),
-    Case("tokenizer-characters", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL),
-         tokenizer=CHARACTERS, seed=49),
-    Case("output-characters", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS,
-         output={"type": "characters", "character_embedding": 4}, seed=1488),
-    Case("luong-general-rnn", _encoder("rnn", 2), GENERAL, _decoder("luong", "rnn", 2, **LAST, **ATTENTIONAL), seed=30),
-    Case("residual-luong-gru", _encoder("gru", 3, residual=True), GENERAL,
-         _decoder("luong", "gru", 3, **LAST, **ATTENTIONAL, residual=True), seed=115),
-    Case("residual-conditional-lstm", _encoder("lstm", 2, bidirectional=False, residual=True), ADDITIVE,
-         _decoder("conditional", "lstm", 3, **LAST_PROJECTED, **CONCAT, residual=True), seed=352),
-    Case("convolutional-dot-gru", _convolutional(3, 3), DOT, _decoder("luong", "gru", **MEAN, **ATTENTIONAL), seed=3),
-    Case("convolutional-additive-lstm", _convolutional(2, 5, hidden=5, eos=False), ADDITIVE,
-         _decoder("bahdanau", "lstm", **MEAN_PROJECTED, **MAXOUT), seed=80),
-    Case("convolutional-general-gru", _convolutional(1, 1), GENERAL, _decoder("conditional", "gru", **ZERO, **TANH), storage="int8", seed=75),
-    Case("bahdanau-additive-gru", _encoder("gru"), ADDITIVE, _decoder("bahdanau", "gru", **LAST_PROJECTED, **MAXOUT), seed=84),
-    Case("bahdanau-general-lstm", _encoder("lstm", 2), GENERAL, _decoder("bahdanau", "lstm", 2, **LAST, **TANH, residual=True), seed=120),
-    Case("bahdanau-dot-rnn", _encoder("rnn"), DOT, _decoder("bahdanau", "rnn", **ZERO, **CONCAT, first_input="zero"), seed=23),
-    Case("bahdanau-coverage-values", _encoder("gru"),
-         ADDITIVE | {"values": "learned", "value_size": 5, "window": "local_p", "half_width": 3, "coverage": True},
-         _decoder("bahdanau", "gru", **MEAN_PROJECTED, **MAXOUT), seed=2340),
-    Case("residual-luong-coverage", _encoder("lstm", 2, residual=True), ADDITIVE | {"window": "local_m", "half_width": 2, "coverage": True},
-         _decoder("luong", "lstm", 2, **LAST, **ATTENTIONAL, input_feeding=True, residual=True), seed=22),
-    Case("fixed-gru", _encoder("gru", bidirectional=False, hidden=8), None, _decoder("fixed", "gru", **LAST, **MAXOUT), seed=2026),
-    Case("fixed-lstm", _encoder("lstm", 2), None,
-         _decoder("fixed", "lstm", 3, **LAST_PROJECTED, **ATTENTIONAL, residual=True, first_input="zero"), tied=True, seed=180),
-    Case("pointer", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **CONCAT), output={"type": "pointer"}, seed=633),
-    Case("pointer-generator", _encoder("lstm"), ADDITIVE, _decoder("conditional", "gru", 2, **MEAN_PROJECTED, **TANH, first_input="zero"),
-         output={"type": "pointer_generator"}, seed=19),
-    Case("pointer-generator-feeding", _encoder("gru"), GENERAL, _decoder("luong", "lstm", **LAST_PROJECTED, **ATTENTIONAL,
-                                                                       input_feeding=True), tied=True, output={"type": "pointer_generator"}, seed=46),
-    Case("copy", _encoder("gru"), ADDITIVE, _decoder("conditional", "lstm", **MEAN_PROJECTED, **TANH), output={"type": "copy"}, seed=392),
-    Case("copy-int8", _encoder("gru", bidirectional=False, eos=False), GENERAL, _decoder("luong", "gru", 2, **ZERO, **ATTENTIONAL), tied=True,
-         storage="int8", output={"type": "copy"}, seed=1447),
-    Case("copy-words", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS,
-         output={"type": "copy"}, seed=123),
-    Case("copy-residual", _encoder("gru", 2), GENERAL,
-         _decoder("bahdanau", "gru", 2, **LAST, **TANH, residual=True), output={"type": "copy"}, seed=66),
-    Case("pointer-generator-residual", _convolutional(2, 3), DOT | {"window": "local_m", "half_width": 2},
-         _decoder("luong", "lstm", 2, **MEAN, **ATTENTIONAL, input_feeding=True, residual=True), output={"type": "pointer_generator"}, seed=9),
-    Case("normalized-gru", _encoder("gru", normalization="layer"), ADDITIVE, _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH), seed=42),
-    Case("normalized-lstm", _encoder("lstm", 2, normalization="layer"), GENERAL, _decoder("luong", "lstm", 2, **LAST, **ATTENTIONAL), seed=7),
-    Case("normalized-gates-gru", _encoder("gru", 2, normalization="gates", bidirectional=False, hidden=5), ADDITIVE,
-         _decoder("conditional", "gru", **LAST_PROJECTED, **TANH), storage="int8", seed=12),
-    Case("transitions-gru", _encoder("gru", transitions=2), GENERAL, _decoder("luong", "gru", **LAST, **ATTENTIONAL), seed=100),
-    Case("transitions-lstm", _encoder("lstm", 2, transitions=1), ADDITIVE, _decoder("conditional", "lstm", 2, **LAST, **TANH), seed=259),
-    Case("transitions-normalized-gru", _encoder("gru", normalization="gates", transitions=2), GENERAL,
-         _decoder("luong", "gru", **MEAN_PROJECTED, **CONCAT), seed=32),
-    Case("transitions-normalized-lstm", _encoder("lstm", normalization="layer", transitions=2), ADDITIVE,
-         _decoder("conditional", "lstm", **LAST, **TANH), seed=185),
-    Case("stack-separate-rnn", _encoder("rnn", 2, stack="separate", normalization="layer", transitions=1), GENERAL,
-         _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), seed=155),
-    Case("stack-separate-lstm", _encoder("lstm", 3, stack="separate", residual=True), DOT,
-         _decoder("luong", "lstm", 3, **LAST, **ATTENTIONAL, residual=True), seed=49),
-    Case("stack-alternating-gru", _encoder("gru", 3, stack="alternating"), ADDITIVE, _decoder("conditional", "gru", 3, **LAST, **TANH), seed=58),
-    Case("stack-alternating-lstm", _encoder("lstm", 2, stack="alternating", residual=True, normalization="layer", transitions=1), ADDITIVE,
-         _decoder("conditional", "lstm", 2, **MEAN_PROJECTED, **TANH, first_input="zero", residual=True), seed=15),
-    Case("stack-forward-gru", _encoder("gru", 3, stack="forward", residual=True), DOT,
-         _decoder("luong", "gru", hidden=4, **MEAN, **ATTENTIONAL), seed=108),
-    Case("stack-forward-lstm", _encoder("lstm", 2, stack="forward", normalization="layer"), None,
-         _decoder("fixed", "lstm", **LAST_PROJECTED, **MAXOUT), seed=92),
-    Case("embedding-shared", _encoder("gru", embedding_shared=True), ADDITIVE, _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH),
-         tied=True, tokenizer={"source": "target.spm"}, storage="float16", seed=36),
-    Case("normalized-conditional-gru", _encoder("gru"), ADDITIVE | LAYER,
-         _decoder("conditional", "gru", 2, **MEAN_PROJECTED, **TANH, **LAYER, residual=True, upper_transitions=1, first_input="zero"), seed=691),
-    Case("normalized-conditional-lstm", _encoder("lstm"), ADDITIVE | LAYER,
-         _decoder("conditional", "lstm", 2, **MEAN_PROJECTED, **TANH, **LAYER, residual=True, upper_transitions=2, initial_cell="state"), seed=67),
-    Case("normalized-gates", _encoder("gru"), ADDITIVE | GATES,
-         _decoder("conditional", "gru", 2, **MEAN_PROJECTED, **TANH, **GATES, residual=True, transitions=1, upper_transitions=1), seed=319),
-    Case("normalized-feeding", _encoder("gru"), GENERAL,
-         _decoder("luong", "gru", **LAST, **ATTENTIONAL, **LAYER, input_feeding=True), tied=True, seed=784),
-    Case("normalized-bahdanau", _encoder("gru"), DOT, _decoder("bahdanau", "gru", **LAST_PROJECTED, **MAXOUT, **GATES, transitions=2), seed=501),
-    Case("normalized-fixed", _encoder("lstm"), None, _decoder("fixed", "lstm", **LAST_PROJECTED, **ATTENTIONAL, **LAYER, initial_cell="state"), seed=139),
-    Case("normalized-coverage", _encoder("gru"), ADDITIVE | LAYER | {"coverage": True, "values": "learned", "value_size": 5},
-         _decoder("conditional", "rnn", **MEAN_PROJECTED, **CONCAT, **LAYER, transitions=1), seed=3616),
-    Case("normalized-int8", _encoder("gru"), ADDITIVE | LAYER,
-         _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH, **LAYER, transitions=1, first_input="zero"), storage="int8", seed=632),
-    Case("transitions-conditional", _encoder("gru"), ADDITIVE, _decoder("conditional", "gru", **MEAN_PROJECTED, **TANH, transitions=2), seed=35),
-    Case("transitions-luong-lstm", _encoder("lstm"), GENERAL,
-         _decoder("luong", "lstm", 2, **MEAN_PROJECTED, **TANH, transitions=1, upper_transitions=1, initial_cell="state"), seed=46),
-    Case("linear-feeding", _encoder("lstm", 2), ADDITIVE, _decoder("luong", "lstm", 2, **LAST, **LINEAR, input_feeding=True), seed=91),
-    Case("no-unknowns", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tokenizer=WORDS,
-         output={"unknowns": False}, seed=73),
-    Case("pointer-generator-readout", _encoder("gru", eos=False), GENERAL,
-         _decoder("luong", "gru", **LAST, **ATTENTIONAL, input_feeding=True), output={"type": "pointer_generator", "gate": "readout"}, seed=70),
-    Case("pointer-of-readout", _encoder("gru"), ADDITIVE, _decoder("conditional", "lstm", **MEAN_PROJECTED, **TANH),
-         output={"type": "pointer_generator", "pointer": "readout"}, seed=191),
-    Case("pointer-of-readout-feeding", _encoder("lstm", eos=False), GENERAL, _decoder("luong", "lstm", **LAST, **ATTENTIONAL, input_feeding=True),
-         output={"type": "pointer_generator", "gate": "readout", "pointer": "readout"}, seed=127),
-    Case("pointer-of-readout-int8", _encoder("gru", eos=False), DOT, _decoder("luong", "gru", **MEAN, **CONCAT), storage="int8",
-         output={"type": "pointer_generator", "pointer": "readout"}, seed=853),
-    Case("alignment-luong-gru", _encoder("gru"), GENERAL, _decoder("luong", "gru", **LAST_PROJECTED, **ATTENTIONAL), tied=True, seed=137,
-         alignment={"size": 5}),
-    Case("alignment-conditional-lstm", _encoder("lstm", 2, eos=False), ADDITIVE,
-         _decoder("conditional", "lstm", 2, **LAST, **TANH, residual=True), storage="float16", alignment={"size": 7}),
-    Case("alignment-copy-convolutional", _convolutional(2, 3), DOT, _decoder("luong", "gru", **MEAN, **ATTENTIONAL, input_feeding=True),
-         output={"type": "copy"}, storage="int8", alignment={"size": 6}),
-)
-
-
 # The spread of a parameter by the end of its name, for inputs of size 1. The first that matches counts.
 GAINS = {"embedding": 2.0, "positions": 1.0, "encoder.input.weight": 0.5, "convolution.weight": 1.5, "weight_state": 1.5, ".weight": 3.5, "weight_input": 3.5,
          "gain_input": 2.0, "gain_state": 1.0, ".gain": 1.5, ".gain.y": 1.5, ".gain.s": 1.5, ".gain.c": 1.5, "": 0.4}
+# Of a transformer's stack, whose norms hand on what differs between inputs only while their gains are not near zero.
+BLOCK_GAINS = {"embedding": 0.7, "positions": 1.0, "query.weight": 2.5, "key.weight": 2.5, "cross.output.weight": 0.8, "filter.output.weight": 1.0,
+               "self.output.weight": 1.7, "average.output.weight": 1.7, "output.weight": 2.5, ".weight": 1.7, "norm.gain": 0.3, "norm.shift": 0.15, "": 0.2}
+BLOCK_CENTRES = {"norm.gain": 1.0}
+
+
+def _stack(config: dict, name: str) -> bool:
+    """The parameter is of a transformer's stack."""
+    side = name.partition(".")[0].replace("output", "decoder")
+    return side in ("encoder", "decoder") and "transformer" in (config[side].get("type"), config[side].get("style"))
+
+
+def _row(table: dict[str, float], name: str) -> float:
+    return next((value for ending, value in table.items() if name.endswith(ending)), 0.0)
 
 
 def randomise(model: Model, random: numpy.random.Generator) -> None:
@@ -255,8 +71,9 @@ def randomise(model: Model, random: numpy.random.Generator) -> None:
     tensors = {}
     for name, parameter in model.named_tensors().items():
         shape = tuple(parameter.shape)
-        gain = next(gain for ending, gain in GAINS.items() if name.endswith(ending)) / (shape[-1] ** 0.5 if ".weight" in name else 1)
-        tensors[name] = (gain * random.standard_normal(shape)).astype(numpy.float32)
+        in_stack = _stack(model.config, name)
+        gain = _row(BLOCK_GAINS if in_stack else GAINS, name) / (shape[-1] ** 0.5 if ".weight" in name else 1)
+        tensors[name] = (_row(BLOCK_CENTRES, name) * in_stack + gain * random.standard_normal(shape)).astype(numpy.float32)
     if "output.bias" in tensors:
         tensors["output.bias"][[UNK, BOS]] = -8
         if model.config["tokenizer"]["type"] == "words":
@@ -265,6 +82,36 @@ def randomise(model: Model, random: numpy.random.Generator) -> None:
     if model.speller:
         tensors["speller.output.bias"][EOS] = 3
     folder.load_tensors(model, tensors)
+
+
+@torch.no_grad()
+def _gaps(model: Model, sources: list[Source]) -> list[list[float]]:
+    """By sentence and step: how far </s> is from being chosen, while it never is."""
+    memory, state = search.encode(model, [source.ids for source in sources], [source.words for source in sources])
+    tokens, gaps = torch.full((len(sources),), BOS), []
+    for i in range(max(search.max_length(model.config, len(source.ids)) for source in sources)):
+        log_probs, state, _ = model.step(tokens, i == 0, state, memory)
+        ends = log_probs[:, EOS].clone()
+        log_probs[:, EOS] = -torch.inf
+        best = search.without_unknowns(model, log_probs).max(dim=1)
+        gaps.append(best.values - ends)
+        tokens = best.indices
+    limits = [search.max_length(model.config, len(source.ids)) for source in sources]
+    return [row[:limit] for row, limit in zip(torch.stack(gaps, 1).tolist(), limits)]
+
+
+def ends_apart(model: Model, sources: list[Source]) -> bool:
+    """Sets the bias of </s> such that greedy translations end after different numbers of steps, if one does that."""
+    gaps = _gaps(model, sources)
+    thresholds, best, bias = sorted({gap for row in gaps for gap in row}), 0.0, 0.0
+    for below, above in zip(thresholds, thresholds[1:]):
+        ends = [next((t for t, gap in enumerate(row) if gap <= below), None) for row in gaps]
+        ended = [t for t in ends if t is not None]
+        if len(set(ended)) > 2 and len(ended) > 3 and sum(t is None or t > 1 for t in ends) > 4 and above - below > best:
+            best, bias = above - below, (above + below) / 2
+    with torch.no_grad():
+        model.output.bias[EOS] += bias
+    return best > MIN_MARGIN
 
 
 def _searches_of(model: Model, source: Source) -> tuple[Hypothesis, list[list[Hypothesis]]]:
@@ -284,7 +131,7 @@ def _margin(greedy: Hypothesis, beams: list[list[Hypothesis]]) -> float:
 def interesting(model: Model, sources: list[Source]) -> bool:
     """Most sentences end by themselves, after different numbers of tokens, a beam finds something better, and nothing is a near-tie;
     models of words choose <unk> as well; where the output copies, a word is copied that the vocabulary does not have."""
-    greedy = [search.greedy(model, [source.ids], words=[source.words])[0] for source in sources]
+    greedy = search.greedy(model, [source.ids for source in sources], words=[source.words for source in sources])
     lengths = {len(h.tokens) for h in greedy if h.ended}
     if len(lengths) < 3 or sum(h.ended for h in greedy) < 4 or sum(len(h.tokens) > 1 for h in greedy) < 5:
         return False
@@ -305,10 +152,13 @@ def _log_probs(model: Model, source: Source, target: list[int]) -> list[float]:
     return [log_prob for hypothesis in hypotheses for log_prob in hypothesis.log_probs]
 
 
+@torch.no_grad()
 def steady(model: Model, sources: list[Source], targets: list[list[int]]) -> bool:
-    """Rounding errors do not grow from step to step: float64 gives the same log-probabilities up to MAX_ROUNDING, relative above 1."""
+    """Rounding errors do not grow from layer to layer and step to step: float64 gives the same keys up to twice MAX_ROUNDING, and the same
+    log-probabilities up to MAX_ROUNDING, relative above 1."""
     exact = copy.deepcopy(model).double()
-    return all(abs(a - b) <= MAX_ROUNDING * max(1, abs(a))
+    keys = [[search.encode(m, [source.ids], [source.words])[0].keys for source in sources] for m in (model, exact)]
+    return all(torch.allclose(a.double(), b, 2 * MAX_ROUNDING, 2 * MAX_ROUNDING) for a, b in zip(*keys)) and all(abs(a - b) <= MAX_ROUNDING * max(1, abs(a))
                for source, target in zip(sources, targets, strict=True)
                for a, b in zip(_log_probs(model, source, target), _log_probs(exact, source, target), strict=True))
 
@@ -323,6 +173,7 @@ def rounded(value):
 
 
 def _states(layers: list[tuple[torch.Tensor, ...]]) -> list:
+    """Of the only sentence."""
     return rounded([[part[0] for part in layer] for layer in layers])
 
 
@@ -335,7 +186,7 @@ def _steps(model: Model, state: DecoderState, memory, previous: list[int], distr
     for i, token in enumerate(previous):
         reads, state = model.look(torch.tensor([token]), i == 0, state, memory)
         log_probs = model.output.log_probs(reads, memory)[0, 0].clamp_min(IMPOSSIBLE)  # JSON has no infinity
-        steps.append({"previous": token, "state": _states(state.layers), "attention": rounded(reads.weights[0, 0]),
+        steps.append({"previous": token, "state": _states(model.decoder.added(state)), "attention": rounded(reads.weights[0, 0]),
                       "readout": rounded(reads.readouts[0, 0])} | ({"log_probs": rounded(log_probs)} if distributions else {}))
     return steps
 
@@ -361,7 +212,7 @@ def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], characters: 
     return {
         "text": text, "source": source.ids, **({"words": source.words} if model.output.copies else {}),
         "annotations": rounded(annotations[0]), "keys": rounded(memory.keys[0]),
-        "final": _states(finals), "start": _states(start.layers),
+        "final": _states(finals), "start": _states(model.decoder.added(start)),
         "steps": _steps(model, start, memory, [BOS] + target[:2], distributions),
         "greedy": _hypothesis(greedy, attention=rounded(greedy.attention),
                               text=copies.decode(greedy.tokens, sides[1], source, unknowns)),
@@ -397,6 +248,8 @@ def write_model(case: Case, out: Path, sides: tuple[Tokenizer, Tokenizer]) -> tu
     for seed in count(case.seed):
         model = Model(case.config, **tokenizer.vocabulary_sizes(out, case.config))
         randomise(model, numpy.random.default_rng(seed))
+        if case.config["decoder"]["style"] == "transformer" and not ends_apart(model, sources):
+            continue
         folder.write(out, model, case.storage, {"seed": str(seed)})
         model, _, _ = folder.read(out)
         if interesting(model, sources) and steady(model, sources, targets):

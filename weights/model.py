@@ -9,7 +9,6 @@ and shapes in model.safetensors are those of `named_tensors`.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import Callable, NamedTuple
 
 import torch
@@ -17,10 +16,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .config import annotation_size, context_size, positions, readout_size
+from .decoding import DecoderState, Memory, Past
 from .encoders import CELLS, ENCODERS, State, recurrent
 from .norm import Norm
 from .output import OUTPUTS, Reads
 from .tokenizer import BOS, EOS, UNK
+from .transformer import TransformerDecoder, TransformerEncoder
 
 
 class Dot(nn.Module):
@@ -187,38 +188,6 @@ class Predictive(Monotonic):
 WINDOWS: dict[str, type[nn.Module]] = {"global": Everywhere, "local_m": Monotonic, "local_p": Predictive}
 
 
-@dataclass
-class Memory:
-    """What the decoder looks at: annotations [B, T, D], keys [B, T, A], values [B, T, C], mask [B, T] (True: a token); for outputs that
-    copy, the source's tokens as targets, words [B, T]; for an alignment head, its keys [B, T, alignment.size]."""
-
-    annotations: Tensor
-    keys: Tensor
-    values: Tensor
-    mask: Tensor
-    words: Tensor | None = None
-    alignment_keys: Tensor | None = None
-
-    def select(self, rows: Tensor) -> "Memory":
-        words, keys = (None if part is None else part[rows] for part in (self.words, self.alignment_keys))
-        return Memory(self.annotations[rows], self.keys[rows], self.values[rows], self.mask[rows], words, keys)
-
-
-@dataclass
-class Past:
-    """What the attention knows of the steps before: their number and, with coverage, their sum [B, T]."""
-
-    step: int
-    coverage: Tensor | None
-
-    def after(self, weights: Tensor) -> "Past":
-        """weights [B, T] of one more step."""
-        return Past(self.step + 1, None if self.coverage is None else self.coverage + weights)
-
-    def select(self, rows: Tensor) -> "Past":
-        return Past(self.step, None if self.coverage is None else self.coverage[rows])
-
-
 class Attention(nn.Module):
     """Scores, softmax over the sentence's own tokens within the window, context c_i = sum_j a_ij V h_j."""
 
@@ -316,21 +285,6 @@ class Parts(nn.Linear):
         return tensors
 
 
-@dataclass
-class DecoderState:
-    """layers: one State a layer; feed: h~ of the last step [B, O] (input feeding), else None; past: what the attention has seen
-    (None: there is no attention)."""
-
-    layers: list[State]
-    feed: Tensor | None
-    past: Past | None
-
-    def select(self, rows: Tensor) -> "DecoderState":
-        return DecoderState([tuple(part[rows] for part in layer) for layer in self.layers],
-                            None if self.feed is None else self.feed[rows],
-                            None if self.past is None else self.past.select(rows))
-
-
 class Decoder(nn.Module):
     """What every style shares: embedding, stacked cells, initial state, readout. `step` is the style's own.
 
@@ -398,6 +352,10 @@ class Decoder(nn.Module):
             layers.append(layer)
         feed = memory.annotations.new_zeros(batch, self.readout_size) if self.config["input_feeding"] else None
         return DecoderState(layers, feed, self.attention.start(memory) if self.attention else None)
+
+    def added(self, state: DecoderState) -> list[State]:
+        """What the last step left in each layer, [B, H] each."""
+        return state.layers
 
     def read(self, y: Tensor, s: Tensor, c: Tensor) -> Tensor:
         """y [.., E], s [.., H], c [.., C] -> readout [.., O]."""
@@ -519,7 +477,8 @@ class Fixed(Decoder):
         return Reads(self.read(y, s, c), s, y, y[:, :, :0])
 
 
-STYLES: dict[str, type[Decoder]] = {"luong": Luong, "conditional": Conditional, "bahdanau": Bahdanau, "fixed": Fixed}
+STYLES: dict[str, type[nn.Module]] = {"luong": Luong, "conditional": Conditional, "bahdanau": Bahdanau, "fixed": Fixed,
+                                      "transformer": TransformerDecoder}
 
 
 class Speller(nn.Module):
@@ -588,7 +547,7 @@ class Model(nn.Module):
     def __init__(self, config: dict, source: int, target: int, dropout: float = 0.0, characters: int = 0) -> None:
         super().__init__()
         self.config = config
-        self.encoder = ENCODERS[config["encoder"]["type"]](config, source, dropout)
+        self.encoder = (ENCODERS | {"transformer": TransformerEncoder})[config["encoder"]["type"]](config, source, dropout)
         self.decoder = STYLES[config["decoder"]["style"]](config, target, dropout)
         self.output = OUTPUTS[config["output"]["type"]](config, target)
         if config["encoder"]["embedding_shared"]:

@@ -23,6 +23,7 @@ NORMALIZATIONS: dict[str, Kind | None] = {
     "none": None,
     "layer": Kind(False, 1e-9),  # the whole vector at once, as Marian's models are trained
     "gates": Kind(True, 1e-5),   # a GRU's gates and its candidate apart, as Nematus's models are
+    "residual": Kind(False, 1e-6),  # what stands between the blocks of a transformer (weights/transformer.py)
 }
 
 

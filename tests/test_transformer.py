@@ -1,0 +1,100 @@
+"""Transformers in PyTorch: python3 -m pytest -q tests/test_transformer.py
+
+Worked examples, formulas of their own, and that stepping and teaching, sentences alone and in company agree.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from weights import config as configuration  # noqa: E402
+from weights import transformer  # noqa: E402
+from weights.golden_cases import TRANSFORMERS  # noqa: E402
+from weights.model import Model  # noqa: E402
+from weights.transformer import Heads, sinusoids, slopes  # noqa: E402
+
+
+def heads(size: int, count: int) -> Heads:
+    return Heads({"hidden": size, "heads": count, "norm": "post"}, size, 0.0)
+
+
+@torch.no_grad()
+def test_self_attention_by_hand():
+    """Three numbers a token, two tokens; queries, keys and values of two numbers (a third stays zero, which the scale makes up for)."""
+    tokens = torch.tensor([[[1.0, 0, 1], [0, 2, 0]]])
+    attention = heads(3, 1)
+    for linear in (attention.query, attention.key, attention.value, attention.output):
+        linear.weight.zero_()
+        linear.bias.zero_()
+    attention.query.weight[:2] = torch.tensor([[1.0, 1, 0], [0, 0, 1]]) * 1.5**0.5
+    attention.key.weight[:2] = torch.tensor([[0.0, 1, 0], [1, 0, 1]])
+    attention.value.weight[:2] = torch.tensor([[0.0, 1, 1], [1, 0, 1]])
+    attention.output.weight.copy_(torch.eye(3))
+    y, weights = attention.look(tokens, attention.key(tokens), attention.value(tokens), torch.ones(1, 1, 2, dtype=torch.bool))
+    e = torch.tensor([[2.0, 2], [0, 4]]) / 2**0.5
+    torch.testing.assert_close(weights[0, 0], torch.softmax(e, dim=-1))
+    torch.testing.assert_close(weights[0, 0], torch.tensor([[0.5, 0.5], [0.0558, 0.9442]]), atol=1e-4, rtol=0)
+    torch.testing.assert_close(y[0, :, :2], torch.tensor([[1.5, 1.0], [1.9442, 0.1116]]), atol=1e-4, rtol=0)
+
+
+@torch.no_grad()
+def test_many_heads_are_each_their_own():
+    """A head is attention over its own columns, whatever the others do."""
+    torch.manual_seed(1)
+    attention, x = heads(6, 3), torch.randn(1, 4, 6)
+    _, weights = attention.look(x, attention.key(x), attention.value(x), torch.ones(1, 1, 4, dtype=torch.bool))
+    q, k = attention.query(x)[0], attention.key(x)[0]
+    for h in range(3):
+        part = slice(2 * h, 2 * h + 2)
+        torch.testing.assert_close(weights[0, h], torch.softmax(q[:, part] @ k[:, part].T / 2**0.5, dim=-1))
+
+
+def test_positions():
+    """All sines, then all cosines; the wavelengths rise to 2 pi 10000."""
+    table = sinusoids(torch.arange(3, dtype=torch.float64), 8)
+    for t in range(3):
+        angles = t * numpy.array([1, 10000 ** (-1 / 3), 10000 ** (-2 / 3), 1e-4])
+        numpy.testing.assert_allclose(table[t], numpy.concatenate([numpy.sin(angles), numpy.cos(angles)]), atol=1e-12)
+
+
+def test_slopes():
+    """Press et al. 2022: of eight heads 1/2 to 1/256; of three those of two, and the first of four."""
+    numpy.testing.assert_allclose(slopes(8), 0.5 ** numpy.arange(1, 9))
+    numpy.testing.assert_allclose(slopes(3), [1 / 16, 1 / 256, 1 / 4])
+    numpy.testing.assert_allclose(slopes(6), [1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8])
+
+
+@pytest.mark.parametrize("case", TRANSFORMERS, ids=lambda case: case.name)
+@torch.no_grad()
+def test_steps_and_company(case):
+    """What is taught at once is what single steps give, and neither depends on the sentences beside."""
+    torch.manual_seed(3)
+    model = Model(case.config, 20, 20, characters=20 if case.config["output"]["type"] == "characters" else 0).double().eval()
+    source, lengths = torch.randint(3, 20, (3, 7)), torch.tensor([7, 4, 6])
+    inputs = torch.randint(3, 20, (3, 5))
+    words = torch.randint(3, 20, (3, 7)) if model.output.copies else None
+    memory, start = model.encode(source, lengths, words)
+    together = model.teach(inputs, start, memory)
+    for row in range(3):
+        alone, begin = model.encode(source[row:row + 1, :lengths[row]], lengths[row:row + 1], None if words is None else words[row:row + 1, :lengths[row]])
+        taught, state = model.teach(inputs[row:row + 1], begin, alone), begin
+        torch.testing.assert_close(taught.readouts[0], together.readouts[row])
+        torch.testing.assert_close(taught.weights[0], together.weights[row, :, :lengths[row]])
+        for i in range(5):
+            reads, state = model.look(inputs[row:row + 1, i], i == 0, state, alone)
+            torch.testing.assert_close(reads.readouts[0, 0], taught.readouts[0, i])
+            torch.testing.assert_close(reads.weights[0, 0], taught.weights[0, i])
+
+
+def test_every_row_has_a_case():
+    """Of mixers, activations, norms and positions, and both kinds of hybrids."""
+    sections = [section for case in TRANSFORMERS for section in (case.config["encoder"], case.config["decoder"]) if "heads" in section]
+    for key, values in (("mixer", transformer.MIXERS), ("activation", transformer.ACTIVATIONS), ("norm", ("post", "pre")),
+                        ("positions", configuration.SECTIONS["encoder"]["positions"].allowed)):
+        assert {section[key] for section in sections if key in section} == set(values)
+    pairs = {(case.config["encoder"]["type"], case.config["decoder"]["style"]) for case in TRANSFORMERS}
+    assert {("transformer", "conditional"), ("recurrent", "transformer"), ("convolutional", "transformer")} <= pairs
