@@ -402,7 +402,8 @@ def test_marian_memory(tmp_path, kind):
 
 def test_readme_lists_every_option():
     readme = (Path(__file__).parent.parent / "weights" / "README.md").read_text(encoding="utf-8")
-    for name, option in [*marian_options.OPTIONS.items(), *convert_opennmt.OPTIONS.items()]:
+    marian = [row for table in (marian_options.COMMON, marian_options.RECURRENT, marian_options.TRANSFORMERS) for row in table.items()]
+    for name, option in [*marian, *convert_opennmt.OPTIONS.items()]:
         assert re.search(rf"^\| `{name}` \|.*\| {re.escape(option.reason)} \|$", readme, re.MULTILINE), name
 
 
@@ -444,11 +445,11 @@ def test_first_input_needs_its_token(tmp_path):
 
 def test_command_line_refuses(tmp_path):
     tensors = Maker(MODELS["gru"], 1).t
-    path, sides = save(tmp_path / "model.npz", tensors, MODELS["gru"] | {"type": "transformer"}), vocabularies(tmp_path, MODELS["gru"])
+    path, sides = save(tmp_path / "model.npz", tensors, MODELS["gru"] | {"type": "multi-s2s"}), vocabularies(tmp_path, MODELS["gru"])
     command = [sys.executable, "-m", "weights.convert_marian", path, "--source-vocabulary", sides[0], "--target-vocabulary", sides[1], "--output"]
     done = subprocess.run([*command, tmp_path / "out"], capture_output=True, text=True)
-    assert done.returncode == 1 and done.stderr == (f"{path}: option type: transformer is not supported: only recurrent models with one source can"
-                                                    " be converted (supported: s2s, amun, nematus)\n")
+    assert done.returncode == 1 and done.stderr == (f"{path}: option type: multi-s2s is not supported: only recurrent models and transformers"
+                                                    " with one source can be converted (supported: s2s, amun, nematus, transformer)\n")
 
 
 # ---- what is refused ----
@@ -513,17 +514,17 @@ def test_entries_are_refused_by_name(tmp_path, name, content, message):
 
 
 WRONG_OPTIONS = {
-    "type": ("transformer", "multi-s2s", "char-s2s"), "enc-type": ("unidirectional",), "enc-cell": ("mlstm", "mgru", "sru", "ssru", "relu"),
+    "type": ("multi-transformer", "multi-s2s", "char-s2s"), "enc-type": ("unidirectional",), "enc-cell": ("mlstm", "mgru", "sru", "ssru", "relu"),
     "dec-cell": ("ssru",), "enc-depth": ("17", "0", "x"), "dec-depth": ("17",), "enc-cell-depth": ("18",), "dec-cell-base-depth": ("1",),
     "dec-cell-high-depth": ("0",), "skip": ("yes",), "right-left": ("true",), "output-omit-bias": ("true",), "special-vocab": ("x",),
-    "lemma-dim-emb": ("8",), "lemma-dependency": ("soft",), "factors-dim-emb": ("8",), "ulr": ("true",), "dec-attention-hops": ("2",),
+    "lemma-dim-emb": ("8",), "lemma-dependency": ("soft",), "factors-dim-emb": ("8",), "factors-combine": ("concat",), "ulr": ("true",), "dec-attention-hops": ("2",),
     "dec-attention-heads": ("8",), "dec-attention-projection-dim": ("64",), "dec-attention-bilinear-lookup": ("true",), "dim-emb": ("0", "x"),
     "dim-rnn": ("-4",), "tied-embeddings": ("1",), "tied-embeddings-src": ("1",), "tied-embeddings-all": ("1",), "layer-normalization": ("1",),
 }
 
 
 def test_options_are_refused_by_name():
-    assert WRONG_OPTIONS.keys() == marian_options.OPTIONS.keys()
+    assert WRONG_OPTIONS.keys() == (marian_options.COMMON | marian_options.RECURRENT).keys()
     for name, values in WRONG_OPTIONS.items():
         for value in values:
             with pytest.raises(ConversionError, match=f"option {name}: {value} is not supported"):

@@ -21,17 +21,28 @@ from . import config as configuration
 from .vocabulary import read_vocabulary
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
+BLOCK = storage.BLOCK
 
 
 class ConversionError(ValueError):
     """What cannot be converted; the message names it."""
 
 
+class Given(NamedTuple):
+    """A matrix [out, in] that is int8 in the file: read() * scale. input_scale: what the inputs of its product are multiplied with before they are
+    rounded to int8, where the file says so."""
+
+    read: Callable[[], ndarray]
+    scale: float
+    input_scale: float | None
+
+
 class Part(NamedTuple):
-    """A tensor that is read or made when it is needed: float32."""
+    """A tensor that is read or made when it is needed: float32. given: the same as it is in the file, if it is int8 there."""
 
     shape: tuple[int, ...]
     make: Callable[[], ndarray]
+    given: Given | None = None
 
 
 def constant(values: ndarray) -> Part:
@@ -63,11 +74,12 @@ def transposed(part: Part) -> Part:
 # ---- vocabularies ----
 
 class Vocabulary(NamedTuple):
-    """One side's: the type of its tokenizer, its file, how many tokens it has."""
+    """One side's: the type of its tokenizer, its file, how many tokens it has; pieces: the list that numbers them, where the file only segments."""
 
     kind: str
     content: bytes
     size: int
+    pieces: bytes | None = None
 
 
 def of_words(path: Path, words: list[str]) -> Vocabulary:
@@ -85,13 +97,28 @@ def of_words(path: Path, words: list[str]) -> Vocabulary:
 ENDINGS = {"words": ".vocab", "sentencepiece": ".spm"}
 
 
+def _files(source: bytes, target: bytes, ending: str) -> dict[str, bytes]:
+    """By their names; equal ones are one file."""
+    names = ("joint" + ending,) * 2 if source == target else ("source" + ending, "target" + ending)
+    return {names[0]: source, names[1]: target}
+
+
 def tokenizer_of(source: Vocabulary, target: Vocabulary) -> tuple[dict, dict[str, bytes]]:
-    """-> config.json's section, the files by their names; equal vocabularies are one file."""
+    """-> config.json's section, the files by their names."""
     if source.kind != target.kind:
         raise ConversionError(f"the source's vocabulary is {source.kind}, the target's {target.kind}: a model has one kind of tokens")
-    ending = ENDINGS[source.kind]
-    names = ("joint" + ending,) * 2 if source.content == target.content else ("source" + ending, "target" + ending)
-    return {"type": source.kind, "source": names[0], "target": names[1]}, {names[0]: source.content, names[1]: target.content}
+    files = _files(source.content, target.content, ENDINGS[source.kind])
+    section = {"type": source.kind, "source": list(files)[0], "target": list(files)[-1]}
+    if source.pieces is None or target.pieces is None:
+        return section, files
+    lists = _files(source.pieces, target.pieces, ENDINGS["words"])
+    section |= {"pieces": list(lists)[0]} | ({"target_pieces": list(lists)[1]} if len(lists) > 1 else {})
+    return section, files | lists
+
+
+def one_list(section: dict) -> bool:
+    """Source and target have the same tokens under the same ids."""
+    return "target_pieces" not in section if "pieces" in section else section["source"] == section["target"]
 
 
 # ---- the folder ----
@@ -126,18 +153,35 @@ class Conversion(NamedTuple):
     program: str
 
 
-def _parts(tensors: dict[str, Part], kind: str) -> Iterator[tuple[str, ndarray]]:
-    for name, part in tensors.items():
-        tensor = part.make()
-        assert tensor.shape == part.shape, name
-        yield from storage.store_one(name, tensor, kind).items()
+def _as_given(part: Part, kind: str) -> bool:
+    """It is stored as it is in the file: int8 that is rounded anew would be other int8."""
+    return kind == "int8" and part.given is not None
+
+
+def _layout(name: str, part: Part, kind: str) -> dict[str, tuple[numpy.dtype, tuple[int, ...]]]:
+    found = storage.layout(name, part.shape, kind)
+    if _as_given(part, kind):
+        one = numpy.dtype("<f4"), (1,)
+        found |= {name + storage.SCALE: one} | ({name + storage.INPUT_SCALE: one} if part.given.input_scale is not None else {})
+    return found
+
+
+def _pieces(name: str, part: Part, kind: str) -> Iterator[tuple[str, ndarray]]:
+    if not _as_given(part, kind):
+        yield from storage.pieces(name, part.make(), kind)
+        return
+    yield name, part.given.read()
+    yield name + storage.SCALE, numpy.array([part.given.scale], numpy.float32)
+    if part.given.input_scale is not None:
+        yield name + storage.INPUT_SCALE, numpy.array([part.given.input_scale], numpy.float32)
 
 
 def _write(folder: Path, conversion: Conversion, kind: str) -> None:
     layout: dict = {}
     for name, part in conversion.tensors.items():
-        layout |= storage.layout(name, part.shape, kind)
-    safetensors.write_parts(folder / WEIGHTS, layout, _parts(conversion.tensors, kind), {"converted_from": conversion.origin})
+        layout |= _layout(name, part, kind)
+    parts = (piece for name, part in conversion.tensors.items() for piece in _pieces(name, part, kind))
+    safetensors.write_parts(folder / WEIGHTS, layout, parts, {"converted_from": conversion.origin})
     (folder / CONFIG).write_text(configuration.text_of(conversion.config), encoding="utf-8")
     for name, content in conversion.vocabularies.items():
         (folder / name).write_bytes(content)

@@ -76,6 +76,20 @@ def _sentencepiece(path: Path, size: int) -> Vocabulary:
     return Vocabulary("sentencepiece", content, count)
 
 
+def segmented(path: Path, pieces: Vocabulary) -> Vocabulary:
+    """path: the SentencePiece file that segments; pieces: the list that numbers what it makes."""
+    if pieces.kind != "words":
+        raise ConversionError(f"{path}: segments, and so does the vocabulary beside it: give a list of pieces as the vocabulary")
+    try:
+        content = path.read_bytes()
+        _count_pieces(content)
+    except OSError as error:
+        raise ConversionError(f"{path}: {error.strerror}") from error
+    except IndexError:
+        raise ConversionError(f"{path}: is no SentencePiece model") from None
+    return Vocabulary("sentencepiece", content, pieces.size, pieces.content)
+
+
 def read(path: Path, size: int) -> Vocabulary:
     try:
         return _sentencepiece(path, size) if path.suffix in (".spm", ".model") else converted.of_words(path, _words(path, size))

@@ -30,6 +30,7 @@ class Entry(NamedTuple):
     shape: tuple[int, ...]
     dtype: numpy.dtype
     begin: int
+    quantised = False  # int8 that stands for other numbers: weights/marian_binary.py has such
 
 
 class Archive:

@@ -50,7 +50,7 @@ def write(path: Path, tensors: dict[str, ndarray], metadata: dict[str, str] | No
 
 def write_parts(path: Path, layout: dict[str, tuple[numpy.dtype, tuple[int, ...]]], parts: Iterable[tuple[str, ndarray]],
                 metadata: dict[str, str] | None = None) -> None:
-    """The same of tensors that come one by one, in any order, and are those of the layout. Larger elements stand first, so that every
+    """The same of tensors that come one by one, whole or a few rows at a time, in any order, and are those of the layout. Larger elements stand first, so that every
     tensor is aligned to its own element and no gap is needed."""
     header: dict[str, dict] = {METADATA: metadata} if metadata else {}
     end = 0
@@ -60,14 +60,17 @@ def write_parts(path: Path, layout: dict[str, tuple[numpy.dtype, tuple[int, ...]
         header[name] = {"dtype": NAMES[dtype], "shape": list(shape), "data_offsets": [begin, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-(8 + len(text)) % DATA_ALIGNMENT)
-    missing = set(layout)
+    at = {name: header[name]["data_offsets"][0] for name in layout}
     with open(path, "wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
+        file.truncate(8 + len(text) + end)
         for name, tensor in parts:
-            assert (tensor.dtype, tensor.shape) == layout[name], name
-            file.seek(8 + len(text) + header[name]["data_offsets"][0])
+            dtype, shape = layout[name]
+            assert tensor.dtype == dtype and tensor.shape[1:] == shape[1:], name
+            file.seek(8 + len(text) + at[name])
             file.write(numpy.ascontiguousarray(tensor).data)
-            missing.remove(name)
+            at[name] += tensor.nbytes
+    missing = [name for name in layout if at[name] != header[name]["data_offsets"][1]]
     assert not missing, missing
 
 

@@ -10,7 +10,8 @@ from numpy import ndarray
 from . import safetensors
 
 SCALE = ".scale"
-BLOCK = 1024
+INPUT_SCALE = ".input_scale"  # of a product: what its inputs are multiplied with before they are rounded to int8
+BLOCK = 1 << 18  # numbers that are changed at once
 
 
 def quantise(matrix: ndarray) -> tuple[ndarray, ndarray]:
@@ -20,27 +21,13 @@ def quantise(matrix: ndarray) -> tuple[ndarray, ndarray]:
     return numpy.rint(matrix / scale[:, None]).clip(-127, 127).astype(numpy.int8), scale
 
 
-def _blocks(matrix: ndarray) -> Iterator[slice]:
-    """Rows that are changed at once: what a change makes on the way is then small beside a large matrix."""
-    return (slice(begin, begin + BLOCK) for begin in range(0, len(matrix), BLOCK))
-
-
-def _store_int8(name: str, matrix: ndarray) -> dict[str, ndarray]:
-    values, scale = numpy.empty(matrix.shape, numpy.int8), numpy.empty(len(matrix), numpy.float32)
-    for rows in _blocks(matrix):
-        values[rows], scale[rows] = quantise(matrix[rows])
+def _store_int8(name: str, rows: ndarray) -> dict[str, ndarray]:
+    values, scale = quantise(rows)
     return {name: values, name + SCALE: scale}
 
 
-def _store_bfloat16(name: str, matrix: ndarray) -> dict[str, ndarray]:
-    values = numpy.empty(matrix.shape, "<u2")
-    for rows in _blocks(matrix):
-        values[rows] = safetensors.to_bfloat16(matrix[rows])
-    return {name: values}
-
-
 class Storage(NamedTuple):
-    """How a matrix [out, in] is stored; of int8 each row has a scale. Vectors stay float32: they are few, and biases are added to float32
+    """How rows of a matrix [out, in] are stored; of int8 each has a scale. Vectors stay float32: they are few, and biases are added to float32
     sums."""
 
     dtype: numpy.dtype
@@ -48,15 +35,25 @@ class Storage(NamedTuple):
 
 
 STORAGES: dict[str, Storage] = {
-    "float32": Storage(numpy.dtype("<f4"), lambda name, matrix: {name: matrix}),
-    "float16": Storage(numpy.dtype("<f2"), lambda name, matrix: {name: matrix.astype(numpy.float16)}),
-    "bfloat16": Storage(numpy.dtype("<u2"), _store_bfloat16),
+    "float32": Storage(numpy.dtype("<f4"), lambda name, rows: {name: rows}),
+    "float16": Storage(numpy.dtype("<f2"), lambda name, rows: {name: rows.astype(numpy.float16)}),
+    "bfloat16": Storage(numpy.dtype("<u2"), lambda name, rows: {name: safetensors.to_bfloat16(rows)}),
     "int8": Storage(numpy.dtype("i1"), _store_int8),
 }
 
 
+def pieces(name: str, tensor: ndarray, storage: str) -> Iterator[tuple[str, ndarray]]:
+    """A float32 tensor -> what the file holds of it, a few rows at a time: what is made on the way is then small beside a large matrix."""
+    if tensor.ndim != 2:
+        yield name, tensor
+        return
+    step = max(1, BLOCK // max(1, tensor.shape[1]))
+    for begin in range(0, len(tensor), step):
+        yield from STORAGES[storage].store(name, tensor[begin:begin + step]).items()
+
+
 def store_one(name: str, tensor: ndarray, storage: str) -> dict[str, ndarray]:
-    """A float32 tensor -> what the file holds of it."""
+    """The same at once."""
     return STORAGES[storage].store(name, tensor) if tensor.ndim == 2 else {name: tensor}
 
 
@@ -79,7 +76,7 @@ def expand(stored: dict[str, ndarray]) -> dict[str, ndarray]:
     """The tensors of a file -> float32 tensors by name; scales are multiplied in."""
     tensors = {}
     for name, tensor in stored.items():
-        if name.endswith(SCALE):
+        if name.endswith((SCALE, INPUT_SCALE)):
             continue
         if tensor.dtype == numpy.int8:
             tensors[name] = tensor.astype(numpy.float32) * stored[name + SCALE][:, None]
