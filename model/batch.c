@@ -3,6 +3,7 @@
  * leave. */
 #include "model/batch.h"
 #include "model/model.h"
+#include "model/soft_alignment.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -29,6 +30,7 @@ struct batch {
     size_t steps_since_admission;
     float *states, *next; /* [max_rows, S] */
     struct row *group;    /* [GROUP_ROWS] those of one group in one step */
+    float *tops;          /* [GROUP_ROWS, H] of those whose top is wanted; NULL: of a model that never wants one */
     struct arena arena;   /* holds all of the above */
     struct arena scratch;
 };
@@ -38,19 +40,18 @@ static int allocate_group(struct batch *batch) {
     const struct translator *t = batch->translator;
     const struct decoder_shape *shape = &t->decoder.shape;
     struct arena *arena = &batch->arena;
-    bool copies = output_copies(&t->output);
+    bool copies = output_copies(&t->output), aligns = t->alignment.query.out > 0;
     batch->group = arena_zalloc(arena, GROUP_ROWS, sizeof *batch->group);
     float *readouts = arena_alloc(arena, GROUP_ROWS, shape->readout * sizeof(float));
     float *logits = arena_alloc(arena, GROUP_ROWS, t->output.stride * sizeof(float));
     float *inputs = arena_alloc(arena, copies ? GROUP_ROWS : 0, shape->input * sizeof(float));
-    float *tops = arena_alloc(arena, copies ? GROUP_ROWS : 0, shape->top * sizeof(float));
+    batch->tops = copies || aligns ? arena_alloc(arena, GROUP_ROWS, shape->top * sizeof(float)) : NULL;
     struct distribution *distributions = arena_alloc(arena, GROUP_ROWS, sizeof *distributions);
     if (arena_failed(arena))
         return -1;
     for (size_t r = 0; r < GROUP_ROWS; r++)
         batch->group[r] = (struct row){.readout = readouts + r * shape->readout,
                                        .input = copies ? inputs + r * shape->input : NULL,
-                                       .top = copies ? tops + r * shape->top : NULL,
                                        .logits = logits + r * t->output.stride,
                                        .distribution = &distributions[r]};
     return 0;
@@ -106,6 +107,7 @@ size_t batch_sentences(const struct batch *batch) {
  * states [sentences, S]; there are at most as many slots as tokens, and as many where the output copies. */
 struct encoding {
     float *keys, *values, *copy_keys, *copy_gates, *states;
+    const float *annotations; /* [tokens, D] */
 };
 
 /* The ids that the sentence's search may choose from. All, if it had nothing to choose but </s>. */
@@ -134,7 +136,8 @@ static const float *keep(struct sentence *sentence, const float *from, size_t fi
 }
 
 /* Floats of a readout that is kept behind each attention row, where words are spelled from it. Where what the step adds to the
- * row's past is kept comes next: the attention row is there as long as the answer is, and that only until the sentence leaves. */
+ * row's past is kept comes next, and then what the alignment head will read: the attention row is there as long as the answer is,
+ * the past only until the sentence leaves. */
 static size_t kept_readout(const struct translator *t) {
     return t->characters ? t->decoder.shape.readout : 0;
 }
@@ -146,7 +149,7 @@ static size_t kept_past(const struct translator *t) {
 /* Starts the sentence's search; state: its first. */
 static int start_search(const struct translator *t, struct sentence *sentence, const float *state) {
     bool resumes = search_resumes(&sentence->options);
-    sentence->options.keep = kept_readout(t) + kept_past(t);
+    sentence->options.keep = kept_readout(t) + kept_past(t) + soft_alignment_kept(sentence);
     sentence->options.keep_state = resumes ? t->decoder.shape.state : 0;
     if (resumes && !(sentence->first_state = keep(sentence, state, 0, 1, t->decoder.shape.state)))
         return error_memory(&sentence->error);
@@ -157,7 +160,7 @@ static int start_search(const struct translator *t, struct sentence *sentence, c
 }
 
 /* Copies one sentence's memory, which begins at this slot, into an arena of its own, and starts its search. */
-static int settle(const struct batch *batch, struct sentence *sentence, const struct encoding *encoding, size_t first,
+static int settle(struct batch *batch, struct sentence *sentence, const struct encoding *encoding, size_t first,
                   const float *state) {
     const struct translator *t = batch->translator;
     size_t length = decoder_slots(&t->decoder, sentence->length);
@@ -175,7 +178,9 @@ static int settle(const struct batch *batch, struct sentence *sentence, const st
         sentence->copies->keys = copy_keys;
         sentence->copies->gates = copy_gates;
     }
-    if (start_search(t, sentence, state) != 0)
+    const float *annotations = encoding->annotations + first * t->encoder.annotation; /* there is a head: slots are tokens */
+    if (soft_alignment_begin(sentence, annotations, &batch->scratch, &sentence->error) != 0 ||
+        start_search(t, sentence, state) != 0)
         return -1;
     if (t->decoder.shape.past > 0)
         sentence->decoding.block_bytes = sentence_past_block(t);
@@ -205,6 +210,7 @@ static int batch_encode(struct batch *batch, struct sentence *const *sentences, 
     if (encoder_run(&t->encoder, ids, lengths, n, arena, &encoded, err) != 0 ||
         decoder_start(&t->decoder, &encoded, lengths, n, arena, out->states, err) != 0)
         return -1;
+    out->annotations = encoded.annotations;
     output_keys(&t->output, encoded.annotations, tokens, out->copy_keys, out->copy_gates);
     return decoder_remember(&t->decoder, &encoded, lengths, n, arena, out->keys, out->values, err);
 }
@@ -281,8 +287,15 @@ static const float *forced_at(const struct sentence *sentence, size_t step) {
     return NULL;
 }
 
+/* Where the step shows what the row's top layer puts out, if anything is to read it. */
+static float *top_of(const struct batch *batch, const struct sentence *sentence, const struct row *row) {
+    const struct translator *t = batch->translator;
+    bool wanted = output_copies(&t->output) || soft_alignment_kept(sentence) > 0;
+    return wanted ? batch->tops + (size_t)(row - batch->group) * t->decoder.shape.top : NULL;
+}
+
 /* What a live row of the search reads and where the step shows what it keeps: all but what stays as batch_create set it. */
-static void lay_out_row(const struct sentence *sentence, size_t r, struct row *row) {
+static void lay_out_row(const struct batch *batch, const struct sentence *sentence, size_t r, struct row *row) {
     const struct search *search = &sentence->search;
     bool all = search_looks_up(search) || !sentence->targets.ids;
     row->token = input_of(sentence, r);
@@ -293,6 +306,7 @@ static void lay_out_row(const struct sentence *sentence, size_t r, struct row *r
     row->wanted = search_wanted(search);
     row->forced = forced_at(sentence, search->step);
     row->attention = search->attention[r];
+    row->top = top_of(batch, sentence, row);
 }
 
 /* What the step adds to the row's past; a search that comes back to a step finds what it has added. NULL: memory is out. */
@@ -326,7 +340,7 @@ static int lay_out(struct batch *batch, const struct group *group) {
     struct row *row = batch->group;
     for (size_t i = group->first; i < group->end; i++)
         for (size_t r = 0; r < batch->live[i]->search.rows; r++, row++) {
-            lay_out_row(batch->live[i], r, row);
+            lay_out_row(batch, batch->live[i], r, row);
             row->state = batch->states + (batch->live[i]->first_row + r) * shape->state;
             if (shape->past > 0 && find_past(batch, batch->live[i], r, row) != 0)
                 return -1;
@@ -337,11 +351,13 @@ static int lay_out(struct batch *batch, const struct group *group) {
 /* What the sentence's search shall find behind the attention of its rows, besides what the step has written there itself. */
 static void keep_behind(const struct sentence *sentence, const struct row *rows, size_t readout) {
     const struct search *search = &sentence->search;
-    size_t state = search->returns ? search->options.keep_state : 0;
-    for (size_t r = 0; readout + state > 0 && r < search->rows; r++) {
-        float *behind = rows[r].attention + search->source_length;
+    size_t state = search->returns ? search->options.keep_state : 0, top = soft_alignment_kept(sentence);
+    for (size_t r = 0; readout + state + top > 0 && r < search->rows; r++) {
+        float *behind = rows[r].attention + search->source_length, *end = behind + search->options.keep;
         memcpy(behind, rows[r].readout, readout * sizeof *behind);
-        memcpy(behind + search->options.keep, rows[r].state, state * sizeof *behind);
+        if (top > 0)
+            memcpy(end - top, rows[r].top, top * sizeof *behind);
+        memcpy(end, rows[r].state, state * sizeof *behind);
     }
 }
 
@@ -357,8 +373,18 @@ static int compute(struct batch *batch, const struct group *group, struct error 
     return output_run(&t->output, batch->group, group->rows, &batch->scratch, err);
 }
 
+/* The search has ended. */
+static int batch_finish(struct sentence *sentence, struct arena *scratch) {
+    struct error *err = &sentence->error;
+    if (search_results(&sentence->search, &sentence->hypotheses, &sentence->count, err) != 0)
+        return -1;
+    if (sentence->count == 0)
+        return error_set(err, ERROR_FORMAT, "the model's scores are not numbers");
+    return soft_alignment_end(sentence, scratch, err);
+}
+
 /* Advances one sentence by its rows' distributions; false: it leaves the batch. */
-static bool batch_advance(struct sentence *sentence, const struct distribution *distributions) {
+static bool batch_advance(struct sentence *sentence, const struct distribution *distributions, struct arena *scratch) {
     if (sentence->cancelled && atomic_load_explicit(sentence->cancelled, memory_order_relaxed)) {
         sentence->dropped = true;
         return false;
@@ -368,10 +394,8 @@ static bool batch_advance(struct sentence *sentence, const struct distribution *
         return false;
     if (sentence->search.rows > 0)
         return true;
-    if (search_results(&sentence->search, &sentence->hypotheses, &sentence->count, &sentence->error) == 0 && sentence->count == 0) {
+    if (batch_finish(sentence, scratch) != 0)
         sentence->hypotheses = NULL;
-        error_set(&sentence->error, ERROR_FORMAT, "the model's scores are not numbers");
-    }
     return false;
 }
 
@@ -413,7 +437,8 @@ static void step_group(struct batch *batch, const struct group *group, struct su
         struct sentence *sentence = batch->live[i];
         if (!computed)
             sentence->error = err;
-        if (computed && batch_advance(sentence, batch->group[sentence->first_row - group->first_row].distribution)) {
+        if (computed &&
+            batch_advance(sentence, batch->group[sentence->first_row - group->first_row].distribution, &batch->scratch)) {
             gather(batch, sentence, kept->rows);
             kept->rows += sentence->search.rows;
             batch->live[kept->sentences++] = sentence;

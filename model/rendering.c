@@ -3,26 +3,27 @@
 #include "model/glossary.h"
 #include "model/model.h"
 #include "model/network/copies.h"
+#include "model/soft_alignment.h"
 
-/* The source token with the most attention but for placeholders, or where it has no character the next that has one; NULL: there is
+/* The source token with the most weight but for placeholders, or where it has no character the next that has one; NULL: there is
  * none. */
-static const struct token *attended(const struct sentence *sentence, const float *attention) {
+static const struct token *heaviest(const struct sentence *sentence, const float *weights) {
     size_t count = sentence->search.source_length, best = 0;
     count -= count > 0 && sentence->translator->config.encoder.eos;
     while (best < count && glossary_holds(sentence, best))
         best++;
     for (size_t j = best + 1; j < count; j++)
-        if (attention[j] > attention[best] && !glossary_holds(sentence, j))
+        if (weights[j] > weights[best] && !glossary_holds(sentence, j))
             best = j;
     while (best < count && (sentence->tokens[best].begin == sentence->tokens[best].end || glossary_holds(sentence, best)))
         best++;
     return best < count ? &sentence->tokens[best] : NULL;
 }
 
-/* *piece stays NULL: nothing was looked at. */
-static int copy_attended(const struct sentence *sentence, const float *attention, struct arena *arena, const char **piece,
-                         struct error *err) {
-    const struct token *token = attended(sentence, attention);
+/* *piece stays NULL: it is aligned with nothing. */
+static int copy_aligned(const struct sentence *sentence, const float *weights, struct arena *arena, const char **piece,
+                        struct error *err) {
+    const struct token *token = heaviest(sentence, weights);
     if (!token)
         return 0;
     *piece = arena_copy(arena, sentence->text + sentence->source.begin + token->begin, token->end - token->begin);
@@ -33,10 +34,11 @@ static int copy_attended(const struct sentence *sentence, const float *attention
 static int replace_unknown(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t i, struct arena *arena,
                            const char **piece, struct error *err) {
     const struct translator *t = sentence->translator;
-    const float *attention = hypothesis->attention[i];
+    const float *attention = hypothesis->attention[i],
+                *weights = soft_alignment_replaces(sentence) ? hypothesis->alignment[i] : attention;
     if (t->characters && speller_run(&t->speller, attention + sentence->search.source_length, arena, piece, err) != 0)
         return -1;
-    return *piece || !sentence->replace_unknowns ? 0 : copy_attended(sentence, attention, arena, piece, err);
+    return *piece || !sentence->replace_unknowns ? 0 : copy_aligned(sentence, weights, arena, piece, err);
 }
 
 /* Token i, with a piece if it is printed as another than its id's. The one before it stands at token - 1. */

@@ -33,6 +33,7 @@ struct sentence {
     struct search_options options;
     bool usual_length;                         /* options.max_length is the model's, not the caller's */
     bool replace_unknowns;                     /* for translator_render; the caller's */
+    bool wants_alignment;                      /* hypotheses tell what the model's alignment head says; the caller's */
     const char *given;                         /* what the translation begins with: the text of options.prefix, */
     struct token *given_tokens;                /* [options.prefix_length] */
     struct forced_attention *forced_attention; /* [forced_count] at most one a step */
@@ -53,9 +54,10 @@ struct sentence {
     struct search search;
     struct memory *memory; /* what the decoder looks at (model/network/row.h), while decoding */
     struct copies *copies; /* target tokens that no vocabulary has (model/network/copies.h): of a model that copies, of phrases */
-    struct target_ids targets; /* what it chooses from */
-    const float *first_state;  /* of the decoder, where the search may come back to it */
-    size_t first_row;          /* place in its batch */
+    struct target_ids targets;   /* what it chooses from */
+    const float *first_state;    /* of the decoder, where the search may come back to it */
+    const float *alignment_keys; /* [T, A] of the alignment head, where it is asked */
+    size_t first_row;            /* place in its batch */
 };
 
 /* Cuts text into sentences ready to be admitted: segmented (split true; otherwise the text is one sentence), tokenized, and, where

@@ -6,29 +6,6 @@
 
 enum { SCRATCH_BLOCK_BYTES = 1 << 16 };
 
-static bool has_space(const char *text, size_t begin, size_t end) {
-    while (begin < end)
-        if (character_is_space(character_next(text, end, &begin)))
-            return true;
-    return false;
-}
-
-size_t translator_words(const char *text, const struct token *tokens, size_t count, size_t *word_of) {
-    size_t words = 0, end = 0, next = 0; /* next: the first token without a word yet */
-    for (size_t i = 0; i < count; i++) {
-        if (tokens[i].begin == tokens[i].end)
-            continue;
-        if (words == 0 || has_space(text, end, tokens[i].begin))
-            words++;
-        while (next <= i)
-            word_of[next++] = words - 1;
-        end = tokens[i].end;
-    }
-    while (next < count)
-        word_of[next++] = SIZE_MAX;
-    return words;
-}
-
 /* A sentence to be wrapped; offsets are within it. */
 struct wrap {
     const struct tokenizer *tokenizer;

@@ -16,9 +16,4 @@
 int text_wrap(const struct tokenizer *tokenizer, const char *text, struct span sentence, size_t max_tokens, struct arena *arena,
               struct span **spans, size_t *count, struct error *err);
 
-/* Words: runs of tokens between white space. word_of [count] gives each token's word, rising from 0; returns the number of words.
- * An empty token (begin == end) belongs to the word of the next that is not; after the last of those (</s>) to none: SIZE_MAX.
- * text: what the offsets of the tokens are of. */
-size_t translator_words(const char *text, const struct token *tokens, size_t count, size_t *word_of);
-
 #endif

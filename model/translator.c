@@ -207,5 +207,6 @@ struct translator_info translator_info(const struct translator *translator) {
                                     .max_target_ratio = c->limits.max_target_ratio,
                                     .source_end = c->encoder.eos,
                                     .shortlist = translator->shortlist != NULL,
-                                    .attention = translator->decoder.attends};
+                                    .attention = translator->decoder.attends,
+                                    .alignment_head = translator->alignment.query.out > 0};
 }

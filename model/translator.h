@@ -19,8 +19,10 @@
 #include "model/rendering.h"
 #include "model/search/search.h"
 #include "model/sentence.h"
+#include "model/soft_alignment.h"
 #include "model/text.h"
 #include "model/text/character.h"
+#include "model/words.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -36,9 +38,10 @@ struct translator_info {
     size_t source_vocabulary, target_vocabulary;
     size_t max_source_tokens; /* </s> not counted */
     double max_target_ratio;
-    bool source_end; /* the encoder reads </s>, so attention has a last column for it */
-    bool shortlist;  /* in use */
-    bool attention;  /* false: hypotheses have none, their attention rows are empty */
+    bool source_end;     /* the encoder reads </s>, so attention has a last column for it */
+    bool shortlist;      /* in use */
+    bool attention;      /* false: hypotheses have none, their attention rows are empty */
+    bool alignment_head; /* hypotheses have its rows, if sentence.wants_alignment */
 };
 
 struct translator_options {

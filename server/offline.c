@@ -74,6 +74,7 @@ static void ask_translation(const struct options *options, struct request *reque
 
 static void ask_alignment(const struct options *options, struct request *request) {
     (void)options;
+    request->aligns = true;
     request->search = (struct search_options){.strategy = &search_greedy, .beam_size = 1, .n_best = 1};
 }
 

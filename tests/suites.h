@@ -70,6 +70,8 @@
     X(log) \
     X(reserve) \
     X(gibbs) \
+    X(soft_alignment) \
+    X(words) \
 /* clang-format on */
 
 #define DECLARE(name) Suite *name##_suite(void);

@@ -60,6 +60,7 @@ static int unfold(const struct search *search, const struct search_node *last, s
                                .log_probs = log_probs,
                                .entropies = entropies,
                                .attention = attention,
+                               .alignment = attention,
                                .alternatives = alternatives,
                                .log_prob = last->total,
                                .score = search_score(search, last)};

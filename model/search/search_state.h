@@ -74,6 +74,7 @@ struct hypothesis {
     const float *log_probs;                         /* [length + ended], that of </s> last */
     const float *entropies;                         /* [length + ended], nats */
     const float *const *attention;                  /* [length + ended] rows of [source_length] */
+    const float *const *alignment;                  /* the same of the alignment head, if it was asked; otherwise attention */
     const struct alternatives *const *alternatives; /* [length + ended]; NULLs unless asked for */
     double log_prob;                                /* the sum */
     double score;                                   /* the sum with repetition_penalty, normalised by length; coverage_penalty */

@@ -1,7 +1,9 @@
 #include "model/text/segmenter.h"
 #include "model/base/reserve.h"
 #include "model/text/character.h"
+#include "model/text/elision.h"
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unicode/ubrk.h>
@@ -9,9 +11,9 @@
 #include <unicode/uloc.h>
 #include <unicode/utext.h>
 
-/* An iterator belongs to one text at a time: this one is never given any, every call works with a clone. */
+/* An iterator belongs to one text at a time: these are never given any, every call works with a clone. */
 struct segmenter {
-    UBreakIterator *iterator;
+    UBreakIterator *sentences, *words;
 };
 
 /* ICU's name for a language together with the wish for its abbreviations: "en" -> "en@ss=standard". */
@@ -48,31 +50,43 @@ static void keep_reserve(void) {
     u_setMemoryFunctions(NULL, icu_allocate, reallocate, icu_release, &status);
 }
 
+/* NULL: err is set. what: of the rules. */
+static UBreakIterator *open_rules(UBreakIteratorType type, const char *what, const char *name, const char *language,
+                                  struct error *err) {
+    UErrorCode status = U_ZERO_ERROR;
+    UBreakIterator *iterator = ubrk_open(type, name, NULL, 0, &status);
+    if (U_SUCCESS(status))
+        return iterator;
+    error_set(err, status == U_MEMORY_ALLOCATION_ERROR ? ERROR_MEMORY : ERROR_FILE, "ICU's %s rules for %s: %s", what, language,
+              u_errorName(status));
+    return NULL;
+}
+
 struct segmenter *segmenter_open(const char *language, struct error *err) {
     char name[ULOC_FULLNAME_CAPACITY];
     keep_reserve();
     if (reserve_fill(err) != 0 || locale_name(language, name, err) != 0)
         return NULL;
-    struct segmenter *segmenter = malloc(sizeof *segmenter);
+    struct segmenter *segmenter = calloc(1, sizeof *segmenter);
     if (segmenter == NULL) {
         error_memory(err);
         return NULL;
     }
-    UErrorCode status = U_ZERO_ERROR;
-    segmenter->iterator = ubrk_open(UBRK_SENTENCE, name, NULL, 0, &status);
-    if (U_FAILURE(status)) {
-        error_set(err, status == U_MEMORY_ALLOCATION_ERROR ? ERROR_MEMORY : ERROR_FILE, "ICU's sentence rules for %s: %s", language,
-                  u_errorName(status));
-        segmenter_free(segmenter);
-        return NULL;
-    }
-    return segmenter;
+    segmenter->sentences = open_rules(UBRK_SENTENCE, "sentence", name, language, err);
+    segmenter->words = segmenter->sentences ? open_rules(UBRK_WORD, "word", name, language, err) : NULL;
+    if (segmenter->words != NULL)
+        return segmenter;
+    segmenter_free(segmenter);
+    return NULL;
 }
 
 void segmenter_free(struct segmenter *segmenter) {
     if (segmenter == NULL)
         return;
-    ubrk_close(segmenter->iterator);
+    if (segmenter->sentences != NULL)
+        ubrk_close(segmenter->sentences);
+    if (segmenter->words != NULL)
+        ubrk_close(segmenter->words);
     free(segmenter);
 }
 
@@ -85,23 +99,39 @@ struct span segmenter_trim(const char *text, size_t length) {
     return (struct span){begin, end};
 }
 
-/* Visits the sentences, writing spans where there is room for them (NULL: only counts). */
-static size_t visit(UBreakIterator *iterator, const char *text, struct span *spans) {
-    size_t count = 0, begin = (size_t)ubrk_first(iterator);
-    for (int32_t end = ubrk_next(iterator); end != UBRK_DONE; end = ubrk_next(iterator)) {
-        struct span visible = segmenter_trim(text + begin, (size_t)end - begin);
-        if (visible.begin < visible.end) {
-            if (spans != NULL)
-                spans[count] = (struct span){begin + visible.begin, begin + visible.end};
-            count++;
-        }
-        begin = (size_t)end;
-    }
-    return count;
+/* Spans as they are found; where there is room for none (NULL) they are only counted. */
+struct found_spans {
+    struct span *spans;
+    size_t count;
+    bool words; /* elided beginnings stand alone */
+};
+
+static void add_span(struct found_spans *found, size_t begin, size_t end) {
+    if (found->spans != NULL)
+        found->spans[found->count] = (struct span){begin, end};
+    found->count++;
 }
 
-int segmenter_split(const struct segmenter *segmenter, const char *text, size_t length, struct arena *arena, struct span **spans,
-                    size_t *count, struct error *err) {
+static void add_visible(struct found_spans *found, const char *text, struct span span) {
+    size_t elided = found->words ? elision_length(text + span.begin, span.end - span.begin) : 0;
+    if (elided > 0)
+        add_span(found, span.begin, span.begin + elided);
+    add_span(found, span.begin + elided, span.end);
+}
+
+static void visit(UBreakIterator *iterator, const char *text, struct found_spans *found) {
+    size_t begin = (size_t)ubrk_first(iterator);
+    for (int32_t end = ubrk_next(iterator); end != UBRK_DONE; end = ubrk_next(iterator)) {
+        struct span visible = segmenter_trim(text + begin, (size_t)end - begin);
+        if (visible.begin < visible.end)
+            add_visible(found, text, (struct span){begin + visible.begin, begin + visible.end});
+        begin = (size_t)end;
+    }
+}
+
+/* rules: an iterator without a text. */
+static int cut(const UBreakIterator *rules, bool words, const char *text, size_t length, struct arena *arena, struct span **spans,
+               size_t *count, struct error *err) {
     if (length > INT_MAX)
         return error_set(err, ERROR_LENGTH, "a text of %zu bytes is too long", length);
     if (reserve_fill(err) != 0)
@@ -109,7 +139,8 @@ int segmenter_split(const struct segmenter *segmenter, const char *text, size_t 
     int result = -1;
     UErrorCode status = U_ZERO_ERROR;
     UText input = UTEXT_INITIALIZER;
-    UBreakIterator *iterator = ubrk_clone(segmenter->iterator, &status);
+    UBreakIterator *iterator = ubrk_clone(rules, &status);
+    struct found_spans found = {.words = words};
     utext_openUTF8(&input, text, (int64_t)length, &status);
     if (U_SUCCESS(status)) /* otherwise there may be no iterator */
         ubrk_setUText(iterator, &input, &status);
@@ -117,17 +148,28 @@ int segmenter_split(const struct segmenter *segmenter, const char *text, size_t 
         error_memory(err);
         goto done;
     }
-    size_t found = visit(iterator, text, NULL);
-    struct span *sentences = arena_alloc(arena, found, sizeof *sentences);
-    if (sentences == NULL) {
+    visit(iterator, text, &found);
+    found = (struct found_spans){.spans = arena_alloc(arena, found.count, sizeof *found.spans), .words = words};
+    if (found.spans == NULL) {
         error_memory(err);
         goto done;
     }
-    *count = visit(iterator, text, sentences);
-    *spans = sentences;
+    visit(iterator, text, &found);
+    *spans = found.spans;
+    *count = found.count;
     result = 0;
 done:
     utext_close(&input);
     ubrk_close(iterator);
     return result;
+}
+
+int segmenter_split(const struct segmenter *segmenter, const char *text, size_t length, struct arena *arena, struct span **spans,
+                    size_t *count, struct error *err) {
+    return cut(segmenter->sentences, false, text, length, arena, spans, count, err);
+}
+
+int segmenter_words(const struct segmenter *segmenter, const char *text, size_t length, struct arena *arena, struct span **spans,
+                    size_t *count, struct error *err) {
+    return cut(segmenter->words, true, text, length, arena, spans, count, err);
 }

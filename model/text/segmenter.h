@@ -1,4 +1,4 @@
-/* Text -> sentences, by ICU's sentence break rules with CLDR's list of abbreviations for the language. */
+/* Text -> sentences, by ICU's sentence break rules with CLDR's list of abbreviations for the language; text -> words. */
 #ifndef ALIGND_SEGMENTER_H
 #define ALIGND_SEGMENTER_H
 
@@ -20,6 +20,11 @@ void segmenter_free(struct segmenter *segmenter);
 /* text: valid UTF-8, length bytes. Spans in order, without the white space around them; blank ones are left out. The end of a
  * line is the end of a sentence. -1 with ERROR_LENGTH (over INT_MAX bytes) or ERROR_MEMORY. */
 int segmenter_split(const struct segmenter *segmenter, const char *text, size_t length, struct arena *arena, struct span **spans,
+                    size_t *count, struct error *err);
+
+/* Words as ICU's word break rules (UAX 29) have them, punctuation marks among them, but that an elided article, pronoun or
+ * conjunction with its apostrophe is a word of its own (J' aime; model/text/elision.h). White space is none. As segmenter_split. */
+int segmenter_words(const struct segmenter *segmenter, const char *text, size_t length, struct arena *arena, struct span **spans,
                     size_t *count, struct error *err);
 
 /* The whole text as one span without the white space around it; blank text: begin == end == length. White space: Unicode's

@@ -9,10 +9,12 @@ static const struct {
     const char *name;
     unsigned bit;
 } includes[] = {
-    {"tokens", INCLUDE_TOKENS},   {"log_probs", INCLUDE_LOG_PROBS}, {"attention", INCLUDE_ATTENTION},
-    {"words", INCLUDE_WORDS},     {"alignment", INCLUDE_ALIGNMENT}, {"offsets", INCLUDE_OFFSETS},
-    {"entropy", INCLUDE_ENTROPY}, {"timing", INCLUDE_TIMING},       {"eos", INCLUDE_EOS},
-    {"top_k", INCLUDE_TOP_K},     {"beam", INCLUDE_BEAM},
+    {"tokens", INCLUDE_TOKENS},       {"log_probs", INCLUDE_LOG_PROBS},
+    {"attention", INCLUDE_ATTENTION}, {"soft_alignment", INCLUDE_SOFT_ALIGNMENT},
+    {"words", INCLUDE_WORDS},         {"alignment", INCLUDE_ALIGNMENT},
+    {"offsets", INCLUDE_OFFSETS},     {"entropy", INCLUDE_ENTROPY},
+    {"timing", INCLUDE_TIMING},       {"eos", INCLUDE_EOS},
+    {"top_k", INCLUDE_TOP_K},         {"beam", INCLUDE_BEAM},
 };
 enum { INCLUDE_COUNT = sizeof includes / sizeof includes[0] };
 
@@ -98,8 +100,8 @@ static int read_include_name(const struct field *field, const json_t *value, uns
         }
     }
     return api_refuse(reply, field->name,
-                      "%s must be any of tokens, log_probs, attention, alignment, words, offsets, entropy, top_k, beam, timing, "
-                      "eos, got \"%.60s\"",
+                      "%s must be any of tokens, log_probs, attention, soft_alignment, alignment, words, offsets, entropy, top_k, "
+                      "beam, timing, eos, got \"%.60s\"",
                       field->name, json_string_value(value));
 }
 

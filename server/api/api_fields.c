@@ -20,7 +20,7 @@ static const struct field fields[] = {
     {"split_sentences", BOTH, &field_split, 0, "split texts into sentences; default true, or false when a translation is given",
      NULL},
     {"replace_unknowns", BOTH, &field_boolean, FORM(replace_unknowns),
-     "replace unknown words by the source words that get the most attention", NULL},
+     "replace unknown words by the source words that they are aligned with", NULL},
     {"include", BOTH, &field_include, FORM(include), "what each sentence contains besides its text", NULL},
     {"prefix", BOTH, &field_string, FORM(prefix), "text that each translation must begin with", NULL},
     {"force_attention", API_ATTENTION, &field_forced, FORM(force_attention),

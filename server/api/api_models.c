@@ -19,6 +19,7 @@ static void put_model(struct writer *w, const struct translator_info *info) {
                    info->architecture, NULL);
     writer_count(w, "parameters", info->parameters);
     writer_strings(w, "compute", info->compute, "storage", info->storage, NULL);
+    writer_boolean(w, "alignment_head", info->alignment_head);
     put_sizes(w, info);
     writer_end_object(w);
 }

@@ -252,9 +252,10 @@ static int check_numbers(const struct api_form *form, size_t rows, struct reply 
 static int check_attention(const struct translator_info *info, const struct api_form *form, struct reply *reply) {
     if (info->attention)
         return 0;
-    if (form->include & (INCLUDE_ATTENTION | INCLUDE_ALIGNMENT | INCLUDE_WORDS))
-        return api_refuse(reply, "include",
-                          "include must not contain attention, alignment or words: model \"%.60s\" has no attention", info->name);
+    if (form->include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS))
+        return api_refuse(
+            reply, "include",
+            "include must not contain attention, soft_alignment, alignment or words: model \"%.60s\" has no attention", info->name);
     if (form->search.coverage_penalty > 0)
         return api_refuse(reply, "coverage_penalty", "coverage_penalty must be 0: model \"%.60s\" has no attention", info->name);
     if (form->force_attention)
@@ -272,6 +273,7 @@ static uint64_t random_seed(void) {
 
 static void fill_options(const struct api_form *form, const struct service_options *options, struct request *request) {
     request->include = form->include;
+    request->aligns = (form->include & (INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS)) != 0;
     request->replace_unknowns = form->replace_unknowns;
     request->streamed = form->stream;
     request->target_name = form->target_name;

@@ -156,6 +156,7 @@ void plan_search(const struct plan *plan, size_t rows, struct request *request) 
     struct search_options *search = &request->search;
     request->split = true;
     request->replace_unknowns = true;
+    request->aligns = plan->markup;
     *search = parameters_default(rows < REQUEST_MAX_BEAM ? rows : REQUEST_MAX_BEAM);
     search->n_best = plan->markup ? 1 : plan->alternatives + 1;
     if (search->beam_size < search->n_best)

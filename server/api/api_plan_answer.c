@@ -16,28 +16,45 @@ static int render_item(const struct text *text, struct arena *arena, struct rend
     return 0;
 }
 
-static size_t count_tokens(const struct text *text) {
-    size_t count = 0;
-    for (size_t i = 0; i < text->count; i++)
-        count += text->sentences[i].hypotheses[0].length;
-    return count;
+/* Links as they are found. */
+struct link_list {
+    struct html_link *links; /* [count], room for more */
+    size_t count, room;
+};
+
+static int make_room(struct link_list *list, size_t more, struct arena *arena) {
+    if (list->count + more <= list->room)
+        return 0;
+    size_t room = 2 * list->room + more;
+    struct html_link *grown = arena_alloc(arena, room, sizeof *grown);
+    if (!grown)
+        return -1;
+    if (list->count > 0)
+        memcpy(grown, list->links, list->count * sizeof *grown);
+    list->links = grown;
+    list->room = room;
+    return 0;
 }
 
-/* Which word of the translation came from which word of the text: the best source word of each, after each source word got its
- * share of the attention (server/decode/links.h). */
+/* Which word of the translation came from which word of the text: what it is aligned with; without an alignment head, the best
+ * source word, after each source word got its share of the attention (server/decode/links.h). */
 static int add_links(const struct text *text, const struct rendered *rendered, size_t i, struct arena *arena,
-                     struct html_translation *out) {
+                     struct link_list *list) {
     const struct sentence *sentence = &text->sentences[i];
-    struct word_attention words;
-    if (render_words(sentence, &sentence->hypotheses[0], &rendered->sentences[i], arena, &words, NULL) != 0)
+    bool head = translator_info(sentence->translator).alignment_head;
+    struct word_sides sides;
+    struct word_matrix words;
+    if (links_find(sentence, WORDS_UNICODE, &rendered->sentences[i], arena, &sides, &words, NULL) != 0 ||
+        make_room(list, words.target_count, arena) != 0)
         return -1;
-    links_prepare(links_kind_find("balanced"), &words);
+    links_prepare(links_kind_find(head ? "best" : "balanced"), &words, true);
     for (size_t word = 0, source; word < words.target_count; word++) {
-        if (!render_aligned(&words, word, &source))
+        if (!links_of(links_kind_find("best"), &words, word, &source))
             continue;
-        size_t from = sentence->source.begin, to = rendered->begins[i];
-        out->links[out->link_count++] = (struct html_link){{from + words.source[source].begin, from + words.source[source].end},
-                                                           {to + words.target[word].begin, to + words.target[word].end}};
+        const struct span *from = &sides.source.words[source], *to = &sides.target.words[word];
+        size_t begin = sentence->source.begin, target = rendered->begins[i];
+        list->links[list->count++] =
+            (struct html_link){{begin + from->begin, begin + from->end}, {target + to->begin, target + to->end}};
     }
     return 0;
 }
@@ -50,14 +67,14 @@ static int translate_segment(const struct text *text, struct arena *arena, struc
     if (answer.text == text->source)
         return 0; /* as it is, with its tags */
     *out = (struct html_translation){.text = answer.text, .length = answer.length};
-    out->links = arena_alloc(arena, count_tokens(text), sizeof *out->links);
-    if (!out->links)
-        return -1;
+    struct link_list list = {0};
     for (size_t i = 0; i < text->count; i++) {
         bool attention = translator_info(text->sentences[i].translator).attention;
-        if (attention && add_links(text, &rendered, i, arena, out) != 0)
+        if (attention && add_links(text, &rendered, i, arena, &list) != 0)
             return -1;
     }
+    out->links = list.links;
+    out->link_count = list.count;
     return 0;
 }
 

@@ -40,23 +40,21 @@ static void put_tokens(struct sentence_view *view) {
     writer_end_array(view->out);
 }
 
-static void put_attention(struct sentence_view *view) {
-    writer_begin_array(view->out, "attention");
+/* rows: of attention or of the alignment. */
+static void put_rows(struct sentence_view *view, const char *key, const float *const *rows) {
+    writer_begin_array(view->out, key);
     for (size_t i = 0; i < view->rows; i++)
-        writer_numbers(view->out, NULL, view->hypothesis->attention[i], view->sentence->length);
+        writer_numbers(view->out, NULL, rows[i], view->sentence->length);
     writer_end_array(view->out);
 }
 
-/* </s>, the only token without bytes of its own at the end of the source, is aligned with nothing. */
-static bool is_source_end(const struct sentence *sentence, size_t j) {
-    return j + 1 == sentence->length && translator_info(sentence->translator).source_end;
-}
-
 static void put_alignment(struct sentence_view *view) {
+    bool has_end = translator_info(view->sentence->translator).source_end;
+    size_t length = view->sentence->length - has_end;
     writer_begin_array(view->out, "alignment");
-    for (size_t i = 0; i < view->hypothesis->length; i++) {
-        size_t j = render_argmax(view->hypothesis->attention[i], view->sentence->length);
-        if (!is_source_end(view->sentence, j))
+    for (size_t i = 0, j; i < view->hypothesis->length; i++) {
+        const float *row = view->hypothesis->alignment[i];
+        if (render_aligned(row, length, has_end ? row[length] : 0, &j))
             put_pair(view, j, i);
     }
     writer_end_array(view->out);
@@ -67,32 +65,6 @@ static void put_word_texts(struct sentence_view *view, const char *key, const ch
     for (size_t i = 0; i < count; i++)
         writer_string_of(view->out, NULL, text + words[i].begin, words[i].end - words[i].begin);
     writer_end_array(view->out);
-}
-
-static void put_merged(struct sentence_view *view, const struct word_attention *merged) {
-    put_word_texts(view, "source", sentence_text(view->sentence), merged->source, merged->source_count);
-    put_word_texts(view, "target", view->rendering.text, merged->target, merged->target_count);
-    writer_begin_array(view->out, "attention");
-    for (size_t i = 0; i < merged->target_count; i++)
-        writer_numbers(view->out, NULL, merged->weights + i * merged->source_count, merged->source_count);
-    writer_end_array(view->out);
-    writer_begin_array(view->out, "alignment");
-    for (size_t i = 0, j; i < merged->target_count; i++)
-        if (render_aligned(merged, i, &j))
-            put_pair(view, j, i);
-    writer_end_array(view->out);
-}
-
-static void put_words(struct sentence_view *view) {
-    struct arena_mark mark = arena_mark(view->arena);
-    struct word_attention merged;
-    writer_begin_object(view->out, "words");
-    if (render_words(view->sentence, view->hypothesis, &view->rendering, view->arena, &merged, NULL) == 0)
-        put_merged(view, &merged);
-    else
-        writer_fail(view->out);
-    writer_end_object(view->out);
-    arena_release(view->arena, mark);
 }
 
 /* In bytes of UTF-8, and in units of UTF-16. */
@@ -108,6 +80,55 @@ static void put_place(struct sentence_view *view, const char *key, struct api_pl
 static void put_offset(struct sentence_view *view, struct utf16_cursor *cursor, size_t begin, size_t end) {
     struct api_place from = {begin, utf16_position(cursor, begin)}, to = {end, utf16_position(cursor, end)};
     put_place(view, NULL, from, to);
+}
+
+static void put_matrix(struct sentence_view *view, const char *key, const struct word_matrix *matrix) {
+    writer_begin_array(view->out, key);
+    for (size_t i = 0; i < matrix->target_count; i++)
+        writer_numbers(view->out, NULL, matrix->weights + i * matrix->source_count, matrix->source_count);
+    writer_end_array(view->out);
+}
+
+static void put_word_offsets(struct sentence_view *view, const char *key, const char *text, const struct word_side *side) {
+    struct utf16_cursor cursor = {.text = text};
+    writer_begin_array(view->out, key);
+    for (size_t i = 0; i < side->count; i++)
+        put_offset(view, &cursor, side->words[i].begin, side->words[i].end);
+    writer_end_array(view->out);
+}
+
+static void put_merged(struct sentence_view *view, const struct word_sides *sides, const struct word_matrix *attention,
+                       const struct word_matrix *alignment) {
+    const char *source = sentence_text(view->sentence), *target = view->rendering.text;
+    put_word_texts(view, "source", source, sides->source.words, sides->source.count);
+    put_word_texts(view, "target", target, sides->target.words, sides->target.count);
+    put_matrix(view, "attention", attention);
+    put_matrix(view, "soft_alignment", alignment);
+    writer_begin_array(view->out, "alignment");
+    for (size_t i = 0, j; i < alignment->target_count; i++)
+        if (render_aligned(alignment->weights + i * alignment->source_count, alignment->source_count, alignment->ends[i], &j))
+            put_pair(view, j, i);
+    writer_end_array(view->out);
+    writer_begin_object(view->out, "offsets");
+    put_word_offsets(view, "source", source, &sides->source);
+    put_word_offsets(view, "target", target, &sides->target);
+    writer_end_object(view->out);
+}
+
+static void put_words(struct sentence_view *view) {
+    struct arena_mark mark = arena_mark(view->arena);
+    const struct hypothesis *hypothesis = view->hypothesis;
+    struct word_sides sides;
+    struct word_matrix attention, alignment;
+    writer_begin_object(view->out, "words");
+    if (render_words(view->sentence, WORDS_UNICODE, hypothesis, &view->rendering, view->arena, &sides, NULL) == 0 &&
+        render_merge(&sides, hypothesis->attention, view->arena, &attention, NULL) == 0 &&
+        render_merge(&sides, hypothesis->alignment, view->arena, &alignment, NULL) == 0)
+        put_merged(view, &sides, &attention, &alignment);
+    else
+        writer_fail(view->out);
+    writer_end_object(view->out);
+    arena_release(view->arena, mark);
 }
 
 static void put_token_offsets(struct sentence_view *view, const char *key, const char *text, const struct token *tokens,
@@ -179,7 +200,9 @@ static void put_included(struct sentence_view *view, const struct api_places *be
     if (view->include & INCLUDE_LOG_PROBS)
         writer_numbers(view->out, "log_probs", hypothesis->log_probs, view->rows);
     if (view->include & INCLUDE_ATTENTION)
-        put_attention(view);
+        put_rows(view, "attention", hypothesis->attention);
+    if (view->include & INCLUDE_SOFT_ALIGNMENT)
+        put_rows(view, "soft_alignment", hypothesis->alignment);
     if (view->include & INCLUDE_ALIGNMENT)
         put_alignment(view);
     if (view->include & INCLUDE_WORDS)

@@ -22,7 +22,7 @@ static size_t count_of(unsigned bits) {
 static size_t hypothesis_bytes(const struct request *request, const struct sentence *sentence, size_t i) {
     size_t source = sentence->length, target = target_length(sentence, i), both = source + target;
     unsigned include = request->include;
-    size_t matrices = count_of(include & (INCLUDE_ATTENTION | INCLUDE_WORDS)),
+    size_t matrices = count_of(include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT)) + (include & INCLUDE_WORDS ? 2 : 0),
            lists = count_of(include & (INCLUDE_LOG_PROBS | INCLUDE_ENTROPY | INCLUDE_ALIGNMENT));
     return OBJECT_BYTES + sentence_text_length(sentence) + both * TOKEN_BYTES + matrices * source * target * NUMBER_BYTES +
            lists * target * NUMBER_BYTES + (include & INCLUDE_OFFSETS ? both * OFFSET_BYTES : 0) +
@@ -62,8 +62,7 @@ static size_t least_of(const struct request *request, const struct sentence *sen
         bytes += strlen(sentence->tokens[j].piece) + strlen("\"\",");
     if (request->include & INCLUDE_OFFSETS)
         bytes += (sentence->length + steps) * (sizeof offset - 1);
-    if (request->include & INCLUDE_ATTENTION)
-        bytes += steps * sentence->length * strlen("0,");
+    bytes += count_of(request->include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT)) * steps * sentence->length * strlen("0,");
     return bytes;
 }
 

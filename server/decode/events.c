@@ -20,7 +20,7 @@ struct feed {
     /* [noted] the worker's until the lock has published them; constant then */
     int *tokens;
     float *log_probs;
-    const float **attention;
+    const float **attention, **alignment;
 
     /* the reader's */
     size_t known, sent; /* tokens: noted when last looked, and sent */
@@ -55,14 +55,16 @@ static bool sends_tokens(const struct sentence *sentence) {
 /* Room for all tokens there can be, when the first comes. */
 static int feed_make_room(struct feed *feed, struct sentence *sentence) {
     size_t most = sentence->options.max_length;
-    if (feed->attention)
+    if (feed->alignment)
         return 0;
     feed->tokens = arena_alloc(&sentence->arena, most, sizeof *feed->tokens);
     feed->log_probs = arena_alloc(&sentence->arena, most, sizeof *feed->log_probs);
     const float **attention = arena_alloc(&sentence->arena, most, sizeof *attention);
+    const float **alignment = arena_alloc(&sentence->arena, most, sizeof *alignment);
     if (arena_failed(&sentence->arena))
         return -1;
     feed->attention = attention;
+    feed->alignment = alignment;
     return 0;
 }
 
@@ -74,9 +76,13 @@ static size_t note_token(struct feed *feed, struct sentence *sentence) {
         return count;
     assert(sentence->search.rows == 1 && count < sentence->options.max_length);
     struct decision last = search_last(&sentence->search, 0);
+    const float *alignment = soft_alignment_row(sentence, last.token, last.attention, &sentence->arena, NULL);
+    if (!alignment)
+        return count;
     feed->tokens[count] = last.token;
     feed->log_probs[count] = last.log_prob;
     feed->attention[count] = last.attention;
+    feed->alignment[count] = alignment;
     return count + 1;
 }
 
@@ -153,8 +159,11 @@ static struct hypothesis decided(const struct feed *feed) {
     const struct sentence *sentence = feed->job->sentence;
     if (feed->over && sentence->hypotheses)
         return sentence->hypotheses[0];
-    return (struct hypothesis){
-        .tokens = feed->tokens, .length = feed->known, .log_probs = feed->log_probs, .attention = feed->attention};
+    return (struct hypothesis){.tokens = feed->tokens,
+                               .length = feed->known,
+                               .log_probs = feed->log_probs,
+                               .attention = feed->attention,
+                               .alignment = feed->alignment};
 }
 
 /* Bytes that further tokens will not change: incomplete characters at the end are U+FFFD until the rest of their bytes has come. */

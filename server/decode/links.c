@@ -34,21 +34,22 @@ static void scale_to_one(float *weights, size_t n, size_t stride) {
         weights[i * stride] /= sum;
 }
 
-static void scale_rows(struct word_attention *words) {
+static void scale_rows(struct word_matrix *words) {
     for (size_t i = 0; i < words->target_count; i++)
         scale_to_one(words->weights + i * words->source_count, words->source_count, 1);
 }
 
-static void scale_columns(struct word_attention *words) {
+static void scale_columns(struct word_matrix *words) {
     for (size_t j = 0; j < words->source_count; j++)
         scale_to_one(words->weights + j, words->target_count, words->source_count);
 }
 
-bool links_merge(struct word_attention *words, const struct word_attention *reverse) {
+bool links_merge(struct word_matrix *words, const struct word_matrix *reverse) {
     size_t targets = words->target_count, sources = words->source_count;
     if (reverse->source_count != targets || reverse->target_count != sources)
         return false;
     scale_rows(words);
+    memset(words->ends, 0, targets * sizeof *words->ends);
     for (size_t j = 0; j < sources; j++) {
         const float *row = reverse->weights + j * targets;
         float sum = 0;
@@ -63,7 +64,7 @@ bool links_merge(struct word_attention *words, const struct word_attention *reve
 }
 
 /* exp(-TENSION d), d the distance of the words' middles, each text being 1 long; rows that sum to 1. */
-static void pull_to_diagonal(struct word_attention *words) {
+static void pull_to_diagonal(struct word_matrix *words) {
     for (size_t i = 0; i < words->target_count; i++) {
         float *row = words->weights + i * words->source_count;
         double middle = ((double)i + 0.5) / (double)words->target_count, sum = 0;
@@ -74,11 +75,12 @@ static void pull_to_diagonal(struct word_attention *words) {
     }
 }
 
-void links_prepare(const struct links_kind *kind, struct word_attention *words) {
+void links_prepare(const struct links_kind *kind, struct word_matrix *words, bool diagonal) {
     if (!kind->balanced)
         return;
     scale_rows(words);
-    pull_to_diagonal(words);
+    if (diagonal)
+        pull_to_diagonal(words);
     for (size_t i = 0; i < words->target_count * words->source_count; i++)
         words->weights[i] += LEAST;
     for (int round = 0; round < BALANCING_ROUNDS; round++) {
@@ -88,7 +90,7 @@ void links_prepare(const struct links_kind *kind, struct word_attention *words) 
 }
 
 /* No other target word has more of source word j. */
-static bool is_best_of_column(const struct word_attention *words, size_t i, size_t j) {
+static bool is_best_of_column(const struct word_matrix *words, size_t i, size_t j) {
     size_t best = 0;
     for (size_t k = 1; k < words->target_count; k++)
         if (words->weights[k * words->source_count + j] > words->weights[best * words->source_count + j])
@@ -96,21 +98,35 @@ static bool is_best_of_column(const struct word_attention *words, size_t i, size
     return best == i;
 }
 
-bool links_of(const struct links_kind *kind, const struct word_attention *words, size_t i, size_t *j) {
-    return render_aligned(words, i, j) && (!kind->mutual || is_best_of_column(words, i, *j));
+bool links_of(const struct links_kind *kind, const struct word_matrix *words, size_t i, size_t *j) {
+    return render_aligned(words->weights + i * words->source_count, words->source_count, words->ends[i], j) &&
+           (!kind->mutual || is_best_of_column(words, i, *j));
 }
 
-static int words_of(const struct links_direction *direction, struct word_attention *words, struct error *err) {
-    const struct hypothesis *hypothesis = &direction->sentence->hypotheses[0];
-    struct rendering rendering;
-    if (translator_render(direction->sentence, hypothesis, direction->arena, &rendering, err) != 0)
+int links_find(const struct sentence *sentence, enum word_kind kind, const struct rendering *rendering, struct arena *arena,
+               struct word_sides *sides, struct word_matrix *out, struct error *err) {
+    const struct hypothesis *hypothesis = &sentence->hypotheses[0];
+    bool head = translator_info(sentence->translator).alignment_head;
+    if (render_words(sentence, kind, hypothesis, rendering, arena, sides, err) != 0 ||
+        render_merge(sides, hypothesis->alignment, arena, out, err) != 0)
         return -1;
-    return render_words(direction->sentence, hypothesis, &rendering, direction->arena, words, err);
+    for (size_t i = 0; !head && i < out->target_count; i++)
+        out->ends[i] = 0;
+    return 0;
+}
+
+static int words_of(const struct links_direction *direction, struct word_matrix *words, struct error *err) {
+    struct word_sides sides;
+    struct rendering rendering;
+    if (translator_render(direction->sentence, &direction->sentence->hypotheses[0], direction->arena, &rendering, err) != 0)
+        return -1;
+    return links_find(direction->sentence, WORDS_SPACED, &rendering, direction->arena, &sides, words, err);
 }
 
 int links_print(const struct links_kind *kind, const struct links_direction *directions, size_t count, FILE *out,
                 struct error *err) {
-    struct word_attention words, reverse;
+    struct word_matrix words, reverse;
+    bool head = translator_info(directions[0].sentence->translator).alignment_head;
     if (words_of(&directions[0], &words, err) != 0)
         return -1;
     if (count > 1) {
@@ -118,7 +134,7 @@ int links_print(const struct links_kind *kind, const struct links_direction *dir
             return -1;
         links_merge(&words, &reverse);
     }
-    links_prepare(kind, &words);
+    links_prepare(kind, &words, !head);
     const char *space = "";
     for (size_t i = 0, j; i < words.target_count; i++) {
         if (!links_of(kind, &words, i, &j))

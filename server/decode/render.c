@@ -55,72 +55,78 @@ int render_text(const struct text *text, struct arena *arena, struct rendered *o
     return 0;
 }
 
-/* One side of an alignment. */
-struct side {
-    size_t *word_of; /* [count] SIZE_MAX: of no word */
-    struct span *words;
-    size_t count, word_count;
+/* ---- words ---- */
+
+/* A text with its tokens. */
+struct tokenized {
+    const char *text;
+    size_t length;
+    const struct token *tokens;
+    size_t count;
 };
 
-static int find_words(const char *text, const struct token *tokens, size_t count, struct arena *arena, struct side *side,
-                      struct error *err) {
-    side->count = count;
-    side->word_of = arena_alloc(arena, count, sizeof *side->word_of);
-    side->words = arena_alloc(arena, count, sizeof *side->words); /* no more words than tokens */
-    if (arena_failed(arena))
-        return error_memory(err);
-    side->word_count = translator_words(text, tokens, count, side->word_of);
-    for (size_t i = count; i-- > 0;) {
-        if (side->word_of[i] == SIZE_MAX)
-            continue;
-        struct span *word = &side->words[side->word_of[i]];
-        bool last = i + 1 == count || side->word_of[i + 1] != side->word_of[i];
-        *word = (struct span){tokens[i].begin, last ? tokens[i].end : word->end};
-    }
-    /* the bytes of a piece may take in the white space before it */
-    for (size_t i = 0; i < side->word_count; i++) {
-        struct span trimmed = segmenter_trim(text + side->words[i].begin, side->words[i].end - side->words[i].begin);
-        side->words[i] = (struct span){side->words[i].begin + trimmed.begin, side->words[i].begin + trimmed.end};
-    }
-    return 0;
-}
-
-static void add_row(float *weights, const struct side *source, const float *attention) {
-    for (size_t j = 0; j < source->count; j++) {
-        if (source->word_of[j] != SIZE_MAX)
-            weights[source->word_of[j]] += attention[j];
-    }
-}
-
-/* Rows of one target word follow each other. */
-static void merge(const struct side *source, const struct side *target, const float *const *attention, float *weights) {
-    for (size_t i = 0; i < target->count;) {
-        size_t word = target->word_of[i], pieces = 0;
-        if (word == SIZE_MAX) {
-            i++;
-            continue;
-        }
-        float *row = weights + word * source->word_count;
-        for (; i < target->count && target->word_of[i] == word; i++, pieces++)
-            add_row(row, source, attention[i]);
-        for (size_t j = 0; j < source->word_count; j++)
-            row[j] /= (float)pieces;
-    }
-}
-
-int render_words(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct rendering *rendering,
-                 struct arena *arena, struct word_attention *out, struct error *err) {
-    struct side source, target;
-    if (find_words(sentence_text(sentence), sentence->tokens, sentence->length, arena, &source, err) != 0 ||
-        find_words(rendering->text, rendering->tokens, hypothesis->length, arena, &target, err) != 0)
+static int find_side(const struct translator *translator, enum word_kind kind, const struct tokenized *from, struct arena *arena,
+                     struct word_side *side, struct error *err) {
+    if (translator_words(translator, kind, from->text, from->length, arena, &side->words, &side->count, err) != 0)
         return -1;
-    float *weights = arena_zalloc(arena, target.word_count * source.word_count, sizeof *weights);
-    if (!weights)
+    side->tokens = arena_alloc(arena, from->count, sizeof *side->tokens);
+    if (!side->tokens)
         return error_memory(err);
-    merge(&source, &target, hypothesis->attention, weights);
-    *out = (struct word_attention){source.words, target.words, source.word_count, target.word_count, weights};
+    side->token_count = from->count;
+    words_of_tokens(from->text, from->tokens, from->count, side->words, side->count, side->tokens);
     return 0;
 }
+
+int render_words(const struct sentence *sentence, enum word_kind kind, const struct hypothesis *hypothesis,
+                 const struct rendering *rendering, struct arena *arena, struct word_sides *out, struct error *err) {
+    struct tokenized source = {sentence_text(sentence), sentence_text_length(sentence), sentence->tokens, sentence->length},
+                     target = {rendering->text, strlen(rendering->text), rendering->tokens, hypothesis->length};
+    out->source_end = translator_info(sentence->translator).source_end;
+    if (find_side(sentence->translator, kind, &source, arena, &out->source, err) != 0)
+        return -1;
+    return find_side(sentence->translator, kind, &target, arena, &out->target, err);
+}
+
+/* A piece of several words gives each its share. */
+static void add_row(const struct word_sides *sides, const float *from, float *row, float *end) {
+    const struct word_side *source = &sides->source;
+    for (size_t j = 0; j < source->token_count; j++) {
+        struct word_range words = source->tokens[j];
+        for (size_t word = words.first; word < words.end; word++)
+            row[word] += from[j] / (float)(words.end - words.first);
+    }
+    *end += sides->source_end ? from[source->token_count - 1] : 0;
+}
+
+static void divide(float *values, size_t count, float by) {
+    for (size_t i = 0; i < count; i++)
+        values[i] /= by;
+}
+
+int render_merge(const struct word_sides *sides, const float *const *rows, struct arena *arena, struct word_matrix *out,
+                 struct error *err) {
+    const struct word_side *target = &sides->target;
+    size_t sources = sides->source.count;
+    float *weights = arena_zalloc(arena, target->count * sources, sizeof *weights);
+    float *ends = arena_zalloc(arena, target->count, sizeof *ends);
+    size_t *pieces = arena_zalloc(arena, target->count, sizeof *pieces);
+    if (!weights || !ends || !pieces)
+        return error_memory(err);
+    for (size_t i = 0; i < target->token_count; i++)
+        for (size_t word = target->tokens[i].first; word < target->tokens[i].end; word++) {
+            add_row(sides, rows[i], weights + word * sources, &ends[word]);
+            pieces[word]++;
+        }
+    for (size_t word = 0; word < target->count; word++)
+        if (pieces[word] > 1) {
+            divide(weights + word * sources, sources, (float)pieces[word]);
+            divide(&ends[word], 1, (float)pieces[word]);
+        }
+    *out = (struct word_matrix){sources, target->count, weights, ends};
+    return 0;
+}
+
+/* ---- alignment ---- */
 
 size_t render_argmax(const float *values, size_t n) {
     assert(n > 0);
@@ -132,10 +138,9 @@ size_t render_argmax(const float *values, size_t n) {
     return best;
 }
 
-bool render_aligned(const struct word_attention *words, size_t i, size_t *j) {
-    const float *row = words->weights + i * words->source_count;
-    if (words->source_count == 0)
+bool render_aligned(const float *row, size_t n, float end, size_t *j) {
+    if (n == 0 || end >= 0.5F)
         return false;
-    *j = render_argmax(row, words->source_count);
+    *j = render_argmax(row, n);
     return row[*j] > 0;
 }

@@ -110,6 +110,7 @@ static int prepare_jobs(struct request *request, struct error *err) {
             struct sentence *sentence = &request->texts[i].sentences[j];
             sentence->cancelled = &request->cancelled;
             sentence->replace_unknowns = request->replace_unknowns;
+            sentence->wants_alignment = request->aligns;
             sentence->owner = job;
             sentence->options.sampling.stream = (uint64_t)request->number << 32 | (uint64_t)(job - jobs);
             *job = (struct job){.request = request,

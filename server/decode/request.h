@@ -30,6 +30,7 @@ enum include {
     INCLUDE_EOS = 1 << 8,
     INCLUDE_TOP_K = 1 << 9,
     INCLUDE_BEAM = 1 << 10,
+    INCLUDE_SOFT_ALIGNMENT = 1 << 11,
 };
 
 struct events;
@@ -78,6 +79,7 @@ struct request {
     unsigned include; /* enum include */
     bool split;       /* cut texts into sentences */
     bool replace_unknowns;
+    bool aligns;   /* the answer depends on the alignment */
     bool streamed; /* the answer is wanted piece by piece */
     bool accepted; /* to be answered even if the daemon is draining by now */
     struct text *texts;

@@ -1,4 +1,4 @@
-/* POST /attention, and what the fields that it shares with /translate mean: matrices, alignments, words, offsets. */
+/* POST /attention, and what the fields that it shares with /translate mean: matrices and offsets. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
 #include <math.h>
@@ -37,15 +37,6 @@ static double sum(const json_t *array) {
     for (size_t i = 0; i < json_array_size(array); i++)
         total += item(array, i);
     return total;
-}
-
-static size_t argmax(const json_t *array) {
-    size_t best = 0;
-    for (size_t i = 1; i < json_array_size(array); i++) {
-        if (item(array, i) > item(array, best))
-            best = i;
-    }
-    return best;
 }
 
 static const char *string(const json_t *array, size_t i) {
@@ -111,30 +102,6 @@ START_TEST(matrices) {
     each_sentence("", check_matrix);
     each_sentence(", 'strategy': 'greedy'", check_matrix);
     each_sentence(", 'min_length': 9, 'max_length': 9", check_matrix);
-}
-END_TEST
-
-/* The argmax of each row in Pharaoh order, </s> on either side left out. */
-static void check_alignment(const json_t *sentence, const json_t *answer) {
-    (void)answer;
-    const json_t *pairs = json_at(sentence, "alignment"), *rows = json_at(sentence, "attention"),
-                 *tokens = json_at(sentence, "tokens");
-    size_t next = 0;
-    for (size_t i = 0; i < json_array_size(tokens); i++) {
-        size_t j = argmax(json_array_get(rows, i));
-        if (strcmp(string(tokens, i), "</s>") == 0 || strcmp(string(json_at(sentence, "source_tokens"), j), "</s>") == 0)
-            continue;
-        const json_t *pair = json_array_get(pairs, next++);
-        ck_assert_uint_eq(json_array_size(pair), 2);
-        ck_assert_uint_eq((size_t)json_integer_value(json_array_get(pair, 0)), j);
-        ck_assert_uint_eq((size_t)json_integer_value(json_array_get(pair, 1)), i);
-    }
-    ck_assert_uint_eq(json_array_size(pairs), next);
-}
-
-START_TEST(alignments) {
-    each_sentence("", check_alignment);
-    each_sentence(", 'min_length': 20, 'max_length': 20", check_alignment);
 }
 END_TEST
 
@@ -219,81 +186,6 @@ START_TEST(offsets_of_decomposed_accents) {
     }
     ck_assert_uint_eq(covered, strlen(text));
     reply_done(&reply);
-}
-END_TEST
-
-/* ---- words ---- */
-
-/* The words of one side must be what white space separates; returns how many. */
-static size_t check_words_of(const json_t *words, const char *text) {
-    size_t count = 0;
-    for (const char *at = text + strspn(text, " "); *at; at += strspn(at, " ")) {
-        size_t length = strcspn(at, " ");
-        const char *word = string(words, count++);
-        ck_assert_ptr_nonnull(word);
-        ck_assert_uint_eq(strlen(word), length);
-        ck_assert_int_eq(strncmp(at, word, length), 0);
-        at += length;
-    }
-    ck_assert_uint_eq(json_array_size(words), count);
-    return count;
-}
-
-/* The word in which the token's bytes lie, or that of the next token that has any; the number of words if there is none. */
-static size_t word_of(const json_t *offsets, size_t token, const char *text) {
-    for (; token < json_array_size(offsets); token++) {
-        struct slice slice = read_offset(json_array_get(offsets, token), text);
-        if (slice.start == slice.end)
-            continue;
-        size_t word = 0;
-        for (size_t i = 1; i <= slice.start; i++)
-            word += text[i] != ' ' && text[i - 1] == ' ';
-        return word;
-    }
-    return SIZE_MAX;
-}
-
-/* Weight of a word pair from the matrix of pieces: summed over source pieces, averaged over target pieces. */
-static double merged(const json_t *sentence, size_t target_word, size_t source_word) {
-    const json_t *target = json_at(sentence, "offsets.target"), *source = json_at(sentence, "offsets.source");
-    double total = 0, rows = 0;
-    for (size_t i = 0; i < json_array_size(target); i++) {
-        if (word_of(target, i, text_at(sentence, "text")) != target_word)
-            continue;
-        rows++;
-        for (size_t j = 0; j < json_array_size(source); j++) {
-            if (word_of(source, j, text_at(sentence, "source_text")) == source_word)
-                total += item(json_array_get(json_at(sentence, "attention"), i), j);
-        }
-    }
-    return total / rows;
-}
-
-static void check_words(const json_t *sentence, const json_t *answer) {
-    (void)answer;
-    const json_t *rows = json_at(sentence, "words.attention"), *pairs = json_at(sentence, "words.alignment");
-    ck_assert_uint_eq(json_object_size(json_at(sentence, "words")), 4);
-    size_t m = check_words_of(json_at(sentence, "words.source"), text_at(sentence, "source_text"));
-    size_t n = check_words_of(json_at(sentence, "words.target"), text_at(sentence, "text"));
-    ck_assert_uint_eq(json_array_size(rows), n);
-    ck_assert_uint_eq(json_array_size(pairs), n);
-    for (size_t i = 0; i < n; i++) {
-        const json_t *row = json_array_get(rows, i), *pair = json_array_get(pairs, i);
-        ck_assert_uint_eq(json_array_size(row), m);
-        for (size_t j = 0; j < m; j++)
-            ck_assert_double_eq_tol(item(row, j), merged(sentence, i, j), tolerance);
-        ck_assert_uint_eq((size_t)json_integer_value(json_array_get(pair, 0)), argmax(row));
-        ck_assert_uint_eq((size_t)json_integer_value(json_array_get(pair, 1)), i);
-    }
-}
-
-START_TEST(words) {
-    static const char *const options[] = {"", ", 'strategy': 'greedy', 'min_length': 12, 'max_length': 12"};
-    for (size_t i = 0; i < 2; i++) {
-        char fields[128];
-        snprintf(fields, sizeof fields, "%s, 'include': ['words', 'offsets', 'attention']", options[i]);
-        each_sentence(fields, check_words);
-    }
 }
 END_TEST
 
@@ -426,8 +318,9 @@ START_TEST(model_without_attention) {
         snprintf(json, sizeof json, "{'model': 'fixed-gru', 'text': 'We see'%s}", refused[i]);
         client_post(&served, "/attention", json, 400, &reply);
         ck_assert_str_eq(text_at(reply.json, "field"), "include");
-        ck_assert_str_eq(text_at(reply.json, "error"),
-                         "include must not contain attention, alignment or words: model \"fixed-gru\" has no attention");
+        ck_assert_str_eq(
+            text_at(reply.json, "error"),
+            "include must not contain attention, soft_alignment, alignment or words: model \"fixed-gru\" has no attention");
         reply_done(&reply);
     }
     attend("{'model': 'fixed-gru', 'text': 'We see', 'target': 'Nous', 'include': ['tokens', 'log_probs', 'entropy', 'eos']}",
@@ -474,10 +367,8 @@ Suite *attention_suite(void) {
     tcase_set_timeout(tcase, TEST_TIMEOUT_S);
     tcase_add_test(tcase, shape);
     tcase_add_test(tcase, matrices);
-    tcase_add_test(tcase, alignments);
     tcase_add_test(tcase, slices);
     tcase_add_test(tcase, offsets_of_decomposed_accents);
-    tcase_add_test(tcase, words);
     tcase_add_test(tcase, target_is_scored);
     tcase_add_test(tcase, target_is_not_split);
     tcase_add_test(tcase, targets_in_order);

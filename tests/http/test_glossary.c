@@ -178,8 +178,9 @@ END_TEST
 START_TEST(placeholders_are_tokens) {
     struct reply reply;
     ask("/translate", "A boy plays with {name} in the snow.",
-        "'include': ['tokens', 'log_probs', 'attention', 'alignment', 'words', 'offsets', 'entropy', 'top_k', 'beam', 'eos']", 200,
-        &reply);
+        "'include': ['tokens', 'log_probs', 'attention', 'soft_alignment', 'alignment', 'words', 'offsets', 'entropy', 'top_k', "
+        "'beam', 'eos']",
+        200, &reply);
     const json_t *sentence = json_at(reply.json, "translations.0.sentences.0");
     const char *source = text_at(sentence, "source_text"), *target = text_at(sentence, "text");
     static const char *const sides[][2] = {{"source_tokens", "offsets.source"}, {"tokens", "offsets.target"}};

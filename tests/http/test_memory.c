@@ -33,7 +33,9 @@ enum {
 #define FORM_TYPE         "Content-Type: application/x-www-form-urlencoded"
 #define MULTIPART_TYPE    "Content-Type: multipart/form-data; boundary=XX"
 #define PART(name, value) "--XX\r\nContent-Disposition: form-data; name=\"" name "\"\r\n\r\n" value "\r\n"
-#define ALL               "'include': ['tokens', 'log_probs', 'attention', 'alignment', 'words', 'offsets', 'entropy', 'top_k', 'eos', 'beam']"
+#define ALL                                                                                                                        \
+    "'include': ['tokens', 'log_probs', 'attention', 'soft_alignment', 'alignment', 'words', 'offsets', 'entropy', 'top_k', "      \
+    "'eos', 'beam']"
 
 /* printf %s secret | sha256sum */
 #define KEYS "all user 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\n"
@@ -44,6 +46,7 @@ static char wide[64 + 3 * WIDE_WEIGHTS];
 enum {
     MOVING = 1 << 0, /* the answer is another one each time */
     KEYED = 1 << 1,  /* of a daemon with API keys */
+    HEADED = 1 << 2, /* of a model with an alignment head */
 };
 
 static const struct kind {
@@ -60,6 +63,10 @@ static const struct kind {
      0},
     {"stream", {.path = "/translate", .json = "{'text': 'A boy plays.', 'strategy': 'greedy', 'stream': true}"}, 0},
     {"attention", {.path = "/attention", .json = "{'text': 'A boy plays.'}"}, 0},
+    {"head",
+     {.path = "/translate", .json = "{'text': ['A boy plays.', 'It snows.'], 'n_best': 2, 'max_length': 9, " ALL "}"},
+     HEADED},
+    {"head stream", {.path = "/attention", .json = "{'text': 'A boy plays.', 'strategy': 'greedy', 'stream': true}"}, HEADED},
     {"native form", {.path = "/attention", .body = "text=A+boy&text=plays.&beam_size=2&include=tokens,alignment"}, 0},
     {"target", {.path = "/attention", .json = "{'text': 'A boy plays.', 'target': 'Un chat joue.'}"}, 0},
     {"force", {.path = "/attention", .json = "{'text': 'A', 'force_attention': [{'step': 0, 'weights': [1, 0, 0]}]}"}, 0},
@@ -226,7 +233,8 @@ static void start(const struct kind *kind) {
     setenv("ALIGND_API_KEYS", (kind->traits & KEYED) ? path : "", 1);
     write_wide();
     prepare();
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--heartbeat-ms", "60000"));
+    const char *model = (kind->traits & HEADED) ? "tests/golden/alignment-luong-gru" : MODEL;
+    daemon_start(&served, ARGUMENTS("--model", model, "--workers", "1", "--heartbeat-ms", "60000"));
     close(keys);
 }
 

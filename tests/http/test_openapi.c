@@ -152,7 +152,7 @@ START_TEST(every_name) {
         reply_done(&reply);
     }
     check_value("include", "['other']", false);
-    ck_assert_uint_eq(json_array_size(included), 11);
+    ck_assert_uint_eq(json_array_size(included), 12);
     ck_assert_uint_eq(json_array_size(strategies), 4);
 }
 END_TEST

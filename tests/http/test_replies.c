@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EVERYTHING "'tokens','log_probs','attention','alignment','words','offsets','entropy','top_k','beam','timing','eos'"
+#define EVERYTHING                                                                                                                 \
+    "'tokens','log_probs','attention','soft_alignment','alignment','words','offsets','entropy','top_k','beam','timing','eos'"
 
 enum { TEXTS = 64, FEW_TEXTS = 4, TEXT_BYTES = 156, REPLY_KIB = 2048, UNREAD_KIB = 4096, READERS = 14 };
 

@@ -96,9 +96,9 @@ START_TEST(every_strategy) {
 END_TEST
 
 START_TEST(every_output) {
-    static const char all[] =
-        "'include': ['tokens', 'log_probs', 'attention', 'alignment', 'words', 'offsets', 'entropy', 'top_k', 'beam', "
-        "'eos']}";
+    static const char all[] = "'include': ['tokens', 'log_probs', 'attention', 'soft_alignment', 'alignment', 'words', 'offsets', "
+                              "'entropy', 'top_k', 'beam', "
+                              "'eos']}";
     static const char *const cases[][2] = {
         {"/translate", "{'text': [' A boy plays.  It \xC3\xA9t\xC3\xA9 \xF0\x9F\x98\x80. End. ', 'x'], 'strategy': 'greedy', "},
         {"/translate", "{'text': [' A boy plays.  It snows. '], 'strategy': 'beam', 'n_best': 2, "},

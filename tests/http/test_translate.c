@@ -179,6 +179,7 @@ START_TEST(includes) {
         {"tokens", {"source_tokens", "tokens"}},
         {"log_probs", {"log_probs"}},
         {"attention", {"attention"}},
+        {"soft_alignment", {"soft_alignment"}},
         {"alignment", {"alignment"}},
         {"words", {"words"}},
         {"offsets", {"offsets"}},
@@ -206,12 +207,13 @@ START_TEST(include_nothing_or_all) {
     check_keys(json_at(reply.json, "translations.0.sentences.0"),
                KEYS("source_text", "text", "score", "log_prob", "finish_reason"));
     reply_done(&reply);
-    translate("{'text': '" TEXT "', 'include': ['tokens', 'log_probs', 'attention', 'alignment', 'words', 'offsets', 'entropy', "
+    translate("{'text': '" TEXT
+              "', 'include': ['tokens', 'log_probs', 'attention', 'soft_alignment', 'alignment', 'words', 'offsets', 'entropy', "
               "'timing', 'eos']}",
               &reply);
     check_keys(json_at(reply.json, "translations.0.sentences.0"),
                KEYS("source_text", "text", "score", "log_prob", "finish_reason", "source_tokens", "tokens", "log_probs",
-                    "attention", "alignment", "words", "offsets", "entropy", "timing"));
+                    "attention", "soft_alignment", "alignment", "words", "offsets", "entropy", "timing"));
     reply_done(&reply);
 }
 END_TEST

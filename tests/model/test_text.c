@@ -76,49 +76,6 @@ START_TEST(characters_forwards_and_backwards) {
 }
 END_TEST
 
-static void check_words(const char *text, const struct token *tokens, size_t count, size_t words, const size_t *expected) {
-    size_t word_of[16];
-    ck_assert_uint_eq(translator_words(text, tokens, count, word_of), words);
-    for (size_t i = 0; i < count; i++)
-        ck_assert_uint_eq(word_of[i], expected[i]);
-}
-
-START_TEST(words_are_runs_between_white_space) {
-    static const struct token tokens[] = {{.begin = 1, .end = 3}, {.begin = 3, .end = 4},   {.begin = 5, .end = 7},
-                                          {.begin = 7, .end = 8}, {.begin = 10, .end = 11}, {.begin = 11, .end = 11}};
-    check_words(" abc de.\u00a0x", tokens, 6, 3, (const size_t[]){0, 0, 1, 1, 2, SIZE_MAX});
-}
-END_TEST
-
-START_TEST(an_empty_token_goes_with_the_next) {
-    static const struct token tokens[] = {{.begin = 0, .end = 0}, {.begin = 0, .end = 1}, {.begin = 2, .end = 2},
-                                          {.begin = 2, .end = 2}, {.begin = 2, .end = 5}, {.begin = 5, .end = 5},
-                                          {.begin = 5, .end = 5}};
-    check_words("a \u2026", tokens, 7, 2, (const size_t[]){0, 0, 1, 1, 1, SIZE_MAX, SIZE_MAX});
-}
-END_TEST
-
-START_TEST(no_words) {
-    static const struct token end = {.begin = 0, .end = 0};
-    check_words("", NULL, 0, 0, NULL);
-    check_words("", &end, 1, 0, (const size_t[]){SIZE_MAX});
-}
-END_TEST
-
-START_TEST(words_of_real_tokens) {
-    static const char text[] = "  Tom's \u4f60\u597d  here\u2026 Yes.\n";
-    struct token *tokens;
-    size_t count, word_of[64];
-    ck_assert_int_eq(tokenizer_encode(tokenizer, text, sizeof text - 1, &arena, &tokens, &count, &err), 0);
-    ck_assert_uint_le(count, 64);
-    ck_assert_uint_eq(translator_words(text, tokens, count, word_of), 4);
-    for (size_t i = 0; i < count; i++) {
-        ck_assert_uint_le(word_of[i], 3);
-        ck_assert(i == 0 || word_of[i] == word_of[i - 1] || word_of[i] == word_of[i - 1] + 1);
-    }
-}
-END_TEST
-
 static size_t token_count(const char *text, size_t length) {
     struct token *tokens;
     size_t count;
@@ -183,17 +140,12 @@ START_TEST(ordinary_text_fits_even_in_little) {
 END_TEST
 
 /* Of the kinds without subwords a piece has as many tokens alone as within its sentence. */
-START_TEST(other_tokenizers_group_and_wrap_as_well) {
+START_TEST(other_tokenizers_wrap_as_well) {
     static const char *const kinds[] = {"words", "words", "characters"};
     static const char *const files[] = {"tests/data/tiny.en.words", "tests/data/tiny.en.words", "tests/data/tiny.en.characters"};
     tokenizer_free(tokenizer);
     tokenizer = tokenizer_open(kinds[_i], files[_i], &(struct tokenizer_options){.punctuation = _i == 1}, &err);
     ck_assert_msg(tokenizer != NULL, "%s", err.message);
-    static const char text[] = " Tom's \u4f60\u597d  here\u2026 Yes. ";
-    struct token *tokens;
-    size_t count, word_of[64];
-    ck_assert_int_eq(tokenizer_encode(tokenizer, text, sizeof text - 1, &arena, &tokens, &count, &err), 0);
-    ck_assert_uint_eq(translator_words(text, tokens, count, word_of), 4);
     for (size_t i = 0; i < sizeof long_texts / sizeof *long_texts; i++)
         for (size_t max_tokens = 1; max_tokens < 30; max_tokens++)
             check_wrap(long_texts[i], (struct span){0, strlen(long_texts[i])}, max_tokens, true);
@@ -267,13 +219,9 @@ Suite *text_suite(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, utf8, 0, sizeof encodings / sizeof *encodings);
     tcase_add_test(tests, characters_forwards_and_backwards);
-    tcase_add_test(tests, words_are_runs_between_white_space);
-    tcase_add_test(tests, an_empty_token_goes_with_the_next);
-    tcase_add_test(tests, no_words);
-    tcase_add_test(tests, words_of_real_tokens);
     tcase_add_loop_test(tests, wrapping_loses_nothing, 0, sizeof long_texts / sizeof *long_texts);
     tcase_add_test(tests, ordinary_text_fits_even_in_little);
-    tcase_add_loop_test(tests, other_tokenizers_group_and_wrap_as_well, 0, 3);
+    tcase_add_loop_test(tests, other_tokenizers_wrap_as_well, 0, 3);
     tcase_add_test(tests, places_to_cut);
     tcase_add_test(tests, spans_are_within_the_text);
     tcase_add_loop_test(tests, a_long_text_is_wrapped_in_time, 0, 6);

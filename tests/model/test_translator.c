@@ -293,7 +293,7 @@ static struct rendering render_unknowns(struct sentence *sentence, size_t length
     }
     sentence->search.source_length = sentence->length;
     struct rendering rendering;
-    struct hypothesis hypothesis = {.tokens = unknown, .length = length, .attention = attention};
+    struct hypothesis hypothesis = {.tokens = unknown, .length = length, .attention = attention, .alignment = attention};
     ck_assert_int_eq(translator_render(sentence, &hypothesis, &arena, &rendering, NULL), 0);
     return rendering;
 }

@@ -95,7 +95,8 @@ static const struct {
     {"{\"text\":\"a\",\"include\":\"tokens\"}", "include", "include must be an array of strings, got a string"},
     {"{\"text\":\"a\",\"include\":[1]}", "include", "include must be an array of strings"},
     {"{\"text\":\"a\",\"include\":[\"top_j\"]}", "include",
-     "include must be any of tokens, log_probs, attention, alignment, words, offsets, entropy, top_k, beam, timing, eos, got "
+     "include must be any of tokens, log_probs, attention, soft_alignment, alignment, words, offsets, entropy, top_k, beam, "
+     "timing, eos, got "
      "\"top_j\""},
     {"{\"text\":\"a\",\"model\":\"zz\"}", "model", "no model \"zz\" is loaded"},
     {"{\"text\":\"a\",\"source\":\"zz\"}", "source", "no model translates from \"zz\""},
@@ -263,17 +264,19 @@ START_TEST(words_merge_pieces) {
     const struct sentence *sentence = request.jobs[0].sentence;
     const struct hypothesis *hypothesis = &sentence->hypotheses[0];
     struct rendering rendering;
-    struct word_attention words;
+    struct word_sides sides;
+    struct word_matrix words;
     ck_assert_int_eq(translator_render(sentence, hypothesis, &request.arena, &rendering, NULL), 0);
-    ck_assert_int_eq(render_words(sentence, hypothesis, &rendering, &request.arena, &words, NULL), 0);
+    ck_assert_int_eq(render_words(sentence, WORDS_UNICODE, hypothesis, &rendering, &request.arena, &sides, NULL), 0);
+    ck_assert_int_eq(render_merge(&sides, hypothesis->attention, &request.arena, &words, NULL), 0);
     ck_assert_uint_eq(words.source_count, 2);
     ck_assert_uint_eq(words.target_count, 2);
-    ck_assert_uint_eq(words.source[1].begin, 6);
-    ck_assert_uint_eq(words.source[1].end, 13);
+    ck_assert_uint_eq(sides.source.words[1].begin, 6);
+    ck_assert_uint_eq(sides.source.words[1].end, 13);
     float expected = 0;
     size_t pieces = 0;
     for (size_t i = 0; i < hypothesis->length; i++) {
-        if (rendering.tokens[i].end <= words.target[0].end) {
+        if (rendering.tokens[i].end <= sides.target.words[0].end) {
             for (size_t j = 0; j < sentence->length; j++)
                 expected += sentence->tokens[j].end <= 5 && sentence->tokens[j].end > 0 ? hypothesis->attention[i][j] : 0;
             pieces++;

@@ -1,0 +1,139 @@
+#include "model/soft_alignment.h"
+#include "model/model.h"
+#include "model/network/copies.h"
+
+#include <string.h>
+
+bool soft_alignment_replaces(const struct sentence *sentence) {
+    return sentence->replace_unknowns && sentence->unknown > 0;
+}
+
+size_t soft_alignment_kept(const struct sentence *sentence) {
+    const struct translator *t = sentence->translator;
+    bool asked = sentence->wants_alignment || soft_alignment_replaces(sentence);
+    return t->alignment.query.out > 0 && asked ? t->decoder.shape.top : 0;
+}
+
+int soft_alignment_begin(struct sentence *sentence, const float *annotations, struct arena *scratch, struct error *err) {
+    const struct translator *t = sentence->translator;
+    size_t length = sentence->length, size = t->encoder.embedding_size;
+    if (soft_alignment_kept(sentence) == 0)
+        return 0;
+    struct arena_mark mark = arena_mark(scratch);
+    float *embeddings = arena_alloc(scratch, length * size, sizeof *embeddings);
+    float *keys = arena_alloc(&sentence->arena, length * t->alignment.key.out, sizeof *keys);
+    int status = embeddings && keys ? 0 : error_memory(err);
+    for (size_t j = 0; j < length && status == 0; j++)
+        memcpy(embeddings + j * size, t->encoder.embedding + (size_t)sentence->tokens[j].id * size, size * sizeof *embeddings);
+    struct alignment_inputs inputs = {{annotations, t->encoder.annotation}, {embeddings, size}, t->encoder.annotation, length};
+    if (status == 0)
+        status = alignment_keys(&t->alignment, &inputs, scratch, keys, err);
+    sentence->alignment_keys = keys;
+    arena_release(scratch, mark);
+    return status;
+}
+
+/* ---- what no model wrote ---- */
+
+/* The phrase that is one token of its own, such as a placeholder; NULL: the model has it. */
+static const struct phrase *phrase_of(const struct sentence *sentence, int token) {
+    const struct phrases *phrases = &sentence->options.phrases;
+    if (!sentence->copies || !copies_token(sentence->copies, token))
+        return NULL;
+    for (size_t q = 0; q < phrases->count; q++)
+        if (phrases->list[q].tokens[0] == token)
+            return &phrases->list[q];
+    return NULL;
+}
+
+/* The head read <unk> there; what the phrase stands for is known. */
+static void set_phrase(const struct phrase *phrase, float *row, size_t length) {
+    memset(row, 0, length * sizeof *row);
+    for (size_t j = phrase->first; j < phrase->first + phrase->count; j++)
+        row[j] = 1 / (float)phrase->count;
+}
+
+/* ---- rows ---- */
+
+/* Tokens [n] that were decided, and the rows of the steps that decided them. */
+struct decided {
+    const int *tokens;
+    const float *const *attention;
+    size_t count;
+};
+
+/* rows [n, T]. */
+static int find_rows(const struct sentence *sentence, const struct decided *decided, struct arena *scratch, float *rows,
+                     struct error *err) {
+    const struct translator *t = sentence->translator;
+    const struct decoder_shape *shape = &t->decoder.shape;
+    size_t count = decided->count, length = sentence->length, behind = length + sentence->options.keep - shape->top;
+    struct arena_mark mark = arena_mark(scratch);
+    float *embeddings = arena_alloc(scratch, count * shape->input, sizeof *embeddings);
+    float *tops = arena_alloc(scratch, count * shape->top, sizeof *tops);
+    int status = embeddings && tops ? 0 : error_memory(err);
+    for (size_t i = 0; i < count && status == 0; i++) {
+        int token = decided->tokens[i];
+        decoder_embed(&t->decoder, sentence->copies ? copies_input(sentence->copies, token) : token, embeddings + i * shape->input);
+        memcpy(tops + i * shape->top, decided->attention[i] + behind, shape->top * sizeof *tops);
+    }
+    struct alignment_inputs inputs = {{embeddings, shape->input}, {tops, shape->top}, shape->input, count};
+    if (status == 0)
+        status = alignment_run(&t->alignment, &inputs, sentence->alignment_keys, length, scratch, rows, err);
+    for (size_t i = 0; i < count && status == 0; i++) {
+        const struct phrase *phrase = phrase_of(sentence, decided->tokens[i]);
+        if (phrase && phrase->count > 0)
+            set_phrase(phrase, rows + i * length, length);
+    }
+    arena_release(scratch, mark);
+    return status;
+}
+
+/* A hypothesis does not tell the id of its </s>. */
+static const int *tokens_with_end(const struct sentence *sentence, const struct hypothesis *h, struct arena *scratch) {
+    int *tokens = arena_alloc(scratch, h->length + 1, sizeof *tokens);
+    if (!tokens)
+        return NULL;
+    if (h->length > 0)
+        memcpy(tokens, h->tokens, h->length * sizeof *tokens);
+    tokens[h->length] = tokenizer_end(sentence->translator->target);
+    return tokens;
+}
+
+static int align_hypothesis(struct sentence *sentence, struct hypothesis *h, struct arena *scratch, struct error *err) {
+    size_t count = h->length + h->ended, length = sentence->length;
+    struct arena_mark mark = arena_mark(scratch);
+    struct decided decided = {tokens_with_end(sentence, h, scratch), h->attention, count};
+    float *rows = arena_alloc(&sentence->arena, count * length, sizeof *rows);
+    const float **alignment = arena_alloc(&sentence->arena, count, sizeof *alignment);
+    int status = decided.tokens && rows && alignment ? 0 : error_memory(err);
+    if (status == 0)
+        status = find_rows(sentence, &decided, scratch, rows, err);
+    for (size_t i = 0; i < count && status == 0; i++)
+        alignment[i] = rows + i * length;
+    if (status == 0)
+        h->alignment = alignment;
+    arena_release(scratch, mark);
+    return status;
+}
+
+int soft_alignment_end(struct sentence *sentence, struct arena *scratch, struct error *err) {
+    if (soft_alignment_kept(sentence) == 0)
+        return 0;
+    for (size_t i = 0; i < sentence->count; i++)
+        if (align_hypothesis(sentence, &sentence->hypotheses[i], scratch, err) != 0)
+            return -1;
+    return 0;
+}
+
+const float *soft_alignment_row(const struct sentence *sentence, int token, const float *attention, struct arena *arena,
+                                struct error *err) {
+    if (soft_alignment_kept(sentence) == 0)
+        return attention;
+    float *row = arena_alloc(arena, sentence->length, sizeof *row);
+    if (!row) {
+        error_memory(err);
+        return NULL;
+    }
+    return find_rows(sentence, &(struct decided){&token, &attention, 1}, arena, row, err) == 0 ? row : NULL;
+}
