@@ -2,9 +2,9 @@
 
 Input: a model, or two of opposite directions, and gold word alignments (source words TAB target words TAB links `i-j` sure, `ipj` possible; then, where the words
 are not all that the sentences are, TAB source sentence TAB target sentence; --flip: the model translates the second column into the first). The daemon forces
-each model through the pairs and returns its attention; a model's alignment head is computed by PyTorch. Pieces are merged into the file's own words (summed over
-source pieces, averaged over target pieces). Output: the AER of each way in WAYS to turn a matrix into links, and of the diagonal, which looks at no word; the head's
-also by source length, and with --known for the links between words that the corpus has.
+each model through the pairs and returns its attention and, where it has an alignment head, the soft alignment (with --head PyTorch computes that, and nothing else
+is measured). Pieces are merged into the file's own words (summed over source pieces, averaged over target pieces). Output: the AER of each way in WAYS to turn a
+matrix into links, and of the diagonal, which looks at no word; the head's also by source length, and with --known for the links between words that the corpus has.
 """
 
 from __future__ import annotations
@@ -109,9 +109,9 @@ def spans_of(offsets: list[dict], text: str, count: int) -> list[Span]:
     return [(characters[one["start"]], characters[one["end"]]) for one in offsets[:count]]
 
 
-def seen_by_daemon(sentence: dict, pair: tuple[str, str]) -> Seen:
-    """A sentence of /attention, </s> included."""
-    rows, tokens = numpy.array(sentence["attention"]), len(sentence["source_tokens"])
+def seen_by_daemon(sentence: dict, pair: tuple[str, str], matrix: str) -> Seen:
+    """A matrix of a sentence of /attention, </s> included."""
+    rows, tokens = numpy.array(sentence[matrix]), len(sentence["source_tokens"])
     if sentence["source_tokens"][-1] != "</s>":
         rows, tokens = numpy.hstack([rows, numpy.zeros((len(rows), 1))]), tokens + 1
     offsets = sentence["offsets"]
@@ -129,18 +129,23 @@ def unlimited(model: Path) -> Iterator[Path]:
         yield copy
 
 
-def attention(alignd: Path, model: Path, pairs: list[tuple[str, str]]) -> list[Seen]:
-    """What /attention says of each (source, target)."""
-    found = []
+def has_head(model: Path) -> bool:
+    return folder.read_config(model)["alignment"]["size"] > 0
+
+
+def attention(alignd: Path, model: Path, pairs: list[tuple[str, str]]) -> tuple[list[Seen], list[Seen]]:
+    """What /attention says of each (source, target): attention, and the soft alignment of a model with a head (of another: nothing)."""
+    found: dict[str, list[Seen]] = {"attention": []} | ({"soft_alignment": []} if has_head(model) else {})
     flags = ["--max-text-chars", "1000000", "--workers", "1"]
     with unlimited(model) as copy, compute.daemon(alignd, copy, compute.Variant(model.name, flags)) as url:
         client = Daemon(url, json.loads((model / "config.json").read_text())["name"])
         for chunk in chunks(pairs, BATCH):
             body = {"model": client.model, "text": [s for s, _ in chunk], "translation": [t for _, t in chunk], "split_sentences": False,
-                    "include": ["tokens", "attention", "offsets", "eos"]}
-            found += [seen_by_daemon(result["sentences"][0], pair)
-                      for result, pair in zip(client.request("/attention", body)["results"], chunk, strict=True)]
-    return found
+                    "include": ["tokens", "offsets", "eos", *found]}
+            for result, pair in zip(client.request("/attention", body)["results"], chunk, strict=True):
+                for matrix, seen in found.items():
+                    seen.append(seen_by_daemon(result["sentences"][0], pair, matrix))
+    return found["attention"], found.get("soft_alignment", [])
 
 
 def spans_of_tokens(tokens: list[Token], text: str) -> list[Span]:
@@ -162,8 +167,8 @@ def seen_by_head(model: Model, sides: tuple[Tokenizer, Tokenizer], pair: tuple[s
 
 
 def soft_alignment(model: Path, pairs: list[tuple[str, str]]) -> list[Seen]:
-    """What the head of a model folder says of each (source, target); nothing if it has none."""
-    if not folder.read_config(model)["alignment"]["size"]:
+    """What the head of a model folder says of each (source, target), by PyTorch; nothing if it has none."""
+    if not has_head(model):
         return []
     read, *sides = folder.read(model)
     return [seen_by_head(read, tuple(sides), pair) for pair in pairs]
@@ -261,26 +266,42 @@ def rates_of(ways: dict[str, Callable[..., Links]], gold: list[Gold], *matrices:
     return {name: rate(gold, [links(*words) for words in zip(*matrices, strict=True)]) for name, links in ways.items()}
 
 
-def measure_head(model: Path, reverse: Path | None, gold: list[Gold]) -> dict[str, float]:
-    """AER of every way to read the heads that there are."""
-    forward = [word_matrix(seen, g, 0) for seen, g in zip(soft_alignment(model, [(g.source, g.target) for g in gold]), gold)]
-    flipped = [Gold(g.target, g.source, set(), set(), g.target_words, g.source_words) for g in gold]
-    backward = [word_matrix(seen, g, 0) for seen, g in zip(soft_alignment(reverse, [(g.source, g.target) for g in flipped]), flipped)] if reverse else []
-    return (rates_of(HEAD, gold, forward) if forward else {}) | (rates_of(TWO_HEADS, gold, forward, backward) if forward and backward else {})
+def flipped(gold: list[Gold]) -> list[Gold]:
+    """The other way round, without links."""
+    return [Gold(g.target, g.source, set(), set(), g.target_words, g.source_words) for g in gold]
 
 
-def measure(alignd: Path, model: Path, reverse: Path | None, gold: list[Gold]) -> dict[str, float]:
-    """AER of every way to read the attention."""
-    forward = attention(alignd, model, [(g.source, g.target) for g in gold])
-    backward = attention(alignd, reverse, [(g.target, g.source) for g in gold]) if reverse else []
-    flipped = [Gold(g.target, g.source, set(), set(), g.target_words, g.source_words) for g in gold]
+def pairs_of(gold: list[Gold]) -> list[tuple[str, str]]:
+    return [(g.source, g.target) for g in gold]
+
+
+def measure_heads(forward: list[Seen], backward: list[Seen], gold: list[Gold]) -> dict[str, float]:
+    """AER of every way to read the soft alignments that there are, backward that of the model of the other direction."""
+    one = [word_matrix(seen, g, 0) for seen, g in zip(forward, gold)]
+    other = [word_matrix(seen, g, 0) for seen, g in zip(backward, flipped(gold))]
+    return (rates_of(HEAD, gold, one) if one else {}) | (rates_of(TWO_HEADS, gold, one, other) if one and other else {})
+
+
+def measure_attention(forward: list[Seen], backward: list[Seen], gold: list[Gold]) -> dict[str, float]:
+    """AER of every way to read the attention; backward: of the model of the other direction, if there is one."""
     rates = {}
     for name, (shift, links) in ONE_WAY.items():
         rates |= rates_of({name: links}, gold, [word_matrix(f, g, shift) for f, g in zip(forward, gold, strict=True)])
-    for name, (shift, links) in TWO_WAYS.items() if reverse else ():
+    for name, (shift, links) in TWO_WAYS.items() if backward else ():
         rates |= rates_of({name: links}, gold, [word_matrix(f, g, shift) for f, g in zip(forward, gold, strict=True)],
-                          [word_matrix(b, g, shift) for b, g in zip(backward, flipped, strict=True)])
+                          [word_matrix(b, g, shift) for b, g in zip(backward, flipped(gold), strict=True)])
     return rates
+
+
+def served(alignd: Path, model: Path, reverse: Path | None, gold: list[Gold]) -> tuple[dict[str, float], list[Seen]]:
+    """AER of every way to read what the daemon says, and the model's soft alignments (none: it has no head)."""
+    looked, heads = attention(alignd, model, pairs_of(gold))
+    back_looked, back_heads = attention(alignd, reverse, pairs_of(flipped(gold))) if reverse else ([], [])
+    return measure_attention(looked, back_looked, gold) | measure_heads(heads, back_heads, gold), heads
+
+
+def measure(alignd: Path, model: Path, reverse: Path | None, gold: list[Gold]) -> dict[str, float]:
+    return served(alignd, model, reverse, gold)[0]
 
 
 def known_part(gold: Gold, known: tuple[set[str], set[str]]) -> tuple[set[int], set[int]]:
@@ -293,9 +314,9 @@ def between(links: Links, part: tuple[set[int], set[int]]) -> Links:
     return {(i, j) for i, j in links if i in part[0] and j in part[1]}
 
 
-def head_in_parts(model: Path, gold: list[Gold], corpus: str | None, flip: bool) -> dict[str, float]:
+def head_in_parts(seen: list[Seen], gold: list[Gold], corpus: str | None, flip: bool) -> dict[str, float]:
     """AER of the head's own links by source length, and between known words."""
-    found = [more_than_end(word_matrix(seen, g, 0)) for seen, g in zip(soft_alignment(model, [(g.source, g.target) for g in gold]), gold)]
+    found = [more_than_end(word_matrix(one, g, 0)) for one, g in zip(seen, gold)]
     rates, least = {}, 1
     for most in (*LENGTHS, LONGEST) if found else ():
         part = [(g, links) for g, links in zip(gold, found) if least <= len(g.source_words) <= most]
@@ -327,10 +348,12 @@ def main() -> None:
     gold = read_gold(arguments.gold, arguments.flip)
     print(f"{arguments.gold.parent.name}: {len(gold)} pairs, {sum(len(g.sure) for g in gold)} sure links; AER:")
     print(f"{rate(gold, [diagonal_links(g) for g in gold]):6.1f}  diagonal")
-    rates = measure_head(arguments.model, arguments.reverse, gold) | head_in_parts(arguments.model, gold, arguments.known, arguments.flip)
-    for name, value in ({} if arguments.head else measure(arguments.alignd, arguments.model, arguments.reverse, gold) | {}).items():
-        print(f"{value:6.1f}  {name}", flush=True)
-    for name, value in rates.items():
+    if arguments.head:
+        seen = soft_alignment(arguments.model, pairs_of(gold))
+        rates = measure_heads(seen, soft_alignment(arguments.reverse, pairs_of(flipped(gold))) if arguments.reverse else [], gold)
+    else:
+        rates, seen = served(arguments.alignd, arguments.model, arguments.reverse, gold)
+    for name, value in (rates | head_in_parts(seen, gold, arguments.known, arguments.flip)).items():
         print(f"{value:6.1f}  {name}")
 
 

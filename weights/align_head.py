@@ -12,6 +12,7 @@ three neighbours joined, and some are written as tokenised text is: with spaces 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import shutil
 import sys
@@ -211,7 +212,8 @@ def write(path: Path, out: Path, model: Model) -> None:
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as work:
         made = Path(shutil.copytree(path, Path(work) / "model"))
         safetensors.write(made / WEIGHTS, kept | storage.store(head, storage_of(kept)), metadata)
-        (made / "config.json").write_text(configuration.text_of(model.config), encoding="utf-8")
+        config = json.loads((path / "config.json").read_text(encoding="utf-8")) | {"alignment": {"size": model.config["alignment"]["size"]}}
+        (made / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         if out.exists():
             for name in (WEIGHTS, "config.json"):
                 (made / name).replace(out / name)
