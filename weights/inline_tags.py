@@ -1,8 +1,9 @@
 """Where inline tags come out: python3 -m weights.inline_tags MODEL_FOLDER [--gold FILE] [--count 200] [--alignd build/alignd]
 
-Input: a model and gold alignments with the sentences in columns four and five (weights/gold). A snippet is a sentence with a tag around one or two words whose
-place in the translation is known: by the gold links they and certain words of the reference belong to each other and to nothing else, and these words
-stand, once, in the daemon's own translation. Output: the share of snippets whose tag the daemon puts around just these words, and those that are wrong.
+Input: a model and gold alignments with the sentences in columns four and five (weights/gold). A snippet is a sentence with a tag around one or two words, one of them of
+four letters, whose place in the translation is known: by the gold links they and certain words of the reference, of four letters, too, belong to each other and to
+nothing else, and these words stand, once, in the daemon's own translation. Output: the share of snippets whose tag the daemon puts around these words (those
+with possible links only may be left out), and the snippets that are wrong.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .evaluate import BATCH, Daemon, chunks
 from .links import Span
 
 TAGS = ("b", "i", "em", "strong", "span", "a")
-LONGEST, SEED = 2, 7  # source words in a tag
+LONGEST, LETTERS, SEED = 2, 4, 7  # source words in a tag, letters of its longest word, both sides
 
 
 class Phrase(NamedTuple):
@@ -29,34 +30,43 @@ class Phrase(NamedTuple):
     source: str  # the sentence
     place: Span  # in it
     target: str
+    core: Span   # of the target: from its first to its last word with a sure link
 
 
 class Snippet(NamedTuple):
     markup: str
     translation: str
     place: Span  # of what the tag belongs around
+    core: Span   # the least of it
 
 
-def closed(gold: Gold, first: int, end: int) -> Span | None:
-    """The target words that are linked with source words first to end - 1 and with no other, if they stand together: their place."""
+def closed(gold: Gold, first: int, end: int) -> list[int]:
+    """The target words that are linked with source words first to end - 1 and with no other, if they stand together."""
     links = gold.sure | gold.possible
     targets = {i for j, i in links if first <= j < end}
     if not targets or targets != set(range(min(targets), max(targets) + 1)) or any(i in targets and not first <= j < end for j, i in links):
-        return None
+        return []
     linked = {j for j, _ in gold.sure}
-    if not all(j in linked for j in range(first, end)):
-        return None
-    return gold.target_words[min(targets)][0], gold.target_words[max(targets)][1]
+    return sorted(targets) if all(j in linked for j in range(first, end)) else []
+
+
+def is_plain(text: str) -> bool:
+    return bool(re.fullmatch(r"\w[\w' ’-]*", text) and re.search(rf"\w{{{LETTERS}}}", text))
 
 
 def phrases(gold: Gold) -> Iterator[Phrase]:
     for first in range(len(gold.source_words)):
         for end in range(first + 1, min(first + LONGEST, len(gold.source_words)) + 1):
-            begin, behind = gold.source_words[first][0], gold.source_words[end - 1][1]
-            place = closed(gold, first, end)
-            texts = [gold.source[begin:behind], gold.target[slice(*place)]] if place else []
-            if texts and all(re.fullmatch(r"\w[\w' ’-]*", text) for text in texts):
-                yield Phrase(gold.source, (begin, behind), texts[1])
+            place = gold.source_words[first][0], gold.source_words[end - 1][1]
+            sure = sorted({i for j, i in gold.sure if first <= j < end})
+            found = closed(gold, first, end)
+            if not found or not sure or not is_plain(gold.source[slice(*place)]):
+                continue
+            for words in {(found[0], found[-1]), (sure[0], sure[-1])}:
+                begin, behind = gold.target_words[words[0]][0], gold.target_words[words[1]][1]
+                if is_plain(gold.target[begin:behind]):
+                    core = gold.target_words[sure[0]][0] - begin, gold.target_words[sure[-1]][1] - begin
+                    yield Phrase(gold.source, place, gold.target[begin:behind], core)
 
 
 def places_of(words: str, text: str) -> list[Span]:
@@ -73,23 +83,26 @@ def marked(text: str, place: Span, tag: str) -> str:
 
 def snippets(found: list[Phrase], translations: dict[str, str], count: int) -> list[Snippet]:
     """At most count of those whose place is known, drawn at random."""
-    values = random.Random(SEED)
-    made = []
-    for phrase in values.sample(found, len(found)):
+    made: dict[tuple[str, Span], Snippet] = {}
+    for phrase in sorted(found, key=lambda one: -len(one.target)):  # of what is there in full and in part, all of it
         translation = translations[phrase.source]
-        places = places_of(phrase.target, translation)
-        if len(places) == 1 and phrase.place != (0, len(phrase.source)):
-            made.append(Snippet(marked(phrase.source, phrase.place, TAGS[len(made) % len(TAGS)]), translation, places[0]))
-    return made[:count]
+        places, key = places_of(phrase.target, translation), (phrase.source, phrase.place)
+        if len(places) == 1 and key not in made:
+            core = tuple(places[0][0] + place for place in phrase.core)
+            made[key] = Snippet(marked(phrase.source, phrase.place, TAGS[len(made) % len(TAGS)]), translation, places[0], core)
+    drawn = random.Random(SEED).sample(sorted(made), len(made))
+    return [made[key] for key in drawn[:count]]
 
 
 def is_right(snippet: Snippet, answer: str) -> bool:
-    """The same translation, with the tag around the very words."""
+    """The same translation, with the tag around the words."""
     parts = re.split(r"<[^>]*>", answer)
     if len(parts) != 3:
         return False
     before, inner, behind = (html.unescape(part) for part in parts)
-    return before + inner + behind == snippet.translation and (len(before), len(before) + len(inner)) == snippet.place
+    begin, end = len(before), len(before) + len(inner)
+    return (before + inner + behind == snippet.translation and snippet.place[0] <= begin <= snippet.core[0] and
+            snippet.core[1] <= end <= snippet.place[1])
 
 
 def ask(client: Daemon, pair: tuple[str, str], texts: list[str], kind: str) -> list[str]:

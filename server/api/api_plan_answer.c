@@ -16,47 +16,63 @@ static int render_item(const struct text *text, struct arena *arena, struct rend
     return 0;
 }
 
-/* Links as they are found. */
-struct link_list {
-    struct html_link *links; /* [count], room for more */
-    size_t count, room;
+/* The words of a translation and their links, as they are found. */
+struct word_list {
+    struct span *words;      /* [count], room for more */
+    struct html_link *links; /* [linked], as much room: a word has one link at most */
+    size_t count, linked, room;
 };
 
-static int make_room(struct link_list *list, size_t more, struct arena *arena) {
+static int make_room(struct word_list *list, size_t more, struct arena *arena) {
     if (list->count + more <= list->room)
         return 0;
     size_t room = 2 * list->room + more;
-    struct html_link *grown = arena_alloc(arena, room, sizeof *grown);
-    if (!grown)
+    struct span *words = arena_alloc(arena, room, sizeof *words);
+    struct html_link *links = arena_alloc(arena, room, sizeof *links);
+    if (!words || !links)
         return -1;
     if (list->count > 0)
-        memcpy(grown, list->links, list->count * sizeof *grown);
-    list->links = grown;
+        memcpy(words, list->words, list->count * sizeof *words);
+    if (list->linked > 0)
+        memcpy(links, list->links, list->linked * sizeof *links);
+    list->words = words;
+    list->links = links;
     list->room = room;
     return 0;
 }
 
-/* Which word of the translation came from which word of the text: what it is aligned with; without an alignment head, the best
- * source word, after each source word got its share of the attention (server/decode/links.h). */
-static int add_links(const struct text *text, const struct rendered *rendered, size_t i, struct arena *arena,
-                     struct link_list *list) {
-    const struct sentence *sentence = &text->sentences[i];
+static struct span shifted(struct span span, size_t by) {
+    return (struct span){by + span.begin, by + span.end};
+}
+
+/* What each word is aligned with; without an alignment head, the best source word, after each source word got its share of the
+ * attention (server/decode/links.h). sides: of the sentence; first: its first word in the list. */
+static int add_links(const struct sentence *sentence, const struct word_sides *sides, size_t first, struct arena *arena,
+                     struct word_list *list) {
     bool head = translator_info(sentence->translator).alignment_head;
-    struct word_sides sides;
     struct word_matrix words;
-    if (links_find(sentence, WORDS_UNICODE, &rendered->sentences[i], arena, &sides, &words, NULL) != 0 ||
-        make_room(list, words.target_count, arena) != 0)
+    if (links_find(sentence, sides, arena, &words, NULL) != 0)
         return -1;
     links_prepare(links_kind_find(head ? "best" : "balanced"), &words, true);
-    for (size_t word = 0, source; word < words.target_count; word++) {
-        if (!links_of(links_kind_find("best"), &words, word, &source))
-            continue;
-        const struct span *from = &sides.source.words[source], *to = &sides.target.words[word];
-        size_t begin = sentence->source.begin, target = rendered->begins[i];
-        list->links[list->count++] =
-            (struct html_link){{begin + from->begin, begin + from->end}, {target + to->begin, target + to->end}};
-    }
+    for (size_t word = 0, source; word < words.target_count; word++)
+        if (links_of(links_kind_find("best"), &words, word, &source))
+            list->links[list->linked++] =
+                (struct html_link){shifted(sides->source.words[source], sentence->source.begin), list->words[first + word]};
     return 0;
+}
+
+static int add_words(const struct text *text, const struct rendered *rendered, size_t i, struct arena *arena,
+                     struct word_list *list) {
+    const struct sentence *sentence = &text->sentences[i];
+    struct word_sides sides;
+    size_t first = list->count;
+    if (render_words(sentence, WORDS_UNICODE, &sentence->hypotheses[0], &rendered->sentences[i], arena, &sides, NULL) != 0 ||
+        make_room(list, sides.target.count, arena) != 0)
+        return -1;
+    for (size_t word = 0; word < sides.target.count; word++)
+        list->words[list->count++] = shifted(sides.target.words[word], rendered->begins[i]);
+    bool attention = translator_info(sentence->translator).attention;
+    return attention ? add_links(sentence, &sides, first, arena, list) : 0;
 }
 
 static int translate_segment(const struct text *text, struct arena *arena, struct html_translation *out) {
@@ -67,14 +83,14 @@ static int translate_segment(const struct text *text, struct arena *arena, struc
     if (answer.text == text->source)
         return 0; /* as it is, with its tags */
     *out = (struct html_translation){.text = answer.text, .length = answer.length};
-    struct link_list list = {0};
-    for (size_t i = 0; i < text->count; i++) {
-        bool attention = translator_info(text->sentences[i].translator).attention;
-        if (attention && add_links(text, &rendered, i, arena, &list) != 0)
+    struct word_list list = {0};
+    for (size_t i = 0; i < text->count; i++)
+        if (add_words(text, &rendered, i, arena, &list) != 0)
             return -1;
-    }
+    out->words = list.words;
+    out->word_count = list.count;
     out->links = list.links;
-    out->link_count = list.count;
+    out->link_count = list.linked;
     return 0;
 }
 

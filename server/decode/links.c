@@ -103,12 +103,10 @@ bool links_of(const struct links_kind *kind, const struct word_matrix *words, si
            (!kind->mutual || is_best_of_column(words, i, *j));
 }
 
-int links_find(const struct sentence *sentence, enum word_kind kind, const struct rendering *rendering, struct arena *arena,
-               struct word_sides *sides, struct word_matrix *out, struct error *err) {
-    const struct hypothesis *hypothesis = &sentence->hypotheses[0];
+int links_find(const struct sentence *sentence, const struct word_sides *sides, struct arena *arena, struct word_matrix *out,
+               struct error *err) {
     bool head = translator_info(sentence->translator).alignment_head;
-    if (render_words(sentence, kind, hypothesis, rendering, arena, sides, err) != 0 ||
-        render_merge(sides, hypothesis->alignment, arena, out, err) != 0)
+    if (render_merge(sides, sentence->hypotheses[0].alignment, arena, out, err) != 0)
         return -1;
     for (size_t i = 0; !head && i < out->target_count; i++)
         out->ends[i] = 0;
@@ -116,11 +114,13 @@ int links_find(const struct sentence *sentence, enum word_kind kind, const struc
 }
 
 static int words_of(const struct links_direction *direction, struct word_matrix *words, struct error *err) {
+    const struct hypothesis *hypothesis = &direction->sentence->hypotheses[0];
     struct word_sides sides;
     struct rendering rendering;
-    if (translator_render(direction->sentence, &direction->sentence->hypotheses[0], direction->arena, &rendering, err) != 0)
+    if (translator_render(direction->sentence, hypothesis, direction->arena, &rendering, err) != 0 ||
+        render_words(direction->sentence, WORDS_SPACED, hypothesis, &rendering, direction->arena, &sides, err) != 0)
         return -1;
-    return links_find(direction->sentence, WORDS_SPACED, &rendering, direction->arena, &sides, words, err);
+    return links_find(direction->sentence, &sides, direction->arena, words, err);
 }
 
 int links_print(const struct links_kind *kind, const struct links_direction *directions, size_t count, FILE *out,

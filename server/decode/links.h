@@ -13,10 +13,10 @@ struct links_kind;
  * its lead. NULL: not one of these. */
 const struct links_kind *links_kind_find(const char *name);
 
-/* The words and weights of a sentence's best hypothesis: the alignment head's, or attention, whose weight on </s> says nothing: it
- * counts as 0. All in the arena. */
-int links_find(const struct sentence *sentence, enum word_kind kind, const struct rendering *rendering, struct arena *arena,
-               struct word_sides *sides, struct word_matrix *out, struct error *err);
+/* The weights between the words of a sentence and its best hypothesis: the alignment head's, or attention, whose weight on </s>
+ * says nothing: it counts as 0. All in the arena. */
+int links_find(const struct sentence *sentence, const struct word_sides *sides, struct arena *arena, struct word_matrix *out,
+               struct error *err);
 
 /* Of two models of opposite directions: words' weights become the geometric mean of both, each target word's taken to
  * sum 1 in either. False, and nothing done: the models see other words in the texts. */

@@ -49,6 +49,8 @@ struct html_link {
 struct html_translation {
     const char *text;
     size_t length;
+    const struct span *words; /* [word_count] of the text, in order; NULL: what stands between white space */
+    size_t word_count;
     struct html_link *links; /* [link_count] in any order; html_write sorts them */
     size_t link_count;
 };

@@ -220,29 +220,54 @@ static size_t find_point(const struct placer *placer, const struct node *node) {
     return clamp(point, parent->first, parent->end);
 }
 
-/* Words that became nothing: the element takes one word where they would have been, if it is free. */
-static void take_point(const struct placer *placer, struct node *node) {
-    size_t point = find_point(placer, node), end = placer->nodes[node->parent].end;
-    bool free_word = point < end && placer->owner[point] == node->parent;
-    node->first = point;
-    node->end = point + (free_word && !node->unit && node->source.begin < node->source.end);
-}
-
 static bool is_punctuation_at(const char *text, size_t length, size_t at) {
     return at < length && character_is_punctuation(character_next(text, length, &at));
 }
 
-/* Part of a word that came through as it was: the 2 of H2O. */
+/* Words that became nothing: the element takes one word where they would have been, if it is free, and no punctuation mark. */
+static void take_point(const struct placer *placer, struct node *node) {
+    const struct html_translation *translation = placer->translation;
+    size_t point = find_point(placer, node), end = placer->nodes[node->parent].end;
+    bool free_word = point < end && placer->owner[point] == node->parent &&
+                     !is_punctuation_at(translation->text, translation->length, placer->words[point].begin);
+    node->first = point;
+    node->end = point + (free_word && !node->unit && node->source.begin < node->source.end);
+}
+
+static bool is_letter(int32_t c) {
+    return c >= 0 && !character_is_space(c) && !character_is_punctuation(c);
+}
+
+/* True if the place begins or ends within a word. */
+static bool cuts_word(const char *text, size_t length, size_t begin, size_t end) {
+    size_t before = begin, behind = end, first = begin, last = end;
+    if (begin == end)
+        return false;
+    return (begin > 0 && is_letter(character_previous(text, &before)) && is_letter(character_next(text, length, &first))) ||
+           (end < length && is_letter(character_next(text, length, &behind)) && is_letter(character_previous(text, &last)));
+}
+
+/* Part of a word that came through as it was: the 2 of H2O, or Tom of Tom's; a whole word is no part of a longer one. */
 static bool set_part(const struct placer *placer, struct node *node) {
+    const struct html_translation *translation = placer->translation;
     const struct span *word = &placer->words[node->first];
     size_t length = node->source.end - node->source.begin;
-    const char *begin = placer->translation->text + word->begin;
-    const char *found = memmem(begin, word->end - word->begin, placer->segment->text + node->source.begin, length);
+    const char *text = placer->segment->text, *begin = translation->text + word->begin;
+    const char *found = memmem(begin, word->end - word->begin, text + node->source.begin, length);
     if (node->end != node->first + 1 || length == 0 || !found)
         return false;
-    node->begin = word->begin + (size_t)(found - begin);
-    node->behind = node->begin + length;
+    size_t at = word->begin + (size_t)(found - begin);
+    if (cuts_word(translation->text, translation->length, at, at + length) &&
+        !cuts_word(text, placer->segment->length, node->source.begin, node->source.end))
+        return false;
+    node->begin = at;
+    node->behind = at + length;
     return true;
+}
+
+/* What an elided word ends in (J'), behind a letter of the same word. */
+static bool is_elision(const char *text, size_t word, size_t at, int32_t c) {
+    return (c == '\'' || c == 0x2019) && at > word && is_letter(character_previous(text, &at));
 }
 
 /* The bytes of words [first,end), less the punctuation around them that the node's own words do not have. */
@@ -256,8 +281,11 @@ static void set_bytes(const struct placer *placer, struct node *node) {
     bool inner_tail = at > node->source.begin && !character_is_punctuation(character_previous(source, &at));
     while (inner_head && is_punctuation_at(text, end, begin))
         character_next(text, end, &begin);
-    for (at = end; inner_tail && at > begin && character_is_punctuation(character_previous(text, &at));)
-        end = at;
+    for (at = end; inner_tail && at > begin; end = at) {
+        int32_t last = character_previous(text, &at);
+        if (!character_is_punctuation(last) || is_elision(text, placer->words[node->end - 1].begin, at, last))
+            break;
+    }
     bool all = begin >= end; /* nothing but punctuation */
     node->begin = all ? placer->words[node->first].begin : begin;
     node->behind = all ? placer->words[node->end - 1].end : end;
@@ -288,14 +316,27 @@ static void place(struct placer *placer, size_t index) {
         set_point_byte(placer, node);
 }
 
-static int placer_prepare(struct placer *placer, struct arena *arena) {
+static int take_words(struct placer *placer, struct arena *arena) {
     const struct html_translation *translation = placer->translation;
+    placer->words = translation->words;
+    placer->word_count = translation->word_count;
+    if (placer->words)
+        return 0;
     placer->word_count = find_words(translation->text, translation->length, NULL);
-    placer->words = arena_alloc(arena, placer->word_count, sizeof *placer->words);
-    placer->owner = arena_zalloc(arena, placer->word_count, sizeof *placer->owner);
-    if (arena_failed(arena))
+    struct span *words = arena_alloc(arena, placer->word_count, sizeof *words);
+    if (!words)
         return -1;
-    find_words(translation->text, translation->length, placer->words);
+    find_words(translation->text, translation->length, words);
+    placer->words = words;
+    return 0;
+}
+
+static int placer_prepare(struct placer *placer, struct arena *arena) {
+    if (take_words(placer, arena) != 0)
+        return -1;
+    placer->owner = arena_zalloc(arena, placer->word_count, sizeof *placer->owner);
+    if (!placer->owner)
+        return -1;
     return find_links(placer, arena) == 0 && find_nodes(placer, arena) == 0 ? 0 : -1;
 }
 

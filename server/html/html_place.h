@@ -17,7 +17,7 @@ struct placer {
     const struct html *html;
     const struct html_segment *segment;
     const struct html_translation *translation;
-    struct span *words; /* [word_count] of the translation */
+    const struct span *words; /* [word_count] of the translation */
     size_t word_count;
     size_t *owner;      /* [word_count] the innermost node that has it so far */
     size_t *link_word;  /* [link_count] the word of each link's target */

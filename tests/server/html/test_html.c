@@ -55,7 +55,7 @@ static struct html_translation fake_translate(const struct fake *fake, const str
         links[i] = (struct html_link){word, {length, length + word.end - word.begin}};
         length += word.end - word.begin;
     }
-    return (struct html_translation){text, length, links, fake->linked ? count : 0};
+    return (struct html_translation){.text = text, .length = length, .links = links, .link_count = fake->linked ? count : 0};
 }
 
 static const struct fake same = {.linked = true}, backwards = {.reversed = true, .linked = true}, blind = {.reversed = true};
@@ -394,8 +394,60 @@ START_TEST(odd_translations) {
     translation.text = "";
     ck_assert_str_eq(html_write(&html, &translation, &arena, &length, NULL), "<p><b></b><i></i></p>");
     struct html_link links[] = {{{2, 3}, {0, 1}}, {{0, 1}, {2, 3}}, {{0, 1}, {50, 60}}};
-    translation = (struct html_translation){"x < y", 5, links, 3};
+    translation = (struct html_translation){.text = "x < y", .length = 5, .links = links, .link_count = 3};
     check_nests(html_write(&html, &translation, &arena, &length, NULL), markup);
+}
+END_TEST
+
+/* Words that do not have white space between them: the translation's, with a bar before each, and links from words of the source.
+ */
+static const struct {
+    const char *markup, *words, *expected;
+    struct {
+        const char *source;
+        size_t word;
+    } links[5];
+} cut_cases[] = {
+    {"I <b>like</b> snow.", "J'|aime| la| neige|.", "J'<b>aime</b> la neige.", {{"I", 0}, {"like", 1}, {"snow", 3}, {".", 4}}},
+    {"<i>I</i> like <b>snow</b>.",
+     "J'|aime| la| neige|.",
+     "<i>J'</i>aime la <b>neige</b>.",
+     {{"I", 0}, {"like", 1}, {"snow", 3}, {".", 4}}},
+    {"We <b>like</b> snow", "L’|amour| de| neige", "<b>L’</b>amour de neige", {{"We", 3}, {"like", 0}, {"snow", 3}}},
+    {"He gave <b>us</b> all",
+     "Il| nous| donna| tout",
+     "Il <b>nous</b> donna tout",
+     {{"He", 0}, {"gave", 2}, {"us", 1}, {"all", 3}}},
+    {"<b>Tom</b>'s cat", "Tom's| chat", "<b>Tom</b>'s chat", {{"Tom's", 0}, {"cat", 1}}},
+    {"no<b>us</b> all", "nous| tous", "no<b>us</b> tous", {{"nous", 0}, {"all", 1}}},
+    {"Go <b>on</b>.", "Va|.", "Va<b></b>.", {{"Go", 0}, {".", 1}}},
+};
+
+START_TEST(elements_of_words_without_space) {
+    struct html html;
+    struct span words[8];
+    struct html_link links[5];
+    size_t length, count = 0, linked = 0, at = 0;
+    const char *markup = cut_cases[_i].markup;
+    ck_assert_int_eq(html_parse(markup, strlen(markup), &arena, &html, NULL), 0);
+    char *text = arena_alloc(&arena, strlen(cut_cases[_i].words) + 1, 1),
+         *source = arena_copy(&arena, html.segments[0].text, html.segments[0].length);
+    for (const char *word = cut_cases[_i].words; *word;
+         word += word[strcspn(word, "|")] == '|' ? strcspn(word, "|") + 1 : strlen(word)) {
+        size_t bytes = strcspn(word, "|"), space = *word == ' ';
+        memcpy(text + at, word, bytes);
+        words[count++] = (struct span){at + space, at + bytes};
+        at += bytes;
+    }
+    text[at] = '\0';
+    for (; linked < 5 && cut_cases[_i].links[linked].source; linked++) {
+        const char *word = cut_cases[_i].links[linked].source;
+        size_t begin = (size_t)(strstr(source, word) - source);
+        links[linked] = (struct html_link){{begin, begin + strlen(word)}, words[cut_cases[_i].links[linked].word]};
+    }
+    struct html_translation translation = {
+        .text = text, .length = at, .words = words, .word_count = count, .links = links, .link_count = linked};
+    ck_assert_str_eq(html_write(&html, &translation, &arena, &length, NULL), cut_cases[_i].expected);
 }
 END_TEST
 
@@ -528,6 +580,7 @@ Suite *html_suite(void) {
     tcase_add_test(tests, elements_follow_their_words);
     tcase_add_test(tests, segments);
     tcase_add_test(tests, odd_translations);
+    tcase_add_loop_test(tests, elements_of_words_without_space, 0, sizeof cut_cases / sizeof *cut_cases);
     tcase_add_loop_test(tests, a_mebibyte_of_it, 0, (int)(sizeof units / sizeof *units));
     suite_add_tcase(suite, tests);
     return suite;
