@@ -23,7 +23,7 @@ import torch
 from numpy import ndarray
 
 from . import aligner, compute, data, folder, lexicon, scores, search
-from .evaluate import Daemon, chunks
+from .client import Daemon, chunks
 from .links import Span
 from .model import Model
 from .tokenizer import BOS, EOS, Token, Tokenizer

@@ -10,28 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
-import subprocess
-import tempfile
-import time
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterator
 
 import numpy as np
 
 from . import data
-from .evaluate import BATCH, Daemon, Result, add_arguments, chunks, differences, run
-
-PATIENCE_S = 30
-
-
-@dataclass
-class Variant:
-    name: str
-    flags: list[str]
-
+from .client import BATCH, Daemon, Variant, chunks, daemon
+from .evaluate import Result, add_arguments, differences, run
 
 def variants(folder: Path) -> list[Variant]:
     """float32 first: the others are compared with it."""
@@ -39,31 +24,6 @@ def variants(folder: Path) -> list[Variant]:
     if (folder / "shortlist.safetensors").exists():
         found += [Variant(f"{v.name}, shortlist", [*v.flags, "--shortlist"]) for v in (found[0], found[2])]
     return found
-
-
-def await_ready(process: subprocess.Popen, log: Path, variant: Variant) -> str:
-    """The address that the daemon listens on, once it is ready."""
-    begin = time.monotonic()
-    while "event=ready" not in (text := log.read_text()):
-        if process.poll() is not None or time.monotonic() - begin > PATIENCE_S:
-            raise RuntimeError(f"{variant.name}: the daemon is not ready:\n{text}")
-        time.sleep(0.05)
-    return re.search(r"event=listening address=(\S+)", text).group(1)
-
-
-@contextmanager
-def daemon(alignd: Path, folder: Path, variant: Variant) -> Iterator[str]:
-    """A daemon that serves the model; gives its URL."""
-    command = [str(alignd), "--model", str(folder), "--listen", "127.0.0.1:0", "--deadline-ms", "600000", *variant.flags]
-    with tempfile.TemporaryDirectory() as work:
-        log = Path(work) / "log"
-        with log.open("w") as stderr:
-            process = subprocess.Popen(command, stderr=stderr)
-        try:
-            yield f"http://{await_ready(process, log, variant)}"
-        finally:
-            process.terminate()
-            process.wait()
 
 
 def attention(url: str, model: str, sources: list[str], targets: list[str]) -> list[np.ndarray]:

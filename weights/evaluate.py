@@ -9,21 +9,17 @@ card, MODEL_FOLDER/README.md, with the scores of this run.
 from __future__ import annotations
 
 import argparse
-import json
-import math
 import sys
 import time
-import urllib.error
-import urllib.request
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, Iterator
+from typing import Callable
 
 import torch
 from tqdm import tqdm
 
 from . import card, copies, data, folder, scores, search
+from .client import BATCH, Daemon, Output, chunks
 from .copies import Source
 from .model import Model
 from .search import Hypothesis
@@ -35,21 +31,6 @@ SCORES: dict[str, dict[str, Callable[[list[str], list[str]], float]]] = {
     "translation": {"BLEU": scores.bleu, "chrF": scores.chrf},
     "parsing": {"exact match %": scores.exact_match},
 }
-BATCH = 50  # sentences in a PyTorch batch, texts in a request
-CONNECTIONS = 4
-
-
-@dataclass
-class Output:
-    """One translation: its text, its pieces, and how close the search's closest choice was (infinite where not known)."""
-
-    text: str
-    pieces: list[str]
-    margin: float = math.inf
-
-
-def chunks(items: list, size: int) -> Iterator[list]:
-    return (items[begin:begin + size] for begin in range(0, len(items), size))
 
 
 class PyTorch:
@@ -77,33 +58,6 @@ class PyTorch:
                 pieces = [others.get(place) or self.target.pieces[token] for place, token in enumerate(best.tokens)]
                 outputs[i] = Output(copies.decode(best.tokens, self.target, encoded[i], spelled), pieces, best.margin)
         return [outputs[i] for i in range(len(texts))]
-
-
-class Daemon:
-    """Translates over HTTP, several requests at once."""
-
-    name = "daemon"
-
-    def __init__(self, url: str, model: str) -> None:
-        self.url, self.model = url.rstrip("/"), model
-
-    def request(self, path: str, body: dict) -> dict:
-        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
-        try:
-            with urllib.request.urlopen(request, timeout=120) as reply:
-                return json.load(reply)
-        except urllib.error.HTTPError as error:
-            sys.exit(f"{self.url}: {error.code}: {error.read().decode(errors='replace')}")
-
-    def translate(self, texts: list[str], strategy: str, beam_size: int) -> list[Output]:
-        options = {"model": self.model, "strategy": strategy, "split_sentences": False, "include": ["tokens"]}
-        if strategy == "beam":
-            options["beam_size"] = beam_size
-        outputs = []
-        with ThreadPoolExecutor(CONNECTIONS) as pool:
-            for reply in pool.map(lambda chunk: self.request("/translate", {"text": chunk, **options}), chunks(texts, BATCH)):
-                outputs += [Output(t["text"], [p for s in t["sentences"] for p in s["tokens"]]) for t in reply["translations"]]
-        return outputs
 
 
 @dataclass

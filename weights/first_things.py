@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import compute, folder, scores
-from .evaluate import BATCH, Daemon, chunks
+from .client import BATCH, Daemon, chunks
 
 FILES = Path(__file__).with_name("first")
 CASE_COUNTS = ("upper case", "names")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Callable
 
 from . import align, compute, data, first_things, folder, general_card, mixture, scores
-from .evaluate import BATCH, Daemon, chunks
+from .client import BATCH, Daemon, chunks
 
 Pairs = list[tuple[str, str]]
 GOLD = {"en-fr": ("align-en-fr-hansards", "align-en-fr-alibi"), "en-de": ("align-en-de-europarl100",)}

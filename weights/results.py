@@ -31,7 +31,7 @@ from typing import Callable, Iterator
 import torch
 
 from . import align, compute, config, data, export, folder, lexicon, scores, train, wellformed
-from .evaluate import BATCH, Daemon, chunks
+from .client import BATCH, Daemon, chunks
 
 HERE = Path(__file__).parent
 TABLES = HERE / "results"

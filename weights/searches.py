@@ -22,8 +22,8 @@ from pathlib import Path
 from tqdm import tqdm
 
 from . import data, scores
-from .compute import Variant, daemon
-from .evaluate import CONNECTIONS, Daemon, add_arguments, chunks
+from .client import CONNECTIONS, Daemon, Variant, chunks, daemon
+from .evaluate import add_arguments
 
 BATCH = 10  # texts in a request: an exact search can take seconds
 TOLERANCE = 1e-4  # of log-probabilities: replies have six digits

@@ -1,0 +1,93 @@
+"""alignd as Python's programs here ask it: a daemon that is started for them, and requests over HTTP. No PyTorch."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterator
+
+BATCH = 50  # sentences in a PyTorch batch, texts in a request
+CONNECTIONS = 4
+PATIENCE_S = 30
+
+
+@dataclass
+class Output:
+    """One translation: its text, its pieces, and how close the search's closest choice was (infinite where not known)."""
+
+    text: str
+    pieces: list[str]
+    margin: float = math.inf
+
+
+def chunks(items: list, size: int) -> Iterator[list]:
+    return (items[begin:begin + size] for begin in range(0, len(items), size))
+
+
+class Daemon:
+    """Translates over HTTP, several requests at once."""
+
+    name = "daemon"
+
+    def __init__(self, url: str, model: str) -> None:
+        self.url, self.model = url.rstrip("/"), model
+
+    def request(self, path: str, body: dict) -> dict:
+        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=120) as reply:
+                return json.load(reply)
+        except urllib.error.HTTPError as error:
+            sys.exit(f"{self.url}: {error.code}: {error.read().decode(errors='replace')}")
+
+    def translate(self, texts: list[str], strategy: str, beam_size: int) -> list[Output]:
+        options = {"model": self.model, "strategy": strategy, "split_sentences": False, "include": ["tokens"]}
+        if strategy == "beam":
+            options["beam_size"] = beam_size
+        outputs = []
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
+            for reply in pool.map(lambda chunk: self.request("/translate", {"text": chunk, **options}), chunks(texts, BATCH)):
+                outputs += [Output(t["text"], [p for s in t["sentences"] for p in s["tokens"]]) for t in reply["translations"]]
+        return outputs
+
+
+@dataclass
+class Variant:
+    name: str
+    flags: list[str]
+
+
+def await_ready(process: subprocess.Popen, log: Path, variant: Variant) -> str:
+    """The address that the daemon listens on, once it is ready."""
+    begin = time.monotonic()
+    while "event=ready" not in (text := log.read_text()):
+        if process.poll() is not None or time.monotonic() - begin > PATIENCE_S:
+            raise RuntimeError(f"{variant.name}: the daemon is not ready:\n{text}")
+        time.sleep(0.05)
+    return re.search(r"event=listening address=(\S+)", text).group(1)
+
+
+@contextmanager
+def daemon(alignd: Path, folder: Path, variant: Variant) -> Iterator[str]:
+    """A daemon that serves the model; gives its URL."""
+    command = [str(alignd), "--model", str(folder), "--listen", "127.0.0.1:0", "--deadline-ms", "600000", *variant.flags]
+    with tempfile.TemporaryDirectory() as work:
+        log = Path(work) / "log"
+        with log.open("w") as stderr:
+            process = subprocess.Popen(command, stderr=stderr)
+        try:
+            yield f"http://{await_ready(process, log, variant)}"
+        finally:
+            process.terminate()
+            process.wait()
