@@ -1,7 +1,7 @@
 """alignd against Marian: python3 -m weights.compare_marian --data DIR [--alignd build/alignd] [--compute int8] [--beside weights/en-fr]
 
-Input: DIR with one folder a model: model.npz, source.yml and target.yml or joint.spm, input.txt, reference.txt, edge.input.txt, and out/ with
-what Marian printed of them (n-best lists with word scores and soft attention, hard alignments, forced scores). Each is converted, served by one
+Input: DIR with one folder a model: model.npz with its vocabularies (as weights/marian_folder.py finds them), input.txt, reference.txt, edge.input.txt,
+and out/ with what Marian printed of them (n-best lists with word scores and soft attention, hard alignments, forced scores). Each is converted, served by one
 daemon beside --beside, and asked for the same over HTTP; texts also come from `alignd translate`. Output: a table, one row a list: how many
 hypotheses, how many differ in a word, the largest difference of a word score, of a sentence score, of an attention weight. With --compute also
 the BLEU of that arithmetic beside float32's. The exit status is 1 where a word differs or a bound is passed.
@@ -20,14 +20,15 @@ from typing import Iterator, NamedTuple
 
 import numpy
 
-from .compute import Variant, daemon
-from .evaluate import Daemon, chunks
+from .client import Daemon, Variant, chunks, daemon
 from .scores import bleu
 
 BOUNDS = {"word score": 1e-4, "sentence score": 1e-3, "attention": 1e-5}
 BLEU_BOUND = 0.5
 TEXTS_AT_ONCE = 20
 GREEDY = {"strategy": "greedy", "length_penalty": 0}
+HUGGINGFACE = "huggingface"  # a folder in a model's, of the same model
+SPACE = "\u2581"
 BEAM = {"strategy": "beam", "beam_size": 5, "n_best": 5, "length_penalty": 0}
 # The models that a folder is converted to, by what is added to its name.
 VARIANTS = {"": [], "-unknowns": ["--allow-unknowns"], "-short": ["--max-target-ratio", "0.5"]}
@@ -47,6 +48,7 @@ LISTS = (
     List("greedy.short.p9.nbest", GREEDY, "-short"), List("beam5.nbest", BEAM), List("beam5.p9.nbest", BEAM), List("beam5.soft.p9.nbest", BEAM),
     List("beam5.norm0.6.p9.nbest", BEAM | {"length_penalty": 0.6}), List("beam5.norm1.p9.nbest", BEAM | {"length_penalty": 1.0}),
     List("beam5.unk.p9.nbest", BEAM, "-unknowns"), List("beam5.short.p9.nbest", BEAM, "-short"),
+    List("beam6.norm1.p9.nbest", {"strategy": "beam", "beam_size": 6, "n_best": 6, "length_penalty": 1.0}),
     List("edge.greedy.soft.p9.nbest", GREEDY, source="edge.input.txt"), List("edge.beam5.p9.nbest", BEAM, source="edge.input.txt"),
 )
 
@@ -134,12 +136,27 @@ def n_best(lines: list[str]) -> dict[int, list[Hypothesis]]:
     return found
 
 
+def has(folder: Path, name: str) -> bool:
+    return (folder / name).exists() or (folder / (name + ".gz")).exists()
+
+
+def only_pieces(folder: Path) -> bool:
+    """Another program cut the text for Marian: all that it printed are pieces."""
+    return (folder / "vocab.yml").exists()
+
+
+def plain_text(folder: Path, line: str) -> str:
+    """What was printed, as text."""
+    return "".join(line.split()).replace(SPACE, " ").lstrip() if only_pieces(folder) else line
+
+
 # ---- alignd's answers ----
 
 def _ours(answer: dict, pieces: bool) -> Hypothesis:
     ended = answer["finish_reason"] == "eos"
     tokens = answer["tokens"][:-1] if ended else answer["tokens"]
-    return Hypothesis(" ".join(tokens) if pieces else answer["text"], answer["log_prob"], answer["score"], answer["log_probs"], answer["attention"])
+    text = " ".join(tokens) if pieces else answer["text"].strip()  # as n_best strips Marian's
+    return Hypothesis(text, answer["log_prob"], answer["score"], answer["log_probs"], answer["attention"])
 
 
 def ask(client: Daemon, path: str, texts: list[str], options: dict) -> Iterator[dict]:
@@ -161,7 +178,7 @@ def check_list(client: Daemon, folder: Path, item: List) -> Row:
             row.count += len(theirs[i])
             row.differ += sum(bool(hypothesis.text) for hypothesis in theirs[i])
             continue
-        ours = [_ours(hypothesis, ".p9." in item.file) for hypothesis in answer.get("hypotheses", [answer])]
+        ours = [_ours(hypothesis, ".p9." in item.file or only_pieces(folder)) for hypothesis in answer.get("hypotheses", [answer])]
         row.differ += abs(len(ours) - len(theirs[i]))
         for pair in zip(ours, theirs[i]):
             row.compare(*pair)
@@ -208,29 +225,39 @@ def check_texts(alignd: Path, model: Path, folder: Path, flags: tuple[str, ...] 
     references = lines_of(folder, "reference.txt")
     for name, strategy in STRATEGIES.items():
         row, ours = Row(f"alignd translate: {name}"), translate(alignd, model, folder / "input.txt", [*strategy, *flags])
-        for pair in zip(ours, lines_of(folder / "out", name), strict=True):
+        for pair in zip(ours, (plain_text(folder, line) for line in lines_of(folder / "out", name)), strict=True):
             row.compare(*map(Hypothesis, pair))
         yield row, bleu(ours, references)
 
 
 # ---- all of it ----
 
+def _run(program: str, *arguments: Path | str) -> None:
+    subprocess.run([sys.executable, "-m", f"weights.{program}", *arguments], check=True, stdout=subprocess.DEVNULL)
+
+
 def convert(folder: Path, out: Path) -> None:
     """Every variant, as OUT/NAME and so on."""
-    joint = folder / "joint.spm"
-    sides = (joint, joint) if joint.exists() else (folder / "source.yml", folder / "target.yml")
     for suffix, flags in VARIANTS.items():
-        subprocess.run([sys.executable, "-m", "weights.convert_marian", folder / "model.npz", "--source-vocabulary", sides[0],
-                        "--target-vocabulary", sides[1], "--output", out / (folder.name + suffix), *flags], check=True, stdout=subprocess.DEVNULL)
+        _run("convert_marian", folder / "model.npz", "--no-shortlist", "--output", out / (folder.name + suffix), *flags)
+    if (folder / HUGGINGFACE).exists():
+        _run("convert_huggingface", folder / HUGGINGFACE, "--output", out / f"{folder.name}-{HUGGINGFACE}")
 
 
 def compare(alignd: Path, url: str, folder: Path, models: Path) -> Iterator[Row]:
     for item in LISTS:
-        yield check_list(Daemon(url, folder.name + item.variant), folder, item)
+        if has(folder / "out", item.file):
+            yield check_list(Daemon(url, folder.name + item.variant), folder, item)
     client = Daemon(url, folder.name)
     yield check_hard(client, folder)
     yield check_forced(client, folder)
     yield from (row for row, _ in check_texts(alignd, models / folder.name, folder))
+    if (folder / HUGGINGFACE).exists():
+        other = Daemon(url, f"{folder.name}-{HUGGINGFACE}")
+        for item in (List("greedy.soft.p9.nbest", GREEDY), List("beam5.p9.nbest", BEAM)):
+            row = check_list(other, folder, item)
+            row.name = f"{HUGGINGFACE}: {row.name}"
+            yield row
 
 
 def check_beside(url: str, model: str) -> None:
