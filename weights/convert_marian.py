@@ -1,4 +1,4 @@
-"""Marian's and Nematus's models: python3 -m weights.convert_marian MODEL --source-vocabulary FILE --target-vocabulary FILE --output FOLDER
+"""Marian's and Nematus's models: python3 -m weights.convert_marian MODEL [--source-vocabulary FILE --target-vocabulary FILE] --output FOLDER
 
 Input: a recurrent model (type s2s, amun or nematus) or a transformer as Marian saves it (.npz or .bin, also gzipped), whose options it holds itself;
 an older one with --options FILE (Nematus's MODEL.npz.json, or a file of Marian's training options). Vocabularies: Marian's YAML, Nematus's JSON, one
@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from pathlib import Path
 
-from . import converted, marian_binary, marian_options, marian_recurrent, marian_transformer, marian_vocabulary, npz
+from . import converted, marian_binary, marian_folder, marian_options, marian_recurrent, marian_shortlist, marian_transformer, marian_vocabulary, npz
 from .converted import Conversion, ConversionError, Vocabulary
+from .marian_folder import Parts
 from .marian_tensors import DROPPED, SPECIAL_OPTIONS, Tensors
 from .npz import FormatError
 
@@ -78,35 +80,101 @@ def convert(archive: Archive, head: dict, vocabularies: tuple[Path, Path], optio
     return Conversion(converted.validated(config), made, files, archive.path.name, "weights/convert_marian.py")
 
 
-def _sides(one: Path | None, other: Path | None) -> tuple[Path, Path] | None:
-    """Both, or neither."""
-    return (one, other) if one and other else None
+def _parts(arguments: argparse.Namespace) -> Parts:
+    """What the command line names, and for the rest what is found beside the model."""
+    sides = arguments.source_vocabulary, arguments.target_vocabulary
+    if not arguments.model.exists():
+        raise ConversionError(f"{arguments.model}: is not there")
+    if arguments.model.is_dir() or not all(sides):
+        parts = marian_folder.find(arguments.model)
+    else:
+        parts = Parts(arguments.model, sides, None, None, {}, None, "")
+    if all(sides):
+        parts = parts._replace(vocabularies=sides, segmenters=None)
+    if arguments.source_spm and arguments.target_spm:
+        parts = parts._replace(segmenters=(arguments.source_spm, arguments.target_spm))
+    return parts._replace(shortlist=None if arguments.no_shortlist else arguments.shortlist or parts.shortlist)
 
 
-def main() -> None:
+def _unpacked(parts: Parts, folder: Path) -> Parts:
+    def plain(path: Path | None) -> Path | None:
+        return None if path is None else marian_folder.plain(path, folder)
+
+    source, target = map(plain, parts.vocabularies)
+    segmenters = parts.segmenters and (plain(parts.segmenters[0]), plain(parts.segmenters[1]))
+    return parts._replace(model=plain(parts.model), vocabularies=(source, target), segmenters=segmenters, shortlist=plain(parts.shortlist))
+
+
+def _ratio(arguments: argparse.Namespace, parts: Parts) -> float:
+    """The command line's, the decoder's, or Marian's own."""
+    try:
+        return arguments.max_target_ratio or float(parts.decoder.get("max-length-factor", "3"))
+    except ValueError:
+        raise ConversionError(f"max-length-factor: {parts.decoder['max-length-factor']} is no number") from None
+
+
+def _beside(parts: Parts, conversion: Conversion, best: tuple[int, int]) -> Conversion:
+    """With its shortlist and licence."""
+    if parts.shortlist:
+        section, files = conversion.config["tokenizer"], conversion.vocabularies
+        source, target = (marian_vocabulary.ids(files, section, side) for side in ("source", "target"))
+        one = converted.one_list(section)
+        conversion = conversion._replace(shortlist=marian_shortlist.read(parts.shortlist, (source, target), target["<unk>"], one, best))
+    licence = parts.licence_name
+    if parts.licence:
+        conversion.vocabularies["LICENSE"] = parts.licence.read_bytes()
+        licence = "that of LICENSE, which stood beside the model"
+    return conversion._replace(licence=licence) if licence else conversion
+
+
+def _advise(decoder: dict[str, str]) -> None:
+    """What its own decoder's options are here."""
+    names = {"beam-size": "beam_size", "normalize": "length_penalty"}
+    if found := [f"{ours} {decoder[theirs]}" for theirs, ours in names.items() if theirs in decoder]:
+        print(f"its own decoder searches with {', '.join(found)}: ask the server for that")
+
+
+def _convert(arguments: argparse.Namespace, parts: Parts) -> tuple[Conversion, list[str]]:
+    """Writes the folder. -> what was written, what to say of it."""
+    with open_archive(parts.model) as archive:
+        options, ignored = _options(archive, arguments.options)
+        arguments.max_target_ratio = _ratio(arguments, parts)
+        conversion = convert(archive, converted.head_of(arguments), parts.vocabularies, options, arguments.allow_unknowns, parts.segmenters)
+        conversion = _beside(parts, conversion, (arguments.shortlist_first, arguments.shortlist_best))
+        as_given = any(part.given for part in conversion.tensors.values())
+        converted.write(arguments.output, conversion, arguments.storage or ("int8" if as_given else "float32"))
+        said = [f"dropped: {name}, {DROPPED[name]}" for name in sorted(DROPPED.keys() & archive.entries.keys())]
+    return conversion, said + ([f"options of training, ignored: {', '.join(ignored)}"] if ignored else [])
+
+
+def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("model", type=Path, help="MODEL.npz or MODEL.bin")
-    parser.add_argument("--source-vocabulary", type=Path, required=True)
-    parser.add_argument("--target-vocabulary", type=Path, required=True)
+    parser.add_argument("model", type=Path, help="MODEL.npz, MODEL.bin, or a folder with a model and its vocabularies")
+    parser.add_argument("--source-vocabulary", type=Path, help="without it, what stands beside the model")
+    parser.add_argument("--target-vocabulary", type=Path)
     parser.add_argument("--source-spm", type=Path, help="what segments the source, where its vocabulary only numbers the pieces")
     parser.add_argument("--target-spm", type=Path, help="the same of the target")
+    parser.add_argument("--shortlist", type=Path, help="lex.s2t.bin or lex.s2t; without it, what stands beside the model")
+    parser.add_argument("--no-shortlist", action="store_true", help="leave it out")
+    parser.add_argument("--shortlist-first", type=int, default=100, help="of a shortlist of text: so many first ids are on every list (100)")
+    parser.add_argument("--shortlist-best", type=int, default=100, help="and so many targets of each source piece (100)")
     parser.add_argument("--options", type=Path, help="a file of options, for a model that does not hold them")
     parser.add_argument("--allow-unknowns", action="store_true", help="searches may choose <unk>, as with Marian's --allow-unk")
     converted.add_arguments(parser)
-    arguments = parser.parse_args()
-    sides = (arguments.source_vocabulary, arguments.target_vocabulary)
+    parser.set_defaults(storage=None, max_target_ratio=None)
+    return parser
+
+
+def main() -> None:
+    arguments = _arguments().parse_args()
     try:
-        with open_archive(arguments.model) as archive:
-            options, ignored = _options(archive, arguments.options)
-            segmenters = _sides(arguments.source_spm, arguments.target_spm)
-            conversion = convert(archive, converted.head_of(arguments), sides, options, arguments.allow_unknowns, segmenters)
-            converted.write(arguments.output, conversion, arguments.storage)
+        parts = _parts(arguments)
+        with tempfile.TemporaryDirectory() as unpacked:
+            conversion, said = _convert(arguments, _unpacked(parts, Path(unpacked)))
     except (ConversionError, FormatError) as error:
-        sys.exit(f"{arguments.model}: {error}" if isinstance(error, ConversionError) else str(error))
-    for name in sorted(DROPPED.keys() & archive.entries.keys()):
-        print(f"dropped: {name}, {DROPPED[name]}")
-    if ignored:
-        print(f"options of training, ignored: {', '.join(ignored)}")
+        sys.exit(f"{arguments.model}: {error}" if isinstance(error, ConversionError) and str(arguments.model) not in str(error) else str(error))
+    print("\n".join(said))
+    _advise(parts.decoder)
     converted.report(arguments.output, conversion)
 
 

@@ -20,7 +20,7 @@ from . import card, safetensors, storage
 from . import config as configuration
 from .vocabulary import read_vocabulary
 
-WEIGHTS, CONFIG = "model.safetensors", "config.json"
+WEIGHTS, CONFIG, SHORTLIST = "model.safetensors", "config.json", "shortlist.safetensors"
 BLOCK = storage.BLOCK
 
 
@@ -139,8 +139,9 @@ Converted from {origin} by `{program}`. Loaded by `alignd --model {name}`.
 | parameters | {parameters:,} |
 | stored as | {storage}, vectors as float32; {megabytes:.1f} MB |
 
-Data, training and licence are those of the model that it was converted from.
+Data and training are those of the model that it was converted from. Licence: {licence}.
 """
+UNNAMED = "that of the model that it was converted from"
 
 
 class Conversion(NamedTuple):
@@ -151,6 +152,8 @@ class Conversion(NamedTuple):
     vocabularies: dict[str, bytes]
     origin: str   # what it was converted from, for its card
     program: str
+    shortlist: dict[str, ndarray] | None = None
+    licence: str = UNNAMED
 
 
 def _as_given(part: Part, kind: str) -> bool:
@@ -185,8 +188,10 @@ def _write(folder: Path, conversion: Conversion, kind: str) -> None:
     (folder / CONFIG).write_text(configuration.text_of(conversion.config), encoding="utf-8")
     for name, content in conversion.vocabularies.items():
         (folder / name).write_bytes(content)
+    if conversion.shortlist is not None:
+        safetensors.write(folder / SHORTLIST, conversion.shortlist)
     (folder / "README.md").write_text(CARD.format(
-        **card.describe(conversion.config), name=conversion.config["name"], origin=conversion.origin, program=conversion.program,
+        licence=conversion.licence, **card.describe(conversion.config), name=conversion.config["name"], origin=conversion.origin, program=conversion.program,
         source=conversion.config["source"], target=conversion.config["target"], storage=kind,
         parameters=sum(int(numpy.prod(part.shape)) for part in conversion.tensors.values()),
         megabytes=(folder / WEIGHTS).stat().st_size / 1e6), encoding="utf-8")
@@ -230,4 +235,4 @@ def head_of(arguments: argparse.Namespace) -> dict:
 
 
 def report(out: Path, conversion: Conversion) -> None:
-    print(f"{out}: {len(conversion.tensors)} tensors, {(out / WEIGHTS).stat().st_size:,} bytes")
+    print(f"{out}: {len(conversion.tensors)} tensors, {(out / WEIGHTS).stat().st_size:,} bytes{', a shortlist' if conversion.shortlist else ''}")

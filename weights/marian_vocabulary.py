@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Iterator
 
 from . import converted, mappings
+from .config import NO_FILE
 from .converted import ConversionError, Vocabulary
 
 NEMATUS_SPECIAL = {"eos": "</s>", "<EOS>": "</s>", "UNK": "<unk>", "<UNK>": "<unk>"}
@@ -40,9 +42,9 @@ def _words(path: Path, size: int) -> list[str]:
     return words
 
 
-def _count_pieces(content: bytes) -> int:
-    """Of a SentencePiece model: the top level's fields of number 1."""
-    at = count = 0
+def _fields(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """The fields of a protocol buffer that have a length, by number; numbers of 32 bits are skipped. IndexError: it is none."""
+    at = 0
 
     def varint() -> int:
         nonlocal at
@@ -55,21 +57,37 @@ def _count_pieces(content: bytes) -> int:
 
     while at < len(content):
         tag = varint()
-        if tag & 7 != 2:
+        length = {0: 0, 2: None, 5: 4}.get(tag & 7, -1)
+        if length == -1:
             raise IndexError
-        count += tag >> 3 == 1
-        length = varint()
+        if length is None:
+            length = varint()
+            if at + length > len(content):
+                raise IndexError
+            yield tag >> 3, content[at:at + length]
+        elif tag & 7 == 0:
+            varint()
         at += length
-    if at != len(content):
-        raise IndexError
-    return count
+
+
+def _pieces(content: bytes) -> list[str]:
+    """Of a SentencePiece model: the first field of each of the top level's of number 1."""
+    return [dict(_fields(piece))[1].decode("utf-8") for number, piece in _fields(content) if number == 1]
+
+
+def ids(files: dict[str, bytes], section: dict, side: str) -> dict[str, int]:
+    """The ids by piece, of one side of a tokenizer (config.json's section, and its files)."""
+    name = section["pieces"] if side == "source" or section["target_pieces"] == NO_FILE else section["target_pieces"]
+    name = section[side] if name == NO_FILE else name
+    pieces = _pieces(files[name]) if name.endswith(".spm") else files[name].decode("utf-8").split("\n")[:-1]
+    return {piece: i for i, piece in enumerate(pieces)}
 
 
 def _sentencepiece(path: Path, size: int) -> Vocabulary:
     content = path.read_bytes()
     try:
-        count = _count_pieces(content)
-    except IndexError:
+        count = len(_pieces(content))
+    except (IndexError, KeyError, UnicodeDecodeError):
         raise ConversionError(f"{path}: is no SentencePiece model") from None
     if count != size:
         raise ConversionError(f"{path}: has {count:,} pieces, the model {size:,}")
@@ -82,10 +100,10 @@ def segmented(path: Path, pieces: Vocabulary) -> Vocabulary:
         raise ConversionError(f"{path}: segments, and so does the vocabulary beside it: give a list of pieces as the vocabulary")
     try:
         content = path.read_bytes()
-        _count_pieces(content)
+        _pieces(content)
     except OSError as error:
         raise ConversionError(f"{path}: {error.strerror}") from error
-    except IndexError:
+    except (IndexError, KeyError, UnicodeDecodeError):
         raise ConversionError(f"{path}: is no SentencePiece model") from None
     return Vocabulary("sentencepiece", content, pieces.size, pieces.content)
 
