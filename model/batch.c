@@ -15,10 +15,34 @@
  * cache until the searches have read them. */
 enum { ENCODE_TOKENS = 512, GROUP_ROWS = 64 };
 
+/* Multiplications of one part of an encoding, between two tokens of the rows that are live: some 10 ms. */
+enum { PART_WORK = 1 << 29 };
+
 /* Sentences are cheaper encoded together, since each time the encoder's weights are read anew for every token of the longest: while
  * GATHER_ROWS or more are live, new ones wait up to GATHER_STEPS steps for each other. */
 enum { GATHER_ROWS = 16, GATHER_STEPS = 4 };
 static_assert((int)SEARCH_MAX_ROWS <= (int)GROUP_ROWS, "a sentence must fit into a group");
+
+/* What encoding a group of sentences gives: keys [slots, A], values [slots, P], copy_keys [tokens, K], copy_gates [tokens, 1 or 0],
+ * states [sentences, S]; there are at most as many slots as tokens, and as many where the output copies. */
+struct encoding {
+    size_t n, tokens;
+    int *ids;        /* [tokens] */
+    size_t *lengths; /* [n] */
+    struct encoded encoded;
+    float *keys, *values, *copy_keys, *copy_gates, *states;
+};
+
+/* Sentences that wait for their encoding, which is done in parts while rows are live. */
+struct pending {
+    struct sentence **sentences; /* [max_rows] the first encoding.n are being encoded */
+    size_t count;
+    struct encoding encoding;
+    void *parts;        /* NULL: none is being encoded */
+    size_t work;        /* multiplications of one */
+    bool done;          /* its part of the next step */
+    struct arena arena; /* what it works on */
+};
 
 struct batch {
     const struct translator *translator;
@@ -28,6 +52,7 @@ struct batch {
     struct sentence **failed; /* [max_rows] admissions to hand back */
     size_t failed_count;
     size_t steps_since_admission;
+    struct pending pending;
     float *states, *next; /* [max_rows, S] */
     struct row *group;    /* [GROUP_ROWS] those of one group in one step */
     float *tops;          /* [GROUP_ROWS, H] of those whose top is wanted; NULL: of a model that never wants one */
@@ -62,6 +87,7 @@ static int batch_allocate(struct batch *batch) {
     struct arena *arena = &batch->arena;
     batch->live = arena_alloc(arena, rows, sizeof(struct sentence *));
     batch->failed = arena_alloc(arena, rows, sizeof(struct sentence *));
+    batch->pending.sentences = arena_alloc(arena, rows, sizeof(struct sentence *));
     batch->states = arena_alloc(arena, rows, state * sizeof(float));
     batch->next = arena_alloc(arena, rows, state * sizeof(float));
     return allocate_group(batch);
@@ -75,8 +101,10 @@ struct batch *batch_create(const struct translator *translator, size_t max_rows,
     }
     batch->translator = translator;
     batch->max_rows = max_rows;
+    batch->pending.work = PART_WORK;
     arena_init(&batch->arena, 64 * 1024);
     arena_init(&batch->scratch, 1024 * 1024);
+    arena_init(&batch->pending.arena, 1024 * 1024);
     if (batch_allocate(batch) == 0)
         return batch;
     error_memory(err);
@@ -90,6 +118,7 @@ void batch_free(struct batch *batch) {
     assert(batch_sentences(batch) == 0);
     arena_done(&batch->arena);
     arena_done(&batch->scratch);
+    arena_done(&batch->pending.arena);
     free(batch);
 }
 
@@ -98,17 +127,10 @@ size_t batch_rows(const struct batch *batch) {
 }
 
 size_t batch_sentences(const struct batch *batch) {
-    return batch->live_count + batch->failed_count;
+    return batch->live_count + batch->failed_count + batch->pending.count;
 }
 
 /* ---- admission ---- */
-
-/* What encoding a group of sentences gives: keys [slots, A], values [slots, P], copy_keys [tokens, K], copy_gates [tokens, 1 or 0],
- * states [sentences, S]; there are at most as many slots as tokens, and as many where the output copies. */
-struct encoding {
-    float *keys, *values, *copy_keys, *copy_gates, *states;
-    const float *annotations; /* [tokens, D] */
-};
 
 /* The ids that the sentence's search may choose from. All, if it had nothing to choose but </s>. */
 static int find_targets(const struct shortlist *shortlist, struct sentence *sentence) {
@@ -178,7 +200,8 @@ static int settle(struct batch *batch, struct sentence *sentence, const struct e
         sentence->copies->keys = copy_keys;
         sentence->copies->gates = copy_gates;
     }
-    const float *annotations = encoding->annotations + first * t->encoder.annotation; /* there is a head: slots are tokens */
+    const float *annotations =
+        encoding->encoded.annotations + first * t->encoder.annotation; /* there is a head: slots are tokens */
     if (soft_alignment_begin(sentence, annotations, &batch->scratch, &sentence->error) != 0 ||
         start_search(t, sentence, state) != 0)
         return -1;
@@ -187,70 +210,127 @@ static int settle(struct batch *batch, struct sentence *sentence, const struct e
     return find_targets(t->shortlist, sentence);
 }
 
-/* Encodes n sentences of so many tokens in all. */
-static int batch_encode(struct batch *batch, struct sentence *const *sentences, size_t n, size_t tokens, struct encoding *out,
-                        struct error *err) {
-    const struct translator *t = batch->translator;
-    struct arena *arena = &batch->scratch;
-    struct encoded encoded;
-    int *ids = arena_alloc(arena, tokens, sizeof *ids);
-    size_t *lengths = arena_alloc(arena, n, sizeof *lengths);
+/* Room for the encoding of n sentences of so many tokens in all, and what the encoder reads. */
+static int lay_out_encoding(const struct translator *t, struct sentence *const *sentences, struct encoding *out,
+                            struct arena *arena) {
+    size_t n = out->n, tokens = out->tokens;
+    out->ids = arena_alloc(arena, tokens, sizeof *out->ids);
+    out->lengths = arena_alloc(arena, n, sizeof *out->lengths);
     out->keys = arena_alloc(arena, tokens * t->decoder.shape.key, sizeof(float));
     out->values = arena_alloc(arena, tokens * t->decoder.shape.value, sizeof(float));
     out->copy_keys = arena_alloc(arena, tokens * t->output.key.out, sizeof(float));
     out->copy_gates = arena_alloc(arena, tokens * t->output.gate_context.out, sizeof(float));
     out->states = arena_alloc(arena, n * t->decoder.shape.state, sizeof(float));
     if (arena_failed(arena))
-        return error_memory(err);
-    for (size_t i = 0, at = 0; i < n; i++) {
-        lengths[i] = sentences[i]->length;
-        for (size_t j = 0; j < lengths[i]; j++)
-            ids[at++] = sentences[i]->tokens[j].id;
-    }
-    if (encoder_run(&t->encoder, ids, lengths, n, arena, &encoded, err) != 0 ||
-        decoder_start(&t->decoder, &encoded, lengths, n, arena, out->states, err) != 0)
         return -1;
-    out->annotations = encoded.annotations;
-    output_keys(&t->output, encoded.annotations, tokens, out->copy_keys, out->copy_gates);
-    return decoder_remember(&t->decoder, &encoded, lengths, n, arena, out->keys, out->values, err);
+    for (size_t i = 0, at = 0; i < n; i++) {
+        out->lengths[i] = sentences[i]->length;
+        for (size_t j = 0; j < out->lengths[i]; j++)
+            out->ids[at++] = sentences[i]->tokens[j].id;
+    }
+    return 0;
 }
 
-static void admit_group(struct batch *batch, struct sentence *const *sentences, size_t n, size_t tokens) {
+/* What the decoder and the output layer make of the encoder's annotations. */
+static int end_encoding(const struct translator *t, struct encoding *out, struct arena *arena, struct error *err) {
+    const struct encoded *encoded = &out->encoded;
+    if (decoder_start(&t->decoder, encoded, out->lengths, out->n, arena, out->states, err) != 0)
+        return -1;
+    output_keys(&t->output, encoded->annotations, out->tokens, out->copy_keys, out->copy_gates);
+    return decoder_remember(&t->decoder, encoded, out->lengths, out->n, arena, out->keys, out->values, err);
+}
+
+/* The sentences that have been encoded come to life, or fail. */
+static void settle_all(struct batch *batch, struct sentence *const *sentences, const struct encoding *encoding,
+                       const struct error *err) {
     const struct decoder *decoder = &batch->translator->decoder;
-    struct encoding encoding;
-    struct error err = {0};
-    int failed = batch_encode(batch, sentences, n, tokens, &encoding, &err);
-    for (size_t i = 0, at = 0; i < n; at += decoder_slots(decoder, sentences[i]->length), i++) {
+    for (size_t i = 0, at = 0; i < encoding->n; at += decoder_slots(decoder, sentences[i]->length), i++) {
         struct sentence *sentence = sentences[i];
-        const float *state = encoding.states + i * decoder->shape.state;
-        if (failed)
-            sentence->error = err;
-        else if (settle(batch, sentence, &encoding, at, state) == 0) {
+        size_t size = decoder->shape.state;
+        if (err->code != ERROR_NONE)
+            sentence->error = *err;
+        else if (settle(batch, sentence, encoding, at, encoding->states + i * size) == 0) {
             sentence->first_row = batch->rows;
-            memcpy(batch->states + batch->rows++ * decoder->shape.state, state, decoder->shape.state * sizeof *state);
+            memcpy(batch->states + batch->rows++ * size, encoding->states + i * size, size * sizeof(float));
             batch->live[batch->live_count++] = sentence;
-            batch->reserved += sentence_max_rows(sentence);
             continue;
         }
+        batch->reserved -= sentence_max_rows(sentence);
         arena_done(&sentence->decoding);
         batch->failed[batch->failed_count++] = sentence;
     }
-    arena_reset(&batch->scratch);
+}
+
+/* Takes the first of those that wait, as many as are encoded together. */
+static void begin_pending(struct batch *batch, struct error *err) {
+    struct pending *pending = &batch->pending;
+    struct encoding *e = &pending->encoding;
+    *e = (struct encoding){0};
+    do
+        e->tokens += pending->sentences[e->n++]->length;
+    while (e->n < pending->count && e->tokens + pending->sentences[e->n]->length <= ENCODE_TOKENS);
+    if (lay_out_encoding(batch->translator, pending->sentences, e, &pending->arena) != 0)
+        error_memory(err);
+}
+
+static void end_pending(struct batch *batch, const struct error *err) {
+    struct pending *pending = &batch->pending;
+    settle_all(batch, pending->sentences, &pending->encoding, err);
+    pending->count -= pending->encoding.n;
+    memmove(pending->sentences, pending->sentences + pending->encoding.n, pending->count * sizeof *pending->sentences);
+    pending->parts = NULL;
+    arena_reset(&pending->arena);
+}
+
+/* A group, or, of an encoder that divides, so much of one: false then if it is not done yet. */
+static bool encode_some(struct batch *batch, size_t work) {
+    const struct encoder *encoder = &batch->translator->encoder;
+    struct pending *pending = &batch->pending;
+    struct encoding *e = &pending->encoding;
+    struct error err = {0};
+    if (!pending->parts)
+        begin_pending(batch, &err);
+    if (err.code == ERROR_NONE && !encoder_divides(encoder))
+        encoder_run(encoder, e->ids, e->lengths, e->n, &pending->arena, &e->encoded, &err);
+    else if (err.code == ERROR_NONE && !pending->parts)
+        pending->parts = encoder_begin(encoder, e->ids, e->lengths, e->n, &pending->arena, &e->encoded, &err);
+    if (err.code == ERROR_NONE && pending->parts && !encoder_advance(encoder, pending->parts, work))
+        return false;
+    if (err.code == ERROR_NONE)
+        end_encoding(batch->translator, e, &pending->arena, &err);
+    end_pending(batch, &err);
+    return true;
+}
+
+bool batch_encodes(const struct batch *batch) {
+    return batch->pending.count > 0;
+}
+
+void batch_divide(struct batch *batch, size_t work) {
+    batch->pending.work = work;
+}
+
+void batch_encode(struct batch *batch) {
+    if (batch->pending.count > 0 && !batch->pending.done)
+        encode_some(batch, batch->pending.work);
+    batch->pending.done = true;
 }
 
 bool batch_wants(const struct batch *batch) {
-    return batch->rows < GATHER_ROWS || batch->steps_since_admission >= GATHER_STEPS;
+    return batch->pending.count == 0 && (batch->rows < GATHER_ROWS || batch->steps_since_admission >= GATHER_STEPS);
 }
 
+/* While nobody waits for his next token, and where the encoder does not divide, all at once. */
 void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t count) {
-    for (size_t begin = 0, end = 0; begin < count; begin = end) {
-        size_t tokens = 0;
-        do {
-            assert(sentences[end]->translator == batch->translator && sentences[end]->length > 0);
-            tokens += sentences[end++]->length;
-        } while (end < count && tokens + sentences[end]->length <= ENCODE_TOKENS);
-        admit_group(batch, sentences + begin, end - begin, tokens);
+    struct pending *pending = &batch->pending;
+    bool at_once = batch->rows == 0 || !encoder_divides(&batch->translator->encoder);
+    for (size_t i = 0; i < count; i++) {
+        assert(sentences[i]->translator == batch->translator && sentences[i]->length > 0);
+        pending->sentences[pending->count++] = sentences[i];
+        batch->reserved += sentence_max_rows(sentences[i]);
     }
+    while (at_once && pending->count > 0)
+        encode_some(batch, SIZE_MAX);
     batch->steps_since_admission = 0;
     assert(batch->reserved <= batch->max_rows && batch_sentences(batch) <= batch->max_rows);
 }
@@ -452,6 +532,8 @@ static void step_group(struct batch *batch, const struct group *group, struct su
 }
 
 size_t batch_step(struct batch *batch, struct sentence **done) {
+    batch_encode(batch);
+    batch->pending.done = false;
     size_t done_count = hand_back_failed(batch, done);
     struct survivors kept = {0};
     for (size_t first = 0; first < batch->live_count;) {

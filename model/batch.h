@@ -21,6 +21,13 @@ bool batch_wants(const struct batch *batch);
  * exceed max_rows. A sentence whose admission fails (memory) comes back from the next batch_step with its error set. */
 void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t count);
 
+/* Where the encoder can (encoder_divides), it does its work in parts while other rows are live, one in each step, so that nobody
+ * waits long for his next token: sentences admitted then join some steps later. batch_encode does the next step's part now, as a
+ * caller that measures the two wants it; batch_encodes: there is more to do. */
+bool batch_encodes(const struct batch *batch);
+void batch_divide(struct batch *batch, size_t work); /* multiplications of a part, at least; each is a layer or several */
+void batch_encode(struct batch *batch);
+
 /* One decoder step for all live rows. Finished, failed and cancelled sentences leave the batch: they are written to done
  * (room for batch_sentences) and counted in the result. */
 size_t batch_step(struct batch *batch, struct sentence **done);

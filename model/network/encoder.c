@@ -45,13 +45,36 @@ static float *embed(const struct encoder *e, const int *ids, size_t tokens, stru
     return x;
 }
 
-int encoder_run(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
-                struct encoded *out, struct error *err) {
+static struct sequences sequences_of(const size_t *lengths, size_t n) {
     struct sequences sequences = {.n = n, .lengths = lengths};
     for (size_t i = 0; i < n; i++) {
         assert(lengths[i] > 0);
         sequences.tokens += lengths[i];
     }
+    return sequences;
+}
+
+int encoder_run(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
+                struct encoded *out, struct error *err) {
+    struct sequences sequences = sequences_of(lengths, n);
     float *x = embed(encoder, ids, sequences.tokens, arena);
     return x && encoder->kind->run(encoder, x, &sequences, arena, out) == 0 ? 0 : error_memory(err);
+}
+
+bool encoder_divides(const struct encoder *encoder) {
+    return encoder->kind->begin != NULL;
+}
+
+void *encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
+                    struct encoded *out, struct error *err) {
+    struct sequences sequences = sequences_of(lengths, n);
+    float *x = embed(encoder, ids, sequences.tokens, arena);
+    void *parts = x ? encoder->kind->begin(encoder, x, &sequences, arena, out) : NULL;
+    if (!parts)
+        error_memory(err);
+    return parts;
+}
+
+bool encoder_advance(const struct encoder *encoder, void *parts, size_t work) {
+    return encoder->kind->advance(encoder, parts, work);
 }

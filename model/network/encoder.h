@@ -33,13 +33,18 @@ struct sequences {
 };
 
 /* init loads the parameters into encoder->own; -1: encoder_done frees what was loaded. done frees own. run: x [tokens, E],
- * embedded, may be written to; out and scratch come from the arena; -1: out of memory. */
+ * embedded, may be written to; out and scratch come from the arena; -1: out of memory.
+ * begin and advance (NULL: it has none) are run in parts: begin makes what the parts work on, in the arena, or NULL; advance does
+ * parts until they are `work` multiplications or more, at least one, and says whether that was the last. The sequences stay. */
 struct encoder_kind {
     const char *name;
     int (*init)(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct error *err);
     void (*done)(void *own);
     int (*run)(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
                struct encoded *out);
+    void *(*begin)(const struct encoder *encoder, float *x, const struct sequences *sequences, struct arena *arena,
+                   struct encoded *out);
+    bool (*advance)(const struct encoder *encoder, void *parts, size_t work);
 };
 extern const struct encoder_kind encoder_recurrent, encoder_convolutional, encoder_transformer;
 
@@ -51,5 +56,13 @@ void encoder_done(struct encoder *encoder);
  * Thread-safe: the encoder is immutable. Returns 0, or -1 with ERROR_MEMORY. Ids must be inside the vocabulary. */
 int encoder_run(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
                 struct encoded *out, struct error *err);
+
+/* The same in parts, of an encoder that has them: out is valid once encoder_advance, with what encoder_begin has made (NULL with
+ * ERROR_MEMORY), says that it is done. lengths and the arena must stay until then. A part: `work` multiplications or somewhat more,
+ * at least a layer. */
+bool encoder_divides(const struct encoder *encoder);
+void *encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
+                    struct encoded *out, struct error *err);
+bool encoder_advance(const struct encoder *encoder, void *parts, size_t work);
 
 #endif

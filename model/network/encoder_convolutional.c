@@ -100,4 +100,5 @@ static int convolutional_run(const struct encoder *e, float *x, const struct seq
     return 0;
 }
 
-const struct encoder_kind encoder_convolutional = {"convolutional", convolutional_init, convolutional_done, convolutional_run};
+const struct encoder_kind encoder_convolutional = {
+    "convolutional", convolutional_init, convolutional_done, convolutional_run, NULL, NULL};

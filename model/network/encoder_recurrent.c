@@ -222,4 +222,4 @@ static int recurrent_run(const struct encoder *encoder, float *x, const struct s
     return 0;
 }
 
-const struct encoder_kind encoder_recurrent = {"recurrent", recurrent_init, recurrent_done, recurrent_run};
+const struct encoder_kind encoder_recurrent = {"recurrent", recurrent_init, recurrent_done, recurrent_run, NULL, NULL};

@@ -3,6 +3,7 @@
 #include "model/network/encoder.h"
 #include "model/network/heads.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,7 +26,7 @@ static void load_layer(struct transformer *own, size_t l, struct weights *weight
     filter_init(&own->layers[l].filter, &own->stack, filter, weights, err);
 }
 
-static int init(struct encoder *e, const struct model_config *config, struct weights *weights, struct error *err) {
+static int transformer_init(struct encoder *e, const struct model_config *config, struct weights *weights, struct error *err) {
     struct transformer *own = e->own = calloc(1, sizeof *own);
     if (!own)
         return error_memory(err);
@@ -37,7 +38,7 @@ static int init(struct encoder *e, const struct model_config *config, struct wei
     return weights_failed(weights) ? -1 : 0;
 }
 
-static void done(void *own) {
+static void transformer_done(void *own) {
     struct transformer *loaded = own;
     for (size_t l = 0; l < loaded->count; l++) {
         heads_done(&loaded->layers[l].self);
@@ -48,14 +49,14 @@ static void done(void *own) {
 }
 
 /* Of all tokens. */
-struct scratch {
+struct encoder_scratch {
     float *u, *q, *k, *v; /* [tokens, d] */
     float *wide;          /* [tokens, f] */
     float *weights;       /* [H, the longest sentence] */
 };
 
 /* contexts [length, d] of one sentence, whose q, k and v begin at token `first`. */
-static void attend(const struct stack *stack, const struct scratch *s, size_t first, size_t length, float *contexts) {
+static void attend(const struct stack *stack, const struct encoder_scratch *s, size_t first, size_t length, float *contexts) {
     size_t size = stack->size;
     for (size_t t = 0; t < length; t++)
         heads_look(stack, &(struct gaze){.query = s->q + (first + t) * size,
@@ -70,7 +71,7 @@ static void attend(const struct stack *stack, const struct scratch *s, size_t fi
 
 /* The contexts take u's place, which nothing reads any more. */
 static void run_self(const struct transformer *own, const struct heads *self, const struct sequences *sequences,
-                     const struct scratch *s, float *x) {
+                     const struct encoder_scratch *s, float *x) {
     const struct stack *stack = &own->stack;
     size_t size = stack->size, tokens = sequences->tokens;
     const float *read = block_read(stack, &self->norm, tokens, x, s->u);
@@ -83,7 +84,8 @@ static void run_self(const struct transformer *own, const struct heads *self, co
     block_add(stack, &self->norm, tokens, s->q, x);
 }
 
-static int make_room(const struct transformer *own, const struct sequences *sequences, struct arena *arena, struct scratch *s) {
+static int make_room(const struct transformer *own, const struct sequences *sequences, struct arena *arena,
+                     struct encoder_scratch *s) {
     size_t vectors = sequences->tokens * own->stack.size, longest = 0;
     for (size_t i = 0; i < sequences->n; i++)
         longest = sequences->lengths[i] > longest ? sequences->lengths[i] : longest;
@@ -102,21 +104,60 @@ static void enter(const struct stack *stack, const struct sequences *sequences, 
             stack_enter(stack, t, x);
 }
 
-static int run(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena, struct encoded *out) {
+/* An encoding on its way. */
+struct parts {
+    struct sequences sequences;
+    struct encoder_scratch scratch;
+    float *x;    /* [tokens, d] */
+    size_t next; /* layer */
+};
+
+static void *transformer_begin(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena,
+                               struct encoded *out) {
     const struct transformer *own = e->own;
-    struct arena_mark mark = arena_mark(arena);
-    struct scratch scratch;
-    if (make_room(own, sequences, arena, &scratch) != 0)
-        return -1;
+    struct parts *parts = arena_alloc(arena, 1, sizeof *parts);
+    if (!parts)
+        return NULL;
+    *parts = (struct parts){.sequences = *sequences, .x = x};
+    if (make_room(own, sequences, arena, &parts->scratch) != 0)
+        return NULL;
     enter(&own->stack, sequences, x);
-    for (const struct layer *layer = own->layers; layer < own->layers + own->count; layer++) {
-        run_self(own, &layer->self, sequences, &scratch, x);
-        filter_run(&layer->filter, &own->stack, sequences->tokens, x, scratch.u, scratch.q, scratch.wide);
-    }
-    stack_leave(&own->stack, sequences->tokens, x);
     *out = (struct encoded){.annotations = x};
+    return parts;
+}
+
+/* Multiplications of one layer, but for attention itself. */
+static size_t layer_work(const struct transformer *own, size_t tokens) {
+    return tokens * own->stack.size * (4 * own->stack.size + 2 * own->stack.filter);
+}
+
+static bool transformer_advance(const struct encoder *e, void *all, size_t work) {
+    const struct transformer *own = e->own;
+    struct parts *parts = all;
+    const struct encoder_scratch *s = &parts->scratch;
+    size_t tokens = parts->sequences.tokens, each = layer_work(own, tokens), done = 0;
+    do {
+        const struct layer *layer = &own->layers[parts->next++];
+        run_self(own, &layer->self, &parts->sequences, s, parts->x);
+        filter_run(&layer->filter, &own->stack, tokens, parts->x, s->u, s->q, s->wide);
+        done += each;
+    } while (parts->next < own->count && done < work);
+    if (parts->next < own->count)
+        return false;
+    stack_leave(&own->stack, tokens, parts->x);
+    return true;
+}
+
+static int transformer_run(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena,
+                           struct encoded *out) {
+    struct arena_mark mark = arena_mark(arena);
+    void *parts = transformer_begin(e, x, sequences, arena, out);
+    if (!parts)
+        return -1;
+    transformer_advance(e, parts, SIZE_MAX);
     arena_release(arena, mark);
     return 0;
 }
 
-const struct encoder_kind encoder_transformer = {"transformer", init, done, run};
+const struct encoder_kind encoder_transformer = {"transformer",   transformer_init,  transformer_done,
+                                                 transformer_run, transformer_begin, transformer_advance};

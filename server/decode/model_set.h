@@ -16,6 +16,8 @@ struct worker_batch {
     const struct served_model *model;
     struct batch *batch;
     struct admission_load load; /* owner: this */
+    size_t encoding_tokens;     /* admitted and not all encoded yet, */
+    int64_t encoding_us;        /* and what that has taken so far */
 };
 
 /* A translator, and what the workers decode with. */

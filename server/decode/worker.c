@@ -67,6 +67,25 @@ static void remove_live(struct worker *worker, struct job *job) {
     metrics_decoding_changed(worker->pool->options.metrics, -(int64_t)job->bytes);
 }
 
+/* What an encoding took is known when all of its parts are done. */
+static void note_encoded(struct worker_batch *slot, int64_t duration_us) {
+    slot->encoding_us += duration_us;
+    if (batch_encodes(slot->batch))
+        return;
+    admission_encoded(&slot->load, slot->encoding_tokens, slot->encoding_us);
+    slot->encoding_tokens = 0;
+    slot->encoding_us = 0;
+}
+
+/* One part, if there is something to encode. */
+static void encode_part(struct worker_batch *slot) {
+    if (!batch_encodes(slot->batch))
+        return;
+    int64_t began_us = clock_us();
+    batch_encode(slot->batch);
+    note_encoded(slot, clock_us() - began_us);
+}
+
 /* The sentences for one model among the jobs taken join its batch together. */
 static void admit_to(struct worker *worker, struct worker_batch *slot, struct job *jobs) {
     size_t count = 0, tokens = 0;
@@ -80,7 +99,8 @@ static void admit_to(struct worker *worker, struct worker_batch *slot, struct jo
         return;
     int64_t began_us = clock_us();
     batch_admit(slot->batch, worker->admitted, count);
-    admission_encoded(&slot->load, tokens, clock_us() - began_us);
+    slot->encoding_tokens += tokens;
+    note_encoded(slot, clock_us() - began_us);
 }
 
 /* Jobs of cancelled requests come first: the rest of the list behind them. */
@@ -127,6 +147,7 @@ static void worker_finish(struct worker *worker, struct sentence *sentence) {
 }
 
 static void worker_step(struct worker *worker, struct worker_batch *slot) {
+    encode_part(slot);
     size_t rows = batch_rows(slot->batch);
     int64_t began_us = clock_us();
     size_t count = batch_step(slot->batch, worker->done);

@@ -461,6 +461,46 @@ START_TEST(an_empty_list_means_the_vocabulary) {
 }
 END_TEST
 
+/* While a row is live, an encoder of two layers encodes in two steps, and what comes out has the bits of the sentence alone. */
+START_TEST(encodings_are_divided) {
+    translator_free(translator);
+    struct translator *t = translator = model_open_with("tests/golden/transformer", exact_compute());
+    ck_assert_uint_eq(t->config.encoder.layers, 2);
+    struct sentence *first = prepare(texts[1], &search_greedy, 1), *late[2], *alone[2], *done[ROWS];
+    struct batch *batch = batch_create(t, ROWS, NULL);
+    batch_divide(batch, 1);
+    batch_admit(batch, &first, 1);
+    ck_assert(!batch_encodes(batch)); /* nobody was waiting */
+    batch_step(batch, done);
+    for (size_t i = 0; i < 2; i++) {
+        late[i] = prepare(texts[2 + i], &search_beam, 3);
+        alone[i] = decode_prepared(prepare(texts[2 + i], &search_beam, 3));
+    }
+    batch_admit(batch, late, 2);
+    for (int part = 0; part < 2; part++) {
+        ck_assert(batch_encodes(batch) && !batch_wants(batch));
+        ck_assert_uint_eq(batch_rows(batch), 1);
+        ck_assert_uint_eq(batch_sentences(batch), 3);
+        batch_encode(batch); /* the step's part: the step does not do another */
+        if (part == 0)
+            ck_assert_uint_eq(batch_step(batch, done), 0);
+    }
+    ck_assert(!batch_encodes(batch));
+    ck_assert_uint_eq(batch_rows(batch), 3);
+    drain(batch);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_uint_eq(late[i]->count, alone[i]->count);
+        for (size_t h = 0; h < late[i]->count; h++)
+            ck_assert_mem_eq(late[i]->hypotheses[h].log_probs, alone[i]->hypotheses[h].log_probs,
+                             (late[i]->hypotheses[h].length + late[i]->hypotheses[h].ended) * sizeof(float));
+        sentence_done(late[i]);
+        sentence_done(alone[i]);
+    }
+    sentence_done(first);
+    batch_free(batch);
+}
+END_TEST
+
 Suite *batch_suite(void) {
     Suite *suite = suite_create("batch");
     TCase *tests = tcase_create("continuous");
@@ -475,6 +515,7 @@ Suite *batch_suite(void) {
     tcase_add_loop_test(tests, attention_can_be_forced, 0, ATTENDING);
     tcase_add_test(tests, scores_that_are_no_numbers_are_an_error);
     tcase_add_test(tests, attention_rows_sum_to_one);
+    tcase_add_test(tests, encodings_are_divided);
     suite_add_tcase(suite, tests);
     TCase *listed = tcase_create("shortlist");
     tcase_add_checked_fixture(listed, setup, teardown);
