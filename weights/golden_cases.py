@@ -227,7 +227,7 @@ TRANSFORMERS = (
     Case("transformer-alibi", _attending(size=9, heads=3, embedding_scale=False, **ALIBI), None,
          _transformer(SELF, size=6, heads=3, embedding_scale=False, **ALIBI), seed=68),
     Case("transformer-alibi-pre", _attending(**ALIBI, **PRE, **SWISH, layers=1), None, _transformer(SELF, **ALIBI, **PRE, **SWISH, layers=3), seed=7),
-    Case("transformer-alignment-layer", _attending(layers=1), None, _transformer(SELF, layers=3, heads=4, alignment_layer=1, alignment_head=2)),
+    Case("transformer-alignment-layer", _attending(layers=1), None, _transformer(SELF, layers=3, heads=4, alignment_layer=1, alignment_head=2), seed=199),
     Case("transformer-ssru", _attending(), None, _transformer(SSRU, **FIRST_ZERO), tied=True, seed=12),
     Case("transformer-ssru-pre", _attending(**PRE, **SWISH), None, _transformer(SSRU, **PRE, **SWISH, layers=3), seed=15),
     Case("transformer-ssru-nowhere", _attending(**NOWHERE), None, _transformer(SSRU, **NOWHERE, **GELU), seed=56),
