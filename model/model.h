@@ -10,6 +10,7 @@
 #include "model/text/segmenter.h"
 #include "model/text/tokenizer.h"
 #include "model/weights/config.h"
+#include "model/weights/quality_weights.h"
 #include "model/weights/shortlist.h"
 #include "model/weights/weights.h"
 
@@ -20,7 +21,8 @@ struct translator {
     struct tokenizer *masking; /* source, which hides placeholders; NULL: the model has no <unk> to write in their place */
     bool *continues;           /* [V] glossary_continues */
     struct segmenter *segmenter;
-    struct shortlist *shortlist; /* NULL: none in use */
+    struct shortlist *shortlist;     /* NULL: none in use */
+    struct quality_weights *quality; /* NULL: the model does not estimate any */
     struct backend backend;
     struct encoder encoder;
     struct decoder decoder;

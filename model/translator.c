@@ -3,9 +3,11 @@
 #include "model/glossary.h"
 #include "model/model.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* FOLDER/FILE in buffer. */
 static int path_in(const char *folder, const char *file, char *buffer, size_t bytes, struct error *err) {
@@ -134,6 +136,20 @@ static int open_shortlist(struct translator *t, const char *folder, struct error
     return error_set(err, inner.code, "shortlist: %s%s", inner.message, help);
 }
 
+/* Of a folder that has the file. */
+static int open_quality(struct translator *t, const char *folder, struct error *err) {
+    char path[4096];
+    struct error inner = {0};
+    if (path_in(folder, "quality.safetensors", path, sizeof path, err) != 0)
+        return -1;
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return 0;
+    t->quality = calloc(1, sizeof *t->quality);
+    if (!t->quality)
+        return error_memory(err);
+    return quality_read(path, t->quality, &inner) == 0 ? 0 : error_set(err, inner.code, "quality: %s", inner.message);
+}
+
 static int translator_load(struct translator *t, const char *folder, const struct translator_options *options, struct error *err) {
     char path[4096];
     if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &t->config, err) != 0 ||
@@ -145,7 +161,7 @@ static int translator_load(struct translator *t, const char *folder, const struc
     t->weights = t->segmenter ? weights_open(path, err) : NULL;
     if (!t->weights || check_vocabularies(t, err) != 0 ||
         choose_compute(t, options->compute ? options->compute : "float32", err) != 0 ||
-        (options->shortlist && open_shortlist(t, folder, err) != 0))
+        (options->shortlist && open_shortlist(t, folder, err) != 0) || open_quality(t, folder, err) != 0)
         return -1;
     weights_use(t->weights, &t->backend);
     if (load_network(t, err) != 0)
@@ -187,6 +203,7 @@ void translator_free(struct translator *translator) {
     tokenizer_free(translator->source);
     tokenizer_free(translator->target);
     tokenizer_free(translator->characters);
+    free(translator->quality);
     free(translator->continues);
     free(translator);
 }
@@ -206,6 +223,7 @@ struct translator_info translator_info(const struct translator *translator) {
                                     .max_source_tokens = c->limits.max_source_tokens,
                                     .max_target_ratio = c->limits.max_target_ratio,
                                     .source_end = c->encoder.eos,
+                                    .quality = translator->quality != NULL,
                                     .shortlist = translator->shortlist != NULL,
                                     .attention = translator->decoder.attends,
                                     .alignment_head = translator->alignment.query.out > 0};

@@ -16,6 +16,7 @@
 #include "model/batch.h"
 #include "model/given.h"
 #include "model/glossary.h"
+#include "model/quality.h"
 #include "model/rendering.h"
 #include "model/search/search.h"
 #include "model/sentence.h"
@@ -42,6 +43,7 @@ struct translator_info {
     bool shortlist;      /* in use */
     bool attention;      /* false: hypotheses have none, their attention rows are empty */
     bool alignment_head; /* hypotheses have its rows, if sentence.wants_alignment */
+    bool quality;        /* it estimates the quality of hypotheses (translator_quality) */
 };
 
 struct translator_options {
@@ -58,9 +60,9 @@ struct translator_options {
  * Never called, translations are the same, but for rounding, and slower on such processors. */
 void translator_setup(void);
 
-/* Loads a model folder (config.json, model.safetensors, tokenizer files, shortlist.safetensors if asked for). options: NULL for the
- * defaults. NULL with ERROR_INPUT (an unknown compute type, a shortlist for a model that copies), ERROR_FILE, ERROR_FORMAT or
- * ERROR_MEMORY. */
+/* Loads a model folder (config.json, model.safetensors, tokenizer files, quality.safetensors if it is there, shortlist.safetensors
+ * if asked for). options: NULL for the defaults. NULL with ERROR_INPUT (an unknown compute type, a shortlist for a model that
+ * copies), ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY. */
 struct translator *translator_open(const char *folder, const struct translator_options *options, struct error *err);
 void translator_free(struct translator *translator);
 struct translator_info translator_info(const struct translator *translator);

@@ -29,7 +29,7 @@ ROOMS = {
     "weights/gibbs": Room("model/base", ""),  # the word aligner, a program of its own
     "model/text": Room("model/base", "character placeholder segmenter token tokenizer"),
     "model/compute": Room("model/base", "kernels matrix ranked"),
-    "model/weights": Room("model/base model/compute", "config shortlist weights"),
+    "model/weights": Room("model/base model/compute", "config quality_weights shortlist weights"),
     "model/network": Room("model/base model/text model/compute model/weights", "alignment copies decoder distribution encoder output row speller"),
     "model/search": Room("model/base model/compute model/network", "phrase search"),
     "model": Room("model/base model/text model/compute model/weights model/network model/search", "translator"),

@@ -47,6 +47,8 @@
     X(copies) \
     X(links) \
     X(omission) \
+    X(quality) \
+    X(quality_weights) \
     X(strategies) \
     X(exact) \
     X(past) \

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import safetensors
+from . import quality_card, safetensors
 from .config import annotation_size, validate
 from .storage import SCALE
 
@@ -197,3 +197,4 @@ def write(folder: Path, scores: list[tuple[str, str, dict[str, float]]], command
         scores=_table(scores), training=_training(recipe), recipe=f"weights/recipes/{recipe.name}", flip=" --flip" if flip else "",
         **{key: metadata.get(key, "unknown") for key in ("valid_bleu", "epoch", "seed", "torch")})
     (folder / "README.md").write_text(text, encoding="utf-8")
+    quality_card.insert(folder)

@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from . import card, folder, mixture, safetensors
+from . import card, folder, mixture, quality_card, safetensors
 from .storage import SCALE
 
 CARD = """# {source} to {target}
@@ -111,3 +111,4 @@ def write(path: Path, scores: str, command: str, things: list[Example], flip: bo
         recipe=f"weights/recipes/{config['name']}-broad.json", flip=" --flip" if flip else "",
         sources=sources("-".join(pair[::-1] if flip else pair)), caution=CAUTION)
     (path / "README.md").write_text(text, encoding="utf-8")
+    quality_card.insert(path)

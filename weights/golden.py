@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy
 import torch
 
-from . import copies, folder, search, tokenizer
+from . import copies, folder, golden_quality, search, tokenizer
 from .copies import Source
 from .golden_cases import CASES, Case
 from .model import DecoderState, Memory, Model
@@ -280,6 +280,8 @@ def main() -> None:
         if arguments.case is None or case.name in arguments.case:
             seed = write_case(case, arguments.out / case.name, arguments.data)
             print(f"{case.name}: seed {seed}", flush=True)
+    if arguments.case is None:
+        golden_quality.write(arguments.data / "golden_quality.json")
 
 
 if __name__ == "__main__":

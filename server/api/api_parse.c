@@ -249,7 +249,9 @@ static int check_numbers(const struct api_form *form, size_t rows, struct reply 
 }
 
 /* What some models have nothing for. */
-static int check_attention(const struct translator_info *info, const struct api_form *form, struct reply *reply) {
+static int check_model(const struct translator_info *info, const struct api_form *form, struct reply *reply) {
+    if (form->include & INCLUDE_QUALITY && !info->quality)
+        return api_refuse(reply, "include", "include must not contain quality: model \"%.60s\" does not estimate it", info->name);
     if (info->attention)
         return 0;
     if (form->include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS))
@@ -273,14 +275,14 @@ static uint64_t random_seed(void) {
 
 static void fill_options(const struct api_form *form, const struct service_options *options, struct request *request) {
     request->include = form->include;
-    request->aligns = (form->include & (INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS)) != 0;
+    request->aligns = (form->include & (INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS | INCLUDE_QUALITY)) != 0;
     request->replace_unknowns = form->replace_unknowns;
     request->streamed = form->stream;
     request->target_name = form->target_name;
     request->split = form->split_given ? form->split : !form->target;
     request->search = form->search;
     request->search.max_steps = options->max_steps;
-    request->search.alternatives = (form->include & INCLUDE_TOP_K) != 0;
+    request->search.alternatives = (form->include & (INCLUDE_TOP_K | INCLUDE_QUALITY)) != 0;
     request->search.tree = (form->include & INCLUDE_BEAM) != 0;
     request->search.max_rows = options->rows;
 }
@@ -294,7 +296,7 @@ static int check_form(const struct service *service, struct api_form *form, size
         return -1;
     if (form->force_attention && *count > 1)
         return api_refuse(reply, "force_attention", "force_attention must be used with one text only, got %zu", *count);
-    return check_attention(&request->model->info, form, reply);
+    return check_model(&request->model->info, form, reply);
 }
 
 int api_parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply) {

@@ -53,6 +53,7 @@ static const struct property properties[] = {
      true},
     {NULL, "alignment", "[[integer]]", "pairs of indexes: source token, target token; by soft_alignment", true},
     {NULL, "words", "Words", NULL, true},
+    {NULL, "quality", "Quality", NULL, true},
     {NULL, "offsets", "Offsets", NULL, true},
     {NULL, "entropy", "[number]", "in nats, for each target token", true},
     {NULL, "top_k", "[[Alternative]]", "the five most likely tokens at each step", true},
@@ -69,6 +70,9 @@ static const struct property properties[] = {
 
     {"WordOffsets", "source", "[Place]", "of each word in source_text", false},
     {NULL, "target", "[Place]", "of each word in text", false},
+
+    {"Quality", "sentence", "number", "estimated probability that the sentence is right", false},
+    {NULL, "words", "[number]", "the same of each target word, as words.target", false},
 
     {"Place", "start", "integer", "in UTF-8 bytes", false},
     {NULL, "end", "integer", "exclusive", false},
@@ -117,6 +121,7 @@ static const struct property properties[] = {
     {NULL, "compute", "string", NULL, false},
     {NULL, "storage", "string", NULL, false},
     {NULL, "alignment_head", "boolean", "alignment comes from a head trained for it, not from attention", false},
+    {NULL, "quality", "boolean", "it estimates the quality of its translations", false},
     {NULL, "vocabulary", "Vocabulary", NULL, false},
     {NULL, "limits", "Limits", NULL, false},
     {"Vocabulary", "source", "integer", NULL, false},

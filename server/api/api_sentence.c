@@ -131,6 +131,23 @@ static void put_words(struct sentence_view *view) {
     arena_release(view->arena, mark);
 }
 
+static void put_quality(struct sentence_view *view) {
+    struct arena_mark mark = arena_mark(view->arena);
+    struct word_sides sides;
+    struct quality quality;
+    writer_begin_object(view->out, "quality");
+    if (render_words(view->sentence, WORDS_UNICODE, view->hypothesis, &view->rendering, view->arena, &sides, NULL) == 0 &&
+        translator_quality(view->sentence, view->hypothesis, sides.target.tokens, sides.target.count, view->arena, &quality,
+                           NULL) == 0) {
+        writer_number(view->out, "sentence", (double)quality.sentence);
+        writer_numbers(view->out, "words", quality.words, quality.count);
+    } else {
+        writer_fail(view->out);
+    }
+    writer_end_object(view->out);
+    arena_release(view->arena, mark);
+}
+
 static void put_token_offsets(struct sentence_view *view, const char *key, const char *text, const struct token *tokens,
                               size_t count, bool end) {
     struct utf16_cursor cursor = {.text = text};
@@ -207,6 +224,8 @@ static void put_included(struct sentence_view *view, const struct api_places *be
         put_alignment(view);
     if (view->include & INCLUDE_WORDS)
         put_words(view);
+    if (view->include & INCLUDE_QUALITY)
+        put_quality(view);
     if (view->include & INCLUDE_OFFSETS)
         put_offsets(view, begin);
     if (view->include & INCLUDE_ENTROPY)

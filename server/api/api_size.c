@@ -23,7 +23,7 @@ static size_t hypothesis_bytes(const struct request *request, const struct sente
     size_t source = sentence->length, target = target_length(sentence, i), both = source + target;
     unsigned include = request->include;
     size_t matrices = count_of(include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT)) + (include & INCLUDE_WORDS ? 2 : 0),
-           lists = count_of(include & (INCLUDE_LOG_PROBS | INCLUDE_ENTROPY | INCLUDE_ALIGNMENT));
+           lists = count_of(include & (INCLUDE_LOG_PROBS | INCLUDE_ENTROPY | INCLUDE_ALIGNMENT | INCLUDE_QUALITY));
     return OBJECT_BYTES + sentence_text_length(sentence) + both * TOKEN_BYTES + matrices * source * target * NUMBER_BYTES +
            lists * target * NUMBER_BYTES + (include & INCLUDE_OFFSETS ? both * OFFSET_BYTES : 0) +
            (include & INCLUDE_TOP_K ? target * STEP_BYTES : 0);

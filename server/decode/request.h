@@ -31,6 +31,7 @@ enum include {
     INCLUDE_TOP_K = 1 << 9,
     INCLUDE_BEAM = 1 << 10,
     INCLUDE_SOFT_ALIGNMENT = 1 << 11,
+    INCLUDE_QUALITY = 1 << 12,
 };
 
 struct events;

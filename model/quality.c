@@ -1,0 +1,124 @@
+#include "model/quality.h"
+#include "model/model.h"
+#include <math.h>
+
+static const float LEAST = -50, MOST_GAP = 10;
+
+/* A hypothesis, and how much its rows together give each source token. */
+struct estimation {
+    const struct hypothesis *hypothesis;
+    int end;         /* </s> of the target */
+    size_t source;   /* the source's own tokens; 0: there is no attention */
+    float *coverage; /* [source] */
+};
+
+/* Features of the steps added so far: sums, but the least gap. */
+struct evidence {
+    float features[QUALITY_FEATURES];
+    size_t steps, tokens;
+};
+
+static float quality_clip(float value, float most) {
+    return value < LEAST ? LEAST : value > most ? most : value;
+}
+
+/* Alternatives are the best first. */
+static float gap_of(const struct estimation *estimation, size_t i) {
+    const struct hypothesis *h = estimation->hypothesis;
+    const struct alternatives *best = h->alternatives[i];
+    int token = i < h->length ? h->tokens[i] : estimation->end;
+    for (size_t k = 0; k < best->count; k++)
+        if (best->tokens[k] != token)
+            return quality_clip(h->log_probs[i] - best->log_probs[k], MOST_GAP);
+    return MOST_GAP;
+}
+
+static void add_step(const struct estimation *estimation, size_t i, struct evidence *evidence) {
+    const struct hypothesis *h = estimation->hypothesis;
+    float gap = gap_of(estimation, i), *features = evidence->features;
+    features[QUALITY_LOG_PROB] += quality_clip(h->log_probs[i], 0);
+    features[QUALITY_ENTROPY] += h->entropies[i];
+    if (evidence->steps++ == 0 || gap < features[QUALITY_GAP])
+        features[QUALITY_GAP] = gap;
+}
+
+/* What the row of token i says: the source token that it is aligned with, by how much. */
+static void add_row(const struct estimation *estimation, size_t i, struct evidence *evidence) {
+    if (estimation->source == 0)
+        return;
+    const float *row = estimation->hypothesis->alignment[i];
+    size_t best = 0;
+    for (size_t j = 1; j < estimation->source; j++)
+        if (row[j] > row[best])
+            best = j;
+    evidence->tokens++;
+    evidence->features[QUALITY_COVERAGE] += estimation->coverage[best];
+    evidence->features[QUALITY_SHARPNESS] += row[best];
+}
+
+/* Sums become means where means are meant. */
+static void settle_means(struct evidence *evidence) {
+    evidence->features[QUALITY_ENTROPY] /= evidence->steps > 0 ? (float)evidence->steps : 1;
+    evidence->features[QUALITY_COVERAGE] /= evidence->tokens > 0 ? (float)evidence->tokens : 1;
+    evidence->features[QUALITY_SHARPNESS] /= evidence->tokens > 0 ? (float)evidence->tokens : 1;
+}
+
+static float probability(const struct quality_regression *regression, const struct evidence *evidence) {
+    double sum = (double)regression->constant;
+    for (size_t f = 0; f < QUALITY_FEATURES; f++)
+        sum += (double)regression->weights[f] * (double)evidence->features[f];
+    return (float)(1 / (1 + exp(-sum)));
+}
+
+static float estimate_sentence(const struct estimation *estimation, const struct quality_regression *regression) {
+    const struct hypothesis *h = estimation->hypothesis;
+    struct evidence evidence = {0};
+    for (size_t i = 0; i < h->length + h->ended; i++)
+        add_step(estimation, i, &evidence);
+    for (size_t i = 0; i < h->length; i++)
+        add_row(estimation, i, &evidence);
+    settle_means(&evidence);
+    float covered = 0;
+    for (size_t j = 0; j < estimation->source; j++)
+        covered += fminf(estimation->coverage[j], 1);
+    evidence.features[QUALITY_COVERAGE] = estimation->source > 0 ? covered / (float)estimation->source : 0;
+    return probability(regression, &evidence);
+}
+
+/* all [count]: scratch. */
+static void estimate_words(const struct estimation *estimation, const struct quality_regression *regression,
+                           const struct word_range *tokens, struct evidence *all, const struct quality *out) {
+    for (size_t i = 0; i < estimation->hypothesis->length; i++)
+        for (size_t w = tokens[i].first; w < tokens[i].end; w++) {
+            add_step(estimation, i, &all[w]);
+            add_row(estimation, i, &all[w]);
+        }
+    for (size_t w = 0; w < out->count; w++) {
+        settle_means(&all[w]);
+        out->words[w] = probability(regression, &all[w]);
+    }
+}
+
+static void add_up(struct estimation *estimation) {
+    for (size_t i = 0; i < estimation->hypothesis->length; i++)
+        for (size_t j = 0; j < estimation->source; j++)
+            estimation->coverage[j] += estimation->hypothesis->alignment[i][j];
+}
+
+int translator_quality(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct word_range *tokens,
+                       size_t words, struct arena *arena, struct quality *out, struct error *err) {
+    const struct translator *t = sentence->translator;
+    bool attends = sentence->search.source_length > 0;
+    struct estimation estimation = {.hypothesis = hypothesis, .end = tokenizer_end(t->target)};
+    estimation.source = attends ? sentence->length - t->config.encoder.eos : 0;
+    estimation.coverage = arena_zalloc(arena, estimation.source, sizeof *estimation.coverage);
+    struct evidence *all = arena_zalloc(arena, words, sizeof *all);
+    struct quality made = {.words = arena_alloc(arena, words, sizeof *made.words), .count = words};
+    if (!estimation.coverage || !all || !made.words)
+        return error_memory(err);
+    add_up(&estimation);
+    made.sentence = estimate_sentence(&estimation, &t->quality->sentence);
+    estimate_words(&estimation, &t->quality->words, tokens, all, &made);
+    *out = made;
+    return 0;
+}

@@ -1,0 +1,169 @@
+/* Estimated quality: weights/golden_quality.py's numbers, of hypotheses that were made up. */
+#include "model/model.h"
+#include "model/quality.h"
+#include "tests/models.h"
+#include "tests/suites.h"
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { CASES = 5 };
+static const double TOLERANCE = 1e-5;
+
+static struct translator *translator;
+static struct arena arena;
+static json_t *golden;
+
+static void read_regression(const char *name, struct quality_regression *regression) {
+    const json_t *numbers = json_object_get(golden, name);
+    ck_assert_uint_eq(json_array_size(numbers), QUALITY_FEATURES + 1);
+    for (size_t i = 0; i < QUALITY_FEATURES; i++)
+        regression->weights[i] = (float)json_number_value(json_array_get(numbers, i));
+    regression->constant = (float)json_number_value(json_array_get(numbers, QUALITY_FEATURES));
+}
+
+static void setup(void) {
+    arena_init(&arena, 1 << 14);
+    translator = model_open("tests/golden/luong-general-gru");
+    golden = json_load_file("tests/data/golden_quality.json", 0, NULL);
+    ck_assert_ptr_nonnull(golden);
+    ck_assert_uint_eq(json_array_size(json_object_get(golden, "cases")), CASES);
+    translator->quality = calloc(1, sizeof *translator->quality);
+    ck_assert_ptr_nonnull(translator->quality);
+    read_regression("words", &translator->quality->words);
+    read_regression("sentence", &translator->quality->sentence);
+}
+
+static void teardown(void) {
+    json_decref(golden);
+    translator_free(translator);
+    arena_done(&arena);
+}
+
+static float *read_floats(const json_t *array) {
+    size_t count = json_array_size(array);
+    float *out = arena_alloc(&arena, count, sizeof *out);
+    for (size_t i = 0; i < count; i++)
+        out[i] = (float)json_number_value(json_array_get(array, i));
+    return out;
+}
+
+static const float *const *read_rows(const json_t *rows) {
+    size_t count = json_array_size(rows);
+    const float **out = arena_alloc(&arena, count, sizeof *out);
+    for (size_t i = 0; i < count; i++)
+        out[i] = read_floats(json_array_get(rows, i));
+    return out;
+}
+
+static const struct alternatives *const *read_alternatives(const json_t *steps) {
+    size_t count = json_array_size(steps);
+    const struct alternatives **out = arena_alloc(&arena, count, sizeof *out);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *step = json_array_get(steps, i);
+        struct alternatives *one = arena_zalloc(&arena, 1, sizeof *one);
+        one->count = json_array_size(step);
+        for (size_t k = 0; k < one->count; k++) {
+            one->tokens[k] = (int)json_integer_value(json_array_get(json_array_get(step, k), 0));
+            one->log_probs[k] = (float)json_number_value(json_array_get(json_array_get(step, k), 1));
+        }
+        out[i] = one;
+    }
+    return out;
+}
+
+static struct hypothesis read_hypothesis(const json_t *json) {
+    const json_t *ids = json_object_get(json, "tokens");
+    struct hypothesis h = {.length = json_array_size(ids), .ended = json_is_true(json_object_get(json, "ended"))};
+    int *tokens = arena_alloc(&arena, h.length, sizeof *tokens);
+    for (size_t i = 0; i < h.length; i++)
+        tokens[i] = (int)json_integer_value(json_array_get(ids, i));
+    h.tokens = tokens;
+    h.log_probs = read_floats(json_object_get(json, "log_probs"));
+    h.entropies = read_floats(json_object_get(json, "entropies"));
+    h.alignment = h.attention = read_rows(json_object_get(json, "alignment"));
+    h.alternatives = read_alternatives(json_object_get(json, "alternatives"));
+    return h;
+}
+
+static const struct word_range *read_ranges(const json_t *ranges) {
+    size_t count = json_array_size(ranges);
+    struct word_range *out = arena_alloc(&arena, count, sizeof *out);
+    for (size_t i = 0; i < count; i++) {
+        out[i].first = (size_t)json_integer_value(json_array_get(json_array_get(ranges, i), 0));
+        out[i].end = (size_t)json_integer_value(json_array_get(json_array_get(ranges, i), 1));
+    }
+    return out;
+}
+
+START_TEST(as_python_has_it) {
+    const json_t *json = json_array_get(json_object_get(golden, "cases"), (size_t)_i), *wanted = json_object_get(json, "quality");
+    struct hypothesis hypothesis = read_hypothesis(json);
+    size_t source = (size_t)json_integer_value(json_object_get(json, "source")) + 1; /* </s> */
+    size_t words = (size_t)json_integer_value(json_object_get(json, "count"));
+    struct sentence sentence = {.translator = translator, .length = source, .search = {.source_length = source}};
+    struct quality found;
+    ck_assert_int_eq(tokenizer_end(translator->target), (int)json_integer_value(json_object_get(json, "end")));
+    ck_assert_int_eq(
+        translator_quality(&sentence, &hypothesis, read_ranges(json_object_get(json, "ranges")), words, &arena, &found, NULL), 0);
+    ck_assert_double_eq_tol((double)found.sentence, json_number_value(json_object_get(wanted, "sentence")), TOLERANCE);
+    ck_assert_uint_eq(found.count, words);
+    for (size_t w = 0; w < words; w++)
+        ck_assert_double_eq_tol((double)found.words[w], json_number_value(json_array_get(json_object_get(wanted, "words"), w)),
+                                TOLERANCE);
+}
+END_TEST
+
+/* A model without attention has no rows to read. */
+START_TEST(without_attention) {
+    static const int tokens[] = {5};
+    static const float log_probs[] = {-0.5f}, entropies[] = {0.25f};
+    static const struct alternatives best = {2, {5, 6}, {-0.5f, -2}}, *const alternatives[] = {&best};
+    static const struct word_range ranges[] = {{0, 1}};
+    struct hypothesis h = {tokens, 1, .log_probs = log_probs, .entropies = entropies, .alternatives = alternatives};
+    struct sentence sentence = {.translator = translator, .length = 4};
+    struct quality found;
+    ck_assert_int_eq(translator_quality(&sentence, &h, ranges, 1, &arena, &found, NULL), 0);
+    const struct quality_regression *r = &translator->quality->words;
+    float sum = r->weights[QUALITY_LOG_PROB] * -0.5f + r->weights[QUALITY_ENTROPY] * 0.25f + r->weights[QUALITY_GAP] * 1.5f;
+    ck_assert_double_eq_tol((double)found.words[0], 1 / (1 + exp(-(double)(sum + r->constant))), TOLERANCE);
+}
+END_TEST
+
+/* A model with a file that is none is refused, and the message says which. */
+START_TEST(a_wrong_file_is_named) {
+    static const char *const names[] = {"config.json", "model.safetensors", "source.spm", "target.spm", "quality.safetensors"};
+    enum { NAMES = sizeof names / sizeof *names };
+    char folder[] = "/tmp/alignd-test-XXXXXX", original[256], path[256];
+    struct error err = {0};
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    for (size_t i = 0; i < NAMES; i++) { /* the last one's place is taken by another file */
+        snprintf(original, sizeof original, "tests/golden/luong-general-gru/%s", names[i < NAMES - 1 ? i : 1]);
+        char *whole = realpath(original, NULL);
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        ck_assert(whole && symlink(whole, path) == 0);
+        free(whole);
+    }
+    ck_assert_ptr_null(translator_open(folder, NULL, &err));
+    for (size_t i = 0; i < NAMES; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+    ck_assert_int_eq(err.code, ERROR_FORMAT);
+    ck_assert_str_eq(err.message, "quality: tensor words: missing");
+}
+END_TEST
+
+Suite *quality_suite(void) {
+    Suite *suite = suite_create("quality");
+    TCase *tests = tcase_create("quality");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_loop_test(tests, as_python_has_it, 0, CASES);
+    tcase_add_test(tests, without_attention);
+    tcase_add_test(tests, a_wrong_file_is_named);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
