@@ -134,7 +134,7 @@ image_build --build-arg VERSION="$(sed -n 's/^VERSION := //p' Makefile)" --build
 [ "$(image_setting StopSignal)" = SIGTERM ] || fail "no STOPSIGNAL"
 image_setting Healthcheck | grep -q /usr/bin/alignd || fail "no HEALTHCHECK"
 
-container_start
+container_start -e ALIGND_DEADLINE_MS=60000 # a busy machine is no reason to lose a request
 await_ready
 check_privileges
 check_translation

@@ -58,7 +58,7 @@ container_start() {
 }
 container_curl() { nsenter --net --target "$pid" curl "$@"; }
 # alignd has the container's root, from which inside's chroot is left out.
-container_exec() { nsenter --mount --root --pid --net --target "$pid" "${inside[@]:2}" "$@"; }
+container_exec() { nsenter --wdns=/ --mount --root --pid --net --target "$pid" "${inside[@]:2}" "$@"; }
 container_stop() { kill -s "$(image_setting StopSignal)" "$pid"; }
 container_wait() {
     status=0
