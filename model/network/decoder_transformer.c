@@ -23,7 +23,7 @@ struct transformer {
     struct layer layers[CONFIG_MAX_LAYERS];
 };
 
-static bool has(const char *style) {
+static bool transformer_has(const char *style) {
     return strcmp(style, "transformer") == 0;
 }
 
@@ -52,7 +52,8 @@ static struct decoder_shape shape_of(const struct transformer *own) {
                                   .readout = size};
 }
 
-static int init(struct decoder *decoder, const struct model_config *config, struct weights *weights, struct error *err) {
+static int transformer_init(struct decoder *decoder, const struct model_config *config, struct weights *weights,
+                            struct error *err) {
     const struct decoder_config *c = &config->decoder;
     const struct mixer_kind *mixer = mixer_kind_find(c->mixer, err);
     struct transformer *own = decoder->own = mixer ? calloc(1, sizeof *own) : NULL;
@@ -72,7 +73,7 @@ static int init(struct decoder *decoder, const struct model_config *config, stru
     return weights_failed(weights) ? -1 : 0;
 }
 
-static void done(void *own) {
+static void transformer_done(void *own) {
     struct transformer *loaded = own;
     for (size_t l = 0; l < loaded->count; l++) {
         mixer_done(&loaded->layers[l].mixer);
@@ -85,15 +86,15 @@ static void done(void *own) {
 
 /* ---- a sentence ---- */
 
-static int start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n, struct arena *arena,
-                 float *states, struct error *err) {
+static int transformer_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+                             struct arena *arena, float *states, struct error *err) {
     (void)encoded, (void)lengths, (void)arena, (void)err;
     memset(states, 0, n * decoder->shape.state * sizeof *states);
     return 0;
 }
 
-static int remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
-                    struct arena *arena, float *keys, float *values, struct error *err) {
+static int transformer_remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+                                struct arena *arena, float *keys, float *values, struct error *err) {
     const struct transformer *own = decoder->own;
     size_t tokens = 0, all = decoder->shape.key;
     (void)arena, (void)err;
@@ -197,7 +198,8 @@ static int make_room(const struct transformer *own, struct mixer_step *step, str
     return arena_failed(arena) ? -1 : 0;
 }
 
-static int run(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena, struct error *err) {
+static int transformer_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena,
+                            struct error *err) {
     const struct transformer *own = decoder->own;
     struct arena_mark mark = arena_mark(arena);
     struct mixer_scratch scratch;
@@ -212,4 +214,5 @@ static int run(const struct decoder *decoder, const struct row *rows, size_t cou
     return failed ? error_memory(err) : 0;
 }
 
-const struct decoder_kind decoder_transformer = {has, init, done, start, remember, run};
+const struct decoder_kind decoder_transformer = {transformer_has,   transformer_init,     transformer_done,
+                                                 transformer_start, transformer_remember, transformer_step};
