@@ -157,21 +157,21 @@ static const float *keep(struct sentence *sentence, const float *from, size_t fi
     return own;
 }
 
-/* Floats of a readout that is kept behind each attention row, where words are spelled from it. Where what the step adds to the
- * row's past is kept comes next, and then what the alignment head will read: the attention row is there as long as the answer is,
- * the past only until the sentence leaves. */
+/* Floats of a readout that is kept behind each attention row, where words are spelled from it. Where what the step leaves for later
+ * steps and for the alignment head is kept comes next: the attention row is there as long as the answer is, and that only until the
+ * sentence leaves. */
 static size_t kept_readout(const struct translator *t) {
     return t->characters ? t->decoder.shape.readout : 0;
 }
 
-static size_t kept_past(const struct translator *t) {
-    return t->decoder.shape.past > 0 ? sizeof(uintptr_t) / sizeof(float) : 0;
+static size_t kept_past(const struct sentence *sentence) {
+    return sentence_added(sentence) > 0 ? sizeof(uintptr_t) / sizeof(float) : 0;
 }
 
 /* Starts the sentence's search; state: its first. */
 static int start_search(const struct translator *t, struct sentence *sentence, const float *state) {
     bool resumes = search_resumes(&sentence->options);
-    sentence->options.keep = kept_readout(t) + kept_past(t) + soft_alignment_kept(sentence);
+    sentence->options.keep = kept_readout(t) + kept_past(sentence) + sentence_top_inline(sentence);
     sentence->options.keep_state = resumes ? t->decoder.shape.state : 0;
     if (resumes && !(sentence->first_state = keep(sentence, state, 0, 1, t->decoder.shape.state)))
         return error_memory(&sentence->error);
@@ -205,8 +205,8 @@ static int settle(struct batch *batch, struct sentence *sentence, const struct e
     if (soft_alignment_begin(sentence, annotations, &batch->scratch, &sentence->error) != 0 ||
         start_search(t, sentence, state) != 0)
         return -1;
-    if (t->decoder.shape.past > 0)
-        sentence->decoding.block_bytes = sentence_past_block(t);
+    if (sentence_added(sentence) > 0)
+        sentence->decoding.block_bytes = sentence_past_block(sentence);
     return find_targets(t->shortlist, sentence);
 }
 
@@ -370,7 +370,7 @@ static const float *forced_at(const struct sentence *sentence, size_t step) {
 /* Where the step shows what the row's top layer puts out, if anything is to read it. */
 static float *top_of(const struct batch *batch, const struct sentence *sentence, const struct row *row) {
     const struct translator *t = batch->translator;
-    bool wanted = output_copies(&t->output) || soft_alignment_kept(sentence) > 0;
+    bool wanted = output_copies(&t->output) || sentence_top(sentence) > 0;
     return wanted ? batch->tops + (size_t)(row - batch->group) * t->decoder.shape.top : NULL;
 }
 
@@ -389,12 +389,13 @@ static void lay_out_row(const struct batch *batch, const struct sentence *senten
     row->top = top_of(batch, sentence, row);
 }
 
-/* What the step adds to the row's past; a search that comes back to a step finds what it has added. NULL: memory is out. */
-static float *find_added(struct sentence *sentence, const struct translator *t, float *behind) {
+/* What the step adds to the row's past, and behind that the place of what the alignment head will read; a search that comes back to
+ * a step finds what it has added. NULL: memory is out. */
+static float *find_added(struct sentence *sentence, float *behind) {
     float *added;
     memcpy(&added, behind, sizeof added);
     if (!added)
-        added = arena_alloc(&sentence->decoding, t->decoder.shape.past, sizeof *added);
+        added = arena_alloc(&sentence->decoding, sentence_added(sentence), sizeof *added);
     memcpy(behind, &added, sizeof added);
     return added;
 }
@@ -403,10 +404,15 @@ static float *find_added(struct sentence *sentence, const struct translator *t, 
 static int find_past(struct batch *batch, struct sentence *sentence, size_t r, struct row *row) {
     const struct search *search = &sentence->search;
     size_t before = kept_readout(batch->translator);
-    const float **past = arena_alloc(&batch->scratch, search->step + 1, sizeof *past);
-    row->added = find_added(sentence, batch->translator, row->attention + search->source_length + before);
-    if (!past || !row->added)
+    float *added = find_added(sentence, row->attention + search->source_length + before);
+    if (!added)
         return -1;
+    if (batch->translator->decoder.shape.past == 0)
+        return 0;
+    const float **past = arena_alloc(&batch->scratch, search->step + 1, sizeof *past);
+    if (!past)
+        return -1;
+    row->added = added;
     search_past(search, r, past);
     for (size_t i = 0; i < search->step; i++)
         memcpy(&past[i], past[i] + before, sizeof past[i]);
@@ -422,7 +428,7 @@ static int lay_out(struct batch *batch, const struct group *group) {
         for (size_t r = 0; r < batch->live[i]->search.rows; r++, row++) {
             lay_out_row(batch, batch->live[i], r, row);
             row->state = batch->states + (batch->live[i]->first_row + r) * shape->state;
-            if (shape->past > 0 && find_past(batch, batch->live[i], r, row) != 0)
+            if (sentence_added(batch->live[i]) > 0 && find_past(batch, batch->live[i], r, row) != 0)
                 return -1;
         }
     return 0;
@@ -431,13 +437,12 @@ static int lay_out(struct batch *batch, const struct group *group) {
 /* What the sentence's search shall find behind the attention of its rows, besides what the step has written there itself. */
 static void keep_behind(const struct sentence *sentence, const struct row *rows, size_t readout) {
     const struct search *search = &sentence->search;
-    size_t state = search->returns ? search->options.keep_state : 0, top = soft_alignment_kept(sentence);
+    size_t state = search->returns ? search->options.keep_state : 0, top = sentence_top(sentence);
     for (size_t r = 0; readout + state + top > 0 && r < search->rows; r++) {
-        float *behind = rows[r].attention + search->source_length, *end = behind + search->options.keep;
+        float *behind = rows[r].attention + search->source_length;
         memcpy(behind, rows[r].readout, readout * sizeof *behind);
-        if (top > 0)
-            memcpy(end - top, rows[r].top, top * sizeof *behind);
-        memcpy(end, rows[r].state, state * sizeof *behind);
+        soft_alignment_keep(sentence, rows[r].attention, rows[r].top);
+        memcpy(behind + search->options.keep, rows[r].state, state * sizeof *behind);
     }
 }
 

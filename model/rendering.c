@@ -35,7 +35,7 @@ static int replace_unknown(const struct sentence *sentence, const struct hypothe
                            const char **piece, struct error *err) {
     const struct translator *t = sentence->translator;
     const float *attention = hypothesis->attention[i],
-                *weights = soft_alignment_replaces(sentence) ? hypothesis->alignment[i] : attention;
+                *weights = sentence_replaces(sentence) ? hypothesis->alignment[i] : attention;
     if (t->characters && speller_run(&t->speller, attention + sentence->search.source_length, arena, piece, err) != 0)
         return -1;
     return *piece || !sentence->replace_unknowns ? 0 : copy_aligned(sentence, weights, arena, piece, err);

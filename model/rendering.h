@@ -8,7 +8,7 @@
 const char *translator_piece(const struct sentence *sentence, int token);
 
 /* A hypothesis as text. tokens [length]: pieces with their bytes within text. All in the arena. Thread-safe.
- * With replace_unknowns, <unk> is printed as the source token that it is aligned with (soft_alignment_replaces) or that got the
+ * With replace_unknowns, <unk> is printed as the source token that it is aligned with (sentence_replaces) or that got the
  * most attention in its step (Luong et al. 2015), as it stands in the source text; its piece is that text, too, unless the model
  * copies: then it is <unk>, as the same word copied is another hypothesis. </s> does not count, and a token without a character of
  * its own stands for the next. A model whose output spells (model/network/speller.h) spells it instead, always. A forced target and

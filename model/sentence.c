@@ -206,9 +206,27 @@ size_t sentence_max_rows(const struct sentence *sentence) {
 /* What steps add lies so many together. */
 enum { PAST_TOGETHER = 8 };
 
-size_t sentence_past_block(const struct translator *translator) {
+bool sentence_replaces(const struct sentence *sentence) {
+    return sentence->replace_unknowns && sentence->unknown > 0;
+}
+
+size_t sentence_top(const struct sentence *sentence) {
+    const struct translator *t = sentence->translator;
+    bool asked = sentence->wants_alignment || sentence_replaces(sentence);
+    return t->alignment.query.out > 0 && asked ? t->decoder.shape.top : 0;
+}
+
+size_t sentence_top_inline(const struct sentence *sentence) {
+    return search_resumes(&sentence->options) ? sentence_top(sentence) : 0;
+}
+
+size_t sentence_added(const struct sentence *sentence) {
+    return sentence->translator->decoder.shape.past + sentence_top(sentence) - sentence_top_inline(sentence);
+}
+
+size_t sentence_past_block(const struct sentence *sentence) {
     enum { LINE = 64 };
-    size_t bytes = translator->decoder.shape.past * sizeof(float);
+    size_t bytes = sentence_added(sentence) * sizeof(float);
     return PAST_TOGETHER * ((bytes + LINE - 1) / LINE * LINE);
 }
 
@@ -220,9 +238,10 @@ size_t sentence_max_bytes(const struct sentence *sentence) {
     const struct decoder_shape *shape = &t->decoder.shape;
     bool copies = sentence->copies != NULL;
     size_t slots = decoder_slots(&t->decoder, sentence->length), seen, past, bytes;
-    size_t each = shape->key + shape->value + (copies ? t->output.key.out + t->output.gate_context.out : 0);
+    size_t head = sentence_top(sentence) > 0 ? t->alignment.key.out : 0;
+    size_t each = shape->key + shape->value + head + (copies ? t->output.key.out + t->output.gate_context.out : 0);
     if (__builtin_mul_overflow(slots, each * sizeof(float), &seen) ||
-        __builtin_mul_overflow(search_max_shown(&sentence->options) / PAST_TOGETHER + 1, sentence_past_block(t), &past) ||
+        __builtin_mul_overflow(search_max_shown(&sentence->options) / PAST_TOGETHER + 1, sentence_past_block(sentence), &past) ||
         __builtin_add_overflow(seen, past, &bytes) ||
         __builtin_add_overflow(bytes, LOOSE_BYTES + shape->state * sizeof(float), &bytes))
         return SIZE_MAX;

@@ -83,7 +83,21 @@ size_t sentence_max_bytes(const struct sentence *sentence);
 
 /* Of sentence->decoding: how large its blocks are, and those of what steps add to the past, made later. */
 enum { SENTENCE_BLOCK_BYTES = 16 * 1024 };
-size_t sentence_past_block(const struct translator *translator);
+size_t sentence_past_block(const struct sentence *sentence);
+
+/* True if <unk> is replaced by the alignment, whatever else was asked for: of a source that has unknown words. Without one there is
+ * almost never an <unk>; attention serves then, so that ordinary sentences keep nothing. */
+bool sentence_replaces(const struct sentence *sentence);
+
+/* Floats of what the top layer puts out that are kept of each step for the alignment head: H, or 0. */
+size_t sentence_top(const struct sentence *sentence);
+/* So many of them stand behind the attention row itself: all, of a search that copies the rows of a path that it leaves (exact,
+ * which has few), otherwise none: attention rows are there as long as the answer is. */
+size_t sentence_top_inline(const struct sentence *sentence);
+
+/* Floats that each of its steps leaves there: what it adds to its row's past, and behind that what the alignment head will read
+ * (model/soft_alignment.h). */
+size_t sentence_added(const struct sentence *sentence);
 
 /* What a hypothesis is as text (model/rendering.h): tokens [length], with their bytes within it. */
 struct rendering {

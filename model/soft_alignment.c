@@ -2,26 +2,17 @@
 #include "model/model.h"
 #include "model/network/copies.h"
 
+#include <stdint.h>
 #include <string.h>
-
-bool soft_alignment_replaces(const struct sentence *sentence) {
-    return sentence->replace_unknowns && sentence->unknown > 0;
-}
-
-size_t soft_alignment_kept(const struct sentence *sentence) {
-    const struct translator *t = sentence->translator;
-    bool asked = sentence->wants_alignment || soft_alignment_replaces(sentence);
-    return t->alignment.query.out > 0 && asked ? t->decoder.shape.top : 0;
-}
 
 int soft_alignment_begin(struct sentence *sentence, const float *annotations, struct arena *scratch, struct error *err) {
     const struct translator *t = sentence->translator;
     size_t length = sentence->length, size = t->encoder.embedding_size;
-    if (soft_alignment_kept(sentence) == 0)
+    if (sentence_top(sentence) == 0)
         return 0;
     struct arena_mark mark = arena_mark(scratch);
     float *embeddings = arena_alloc(scratch, length * size, sizeof *embeddings);
-    float *keys = arena_alloc(&sentence->arena, length * t->alignment.key.out, sizeof *keys);
+    float *keys = arena_alloc(&sentence->decoding, length * t->alignment.key.out, sizeof *keys);
     int status = embeddings && keys ? 0 : error_memory(err);
     for (size_t j = 0; j < length && status == 0; j++)
         memcpy(embeddings + j * size, t->encoder.embedding + (size_t)sentence->tokens[j].id * size, size * sizeof *embeddings);
@@ -55,6 +46,25 @@ static void set_phrase(const struct phrase *phrase, float *row, size_t length) {
 
 /* ---- rows ---- */
 
+/* What the step left for later, which is the sentence's own. */
+static float *left_by(const struct sentence *sentence, const float *attention) {
+    float *added;
+    memcpy(&added, attention + sentence->length + sentence->options.keep - sizeof(uintptr_t) / sizeof(float), sizeof added);
+    return added + sentence->translator->decoder.shape.past;
+}
+
+void soft_alignment_keep(const struct sentence *sentence, float *attention, const float *top) {
+    size_t size = sentence_top(sentence), own = sentence_top_inline(sentence);
+    float *end = attention + sentence->length + sentence->options.keep;
+    if (size > 0)
+        memcpy(own > 0 ? end - own : left_by(sentence, attention), top, size * sizeof *top);
+}
+
+static const float *kept_top(const struct sentence *sentence, const float *attention) {
+    size_t own = sentence_top_inline(sentence);
+    return own > 0 ? attention + sentence->length + sentence->options.keep - own : left_by(sentence, attention);
+}
+
 /* Tokens [n] that were decided, and the rows of the steps that decided them. */
 struct decided {
     const int *tokens;
@@ -67,7 +77,7 @@ static int find_rows(const struct sentence *sentence, const struct decided *deci
                      struct error *err) {
     const struct translator *t = sentence->translator;
     const struct decoder_shape *shape = &t->decoder.shape;
-    size_t count = decided->count, length = sentence->length, behind = length + sentence->options.keep - shape->top;
+    size_t count = decided->count, length = sentence->length;
     struct arena_mark mark = arena_mark(scratch);
     float *embeddings = arena_alloc(scratch, count * shape->input, sizeof *embeddings);
     float *tops = arena_alloc(scratch, count * shape->top, sizeof *tops);
@@ -75,7 +85,7 @@ static int find_rows(const struct sentence *sentence, const struct decided *deci
     for (size_t i = 0; i < count && status == 0; i++) {
         int token = decided->tokens[i];
         decoder_embed(&t->decoder, sentence->copies ? copies_input(sentence->copies, token) : token, embeddings + i * shape->input);
-        memcpy(tops + i * shape->top, decided->attention[i] + behind, shape->top * sizeof *tops);
+        memcpy(tops + i * shape->top, kept_top(sentence, decided->attention[i]), shape->top * sizeof *tops);
     }
     struct alignment_inputs inputs = {{embeddings, shape->input}, {tops, shape->top}, shape->input, count};
     if (status == 0)
@@ -118,7 +128,7 @@ static int align_hypothesis(struct sentence *sentence, struct hypothesis *h, str
 }
 
 int soft_alignment_end(struct sentence *sentence, struct arena *scratch, struct error *err) {
-    if (soft_alignment_kept(sentence) == 0)
+    if (sentence_top(sentence) == 0)
         return 0;
     for (size_t i = 0; i < sentence->count; i++)
         if (align_hypothesis(sentence, &sentence->hypotheses[i], scratch, err) != 0)
@@ -128,7 +138,7 @@ int soft_alignment_end(struct sentence *sentence, struct arena *scratch, struct 
 
 const float *soft_alignment_row(const struct sentence *sentence, int token, const float *attention, struct arena *arena,
                                 struct error *err) {
-    if (soft_alignment_kept(sentence) == 0)
+    if (sentence_top(sentence) == 0)
         return attention;
     float *row = arena_alloc(arena, sentence->length, sizeof *row);
     if (!row) {

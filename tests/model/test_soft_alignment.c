@@ -184,8 +184,10 @@ START_TEST(nobody_asks_nothing_is_kept) {
     struct sentence *asked = decoded(prepare(texts[2], &ways[1])), *plain = prepare(texts[2], &ways[1]);
     plain->wants_alignment = false;
     decoded(plain);
-    ck_assert_uint_eq(asked->options.keep - plain->options.keep, translator->decoder.shape.top);
+    ck_assert_uint_eq(sentence_added(asked), translator->decoder.shape.top);
+    ck_assert_uint_eq(sentence_added(plain) + plain->options.keep, 0);
     ck_assert_ptr_null(plain->alignment_keys);
+    ck_assert_uint_gt(sentence_max_bytes(asked), sentence_max_bytes(plain) + translator->decoder.shape.top * sizeof(float));
     for (size_t h = 0; h < plain->count; h++) {
         const struct hypothesis *a = &plain->hypotheses[h], *b = &asked->hypotheses[h];
         size_t count = a->length + a->ended;
@@ -204,7 +206,7 @@ START_TEST(models_without_a_head_have_attention) {
     translator = model_open("tests/golden/luong-general-gru");
     struct sentence *sentence = decoded(prepare(texts[2], &ways[1]));
     ck_assert(!translator_info(translator).alignment_head);
-    ck_assert_uint_eq(soft_alignment_kept(sentence), 0);
+    ck_assert_uint_eq(sentence_top(sentence), 0);
     ck_assert(sentence->hypotheses[0].alignment == sentence->hypotheses[0].attention);
     sentence_done(sentence);
 }
@@ -213,12 +215,21 @@ END_TEST
 /* A row for a token alone, as for streams, is that of the finished hypothesis. */
 START_TEST(single_rows_are_the_same) {
     open_nth(_i);
-    struct sentence *sentence = decoded(prepare(texts[2], &ways[0]));
-    const struct hypothesis *h = &sentence->hypotheses[0];
-    for (size_t i = 0; i < h->length; i++) {
-        const float *row = soft_alignment_row(sentence, h->tokens[i], h->attention[i], &arena, NULL);
-        ck_assert_int_eq(memcmp(row, h->alignment[i], sentence->length * sizeof *row), 0);
+    struct sentence *sentence = prepare(texts[2], &ways[0]), *done[1];
+    struct batch *batch = batch_create(translator, 1, NULL);
+    const float *rows[64];
+    size_t count = 0;
+    batch_admit(batch, &sentence, 1);
+    while (batch_step(batch, done) == 0) {
+        struct decision last = search_last(&sentence->search, 0);
+        ck_assert_uint_lt(count, 64);
+        rows[count++] = soft_alignment_row(sentence, last.token, last.attention, &arena, NULL);
     }
+    const struct hypothesis *h = &sentence->hypotheses[0];
+    ck_assert_uint_ge(count + 1, h->length);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_int_eq(memcmp(rows[i], h->alignment[i], sentence->length * sizeof(float)), 0);
+    batch_free(batch);
     sentence_done(sentence);
 }
 END_TEST
