@@ -192,7 +192,9 @@ IDS = {piece: i for i, piece in enumerate(["</s>", "<unk>", "a", "b", "c"])}
 
 
 def read_shortlist(path: Path, one: bool = False, **other) -> dict[str, list[int]]:
-    return {name: tensor.tolist() for name, tensor in marian_shortlist.read(path, (IDS, IDS), 1, one, **other).items()}
+    tensors = {name: tensor.tolist() for name, tensor in marian_shortlist.read(path, (IDS, IDS), 1, one, **other).items()}
+    assert tensors.pop("multiple") == [8]
+    return tensors
 
 
 def test_binary_shortlists(tmp_path):
@@ -296,7 +298,9 @@ def test_a_firefox_pair(tmp_path):
     assert "dropped: none_QuantMultA" in done.stdout and "a shortlist" in done.stdout
     out = stored(tmp_path / "out")
     assert out["decoder.embedding"].dtype == numpy.int8 and "decoder.embedding.input_scale" in out
-    assert safetensors.read(tmp_path / "out/shortlist.safetensors")[0]["always"].tolist() == list(range(50))
+    made = safetensors.read(tmp_path / "out/shortlist.safetensors")[0]
+    assert made["always"].tolist() == list(range(50))
+    assert made["targets"][:4].tolist() == [0, 4, 1, 5]  # one vocabulary serves both sides: each word is on its own list
     assert "Licence: MPL-2.0" in (tmp_path / "out/README.md").read_text()
     assert command(folder, "--no-shortlist", "--storage", "float32", "--output", tmp_path / "plain").returncode == 0
     assert stored(tmp_path / "plain")["decoder.embedding"].dtype == numpy.float32 and not (tmp_path / "plain/shortlist.safetensors").exists()

@@ -117,8 +117,10 @@ def tokenizer_of(source: Vocabulary, target: Vocabulary) -> tuple[dict, dict[str
 
 
 def one_list(section: dict) -> bool:
-    """Source and target have the same tokens under the same ids."""
-    return "target_pieces" not in section if "pieces" in section else section["source"] == section["target"]
+    """Source and target have the same tokens under the same ids. section: config.json's, also with its defaults filled in."""
+    if section.get("pieces", configuration.NO_FILE) != configuration.NO_FILE:
+        return section.get("target_pieces", configuration.NO_FILE) == configuration.NO_FILE
+    return section["source"] == section["target"]
 
 
 # ---- the folder ----

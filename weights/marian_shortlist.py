@@ -17,6 +17,7 @@ from .npz import FormatError
 
 MAGIC = 0xF11A48D5013417F5
 HEAD = 48
+MULTIPLE = 8  # Marian fills each list up with the lowest ids that it lacks
 GOLDEN = 0x9E3779B9
 MASK = (1 << 64) - 1
 
@@ -38,11 +39,11 @@ def _lists(offsets: ndarray, targets: ndarray, one_vocabulary: bool) -> list[nda
 def _tensors(first: int, lists: list[ndarray]) -> dict[str, ndarray]:
     offsets = numpy.concatenate([[0], numpy.cumsum([len(part) for part in lists])]).astype(numpy.int32)
     targets = numpy.concatenate(lists).astype(numpy.int32) if lists else numpy.zeros(0, numpy.int32)
-    return {"always": numpy.arange(first, dtype=numpy.int32), "offsets": offsets, "targets": targets}
+    return {"always": numpy.arange(first, dtype=numpy.int32), "offsets": offsets, "targets": targets, "multiple": numpy.array([MULTIPLE], numpy.int32)}
 
 
 def read_binary(path: Path, sizes: tuple[int, int], one_vocabulary: bool) -> dict[str, ndarray]:
-    """sizes: of the vocabularies. -> always, offsets, targets."""
+    """sizes: of the vocabularies. -> the tensors."""
     content = path.read_bytes()
     if len(content) < HEAD:
         raise FormatError(f"{path}: a shortlist has at least {HEAD} bytes")

@@ -14,6 +14,8 @@ struct shortlist {
     const int *offsets; /* [sources + 1] */
     size_t sources;     /* size of the source vocabulary */
     const int *targets; /* [offsets[sources]] */
+    size_t vocabulary;  /* size of the target's */
+    size_t multiple;    /* lists are filled up to a multiple of this */
 };
 
 static void set_add(uint64_t *set, int id) {
@@ -78,8 +80,25 @@ static int make_always(struct shortlist *list, const int *ids, size_t count, siz
     return 0;
 }
 
+/* Not every file has it. */
+static int read_multiple(struct shortlist *list, const struct safetensors *file, struct error *err) {
+    size_t count;
+    list->multiple = 1;
+    if (safetensors_find(file, "multiple") == NULL)
+        return 0;
+    const int *multiple = read_integers(&list->arena, file, "multiple", &count, err);
+    if (multiple == NULL)
+        return -1;
+    if (count != 1 || *multiple < 1)
+        return error_set(err, ERROR_FORMAT, "tensor multiple: must be one positive number");
+    list->multiple = (size_t)*multiple;
+    return 0;
+}
+
 static int read_lists(struct shortlist *list, const struct safetensors *file, size_t vocabulary, int end, struct error *err) {
     struct arena *arena = &list->arena;
+    if (read_multiple(list, file, err) != 0)
+        return -1;
     size_t always_count, offset_count, target_count;
     const int *always = read_ids(arena, file, "always", vocabulary, &always_count, err);
     if (always == NULL || make_always(list, always, always_count, vocabulary, end, err) != 0)
@@ -98,6 +117,7 @@ struct shortlist *shortlist_open(const char *path, size_t source_vocabulary, siz
     }
     arena_init(&list->arena, 64 * 1024);
     list->sources = source_vocabulary;
+    list->vocabulary = target_vocabulary;
     struct safetensors *file = safetensors_open(path, err);
     int result = file != NULL ? read_lists(list, file, target_vocabulary, end, err) : -1;
     safetensors_free(file);
@@ -127,6 +147,17 @@ static size_t set_count(const uint64_t *set, size_t words) {
     return count;
 }
 
+/* With the lowest ids that are not in it, as long as there are any. -> its size. */
+static size_t set_fill(uint64_t *set, size_t count, size_t multiple, size_t vocabulary) {
+    for (size_t id = 0; count % multiple != 0 && id < vocabulary; id++) {
+        if ((set[id / SET_BITS] >> id % SET_BITS & 1) == 0) {
+            set_add(set, (int)id);
+            count++;
+        }
+    }
+    return count;
+}
+
 /* Ascending, since each step takes the lowest bit. */
 static void set_list(const uint64_t *set, size_t words, int *ids) {
     for (size_t w = 0; w < words; w++)
@@ -142,7 +173,7 @@ int shortlist_of(const struct shortlist *list, const int *source_ids, size_t len
     memcpy(set, list->always, list->words * sizeof *set);
     for (size_t i = 0; i < length; i++)
         add_piece(list, source_ids[i], set);
-    size_t count = set_count(set, list->words);
+    size_t count = set_fill(set, set_count(set, list->words), list->multiple, list->vocabulary);
     int *ids = arena_alloc(arena, count, sizeof *ids);
     if (ids == NULL)
         return error_memory(err);

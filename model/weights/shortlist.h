@@ -17,8 +17,9 @@ struct target_ids {
 };
 
 /* Reads a container with always [A], offsets [source_vocabulary + 1] and targets [n], all I32: source piece s has targets
- * offsets[s] .. offsets[s + 1] - 1. end: the target id of </s>, on every list. NULL with ERROR_FILE, ERROR_FORMAT (the message
- * names the tensor: every offset and id is checked) or ERROR_MEMORY. */
+ * offsets[s] .. offsets[s + 1] - 1; and, if there is one, multiple [1]: the lowest ids that a list lacks fill it up to a multiple
+ * of that. end: the target id of </s>, on every list. NULL with ERROR_FILE, ERROR_FORMAT (the message names the tensor: every
+ * offset and id is checked) or ERROR_MEMORY. */
 struct shortlist *shortlist_open(const char *path, size_t source_vocabulary, size_t target_vocabulary, int end, struct error *err);
 void shortlist_free(struct shortlist *list);
 

@@ -156,6 +156,47 @@ START_TEST(empty_lists_are_accepted) {
 }
 END_TEST
 
+static struct shortlist *open_filled(int32_t multiple) {
+    static const char header[] = "{" ENTRY("always", "I32", "[2]", "[0,8]") "," ENTRY("offsets", "I32", "[5]", "[8,28]") "," ENTRY(
+        "targets", "I32", "[5]", "[28,48]") "," ENTRY("multiple", "I32", "[1]", "[48,52]") "}";
+    const int32_t data[] = {ALWAYS, OFFSETS, TARGETS, multiple};
+    return open_container(header, data, sizeof data);
+}
+
+static const struct {
+    int32_t multiple;
+    int ids[9];
+    size_t count;
+} fillings[] = {{1, {2, 5, 7, 64, 199}, 5},
+                {5, {2, 5, 7, 64, 199}, 5},
+                {3, {0, 2, 5, 7, 64, 199}, 6},
+                {8, {0, 1, 2, 3, 5, 7, 64, 199}, 8},
+                {150, {0, 1, 2, 3, 4, 5, 6, 7, 8}, 150},
+                {1000, {0, 1, 2, 3, 4, 5, 6, 7, 8}, VOCABULARY}}; /* there are no more */
+
+/* With the lowest ids that it lacks; of long lists the first ids are compared. */
+START_TEST(lists_are_filled) {
+    struct shortlist *list = open_filled(fillings[_i].multiple);
+    ck_assert_msg(list != NULL, "%s", err.message);
+    struct arena arena;
+    arena_init(&arena, 4096);
+    struct target_ids found;
+    ck_assert_int_eq(shortlist_of(list, (const int[]){1}, 1, &arena, &found, &err), 0);
+    ck_assert_uint_eq(found.count, fillings[_i].count);
+    ck_assert_mem_eq(found.ids, fillings[_i].ids, (found.count < 9 ? found.count : 9) * sizeof *found.ids);
+    for (size_t i = 1; i < found.count; i++)
+        ck_assert_int_lt(found.ids[i - 1], found.ids[i]);
+    arena_done(&arena);
+    shortlist_free(list);
+}
+END_TEST
+
+START_TEST(a_wrong_multiple_is_refused) {
+    ck_assert_ptr_null(open_filled(_i == 0 ? 0 : -8));
+    ck_assert_str_eq(err.message, "tensor multiple: must be one positive number");
+}
+END_TEST
+
 START_TEST(unreadable_file_is_a_file_error) {
     err = (struct error){0};
     ck_assert_ptr_null(shortlist_open("/nowhere/shortlist.safetensors", SOURCES, VOCABULARY, END, &err));
@@ -179,6 +220,8 @@ Suite *shortlist_suite(void) {
     tcase_add_loop_test(cases, corrupt_data_is_refused, 0, (int)(sizeof corrupt_data / sizeof *corrupt_data));
     tcase_add_loop_test(cases, shipped_lists_are_read, 0, 2);
     tcase_add_test(cases, empty_lists_are_accepted);
+    tcase_add_loop_test(cases, lists_are_filled, 0, (int)(sizeof fillings / sizeof *fillings));
+    tcase_add_loop_test(cases, a_wrong_multiple_is_refused, 0, 2);
     tcase_add_test(cases, unreadable_file_is_a_file_error);
     tcase_add_test(cases, free_accepts_null);
     suite_add_tcase(suite, cases);
