@@ -12,7 +12,8 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from weights import config as configuration  # noqa: E402
-from weights import transformer  # noqa: E402
+from weights import methods, transformer  # noqa: E402
+from weights.copies import Source  # noqa: E402
 from weights.golden_cases import TRANSFORMERS  # noqa: E402
 from weights.model import Model  # noqa: E402
 from weights.transformer import Heads, sinusoids, slopes  # noqa: E402
@@ -98,3 +99,19 @@ def test_every_row_has_a_case():
         assert {section[key] for section in sections if key in section} == set(values)
     pairs = {(case.config["encoder"]["type"], case.config["decoder"]["style"]) for case in TRANSFORMERS}
     assert {("transformer", "conditional"), ("recurrent", "transformer"), ("convolutional", "transformer")} <= pairs
+
+
+def test_guided_attention_trains_the_shown_head():
+    """Its loss reaches the queries of the layer that is shown, and of its head alone; the last layer's it does not reach."""
+    case = next(case for case in TRANSFORMERS if case.name == "transformer-alignment-layer")
+    settings = methods.DEFAULTS | {"guided_attention": 1.0}
+    pairs = [(Source([5, 6, 2], [], []), [7, 8])]
+    method = methods.Methods(case.config, settings, pairs)
+    torch.manual_seed(1)
+    model = Model(case.config, 20, 20)
+    memory, start = model.encode(torch.tensor([[5, 6, 2]]), torch.tensor([3]))
+    reads = model.teach(torch.tensor([[1, 7, 8]]), start, memory)
+    method.attention_loss(reads.weights, pairs, torch.ones(1, 3, dtype=torch.bool), 0.5).backward()
+    rows = model.decoder.crosses[0].query.weight.grad.abs().sum(1).reshape(4, -1).sum(1)
+    assert rows[2] > 0 and rows[[0, 1, 3]].max() == 0
+    assert model.decoder.crosses[2].query.weight.grad is None or model.decoder.crosses[2].query.weight.grad.abs().max() == 0

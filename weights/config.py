@@ -110,6 +110,11 @@ def context_size(config: dict) -> int:
     return (config["attention"] or {}).get("value_size") or annotation_size(config)
 
 
+def attends(config: dict) -> bool:
+    """The decoder looks at the source's tokens: all but those of style fixed do."""
+    return config["decoder"]["style"] != "fixed"
+
+
 def positions(config: dict) -> int:
     """The tokens of the longest source sentence, </s> counted."""
     return config["limits"]["max_source_tokens"] + 1

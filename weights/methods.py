@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from . import lexicon, search
+from .config import attends
 from .copies import Source
 from .model import Model
 
@@ -68,7 +69,7 @@ class Methods:
     def __init__(self, config: dict, training: dict, pairs: list[Pair]) -> None:
         self.training, self.reads_eos = training, config["encoder"]["eos"]
         for key in NEEDS_ATTENTION:
-            if training[key] and not config["attention"]:
+            if training[key] and not attends(config):
                 sys.exit(f"training.{key}: needs attention")
         if training["subword_sampling"] and (config["tokenizer"]["type"] != "sentencepiece" or config["output"]["type"] != "vocabulary"):
             sys.exit("training.subword_sampling: needs tokenizer.type sentencepiece and output.type vocabulary")

@@ -27,6 +27,7 @@ from numpy import ndarray
 from tqdm import tqdm
 
 from . import data, folder, safetensors, search
+from .config import attends
 from .model import Model
 from .tokenizer import BOS, EOS, Tokenizer
 
@@ -170,7 +171,7 @@ def main() -> None:
     options = parser.parse_args()
 
     model, source, target = folder.read(options.folder)
-    if model.config["attention"] is None:
+    if not attends(model.config):
         parser.error("the model has no attention, which says what source piece asked for a target piece")
     train = data.read_pairs(options.data / "train.tsv.gz", options.flip)
     train = random.Random(options.seed).sample(train, min(options.pairs, len(train)))
