@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from weights import align, align_head, config, folder, golden, links, safetensors, search  # noqa: E402
+from weights import align, align_head, config, folder, golden, golden_cases, links, safetensors, search  # noqa: E402
 from weights.align_head import Example, Linked, Options  # noqa: E402
 
 import torch  # noqa: E402
@@ -98,7 +98,7 @@ def test_wrong_sections(section, message):
 
 
 def test_golden_values_of_a_head(tmp_path):
-    case = golden.Case("head", golden._encoder("gru"), golden.GENERAL, golden._decoder("luong", "gru", **golden.LAST_PROJECTED, **golden.ATTENTIONAL),
+    case = golden.Case("head", golden_cases._encoder("gru"), golden_cases.GENERAL, golden_cases._decoder("luong", "gru", **golden_cases.LAST_PROJECTED, **golden_cases.ATTENTIONAL),
                        tied=True, seed=137, alignment={"size": 5})
     golden.write_case(case, tmp_path / "head", ROOT / "tests" / "data")
     for sentence in json.loads((tmp_path / "head" / "golden.json").read_text())["sentences"]:
