@@ -1,6 +1,7 @@
 /* Requests to the daemon, and what may go wrong with them. */
 
-const INCLUDE = ["tokens", "log_probs", "attention", "alignment", "offsets", "entropy", "top_k", "eos"];
+const ATTENDED = ["attention", "soft_alignment", "alignment", "words"]; /* what a model without attention does not have */
+const INCLUDE = ["tokens", "log_probs", ...ATTENDED, "offsets", "entropy", "top_k", "eos"];
 
 /* status 0: the daemon cannot be reached. */
 export class ApiError extends Error {
@@ -78,8 +79,14 @@ export async function decode(body, { path = "/attention", onText, signal, includ
     reply = await ask(path, full, onText, signal);
   } catch (error) {
     if (!(error.status === 400 && error.field === "include")) throw error;
-    reply = await ask(path, { ...full, include: full.include.filter((name) => name !== "attention" && name !== "alignment") }, onText, signal);
+    reply = await ask(path, { ...full, include: full.include.filter((name) => !ATTENDED.includes(name)) }, onText, signal);
   }
   const answer = (reply.translations ?? reply.results)[0];
   return { model: reply.model, text: answer.text, sentences: answer.sentences };
+}
+
+/* How likely the model takes one result to be for each of the texts: log-probabilities. */
+export async function score(model, texts, translation) {
+  const reply = await ask("/attention", { model, text: texts, target: texts.map(() => translation), include: ["eos"] });
+  return reply.results.map(({ sentences }) => sentences[0].log_prob);
 }

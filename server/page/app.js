@@ -2,8 +2,11 @@
 import { el, find } from "./dom.js";
 import { onTheme } from "./colour.js";
 import * as api from "./api.js";
-import { pair, looks } from "./reading.js";
-import { attentionPanel } from "./attention.js";
+import { hasHead, LOOKS, tokensOf } from "./sentence.js";
+import { pair } from "./reading.js";
+import { sayMost } from "./say.js";
+import { NAMES } from "./map.js";
+import { mapPanel } from "./mapview.js";
 import { confidencePanel, alternatives } from "./confidence.js";
 import { Questions, questionsPanel } from "./questions.js";
 import { beamPanel } from "./beam.js";
@@ -14,17 +17,17 @@ import { fail } from "./trouble.js";
 import { task, examples, opening } from "./task.js";
 import { writeLink, readLink, past, remember, forget, width } from "./memory.js";
 
-const PANELS = { attention: ["Attention", attentionPanel], confidence: ["Confidence", confidencePanel], ask: ["Questions", questionsPanel],
+const PANELS = { map: ["Map", mapPanel], confidence: ["Confidence", confidencePanel], ask: ["Questions", questionsPanel],
   beam: ["Beam", beamPanel], compare: ["Compare", comparePanel], diagnostics: ["Diagnostics", diagnosticsPanel], export: ["Export", exportPanel] };
 const app = {
-  state: { text: "", model: "", strategy: "beam", beam: 5, view: "attention", words: true, eos: false, lines: false, threshold: 0, asTable: false },
+  state: { text: "", model: "", strategy: "beam", beam: 5, view: "map", look: LOOKS[0], words: true, eos: false, lines: false, threshold: 0, asTable: false },
   models: [], answer: null, active: 0, pinned: -1,
   questions: null,
   base() { return this.answer?.sentences[this.active]; },
   sentence() { return this.questions?.current() ?? this.base(); },
   model() { return this.models.find((m) => m.name === this.state.model); },
   task() { return task(this.model()); },
-  how() { return { words: this.state.words, eos: this.state.eos }; },
+  how() { return { words: this.state.words, eos: this.state.eos, look: this.state.look }; },
   search() { return api.search(this.state); },
   set(changes) { Object.assign(this.state, changes); this.pinned = -1; writeLink(this.state); show(); },
   show, showPanel, link: () => location.href,
@@ -153,7 +156,8 @@ function hint(...what) {
   find("hint").replaceChildren(...what);
 }
 function idle() {
-  const waits = app.sentence()?.attention ? `Point at a word to see where it looks. Choose a ${app.task().word} to explore it.` : "This model has no attention to show.";
+  const { state } = app;
+  const waits = app.sentence()?.attention ? `Point at a word to see ${state.look === "alignment" ? "what it is aligned with" : "where it looks"}. Choose a ${app.task().word} to explore it.` : "This model has no attention to show.";
   hint(app.sentence() ? waits : "");
 }
 
@@ -162,9 +166,9 @@ function onTarget(unit, i) {
   showReading();
   find("reading").querySelectorAll(".active .target .unit")[i]?.focus();
 }
-function pinnedHint(s, row, column, weight) {
-  const step = row.indexes[0];
-  hint(el("span", {}, ...looks(row, column, weight), ". Choose a source word to make it look there, or see "),
+function pinnedHint(s, view, i) {
+  const row = view.rows[i], step = tokensOf(row)[0];
+  hint(el("span", {}, ...sayMost(view, i), ". Choose a source word to make it look there, or see "),
     el("button", { type: "button", id: "see", onclick: (event) => alternatives(app, s, step, event.currentTarget) }, "its alternatives"),
     el("button", { type: "button", onclick: () => onTarget(row, app.pinned) }, "Unpin"));
 }
@@ -172,7 +176,7 @@ function pinnedHint(s, row, column, weight) {
 function showReading() {
   const place = find("reading");
   if (!app.answer) {
-    const text = app.models.length ? [el("strong", {}, "See what each word looked at."), el("p", {}, "Type a sentence above or choose an example. Then point at a word of the translation: the source words that the model looked at light up.")] : [];
+    const text = app.models.length ? [el("strong", {}, "See what each word was made from."), el("p", {}, "Type a sentence above or choose an example. Then point at a word of the translation: the source words that it is aligned with light up.")] : [];
     place.replaceChildren(el("div", { class: "state" }, ...text));
     hint("");
     return;
@@ -186,11 +190,11 @@ function showReading() {
       pinned: active ? app.pinned : -1,
       onSelect: () => { if (!active) { app.active = k; app.pinned = -1; app.questions.reset(); } },
       onTarget: (...args) => { onTarget(...args); if (!active) showPanel(); },
-      onSource: (unit) => { if (active && app.pinned >= 0) app.questions.force(app.pinned, unit.indexes); else if (!active) show(); },
-      hinted: (row, column, weight) => {
-        if (!row) { if (app.pinned < 0) idle(); }
-        else if (active && app.pinned >= 0) pinnedHint(s, row, column, weight);
-        else hint(el("span", {}, ...looks(row, column, weight)));
+      onSource: (unit) => { if (active && app.pinned >= 0) app.questions.force(app.pinned, tokensOf(unit)); else if (!active) show(); },
+      hinted: (view, i) => {
+        if (!view) { if (app.pinned < 0) idle(); }
+        else if (active && app.pinned >= 0) pinnedHint(s, view, i);
+        else hint(el("span", {}, ...sayMost(view, i)));
       },
     });
     node.classList.toggle("active", active);
@@ -199,7 +203,21 @@ function showReading() {
   if (app.pinned < 0) idle();
 }
 
+/* What is shown, in words: a model that was not trained to align has nothing but its attention. */
+const SHOWS = { alignment: "Alignment: which source words each word was made from.", attention: "Attention: what the decoder looked at before it chose each word." };
+function showLook() {
+  const { state } = app, place = find("look"), untrained = state.look === "alignment" && !hasHead(app.model());
+  place.hidden = !app.sentence()?.attention;
+  place.replaceChildren(
+    el("div", { class: "group", role: "group", "aria-label": "What is shown" }, LOOKS.map((look) =>
+      el("button", { type: "button", id: `look-${look}`, "aria-pressed": String(state.look === look), onclick: () => app.set({ look }) }, NAMES[look]))),
+    el("p", { class: "note" }, untrained ? "This model was not trained to align: what you see is its attention, and often wrong." : SHOWS[state.look]));
+}
+
 function show() {
+  const focused = find("look").contains(document.activeElement) && document.activeElement.id;
+  showLook();
+  if (focused) find(focused).focus({ preventScroll: true });
   showReading();
   app.questions.show(find("answer"));
   showPanel();

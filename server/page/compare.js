@@ -2,7 +2,7 @@
 import { el } from "./dom.js";
 import * as api from "./api.js";
 import { matrix } from "./sentence.js";
-import { legend, sayCell } from "./map.js";
+import { legend, say } from "./map.js";
 import { heatMap, sheet, cellSize } from "./heatmap.js";
 import { marked } from "./questions.js";
 import { fail } from "./trouble.js";
@@ -17,7 +17,7 @@ function pairs(panel, app, ours, theirs, out) {
   const card = (side, k) => {
     const s = lists[side][k], view = views[side][k], title = count > 1 ? `${titles[side]} (sentence ${k + 1})` : titles[side];
     if (!s) return el("div", { class: "card none" }, el("h3", {}, title), "There is no such sentence.");
-    return el("div", { class: "card" }, marked(title, s, lists[1 - side][k]), view && sheet(heatMap(view, { cell, name: titles[side], onSay: (at) => sayCell(out, at) })));
+    return el("div", { class: "card" }, marked(title, s, lists[1 - side][k]), view && sheet(heatMap(view, { cell, name: titles[side], onSay: (at) => say(out, at) })));
   };
   return el("div", { class: "cards" }, Array.from({ length: count }, (_, k) => [card(0, k), card(1, k)]));
 }
@@ -42,7 +42,7 @@ export function comparePanel(panel, app) {
     }
     if (!panel.contains(place)) return;
     const out = el("output", { class: "read" });
-    place.replaceChildren(pairs(panel, app, ours, made.sentences, out), out, legend());
+    place.replaceChildren(pairs(panel, app, ours, made.sentences, out), out, legend(app.state.look));
   }
   panel.append(el("h2", {}, "Side by side"), el("p", { class: "note" }, "A is the result above. For B, change the model, the search or the text. Both use the same scale for colours and sizes."),
     el("form", { onsubmit: (event) => { event.preventDefault(); ask(); } },

@@ -1,14 +1,39 @@
-/* What may be wrong with a translation: coverage, repetitions, unknown and copied words. */
+/* What may be wrong with a translation: coverage, left out words, repetitions, unknown and copied words. */
 import { el } from "./dom.js";
-import { matrix, sources, targets } from "./sentence.js";
+import * as api from "./api.js";
+import { hasHead, matrix, sources, targets } from "./sentence.js";
 import { translates } from "./task.js";
+import { fail } from "./trouble.js";
 
-const how = { words: true, eos: false };
+const how = { words: true, eos: false, look: "alignment" };
+const LITTLE = 0.3, MUCH = 2.2, MOST_ASKED = 32;
 
-/* Attention that each source word got, in target words. The final </s> on either side counts for nothing. */
+/* How many words of the result each source word is aligned with; the last is </s>, if the model reads one. */
 export function coverage(s) {
   const view = matrix(s, how);
-  return view?.columns.map((column, j) => ({ word: column.label, mark: /^[\p{P}\p{S}]+$/u.test(column.label), sum: view.rows.reduce((sum, _, i) => sum + view.weights[i][j], 0) })) ?? [];
+  return view?.columns.map((column, j) => ({ ...column, mark: column.end || /^[\p{P}\p{S}]+$/u.test(column.label), sum: view.rows.reduce((sum, _, i) => sum + view.weights[i][j], 0) })) ?? [];
+}
+
+/* Short words of an alphabet are grammar, which other languages often do without. */
+const isShort = (word) => /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{M}\p{P}]{1,3}$/u.test(word);
+const isDoubtful = ({ mark, label, sum }, usual) => !mark && !isShort(label) && sum < LITTLE * usual;
+
+/* The text without one of its words. */
+function without(text, { start, stop }) {
+  const before = text.slice(0, start).trimEnd(), after = text.slice(stop).trimStart();
+  return before && after && /^[\p{L}\p{N}]/u.test(after) ? `${before} ${after}` : before + after;
+}
+
+/* How many words of the result a source word may expect: one, or more where the result is the longer one. */
+export const usualOf = (s) => Math.max(1, targets(s, how).length / Math.max(1, sources(s, how).filter((u) => !u.end).length));
+
+/* The source words that are left out: hardly anything is aligned with them, and without them the same result is no less likely. One request
+ * asks for all. usual: usualOf(s). */
+export async function leftOut(s, model, usual) {
+  const doubtful = coverage(s).filter((item) => isDoubtful(item, usual) && without(s.source_text, item)).slice(0, MOST_ASKED);
+  if (!doubtful.length) return [];
+  const scores = await api.score(model, [s.source_text, ...doubtful.map((item) => without(s.source_text, item))], s.text);
+  return doubtful.filter((_, k) => scores[k + 1] >= scores[0]);
 }
 
 /* The longest runs of words that come more than once. */
@@ -25,28 +50,48 @@ export function repetitions(words) {
 }
 
 export function diagnose(s) {
-  const source = sources(s, how).map((u) => u.label), target = targets(s, how).map((u) => u.label);
+  const source = sources(s, how).filter((u) => !u.end).map((u) => u.label), target = targets(s, how).map((u) => u.label);
   return { coverage: coverage(s), repeated: repetitions(target),
     unknown: [...s.source_tokens.filter((t) => t === "<unk>"), ...source.filter((w) => w.includes("\u2047")), ...s.tokens.filter((t) => t === "<unk>" || t.includes("\u2047"))],
     copied: [...new Set(target.filter((w) => /[\p{L}\p{N}]{2}/u.test(w) && source.some((x) => x.toLowerCase() === w.toLowerCase())))] };
 }
 
-/* usual: what a source word may expect where the translation is the longer one; 0: nothing can be expected. */
-function verdict(item, usual) {
-  if (item.mark || !usual) return "";
-  if (item.sum < 0.3 * usual) return "hardly any attention: left out?";
-  return item.sum > 2.2 * usual ? "a lot of attention: repeated?" : "";
+const SAYS = { left: "left out? The result is as likely without it", much: "aligned with many words: repeated?" };
+
+function bars(found, even, usual) {
+  return el("div", { class: "cover", role: "list", "aria-label": "Coverage of each source word" }, found.map((item) => {
+    const much = usual && !item.mark && item.sum > MUCH * usual;
+    return el("div", { role: "listitem", "data-start": item.start, class: item.end && "rest" }, el("span", { class: "word", dir: "auto" }, item.label),
+      el("span", { class: much ? "track odd" : "track", "aria-hidden": "true" }, el("i", { vars: { "--p": Math.min(1, item.sum / 3 / even).toFixed(3) } })),
+      el("span", { class: "say" }, item.sum.toFixed(2)), el("span", { class: "verdict" }, much ? SAYS.much : ""));
+  }));
+}
+
+async function tellLeftOut(list, s, app, usual) {
+  try {
+    for (const item of await leftOut(s, app.state.model, usual)) {
+      const row = list.querySelector(`[data-start="${item.start}"]`);
+      row.querySelector(".track").classList.add("odd");
+      row.querySelector(".verdict").textContent = SAYS.left;
+    }
+  } catch (error) {
+    const note = el("p", { class: "error", role: "alert" });
+    list.after(note);
+    fail(note, error);
+  }
+  list.removeAttribute("aria-busy");
 }
 
 export function diagnosticsPanel(panel, app) {
-  const s = app.sentence(), found = diagnose(s), even = Math.max(1, targets(s, how).length / Math.max(1, found.coverage.length)), usual = translates(app.model()) ? even : 0;
-  panel.append(el("h2", {}, "Coverage"), el("p", { class: "note" }, `How much attention each source word got, summed over all of the ${app.task().result.toLowerCase()}. ${usual ? "A word that is translated by one word gets about 1. " : ""}The line marks ${(1.5 * even).toFixed(1)}.`));
-  if (found.coverage.length) panel.append(el("div", { class: "cover", role: "list", "aria-label": "Coverage of each source word" }, found.coverage.map((item) => {
-    const says = verdict(item, usual);
-    return el("div", { role: "listitem" }, el("span", { class: "word", dir: "auto" }, item.word),
-      el("span", { class: says ? "track odd" : "track", "aria-hidden": "true" }, el("i", { vars: { "--p": Math.min(1, item.sum / 3 / even).toFixed(3) } })), el("span", { class: "say" }, item.sum.toFixed(2)), says && el("span", { class: "verdict" }, says));
-  })));
-  else panel.append(el("p", { class: "note" }, "This model has no attention."));
+  const s = app.sentence(), found = diagnose(s), even = usualOf(s);
+  const usual = translates(app.model()) ? even : 0, result = app.task().result.toLowerCase();
+  panel.append(el("h2", {}, "Coverage"), el("p", { class: "note" }, `How much of the ${result} is aligned with each source word. ${usual ? "A word that is translated by one word gets about 1. " : ""}The line marks ${(1.5 * even).toFixed(1)}.`));
+  if (found.coverage.length) {
+    const list = bars(found.coverage, even, usual);
+    panel.append(list);
+    if (usual && hasHead(app.model())) { list.setAttribute("aria-busy", "true"); tellLeftOut(list, s, app, usual); }
+    else if (usual) panel.append(el("p", { class: "note" }, "What is left out is told by models that were trained to align."));
+  } else panel.append(el("p", { class: "note" }, "This model has no attention."));
   const card = (title, words, none) => el("div", { class: "card" }, el("h3", {}, title), el("p", { dir: "auto" }, words.length ? words.join(", ") : none));
   panel.append(el("div", { class: "cards three" }, card("Repetitions", found.repeated, "Nothing is repeated."), card("Unknown words", found.unknown, "Every word was known."), card("Copied words", found.copied, "No word was taken over as it is.")));
 }

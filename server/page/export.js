@@ -49,10 +49,10 @@ export function exportPanel(panel, app) {
   const text = (name, type, make) => () => save(name, new Blob([make()], { type }));
   const button = (label, act, off) => el("button", { type: "button", disabled: off, onclick: act }, label);
   const copied = (label, make) => button(label, async () => { await copy(make()); said.textContent = "Copied."; });
-  panel.append(el("h2", {}, "Picture"), el("p", { class: "note" }, "The heat map or the lines, as shown in the attention view."),
-    el("div", { class: "buttons" }, button("PNG", async () => save("attention.png", await toPng(app)), !view), button("SVG", text("attention.svg", "image/svg+xml", () => toSvg(app)), !view)),
-    el("h2", {}, "Numbers"), el("p", { class: "note" }, "CSV contains the matrix as shown, JSON the sentence as sent by the server, Pharaoh the largest weight of each token as source-target pairs."),
-    el("div", { class: "buttons" }, button("CSV", text("attention.csv", "text/csv", () => toCsv(view)), !view), button("JSON", text("sentence.json", "application/json", () => JSON.stringify(s, null, 1))),
+  panel.append(el("h2", {}, "Picture"), el("p", { class: "note" }, "The heat map or the lines, as the map view shows them."),
+    el("div", { class: "buttons" }, button("PNG", async () => save(`${view.look}.png`, await toPng(app)), !view), button("SVG", text(`${view?.look}.svg`, "image/svg+xml", () => toSvg(app)), !view)),
+    el("h2", {}, "Numbers"), el("p", { class: "note" }, "CSV contains the matrix as shown, JSON the sentence as sent by the server, Pharaoh the alignment of tokens as source-target pairs."),
+    el("div", { class: "buttons" }, button("CSV", text(`${view?.look}.csv`, "text/csv", () => toCsv(view)), !view), button("JSON", text("sentence.json", "application/json", () => JSON.stringify(s, null, 1))),
       button("Pharaoh", text("alignment.txt", "text/plain", () => toPharaoh(s)), !view)),
     el("h2", {}, "Repeat"), el("p", { class: "note" }, "The link opens this page with this sentence, model and search."),
     el("div", { class: "buttons" }, copied("Copy as curl", () => toCurl(app)), copied("Copy link", () => app.link()), said), el("pre", { tabindex: 0, "aria-label": "The request as curl" }, toCurl(app)));

@@ -1,7 +1,7 @@
-/* The attention matrix as a heat map, in SVG. A view is what matrix() of sentence.js makes. */
+/* A view (matrix() of sentence.js) as a heat map, in SVG. */
 import { el, svg, direction } from "./dom.js";
-import { heat, heatInk, accent, paper } from "./colour.js";
-import { label, width } from "./map.js";
+import { heat, heatInk, accent, muted, paper } from "./colour.js";
+import { NAMES, label, width } from "./map.js";
 
 const SMALLEST = 15, LARGEST = 48, ROUNDED = 20, NUMBERED = 34; /* px: cells of so much have round corners, numbers */
 
@@ -28,17 +28,30 @@ function labels({ rows, columns }, l) {
     tops: columns.map((column, j) => label(column, "right", { transform: `translate(${l.x(j) + l.cell / 2 + 4} ${l.head - 8}) rotate(-48)`, "font-size": size })) };
 }
 
-function cells(weights, l, threshold) {
-  const gap = l.cell > ROUNDED ? 1 : 0.5, side = l.cell - 2 * gap, made = [], shades = [];
+/* Stripes over the column of </s>: that share of a row is on no word. */
+function hatch(columns, l) {
+  const j = columns.findIndex((column) => column.end);
+  if (j < 0) return [];
+  const side = l.cell - 2, step = Math.max(5, side / 4), x = l.x(j) + 1, lines = [];
+  for (let i = 0; i < l.count[0]; i++)
+    for (let at = step / 2; at < 2 * side; at += step) {
+      const from = Math.min(at, side), to = Math.max(0, at - side), y = l.y(i) + 1;
+      lines.push(`M${(x + from).toFixed(1)} ${(y + at - from).toFixed(1)}L${(x + to).toFixed(1)} ${(y + at - to).toFixed(1)}`);
+    }
+  return [svg("path", { class: "hatch", d: lines.join(""), stroke: muted(), "stroke-opacity": 0.5, fill: "none", "pointer-events": "none" })];
+}
+
+function cells({ weights, columns }, l, threshold) {
+  const gap = l.cell > ROUNDED ? 1 : 0.5, side = l.cell - 2 * gap, made = [], numbers = [], shades = [];
   weights.forEach((row, i) => row.forEach((w, j) => {
     const seen = w >= threshold ? w : 0, x = l.x(j), y = l.y(i);
     if (l.cell > ROUNDED) made.push(svg("rect", { x: x + gap, y: y + gap, width: side, height: side, rx: 3, fill: heat(seen) }));
     else (shades[Math.round(100 * seen)] ??= []).push(`M${x + gap} ${y + gap}h${side}v${side}h-${side}z`); /* thousands of cells: a path for each shade */
     if (l.cell >= NUMBERED && seen >= 0.05)
-      made.push(svg("text", { x: x + l.cell / 2, y: y + l.cell / 2 + 4, "text-anchor": "middle", "font-size": 11, fill: heatInk(seen), "pointer-events": "none" }, Math.round(100 * seen)));
+      numbers.push(svg("text", { x: x + l.cell / 2, y: y + l.cell / 2 + 4, "text-anchor": "middle", "font-size": 11, fill: heatInk(seen), "pointer-events": "none" }, Math.round(100 * seen)));
   }));
   shades.forEach((list, shade) => made.push(svg("path", { d: list.join(""), fill: heat(shade / 100) })));
-  return made;
+  return [...made, ...hatch(columns, l), ...numbers];
 }
 
 /* The frames of a row, a column and a cell, and which cell that is. */
@@ -73,7 +86,7 @@ class Cursor {
     this.#move(1, l.x(j), l.head);
     this.frames[2].setAttribute("width", l.cell * (Math.abs(j - from) + 1));
     this.#move(2, Math.min(l.x(j), l.x(from)), l.y(i));
-    this.onSay({ row: view.rows[i], column: view.columns[j], weight: view.weights[i][j], pinned: this.pinned });
+    this.onSay({ view, i, j, pinned: this.pinned });
   }
   step(rows, columns) {
     const within = (k, count) => Math.min(count - 1, Math.max(0, k));
@@ -133,12 +146,12 @@ function followKeys(root, l, cursor, onForce) {
 /* cell: its size in px, otherwise what `room` px allow; weights below threshold are drawn as none. onSay(cell or null): what is pointed at.
  * onForce(row, from, to): columns were dragged along, or Enter pressed; without it a click pins. Returns an SVG element; its layout and names
  * (of rows and columns, groups) are for sheet(). */
-export function heatMap(view, { cell, threshold = 0, room = 900, onSay = () => {}, onForce, name = "Attention" }) {
+export function heatMap(view, { cell, threshold = 0, room = 900, onSay = () => {}, onForce, name = NAMES[view.look] }) {
   const l = layout(view, cell, room), names = labels(view, l), cursor = new Cursor(view, l, names, onSay);
   const tops = svg("g", {}, names.tops), sides = svg("g", {}, names.sides);
   const root = svg("svg", { class: "map", width: l.W, height: l.H, viewBox: `0 0 ${l.W} ${l.H}`, role: "application", tabindex: 0, "data-force": !!onForce, "data-cells": l.count.join(" x "),
     "aria-label": `${name}: ${l.count[0]} target by ${l.count[1]} source. Arrow keys move, Enter ${onForce ? "makes the word look there" : "pins"}, Escape releases.` },
-  svg("rect", { class: "ground", width: l.W, height: l.H, fill: paper() }), cells(view.weights, l, threshold), cursor.frames, tops, sides);
+  svg("rect", { class: "ground", width: l.W, height: l.H, fill: paper() }), cells(view, l, threshold), cursor.frames, tops, sides);
   followPointer(root, l, cursor, onForce);
   followKeys(root, l, cursor, onForce);
   return Object.assign(root, { layout: l, names: { tops, sides } });

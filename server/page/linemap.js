@@ -1,7 +1,7 @@
-/* The attention matrix as lines between two columns of words, in SVG. */
+/* A view (matrix() of sentence.js) as lines between two columns of words, in SVG. */
 import { svg } from "./dom.js";
 import { accent, paper } from "./colour.js";
-import { label, width } from "./map.js";
+import { NAMES, label, width } from "./map.js";
 
 const LEAST = 0.01; /* thinner ones cannot be seen */
 const faint = (w) => 0.12 + 0.88 * w;
@@ -18,12 +18,12 @@ function lines({ rows, columns, weights }, l, threshold) {
   return weights.flatMap((row, i) => row.flatMap((w, j) => {
     if (w < Math.max(threshold, LEAST)) return [];
     const from = l.y(j, columns), to = l.y(i, rows);
-    return [{ i, j, w, node: svg("path", { d: `M${l.left} ${from}C${middle} ${from} ${middle} ${to} ${l.right} ${to}`, "stroke-width": (1 + 5 * w).toFixed(2), opacity: faint(w).toFixed(2) }) }];
+    return [{ i, j, w, node: svg("path", { d: `M${l.left} ${from}C${middle} ${from} ${middle} ${to} ${l.right} ${to}`, "stroke-width": (1 + 5 * w).toFixed(2), "stroke-dasharray": columns[j].end ? "2 7" : null, opacity: faint(w).toFixed(2), "data-cell": `${i} ${j}` }) }];
   }));
 }
 
 /* Makes the lines and names of one word stand out: choose(isTarget, k), or choose() for none. */
-function chooser({ rows, columns, weights }, paths, names, onSay) {
+function chooser(view, paths, names, onSay) {
   return (isTarget, k = -1) => {
     const of = (path) => (isTarget ? path.i : path.j) === k;
     for (const path of paths) path.node.setAttribute("opacity", k < 0 ? faint(path.w).toFixed(2) : of(path) ? Math.max(0.25, path.w) : 0.05);
@@ -34,8 +34,8 @@ function chooser({ rows, columns, weights }, paths, names, onSay) {
       });
     }
     if (k < 0) return onSay(null);
-    const all = isTarget ? weights[k] : weights.map((row) => row[k]), best = all.indexOf(Math.max(...all));
-    onSay(isTarget ? { row: rows[k], column: columns[best], weight: all[best] } : { row: rows[best], column: columns[k], weight: all[best] });
+    const all = isTarget ? view.weights[k] : view.weights.map((row) => row[k]), best = all.indexOf(Math.max(...all));
+    onSay(isTarget ? { view, i: k, j: best } : { view, i: best, j: k });
   };
 }
 
@@ -57,7 +57,7 @@ function follow(root, { rows, columns }, l, choose) {
 }
 
 /* Source on the left, target on the right, a line for each weight of at least threshold. As heatMap() of heatmap.js. */
-export function lineMap(view, { threshold = 0.05, room = 900, onSay = () => {}, name = "Attention" }) {
+export function lineMap(view, { threshold = 0.05, room = 900, onSay = () => {}, name = NAMES[view.look] }) {
   const { rows, columns } = view, l = layout(view, room), paths = lines(view, l, threshold);
   const side = (units, x, toward) => units.map((unit, k) => label(unit, toward, { x, y: l.y(k, units) + 5, "font-size": 15 }));
   const names = { columns: side(columns, l.left - 12, "left"), rows: side(rows, l.right + 12, "right") };

@@ -2,8 +2,8 @@
  * stands; undo goes one back. */
 import { el, number } from "./dom.js";
 import * as api from "./api.js";
-import { END, changed, matrix, prefix, targets } from "./sentence.js";
-import { legend, sayCell } from "./map.js";
+import { END, changed, matrix, prefix, targets, tokensOf } from "./sentence.js";
+import { NAMES, legend, say } from "./map.js";
 import { heatMap, sheet } from "./heatmap.js";
 import { strip } from "./confidence.js";
 import { fail } from "./trouble.js";
@@ -55,10 +55,10 @@ export class Questions {
 
   /* The steps of target unit k look at these source tokens alone. */
   force(k, tokens) {
-    const s = this.app.sentence(), unit = targets(s, this.app.how())[k];
+    const s = this.app.sentence(), unit = targets(s, this.app.how())[k], steps = tokensOf(unit);
     const weights = s.source_tokens.map((_, j) => (tokens.includes(j) ? 1 : 0));
     const last = this.asked.at(-1)?.given ?? {};
-    const force = [...(last.force ?? []).filter(({ step }) => !unit.indexes.includes(step)), ...unit.indexes.map((step) => ({ step, weights }))];
+    const force = [...(last.force ?? []).filter(({ step }) => !steps.includes(step)), ...steps.map((step) => ({ step, weights }))];
     const where = tokens.map((j) => s.source_tokens[j].replaceAll("\u2581", " ")).join("").trim();
     return this.#ask(`\u201c${unit.label}\u201d looks at \u201c${where}\u201d`, { ...last, target: undefined, force });
   }
@@ -106,7 +106,7 @@ export class Questions {
 function reference(panel, app) {
   const mine = app.questions.reference, view = matrix(mine, app.how()), out = el("output", { class: "read" });
   panel.append(beside({}, ["The model's", "Yours"], app.sentence(), mine), strip(mine));
-  if (view) panel.append(sheet(heatMap(view, { room: panel.clientWidth, name: "Attention of yours", onSay: (cell) => sayCell(out, cell) })), out, legend());
+  if (view) panel.append(sheet(heatMap(view, { room: panel.clientWidth, name: `${NAMES[view.look]} of yours`, onSay: (cell) => say(out, cell) })), out, legend(view.look));
 }
 
 export function questionsPanel(panel, app) {
@@ -118,5 +118,5 @@ export function questionsPanel(panel, app) {
       el("label", {}, `Your ${result.toLowerCase()} of \u201c${s.source_text}\u201d`, text), el("div", { class: "row" }, el("button", { class: "primary" }, "Score it"))), note);
   if (questions.reference) reference(panel, app);
   panel.append(el("h2", {}, "More questions"), el("p", { class: "note" },
-    `Choose a ${word} above, then a source word: it then looks there, and the rest is decoded again. In the attention view, drag along a row. In the confidence view, choose another token.`));
+    `Choose a ${word} above, then a source word: it then looks there, and the rest is decoded again. In the map view, drag along a row. In the confidence view, choose another token.`));
 }

@@ -1,6 +1,6 @@
-/* Source and target, word by word: pointing at one shades the others by attention. */
-import { el, percent, roving } from "./dom.js";
-import { matrix, share, sources, targets, probability } from "./sentence.js";
+/* Source and target, word by word: pointing at one shades the others by the weights between them. */
+import { el, roving } from "./dom.js";
+import { matrix, sources, targets, probability } from "./sentence.js";
 import { threads } from "./threads.js";
 
 /* A line of words; text between them stays. doubt(unit): how unsure the model was, 0 to 1. */
@@ -8,7 +8,7 @@ function line(units, text, { kind, lang, label, doubt }) {
   const place = el("p", { class: `line ${kind}`, dir: "auto", lang, role: "group", "aria-label": `${label}: arrow keys go from word to word` });
   const buttons = units.map((unit, k) => {
     const unsure = unit.end ? 0 : doubt(unit), before = k ? text.slice(units[k - 1].stop, unit.start) : "";
-    const button = el("button", { type: "button", class: unit.end ? "unit end" : "unit", "data-k": k, vars: unsure > 0.05 ? { "--doubt": unsure.toFixed(2) } : {} }, unit.surface || unit.label);
+    const button = el("button", { type: "button", class: unit.end ? "unit end" : "unit", "data-k": k, "aria-label": unit.end && "End of the sentence", title: unit.end && "End of the sentence", vars: unsure > 0.05 ? { "--doubt": unsure.toFixed(2) } : {} }, unit.end ? "" : unit.surface || unit.label); /* the mark of the end is no text, and is not copied with it */
     place.append(before, button);
     return button;
   });
@@ -22,31 +22,28 @@ const shade = (buttons, weights) => buttons.forEach((button, k) => {
   button.classList.toggle("lit", w > 0.1);
 });
 
-/* how: words, eos, and the langs [source, target] and result, what the target is called. handlers: onTarget(unit, i), onSource(unit, j), onSelect();
- * hinted(row, column, weight) of the word pointed at, hinted(null) when none is. pinned: a target index or -1. */
+/* how: words, eos, look, and the langs [source, target] and result, what the target is called. handlers: onTarget(unit, i), onSource(unit, j),
+ * onSelect(); hinted(view, i) of the target unit pointed at, hinted(null) when none is. pinned: a target index or -1. */
 export function pair(s, how, { pinned = -1, onTarget, onSource, onSelect, hinted }) {
-  const view = matrix(s, how), rows = view?.rows ?? targets(s, how), columns = view?.columns ?? sources(s, how);
-  const shares = view?.weights.map((row) => share(row, columns)) ?? [];
+  const view = matrix(s, how), rows = view?.rows ?? targets(s, how), columns = view?.columns ?? sources(s, how).filter((unit) => !unit.end), weights = view?.weights ?? [];
   const [above, source] = line(columns, s.source_text, { kind: "source", lang: how.langs[0], label: "Source", doubt: () => 0 });
   const [below, target] = line(rows, s.text, { kind: "target", lang: how.langs[1], label: how.result, doubt: (unit) => Math.max(0, 1 - 2 * probability(s, unit)) });
   const size = s.text.length > 180 ? " long" : s.text.length > 50 ? " middling" : "";
-  const node = el("div", { class: `pair${size}${how.words ? "" : " pieces"}` }), web = threads(node, source, target, view?.weights ?? []);
+  const node = el("div", { class: `pair${size}${how.words ? "" : " pieces"}` }), web = threads(node, source, target, weights, columns.findIndex((column) => column.end));
   node.append(above, web.root, below);
 
   function shadeRow(i) {
     shade(target, null);
-    shade(source, shares[i]);
+    shade(source, weights[i]);
     web.light(i < 0 ? null : (at) => at === i);
   }
   function row(i) {
     shadeRow(i);
-    if (!view) return;
-    const best = shares[i].indexOf(Math.max(...shares[i]));
-    hinted(rows[i], columns[best], view.weights[i][best]);
+    if (view) hinted(view, i);
   }
   function column(j) {
     shade(source, null);
-    shade(target, shares.map((weights) => weights[j]));
+    shade(target, weights.map((row) => row[j]));
     web.light((_, at) => at === j);
   }
   const rest = () => { shadeRow(pinned); if (pinned < 0) hinted(null); }; /* what is said of a pinned word stays: it has buttons */
@@ -65,6 +62,3 @@ export function pair(s, how, { pinned = -1, onTarget, onSource, onSelect, hinted
   }
   return node;
 }
-
-/* What is said of a pair of words. */
-export const looks = (row, column, weight) => [el("b", { dir: "auto" }, row.surface || row.label), " looks most at ", el("b", { dir: "auto" }, column.surface || column.label), `, ${percent(weight)}`];

@@ -6,48 +6,75 @@ export const END = "</s>";
 
 const joins = (left, right) => !left || !right || !(MARKS.test(left) || MARKS.test(right) || CJK.test(left.at(-1)) || CJK.test(right[0]));
 
-/* tokens, their offsets in text -> [{label, indexes, start, stop, end}]; end: it is </s>. */
-function units(tokens, offsets, text, { words, eos }) {
+/* Words of an answer that does not tell its own: tokens with nothing between them are one. */
+function joined(places, text) {
   const list = [];
-  tokens.forEach((token, i) => {
-    const { start_utf16: start, end_utf16: stop } = offsets[i];
-    const surface = text.slice(start, stop), last = list.at(-1);
-    if (token === END && i === tokens.length - 1) {
-      if (eos) list.push({ label: END, surface: "", indexes: [i], start, stop, end: true });
-    } else if (words && last && last.stop === start && joins(last.surface, surface)) {
-      last.surface += surface;
-      last.label = last.surface || last.label + token;
-      last.indexes.push(i);
-      last.stop = stop;
-    } else {
-      list.push({ label: words ? surface || token : token, surface, indexes: [i], start, stop, end: false });
-    }
-  });
+  for (const { start, stop } of places) {
+    const last = list.at(-1);
+    if (last && last.stop === start && joins(text.slice(last.start, last.stop), text.slice(start, stop))) last.stop = stop;
+    else if (stop > start) list.push({ start, stop });
+  }
   return list;
 }
 
-export const sources = (s, how) => units(s.source_tokens, s.offsets.source, s.source_text, how);
-export const targets = (s, how) => units(s.tokens, s.offsets.target, s.text, how);
+/* Each of `places` -> the numbers of the words that it has a part of. Most are within one. */
+function partsOf(places, words, text) {
+  return places.map(({ start, stop }) => {
+    const inner = stop - text.slice(start, stop).trimStart().length, first = words.findIndex((word) => word.stop > inner), list = first < 0 ? [] : [first];
+    for (let k = first + 1; first >= 0 && k < words.length && words[k].start < stop; k++) list.push(k);
+    return list;
+  });
+}
 
-/* {rows, columns, weights [rows][columns]}: summed over source tokens, averaged over target tokens; null without attention. */
+/* Tokens, where they are in their text, and where its words are -> [{label, surface, start, stop, parts: [[token, share], ...], end}]. A token of
+ * several words gives each its share. end: it is </s>, which comes last. */
+function units(tokens, offsets, words, text, merged) {
+  const places = offsets.map(({ start_utf16: start, end_utf16: stop }) => ({ start, stop })), hasEnd = tokens.at(-1) === END, count = tokens.length - (hasEnd ? 1 : 0);
+  let list = tokens.slice(0, count).map((token, i) => ({ ...places[i], label: token, parts: [[i, 1]] }));
+  if (merged) {
+    list = (words?.map(({ start_utf16: start, end_utf16: stop }) => ({ start, stop })) ?? joined(places.slice(0, count), text)).map((word) => ({ ...word, parts: [] }));
+    partsOf(places.slice(0, count), list, text).forEach((within, i) => { for (const k of within) list[k].parts.push([i, 1 / within.length]); });
+  }
+  for (const unit of list) unit.surface = text.slice(unit.start, unit.stop);
+  for (const unit of list) unit.label = (merged && unit.surface) || unit.label;
+  return hasEnd ? [...list, { label: END, surface: "", start: text.length, stop: text.length, parts: [[count, 1]], end: true }] : list;
+}
+
+/* The source with its </s>, if the model reads one: what lies on it is part of the picture. how: {words, eos, look}. */
+export const sources = (s, { words }) => units(s.source_tokens, s.offsets.source, s.words?.offsets.source, s.source_text, words);
+export const targets = (s, { words, eos }) => units(s.tokens, s.offsets.target, s.words?.offsets.target, s.text, words).filter((unit) => eos || !unit.end);
+export const tokensOf = (unit) => unit.parts.map(([i]) => i);
+
+/* The two ways to look at a sentence: what each word was translated from, and what the decoder looked at when it chose the word. A model that has
+ * no head for the first shows the second. */
+export const LOOKS = ["alignment", "attention"];
+const rowsOf = (s, look) => (look === "alignment" ? (s.soft_alignment ?? s.attention) : s.attention);
+export const hasHead = (model) => model?.alignment_head ?? false;
+
+/* The source unit of most weight. One is aligned with </s> only if that has half of the weight or more; the decoder looks at it as at any other. */
+function mostOf(weights, columns, look) {
+  const end = columns.at(-1)?.end ? columns.length - 1 : -1, others = weights.slice(0, end < 0 ? undefined : end);
+  if (end >= 0 && (look === "attention" ? weights[end] > Math.max(0, ...others) : weights[end] >= 0.5)) return end;
+  const best = Math.max(0, ...others);
+  return best > 0 ? others.indexOf(best) : -1;
+}
+
+/* What all views show: {rows, columns, weights [rows][columns], most [rows]: the column of most weight or -1, look, text, source}. A cell's value is
+ * summed over source tokens and averaged over target tokens, and a row with its </s> has the sum 1. null: the model has no attention. */
 export function matrix(s, how) {
-  if (!s.attention) return null;
+  const tokens = rowsOf(s, how.look);
+  if (!tokens) return null;
   const rows = targets(s, how), columns = sources(s, how);
-  const weight = (row, column) => {
+  const value = (row, column) => {
     let sum = 0;
-    for (const i of row.indexes) for (const j of column.indexes) sum += s.attention[i][j];
-    return Math.min(1, sum / row.indexes.length);
+    for (const [i] of row.parts) for (const [j, part] of column.parts) sum += part * tokens[i][j];
+    return Math.min(1, sum / Math.max(1, row.parts.length));
   };
-  return { rows, columns, weights: rows.map((row) => columns.map((column) => weight(row, column))), text: s.text, source: s.source_text };
+  const weights = rows.map((row) => columns.map((column) => value(row, column)));
+  return { rows, columns, weights, most: weights.map((row) => mostOf(row, columns, how.look)), look: how.look, text: s.text, source: s.source_text };
 }
 
-/* Of the row's weights on words alone, </s> left out. */
-export function share(weights, columns) {
-  const rest = columns.reduce((sum, column, j) => sum + (column.end ? 0 : weights[j]), 0);
-  return weights.map((w, j) => (columns[j].end || rest < 1e-6 ? 0 : w / rest));
-}
-
-export const probability = (s, unit) => Math.exp(Math.min(...unit.indexes.map((i) => s.log_probs[i])));
+export const probability = (s, unit) => Math.exp(Math.min(0, ...tokensOf(unit).map((i) => s.log_probs[i])));
 
 /* The text that ends with this token in place of token i. */
 export function prefix(s, i, token) {

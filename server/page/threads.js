@@ -9,10 +9,10 @@ function straight(words) {
 }
 const middle = (word, box) => { const mine = word.getBoundingClientRect(); return mine.left + mine.width / 2 - box.left; };
 
-/* above, below: elements; weights [below][above]. The picture follows the size of `place`, which shall hold all of them. light(test): those
+/* above, below: elements; weights [below][above]; end: the number of the one above that is </s>, or -1. The picture follows the size of `place`, which shall hold all of them. light(test): those
  * of which test(i, j) is true stand out; without a test, all are alike. */
-export function threads(place, above, below, weights) {
-  const paths = weights.flatMap((row, i) => row.flatMap((w, j) => (w < LEAST ? [] : [{ i, j, node: svg("path", { pathLength: 1, vars: { "--w": w.toFixed(3) } }) }])));
+export function threads(place, above, below, weights, end) {
+  const paths = weights.flatMap((row, i) => row.flatMap((w, j) => (w < LEAST ? [] : [{ i, j, node: svg("path", { class: j === end && "rest", pathLength: 1, "data-cell": `${i} ${j}`, vars: { "--w": w.toFixed(3) } }) }])));
   const root = svg("svg", { class: "threads", "aria-hidden": "true" }, paths.map(({ node }) => node));
   function draw() {
     place.classList.toggle("threaded", straight(above) && straight(below));

@@ -11,7 +11,7 @@ const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 export const program = process.argv[2] ?? "build/alignd";
 export const shipped = ["weights/en-fr", "weights/fr-en", "weights/geoquery"];
 export const sentence = "She gave him the book that he had lost.";
-export const views = ["attention", "confidence", "ask", "beam", "compare", "diagnostics", "export"];
+export const views = ["map", "confidence", "ask", "beam", "compare", "diagnostics", "export"];
 
 let browser, own;
 
@@ -59,6 +59,8 @@ export async function violations(page) {
 export const translated = (page) => page.locator(".target .unit").first().waitFor();
 export const text = (locator) => locator.evaluate((node) => node.textContent);
 export const target = (page, word) => page.locator(".target .unit", { hasText: new RegExp(`^${word}$`) }).first();
+/* Words: </s> is not one. */
+export const sourceWords = (page) => page.locator(".source .unit:not(.end)");
 export const source = (page, word) => page.locator(".source .unit", { hasText: new RegExp(`^${word}$`) }).first();
 /* What the browser saves when a button is pressed. */
 export async function saved(page, name) {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { link, sentence, target, text, translated, views, violations, visit } from "./browser.mjs";
 
 /* What a view has when its answers have come. */
-const MARKS = { attention: ".map", confidence: ".step", ask: "#reference", beam: ".tree", compare: ".card .map", diagnostics: ".cover", export: "pre" };
+const MARKS = { map: ".map", confidence: ".step", ask: "#reference", beam: ".tree", compare: ".card .map", diagnostics: ".cover", export: "pre" };
 const ready = (page, view) => page.locator(`#panel ${MARKS[view]}`).first().waitFor();
 
 for (const theme of ["light", "dark"]) {
@@ -159,9 +159,9 @@ test("9: by keyboard alone: a word is pinned, looks elsewhere, and back", () => 
   assert.equal(await text(page.locator(".line.target")), first);
 }));
 
-test("9: by keyboard alone: the attention view", () => visit(link({}), async (page) => {
+test("9: by keyboard alone: the map view", () => visit(link({}), async (page) => {
   await translated(page);
-  await openView(page, "attention");
+  await openView(page, "map");
   await tabTo(page, "#show-Lines");
   await press(page, "Enter");
   await page.locator("#panel .lines").waitFor();
@@ -174,7 +174,7 @@ test("9: by keyboard alone: the attention view", () => visit(link({}), async (pa
   await press(page, "Enter");
   await tabTo(page, "#with-end");
   await press(page, "Space");
-  await page.locator("#panel .map[data-cells='12 x 10']").or(page.locator("#panel .tops text", { hasText: "</s>" })).first().waitFor();
+  await page.locator("#panel .sides text[data-end]").waitFor();
   await tabTo(page, "#threshold");
   await press(page, "ArrowRight", "ArrowRight");
   assert.equal(await page.locator("#threshold").inputValue(), "0.02");
@@ -231,7 +231,7 @@ test("9: by keyboard alone: confidence, questions, beam, compare, export", () =>
   await openView(page, "export");
   await tabTo(page, "#panel .buttons button");
   const [download] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Enter")]);
-  assert.equal(download.suggestedFilename(), "attention.png");
+  assert.equal(download.suggestedFilename(), "alignment.png");
 }));
 
 /* ---- a finger ---- */
@@ -261,7 +261,7 @@ test("1: on a phone, a tap shows where a word looks, another one asks", () => vi
   await translated(page);
   await page.locator(".target .unit").nth(1).tap();
   assert.equal(await page.locator(".unit.pinned").count(), 1);
-  assert.match(await text(page.locator("#hint")), /looks most at/);
+  assert.match(await text(page.locator("#hint")), /is aligned with|looks most at/);
   await page.locator(".source .unit").first().tap();
   await page.locator("#undo").waitFor();
 }, { width: 390, height: 844, hasTouch: true, isMobile: true }));

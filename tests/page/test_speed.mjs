@@ -83,7 +83,7 @@ for (const width of [390, 1024]) {
     for (const key of ["Home", "ArrowDown", "End"]) await page.keyboard.press(key); /* the keyboard scrolls, too, and not beneath the names */
     const [spot, now] = [await page.locator("#panel .map rect[stroke-width='3']").boundingBox(), await places(page)];
     assert.ok(spot.x + spot.width <= now.scroll.right && spot.y >= now.tops.bottom - 4, `${JSON.stringify(spot)} ${JSON.stringify(now)}`);
-    assert.match(await text(page.locator("#panel .read")), /^\u2581\w+ looks at <\/s>: /);
+    assert.match(await text(page.locator("#panel .read")), /^\u2581\w+ is aligned with the end of the sentence: /);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   }, { daemon, width, hasTouch: width === 390 }));
 }

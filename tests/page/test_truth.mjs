@@ -1,0 +1,161 @@
+/* The page tells the truth: all views say the same of a cell, which is what the daemon says; what lies on </s> is seen; a model that was not
+ * trained to align does not pretend to. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { startDaemon } from "../clients/daemon.mjs";
+import { ask, link, program, sentence, target, text, translated, visit } from "./browser.mjs";
+
+const SENTENCES = 50;
+const everyday = readFileSync("weights/gold/en-fr-everyday.tsv", "utf8").trim().split("\n").slice(0, SENTENCES).map((line) => line.split("\t")[3]);
+const LOOKS = [["alignment", "soft_alignment"], ["attention", "attention"]];
+
+/* A model with a head, of made up weights. */
+let daemon;
+before(async () => { daemon = await startDaemon(program, ["tests/golden/alignment-luong-gru"]); });
+after(() => daemon?.stop());
+
+/* What each view says, in the page: matrices [rows][columns], what is said of each row, and the coverage. */
+async function gather() {
+  const panel = document.getElementById("panel"), all = (selector) => [...document.querySelectorAll(selector)];
+  const press = (name) => [...document.querySelectorAll("#panel button, .tabs button")].find((button) => button.textContent === name).click();
+  const grid = (rows, columns) => Array.from({ length: rows }, () => new Array(columns).fill(0));
+  const rows = all(".target .unit").length, columns = all(".source .unit").length, threads = grid(rows, columns), lines = grid(rows, columns), said = [], read = grid(rows, columns);
+  for (const path of all(".threads path")) {
+    const [i, j] = path.dataset.cell.split(" ");
+    threads[i][j] = Number(path.style.getPropertyValue("--w"));
+  }
+  for (const unit of all(".target .unit")) {
+    unit.dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+    said.push(document.getElementById("hint").textContent);
+    unit.closest(".line").dispatchEvent(new PointerEvent("pointerleave"));
+  }
+  const shades = all(".target .unit").map((unit) => {
+    unit.dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+    const row = all(".source .unit").map((word) => Number(word.style.getPropertyValue("--w")));
+    unit.closest(".line").dispatchEvent(new PointerEvent("pointerleave"));
+    return row;
+  });
+  press("Map");
+  press("Heat map");
+  const map = panel.querySelector(".map"), key = (name) => map.dispatchEvent(new KeyboardEvent("keydown", { key: name }));
+  key("Home");
+  for (let i = 0; i < rows; i++) {
+    for (let j = 0; j < columns; j++) {
+      read[i][j] = Number(/\((\d\.\d{4})\)$/.exec(panel.querySelector(".read").textContent)[1]);
+      if (j + 1 < columns) key("ArrowRight");
+    }
+    key("Home");
+    key("ArrowDown");
+  }
+  press("Lines");
+  for (const path of panel.querySelectorAll(".lines path")) {
+    const [i, j] = path.dataset.cell.split(" ");
+    lines[i][j] = (Number(path.getAttribute("stroke-width")) - 1) / 5;
+  }
+  press("Table");
+  const table = [...panel.querySelectorAll("tbody tr")].map((row) => [...row.querySelectorAll("td")].map((cell) => Number(cell.textContent)));
+  press("Heat map");
+  press("Diagnostics");
+  const coverage = all(".cover .say").map((cell) => Number(cell.textContent));
+  return { threads, shades, read, lines, table, said, coverage };
+}
+
+/* The daemon's words and matrix, with </s> as the last column. */
+async function expected(source, name) {
+  const s = (await ask("/attention", { text: source, model: "en-fr", include: ["words", "tokens", "eos"] })).results[0].sentences[0];
+  return { words: s.words, rows: s.words[name].map((row) => [...row, 1 - row.reduce((sum, w) => sum + w, 0)]) };
+}
+
+function near(found, rows, within, what, least = 0) {
+  assert.equal(found.length, rows.length, what);
+  rows.forEach((row, i) => row.forEach((w, j) => {
+    const shown = w < least && found[i][j] === 0 ? w : found[i][j];
+    assert.ok(Math.abs(shown - w) <= within, `${what}, row ${i}, column ${j}: ${found[i][j]} instead of ${w}`);
+  }));
+}
+
+/* Of row i: the pair of words that the hint shall name, or the end. */
+function best(name, { words, rows }, i) {
+  const linked = words.alignment.find(([, at]) => at === i), most = rows[i].indexOf(Math.max(...rows[i]));
+  const j = name === "soft_alignment" ? (linked ? linked[0] : rows[i].length - 1) : most;
+  return [j, words.source[j] ?? "the end of the sentence"];
+}
+
+for (const [look, name] of LOOKS) {
+  test(`truth: threads, shades, heat map, lines, table, hints and diagnostics say the same, and what the daemon says: ${look}`, () => visit(link({ t: everyday[0], look }), async (page) => {
+    for (const source of everyday) {
+      await page.evaluate((hash) => { location.hash = hash; }, link({ t: source, look }));
+      await page.locator(".line.source", { hasText: source }).waitFor();
+      await page.locator(".reading:not(.busy)").waitFor();
+      const found = await page.evaluate(gather), given = await expected(source, name), { rows } = given;
+      near(found.threads, rows, 0.002, `threads of ${source}`, 0.052);
+      near(found.shades, rows, 0.002, `shades of ${source}`);
+      near(found.read, rows, 0.0015, `heat map of ${source}`);
+      near(found.lines, rows, 0.003, `lines of ${source}`, 0.022);
+      near(found.table, rows, 0.002, `table of ${source}`);
+      const aligned = (await expected(source, "soft_alignment")).rows;
+      found.coverage.forEach((sum, j) => assert.ok(Math.abs(sum - aligned.reduce((total, row) => total + row[j], 0)) < 0.01, `coverage of ${source}`));
+      found.said.forEach((words, i) => {
+        const [j, label] = best(name, given, i), percent = Number(/([\d.]+)%/.exec(words)[1]);
+        assert.ok(words.startsWith(given.words.target[i]) && words.includes(label), `${words}: ${label} in ${source}`);
+        assert.ok(Math.abs(percent - 100 * rows[i][j]) <= 0.6, `${words}: ${rows[i][j]}`);
+      });
+    }
+  }));
+}
+
+test("truth: what lies on the end of the sentence is seen, not shared out", () => visit(link({ t: "Where is the train station?", look: "attention" }), async (page) => {
+  await translated(page);
+  const { rows } = await expected("Where is the train station?", "attention"), end = rows[0].length - 1;
+  const worst = rows.map((row) => row[end]).indexOf(Math.max(...rows.map((row) => row[end])));
+  assert.ok(rows[worst][end] > 0.5, "the sentence is one whose attention lies there");
+  await page.locator(".target .unit").nth(worst).hover();
+  const mark = page.locator(".source .unit.end");
+  assert.ok(Math.abs(await mark.evaluate((node) => Number(node.style.getPropertyValue("--w"))) - rows[worst][end]) < 0.002);
+  assert.match(await mark.evaluate((node) => getComputedStyle(node).backgroundImage), /gradient/);
+  assert.match(await text(page.locator("#hint")), /looks most at the end of the sentence/);
+  assert.equal(await page.locator(`.threads path.rest.on[data-cell="${worst} ${end}"]`).count(), 1);
+  assert.equal(await page.locator("#panel .map path.hatch").count(), 1);
+}));
+
+test("truth: alignment is what is shown first, attention one click away, and a link keeps it", () => visit("#" + new URLSearchParams({ t: "tom is in the house", m: "alignment-luong-gru" }), async (page) => {
+  await translated(page);
+  const sums = async () => page.locator(".threads path").evaluateAll((list) => list.map((path) => path.style.getPropertyValue("--w")).join(" "));
+  assert.equal(await page.locator("#look-alignment").getAttribute("aria-pressed"), "true");
+  assert.match(await text(page.locator("#look .note")), /^Alignment:/);
+  const aligned = await sums();
+  await page.locator("#look-attention").click();
+  assert.match(await text(page.locator("#look .note")), /^Attention: what the decoder looked at/);
+  assert.notEqual(await sums(), aligned);
+  assert.equal(await page.locator("#look-attention").evaluate((node) => node === document.activeElement), true);
+  const attended = await sums();
+  await page.reload();
+  await translated(page);
+  assert.equal(await sums(), attended);
+}, { daemon }));
+
+test("truth: a model that was not trained to align says so", () => visit(link({ m: "geoquery", t: "What is the population of Zurich?" }), async (page) => {
+  await translated(page);
+  assert.match(await text(page.locator("#look .note")), /^This model was not trained to align/);
+  await page.locator("#look-attention").click();
+  assert.match(await text(page.locator("#look .note")), /^Attention:/);
+}, { before: (page) => page.route("**/models", async (route) => { /* whatever the shipped model has */
+  const reply = await route.fetch(), body = await reply.json();
+  for (const model of body.models) model.alignment_head = false;
+  await route.fulfill({ json: body });
+}) }));
+
+test("truth: left out: hardly aligned, and the translation is no less likely without it", () => visit(link({ t: sentence, v: "diagnostics" }), async (page) => {
+  await translated(page);
+  await page.locator(".cover:not([aria-busy])").waitFor();
+  const verdicts = () => page.locator(".cover [role=listitem]").evaluateAll((list) => list.map((row) => [row.querySelector(".word").textContent, row.querySelector(".verdict").textContent]).filter(([, says]) => says.startsWith("left out?")).map(([word]) => word));
+  assert.deepEqual(await verdicts(), []);
+  /* a translation that lacks a word */
+  const found = await page.evaluate(async ([text, translation]) => {
+    const { leftOut } = await import("/page/diagnostics.js");
+    const reply = await (await fetch("/attention", { method: "POST", body: JSON.stringify({ text, target: translation, model: "en-fr", include: ["tokens", "offsets", "words", "soft_alignment", "attention"] }) })).json();
+    return (await leftOut(reply.results[0].sentences[0], "en-fr", 1)).map((item) => item.label);
+  }, ["The old man is reading a book in the garden.", "Le vieil homme lit un livre."]);
+  assert.deepEqual(found, ["garden"]);
+}));
