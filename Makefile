@@ -148,6 +148,7 @@ check-clients: deps deps-node
 	node tests/clients/run.mjs $(BUILD)/alignd
 	node tests/clients/openapi.mjs $(BUILD)/alignd
 	node tests/clients/typescript.mjs $(BUILD)/alignd
+	node tests/clients/client.mjs $(BUILD)/alignd
 	node tests/clients/stream.mjs $(BUILD)/alignd
 
 check-page: deps deps-node

@@ -1,15 +1,10 @@
-/* Requests to the daemon, and what may go wrong with them. */
+/* What the page asks the daemon. */
+import { AligndError as ApiError, Client } from "./client.js";
+
+export { ApiError };
 
 const ATTENDED = ["attention", "soft_alignment", "alignment", "words"]; /* what a model without attention does not have */
 const INCLUDE = ["tokens", "log_probs", ...ATTENDED, "offsets", "entropy", "top_k", "eos"];
-
-/* status 0: the daemon cannot be reached. */
-export class ApiError extends Error {
-  constructor(status, body, retry) {
-    super(body?.error ?? (status ? `The server answered ${status}.` : "The server cannot be reached."));
-    Object.assign(this, { status, field: body?.field, retry });
-  }
-}
 
 /* The key of a server that asks for one, as long as the tab is open. */
 let key = "";
@@ -20,69 +15,35 @@ export function useKey(given) {
   try { sessionStorage.setItem("key", key); } catch { /* it is asked for again after a reload */ }
 }
 
-async function send(path, body, signal) {
-  let reply;
-  try {
-    reply = await fetch(path, body && { method: "POST", headers: { "Content-Type": "application/json", ...(key && { "X-Api-Key": key }) }, body: JSON.stringify(body), signal });
-  } catch (error) {
-    throw error.name === "AbortError" ? error : new ApiError(0);
-  }
-  if (reply.ok) return reply;
-  throw new ApiError(reply.status, await reply.json().catch(() => null), Number(reply.headers.get("Retry-After")) || 0);
-}
+/* at: {server: its address, otherwise the page's own; key: otherwise the tab's; signal}. The page itself says when a server is busy. */
+const client = ({ server = "", key: own } = {}) => new Client(server, { key: own ?? (server ? "" : key), retries: 0 });
 
-export const models = async () => (await (await send("/models")).json()).models;
+export const models = (at) => client(at).models(at);
 
-/* The events of a text/event-stream as [name, data]. */
-async function* events(reply) {
-  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+async function stream(path, body, onText, at) {
   let text = "";
-  for (let part; !(part = await reader.read()).done;) {
-    text += part.value;
-    for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) {
-      const name = /^event: ?(.*)$/m.exec(text.slice(0, end)), data = /^data: ?(.*)$/m.exec(text.slice(0, end));
-      if (name && data) yield [name[1], JSON.parse(data[1])];
-    }
+  for await (const [name, data] of client(at).stream(path, body, at)) {
+    if (name === "token") onText((text += data.text ?? ""));
+    else if (name === "result") return data;
   }
 }
-
-/* An error that comes after the stream has begun has a code, but no status. */
-const STATUS = { deadline_exceeded: 504, unavailable: 503, queue_full: 429, invalid_request: 400 };
-
-async function stream(path, body, onText, signal) {
-  const reply = await send(path, { ...body, stream: true }, signal);
-  let text = "";
-  try {
-    for await (const [name, data] of events(reply)) {
-      if (name === "token") onText((text += data.text ?? ""));
-      else if (name === "result") return data;
-      else if (name === "error") throw new ApiError(STATUS[data.code] ?? 500, data);
-    }
-  } catch (error) {
-    if (error.name === "AbortError" || error instanceof ApiError) throw error;
-  }
-  throw new ApiError(0); /* cut off */
-}
-
-async function ask(path, body, onText, signal) {
-  return onText ? stream(path, body, onText, signal) : (await send(path, body, signal)).json();
-}
+const ask = (path, body, onText, at) => (onText ? stream(path, body, onText, at) : client(at).json(path, body, at));
 
 /* The fields of a search. */
 export const search = ({ model, strategy, beam, seed }) => ({ model, strategy, ...(strategy === "beam" && { beam_size: beam }), ...(strategy === "sample" && seed !== undefined && { seed }) });
 
-/* The sentences of one text. A model without attention is asked again without. onText: streams; gets the text so far. */
-export async function decode(body, { path = "/attention", onText, signal, include = [] } = {}) {
+/* The sentences of one text. A model without attention is asked again without. onText: streams; gets the text so far. at: as of send(). */
+export async function decode(body, { path = "/attention", onText, include = [], ...at } = {}) {
   const full = { ...body, include: [...INCLUDE, ...include] };
   let reply;
   try {
-    reply = await ask(path, full, onText, signal);
+    reply = await ask(path, full, onText, at);
   } catch (error) {
     if (!(error.status === 400 && error.field === "include")) throw error;
-    reply = await ask(path, { ...full, include: full.include.filter((name) => !ATTENDED.includes(name)) }, onText, signal);
+    reply = await ask(path, { ...full, include: full.include.filter((name) => !ATTENDED.includes(name)) }, onText, at);
   }
   const answer = (reply.translations ?? reply.results)[0];
-  return { model: reply.model, text: answer.text, sentences: answer.sentences };
+  return { model: reply.model, source: reply.source, target: reply.target, text: answer.text, sentences: answer.sentences };
 }
 
 /* How likely the model takes one result to be for each of the texts: log-probabilities. */

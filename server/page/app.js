@@ -2,12 +2,12 @@
 import { el, find } from "./dom.js";
 import { onTheme } from "./colour.js";
 import * as api from "./api.js";
-import { hasHead, LOOKS, tokensOf } from "./sentence.js";
-import { pair } from "./reading.js";
-import { sayMost } from "./say.js";
+import { sharedSheet } from "./sheet.js";
+import { hasHead, LOOKS } from "./sentence.js";
+import "./element.js";
 import { NAMES } from "./map.js";
 import { mapPanel } from "./mapview.js";
-import { confidencePanel, alternatives } from "./confidence.js";
+import { confidencePanel } from "./confidence.js";
 import { Questions, questionsPanel } from "./questions.js";
 import { beamPanel } from "./beam.js";
 import { comparePanel } from "./compare.js";
@@ -15,21 +15,23 @@ import { diagnosticsPanel } from "./diagnostics.js";
 import { exportPanel } from "./export.js";
 import { fail } from "./trouble.js";
 import { task, examples, opening } from "./task.js";
-import { writeLink, readLink, past, remember, forget, width } from "./memory.js";
+import { asks, fresh, writeLink, readLink, past, remember, forget, width } from "./memory.js";
+import { helpMenu } from "./help.js";
 
 const PANELS = { map: ["Map", mapPanel], confidence: ["Confidence", confidencePanel], ask: ["Questions", questionsPanel],
   beam: ["Beam", beamPanel], compare: ["Compare", comparePanel], diagnostics: ["Diagnostics", diagnosticsPanel], export: ["Export", exportPanel] };
+document.adoptedStyleSheets = [sharedSheet()];
 const app = {
-  state: { text: "", model: "", strategy: "beam", beam: 5, view: "map", look: LOOKS[0], words: true, eos: false, lines: false, threshold: 0, asTable: false },
-  models: [], answer: null, active: 0, pinned: -1,
-  questions: null,
-  base() { return this.answer?.sentences[this.active]; },
+  state: { text: "", model: "", strategy: "beam", beam: 5, view: "map", look: LOOKS[0], words: true, eos: false, lines: false, threshold: 0, asTable: false, otherText: "", otherModel: "", otherStrategy: "", ...fresh() },
+  models: [], answer: null, questions: null, view: find("view"),
+  base() { return this.answer?.sentences[this.state.active]; },
   sentence() { return this.questions?.current() ?? this.base(); },
   model() { return this.models.find((m) => m.name === this.state.model); },
   task() { return task(this.model()); },
   how() { return { words: this.state.words, eos: this.state.eos, look: this.state.look }; },
   search() { return api.search(this.state); },
-  set(changes) { Object.assign(this.state, changes); this.pinned = -1; writeLink(this.state); show(); },
+  set(changes) { Object.assign(this.state, changes); this.remember(); show(); },
+  remember() { writeLink(this.state, true); },
   show, showPanel, link: () => location.href,
 };
 app.questions = new Questions(app);
@@ -38,7 +40,7 @@ function showHistory() {
   const list = past();
   find("history").hidden = list.length === 0;
   find("history").querySelector("ol").replaceChildren(...list.map(({ text, model }) =>
-    el("li", {}, el("button", { type: "button", dir: "auto", onclick: () => start({ text, model }) }, text.slice(0, 90)))));
+    el("li", {}, el("button", { type: "button", dir: "auto", onclick: () => start({ ...fresh(), text, model }) }, text.slice(0, 90)))));
 }
 
 /* ---- the form ---- */
@@ -52,10 +54,10 @@ function fillForm() {
   find("beam-field").hidden = state.strategy !== "beam";
   find("go").textContent = app.task().act;
   find("reading").setAttribute("aria-label", app.task().result);
-  find("examples").replaceChildren(...examples(app.model()).map((text) => el("button", { type: "button", onclick: () => start({ text }) }, text)));
+  find("examples").replaceChildren(...examples(app.model()).map((text) => el("button", { type: "button", onclick: () => start({ ...fresh(), text }) }, text)));
 }
 function readForm() {
-  Object.assign(app.state, { seed: undefined, text: find("text").value, model: find("model").value, strategy: find("strategy").value,
+  Object.assign(app.state, { ...fresh(), text: find("text").value, model: find("model").value, strategy: find("strategy").value,
     beam: width(find("beam").value) });
 }
 function start(changes) {
@@ -67,6 +69,9 @@ function start(changes) {
 
 /* ---- asking the daemon ---- */
 
+/* The tab's title. */
+const name = (text) => { document.title = text.trim() ? `${text.trim().slice(0, 60)} \u2013 alignd` : "alignd"; };
+
 let running = null, typing = 0;
 async function run(keep) {
   clearTimeout(typing); /* what is asked now has been typed by now */
@@ -74,7 +79,8 @@ async function run(keep) {
   const mine = (running = new AbortController()), { text, model } = app.state;
   find("text-error").hidden = true;
   if (app.state.strategy === "sample") app.state.seed ??= Math.floor(Math.random() * 2 ** 32); /* so that questions and the link throw the same dice */
-  writeLink(app.state);
+  writeLink(app.state, keep);
+  name(text);
   if (!text.trim()) { app.answer = null; app.questions.reset(); return show(); }
   find("reading").classList.add("busy");
   find("reading").setAttribute("aria-busy", "true");
@@ -83,12 +89,15 @@ async function run(keep) {
   try {
     const answer = await api.decode({ text, ...app.search() }, { path: "/translate", onText, signal: mine.signal });
     if (running !== mine) return;
-    Object.assign(app, { answer, active: 0, pinned: -1, fresh: true });
+    const { asked, own } = app.state;
+    app.answer = answer;
+    app.state.active = Math.max(0, Math.min(app.state.active, answer.sentences.length - 1));
     app.questions.reset();
     if (keep) { remember(app.state); showHistory(); }
     clearTimeout(slow);
     show();
-    app.fresh = false;
+    if (asked.length && answer.sentences.length) await app.questions.replay(asked);
+    if (own && answer.sentences.length) await app.questions.score(own);
   } catch (error) {
     if (error.name === "AbortError" || running !== mine) return;
     if (!(error instanceof api.ApiError)) throw error;
@@ -107,13 +116,17 @@ async function run(keep) {
   }
 }
 /* In place of the translation. */
+function instead(...nodes) {
+  app.view.hidden = nodes.length > 0;
+  find("status").replaceChildren(...nodes);
+}
 function trouble(error, again) {
   const note = el("div", { class: "state", role: "alert" });
-  find("reading").replaceChildren(note);
+  instead(note);
   fail(note, error, again);
 }
 function waiting(text) {
-  if (!app.answer || text) find("reading").replaceChildren(el("p", { class: "line target wait", dir: "auto" }, text));
+  if (!app.answer || text) instead(el("p", { class: "line target wait", dir: "auto" }, text));
 }
 
 /* ---- drawing ---- */
@@ -130,7 +143,7 @@ function showTabs() {
 }
 function open(name) {
   app.state.view = name;
-  writeLink(app.state);
+  app.remember();
   showPanel();
   showTabs();
 }
@@ -152,56 +165,28 @@ function showPanel() {
   if (focused) find(focused)?.focus({ preventScroll: true });
 }
 
-function hint(...what) {
-  find("hint").replaceChildren(...what);
-}
-function idle() {
-  const { state } = app;
-  const waits = app.sentence()?.attention ? `Point at a word to see ${state.look === "alignment" ? "what it is aligned with" : "where it looks"}. Choose a ${app.task().word} to explore it.` : "This model has no attention to show.";
-  hint(app.sentence() ? waits : "");
-}
-
-function onTarget(unit, i) {
-  app.pinned = app.pinned === i ? -1 : i;
-  showReading();
-  find("reading").querySelectorAll(".active .target .unit")[i]?.focus();
-}
-function pinnedHint(s, view, i) {
-  const row = view.rows[i], step = tokensOf(row)[0];
-  hint(el("span", {}, ...sayMost(view, i), ". Choose a source word to make it look there, or see "),
-    el("button", { type: "button", id: "see", onclick: (event) => alternatives(app, s, step, event.currentTarget) }, "its alternatives"),
-    el("button", { type: "button", onclick: () => onTarget(row, app.pinned) }, "Unpin"));
-}
-
+const EMPTY = [el("strong", {}, "See what each word was made from."), el("p", {}, "Type a sentence above or choose an example. Then point at a word of the translation: the source words that it is aligned with light up.")];
 function showReading() {
-  const place = find("reading");
-  if (!app.answer) {
-    const text = app.models.length ? [el("strong", {}, "See what each word was made from."), el("p", {}, "Type a sentence above or choose an example. Then point at a word of the translation: the source words that it is aligned with light up.")] : [];
-    place.replaceChildren(el("div", { class: "state" }, ...text));
-    hint("");
-    return;
-  }
-  const { source, target } = app.model(), langs = [source, target].map((code) => (code.startsWith("x-") ? "" : code)), how = { ...app.how(), langs, result: app.task().result };
-  place.classList.toggle("many", app.answer.sentences.length > 1);
-  place.classList.toggle("fresh", !!app.fresh);
-  place.replaceChildren(...app.answer.sentences.map((base, k) => {
-    const active = k === app.active, s = active ? app.sentence() : base;
-    const node = pair(s, how, {
-      pinned: active ? app.pinned : -1,
-      onSelect: () => { if (!active) { app.active = k; app.pinned = -1; app.questions.reset(); } },
-      onTarget: (...args) => { onTarget(...args); if (!active) showPanel(); },
-      onSource: (unit) => { if (active && app.pinned >= 0) app.questions.force(app.pinned, tokensOf(unit)); else if (!active) show(); },
-      hinted: (view, i) => {
-        if (!view) { if (app.pinned < 0) idle(); }
-        else if (active && app.pinned >= 0) pinnedHint(s, view, i);
-        else hint(el("span", {}, ...sayMost(view, i)));
-      },
-    });
-    node.classList.toggle("active", active);
-    return node;
-  }));
-  if (app.pinned < 0) idle();
+  const { view, state, answer } = app;
+  if (!answer) return instead(el("div", { class: "state" }, app.models.length ? EMPTY : []));
+  const sentences = answer.sentences.map((base, k) => (k === app.state.active ? app.sentence() : base)), shown = view.result?.sentences ?? [];
+  instead();
+  if (sentences.length !== shown.length || sentences.some((s, k) => s !== shown[k])) Object.assign(view, { result: { ...answer, sentences }, active: app.state.active });
+  view.setAttribute("label", app.task().result);
+  view.setAttribute("look", state.look);
+  view.setAttribute("units", state.words ? "words" : "tokens");
+  view.toggleAttribute("eos", state.eos);
 }
+app.view.addEventListener("wordselect", ({ detail: { sentence, pinned } }) => {
+  if (sentence === app.state.active) return;
+  Object.assign(app.state, { active: sentence, asked: [], own: "" });
+  app.questions.reset();
+  app.remember();
+  show();
+  app.view.pinned = pinned;
+});
+app.view.addEventListener("force", (event) => { event.preventDefault(); app.questions.force(event.detail); });
+app.view.addEventListener("alternative", (event) => { event.preventDefault(); app.questions.choose(event.detail.step, event.detail.token); });
 
 /* What is shown, in words: a model that was not trained to align has nothing but its attention. */
 const SHOWS = { alignment: "Alignment: which source words each word was made from.", attention: "Attention: what the decoder looked at before it chose each word." };
@@ -246,26 +231,36 @@ find("text").addEventListener("input", () => {
 });
 for (const id of ["model", "strategy", "beam"]) find(id).addEventListener("change", () => { readForm(); fillForm(); run(true); });
 find("history").querySelector(".quiet").addEventListener("click", () => { forget(); showHistory(); find("text").focus(); });
-addEventListener("hashchange", () => { readLink(app.state, Object.keys(PANELS)); start({}); });
+/* A link, or Back: what has been translated already is not asked for again. */
+addEventListener("hashchange", async () => {
+  const before = asks(app.state), { asked, active, own } = app.state;
+  readLink(app.state, Object.keys(PANELS));
+  if (before !== asks(app.state) || !app.answer) return start({});
+  const now = app.state, same = JSON.stringify([asked, active]) === JSON.stringify([now.asked, now.active]), { own: mine } = now;
+  if (!same) app.questions.reset();
+  show();
+  if (!same) await app.questions.replay(now.asked);
+  if (mine && mine !== own) await app.questions.score(mine);
+});
 addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && app.pinned >= 0 && !find("popover").matches(":popover-open")) onTarget(null, app.pinned);
   if (event.key === "z" && (event.ctrlKey || event.metaKey) && !/^(TEXTAREA|INPUT)$/.test(event.target.tagName) && app.questions.undo()) event.preventDefault();
 });
 let resizing = 0, wide = innerWidth;
 addEventListener("resize", () => {
   if (innerWidth === wide) return; /* a keyboard on a phone */
   wide = innerWidth;
-  if (find("popover").matches(":popover-open")) find("popover").hidePopover();
   clearTimeout(resizing);
   resizing = setTimeout(() => { if (app.answer) showPanel(); }, 150);
 });
 onTheme(() => { if (app.answer) showPanel(); });
 
+find("help").append(helpMenu(PANELS));
+
 async function begin() {
   readLink(app.state, Object.keys(PANELS));
   showHistory();
   find("text").value ||= app.state.text;
-  find("reading").replaceChildren(el("p", { class: "line target wait" }, ""));
+  instead(el("p", { class: "line target wait" }));
   try {
     app.models = await api.models();
   } catch (error) {
@@ -273,7 +268,7 @@ async function begin() {
   }
   find("model").replaceChildren(...app.models.map((m) => el("option", { value: m.name }, m.name)));
   const typed = find("text").value;
-  if (typed || location.hash) return start({ text: typed });
+  if (typed || location.hash) return start(typed === app.state.text ? {} : { ...fresh(), text: typed });
   Object.assign(app.state, { text: opening(app.models[0]), model: app.models[0]?.name ?? "" }); /* the first visit: something to see */
   fillForm();
   return run(false);

@@ -1,6 +1,6 @@
 /* The search tree and its n best, which the length penalty orders anew. */
 import { el, svg, number, direction } from "./dom.js";
-import { ink, muted, accent, paper } from "./colour.js";
+import { colours } from "./colour.js";
 import * as api from "./api.js";
 import { fail } from "./trouble.js";
 
@@ -25,19 +25,19 @@ function tree(nodes) {
   const best = new Set();
   let node = list.filter((n) => n.state === "finished").sort((a, b) => b.score - a.score)[0];
   for (; node; node = byId.get(node.parent)) best.add(node.id);
-  const edges = svg("g", { fill: "none" }), labels = svg("g", { "font-size": 12 });
+  const { ink, muted, accent, card } = colours(), edges = svg("g", { fill: "none" }), labels = svg("g", { "font-size": 12 });
   for (const n of list) {
     const parent = byId.get(n.parent), on = best.has(n.id), pruned = n.state === "pruned";
     if (parent) edges.append(svg("path", { d: `M${Math.min(x(n) - 24, x(parent) + 12 + 7.4 * short(parent).length)} ${y(parent)}C${x(n) - 14} ${y(parent)} ${x(n) - 16} ${y(n)} ${x(n) - 3} ${y(n)}`,
-      stroke: on ? accent() : muted(), "stroke-width": on ? 2.5 : 1, "stroke-dasharray": pruned ? "2 3" : null, opacity: on ? 1 : pruned ? 0.35 : 0.8 }));
-    labels.append(svg("circle", { cx: x(n), cy: y(n), r: n.state === "finished" ? 4.5 : 3, fill: pruned ? paper() : on || n.state === "finished" ? accent() : muted(), stroke: on ? accent() : muted() },
+      stroke: on ? accent : muted, "stroke-width": on ? 2.5 : 1, "stroke-dasharray": pruned ? "2 3" : null, opacity: on ? 1 : pruned ? 0.35 : 0.8 }));
+    labels.append(svg("circle", { cx: x(n), cy: y(n), r: n.state === "finished" ? 4.5 : 3, fill: pruned ? card : on || n.state === "finished" ? accent : muted, stroke: on ? accent : muted },
       svg("title", {}, `${n.token}: ${n.state}, log-probability ${number(n.log_prob)}, score ${number(n.score, 3)}`)),
-    svg("text", { x: x(n) + 8, y: y(n) + 4, fill: pruned ? muted() : ink(), "font-weight": on ? 700 : 400, direction: direction(n.token ?? ""), "text-anchor": direction(n.token ?? "") === "rtl" ? "end" : "start" }, short(n),
-      n.state === "finished" ? svg("tspan", { fill: muted(), "font-weight": 400 }, ` ${number(n.score, 2)}`) : ""));
+    svg("text", { x: x(n) + 8, y: y(n) + 4, fill: pruned ? muted : ink, "font-weight": on ? 700 : 400, direction: direction(n.token ?? ""), "text-anchor": direction(n.token ?? "") === "rtl" ? "end" : "start" }, short(n),
+      n.state === "finished" ? svg("tspan", { fill: muted, "font-weight": 400 }, ` ${number(n.score, 2)}`) : ""));
   }
   return svg("svg", { class: "map tree", width: W, height: H, viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label":
     `Search tree: ${list.filter((n) => n.state === "kept").length} kept, ${list.filter((n) => n.state === "pruned").length} pruned, ${list.filter((n) => n.state === "finished").length} finished nodes` },
-  svg("rect", { class: "ground", width: W, height: H, fill: paper() }), edges, labels);
+  svg("rect", { class: "ground", width: W, height: H, fill: card }), edges, labels);
 }
 
 function draw(panel, s) {

@@ -1,9 +1,16 @@
-/* Attention's scale: one hue, lightness even to the eye (OKLab), darker is more on paper and lighter is more at night. */
+/* The colours of pictures, by day and by night. A weight's scale has one hue and lightness even to the eye (OKLab): darker is more on paper and
+ * lighter is more at night. */
 
-const dark = matchMedia("(prefers-color-scheme: dark)");
-export const onTheme = (f) => dark.addEventListener("change", f);
-/* [L, chroma] of nothing and of all, how much more chroma there is halfway, and the hue. */
-const ends = () => (dark.matches ? [[0.25, 0.02], [0.86, 0.09], 0.07] : [[0.975, 0.006], [0.36, 0.18], 0.02]);
+const night = matchMedia("(prefers-color-scheme: dark)");
+export const onTheme = (f) => night.addEventListener("change", f);
+export const offTheme = (f) => night.removeEventListener("change", f);
+
+/* Named as the custom properties of the style sheets are. */
+export const LIGHT = { paper: "#faf9f6", card: "#ffffff", ink: "#1d1c24", muted: "#5a5864", line: "#e3e0d9", accent: "#3d3bb3", soft: "#eeedf9", warn: "#a04a00", heat: "#3d3bb3" };
+export const DARK = { paper: "#131218", card: "#1c1b24", ink: "#ecebf2", muted: "#a9a6b8", line: "#32303e", accent: "#b0aeff", soft: "#292840", warn: "#ffb26b", heat: "#8f8cff" };
+
+/* [L, chroma] of nothing and of all, and how much more chroma there is halfway. */
+const BY_DAY = [[0.975, 0.006], [0.36, 0.18], 0.02], BY_NIGHT = [[0.25, 0.02], [0.86, 0.09], 0.07];
 const HUE = (281 * Math.PI) / 180;
 
 function hex(L, C) {
@@ -14,17 +21,11 @@ function hex(L, C) {
     channel(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s);
 }
 
-export function heat(weight) {
-  const [[L0, C0], [L1, C1], more] = ends(), w = Math.min(1, Math.max(0, weight));
-  return hex(L0 + w * (L1 - L0), C0 + w * (C1 - C0) + 4 * w * (1 - w) * more);
+/* theme: "light", "dark", or otherwise what the reader's system has. scale(weight): its colour; on(weight): what can be read on that, of black and
+ * white the one with more contrast, 4.5 at least. */
+export function colours(theme) {
+  const dark = theme === "dark" || (theme !== "light" && night.matches), [[L0, C0], [L1, C1], more] = dark ? BY_NIGHT : BY_DAY;
+  return { ...(dark ? DARK : LIGHT),
+    scale(weight) { const w = Math.min(1, Math.max(0, weight)); return hex(L0 + w * (L1 - L0), C0 + w * (C1 - C0) + 4 * w * (1 - w) * more); },
+    on: (weight) => (L0 + weight * (L1 - L0) > 0.57 ? "#000000" : "#ffffff") };
 }
-/* What can be read on it: of black and white the one with more contrast, 4.5 at least. */
-export function heatInk(weight) {
-  const [[L0], [L1]] = ends();
-  return L0 + weight * (L1 - L0) > 0.57 ? "#000000" : "#ffffff";
-}
-export const ink = () => (dark.matches ? "#ecebf2" : "#1d1c24");
-export const muted = () => (dark.matches ? "#a9a6b8" : "#5a5864");
-export const paper = () => (dark.matches ? "#1c1b24" : "#ffffff");
-export const accent = () => (dark.matches ? "#b0aeff" : "#3d3bb3");
-export const warn = () => (dark.matches ? "#ffb26b" : "#a04a00");

@@ -17,6 +17,7 @@ for file in "$@"; do
     name=${file##*/}
     path=/page/$name
     case $name in
+        embed.js) path=/embed.js type='text/javascript; charset=utf-8' ;;
         index.html) path=/ type='text/html; charset=utf-8' ;;
         *.css) type='text/css; charset=utf-8' ;;
         *.js) type='text/javascript; charset=utf-8' ;;

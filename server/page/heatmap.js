@@ -1,6 +1,6 @@
 /* A view (matrix() of sentence.js) as a heat map, in SVG. */
 import { el, svg, direction } from "./dom.js";
-import { heat, heatInk, accent, muted, paper } from "./colour.js";
+import { colours as byTheme } from "./colour.js";
 import { NAMES, label, width } from "./map.js";
 
 const SMALLEST = 15, LARGEST = 48, ROUNDED = 20, NUMBERED = 34; /* px: cells of so much have round corners, numbers */
@@ -9,10 +9,10 @@ const SMALLEST = 15, LARGEST = 48, ROUNDED = 20, NUMBERED = 34; /* px: cells of 
 export const cellSize = (columns, room) => Math.max(SMALLEST, Math.min(LARGEST, Math.floor(room / Math.max(1, columns))));
 
 /* Where things are. The columns of a source that is read from the right begin at the right. */
-function layout({ rows, columns, source }, cell, room) {
-  const left = Math.ceil(Math.max(40, ...rows.map((r) => width(r.label)))) + 12, mirrored = direction(source) === "rtl";
+function layout({ rows, columns, source }, cell, room, bare) {
+  const left = bare ? 0 : Math.ceil(Math.max(40, ...rows.map((r) => width(r.label)))) + 12, mirrored = direction(source) === "rtl";
   cell ??= cellSize(columns.length, room - left - 60);
-  const head = Math.ceil(Math.max(24, ...columns.map((c) => width(c.label))) * 0.78) + 20;
+  const head = bare ? 0 : Math.ceil(Math.max(24, ...columns.map((c) => width(c.label))) * 0.78) + 20;
   const place = (j) => (mirrored ? columns.length - 1 - j : j); /* its own inverse */
   return { cell, left, head, mirrored, count: [rows.length, columns.length], W: left + columns.length * cell + Math.ceil(head * 0.72), H: head + rows.length * cell + 4,
     x: (j) => left + place(j) * cell, y: (i) => head + i * cell,
@@ -22,14 +22,14 @@ function layout({ rows, columns, source }, cell, room) {
     } };
 }
 
-function labels({ rows, columns }, l) {
+function labels({ rows, columns }, l, colours) {
   const size = l.cell < 18 ? 11 : 13;
-  return { sides: rows.map((row, i) => label(row, "left", { x: l.left - 10, y: l.y(i) + l.cell / 2 + 4.5, "font-size": size })),
-    tops: columns.map((column, j) => label(column, "right", { transform: `translate(${l.x(j) + l.cell / 2 + 4} ${l.head - 8}) rotate(-48)`, "font-size": size })) };
+  return { sides: rows.map((row, i) => label(row, "left", colours, { x: l.left - 10, y: l.y(i) + l.cell / 2 + 4.5, "font-size": size })),
+    tops: columns.map((column, j) => label(column, "right", colours, { transform: `translate(${l.x(j) + l.cell / 2 + 4} ${l.head - 8}) rotate(-48)`, "font-size": size })) };
 }
 
 /* Stripes over the column of </s>: that share of a row is on no word. */
-function hatch(columns, l) {
+function hatch(columns, l, colours) {
   const j = columns.findIndex((column) => column.end);
   if (j < 0) return [];
   const side = l.cell - 2, step = Math.max(5, side / 4), x = l.x(j) + 1, lines = [];
@@ -38,32 +38,32 @@ function hatch(columns, l) {
       const from = Math.min(at, side), to = Math.max(0, at - side), y = l.y(i) + 1;
       lines.push(`M${(x + from).toFixed(1)} ${(y + at - from).toFixed(1)}L${(x + to).toFixed(1)} ${(y + at - to).toFixed(1)}`);
     }
-  return [svg("path", { class: "hatch", d: lines.join(""), stroke: muted(), "stroke-opacity": 0.5, fill: "none", "pointer-events": "none" })];
+  return [svg("path", { class: "hatch", d: lines.join(""), stroke: colours.muted, "stroke-opacity": 0.5, fill: "none", "pointer-events": "none" })];
 }
 
-function cells({ weights, columns }, l, threshold) {
+function cells({ weights, columns }, l, threshold, colours) {
   const gap = l.cell > ROUNDED ? 1 : 0.5, side = l.cell - 2 * gap, made = [], numbers = [], shades = [];
   weights.forEach((row, i) => row.forEach((w, j) => {
     const seen = w >= threshold ? w : 0, x = l.x(j), y = l.y(i);
-    if (l.cell > ROUNDED) made.push(svg("rect", { x: x + gap, y: y + gap, width: side, height: side, rx: 3, fill: heat(seen) }));
+    if (l.cell > ROUNDED) made.push(svg("rect", { x: x + gap, y: y + gap, width: side, height: side, rx: 3, fill: colours.scale(seen) }));
     else (shades[Math.round(100 * seen)] ??= []).push(`M${x + gap} ${y + gap}h${side}v${side}h-${side}z`); /* thousands of cells: a path for each shade */
     if (l.cell >= NUMBERED && seen >= 0.05)
-      numbers.push(svg("text", { x: x + l.cell / 2, y: y + l.cell / 2 + 4, "text-anchor": "middle", "font-size": 11, fill: heatInk(seen), "pointer-events": "none" }, Math.round(100 * seen)));
+      numbers.push(svg("text", { x: x + l.cell / 2, y: y + l.cell / 2 + 4, "text-anchor": "middle", "font-size": 11, fill: colours.on(seen), "pointer-events": "none" }, Math.round(100 * seen)));
   }));
-  shades.forEach((list, shade) => made.push(svg("path", { d: list.join(""), fill: heat(shade / 100) })));
-  return [...made, ...hatch(columns, l), ...numbers];
+  shades.forEach((list, shade) => made.push(svg("path", { d: list.join(""), fill: colours.scale(shade / 100) })));
+  return [...made, ...hatch(columns, l, colours), ...numbers];
 }
 
 /* The frames of a row, a column and a cell, and which cell that is. */
 class Cursor {
-  constructor(view, l, names, onSay) {
-    const frame = (w, h, stroke) => svg("rect", { width: w, height: h, rx: 4, fill: "none", stroke: accent(), "stroke-width": stroke, visibility: "hidden", "pointer-events": "none" });
+  constructor(view, l, names, colours, onSay) {
+    const frame = (w, h, stroke) => svg("rect", { width: w, height: h, rx: 4, fill: "none", stroke: colours.accent, "stroke-width": stroke, visibility: "hidden", "pointer-events": "none" });
     Object.assign(this, { view, l, names, onSay, at: [0, 0], pinned: false, bold: [],
       frames: [frame(l.count[1] * l.cell, l.cell, 1.5), frame(l.cell, l.count[0] * l.cell, 1.5), frame(l.cell, l.cell, 3)] });
   }
   #embolden(...texts) {
-    for (const text of this.bold) text.removeAttribute("font-weight");
-    for (const text of texts) text.setAttribute("font-weight", 700);
+    for (const text of this.bold) text?.removeAttribute("font-weight");
+    for (const text of texts) text?.setAttribute("font-weight", 700);
     this.bold = texts;
   }
   #move(k, x, y) {
@@ -144,14 +144,15 @@ function followKeys(root, l, cursor, onForce) {
 }
 
 /* cell: its size in px, otherwise what `room` px allow; weights below threshold are drawn as none. onSay(cell or null): what is pointed at.
- * onForce(row, from, to): columns were dragged along, or Enter pressed; without it a click pins. Returns an SVG element; its layout and names
+ * onForce(row, from, to): columns were dragged along, or Enter pressed; without it a click pins. bare: without the
+ * names of rows and columns. Returns an SVG element; its layout and names
  * (of rows and columns, groups) are for sheet(). */
-export function heatMap(view, { cell, threshold = 0, room = 900, onSay = () => {}, onForce, name = NAMES[view.look] }) {
-  const l = layout(view, cell, room), names = labels(view, l), cursor = new Cursor(view, l, names, onSay);
+export function heatMap(view, { cell, threshold = 0, room = 900, colours = byTheme(), onSay = () => {}, onForce, bare = false, name = NAMES[view.look] }) {
+  const l = layout(view, cell, room, bare), names = bare ? { sides: [], tops: [] } : labels(view, l, colours), cursor = new Cursor(view, l, names, colours, onSay);
   const tops = svg("g", {}, names.tops), sides = svg("g", {}, names.sides);
   const root = svg("svg", { class: "map", width: l.W, height: l.H, viewBox: `0 0 ${l.W} ${l.H}`, role: "application", tabindex: 0, "data-force": !!onForce, "data-cells": l.count.join(" x "),
     "aria-label": `${name}: ${l.count[0]} target by ${l.count[1]} source. Arrow keys move, Enter ${onForce ? "makes the word look there" : "pins"}, Escape releases.` },
-  svg("rect", { class: "ground", width: l.W, height: l.H, fill: paper() }), cells(view, l, threshold), cursor.frames, tops, sides);
+  svg("rect", { class: "ground", width: l.W, height: l.H, fill: colours.card }), cells(view, l, threshold, colours), cursor.frames, tops, sides);
   followPointer(root, l, cursor, onForce);
   followKeys(root, l, cursor, onForce);
   return Object.assign(root, { layout: l, names: { tops, sides } });

@@ -1,6 +1,6 @@
 /* A view (matrix() of sentence.js) as lines between two columns of words, in SVG. */
 import { svg } from "./dom.js";
-import { accent, paper } from "./colour.js";
+import { colours as byTheme } from "./colour.js";
 import { NAMES, label, width } from "./map.js";
 
 const LEAST = 0.01; /* thinner ones cannot be seen */
@@ -57,13 +57,13 @@ function follow(root, { rows, columns }, l, choose) {
 }
 
 /* Source on the left, target on the right, a line for each weight of at least threshold. As heatMap() of heatmap.js. */
-export function lineMap(view, { threshold = 0.05, room = 900, onSay = () => {}, name = NAMES[view.look] }) {
+export function lineMap(view, { threshold = 0.05, room = 900, colours = byTheme(), onSay = () => {}, name = NAMES[view.look] }) {
   const { rows, columns } = view, l = layout(view, room), paths = lines(view, l, threshold);
-  const side = (units, x, toward) => units.map((unit, k) => label(unit, toward, { x, y: l.y(k, units) + 5, "font-size": 15 }));
+  const side = (units, x, toward) => units.map((unit, k) => label(unit, toward, colours, { x, y: l.y(k, units) + 5, "font-size": 15 }));
   const names = { columns: side(columns, l.left - 12, "left"), rows: side(rows, l.right + 12, "right") };
   const root = svg("svg", { class: "map lines", width: l.W, height: l.H, viewBox: `0 0 ${l.W} ${l.H}`, tabindex: 0, role: "application",
     "aria-label": `${name} as lines from ${columns.length} source to ${rows.length} target words. Arrow keys choose a target word.` },
-  svg("rect", { class: "ground", width: l.W, height: l.H, fill: paper() }), svg("g", { fill: "none", stroke: accent(), "stroke-linecap": "round" }, paths.map((path) => path.node)), names.columns, names.rows);
+  svg("rect", { class: "ground", width: l.W, height: l.H, fill: colours.card }), svg("g", { fill: "none", stroke: colours.accent, "stroke-linecap": "round" }, paths.map((path) => path.node)), names.columns, names.rows);
   follow(root, view, l, chooser(view, paths, names, onSay));
   return root;
 }

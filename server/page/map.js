@@ -1,6 +1,5 @@
 /* What the pictures of an attention matrix share. */
 import { el, svg, direction } from "./dom.js";
-import { heat, ink, muted } from "./colour.js";
 import { sayCell } from "./say.js";
 
 export const NAMES = { alignment: "Alignment", attention: "Attention" };
@@ -10,9 +9,9 @@ export const cut = (label) => ([...label].length > MOST ? [...label].slice(0, MO
 export const width = (label) => [...cut(label)].reduce((sum, c) => sum + (c.codePointAt(0) > 0x2e7f ? WIDE : CHAR), 0);
 
 /* A label of a unit. toward: whether it goes to the left or to the right of its place, whatever its script. */
-export function label(unit, toward, props) {
+export function label(unit, toward, colours, props) {
   const way = direction(unit.label), anchor = (toward === "left") === (way === "rtl") ? "start" : "end";
-  return svg("text", { "font-size": 13, fill: unit.end ? muted() : ink(), direction: way, "text-anchor": anchor, "data-end": unit.end, ...props }, cut(unit.label));
+  return svg("text", { "font-size": 13, fill: unit.end ? colours.muted : colours.ink, direction: way, "text-anchor": anchor, "data-end": unit.end, ...props }, cut(unit.label));
 }
 
 /* The same as a table. */
@@ -22,9 +21,9 @@ export function table({ rows, columns, weights, source, look }) {
     el("tbody", {}, rows.map((r, i) => el("tr", {}, el("th", { scope: "row", dir: "auto" }, r.label), weights[i].map((w, j) => el("td", { class: columns[j].end && "rest" }, w.toFixed(3)))))));
 }
 
-export function legend(look) {
+export function legend(look, colours) {
   return el("div", { class: "legend" }, "0%", svg("svg", { width: 120, height: 10, "aria-hidden": "true" },
-    Array.from({ length: 24 }, (_, k) => svg("rect", { x: k * 5, width: 5.5, height: 10, fill: heat(k / 23) }))), `100% of the ${look}`);
+    Array.from({ length: 24 }, (_, k) => svg("rect", { x: k * 5, width: 5.5, height: 10, fill: colours.scale(k / 23) }))), `100% of the ${look}`);
 }
 
 /* What the reader points at, in words. cell: {view, i, j, pinned}, or null. */

@@ -2,33 +2,50 @@
 import { LOOKS } from "./sentence.js";
 
 const STORED = { text: "t", model: "m", strategy: "s", beam: "b", view: "v" };
-const FLAGS = { words: true, eos: false, lines: false }; /* with their defaults, which the link leaves out */
-const LOOK = "look";
+const FLAGS = { words: true, eos: false, lines: false, asTable: false }; /* with their defaults, which the link leaves out */
+const WRITTEN = { own: "own", otherText: "t2", otherModel: "m2", otherStrategy: "s2" }; /* texts, left out when they are empty */
 const STRATEGIES = ["beam", "greedy", "sample", "exact"];
 const KEEP = 20;
 
 export const width = (text) => Math.min(32, Math.max(1, Math.round(Number(text)) || 5));
 
-export function writeLink(state) {
+function linkOf(state) {
   const parts = new URLSearchParams();
   for (const [name, key] of Object.entries(STORED)) parts.set(key, state[name]);
   if (state.strategy === "sample" && state.seed !== undefined) parts.set("seed", state.seed);
   for (const [name, usual] of Object.entries(FLAGS)) if (state[name] !== usual) parts.set(name, Number(state[name]));
-  if (state.look !== LOOKS[0]) parts.set(LOOK, state.look);
-  history.replaceState(null, "", `#${parts}`);
+  for (const [name, key] of Object.entries(WRITTEN)) if (state[name]) parts.set(key, state[name]);
+  if (state.look !== LOOKS[0]) parts.set("look", state.look);
+  if (state.active) parts.set("k", state.active);
+  for (const question of state.asked) parts.append("q", question);
+  return `#${parts}`;
+}
+
+/* step: it is one that Back takes back. */
+export function writeLink(state, step = false) {
+  const link = linkOf(state);
+  if (link !== location.hash) history[step ? "pushState" : "replaceState"](null, "", link);
 }
 
 /* The link's part of the state, made valid. */
 export function readLink(state, views) {
-  const parts = new URLSearchParams(location.hash.slice(1));
+  const parts = new URLSearchParams(location.hash.slice(1)), active = parts.get("k");
   for (const [name, key] of Object.entries(STORED)) if (parts.has(key)) state[name] = parts.get(key);
-  for (const name of Object.keys(FLAGS)) if (parts.has(name)) state[name] = parts.get(name) === "1";
-  if (/^\d{1,15}$/.test(parts.get("seed"))) state.seed = Number(parts.get("seed"));
-  state.look = LOOKS.includes(parts.get(LOOK)) ? parts.get(LOOK) : LOOKS[0];
+  for (const [name, usual] of Object.entries(FLAGS)) state[name] = parts.has(name) ? parts.get(name) === "1" : usual;
+  for (const [name, key] of Object.entries(WRITTEN)) state[name] = parts.get(key) ?? "";
+  state.seed = /^\d{1,15}$/.test(parts.get("seed")) ? Number(parts.get("seed")) : undefined;
+  state.look = LOOKS.includes(parts.get("look")) ? parts.get("look") : LOOKS[0];
+  state.active = /^\d{1,3}$/.test(active) ? Number(active) : 0;
+  state.asked = parts.getAll("q");
   state.beam = width(state.beam);
   if (!views.includes(state.view)) state.view = views[0];
   if (!STRATEGIES.includes(state.strategy)) state.strategy = STRATEGIES[0];
 }
+
+/* Another text begins without questions. */
+export const fresh = () => ({ seed: undefined, active: 0, asked: [], own: "" });
+/* What the translation is made of: the same means that it need not be asked for again. */
+export const asks = ({ text, model, strategy, beam, seed }) => JSON.stringify([text, model, strategy, beam, seed]);
 
 /* [{text, model}], the last one first. */
 export function past() {

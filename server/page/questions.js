@@ -2,9 +2,9 @@
  * stands; undo goes one back. */
 import { el, number } from "./dom.js";
 import * as api from "./api.js";
-import { END, changed, matrix, prefix, targets, tokensOf } from "./sentence.js";
-import { NAMES, legend, say } from "./map.js";
-import { heatMap, sheet } from "./heatmap.js";
+import { END, changed, forced, matrix, prefix, targets, tokensOf } from "./sentence.js";
+import { NAMES } from "./map.js";
+import { picture } from "./mapview.js";
 import { strip } from "./confidence.js";
 import { fail } from "./trouble.js";
 
@@ -24,8 +24,25 @@ export class Questions {
   constructor(app) { Object.assign(this, { app, asked: [], error: null, reference: null, text: "" }); }
   reset() { Object.assign(this, { asked: [], error: null, reference: null }); }
   current() { return this.asked.at(-1)?.sentence; }
+  /* As the link has them: c, the step and the token that was chosen there; f, steps and the source tokens that they look at. */
+  #note() {
+    this.app.state.asked = this.asked.map(({ mark }) => mark);
+    this.app.remember();
+  }
+  /* Asks what the link has; stops where there is no answer. */
+  async replay(marks) {
+    this.asked = [];
+    for (const [k, mark] of marks.entries()) {
+      const [, kind, at, what] = /^([cf])([\d.]+):(.*)$/s.exec(mark) ?? [], steps = at?.split(".").map(Number) ?? [], { tokens, source_tokens } = this.app.sentence();
+      if (!steps.length || steps.some((step) => !(step < tokens.length))) break;
+      if (kind === "c") await this.choose(steps[0], what);
+      else await this.force({ steps, tokens: what.split(".").map(Number).filter((j) => j < source_tokens.length) });
+      if (this.asked.length !== k + 1) break;
+    }
+    this.#note();
+  }
 
-  async #ask(title, given) {
+  async #ask(title, mark, given) {
     const { app } = this, base = app.base(), before = this.asked.length;
     const body = { ...app.search(), text: base.source_text, split_sentences: false };
     if (given.target !== undefined) { body.target = given.target; delete body.strategy; delete body.beam_size; delete body.seed; }
@@ -35,41 +52,40 @@ export class Questions {
       const { sentences } = await api.decode(body);
       if (app.base() !== base || this.asked.length !== before) return;
       if (!sentences.length) return;
-      this.asked.push({ title, given, sentence: sentences[0], before: app.sentence() });
+      this.asked.push({ title, mark, given, sentence: sentences[0], before: app.sentence() });
       this.error = null;
+      this.#note();
     } catch (error) {
       this.error = error;
     }
-    app.pinned = -1;
     app.show();
+    await null; /* the view has been drawn by then */
     if (document.activeElement === document.body) document.getElementById("undo")?.focus({ preventScroll: true });
   }
 
   /* The token takes the place of token i. */
   choose(i, token) {
     const s = this.app.sentence();
-    if (token === END) return this.#ask("Ended early", { target: prefix(s, i, "").trimEnd() });
+    if (token === END) return this.#ask("Ended early", `c${i}:${token}`, { target: prefix(s, i, "").trimEnd() });
     const force = (this.asked.at(-1)?.given.force ?? []).filter(({ step }) => step < i);
-    return this.#ask(`\u201c${token.replaceAll("\u2581", "")}\u201d instead of \u201c${s.tokens[i].replaceAll("\u2581", "")}\u201d`, { prefix: prefix(s, i, token), force });
+    return this.#ask(`\u201c${token.replaceAll("\u2581", "")}\u201d instead of \u201c${s.tokens[i].replaceAll("\u2581", "")}\u201d`, `c${i}:${token}`, { prefix: prefix(s, i, token), force });
   }
 
-  /* The steps of target unit k look at these source tokens alone. */
-  force(k, tokens) {
-    const s = this.app.sentence(), unit = targets(s, this.app.how())[k], steps = tokensOf(unit);
-    const weights = s.source_tokens.map((_, j) => (tokens.includes(j) ? 1 : 0));
-    const last = this.asked.at(-1)?.given ?? {};
-    const force = [...(last.force ?? []).filter(({ step }) => !steps.includes(step)), ...steps.map((step) => ({ step, weights }))];
+  /* These steps look at these source tokens alone. */
+  force({ steps, tokens }) {
+    const s = this.app.sentence(), unit = targets(s, this.app.how()).find((one) => tokensOf(one).includes(steps[0])), last = this.asked.at(-1)?.given ?? {};
+    const force = [...(last.force ?? []).filter(({ step }) => !steps.includes(step)), ...forced(s, steps, tokens)];
     const where = tokens.map((j) => s.source_tokens[j].replaceAll("\u2581", " ")).join("").trim();
-    return this.#ask(`\u201c${unit.label}\u201d looks at \u201c${where}\u201d`, { ...last, target: undefined, force });
+    return this.#ask(`\u201c${unit.label}\u201d looks at \u201c${where}\u201d`, `f${steps.join(".")}:${tokens.join(".")}`, { ...last, target: undefined, force });
   }
 
   undo() {
     if (!this.asked.length) return false;
     this.asked.pop();
     this.error = null;
-    this.app.pinned = -1;
+    this.#note();
     this.app.show();
-    if (document.activeElement === document.body) document.getElementById("reading").focus({ preventScroll: true });
+    queueMicrotask(() => { if (document.activeElement === document.body) document.getElementById("reading").focus({ preventScroll: true }); });
     return true;
   }
 
@@ -84,7 +100,7 @@ export class Questions {
     if (!last) return;
     const same = last.before.text === last.sentence.text;
     place.append(el("div", { class: "bar" }, el("h2", {}, `What if ${last.title}?`), el("button", { type: "button", id: "undo", onclick: () => this.undo() }, "Undo"),
-      this.asked.length > 1 && el("button", { type: "button", onclick: () => { this.asked = []; this.app.show(); } }, `Back to the beginning (${this.asked.length})`)),
+      this.asked.length > 1 && el("button", { type: "button", onclick: () => { this.asked = []; this.#note(); this.app.show(); } }, `Back to the beginning (${this.asked.length})`)),
       beside({ role: "status" }, ["Before", same ? "After: the same" : "After"], last.before, last.sentence));
   }
 
@@ -96,6 +112,8 @@ export class Questions {
       const { sentences } = await api.decode({ model: app.state.model, text: base.source_text, target });
       if (app.base() !== base) return;
       this.reference = sentences[0] ?? null;
+      app.state.own = target;
+      app.remember();
       if (app.state.view === "ask") app.showPanel();
     } catch (error) {
       fail(note, error);
@@ -104,9 +122,9 @@ export class Questions {
 }
 
 function reference(panel, app) {
-  const mine = app.questions.reference, view = matrix(mine, app.how()), out = el("output", { class: "read" });
+  const mine = app.questions.reference, how = app.how();
   panel.append(beside({}, ["The model's", "Yours"], app.sentence(), mine), strip(mine));
-  if (view) panel.append(sheet(heatMap(view, { room: panel.clientWidth, name: `${NAMES[view.look]} of yours`, onSay: (cell) => say(out, cell) })), out, legend(view.look));
+  if (matrix(mine, how)) panel.append(picture(mine, app, { view: "map", label: `${NAMES[how.look]} of yours` }));
 }
 
 export function questionsPanel(panel, app) {

@@ -23,8 +23,8 @@ const shade = (buttons, weights) => buttons.forEach((button, k) => {
 });
 
 /* how: words, eos, look, and the langs [source, target] and result, what the target is called. handlers: onTarget(unit, i), onSource(unit, j),
- * onSelect(); hinted(view, i) of the target unit pointed at, hinted(null) when none is. pinned: a target index or -1. */
-export function pair(s, how, { pinned = -1, onTarget, onSource, onSelect, hinted }) {
+ * hinted(view, i) of the target unit pointed at, hinted(null) when none is. pinned: a target index or -1. */
+export function pair(s, how, { pinned = -1, onTarget, onSource, hinted }) {
   const view = matrix(s, how), rows = view?.rows ?? targets(s, how), columns = view?.columns ?? sources(s, how).filter((unit) => !unit.end), weights = view?.weights ?? [];
   const [above, source] = line(columns, s.source_text, { kind: "source", lang: how.langs[0], label: "Source", doubt: () => 0 });
   const [below, target] = line(rows, s.text, { kind: "target", lang: how.langs[1], label: how.result, doubt: (unit) => Math.max(0, 1 - 2 * probability(s, unit)) });
@@ -51,7 +51,7 @@ export function pair(s, how, { pinned = -1, onTarget, onSource, onSelect, hinted
     const k = (event) => { const at = event.target.closest(".unit")?.dataset.k; return at === undefined ? -1 : Number(at); };
     for (const type of ["pointerover", "focusin"]) place.addEventListener(type, (event) => { if (k(event) >= 0 && pinned < 0) point(k(event)); });
     for (const type of ["pointerleave", "focusout"]) place.addEventListener(type, rest);
-    place.addEventListener("click", (event) => { if (k(event) >= 0) { onSelect(); act(units[k(event)], k(event)); } });
+    place.addEventListener("click", (event) => { if (k(event) >= 0) act(units[k(event)], k(event)); });
   };
   listen(above, columns, column, onSource);
   listen(below, rows, row, onTarget);

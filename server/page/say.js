@@ -3,7 +3,7 @@ import { el, percent } from "./dom.js";
 
 const DOES = { alignment: " is aligned with ", attention: " looks at " }, MOST = { alignment: DOES.alignment, attention: " looks most at " };
 
-const name = (unit) => el("b", { dir: "auto" }, unit.end ? "the end of the sentence" : unit.surface || unit.label);
+const name = (unit) => el("b", { dir: "auto" }, unit.end ? "the end of the sentence" : unit.label);
 
 export const sayCell = ({ rows, columns, weights, look }, i, j) => [name(rows[i]), DOES[look], name(columns[j]), `: ${percent(weights[i][j])} (${weights[i][j].toFixed(4)})`];
 

@@ -62,6 +62,13 @@ function mostOf(weights, columns, look) {
 /* What all views show: {rows, columns, weights [rows][columns], most [rows]: the column of most weight or -1, look, text, source}. A cell's value is
  * summed over source tokens and averaged over target tokens, and a row with its </s> has the sum 1. null: the model has no attention. */
 export function matrix(s, how) {
+  const views = made.get(s) ?? new Map(), key = JSON.stringify([how.look, how.words, how.eos]);
+  if (!views.has(key)) made.set(s, views.set(key, viewOf(s, how)));
+  return views.get(key);
+}
+const made = new WeakMap(); /* a sentence's views: all that is drawn of it at a time is the same one */
+
+function viewOf(s, how) {
   const tokens = rowsOf(s, how.look);
   if (!tokens) return null;
   const rows = targets(s, how), columns = sources(s, how);
@@ -74,7 +81,13 @@ export function matrix(s, how) {
   return { rows, columns, weights, most: weights.map((row) => mostOf(row, columns, how.look)), look: how.look, text: s.text, source: s.source_text };
 }
 
-export const probability = (s, unit) => Math.exp(Math.min(0, ...tokensOf(unit).map((i) => s.log_probs[i])));
+export const probability = (s, unit) => (s.log_probs ? Math.exp(Math.min(0, ...tokensOf(unit).map((i) => s.log_probs[i]))) : 1);
+
+/* force_attention: these steps look at these source tokens alone. */
+export function forced(s, steps, tokens) {
+  const weights = s.source_tokens.map((_, j) => (tokens.includes(j) ? 1 : 0));
+  return steps.map((step) => ({ step, weights }));
+}
 
 /* The text that ends with this token in place of token i. */
 export function prefix(s, i, token) {

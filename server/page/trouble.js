@@ -43,6 +43,6 @@ export function fail(place, error, again) {
   if (error.status === 401 || error.status === 403) return place.append(askKey(again));
   const row = el("span", { class: "again" }, el("button", { type: "button", onclick: again }, "Try again"));
   place.append(row);
-  if (error.status === 429 || error.status === 503) row.append(countDown(Math.max(1, error.retry), again));
+  if (error.status === 429 || error.status === 503) row.append(countDown(Math.max(1, error.retryAfter), again));
   if (error.status === 0) addEventListener("online", () => { if (row.isConnected && row.checkVisibility()) again(); }, { once: true });
 }

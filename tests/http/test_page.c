@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PAGE_BYTES = 100 * 1000 };
+enum { MAX_PAGE_BYTES = 150 * 1000 };
 static const char folder[] = "server/page";
 
 static struct daemon served;
@@ -52,7 +52,7 @@ static size_t check_file(const char *name) {
     struct reply reply;
     size_t length;
     char *bytes = read_file(name, &length);
-    snprintf(path, sizeof path, "/page/%s", name);
+    snprintf(path, sizeof path, "%s%s", strcmp(name, "embed.js") == 0 ? "/" : "/page/", name);
     client_send(&served, &(struct call){.path = strcmp(name, "index.html") == 0 ? "/" : path}, &reply);
     ck_assert_int_eq(reply.status, 200);
     ck_assert_uint_eq(reply.length, length);
@@ -69,7 +69,7 @@ START_TEST(every_file_is_served) {
     ck_assert_ptr_nonnull(dir);
     size_t bytes = 0, files = 0;
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        if (entry->d_name[0] == '.' || strstr(entry->d_name, ".sh"))
+        if (entry->d_name[0] == '.' || !strchr(entry->d_name, '.') || strstr(entry->d_name, ".sh")) /* npm/ is a folder */
             continue;
         bytes += check_file(entry->d_name);
         files++;
@@ -113,6 +113,18 @@ START_TEST(a_known_file_is_not_sent_again) {
 }
 END_TEST
 
+START_TEST(other_pages_may_embed_the_element) {
+    static const char *const paths[] = {"/embed.js", "/page/element.js"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        struct reply reply;
+        client_send(&served, &(struct call){.path = paths[i], .headers = {"Origin: https://elsewhere.example"}}, &reply);
+        ck_assert_int_eq(reply.status, 200);
+        check_header(&reply, "Access-Control-Allow-Origin", "*");
+        reply_done(&reply);
+    }
+}
+END_TEST
+
 START_TEST(other_methods_and_paths) {
     struct reply reply;
     client_send(&served, &(struct call){.method = "HEAD", .path = "/"}, &reply);
@@ -123,7 +135,8 @@ START_TEST(other_methods_and_paths) {
     ck_assert_int_eq(reply.status, 405);
     check_header(&reply, "Allow", "GET, HEAD, OPTIONS");
     reply_done(&reply);
-    static const char *const none[] = {"/page", "/page/", "/page/none.js", "/page/../main.c", "/index.html", "/page/embed.sh"};
+    static const char *const none[] = {"/page",       "/page/",         "/page/none.js",  "/page/../main.c",
+                                       "/index.html", "/page/embed.sh", "/page/embed.js", "/page/npm/index.js"};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
         client_send(&served, &(struct call){.path = none[i]}, &reply);
         ck_assert_msg(reply.status == 404, "%s", none[i]);
@@ -140,6 +153,7 @@ Suite *page_suite(void) {
     tcase_add_test(tests, every_file_is_served);
     tcase_add_test(tests, nothing_inline_nothing_from_elsewhere);
     tcase_add_test(tests, a_known_file_is_not_sent_again);
+    tcase_add_test(tests, other_pages_may_embed_the_element);
     tcase_add_test(tests, other_methods_and_paths);
     suite_add_tcase(suite, tests);
     return suite;

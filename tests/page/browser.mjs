@@ -13,12 +13,13 @@ export const shipped = ["weights/en-fr", "weights/fr-en", "weights/geoquery"];
 export const sentence = "She gave him the book that he had lost.";
 export const views = ["map", "confidence", "ask", "beam", "compare", "diagnostics", "export"];
 
-let browser, own;
+let browser, own, begun;
 
-/* The daemon of the shipped models, started with the browser at the first visit. */
-export async function begin() {
-  own ??= await startDaemon(program, shipped);
-  browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: process.getuid() === 0 ? ["--no-sandbox"] : [] });
+/* The daemon of the shipped models and the browser, started once. */
+export const begin = () => (begun ??= start());
+async function start() {
+  own = await startDaemon(program, shipped);
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: process.getuid() === 0 ? ["--no-sandbox"] : [] });
 }
 
 export async function end() {
@@ -26,19 +27,33 @@ export async function end() {
   own?.stop();
 }
 
+export const address = () => own.url;
 /* What the daemon answers to a POST. */
 export const ask = async (path, body) => (await fetch(`${own.url}${path}`, { method: "POST", body: JSON.stringify(body) })).json();
 export const link = (fields) => `#${new URLSearchParams({ t: sentence, m: "en-fr", ...fields })}`;
 
+/* In every page: deep(selector), all elements within shadow trees, too; deepFocus(), the one that has the focus. */
+function seeThrough() {
+  const roots = (root) => [root, ...[...root.querySelectorAll("*")].flatMap((node) => (node.shadowRoot ? roots(node.shadowRoot) : []))];
+  window.deep = (selector) => roots(document).flatMap((root) => [...root.querySelectorAll(selector)]);
+  window.deepFocus = () => {
+    let node = document.activeElement;
+    while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
+    return node;
+  };
+}
+
 /* A page of its own: body(page). Errors of the console and requests to other hosts fail the test, but for those that `expected` matches.
- * before(page) runs before the page is loaded; daemon: another than that of the shipped models. */
-export async function visit(hash, body, { width = 1024, height = 900, theme = "light", expected, before, daemon = own, ...more } = {}) {
+ * before(page) runs before the page is loaded; daemon: another than that of the shipped models, or
+ * a site; also: the other origins that it may ask. */
+export async function visit(hash, body, { width = 1024, height = 900, theme = "light", expected, before, daemon = own, also = [], ...more } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce", acceptDownloads: true, ...more });
   const page = await context.newPage(), wrong = [];
   page.on("console", (message) => { if (["error", "warning"].includes(message.type())) wrong.push(message.text()); });
   page.on("pageerror", (error) => wrong.push(String(error)));
-  page.on("request", (request) => { if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== daemon.url) wrong.push(`request to ${request.url()}`); });
+  page.on("request", (request) => { if (!/^(data|blob):/.test(request.url()) && ![daemon.url, ...also].includes(new URL(request.url()).origin)) wrong.push(`request to ${request.url()}`); });
   page.setDefaultTimeout(15000);
+  await page.addInitScript(seeThrough);
   try {
     await before?.(page);
     await page.goto(`${daemon.url}/${hash}`);

@@ -47,13 +47,13 @@ for (const theme of ["light", "dark"]) {
 
 /* ---- the keyboard ---- */
 
-const focused = (page) => page.evaluate(() => { const node = document.activeElement; return node === document.body ? "" : node.id ? `#${node.id}` : node.textContent.trim(); });
+const focused = (page) => page.evaluate(() => { const node = window.deepFocus(); return node === document.body ? "" : node.id ? `#${node.id}` : node.textContent.trim(); });
 
 /* Presses Tab until an element that matches has the focus. */
 async function tabTo(page, selector, key = "Tab") {
   for (let presses = 0; presses < 60; presses++) {
     await page.keyboard.press(key);
-    if (await page.evaluate((wanted) => document.activeElement.matches(wanted), selector)) return;
+    if (await page.evaluate((wanted) => window.deepFocus().matches(wanted), selector)) return;
   }
   assert.fail(`Tab does not reach ${selector}`);
 }
@@ -72,7 +72,7 @@ test("9: Tab, and arrows within lines of words, reach every control of each view
       for (let presses = 0; presses < 80; presses++) {
         await page.keyboard.press("Tab");
         const seen = await page.evaluate(() => {
-          const node = document.activeElement;
+          const node = window.deepFocus();
           if (node === document.body) return "end";
           node.dataset.reached = "";
           const style = getComputedStyle(node);
@@ -84,11 +84,11 @@ test("9: Tab, and arrows within lines of words, reach every control of each view
       for (const group of await page.locator("#reading .line, .strip:has(button)").all()) { /* one stop; arrows go on */
         await group.locator("[tabindex='0']").focus();
         for (let left = await group.locator("button").count(); left > 0; left--) {
-          await page.evaluate(() => { document.activeElement.dataset.reached = ""; });
+          await page.evaluate(() => { window.deepFocus().dataset.reached = ""; });
           await page.keyboard.press("ArrowRight");
         }
       }
-      const missed = await page.evaluate(() => [...document.querySelectorAll("a[href], button, select, input, textarea, summary, [tabindex='0']")]
+      const missed = await page.evaluate(() => window.deep("a[href], button, select, input, textarea, summary, [tabindex='0']")
         .filter((node) => node.checkVisibility() && !node.disabled && !node.matches("[role=tab]") && !("reached" in node.dataset)).map((node) => node.outerHTML.slice(0, 120)));
       assert.deepEqual(missed, [], view);
       await page.locator(`#tab-${view}`).focus();
@@ -248,7 +248,7 @@ test("9: on a phone, everything that can be pressed is 40 px high, and wide if i
       await translated(page);
       await ready(page, view);
       if (view === "confidence") { await page.locator(".step").nth(2).tap(); await page.locator("#popover").waitFor(); }
-      const small = await page.evaluate(() => [...document.querySelectorAll("button, select, input, textarea, summary")].filter((node) => node.checkVisibility()).map((node) => {
+      const small = await page.evaluate(() => window.deep("button, select, input, textarea, summary").filter((node) => node.checkVisibility()).map((node) => {
         const { width, height } = (node.type === "checkbox" ? node.closest("label") : node).getBoundingClientRect();
         return { width: Math.round(width), height: Math.round(height), html: node.outerHTML.slice(0, 90), word: node.matches(".unit") };
       }).filter(({ width, height, word }) => height < 40 || (!word && width < 40)));

@@ -20,6 +20,11 @@ after(() => {
 const HEBREW = "הילד משחק בשלג והילדה קוראת ספר.", ARABIC = "الولد يلعب بالثلج والبنت تقرأ الكتاب.";
 const CHINESE = "我喜欢雪你在哪里", JAPANESE = "私は雪が好きです";
 const he = (fields) => link({ t: HEBREW, m: "he-ar", s: "sample", seed: 1, ...fields }), zh = (fields) => link({ t: CHINESE, m: "zh-ja", s: "sample", seed: 1, ...fields });
+/* As the daemon cuts a text: by its dictionary. */
+async function chineseWords(text) {
+  const reply = await (await fetch(`${daemon.url}/attention`, { method: "POST", body: JSON.stringify({ text, model: "zh-ja", strategy: "greedy", include: ["words"] }) })).json();
+  return reply.results[0].sentences[0].words.source;
+}
 const there = (hash, body, options) => visit(hash, body, { daemon, ...options });
 
 /* Left edges of elements, in document order. */
@@ -41,7 +46,7 @@ test("9: right to left: words, offsets and threads run from the right", () => th
 
   await page.locator(".source .unit").first().focus(); /* the left arrow goes on */
   await page.keyboard.press("ArrowLeft");
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), words(HEBREW)[1]);
+  assert.equal(await page.evaluate(() => window.deepFocus().textContent), words(HEBREW)[1]);
 }));
 
 test("9: offsets count UTF-16 units, as the page's text does", async () => {
@@ -51,7 +56,8 @@ test("9: offsets count UTF-16 units, as the page's text does", async () => {
   });
   await there(zh({ t: `\u{20BB7}${CHINESE}` }), async (page) => {
     await translated(page);
-    assert.deepEqual(await sourceWords(page).allTextContents(), ["\u{20BB7}", ...CHINESE]);
+    assert.deepEqual(await sourceWords(page).allTextContents(), await chineseWords(`\u{20BB7}${CHINESE}`));
+    assert.equal((await sourceWords(page).allTextContents())[0], "\u{20BB7}");
   });
 });
 
@@ -76,7 +82,7 @@ test("9: right to left: the matrix's columns and labels", () => there(he({}), as
 test("9: right to left: lines, table, confidence, tree, picture", async () => {
   await there(he({ lines: 1 }), async (page) => {
     await translated(page);
-    const map = await page.locator("#panel .map").boundingBox(), labels = await boxes(page.locator("#panel .map text")), count = words(HEBREW).length;
+    const map = await page.locator("#panel .map").boundingBox(), labels = await boxes(page.locator("#panel .map text:not([data-end])")), count = words(HEBREW).length;
     for (const [k, box] of labels.entries()) assert.ok(box.left >= map.x - 1 && box.right <= map.x + map.width + 1 && (k < count) === (box.left < map.x + map.width / 2), `label ${k}`);
     await page.getByRole("button", { name: "Table" }).click();
     assert.ok(falls(await lefts(page.locator("#panel thead th"))));
@@ -109,17 +115,17 @@ test("9: right to left: a translation of one's own, matched by its offsets", () 
 
 test("9: words without spaces: Chinese and Japanese", () => there(zh({}), async (page) => {
   await translated(page);
-  assert.deepEqual(await sourceWords(page).allTextContents(), [...CHINESE]);
+  assert.deepEqual(await sourceWords(page).allTextContents(), await chineseWords(CHINESE));
   assert.equal(await text(page.locator(".line.source")), CHINESE);
   assert.ok(rises(await lefts(page.locator(".source .unit"))));
   assert.deepEqual(await page.locator(".line").evaluateAll((list) => list.map((line) => line.lang)), ["zh", "ja"]);
-  assert.deepEqual(await page.locator("#panel .tops text:not([data-end])").allTextContents(), [...CHINESE]);
+  assert.deepEqual(await page.locator("#panel .tops text:not([data-end])").allTextContents(), await chineseWords(CHINESE));
   assert.ok(rises(await lefts(page.locator("#panel .tops text:not([data-end])"))));
   await page.locator("#tab-ask").click();
   await page.locator("#reference").fill(JAPANESE);
   await page.getByRole("button", { name: "Score it" }).click();
   await page.locator("#panel .sides text").first().waitFor();
-  assert.deepEqual(await page.locator("#panel .sides text").allTextContents(), [...JAPANESE]);
+  assert.equal((await page.locator("#panel .sides text").allTextContents()).join(""), JAPANESE);
 }));
 
 test("9: a model without attention: every view opens", () => there(link({ t: "tom is in the house", m: "fixed-gru", s: "greedy" }), async (page) => {

@@ -29,19 +29,18 @@ const square = (n) => "#" + new URLSearchParams({ t: words.slice(0, n - 1).join(
 
 /* A click on Translate, until the frame after the new map has been painted; less what the browser measured for the API's answer. */
 const clickToDrawn = (page) => page.evaluate(() => new Promise((resolve) => {
-  const old = document.querySelector("#panel .map"), began = performance.now();
-  const observer = new MutationObserver(() => {
-    const map = document.querySelector("#panel .map");
-    if (!map || map === old) return;
-    observer.disconnect();
+  const find = () => document.querySelector("#map-view")?.shadowRoot.querySelector(".map"), old = find(), began = performance.now();
+  const watch = () => {
+    const map = find();
+    if (!map || map === old) return setTimeout(watch);
     requestAnimationFrame(() => setTimeout(async () => {
       const drawn = performance.now(), answer = () => performance.getEntriesByType("resource").find((entry) => entry.startTime >= began && entry.name.endsWith("/translate"));
       while (!answer()) await new Promise((next) => setTimeout(next, 5)); /* the browser may note it later */
       resolve({ cells: map.dataset.cells, api: answer().duration, ms: drawn - began - answer().duration });
     }));
-  });
-  observer.observe(document.body, { childList: true, subtree: true });
+  };
   document.getElementById("go").click();
+  watch();
 }));
 
 async function measure(page) {
@@ -63,8 +62,8 @@ test("9: 40 x 40 is drawn within 100 ms beyond the API's own time", () => visit(
 
 /* Where a row's and a column's name are, and the box that they scroll in. */
 const places = (page) => page.evaluate(() => {
-  const box = (selector) => { const { left, top, right, bottom } = document.querySelector(selector).getBoundingClientRect(); return { left, top, right, bottom }; };
-  return { scroll: box("#panel .scroll"), tops: box("#panel .tops"), sides: box("#panel .sides"), map: box("#panel .map") };
+  const box = (selector) => { const { left, top, right, bottom } = window.deep(selector)[0].getBoundingClientRect(); return { left, top, right, bottom }; };
+  return { scroll: box(".scroll"), tops: box(".tops"), sides: box(".sides"), map: box("svg.map") };
 });
 
 for (const width of [390, 1024]) {

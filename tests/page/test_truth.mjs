@@ -17,8 +17,8 @@ after(() => daemon?.stop());
 
 /* What each view says, in the page: matrices [rows][columns], what is said of each row, and the coverage. */
 async function gather() {
-  const panel = document.getElementById("panel"), all = (selector) => [...document.querySelectorAll(selector)];
-  const press = (name) => [...document.querySelectorAll("#panel button, .tabs button")].find((button) => button.textContent === name).click();
+  const all = window.deep, next = () => new Promise((done) => setTimeout(done)); /* pictures are drawn when the script has ended */
+  const press = (name) => { all("#panel button, .tabs button").find((button) => button.textContent === name).click(); return next(); };
   const grid = (rows, columns) => Array.from({ length: rows }, () => new Array(columns).fill(0));
   const rows = all(".target .unit").length, columns = all(".source .unit").length, threads = grid(rows, columns), lines = grid(rows, columns), said = [], read = grid(rows, columns);
   for (const path of all(".threads path")) {
@@ -27,7 +27,7 @@ async function gather() {
   }
   for (const unit of all(".target .unit")) {
     unit.dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
-    said.push(document.getElementById("hint").textContent);
+    said.push(all("#hint")[0].textContent);
     unit.closest(".line").dispatchEvent(new PointerEvent("pointerleave"));
   }
   const shades = all(".target .unit").map((unit) => {
@@ -36,27 +36,27 @@ async function gather() {
     unit.closest(".line").dispatchEvent(new PointerEvent("pointerleave"));
     return row;
   });
-  press("Map");
-  press("Heat map");
-  const map = panel.querySelector(".map"), key = (name) => map.dispatchEvent(new KeyboardEvent("keydown", { key: name }));
+  await press("Map");
+  await press("Heat map");
+  const map = all("svg.map")[0], key = (name) => map.dispatchEvent(new KeyboardEvent("keydown", { key: name }));
   key("Home");
   for (let i = 0; i < rows; i++) {
     for (let j = 0; j < columns; j++) {
-      read[i][j] = Number(/\((\d\.\d{4})\)$/.exec(panel.querySelector(".read").textContent)[1]);
+      read[i][j] = Number(/\((\d\.\d{4})\)$/.exec(all("#map-view")[0].shadowRoot.querySelector(".read").textContent)[1]);
       if (j + 1 < columns) key("ArrowRight");
     }
     key("Home");
     key("ArrowDown");
   }
-  press("Lines");
-  for (const path of panel.querySelectorAll(".lines path")) {
+  await press("Lines");
+  for (const path of all(".lines path")) {
     const [i, j] = path.dataset.cell.split(" ");
     lines[i][j] = (Number(path.getAttribute("stroke-width")) - 1) / 5;
   }
-  press("Table");
-  const table = [...panel.querySelectorAll("tbody tr")].map((row) => [...row.querySelectorAll("td")].map((cell) => Number(cell.textContent)));
-  press("Heat map");
-  press("Diagnostics");
+  await press("Table");
+  const table = all("tbody tr").map((row) => [...row.querySelectorAll("td")].map((cell) => Number(cell.textContent)));
+  await press("Heat map");
+  await press("Diagnostics");
   const coverage = all(".cover .say").map((cell) => Number(cell.textContent));
   return { threads, shades, read, lines, table, said, coverage };
 }

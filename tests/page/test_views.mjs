@@ -166,8 +166,8 @@ test("2: numbers can be read on every shade, and more weight is further from the
     await visit(link({}), async (page) => {
       await translated(page);
       const shades = await page.evaluate(async () => {
-        const { heat, heatInk } = await import("/page/colour.js");
-        return Array.from({ length: 101 }, (_, k) => [heat(k / 100), heatInk(k / 100)]);
+        const { scale, on } = (await import("/page/colour.js")).colours();
+        return Array.from({ length: 101 }, (_, k) => [scale(k / 100), on(k / 100)]);
       });
       const light = (hex) => [[1, 0.2126], [3, 0.7152], [5, 0.0722]].reduce((sum, [at, part]) => {
         const c = parseInt(hex.slice(at, at + 2), 16) / 255;

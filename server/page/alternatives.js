@@ -1,0 +1,25 @@
+/* The five best tokens of a step, in a popover. */
+import { el, number, percent } from "./dom.js";
+import { END } from "./sentence.js";
+
+const GAP = 8, EDGE = 16; /* px to the button, and to the window's edges */
+
+/* Below the button, or above it where there is more room; never over it. */
+function place(box, button) {
+  const at = button.getBoundingClientRect(), mine = box.getBoundingClientRect(), below = innerHeight - at.bottom - mine.height - GAP >= 0;
+  box.style.left = `${Math.max(EDGE, Math.min(innerWidth - mine.width - EDGE, at.left + at.width / 2 - mine.width / 2))}px`;
+  box.style.top = `${below || at.top < mine.height + EDGE ? Math.min(at.bottom + GAP, innerHeight - mine.height - GAP) : at.top - mine.height - GAP}px`;
+}
+
+/* box: the popover; choose(token). */
+export function alternatives(box, s, i, button, choose) {
+  box.replaceChildren(el("p", { class: "title" }, "Instead of ", el("b", { dir: "auto" }, s.tokens[i])),
+    el("ul", {}, s.top_k[i].map(({ token, log_prob }) => el("li", {}, el("button", { type: "button", disabled: token === s.tokens[i], vars: { "--p": Math.exp(log_prob).toFixed(4) },
+      onclick: () => { box.hidePopover(); choose(token); } },
+      el("span", { dir: "auto" }, token === END ? "</s> (end here)" : token), el("span", {}, percent(Math.exp(log_prob))))))),
+    el("p", { class: "read" }, `Entropy ${number(s.entropy[i])} nats. Choose one to continue from there.`));
+  box.showPopover();
+  place(box, button);
+  box.querySelector("button:not(:disabled)")?.focus();
+  box.ontoggle = (event) => { if (event.newState === "closed" && button.isConnected) button.focus(); };
+}

@@ -1,0 +1,245 @@
+/* <alignd-attention>: a translation, and what each of its words was made from, in any page (npm/README.md is its reference). It draws a result that
+ * it is given, or asks a server for one. All drawing of the page goes through it. */
+import { el } from "./dom.js";
+import * as api from "./api.js";
+import { colours, offTheme, onTheme } from "./colour.js";
+import { hostSheet } from "./sheet.js";
+import { forced, LOOKS, matrix, prefix, targets, tokensOf } from "./sentence.js";
+import { pair } from "./reading.js";
+import { legend, say, table } from "./map.js";
+import { sayMost } from "./say.js";
+import { heatMap, sheet } from "./heatmap.js";
+import { lineMap } from "./linemap.js";
+import { headMaps } from "./headmap.js";
+import { alternatives } from "./alternatives.js";
+
+const ASKED = ["server", "model", "source", "target", "text", "translation"], DRAWN = ["view", "look", "units", "eos", "threshold", "theme", "label", "drag"];
+const VIEWS = ["threads", "map", "lines", "table", "heads"];
+const NARROW = 760, SIDE = 260, FEW = 30; /* px beside a map of not too many columns */
+let styles; /* one for all elements of the page */
+
+/* Of a reply of /attention or /translate, one of its results, or {sentences}. */
+const resultOf = (reply) => reply?.results?.[0] ?? reply?.translations?.[0] ?? reply;
+
+/* Attributes, properties, methods and events: npm/README.md. */
+export class AligndAttention extends HTMLElement {
+  static observedAttributes = [...ASKED, ...DRAWN];
+  #root = this.attachShadow({ mode: "open" });
+  #body = el("div", { class: "body" });
+  #popover = el("div", { class: "popover", id: "popover", popover: "", role: "dialog", "aria-label": "Alternatives", part: "popover" });
+  #answer = null;
+  #active = 0;
+  #pinned = -1;
+  #fresh = false;
+  #width = 0;
+  #waits = { ask: false, draw: false };
+  #running = null;
+  #redraw = () => this.#soon("draw");
+  #watch = new ResizeObserver(([{ contentRect }]) => {
+    if (Math.abs(contentRect.width - this.#width) < 1) return;
+    this.#width = contentRect.width;
+    this.hideAlternatives();
+    if (this.view !== "threads") this.#soon("draw");
+  });
+
+  connectedCallback() {
+    if (!this.#root.firstChild) {
+      this.#root.adoptedStyleSheets = [(styles ??= hostSheet())];
+      this.#root.append(this.#body);
+      this.#root.addEventListener("keydown", (event) => { if (event.key === "Escape" && !this.#popover.matches(":popover-open")) this.release(); });
+    }
+    onTheme(this.#redraw);
+    this.#watch.observe(this);
+    this.draw();
+  }
+  disconnectedCallback() {
+    offTheme(this.#redraw);
+    this.#watch.disconnect();
+    this.#running?.abort();
+  }
+  attributeChangedCallback(name, before, now) {
+    if (before === now) return;
+    if (ASKED.includes(name)) this.#soon("ask");
+    else this.#soon("draw");
+    if (name === "units" || name === "eos") this.#pinned = -1;
+  }
+  #soon(what) {
+    if (!this.#waits.ask && !this.#waits.draw) queueMicrotask(() => this.#doWaiting());
+    this.#waits[what] = true;
+  }
+  #doWaiting() {
+    const { ask, draw } = this.#waits;
+    this.#waits = { ask: false, draw: false };
+    if (!this.isConnected) return;
+    if (ask && this.hasAttribute("server") && this.getAttribute("text")?.trim()) this.ask();
+    else if (draw) this.draw();
+  }
+
+  /* ---- what it has ---- */
+
+  get result() { return this.#answer; }
+  set result(reply) {
+    const answer = resultOf(reply);
+    this.#answer = answer?.sentences?.length ? { ...answer, model: reply.model, source: reply.source, target: reply.target } : null;
+    this.#active = 0;
+    this.#pinned = -1;
+    this.#fresh = true;
+    this.#soon("draw");
+  }
+  get view() { return VIEWS.includes(this.getAttribute("view")) ? this.getAttribute("view") : VIEWS[0]; }
+  set view(name) { this.setAttribute("view", name); }
+  /* The number of the sentence that is explored, and of its target word that stays lit, or -1. */
+  get active() { return this.#active; }
+  set active(k) { this.#active = k; this.#soon("draw"); }
+  get pinned() { return this.#pinned; }
+  set pinned(i) { this.#pinned = i; this.#soon("draw"); }
+  get sentence() { return this.#answer?.sentences[this.#active]; }
+  get how() {
+    const look = this.getAttribute("look");
+    return { words: this.getAttribute("units") !== "tokens", eos: this.hasAttribute("eos"), look: LOOKS.includes(look) ? look : LOOKS[0] };
+  }
+  get colours() { return colours(this.getAttribute("theme")); }
+  get #langs() { return [this.#answer.source, this.#answer.target].map((code) => (!code || code.startsWith("x-") ? undefined : code)); }
+
+  focus(options) { this.#root.querySelector(".unit.pinned, .body [tabindex='0']")?.focus(options); }
+  #tell(name, detail) { return this.dispatchEvent(new CustomEvent(name, { detail, bubbles: name !== "error", composed: name !== "error", cancelable: true })); }
+
+  /* ---- asking ---- */
+
+  #connection(signal) { return { server: (this.getAttribute("server") ?? "").replace(/\/$/, ""), key: this.key, signal }; }
+  async #ask(path, body) {
+    this.#running?.abort();
+    const mine = (this.#running = new AbortController());
+    this.#body.classList.add("busy");
+    try {
+      return await api.decode(body, { path, ...this.#connection(mine.signal) });
+    } catch (error) {
+      if (error.name === "AbortError") return null;
+      if (this.#tell("error", { error })) this.#body.replaceChildren(el("p", { class: "message wrong", role: "alert" }, error.message));
+      return null;
+    } finally {
+      if (this.#running === mine) this.#body.classList.remove("busy");
+    }
+  }
+  /* The translation of `text`, or how the model sees the one that is given. */
+  async ask() {
+    const given = Object.fromEntries(["model", "source", "target", "text", "translation"].filter((name) => this.hasAttribute(name)).map((name) => [name, this.getAttribute(name)]));
+    if ("translation" in given && !given.model) given.model = await this.#modelFor(given);
+    if ("translation" in given || given.model) { delete given.source; delete given.target; } /* there, target is a translation */
+    const answer = await this.#ask("translation" in given ? "/attention" : "/translate", given);
+    if (!answer) return;
+    this.result = answer;
+    this.#tell("result", { result: answer });
+  }
+  async #modelFor({ source, target }) {
+    const list = await api.models(this.#connection()).catch(() => []);
+    return list.find((model) => (!source || model.source === source) && (!target || model.target === target))?.name;
+  }
+  /* The sentence that is explored, decoded again. */
+  async #question(given) {
+    const at = this.#active, { source_text: text } = this.sentence, { model } = this.#answer;
+    const answer = await this.#ask("/attention", { text, ...(model && { model }), split_sentences: false, ...given });
+    if (!answer?.sentences.length) return;
+    const sentences = this.#answer.sentences.with(at, answer.sentences[0]);
+    this.result = { ...this.#answer, text: sentences.map((s) => s.text).join(" "), sentences };
+    this.active = at;
+    this.#tell("result", { result: this.#answer });
+  }
+  #force(steps, tokens) {
+    const detail = { sentence: this.#active, steps, tokens };
+    if (this.#tell("force", detail) && this.hasAttribute("server")) this.#question({ force_attention: forced(this.sentence, steps, tokens) });
+  }
+  #choose(step, token) {
+    const detail = { sentence: this.#active, step, token };
+    if (this.#tell("alternative", detail) && this.hasAttribute("server")) this.#question({ prefix: prefix(this.sentence, step, token) });
+  }
+  /* The five best tokens of a step, at a button. */
+  showAlternatives(step, button) {
+    this.#root.append(this.#popover);
+    alternatives(this.#popover, this.sentence, step, button, (token) => this.#choose(step, token));
+  }
+  hideAlternatives() { if (this.#popover.matches(":popover-open")) this.#popover.hidePopover(); }
+
+  /* ---- drawing ---- */
+
+  draw() {
+    this.#waits.draw = false;
+    const focused = this.#root.activeElement, kept = focused && (focused.id || focused.className.baseVal || "");
+    if (!this.#answer) this.#body.replaceChildren(...(this.hasAttribute("server") ? [] : [el("p", { class: "message" }, "No result.")]));
+    else if (this.view === "threads") this.#drawThreads();
+    else this.#drawMap();
+    if (kept) this.#root.getElementById(kept)?.focus({ preventScroll: true });
+  }
+
+  release() {
+    if (this.#pinned >= 0) this.#pin(this.#pinned);
+  }
+  #pin(i) {
+    this.#pinned = this.#pinned === i ? -1 : i;
+    this.#drawThreads();
+    this.#root.querySelectorAll(".active .target .unit")[i]?.focus({ preventScroll: true });
+  }
+  #select(side, unit, index) { this.#tell("wordselect", { side, index, sentence: this.#active, text: unit.surface, tokens: tokensOf(unit), pinned: this.#pinned }); }
+
+  #drawThreads() {
+    const { sentences } = this.#answer, hint = el("div", { class: "hint", id: "hint", role: "status", part: "hint" });
+    const many = el("div", { class: sentences.length > 1 ? "many" : "" }, sentences.map((s, k) => this.#pair(s, k, (...what) => hint.replaceChildren(...what))));
+    many.classList.toggle("fresh", this.#fresh);
+    this.#fresh = false;
+    this.#body.replaceChildren(many, hint);
+    if (this.#pinned < 0) hint.append(this.#idle());
+  }
+  #idle() {
+    if (!matrix(this.sentence, this.how)) return "This model has no attention to show.";
+    return `Point at a word to see ${this.how.look === "alignment" ? "what it is aligned with" : "where it looks"}.${this.hasAttribute("server") ? " Choose a word of the result to explore it." : ""}`;
+  }
+  #pair(s, k, hint) {
+    const active = k === this.#active, how = { ...this.how, langs: this.#langs, result: this.getAttribute("label") ?? "Result" };
+    const select = () => {
+      if (active) return false;
+      this.#active = k;
+      this.#pinned = -1;
+      return true;
+    };
+    const node = pair(s, how, {
+      pinned: active ? this.#pinned : -1,
+      onTarget: (unit, i) => { select(); this.#pin(i); this.#select("target", unit, i); },
+      onSource: (unit, j) => {
+        if (active && this.#pinned >= 0) this.#force(tokensOf(targets(s, how)[this.#pinned]), tokensOf(unit));
+        else { if (select()) this.#drawThreads(); this.#select("source", unit, j); }
+      },
+      hinted: (view, i) => {
+        if (!view) { if (this.#pinned < 0) hint(this.#idle()); }
+        else if (active && this.#pinned >= 0) hint(...this.#pinnedHint(s, view, i));
+        else hint(el("span", {}, ...sayMost(view, i)));
+      },
+    });
+    node.classList.toggle("active", active);
+    return node;
+  }
+  #pinnedHint(s, view, i) {
+    const step = tokensOf(view.rows[i])[0], asks = this.hasAttribute("server");
+    return [el("span", {}, ...sayMost(view, i), asks ? ". Choose a source word to make it look there, or see " : "."),
+      s.top_k && el("button", { type: "button", id: "see", onclick: (event) => this.showAlternatives(step, event.currentTarget) }, "its alternatives"),
+      el("button", { type: "button", onclick: () => this.release() }, "Unpin")].filter(Boolean);
+  }
+
+  #drawMap() {
+    const view = matrix(this.sentence, this.how), kind = this.view;
+    if (!view) return this.#body.replaceChildren(el("p", { class: "message" }, "This model has no attention to show."));
+    const out = el("output", { class: "read", part: "read", "aria-live": "polite" }), onSay = (cell) => say(out, cell), width = (this.#width = this.clientWidth);
+    const room = width - (width > NARROW && view.columns.length < FEW ? SIDE : 0), options = { room, colours: this.colours, onSay, threshold: Number(this.getAttribute("threshold")) || 0, name: this.getAttribute("label") ?? undefined };
+    const side = el("div", { class: "side" }, out, kind !== "table" && el("div", { part: "legend" }, legend(view.look, this.colours)), el("slot"));
+    this.#body.replaceChildren(el("div", { class: "stage" }, el("div", { class: "place" }, this.#picture(kind, view, options)), side));
+  }
+  #picture(kind, view, options) {
+    if (kind === "table") return el("div", { class: "scroll", id: "map", tabindex: 0, role: "group", "aria-label": "Table", part: "map" }, table(view));
+    if (kind === "heads") return headMaps(this.sentence, options);
+    const onForce = this.hasAttribute("drag") ? (i, from, to) => this.#force(tokensOf(view.rows[i]), view.columns.slice(from, to + 1).flatMap(tokensOf)) : undefined;
+    const map = kind === "lines" ? lineMap(view, { ...options, threshold: Math.max(0.02, options.threshold) }) : heatMap(view, { ...options, cell: this.cell, onForce });
+    map.id = "map";
+    return kind === "lines" ? el("div", { class: "scroll", part: "map" }, map) : Object.assign(sheet(map), { part: "map" });
+  }
+}
+
+if (!customElements.get("alignd-attention")) customElements.define("alignd-attention", AligndAttention);

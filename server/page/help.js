@@ -1,0 +1,16 @@
+/* What each view is for, with a sentence to try it on. */
+import { el } from "./dom.js";
+
+const VIEWS = {
+  map: ["What each word was made from, or where the decoder looked, as a heat map, lines or a table. Drag along a row to make a word look elsewhere.", "Where is the train station?"],
+  confidence: ["How sure the model was of each token, and what it would have written instead. Choose a token to take another.", "I have a feeling that she will come today."],
+  ask: ["Your own translation, scored by the model: which of its words surprise it, and what it aligns them with.", "He lives in a small house near the sea."],
+  beam: ["The search tree: which beginnings were kept, and which were given up. The slider changes what counts as best.", "Who wrote this letter?"],
+  compare: ["Two models, two searches or two texts side by side, with what differs marked.", "She gave him the book that he had lost."],
+  diagnostics: ["What may be wrong: source words that were left out, repetitions, unknown and copied words.", "One of my wisdom teeth is coming in."],
+  export: ["The picture and the numbers to take away, and the request to repeat it.", "A boy plays in the snow."],
+};
+
+/* panels: {view: [label, ...]} */
+export const helpMenu = (panels) => el("dl", {}, Object.entries(VIEWS).map(([view, [says, text]]) => [el("dt", {}, panels[view][0]),
+  el("dd", {}, says, " ", el("a", { href: `#${new URLSearchParams({ t: text, v: view })}`, onclick: ({ currentTarget }) => currentTarget.closest("[popover]").hidePopover() }, "Try it"))]));

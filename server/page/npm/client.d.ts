@@ -1,0 +1,67 @@
+import type { Answer, Sentence } from "./index.js";
+
+/** Fields of `/translate` and `/attention`; `/openapi.json` describes them. */
+export interface Request {
+  text: string | string[];
+  model?: string;
+  source?: string;
+  target?: string;
+  strategy?: "greedy" | "beam" | "sample" | "exact";
+  beam_size?: number;
+  n_best?: number;
+  length_penalty?: number;
+  coverage_penalty?: number;
+  temperature?: number;
+  top_k?: number;
+  top_p?: number;
+  seed?: number;
+  min_length?: number;
+  max_length?: number;
+  no_repeat_ngram?: number;
+  repetition_penalty?: number;
+  prefix?: string;
+  replace_unknowns?: boolean;
+  split_sentences?: boolean;
+  glossary?: { [phrase: string]: string };
+  include?: ("tokens" | "log_probs" | "attention" | "soft_alignment" | "alignment" | "words" | "offsets" | "entropy" | "top_k" | "beam" | "timing" | "eos" | "quality")[];
+}
+export interface AttentionRequest extends Omit<Request, "target"> {
+  translation?: string | string[];
+  force_attention?: { step: number; weights: number[] }[];
+}
+export interface Translated { text: string; sentences: Sentence[] }
+export interface TranslateReply { model: string; source: string; target: string; translations: Translated[] }
+export interface AttentionReply { model: string; source: string; target: string; results: Translated[] }
+export interface Model {
+  name: string;
+  source: string;
+  target: string;
+  task: string;
+  architecture: string;
+  parameters: number;
+  alignment_head: boolean;
+  limits: { max_source_tokens: number; max_target_ratio: number; max_target_tokens: number };
+  [more: string]: unknown;
+}
+export interface Options { signal?: AbortSignal }
+export type StreamEvent = ["token", { text?: string; token?: string; log_prob?: number; [more: string]: unknown }] | ["result", TranslateReply & AttentionReply & Answer] | [string, Record<string, unknown>];
+
+/** `status` 0: the server cannot be reached, or its answer was cut off. `retryAfter`: seconds, 0 if the server said nothing. */
+export class AligndError extends Error {
+  readonly status: number;
+  readonly code?: string;
+  readonly field?: string;
+  readonly retryAfter: number;
+}
+
+export class Client {
+  /** server: its address, "" for that of the page. retries: how often a busy server (429, 503) is asked again. */
+  constructor(server?: string, options?: { key?: string; retries?: number });
+  translate(body: Request, options?: Options): Promise<TranslateReply>;
+  attention(body: AttentionRequest, options?: Options): Promise<AttentionReply>;
+  models(options?: Options): Promise<Model[]>;
+  json(path: string, body?: object, options?: Options): Promise<any>;
+  send(path: string, body?: object, options?: Options): Promise<Response>;
+  /** "token" as they are decided (greedy, sample), "result" last. Leaving the loop ends the request. */
+  stream(path: string, body: object, options?: Options): AsyncGenerator<StreamEvent>;
+}

@@ -1,0 +1,63 @@
+/** One of a token's or word's places, half open: [start, end). */
+export interface Place { start: number; end: number; start_utf16: number; end_utf16: number }
+
+/** A sentence as `/attention` and `/translate` answer it. What is drawn needs the members that are not optional, and a matrix. */
+export interface Sentence {
+  source_text: string;
+  text: string;
+  source_tokens: string[];
+  tokens: string[];
+  log_probs: number[];
+  offsets: { source: Place[]; target: Place[] };
+  attention?: number[][];
+  soft_alignment?: number[][];
+  alignment?: [number, number][];
+  words?: { source: string[]; target: string[]; attention: number[][]; soft_alignment: number[][]; alignment: [number, number][]; offsets: { source: Place[]; target: Place[] } };
+  entropy?: number[];
+  top_k?: { token: string; log_prob: number }[][];
+  quality?: { sentence: number; words: number[] };
+  heads?: { encoder?: number[][][][]; decoder?: number[][][][]; cross?: number[][][][] };
+  [more: string]: unknown;
+}
+export interface Answer { model?: string; source?: string; target?: string; text?: string; sentences: Sentence[] }
+/** A reply of `/attention` or `/translate`, or one of its results. */
+export type Reply = Answer | { results: Answer[] } | { translations: Answer[] };
+
+export type View = "threads" | "map" | "lines" | "table" | "heads";
+
+export interface WordSelect { side: "source" | "target"; index: number; sentence: number; text: string; tokens: number[]; pinned: number }
+export interface Alternative { sentence: number; step: number; token: string }
+export interface Force { sentence: number; steps: number[]; tokens: number[] }
+
+export interface AligndAttentionEventMap {
+  wordselect: CustomEvent<WordSelect>;
+  alternative: CustomEvent<Alternative>;
+  force: CustomEvent<Force>;
+  result: CustomEvent<{ result: Answer }>;
+  error: CustomEvent<{ error: Error & { status: number; field?: string } }>;
+}
+
+export class AligndAttention extends HTMLElement {
+  /** What is drawn. Set it to a reply: no server is needed then. */
+  get result(): Answer | null;
+  set result(reply: Reply | null);
+  view: View;
+  /** The API key of a server that asks for one. */
+  key?: string;
+  /** The size of a map's cells in px; otherwise what there is room for. */
+  cell?: number;
+  /** The number of the sentence that is explored. */
+  active: number;
+  /** The target word that stays lit, or -1. */
+  pinned: number;
+  readonly sentence: Sentence | undefined;
+  /** Asks the server now; done by itself when `server` and `text` are there. */
+  ask(): Promise<void>;
+  release(): void;
+  addEventListener<K extends keyof AligndAttentionEventMap>(type: K, listener: (this: AligndAttention, event: AligndAttentionEventMap[K]) => unknown, options?: boolean | AddEventListenerOptions): void;
+  addEventListener(type: string, listener: EventListenerOrEventListenerObject, options?: boolean | AddEventListenerOptions): void;
+}
+
+declare global {
+  interface HTMLElementTagNameMap { "alignd-attention": AligndAttention }
+}

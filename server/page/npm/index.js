@@ -1,0 +1,2 @@
+/* Defines <alignd-attention>. */
+export { AligndAttention } from "./src/element.js";

@@ -1,0 +1,110 @@
+/* The style sheet of the pictures: of the element's shadow tree, and of the page for what it has in common with that. */
+import { DARK, LIGHT } from "./colour.js";
+
+/* What another page may set: --alignd-ink, --alignd-paper, --alignd-serif, ... */
+const properties = (values) => Object.entries(values).map(([name, value]) => `--${name}: var(--alignd-${name}, ${value});`).join(" ");
+const FONTS = { serif: '"Iowan Old Style", "Palatino Linotype", Palatino, Charter, Georgia, "Noto Serif", serif', sans: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif' };
+
+const HOST = `
+:host { display: block; ${properties(FONTS)} ${properties(LIGHT)} --s0: .8125rem; --s1: .9375rem; --s2: 1.125rem; --s3: 1.5rem; --s4: 2rem;
+  color: var(--ink); font: var(--s1)/1.55 var(--sans); font-variant-numeric: tabular-nums; }
+@media (prefers-color-scheme: dark) { :host(:not([theme="light"])) { ${properties(DARK)} } }
+:host([theme="dark"]) { ${properties(DARK)} color-scheme: dark; }
+:host([theme="light"]) { color-scheme: light; }
+:host([hidden]) { display: none; }
+*, ::before, ::after { box-sizing: border-box; }
+[hidden] { display: none !important; }
+button { font: inherit; color: inherit; cursor: pointer; border: 1px solid var(--line); border-radius: 8px; background: var(--card); padding: .25rem .875rem; min-height: 2.25rem; }
+button:hover { border-color: var(--accent); color: var(--accent); }
+button:disabled { opacity: .6; cursor: default; }
+p { margin: 0; }
+.sr { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
+.hint, .read, .legend, .title, .message { color: var(--muted); font-size: var(--s0); }
+.title { margin: 0 0 .5rem; font-weight: 600; }
+.message { padding: .625rem 0; }
+.message.wrong { color: var(--warn); }
+.hint button { min-height: 1.875rem; padding: .125rem .625rem; font-size: var(--s0); }
+.many .pair.active { border-color: var(--accent); }
+.busy { opacity: .55; transition: opacity .2s .15s; }
+.stage { display: flex; flex-wrap: wrap; gap: 1rem 2.5rem; align-items: flex-start; }
+.stage .place { max-width: 100%; min-width: 0; }
+.stage .side { flex: 1 1 14rem; max-width: 30rem; padding-top: .5rem; }
+.heads { display: flex; flex-wrap: wrap; gap: 1rem; }
+.heads figure { margin: 0; }
+.heads figcaption { color: var(--muted); font-size: var(--s0); }
+`;
+
+const SHARED = `
+.pair { padding: .5rem 0 .5rem 1rem; border-inline-start: 3px solid transparent; margin-inline-start: -1rem; }
+.line { font-family: var(--serif); line-height: 1.6; margin: 0; overflow-wrap: anywhere; }
+.line.source { font-size: clamp(var(--s2), 2.4vw, 1.375rem); color: var(--muted); }
+.line.target { font-size: clamp(1.375rem, 4vw, var(--s4)); line-height: 1.5; letter-spacing: -.005em; }
+.middling .line.target { font-size: clamp(1.25rem, 2.4vw, var(--s3)); }
+.long .line { max-height: 32vh; overflow: auto; font-size: var(--s2); }
+.long .line.source { font-size: var(--s1); }
+.threads { display: none; width: 100%; height: clamp(2.75rem, 5vw, 3.75rem); overflow: visible; pointer-events: none; }
+.threaded .threads { display: block; }
+.threaded .line { line-height: 1.35; }
+.threads path { fill: none; stroke: var(--heat); stroke-width: calc(1px + 3px * var(--w)); opacity: calc(.06 + .5 * var(--w)); stroke-linecap: round; transition: opacity .15s; }
+.threads path.rest { stroke-dasharray: .02 .02; }
+.threads.lit path { opacity: .06; }
+.threads.lit path.on { opacity: calc(.25 + .75 * var(--w)); }
+.fresh .threads path { stroke-dasharray: 1; animation: spin .7s ease-out both; }
+@keyframes spin { from { stroke-dashoffset: 1; } }
+.pieces .unit:not(.end, .pinned, :hover) { box-shadow: inset 0 0 0 1px var(--line); }
+.unit { all: unset; cursor: pointer; border-radius: 5px; padding: .05em .12em; margin: 0 -.12em; color: inherit; transition: background-color .12s;
+  background: color-mix(in oklab, var(--heat) calc(var(--w, 0) * 42%), transparent); -webkit-box-decoration-break: clone; box-decoration-break: clone; }
+.source .unit.lit { color: var(--ink); }
+.unit.end { font: var(--s0) var(--sans); color: var(--muted); margin-inline-start: .5em; box-shadow: inset 0 0 0 1px var(--line);
+  background: repeating-linear-gradient(-45deg, color-mix(in oklab, var(--heat) calc(var(--w, 0) * 70%), transparent) 0 3px, color-mix(in oklab, var(--heat) calc(var(--w, 0) * 20%), transparent) 3px 6px); }
+.unit.end::before { content: "</s>"; direction: ltr; unicode-bidi: isolate; }
+.rest { color: var(--muted); }
+.target .unit { text-decoration: underline .1em color-mix(in oklab, var(--warn) calc(var(--doubt, 0) * 100%), transparent); text-underline-offset: .22em; text-decoration-skip-ink: none; }
+.unit:hover, .unit.pinned { box-shadow: inset 0 0 0 1.5px var(--accent); }
+.unit:focus-visible { outline: 2px solid var(--accent); }
+.hint { min-height: 2.5rem; padding: .25rem 0 1rem; display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .75rem; }
+.scroll { overflow: auto; max-width: 100%; max-height: 82vh; padding: 3px; scroll-padding: var(--head, 0) .75rem .75rem var(--left, 0); overscroll-behavior-x: contain; }
+.sheet { display: grid; width: max-content; }
+.sheet > * { grid-area: 1 / 1; }
+.pane { position: sticky; pointer-events: none; background: var(--paper); }
+.tops, .corner { top: 0; }
+.sides, .corner { left: 0; }
+.ground { visibility: hidden; }
+.map { display: block; user-select: none; -webkit-user-select: none; }
+.map text, .pane text { font-family: var(--sans); }
+.map[data-force] { cursor: crosshair; touch-action: none; }
+.read { display: block; min-height: 2.25rem; padding-top: .5rem; }
+.read b { color: var(--ink); font-weight: 600; }
+.legend { display: flex; align-items: center; gap: .5rem; }
+.legend svg { border-radius: 3px; flex: none; }
+table { border-collapse: collapse; font-size: var(--s0); }
+th, td { padding: .3rem .6rem; text-align: end; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th { font-weight: 600; }
+thead > tr > * { position: sticky; top: -3px; background: var(--paper); z-index: 1; }
+th[scope="row"], thead td { position: sticky; inset-inline-start: -3px; background: var(--paper); text-align: start; }
+thead td { z-index: 2; }
+.popover { position: fixed; inset: auto; margin: 0; border: 1px solid var(--line); border-radius: 12px; background: var(--card); color: var(--ink); padding: .75rem; width: min(19rem, calc(100vw - 2rem));
+  box-shadow: 0 12px 40px rgb(0 0 0 / 22%); }
+.popover ul { list-style: none; margin: .25rem 0 0; padding: 0; }
+.popover li button { width: 100%; display: grid; grid-template-columns: 1fr auto; gap: 0 .75rem; border-color: transparent; text-align: start; position: relative; background: linear-gradient(var(--soft), var(--soft)) no-repeat 0 / calc(var(--p) * 100%) 100%; margin-bottom: 2px; }
+.popover li button:hover { border-color: var(--accent); color: inherit; }
+/* a finger needs 40 px */
+@media (pointer: coarse), (max-width: 40rem) {
+  .hint button, .popover button { min-height: 2.5rem; }
+  .line.target { margin-top: .375rem; }
+  .line.source { font-size: 1.25rem; }
+  .unit { line-height: 1.25; padding-block: .45em; }
+  .unit.end { padding-block: 1em; }
+}
+@media (prefers-reduced-motion: reduce) { *, ::before, ::after { animation: none !important; transition: none !important; } }
+@media (forced-colors: active) { .unit.pinned { outline: 2px solid; } .unit.lit { outline: 1px dashed; } .map, .pane, .legend svg, .threads { forced-color-adjust: none; } }
+`;
+
+function made(...texts) {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(texts.join(""));
+  return sheet;
+}
+export const hostSheet = () => made(HOST, SHARED);
+export const sharedSheet = () => made(SHARED);

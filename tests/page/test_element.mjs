@@ -1,0 +1,158 @@
+/* <alignd-attention> in pages of other people: from a server of another origin, and from the npm package in a Vite and a React page. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { createServer } from "node:http";
+import { after, before, test } from "node:test";
+import { tmpdir } from "node:os";
+import { dirname, extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { address, ask, begin, text, violations, visit } from "./browser.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url)), PACKAGE = "server/page/npm", TYPES = { ".html": "text/html", ".js": "text/javascript", ".json": "application/json" };
+const SENTENCE = "Where is the train station?";
+const include = ["tokens", "log_probs", "attention", "soft_alignment", "alignment", "words", "offsets", "entropy", "top_k", "eos"];
+let folder, reply;
+
+/* A site of files: {url, stop}. find(path) gives a path's content. */
+async function serve(find) {
+  const server = createServer((request, response) => {
+    const path = request.url === "/" ? "/index.html" : request.url, content = find(path);
+    response.writeHead(content === undefined ? 404 : 200, { "Content-Type": TYPES[extname(path)] ?? "text/plain" });
+    response.end(content);
+  });
+  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+  return { url: `http://127.0.0.1:${server.address().port}`, stop: () => server.close() };
+}
+/* Visits it; requests go to it and to the daemon only. */
+async function open(find, body, options = {}) {
+  const site = await serve(find);
+  try {
+    await visit("", body, { daemon: { url: site.url }, also: [address()], ...options });
+  } finally {
+    site.stop();
+  }
+}
+const fileIn = (root) => (path) => (path === "/reply.json" ? JSON.stringify(reply) : existsSync(join(root, path)) ? readFileSync(join(root, path)) : undefined);
+
+before(async () => {
+  await begin();
+  folder = mkdtempSync(join(tmpdir(), "alignd-page-"));
+  reply = await ask("/attention", { text: SENTENCE, model: "en-fr", include });
+  const [made] = JSON.parse(execFileSync("npm", ["pack", "--json", "--pack-destination", folder], { cwd: PACKAGE, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }));
+  const packed = join(folder, "node_modules", "alignd-attention");
+  mkdirSync(packed, { recursive: true });
+  execFileSync("tar", ["-xzf", join(folder, made.filename), "-C", packed, "--strip-components", "1"]);
+  for (const name of ["react", "react-dom", "scheduler"]) symlinkSync(join(here, "node_modules", name), join(folder, "node_modules", name));
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/* The words that it shows, and what it says when one is pointed at. */
+async function works(page) {
+  await page.locator("alignd-attention .target .unit").first().waitFor();
+  const { words, text: whole } = reply.results[0].sentences[0];
+  assert.deepEqual(await page.locator("alignd-attention .target .unit").first().evaluate((node) => [...node.getRootNode().querySelectorAll(".target .unit")].map((unit) => unit.textContent)), words.target);
+  assert.equal(await text(page.locator("alignd-attention .line.target").first()), whole);
+  await page.locator("alignd-attention .target .unit", { hasText: /^gare$/ }).first().hover();
+  assert.match(await text(page.locator("alignd-attention .hint").first()), /^gare is aligned with station/);
+}
+
+test("element: in a plain page of another origin, which asks the server, and is given a result", () => open(() => readFileSync(join(here, "sites", "plain.html"), "utf8").replaceAll("SERVER", address()), async (page) => {
+  await works(page);
+  await page.evaluate((given) => {
+    window.told = [];
+    const view = document.getElementById("given");
+    view.result = given;
+    for (const name of ["wordselect", "force", "alternative"]) document.addEventListener(name, ({ detail }) => window.told.push([name, detail]));
+  }, reply);
+  const map = page.locator("#given svg.map");
+  await map.waitFor();
+  assert.equal(await map.locator("rect").nth(1).getAttribute("fill").then((fill) => parseInt(fill.slice(1, 3), 16) < 0x60 || parseInt(fill.slice(1, 3), 16) > 0x90), true);
+  assert.equal(await page.locator("#given .side").evaluate((node) => getComputedStyle(node).color), "rgb(236, 235, 242)"); /* the dark theme's ink */
+
+  const word = page.locator("#asks .target .unit").nth(3); /* a step shall look elsewhere: the server is asked by the element itself */
+  await word.click();
+  await page.locator("#asks .source .unit").nth(0).click();
+  await page.waitForFunction(() => window.told.some(([name]) => name === "force"));
+  const [[, chosen], [, force]] = await page.evaluate(() => window.told);
+  assert.deepEqual([chosen.side, chosen.index, chosen.text], ["target", 3, "la"]);
+  const weights = reply.results[0].sentences[0].source_tokens.map((_, j) => (force.tokens.includes(j) ? 1 : 0));
+  const other = (await ask("/attention", { text: SENTENCE, model: "en-fr", split_sentences: false, force_attention: force.steps.map((step) => ({ step, weights })) })).results[0].text;
+  await page.waitForFunction((wanted) => document.getElementById("asks").result.text === wanted, other);
+
+  await page.locator("#asks").evaluate((view) => view.setAttribute("text", "I am cold.")); /* attributes ask anew */
+  await page.locator("#asks .source .unit", { hasText: "cold" }).waitFor();
+  await page.locator("#asks").evaluate((view) => view.setAttribute("translation", "Je suis froid."));
+  await page.locator("#asks .target .unit", { hasText: "suis" }).waitFor();
+  await page.locator("#asks .target .unit").first().focus();
+  await page.keyboard.press("ArrowRight");
+  assert.equal(await page.evaluate(() => window.deepFocus().textContent), "suis");
+  await page.locator("#asks").evaluate((view) => view.setAttribute("model", "none"));
+  await page.locator("#asks .message.wrong").waitFor();
+}, { expected: /400/ }));
+
+test("element: no violations that axe finds, in each view, both themes", () => open(() => readFileSync(join(here, "sites", "plain.html"), "utf8").replaceAll("SERVER", address()), async (page) => {
+  await works(page);
+  const heads = { cross: [[reply.results[0].sentences[0].attention, reply.results[0].sentences[0].attention]] };
+  for (const theme of ["light", "dark"]) {
+    for (const view of ["threads", "map", "lines", "table", "heads"]) {
+      await page.evaluate(([answer, heads, theme, view]) => {
+        document.documentElement.style.background = theme === "dark" ? "#131218" : "#faf9f6";
+        document.querySelector("h1").style.color = theme === "dark" ? "#fff" : "#000";
+        for (const node of document.querySelectorAll("alignd-attention")) {
+          node.setAttribute("theme", theme);
+          node.setAttribute("view", view);
+          node.result = { ...answer, sentences: answer.sentences.map((s) => ({ ...s, heads })) };
+        }
+      }, [reply.results[0], heads, theme, view]);
+      await page.waitForTimeout(100);
+      assert.equal(await page.locator("#given svg.map").count(), { threads: 0, table: 0, heads: 2 }[view] ?? 1, view);
+      assert.deepEqual((await violations(page)).filter((found) => !/^(landmark|region|html|page)/.test(found)), [], `${theme} ${view}`);
+    }
+  }
+}, { bypassCSP: true }));
+
+test("element: an answer without words, alignment and alternatives is drawn, too", () => open(() => readFileSync(join(here, "sites", "plain.html"), "utf8").replaceAll("SERVER", address()), async (page) => {
+  await works(page);
+  const bare = await ask("/attention", { text: SENTENCE, model: "en-fr", include: ["tokens", "attention", "offsets"] });
+  await page.evaluate((given) => Object.assign(document.getElementById("given"), { result: given, view: "threads" }), bare);
+  await page.locator("#given .target .unit", { hasText: /^gare$/ }).waitFor();
+  await page.locator("#given .target .unit", { hasText: /^gare$/ }).click();
+  assert.equal(await page.locator("#given #see").count(), 0);
+}));
+
+for (const name of ["vite", "react"]) {
+  test(`element: npm pack, in a ${name} page`, async () => {
+    const source = join(folder, name), out = join(folder, `${name}-built`);
+    cpSync(join(here, "sites", name), source, { recursive: true });
+    const { build } = await import("vite");
+    await build({ root: source, base: "./", logLevel: "error", esbuild: { jsx: "automatic" }, build: { outDir: out, target: "esnext" } });
+    await open(fileIn(out), async (page) => {
+      await works(page);
+      await page.locator("alignd-attention .target .unit", { hasText: /^gare$/ }).click();
+      if (name === "react") await page.locator("#word", { hasText: "gare" }).waitFor();
+      else assert.equal(await page.title(), "gare");
+    });
+  });
+}
+
+test("element: the package has what it names, and /embed.js stays small", async () => {
+  const packed = join(folder, "node_modules", "alignd-attention"), manifest = JSON.parse(readFileSync(join(packed, "package.json"), "utf8"));
+  for (const name of manifest.files) assert.ok(existsSync(join(packed, name)), name);
+  assert.ok(existsSync(join(packed, "README.md")));
+  const { observedAttributes } = await elementClass(packed), described = JSON.parse(readFileSync(join(packed, "custom-elements.json"), "utf8")).modules[0].declarations[0];
+  assert.deepEqual(described.attributes.map((one) => one.name).sort(), [...observedAttributes].sort());
+  for (const name of observedAttributes) assert.ok(readFileSync(join(packed, "README.md"), "utf8").includes(`| \`${name}\` |`), name);
+  const whole = readdirSync(join(packed, "src")).map((name) => readFileSync(join(packed, "src", name)));
+  const bytes = gzipSync(Buffer.concat(whole)).length;
+  console.log(`# the element: ${bytes} bytes compressed`);
+  assert.ok(bytes < 30000, `${bytes} bytes`);
+});
+
+/* The class as it stands, without a browser. */
+async function elementClass(packed) {
+  copyFileSync(join(packed, "package.json"), join(packed, "src", "package.json"));
+  Object.assign(globalThis, { HTMLElement: class {}, ResizeObserver: class {}, customElements: { get: () => true }, matchMedia: () => ({}) });
+  return (await import(join(packed, "src", "element.js"))).AligndAttention;
+}

@@ -1,0 +1,98 @@
+/* Questions can be shared: all that one sees is in the link, Back goes back, and the title says the sentence. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ask, link, sentence, source, target, text, translated, violations, visit } from "./browser.mjs";
+
+const reading = (page) => text(page.locator("#reading .line.target"));
+/* The link, opened anew by somebody else. */
+const shared = async (page, body) => visit(new URL(page.url()).hash, body);
+
+test("links: another token and a forced look are in the link; Back takes them back one by one, undo as well", () => visit(link({ v: "confidence" }), async (page) => {
+  await translated(page);
+  const first = await reading(page);
+  const { top_k } = (await ask("/attention", { text: sentence, model: "en-fr", include: ["top_k", "eos"] })).results[0].sentences[0];
+  await page.locator(".step").nth(2).click();
+  await page.locator("#popover li button", { hasText: top_k[2][1].token }).first().click();
+  await page.locator("#answer .card").nth(1).waitFor();
+  const second = await reading(page);
+  await page.locator("#tab-map").click();
+  await page.locator(".target .unit").nth(4).click();
+  await page.locator(".source .unit").nth(2).click();
+  await page.getByRole("button", { name: "Back to the beginning (2)" }).waitFor();
+  const third = await reading(page), title = await text(page.locator("#answer h2"));
+  await shared(page, async (other) => {
+    await other.getByRole("button", { name: "Back to the beginning (2)" }).waitFor();
+    assert.equal(await reading(other), third);
+    assert.equal(await text(other.locator("#answer h2")), title);
+    await other.locator("#undo").click();
+    await other.locator("#answer .card").nth(1).waitFor();
+    assert.equal(await reading(other), second);
+    assert.equal(new URL(other.url()).hash.match(/q=/g).length, 1);
+  });
+  await page.goBack();
+  await page.getByRole("button", { name: /Back to the beginning/ }).waitFor({ state: "detached" });
+  await page.waitForFunction((wanted) => window.deep("#reading .line.target")[0]?.textContent === wanted || window.deep(".line.target").some((line) => line.textContent === wanted), second);
+  assert.equal(await page.locator("#tab-map").getAttribute("aria-selected"), "true");
+  await page.goBack();
+  await page.locator("#tab-confidence[aria-selected=true]").waitFor();
+  await page.goBack();
+  await page.locator("#answer .card").first().waitFor({ state: "detached" });
+  assert.equal(await reading(page), first);
+}));
+
+test("links: a sentence of several, its own translation, a comparison", () => visit(link({ t: "She is late. He waits for her.", v: "ask" }), async (page) => {
+  await translated(page);
+  await page.locator(".target .unit").last().click();
+  await page.locator("#reference").fill("Il attend.");
+  await page.getByRole("button", { name: "Score it" }).click();
+  await page.locator("#panel .card").nth(1).waitFor();
+  await page.waitForFunction(() => location.hash.includes("own="));
+  await shared(page, async (other) => {
+    await other.locator("#panel .card").nth(1).waitFor();
+    assert.equal(await text(other.locator("#panel .card").nth(1).locator(".line")), "Il attend.");
+    assert.match(await text(other.locator(".pair.active .line.source")), /^He waits/);
+    assert.equal(await other.locator("#reference").inputValue(), "Il attend.");
+  });
+  await page.locator("#tab-compare").click();
+  await page.locator("#panel .map").first().waitFor();
+  await page.locator("#strategy-b").selectOption("exact");
+  await page.locator("#text-b").fill("He is late.");
+  await page.getByRole("button", { name: "Compare", exact: true }).click();
+  await page.locator("#panel .none").waitFor();
+  await shared(page, async (other) => {
+    await other.locator("#panel .none").waitFor();
+    assert.equal(await other.locator("#text-b").inputValue(), "He is late.");
+    assert.equal(await other.locator("#strategy-b").inputValue(), "exact");
+  });
+}));
+
+test("links: Back goes to the text before; the title says the sentence; a question that is no question is left out", () => visit(link({}), async (page) => {
+  await translated(page);
+  assert.equal(await page.title(), `${sentence} \u2013 alignd`);
+  await page.getByRole("button", { name: "A boy plays in the snow." }).click();
+  await target(page, "neige").waitFor();
+  assert.equal(await page.title(), "A boy plays in the snow. \u2013 alignd");
+  await page.goBack();
+  await source(page, "book").waitFor();
+  assert.equal(await page.locator("#text").inputValue(), sentence);
+  await page.evaluate((hash) => { location.hash = hash; }, `${link({})}&q=f99%3A0&q=zz`);
+  await page.waitForFunction(() => !location.hash.includes("q=")); /* the link says what is seen */
+  assert.equal(await page.locator("#answer .card").count(), 0);
+}));
+
+test("links: the question mark explains each view, with a sentence to try", async () => {
+  for (const theme of ["light", "dark"]) {
+    await visit(link({}), async (page) => {
+      await translated(page);
+      await page.locator("#show-help").click();
+      await page.locator("#help dt").first().waitFor();
+      const tabs = await page.locator(".tabs button").allTextContents();
+      assert.deepEqual(await page.locator("#help dt").allTextContents(), tabs);
+      assert.deepEqual(await violations(page), []);
+      await page.locator("#help a").nth(5).click();
+      await page.locator(".cover").waitFor();
+      assert.equal(await page.locator("#tab-diagnostics").getAttribute("aria-selected"), "true");
+      assert.equal(await page.locator("#help").isVisible(), false);
+    }, { theme, bypassCSP: true });
+  }
+});
