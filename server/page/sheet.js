@@ -98,6 +98,7 @@ thead td { z-index: 2; }
   .unit.end { padding-block: 1em; }
 }
 @media (prefers-reduced-motion: reduce) { *, ::before, ::after { animation: none !important; transition: none !important; } }
+@media print { .hint, .read { display: none; } .scroll { max-height: none; overflow: visible; } .pane { position: static; background: none; } .stage { break-inside: avoid; } }
 @media (forced-colors: active) { .unit.pinned { outline: 2px solid; } .unit.lit { outline: 1px dashed; } .map, .pane, .legend svg, .threads { forced-color-adjust: none; } }
 `;
 

@@ -137,6 +137,23 @@ for (const name of ["vite", "react"]) {
   });
 }
 
+/* What a notebook has of a model: traits, and listeners of their changes. */
+test("element: as a module of anywidget", () => open((path) => (path === "/index.html" ? "<!doctype html><html lang=en><title>Notebook</title><link rel=icon href=data:,><div id=cell></div></html>" : fileIn(join(folder, "node_modules", "alignd-attention"))(path)), async (page) => {
+  await page.evaluate(async (result) => {
+    const traits = { result, view: "threads", text: "" }, listeners = new Map();
+    window.notebook = { get: (name) => traits[name], on: (name, act) => listeners.set(name, act), off: (name) => listeners.delete(name), saved: 0, save_changes() { this.saved++; }, count: () => listeners.size,
+      set(name, value) { traits[name] = value; listeners.get(`change:${name}`)?.(); } };
+    const { default: widget } = await import("/widget.js");
+    window.leave = widget.render({ model: window.notebook, el: document.getElementById("cell") });
+  }, reply);
+  await works(page);
+  await page.locator("alignd-attention .target .unit", { hasText: /^gare$/ }).click();
+  assert.deepEqual(await page.evaluate(() => [window.notebook.get("selected").text, window.notebook.saved]), ["gare", 1]);
+  await page.evaluate(() => window.notebook.set("view", "map"));
+  await page.locator("alignd-attention svg.map").waitFor();
+  assert.equal(await page.evaluate(() => { window.leave(); return window.notebook.count(); }), 0);
+}));
+
 test("element: the package has what it names, and /embed.js stays small", async () => {
   const packed = join(folder, "node_modules", "alignd-attention"), manifest = JSON.parse(readFileSync(join(packed, "package.json"), "utf8"));
   for (const name of manifest.files) assert.ok(existsSync(join(packed, name)), name);

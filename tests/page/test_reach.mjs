@@ -265,3 +265,12 @@ test("1: on a phone, a tap shows where a word looks, another one asks", () => vi
   await page.locator(".source .unit").first().tap();
   await page.locator("#undo").waitFor();
 }, { width: 390, height: 844, hasTouch: true, isMobile: true }));
+
+test("9: on paper, one page: the sentence, its threads, the map, and nothing to press", () => visit(link({}), async (page) => {
+  await translated(page);
+  await page.emulateMedia({ media: "print", colorScheme: "light" });
+  for (const selector of ["#text", "#go", ".tabs", "#panel .bar"]) assert.equal(await page.locator(selector).isVisible(), false, selector);
+  for (const selector of [".line.source", ".threads", "#panel .map"]) assert.equal(await page.locator(selector).first().isVisible(), true, selector);
+  const pages = String(await page.pdf({ format: "A4", printBackground: true })).match(/\/Type \/Page\b/g);
+  assert.equal(pages.length, 1);
+}));
