@@ -18,8 +18,8 @@ struct omission {
 int omission_add(const float *const *rows, size_t target, size_t source, struct arena *arena, struct omission *sum,
                  struct error *err);
 
-/* Much was left out: more than a third of eight tokens or more. Held-out sentences of which it is true although their translation
- * is whole, and halves that it finds: server/README.md (python3 -m weights.warnings). */
+/* Much was left out: more than three eighths of eight tokens or more. Held-out sentences of which it is true although their
+ * translation is whole, and halves that it finds: server/README.md (python3 -m weights.warnings). */
 bool omission_is_much(const struct omission *sum);
 
 #endif
