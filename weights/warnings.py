@@ -2,7 +2,7 @@
 
 Input: models that one daemon serves together, and the folder of all corpora. Output, as tables in Markdown: `language`, the share of held-out sentences in a model's
 own language and in others that are suspected, by length in bytes; `unknown` of the first; `shortened` of references that each model is forced through, whole and
-with their second half gone, once by the attention and, of a model with an alignment head, once by that.
+with their second half gone.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ def halves(pairs: Pairs) -> Pairs:
     return [(a, " ".join(b.split()[:len(b.split()) // 2])) for a, b in pairs]
 
 
-def forced(client: Daemon, pairs: Pairs, include: list[str]) -> list[set[str]]:
+def forced(client: Daemon, pairs: Pairs) -> list[set[str]]:
     found = []
     for chunk in chunks(pairs, BATCH // 2):
-        body = {"model": client.model, "text": [a for a, _ in chunk], "translation": [b for _, b in chunk], "split_sentences": False, "include": include}
+        body = {"model": client.model, "text": [a for a, _ in chunk], "translation": [b for _, b in chunk], "split_sentences": False, "include": []}
         found += [codes(result) for result in client.request("/attention", body)["results"]]
     return found
 
@@ -99,9 +99,8 @@ def of_omissions(client: Daemon, model: Path, root: Path, limit: int | None) -> 
     lines = []
     for name, read in sets.items():
         pairs = [(a, b) for a, b in read() if len(a) <= longest and len(b.split()) > 1]
-        for by, include in [("attention", [])] + [("alignment head", ["alignment"])] * (config["alignment"]["size"] > 0):
-            whole, half = forced(client, pairs, include), forced(client, halves(pairs), include)
-            lines.append(row(config["name"], name, by, f"{len(pairs):,}", share(whole, "shortened"), share(half, "shortened")))
+        whole, half = forced(client, pairs), forced(client, halves(pairs))
+        lines.append(row(config["name"], name, f"{len(pairs):,}", share(whole, "shortened"), share(half, "shortened")))
     return lines
 
 
@@ -117,7 +116,7 @@ def main() -> None:
     with daemon(arguments.alignd, arguments.models[0], Variant("warnings", [*flags, "--max-text-chars", "1000000"])) as url:
         clients = [Daemon(url, config["name"]) for config in configs]
         print("\n".join(of_languages({client: config["source"] for client, config in zip(clients, configs)}, arguments.data, arguments.limit)), flush=True)
-        print("\n" + row("model", "source", "decided by", "sentences", "whole translation: % warned", "first half alone: % warned") + "\n|" + "---|" * 6)
+        print("\n" + row("model", "source", "sentences", "whole translation: % warned", "first half alone: % warned") + "\n|" + "---|" * 5)
         for client, model in zip(clients, arguments.models):
             print("\n".join(of_omissions(client, model, arguments.data, arguments.limit)), flush=True)
 

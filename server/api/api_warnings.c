@@ -77,11 +77,12 @@ static void warn_of_unknowns(const struct request *request, const struct text *t
 
 /* ---- shortened ---- */
 
-/* Of its best hypothesis; the alignment head's where it was asked. */
+/* Of its best hypothesis. By the attention, of a model with an alignment head, too: a warning must not depend on what else is
+ * asked. */
 static int add_omissions(const struct sentence *sentence, const struct translator_info *info, struct arena *arena,
                          struct omission *sum) {
     const struct hypothesis *best = &sentence->hypotheses[0];
-    return omission_add(best->alignment, best->length, sentence->length - info->source_end, arena, sum, NULL);
+    return omission_add(best->attention, best->length, sentence->length - info->source_end, arena, sum, NULL);
 }
 
 /* A logical form says less than its question: only translations leave something out. */
