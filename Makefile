@@ -173,7 +173,7 @@ check-hardening: deps
 check-systemd: deps
 	@$(call INSTALL_MISSING,systemd python3-seccomp curl procps)
 	@$(SUBMAKE) all
-	sh tests/systemd.sh $(BUILD)
+	sh tests/own_root.sh sh tests/systemd.sh $(BUILD)
 
 # By a Docker engine or podman where there is one; else by Debian's buildah.
 check-container:
