@@ -81,7 +81,7 @@ static size_t rows(const struct request *request) {
 
 static void stream(struct request *request, struct batch *batch, unsigned when) {
     const struct service *service = fuzz_service();
-    struct reply reply = {0};
+    struct reply reply = {.dialect = api_dialect("/translate")};
     struct api_stream stream;
     size_t endpoint;
     FUZZ_CHECK(events_follow(request, &(struct events_reader){park, wake, NULL}) == 0);
