@@ -133,7 +133,8 @@ static void run_average(const struct mixer *mixer, const struct mixer_step *step
     if (mixer->gate_input.out) {
         linear_apply(&mixer->gate_input, step->x, size, count, s->k, size);
         linear_apply(&mixer->gate_output, y, size, count, s->v, size);
-        stack->kernels->blocks->mix(s->k, step->x, s->v, count * size, y);
+        for (size_t r = 0; r < count; r++) /* each alone, so that its place among the others is not in its bits */
+            stack->kernels->blocks->mix(s->k + r * size, step->x + r * size, s->v + r * size, size, y + r * size);
     }
     block_add(stack, &mixer->norm, count, y, step->x);
 }
