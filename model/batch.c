@@ -3,6 +3,7 @@
  * leave. */
 #include "model/batch.h"
 #include "model/model.h"
+#include "model/pending.h"
 #include "model/soft_alignment.h"
 
 #include <assert.h>
@@ -10,10 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ENCODE_TOKENS are encoded together at most: this bounds scratch, and how long an admission holds up the other rows. A step of
- * many rows is done in groups of GROUP_ROWS at most: enough for the products' full speed, few enough that their logits stay in the
- * cache until the searches have read them. */
-enum { ENCODE_TOKENS = 512, GROUP_ROWS = 64 };
+/* A step of many rows is done in groups of GROUP_ROWS at most: enough for the products' full speed, few enough that their logits
+ * stay in the cache until the searches have read them. */
+enum { GROUP_ROWS = 64 };
 
 /* Multiplications of one part of an encoding, between two tokens of the rows that are live: some 10 ms. */
 enum { PART_WORK = 1 << 29 };
@@ -22,27 +22,6 @@ enum { PART_WORK = 1 << 29 };
  * GATHER_ROWS or more are live, new ones wait up to GATHER_STEPS steps for each other. */
 enum { GATHER_ROWS = 16, GATHER_STEPS = 4 };
 static_assert((int)SEARCH_MAX_ROWS <= (int)GROUP_ROWS, "a sentence must fit into a group");
-
-/* What encoding a group of sentences gives: keys [slots, A], values [slots, P], copy_keys [tokens, K], copy_gates [tokens, 1 or 0],
- * states [sentences, S]; there are at most as many slots as tokens, and as many where the output copies. */
-struct encoding {
-    size_t n, tokens;
-    int *ids;        /* [tokens] */
-    size_t *lengths; /* [n] */
-    struct encoded encoded;
-    float *keys, *values, *copy_keys, *copy_gates, *states;
-};
-
-/* Sentences that wait for their encoding, which is done in parts while rows are live. */
-struct pending {
-    struct sentence **sentences; /* [max_rows] the first encoding.n are being encoded */
-    size_t count;
-    struct encoding encoding;
-    void *parts;        /* NULL: none is being encoded */
-    size_t work;        /* multiplications of one */
-    bool done;          /* its part of the next step */
-    struct arena arena; /* what it works on */
-};
 
 struct batch {
     const struct translator *translator;
@@ -53,6 +32,8 @@ struct batch {
     size_t failed_count;
     size_t steps_since_admission;
     struct pending pending;
+    size_t part_work;     /* multiplications of a part of an encoding */
+    bool part_done;       /* that of the next step */
     float *states, *next; /* [max_rows, S] */
     struct row *group;    /* [GROUP_ROWS] those of one group in one step */
     float *tops;          /* [GROUP_ROWS, H] of those whose top is wanted; NULL: of a model that never wants one */
@@ -87,10 +68,9 @@ static int batch_allocate(struct batch *batch) {
     struct arena *arena = &batch->arena;
     batch->live = arena_alloc(arena, rows, sizeof(struct sentence *));
     batch->failed = arena_alloc(arena, rows, sizeof(struct sentence *));
-    batch->pending.sentences = arena_alloc(arena, rows, sizeof(struct sentence *));
     batch->states = arena_alloc(arena, rows, state * sizeof(float));
     batch->next = arena_alloc(arena, rows, state * sizeof(float));
-    return allocate_group(batch);
+    return pending_init(&batch->pending, batch->translator, rows, arena) == 0 ? allocate_group(batch) : -1;
 }
 
 struct batch *batch_create(const struct translator *translator, size_t max_rows, struct error *err) {
@@ -101,10 +81,9 @@ struct batch *batch_create(const struct translator *translator, size_t max_rows,
     }
     batch->translator = translator;
     batch->max_rows = max_rows;
-    batch->pending.work = PART_WORK;
+    batch->part_work = PART_WORK;
     arena_init(&batch->arena, 64 * 1024);
     arena_init(&batch->scratch, 1024 * 1024);
-    arena_init(&batch->pending.arena, 1024 * 1024);
     if (batch_allocate(batch) == 0)
         return batch;
     error_memory(err);
@@ -118,7 +97,7 @@ void batch_free(struct batch *batch) {
     assert(batch_sentences(batch) == 0);
     arena_done(&batch->arena);
     arena_done(&batch->scratch);
-    arena_done(&batch->pending.arena);
+    pending_done(&batch->pending);
     free(batch);
 }
 
@@ -132,174 +111,41 @@ size_t batch_sentences(const struct batch *batch) {
 
 /* ---- admission ---- */
 
-/* The ids that the sentence's search may choose from. All, if it had nothing to choose but </s>. */
-static int find_targets(const struct shortlist *shortlist, struct sentence *sentence) {
-    struct target_ids found;
-    if (!shortlist)
-        return 0;
-    int *source = arena_alloc(&sentence->arena, sentence->length, sizeof *source);
-    if (!source)
-        return error_memory(&sentence->error);
-    for (size_t i = 0; i < sentence->length; i++)
-        source[i] = sentence->tokens[i].id;
-    if (shortlist_of(shortlist, source, sentence->length, &sentence->arena, &found, &sentence->error) != 0)
+/* The i-th sentence that has been encoded comes to life; slot: where its memory begins. -1: it has failed. */
+static int batch_begin(struct batch *batch, size_t i, size_t slot) {
+    const struct encoding *encoding = &batch->pending.encoding;
+    struct sentence *sentence = batch->pending.sentences[i];
+    size_t size = batch->translator->decoder.shape.state;
+    const float *state = encoding->states + i * size;
+    if (encoding_settle(encoding, slot, state, sentence, &batch->scratch) != 0)
         return -1;
-    if (found.count > 1)
-        sentence->targets = found;
+    sentence->first_row = batch->rows;
+    memcpy(batch->states + batch->rows++ * size, state, size * sizeof(float));
+    batch->live[batch->live_count++] = sentence;
     return 0;
 }
 
-/* A copy of so many vectors of this size, from the first-th on, while the sentence is decoded. */
-static const float *keep(struct sentence *sentence, const float *from, size_t first, size_t count, size_t size) {
-    float *own = arena_alloc(&sentence->decoding, count * size, sizeof *own);
-    if (own)
-        memcpy(own, from + first * size, count * size * sizeof *own);
-    return own;
-}
-
-/* Floats of a readout that is kept behind each attention row, where words are spelled from it. Where what the step leaves for later
- * steps and for the alignment head is kept comes next: the attention row is there as long as the answer is, and that only until the
- * sentence leaves. */
-static size_t kept_readout(const struct translator *t) {
-    return t->characters ? t->decoder.shape.readout : 0;
-}
-
-static size_t kept_past(const struct sentence *sentence) {
-    return sentence_added(sentence) > 0 ? sizeof(uintptr_t) / sizeof(float) : 0;
-}
-
-/* Starts the sentence's search; state: its first. */
-static int start_search(const struct translator *t, struct sentence *sentence, const float *state) {
-    bool resumes = search_resumes(&sentence->options);
-    sentence->options.keep = kept_readout(t) + kept_past(sentence) + sentence_top_inline(sentence);
-    sentence->options.keep_state = resumes ? t->decoder.shape.state : 0;
-    if (resumes && !(sentence->first_state = keep(sentence, state, 0, 1, t->decoder.shape.state)))
-        return error_memory(&sentence->error);
-    size_t seen = t->decoder.attends ? sentence->length : 0;
-    struct search_ids ids = {.end = tokenizer_end(t->target),
-                             .banned = t->config.output.unknowns ? -1 : tokenizer_unknown(t->target)};
-    return search_init(&sentence->search, &sentence->options, ids, seen, &sentence->arena, &sentence->error);
-}
-
-/* Copies one sentence's memory, which begins at this slot, into an arena of its own, and starts its search. */
-static int settle(struct batch *batch, struct sentence *sentence, const struct encoding *encoding, size_t first,
-                  const float *state) {
-    const struct translator *t = batch->translator;
-    size_t length = decoder_slots(&t->decoder, sentence->length);
-    arena_init(&sentence->decoding, SENTENCE_BLOCK_BYTES);
-    struct memory *memory = arena_alloc(&sentence->decoding, 1, sizeof *memory);
-    const float *keys = keep(sentence, encoding->keys, first, length, t->decoder.shape.key);
-    const float *values = keep(sentence, encoding->values, first, length, t->decoder.shape.value);
-    const float *copy_keys = keep(sentence, encoding->copy_keys, first, length, t->output.key.out);
-    const float *copy_gates = keep(sentence, encoding->copy_gates, first, length, t->output.gate_context.out);
-    if (arena_failed(&sentence->decoding))
-        return error_memory(&sentence->error);
-    *memory = (struct memory){.length = length, .keys = keys, .values = values};
-    sentence->memory = memory;
-    if (sentence->copies) {
-        sentence->copies->keys = copy_keys;
-        sentence->copies->gates = copy_gates;
-    }
-    const float *annotations =
-        encoding->encoded.annotations + first * t->encoder.annotation; /* there is a head: slots are tokens */
-    if (soft_alignment_begin(sentence, annotations, &batch->scratch, &sentence->error) != 0 ||
-        start_search(t, sentence, state) != 0)
-        return -1;
-    if (sentence_added(sentence) > 0)
-        sentence->decoding.block_bytes = sentence_past_block(sentence);
-    return find_targets(t->shortlist, sentence);
-}
-
-/* Room for the encoding of n sentences of so many tokens in all, and what the encoder reads. */
-static int lay_out_encoding(const struct translator *t, struct sentence *const *sentences, struct encoding *out,
-                            struct arena *arena) {
-    size_t n = out->n, tokens = out->tokens;
-    out->ids = arena_alloc(arena, tokens, sizeof *out->ids);
-    out->lengths = arena_alloc(arena, n, sizeof *out->lengths);
-    out->keys = arena_alloc(arena, tokens * t->decoder.shape.key, sizeof(float));
-    out->values = arena_alloc(arena, tokens * t->decoder.shape.value, sizeof(float));
-    out->copy_keys = arena_alloc(arena, tokens * t->output.key.out, sizeof(float));
-    out->copy_gates = arena_alloc(arena, tokens * t->output.gate_context.out, sizeof(float));
-    out->states = arena_alloc(arena, n * t->decoder.shape.state, sizeof(float));
-    if (arena_failed(arena))
-        return -1;
-    for (size_t i = 0, at = 0; i < n; i++) {
-        out->lengths[i] = sentences[i]->length;
-        for (size_t j = 0; j < out->lengths[i]; j++)
-            out->ids[at++] = sentences[i]->tokens[j].id;
-    }
-    return 0;
-}
-
-/* What the decoder and the output layer make of the encoder's annotations. */
-static int end_encoding(const struct translator *t, struct encoding *out, struct arena *arena, struct error *err) {
-    const struct encoded *encoded = &out->encoded;
-    if (decoder_start(&t->decoder, encoded, out->lengths, out->n, arena, out->states, err) != 0)
-        return -1;
-    output_keys(&t->output, encoded->annotations, out->tokens, out->copy_keys, out->copy_gates);
-    return decoder_remember(&t->decoder, encoded, out->lengths, out->n, arena, out->keys, out->values, err);
-}
-
-/* The sentences that have been encoded come to life, or fail. */
-static void settle_all(struct batch *batch, struct sentence *const *sentences, const struct encoding *encoding,
-                       const struct error *err) {
-    const struct decoder *decoder = &batch->translator->decoder;
-    for (size_t i = 0, at = 0; i < encoding->n; at += decoder_slots(decoder, sentences[i]->length), i++) {
-        struct sentence *sentence = sentences[i];
-        size_t size = decoder->shape.state;
-        if (err->code != ERROR_NONE)
-            sentence->error = *err;
-        else if (settle(batch, sentence, encoding, at, encoding->states + i * size) == 0) {
-            sentence->first_row = batch->rows;
-            memcpy(batch->states + batch->rows++ * size, encoding->states + i * size, size * sizeof(float));
-            batch->live[batch->live_count++] = sentence;
-            continue;
+/* The n sentences that have been encoded, or could not be. */
+static void begin_all(struct batch *batch, size_t n, const struct error *err) {
+    for (size_t i = 0, slot = 0; i < n; i++) {
+        struct sentence *sentence = batch->pending.sentences[i];
+        sentence->error = *err;
+        if (err->code != ERROR_NONE || batch_begin(batch, i, slot) != 0) {
+            batch->reserved -= sentence_max_rows(sentence);
+            arena_done(&sentence->decoding);
+            batch->failed[batch->failed_count++] = sentence;
         }
-        batch->reserved -= sentence_max_rows(sentence);
-        arena_done(&sentence->decoding);
-        batch->failed[batch->failed_count++] = sentence;
+        slot += decoder_slots(&batch->translator->decoder, sentence->length);
     }
 }
 
-/* Takes the first of those that wait, as many as are encoded together. */
-static void begin_pending(struct batch *batch, struct error *err) {
-    struct pending *pending = &batch->pending;
-    struct encoding *e = &pending->encoding;
-    *e = (struct encoding){0};
-    do
-        e->tokens += pending->sentences[e->n++]->length;
-    while (e->n < pending->count && e->tokens + pending->sentences[e->n]->length <= ENCODE_TOKENS);
-    if (lay_out_encoding(batch->translator, pending->sentences, e, &pending->arena) != 0)
-        error_memory(err);
-}
-
-static void end_pending(struct batch *batch, const struct error *err) {
-    struct pending *pending = &batch->pending;
-    settle_all(batch, pending->sentences, &pending->encoding, err);
-    pending->count -= pending->encoding.n;
-    memmove(pending->sentences, pending->sentences + pending->encoding.n, pending->count * sizeof *pending->sentences);
-    pending->parts = NULL;
-    arena_reset(&pending->arena);
-}
-
-/* A group, or, of an encoder that divides, so much of one: false then if it is not done yet. */
-static bool encode_some(struct batch *batch, size_t work) {
-    const struct encoder *encoder = &batch->translator->encoder;
-    struct pending *pending = &batch->pending;
-    struct encoding *e = &pending->encoding;
+static void encode_some(struct batch *batch, size_t work) {
     struct error err = {0};
-    if (!pending->parts)
-        begin_pending(batch, &err);
-    if (err.code == ERROR_NONE && !encoder_divides(encoder))
-        encoder_run(encoder, e->ids, e->lengths, e->n, &pending->arena, &e->encoded, &err);
-    else if (err.code == ERROR_NONE && !pending->parts)
-        pending->parts = encoder_begin(encoder, e->ids, e->lengths, e->n, &pending->arena, &e->encoded, &err);
-    if (err.code == ERROR_NONE && pending->parts && !encoder_advance(encoder, pending->parts, work))
-        return false;
-    if (err.code == ERROR_NONE)
-        end_encoding(batch->translator, e, &pending->arena, &err);
-    end_pending(batch, &err);
-    return true;
+    size_t n = pending_encode(&batch->pending, work, &err);
+    if (n == 0)
+        return;
+    begin_all(batch, n, &err);
+    pending_remove(&batch->pending);
 }
 
 bool batch_encodes(const struct batch *batch) {
@@ -307,13 +153,13 @@ bool batch_encodes(const struct batch *batch) {
 }
 
 void batch_divide(struct batch *batch, size_t work) {
-    batch->pending.work = work;
+    batch->part_work = work;
 }
 
 void batch_encode(struct batch *batch) {
-    if (batch->pending.count > 0 && !batch->pending.done)
-        encode_some(batch, batch->pending.work);
-    batch->pending.done = true;
+    if (batch->pending.count > 0 && !batch->part_done)
+        encode_some(batch, batch->part_work);
+    batch->part_done = true;
 }
 
 bool batch_wants(const struct batch *batch) {
@@ -326,7 +172,7 @@ void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t 
     bool at_once = batch->rows == 0 || !encoder_divides(&batch->translator->encoder);
     for (size_t i = 0; i < count; i++) {
         assert(sentences[i]->translator == batch->translator && sentences[i]->length > 0);
-        pending->sentences[pending->count++] = sentences[i];
+        pending_add(pending, sentences[i]);
         batch->reserved += sentence_max_rows(sentences[i]);
     }
     while (at_once && pending->count > 0)
@@ -403,7 +249,7 @@ static float *find_added(struct sentence *sentence, float *behind) {
 /* The row's past, in the scratch arena. -1: memory is out. */
 static int find_past(struct batch *batch, struct sentence *sentence, size_t r, struct row *row) {
     const struct search *search = &sentence->search;
-    size_t before = kept_readout(batch->translator);
+    size_t before = sentence_readout(sentence);
     float *added = find_added(sentence, row->attention + search->source_length + before);
     if (!added)
         return -1;
@@ -435,9 +281,10 @@ static int lay_out(struct batch *batch, const struct group *group) {
 }
 
 /* What the sentence's search shall find behind the attention of its rows, besides what the step has written there itself. */
-static void keep_behind(const struct sentence *sentence, const struct row *rows, size_t readout) {
+static void keep_behind(const struct sentence *sentence, const struct row *rows) {
     const struct search *search = &sentence->search;
-    size_t state = search->returns ? search->options.keep_state : 0, top = sentence_top(sentence);
+    size_t readout = sentence_readout(sentence), state = search->returns ? search->options.keep_state : 0,
+           top = sentence_top(sentence);
     for (size_t r = 0; readout + state + top > 0 && r < search->rows; r++) {
         float *behind = rows[r].attention + search->source_length;
         memcpy(behind, rows[r].readout, readout * sizeof *behind);
@@ -454,7 +301,7 @@ static int compute(struct batch *batch, const struct group *group, struct error 
         return -1;
     const struct row *rows = batch->group;
     for (size_t i = group->first; i < group->end; rows += batch->live[i++]->search.rows)
-        keep_behind(batch->live[i], rows, kept_readout(t));
+        keep_behind(batch->live[i], rows);
     return output_run(&t->output, batch->group, group->rows, &batch->scratch, err);
 }
 
@@ -538,7 +385,7 @@ static void step_group(struct batch *batch, const struct group *group, struct su
 
 size_t batch_step(struct batch *batch, struct sentence **done) {
     batch_encode(batch);
-    batch->pending.done = false;
+    batch->part_done = false;
     size_t done_count = hand_back_failed(batch, done);
     struct survivors kept = {0};
     for (size_t first = 0; first < batch->live_count;) {

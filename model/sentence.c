@@ -210,6 +210,11 @@ bool sentence_replaces(const struct sentence *sentence) {
     return sentence->replace_unknowns && sentence->unknown > 0;
 }
 
+size_t sentence_readout(const struct sentence *sentence) {
+    const struct translator *t = sentence->translator;
+    return t->characters ? t->decoder.shape.readout : 0;
+}
+
 size_t sentence_top(const struct sentence *sentence) {
     const struct translator *t = sentence->translator;
     bool asked = sentence->wants_alignment || sentence_replaces(sentence);

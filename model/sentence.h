@@ -89,6 +89,11 @@ size_t sentence_past_block(const struct sentence *sentence);
  * almost never an <unk>; attention serves then, so that ordinary sentences keep nothing. */
 bool sentence_replaces(const struct sentence *sentence);
 
+/* Floats of a readout that is kept behind each attention row, where words are spelled from it. Where what the step leaves for later
+ * steps and for the alignment head is kept comes next: the attention row is there as long as the answer is, and that only until the
+ * sentence leaves. */
+size_t sentence_readout(const struct sentence *sentence);
+
 /* Floats of what the top layer puts out that are kept of each step for the alignment head: H, or 0. */
 size_t sentence_top(const struct sentence *sentence);
 /* So many of them stand behind the attention row itself: all, of a search that copies the rows of a path that it leaves (exact,
