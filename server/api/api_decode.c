@@ -65,12 +65,10 @@ void api_prepare(const struct service *service, const char *field, struct reques
     enum scheduler_verdict verdict = scheduler_judge(service->scheduler, request);
     if (verdict != SCHEDULER_ACCEPTED) /* the cheapest way to say so: under overload most requests end here */
         api_fail_refused(service, verdict, request, reply);
-    else if (request_prepare(request, request->model->translator, &input, &error) == 0)
-        check_size(service, field, request, reply);
-    else if (request_reason(request) != CANCEL_NONE) /* its time ran out meanwhile, whatever was being read */
-        api_fail_cancelled(service, request_reason(request), reply);
-    else
+    else if (request_prepare(request, request->model->translator, &input, &error) != 0)
         fail_preparation(request, names[input], &error, reply);
+    else
+        check_size(service, field, request, reply);
 }
 
 static const struct error *first_error(const struct request *request) {

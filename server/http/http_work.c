@@ -160,8 +160,11 @@ static void answer_blank(struct exchange *exchange) {
     }
 }
 
-/* What was prepared goes to the workers, unless its reply is set. As submit. */
+/* What was prepared goes to the workers, unless its reply is set, or it is over, whatever its preparation says of that. As submit.
+ */
 static bool go_on(struct exchange *exchange, bool suspended) {
+    if (request_reason(&exchange->request) != CANCEL_NONE)
+        fail_cancelled(exchange);
     if (exchange->reply.status == 0 && exchange_keep(exchange) && within_rate(exchange) && exchange->request.streamed)
         open_stream(exchange);
     if (exchange->reply.status != 0)
@@ -209,8 +212,6 @@ static void run_preparation(void *owner) {
     if (!request_is_over(&exchange->request))
         work_prepare(exchange);
     watch_remove(exchange->exchanges->watch, &exchange->watched);
-    if (request_reason(&exchange->request) != CANCEL_NONE)
-        fail_cancelled(exchange);
     body_done(&exchange->body);
     if (go_on(exchange, true))
         return;
