@@ -40,6 +40,7 @@
     X(metrics) \
     X(decimal) \
     X(writer) \
+    X(api) \
     X(api_json) \
     X(api_dialect) \
     X(plain) \

@@ -1,5 +1,6 @@
 #include "server/api/api.h"
 #include "server/api/page.h"
+#include <stdio.h>
 #include <string.h>
 
 static const struct route routes[] = {
@@ -26,14 +27,14 @@ static const struct route routes[] = {
 };
 enum { ROUTE_COUNT = sizeof routes / sizeof routes[0] };
 
-/* The labels of metrics and log lines: other paths share one, since clients may send any. */
+/* The labels of metrics and log lines: one of each path; other paths share the last, since clients may send any. */
 static const char *const labels[] = {"/translate", "/attention",    "/models", "/models/reload", "/health",
                                      "/ready",     "/metrics",      "/detect", "/languages",     "/frontend/settings",
                                      "/spec",      "/openapi.json", "/",       "other"};
-_Static_assert(sizeof labels / sizeof labels[0] == ROUTE_COUNT + 1, "one label per route, and one for the rest");
+enum { LABEL_COUNT = sizeof labels / sizeof labels[0] };
 
 const char *api_method(const char *method) {
-    static const char *const known[] = {"GET", "HEAD", "POST", "OPTIONS"};
+    static const char *const known[] = {"GET", "HEAD", "POST", "DELETE", "OPTIONS"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(method, known[i]) == 0)
             return known[i];
@@ -45,15 +46,71 @@ const struct route *api_route(size_t i) {
     return i < ROUTE_COUNT ? &routes[i] : NULL;
 }
 
-const struct route *api_find(const char *path, size_t *index) {
-    for (size_t i = 0; i < ROUTE_COUNT; i++) {
-        if (strcmp(routes[i].path, path) == 0) {
-            *index = i;
-            return &routes[i];
+static size_t label_of(const char *path) {
+    for (size_t i = 0; i < LABEL_COUNT - 1; i++)
+        if (strcmp(labels[i], path) == 0)
+            return i;
+    return LABEL_COUNT - 1;
+}
+
+/* Segment by segment. part: NULL, or what stands for the one in braces. */
+static bool path_fits(const char *pattern, const char *path, const char **part, size_t *length) {
+    while (*pattern && *path) {
+        if (*pattern == '{') {
+            size_t bytes = strcspn(path, "/");
+            if (bytes == 0)
+                return false;
+            if (part) {
+                *part = path;
+                *length = bytes;
+            }
+            pattern += strcspn(pattern, "}") + 1;
+            path += bytes;
+        } else if (*pattern++ != *path++) {
+            return false;
         }
     }
-    *index = page_find(path) ? ROUTE_COUNT - 1 : ROUTE_COUNT;
-    return *index < ROUTE_COUNT ? &routes[*index] : NULL;
+    return *pattern == *path;
+}
+
+const char *api_path_part(const struct route *route, const char *path, size_t *length) {
+    const char *part = NULL;
+    return path_fits(route->path, path, &part, length) ? part : NULL;
+}
+
+bool api_method_fits(const struct route *route, const char *method) {
+    return strcmp(method, route->method) == 0 || (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
+}
+
+/* The row of the same path that has the method, or else this one. */
+static const struct route *of_method(const struct route *route, const char *method) {
+    for (const struct route *row = route; row < routes + ROUTE_COUNT && strcmp(row->path, route->path) == 0; row++)
+        if (api_method_fits(row, method))
+            return row;
+    return route;
+}
+
+const struct route *api_find(const char *path, const char *method, size_t *index) {
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        if (path_fits(routes[i].path, path, NULL, NULL)) {
+            *index = label_of(routes[i].path);
+            return of_method(&routes[i], method);
+        }
+    }
+    bool file = page_find(path) != NULL;
+    *index = file ? label_of("/") : LABEL_COUNT - 1;
+    return file ? &routes[ROUTE_COUNT - 1] : NULL;
+}
+
+void api_allowed(const struct route *route, char methods[API_METHODS_BYTES]) {
+    size_t length = 0;
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        const char *method = routes[i].method;
+        if (strcmp(routes[i].path, route->path) == 0)
+            length += (size_t)snprintf(methods + length, API_METHODS_BYTES - length, "%s, ",
+                                       strcmp(method, "GET") == 0 ? "GET, HEAD" : method);
+    }
+    snprintf(methods + length, API_METHODS_BYTES - length, "OPTIONS");
 }
 
 bool api_is_for_administrators(const struct route *route) {
@@ -66,7 +123,7 @@ bool api_is_for_administrators(const struct route *route) {
 }
 
 const char *const *api_labels(size_t *count) {
-    *count = ROUTE_COUNT + 1;
+    *count = LABEL_COUNT;
     return labels;
 }
 

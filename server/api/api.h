@@ -70,7 +70,8 @@ enum access { ACCESS_OPEN, ACCESS_USER, ACCESS_ADMIN };
  * request->models: those in service, NULL while there are none. finish: sets the reply once every job, or the reload, has ended
  * undisturbed; runs on a worker thread, or on the one that loads. */
 struct route {
-    const char *path, *method; /* "GET" (HEAD too) or "POST" */
+    const char *path; /* a segment in braces stands for any: "/models/{name}"; rows of one path with other methods stand together */
+    const char *method; /* "GET" (HEAD too), "POST" or "DELETE" */
     enum access access;
     void (*start)(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
     void (*finish)(const struct service *service, struct request *request, struct reply *reply);
@@ -81,12 +82,20 @@ struct route {
 /* Before any thread starts. */
 void api_init(void);
 
-/* A method's name, for comparison and the log, which must not hold what a client made up: GET, HEAD, POST, OPTIONS, or "other". */
+/* A method's name, for comparison and the log, which must not hold what a client made up: GET, HEAD, POST, DELETE, OPTIONS, or
+ * "other". */
 const char *api_method(const char *method);
 /* The i-th; NULL: there are no more. */
 const struct route *api_route(size_t i);
-/* NULL: no such path. index: the place of its label in api_labels; that of other paths is the last. */
-const struct route *api_find(const char *path, size_t *index);
+/* NULL: no such path. Where none of its rows has the method, the first. index: the place of its label in api_labels; that of other
+ * paths is the last. */
+const struct route *api_find(const char *path, const char *method, size_t *index);
+bool api_method_fits(const struct route *route, const char *method);
+/* All methods of the route's path: "GET, HEAD, OPTIONS". */
+enum { API_METHODS_BYTES = 64 };
+void api_allowed(const struct route *route, char methods[API_METHODS_BYTES]);
+/* What stands in the path for the route's segment in braces: [length] bytes of it. NULL: the route has none. */
+const char *api_path_part(const struct route *route, const char *path, size_t *length);
 const char *const *api_labels(size_t *count);
 /* Of requests for this path, before their fields are known. NULL: none. */
 const struct dialect *api_dialect(const char *path);

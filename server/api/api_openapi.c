@@ -90,13 +90,36 @@ static void put_decoding(struct writer *w) {
     put_failures(w, failures, sizeof failures / sizeof *failures);
 }
 
-/* The path as an identifier: "frontend_settings"; that of the page is none. */
-static void put_operation_id(struct writer *w, const char *path) {
-    char id[64];
-    snprintf(id, sizeof id, "%s", path[1] ? path + 1 : "page");
-    for (char *c = id; *c; c++)
-        *c = *c == '/' || *c == '.' ? '_' : *c;
+static const char *lower_method(const struct route *route) {
+    return strcmp(route->method, "GET") == 0 ? "get" : strcmp(route->method, "POST") == 0 ? "post" : "delete";
+}
+
+/* The path as an identifier: "frontend_settings"; that of the page is none. first: of the path's operations; others have their
+ * method behind it. */
+static void put_operation_id(struct writer *w, const struct route *route, bool first) {
+    char id[96], *end = id;
+    snprintf(id, sizeof id, "%s%s%s", route->path[1] ? route->path + 1 : "page", first ? "" : "_",
+             first ? "" : lower_method(route));
+    for (const char *c = id; *c; c++)
+        if (!strchr("{}", *c))
+            *end++ = strchr("/.-", *c) ? '_' : *c;
+    *end = '\0';
     writer_string(w, "operationId", id);
+}
+
+/* The segment in braces, if the path has one. */
+static void put_path_parameter(struct writer *w, const struct route *route) {
+    const char *name = strchr(route->path, '{');
+    if (!name)
+        return;
+    writer_begin_array(w, "parameters");
+    writer_begin_object(w, NULL);
+    writer_string_of(w, "name", name + 1, strcspn(name, "}") - 1);
+    writer_string(w, "in", "path");
+    writer_boolean(w, "required", true);
+    api_schema(w, "schema", "string");
+    writer_end_object(w);
+    writer_end_array(w);
 }
 
 /* What it answers when all is well. What is decoded may be streamed, too. The stream is described in words: with a schema of its
@@ -152,10 +175,11 @@ static void put_security_schemes(struct writer *w) {
 }
 
 /* keys: there are API keys. */
-static void put_operation(struct writer *w, const struct route *route, bool keys) {
-    writer_begin_object(w, strcmp(route->method, "GET") == 0 ? "get" : "post");
-    put_operation_id(w, route->path);
+static void put_operation(struct writer *w, const struct route *route, bool first, bool keys) {
+    writer_begin_object(w, lower_method(route));
+    put_operation_id(w, route, first);
     writer_string(w, "summary", route->summary);
+    put_path_parameter(w, route);
     put_responses(w, route);
     if (route->access != ACCESS_OPEN)
         put_security(w, keys || route->access == ACCESS_ADMIN);
@@ -165,13 +189,17 @@ static void put_operation(struct writer *w, const struct route *route, bool keys
 }
 
 static void put_paths(struct writer *w, bool keys) {
-    const struct route *route;
+    const struct route *route, *former = NULL;
     writer_begin_object(w, "paths");
-    for (size_t i = 0; (route = api_route(i)) != NULL; i++) {
-        writer_begin_object(w, route->path);
-        put_operation(w, route, keys);
-        writer_end_object(w);
+    for (size_t i = 0; (route = api_route(i)) != NULL; i++, former = route) {
+        bool first = !former || strcmp(former->path, route->path) != 0;
+        if (first && former)
+            writer_end_object(w);
+        if (first)
+            writer_begin_object(w, route->path);
+        put_operation(w, route, first, keys);
     }
+    writer_end_object(w);
     writer_end_object(w);
 }
 

@@ -50,9 +50,9 @@ static void set_id(struct exchange *exchange) {
     exchange->request.id = exchange->id;
 }
 
-static const struct route *find_route(struct MHD_Connection *connection, const char *path, size_t *endpoint) {
+static const struct route *find_route(struct MHD_Connection *connection, const char *path, const char *method, size_t *endpoint) {
     const struct gate *gate = connection_gate(connection);
-    const struct route *route = api_find(path, endpoint);
+    const struct route *route = api_find(path, method, endpoint);
     return route && gate && gate->admin && !api_is_for_administrators(route) ? NULL : route;
 }
 
@@ -66,9 +66,9 @@ struct exchange *exchange_create(struct exchanges *exchanges, struct MHD_Connect
     exchange->connection = connection;
     exchange->began_us = clock_us();
     exchange->path = path;
-    exchange->route = find_route(connection, path, &exchange->endpoint);
-    exchange->reply.dialect = api_dialect(path);
     exchange->method = api_method(method);
+    exchange->route = find_route(connection, path, exchange->method, &exchange->endpoint);
+    exchange->reply.dialect = api_dialect(path);
     set_id(exchange);
     /* whoever knows better who this is, by an API key, sets client_of_name instead */
     exchange->request.client = sent_client(connection, exchanges->service->options.client_header);

@@ -3,10 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *headers_allowed(const struct route *route) {
-    return strcmp(route->method, "GET") == 0 ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
-}
-
 /* A reply under way to its headers. */
 struct headed {
     struct MHD_Response *response;
@@ -16,6 +12,12 @@ struct headed {
 static void add_header(struct headed *headed, const char *name, const char *value) {
     if (MHD_add_response_header(headed->response, name, value) != MHD_YES)
         headed->failed = true;
+}
+
+static void add_allowed(struct headed *headed, const char *name, const struct route *route) {
+    char methods[API_METHODS_BYTES];
+    api_allowed(route, methods);
+    add_header(headed, name, methods);
 }
 
 /* What Access-Control-Allow-Origin shall be. NULL: nothing. */
@@ -35,7 +37,7 @@ static void add_cors(const struct heading *heading, struct headed *headed) {
     add_header(headed, "Access-Control-Allow-Origin", allowed);
     add_header(headed, "Access-Control-Expose-Headers", "X-Request-Id, Retry-After");
     if (heading->route && strcmp(heading->method, "OPTIONS") == 0) {
-        add_header(headed, "Access-Control-Allow-Methods", headers_allowed(heading->route));
+        add_allowed(headed, "Access-Control-Allow-Methods", heading->route);
         add_header(headed, "Access-Control-Allow-Headers", "Authorization, Content-Type, X-Api-Key, X-Deadline-Ms, X-Request-Id");
         add_header(headed, "Access-Control-Max-Age", "86400");
     }
@@ -65,7 +67,7 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
         add_header(&headed, "Content-Security-Policy", reply->policy);
     add_header(&headed, "X-Content-Type-Options", "nosniff");
     if (reply->status == STATUS_METHOD || reply->status == STATUS_NO_CONTENT)
-        add_header(&headed, "Allow", headers_allowed(heading->route));
+        add_allowed(&headed, "Allow", heading->route);
     if (reply->status == STATUS_UNAUTHORIZED)
         add_header(&headed, "WWW-Authenticate", "Bearer realm=\"alignd\"");
     if (reply->close || service_state(heading->service) == SERVICE_DRAINING)

@@ -17,7 +17,4 @@ struct heading {
 /* -1: memory is out, and some are missing. */
 int headers_add(const struct heading *heading, struct MHD_Response *response);
 
-/* "GET, HEAD, OPTIONS" */
-const char *headers_allowed(const struct route *route);
-
 #endif

@@ -3,7 +3,6 @@
 #include "server/decode/events.h"
 #include "server/http/client.h"
 #include "server/http/http_form.h"
-#include "server/http/http_headers.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,9 +270,10 @@ static bool call_route(struct exchange *exchange) {
     return go_on(exchange, false);
 }
 
-static bool method_fits(const struct exchange *exchange) {
-    return strcmp(exchange->method, exchange->route->method) == 0 ||
-           (strcmp(exchange->method, "HEAD") == 0 && strcmp(exchange->route->method, "GET") == 0);
+static void fail_method(struct exchange *exchange) {
+    char methods[API_METHODS_BYTES];
+    api_allowed(exchange->route, methods);
+    api_fail(&exchange->reply, STATUS_METHOD, NULL, "the method must be one of %s", methods);
 }
 
 bool work_begin(struct exchange *exchange) {
@@ -282,8 +282,8 @@ bool work_begin(struct exchange *exchange) {
         api_fail(reply, STATUS_NOT_FOUND, NULL, "this path does not exist");
     else if (strcmp(exchange->method, "OPTIONS") == 0)
         reply->status = STATUS_NO_CONTENT;
-    else if (!method_fits(exchange))
-        api_fail(reply, STATUS_METHOD, NULL, "the method must be one of %s", headers_allowed(exchange->route));
+    else if (!api_method_fits(exchange->route, exchange->method))
+        fail_method(exchange);
     else if (exchange->body.discarded > 0)
         api_fail(reply, STATUS_TOO_LARGE, NULL, "the body must have at most %zu bytes",
                  exchange->exchanges->service->options.max_body_bytes);

@@ -88,7 +88,7 @@ static void stream(struct request *request, struct batch *batch, unsigned when) 
     FUZZ_CHECK(api_stream_init(&stream, request, &reply, SIZE_MAX) == 0);
     decode(request, batch, &stream, when);
     if (request_reason(request) == CANCEL_NONE)
-        api_find("/translate", &endpoint)->finish(service, request, &reply);
+        api_find("/translate", "POST", &endpoint)->finish(service, request, &reply);
     else
         api_fail_cancelled(service, request_reason(request), &reply);
     events_end(request->events);

@@ -31,7 +31,7 @@ void fuzz_request(const char *path, struct call *call) {
     request_init(&request);
     request.id = "fuzz";
     request.models = catalog_acquire(service->catalog);
-    api_find(path, &endpoint)->start(service, call, &request, &reply);
+    api_find(path, "POST", &endpoint)->start(service, call, &request, &reply);
     if (reply.status != 0)
         check_reply(&reply);
     else
