@@ -2,6 +2,7 @@
  * surviving rows are gathered once into the other half of a pair of state matrices, which closes the gaps that finished sentences
  * leave. */
 #include "model/batch.h"
+#include "model/looks.h"
 #include "model/model.h"
 #include "model/pending.h"
 #include "model/soft_alignment.h"
@@ -205,14 +206,6 @@ static int input_of(const struct sentence *sentence, size_t row) {
     return sentence->copies ? copies_input(sentence->copies, token) : token;
 }
 
-/* The attention row that the sentence's next step takes; NULL: the model's own. */
-static const float *forced_at(const struct sentence *sentence, size_t step) {
-    for (size_t i = 0; i < sentence->forced_count; i++)
-        if (sentence->forced_attention[i].step == step)
-            return sentence->forced_attention[i].weights;
-    return NULL;
-}
-
 /* Where the step shows what the row's top layer puts out, if anything is to read it. */
 static float *top_of(const struct batch *batch, const struct sentence *sentence, const struct row *row) {
     const struct translator *t = batch->translator;
@@ -230,7 +223,7 @@ static void lay_out_row(const struct batch *batch, const struct sentence *senten
     row->copies = sentence->copies;
     row->targets = all ? NULL : &sentence->targets;
     row->wanted = search_wanted(search);
-    row->forced = forced_at(sentence, search->step);
+    row->forced = sentence_forced(sentence, search->step);
     row->attention = search->attention[r];
     row->top = top_of(batch, sentence, row);
 }
@@ -312,7 +305,7 @@ static int batch_finish(struct sentence *sentence, struct arena *scratch) {
         return -1;
     if (sentence->count == 0)
         return error_set(err, ERROR_FORMAT, "the model's scores are not numbers");
-    return soft_alignment_end(sentence, scratch, err);
+    return soft_alignment_end(sentence, scratch, err) == 0 ? looks_end(sentence, scratch, err) : -1;
 }
 
 /* Advances one sentence by its rows' distributions; false: it leaves the batch. */

@@ -210,6 +210,13 @@ bool sentence_replaces(const struct sentence *sentence) {
     return sentence->replace_unknowns && sentence->unknown > 0;
 }
 
+const float *sentence_forced(const struct sentence *sentence, size_t step) {
+    for (size_t i = 0; i < sentence->forced_count; i++)
+        if (sentence->forced_attention[i].step == step)
+            return sentence->forced_attention[i].weights;
+    return NULL;
+}
+
 size_t sentence_readout(const struct sentence *sentence) {
     const struct translator *t = sentence->translator;
     return t->characters ? t->decoder.shape.readout : 0;
@@ -235,6 +242,26 @@ size_t sentence_past_block(const struct sentence *sentence) {
     return PAST_TOGETHER * ((bytes + LINE - 1) / LINE * LINE);
 }
 
+static size_t weights_of(const struct lookers *lookers, size_t pairs) {
+    return lookers->layers * lookers->heads * pairs;
+}
+
+size_t sentence_looks(const struct sentence *sentence, size_t steps) {
+    const struct translator *t = sentence->translator;
+    size_t length = sentence->length;
+    return weights_of(&t->encoder.self, length * length) + weights_of(&t->decoder.cross, length * steps) +
+           weights_of(&t->decoder.self, steps * (steps + 1) / 2);
+}
+
+/* What they, and finding them, take. */
+static size_t looks_bytes(const struct sentence *sentence) {
+    const struct search_options *o = &sentence->options;
+    size_t steps = 1 + (o->max_length > o->prefix_length ? o->max_length : o->prefix_length);
+    if (!sentence->wants_looks)
+        return 0;
+    return (sentence_looks(sentence, steps) + steps * sentence->translator->decoder.shape.past) * sizeof(float);
+}
+
 /* Blocks that are not full, of what is smaller than one, and what lies between. */
 enum { LOOSE_BYTES = 4 * SENTENCE_BLOCK_BYTES };
 
@@ -248,7 +275,8 @@ size_t sentence_max_bytes(const struct sentence *sentence) {
     if (__builtin_mul_overflow(slots, each * sizeof(float), &seen) ||
         __builtin_mul_overflow(search_max_shown(&sentence->options) / PAST_TOGETHER + 1, sentence_past_block(sentence), &past) ||
         __builtin_add_overflow(seen, past, &bytes) ||
-        __builtin_add_overflow(bytes, LOOSE_BYTES + shape->state * sizeof(float), &bytes))
+        __builtin_add_overflow(bytes, LOOSE_BYTES + shape->state * sizeof(float), &bytes) ||
+        __builtin_add_overflow(bytes, looks_bytes(sentence), &bytes))
         return SIZE_MAX;
     return bytes;
 }

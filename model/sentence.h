@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct looks;
 struct translator;
 
 enum { TRANSLATOR_MAX_TARGET = 1000 }; /* tokens, whatever the options say */
@@ -34,6 +35,7 @@ struct sentence {
     bool usual_length;                         /* options.max_length is the model's, not the caller's */
     bool replace_unknowns;                     /* for translator_render; the caller's */
     bool wants_alignment;                      /* hypotheses tell what the model's alignment head says; the caller's */
+    bool wants_looks;                          /* the answer has what its heads looked at (model/looks.h); the caller's */
     const char *given;                         /* what the translation begins with: the text of options.prefix, */
     struct token *given_tokens;                /* [options.prefix_length] */
     struct forced_attention *forced_attention; /* [forced_count] at most one a step */
@@ -44,7 +46,8 @@ struct sentence {
     /* the answer: valid when batch_step has handed the sentence back */
     struct hypothesis *hypotheses; /* [count], best first; NULL when error.code or dropped is set */
     size_t count;
-    bool dropped; /* left because of *cancelled */
+    const struct looks *looks; /* of the best hypothesis, if they are wanted; NULL: of none */
+    bool dropped;              /* left because of *cancelled */
     struct error error;
     size_t steps; /* decoder steps taken */
 
@@ -89,6 +92,9 @@ size_t sentence_past_block(const struct sentence *sentence);
  * almost never an <unk>; attention serves then, so that ordinary sentences keep nothing. */
 bool sentence_replaces(const struct sentence *sentence);
 
+/* The attention row that a step takes; NULL: the model's own. */
+const float *sentence_forced(const struct sentence *sentence, size_t step);
+
 /* Floats of a readout that is kept behind each attention row, where words are spelled from it. Where what the step leaves for later
  * steps and for the alignment head is kept comes next: the attention row is there as long as the answer is, and that only until the
  * sentence leaves. */
@@ -99,6 +105,9 @@ size_t sentence_top(const struct sentence *sentence);
 /* So many of them stand behind the attention row itself: all, of a search that copies the rows of a path that it leaves (exact,
  * which has few), otherwise none: attention rows are there as long as the answer is. */
 size_t sentence_top_inline(const struct sentence *sentence);
+
+/* Weights that the heads of its model have for it and for so many steps (model/looks.h). */
+size_t sentence_looks(const struct sentence *sentence, size_t steps);
 
 /* Floats that each of its steps leaves there: what it adds to its row's past, and behind that what the alignment head will read
  * (model/soft_alignment.h). */

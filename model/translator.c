@@ -223,6 +223,7 @@ struct translator_info translator_info(const struct translator *translator) {
                                     .max_source_tokens = c->limits.max_source_tokens,
                                     .max_target_ratio = c->limits.max_target_ratio,
                                     .source_end = c->encoder.eos,
+                                    .heads = looks_there(translator),
                                     .quality = translator->quality != NULL,
                                     .shortlist = translator->shortlist != NULL,
                                     .attention = translator->decoder.attends,

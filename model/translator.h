@@ -16,6 +16,7 @@
 #include "model/batch.h"
 #include "model/given.h"
 #include "model/glossary.h"
+#include "model/looks.h"
 #include "model/quality.h"
 #include "model/rendering.h"
 #include "model/search/search.h"
@@ -43,6 +44,7 @@ struct translator_info {
     bool shortlist;      /* in use */
     bool attention;      /* false: hypotheses have none, their attention rows are empty */
     bool alignment_head; /* hypotheses have its rows, if sentence.wants_alignment */
+    bool heads;          /* hypotheses have looks, if sentence.wants_looks */
     bool quality;        /* it estimates the quality of hypotheses (translator_quality) */
 };
 

@@ -29,6 +29,7 @@ ROWS = (
     Row("weights/README.md", "python3 -m weights.evaluate", True),
     Row("weights/README.md", "python3 -m weights.shortlist", True),
     Row("weights/README.md", "python3 -m pytest", False, "make check-python"),
+    Row("weights/README.md", "python3 -m weights.golden_heads", False, "writes tests/golden; make test reads what it made"),
     Row("weights/README.md", "python3 -m weights.golden", False, "takes minutes; make test reads what it made"),
     Row("weights/README.md", "make results", False, "trains for days, on corpora that are not shipped"),
     Row("weights/README.md", "python3 -m weights.results --data", False, "needs corpora that are not shipped"),

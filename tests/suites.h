@@ -74,6 +74,7 @@
     X(reserve) \
     X(gibbs) \
     X(soft_alignment) \
+    X(looks) \
     X(words) \
 /* clang-format on */
 

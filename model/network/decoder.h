@@ -26,7 +26,8 @@ size_t decoder_slots(const struct decoder *decoder, size_t length);
 int decoder_remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
                      struct arena *arena, float *keys, float *values, struct error *err);
 
-/* One step of R rows. Scratch in the arena, released before returning. -1 with ERROR_MEMORY, their states then undefined. */
+/* One step of R rows. Where the shape has no state, a row may continue those before it: it finds in its past what they add. Scratch
+ * in the arena, released before returning. -1 with ERROR_MEMORY, their states then undefined. */
 int decoder_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena, struct error *err);
 
 #endif

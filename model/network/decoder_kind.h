@@ -28,7 +28,8 @@ struct decoder {
     int first;              /* the id of the first input, or DECODER_FIRST for a zero vector */
     bool attends;           /* false: one entry of memory stands for a whole sentence, and there is no attention to show */
     struct decoder_shape shape;
-    void *own; /* what its kind loaded */
+    struct lookers self, cross; /* steps that look at those before, and at the memory, with several heads (struct row_looks) */
+    void *own;                  /* what its kind loaded */
 };
 
 /* has: builds config.json's decoder.style. init loads the parameters into decoder->own, and says its shape and whether it attends;

@@ -70,6 +70,8 @@ static int transformer_init(struct decoder *decoder, const struct model_config *
         load_layer(own, config, l, weights, err);
     decoder->attends = true;
     decoder->shape = shape_of(own);
+    decoder->cross = (struct lookers){own->count, c->blocks.heads};
+    decoder->self = mixer->past > 0 ? decoder->cross : (struct lookers){0};
     return weights_failed(weights) ? -1 : 0;
 }
 
@@ -114,19 +116,20 @@ static int transformer_remember(const struct decoder *decoder, const struct enco
 static void look_across(const struct decoder *decoder, const struct mixer_step *step) {
     const struct transformer *own = decoder->own;
     const struct mixer_scratch *s = step->scratch;
-    size_t size = own->stack.size, at = step->layer * size;
+    size_t size = own->stack.size, at = step->layer * size, heads = own->stack.heads.count;
     for (size_t r = 0; r < step->count; r++) {
         const struct row *row = &step->rows[r];
         const struct memory *memory = row->memory;
+        float *weights = row->looks.cross ? row->looks.cross + step->layer * heads * memory->length : s->weights;
         heads_look(&own->stack, &(struct gaze){.query = s->q + r * size,
                                                .keys = {.first = memory->keys + at, .distance = decoder->shape.key},
                                                .values = {.first = memory->values + at, .distance = decoder->shape.value},
                                                .count = memory->length,
                                                .forced = row->forced,
-                                               .weights = s->weights,
+                                               .weights = weights,
                                                .context = s->u + r * size});
         if (step->layer == own->alignment_layer)
-            memcpy(row->attention, s->weights + own->alignment_head * memory->length, memory->length * sizeof *row->attention);
+            memcpy(row->attention, weights + own->alignment_head * memory->length, memory->length * sizeof *row->attention);
     }
 }
 

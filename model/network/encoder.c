@@ -61,6 +61,15 @@ int encoder_run(const struct encoder *encoder, const int *ids, const size_t *len
     return x && encoder->kind->run(encoder, x, &sequences, arena, out) == 0 ? 0 : error_memory(err);
 }
 
+int encoder_look(const struct encoder *encoder, const int *ids, size_t length, struct arena *arena, float *weights,
+                 struct error *err) {
+    struct sequences sequences = sequences_of(&length, 1);
+    struct encoded encoded;
+    float *x = embed(encoder, ids, length, arena);
+    sequences.looks = weights;
+    return x && encoder->kind->run(encoder, x, &sequences, arena, &encoded) == 0 ? 0 : error_memory(err);
+}
+
 bool encoder_divides(const struct encoder *encoder) {
     return encoder->kind->begin != NULL;
 }

@@ -9,12 +9,18 @@
 
 struct encoder_kind;
 
+/* So many layers, in which a row looks at others with so many heads; zeros: none do. */
+struct lookers {
+    size_t layers, heads;
+};
+
 struct encoder {
     const struct encoder_kind *kind;
     const struct kernels *kernels;
     size_t vocabulary, embedding_size; /* V, E */
     size_t annotation;                 /* D */
     const float *embedding;            /* [V, E] */
+    struct lookers self;               /* tokens that look at each other */
     void *own;                         /* what its kind loaded */
 };
 
@@ -30,6 +36,7 @@ struct encoded {
 struct sequences {
     size_t n, tokens;      /* their number; all of their tokens */
     const size_t *lengths; /* [n], each >= 1 */
+    float *looks;          /* [layers, T, heads, T] written: the weights of the one sentence that there is; NULL: not wanted */
 };
 
 /* init loads the parameters into encoder->own; -1: encoder_done frees what was loaded. done frees own. run: x [tokens, E],
@@ -57,9 +64,14 @@ void encoder_done(struct encoder *encoder);
 int encoder_run(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
                 struct encoded *out, struct error *err);
 
-/* The same in parts, of an encoder that has them: out is valid once encoder_advance, with what encoder_begin has made (NULL with
- * ERROR_MEMORY), says that it is done. lengths and the arena must stay until then. A part: `work` multiplications or somewhat more,
- * at least a layer. */
+/* What one sentence's tokens look at, of an encoder whose tokens do: weights [layers, T, heads, T]. Scratch in the arena. -1 with
+ * ERROR_MEMORY. */
+int encoder_look(const struct encoder *encoder, const int *ids, size_t length, struct arena *arena, float *weights,
+                 struct error *err);
+
+/* The same as encoder_run in parts, of an encoder that has them: out is valid once encoder_advance, with what encoder_begin has
+ * made (NULL with ERROR_MEMORY), says that it is done. lengths and the arena must stay until then. A part: `work` multiplications
+ * or somewhat more, at least a layer. */
 bool encoder_divides(const struct encoder *encoder);
 void *encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
                     struct encoded *out, struct error *err);

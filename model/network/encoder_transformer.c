@@ -31,6 +31,7 @@ static int transformer_init(struct encoder *e, const struct model_config *config
     if (!own)
         return error_memory(err);
     own->count = config->encoder.layers;
+    e->self = (struct lookers){own->count, config->encoder.blocks.heads};
     stack_init(&own->stack, "encoder", &config->encoder.blocks, config->encoder.hidden, config_positions(config), weights,
                e->kernels, err);
     for (size_t l = 0; l < own->count; l++)
@@ -55,9 +56,10 @@ struct encoder_scratch {
     float *weights;       /* [H, the longest sentence] */
 };
 
-/* contexts [length, d] of one sentence, whose q, k and v begin at token `first`. */
-static void attend(const struct stack *stack, const struct encoder_scratch *s, size_t first, size_t length, float *contexts) {
-    size_t size = stack->size;
+/* contexts [length, d] of one sentence, whose q, k and v begin at token `first`; looks [length, heads, length], or NULL. */
+static void attend(const struct stack *stack, const struct encoder_scratch *s, size_t first, size_t length, float *contexts,
+                   float *looks) {
+    size_t size = stack->size, seen = stack->heads.count * length;
     for (size_t t = 0; t < length; t++)
         heads_look(stack, &(struct gaze){.query = s->q + (first + t) * size,
                                          .keys = {.first = s->k + first * size, .distance = size},
@@ -65,21 +67,23 @@ static void attend(const struct stack *stack, const struct encoder_scratch *s, s
                                          .count = length,
                                          .position = t,
                                          .alibi = stack->positions.alibi,
-                                         .weights = s->weights,
+                                         .weights = looks ? looks + t * seen : s->weights,
                                          .context = contexts + t * size});
 }
 
 /* The contexts take u's place, which nothing reads any more. */
-static void run_self(const struct transformer *own, const struct heads *self, const struct sequences *sequences,
+static void run_self(const struct transformer *own, size_t layer, const struct sequences *sequences,
                      const struct encoder_scratch *s, float *x) {
     const struct stack *stack = &own->stack;
+    const struct heads *self = &own->layers[layer].self;
     size_t size = stack->size, tokens = sequences->tokens;
+    float *looks = sequences->looks ? sequences->looks + layer * stack->heads.count * tokens * tokens : NULL;
     const float *read = block_read(stack, &self->norm, tokens, x, s->u);
     linear_apply(&self->query, read, size, tokens, s->q, size);
     linear_apply(&self->key, read, size, tokens, s->k, size);
     linear_apply(&self->value, read, size, tokens, s->v, size);
     for (size_t i = 0, at = 0; i < sequences->n; at += sequences->lengths[i++])
-        attend(stack, s, at, sequences->lengths[i], s->u + at * size);
+        attend(stack, s, at, sequences->lengths[i], s->u + at * size, looks);
     linear_apply(&self->output, s->u, size, tokens, s->q, size);
     block_add(stack, &self->norm, tokens, s->q, x);
 }
@@ -137,9 +141,9 @@ static bool transformer_advance(const struct encoder *e, void *all, size_t work)
     const struct encoder_scratch *s = &parts->scratch;
     size_t tokens = parts->sequences.tokens, each = layer_work(own, tokens), done = 0;
     do {
-        const struct layer *layer = &own->layers[parts->next++];
-        run_self(own, &layer->self, &parts->sequences, s, parts->x);
-        filter_run(&layer->filter, &own->stack, tokens, parts->x, s->u, s->q, s->wide);
+        size_t layer = parts->next++;
+        run_self(own, layer, &parts->sequences, s, parts->x);
+        filter_run(&own->layers[layer].filter, &own->stack, tokens, parts->x, s->u, s->q, s->wide);
         done += each;
     } while (parts->next < own->count && done < work);
     if (parts->next < own->count)

@@ -22,7 +22,7 @@ static void init_self(struct mixer *mixer, const struct stack *stack, const stru
 static void look_back(const struct mixer_step *step, size_t r) {
     const struct mixer_scratch *s = step->scratch;
     const struct row *row = &step->rows[r];
-    size_t size = step->stack->size;
+    size_t size = step->stack->size, seen = step->stack->heads.count * (row->step + 1);
     memcpy(row->added + step->past, s->k + r * size, size * sizeof *s->k);
     memcpy(row->added + step->past + size, s->v + r * size, size * sizeof *s->v);
     heads_look(step->stack, &(struct gaze){.query = s->q + r * size,
@@ -31,7 +31,7 @@ static void look_back(const struct mixer_step *step, size_t r) {
                                            .count = row->step + 1,
                                            .position = row->step,
                                            .alibi = step->stack->positions.alibi,
-                                           .weights = s->weights,
+                                           .weights = row->looks.self ? row->looks.self + step->layer * seen : s->weights,
                                            .context = s->u + r * size});
 }
 

@@ -27,6 +27,11 @@ struct memory {
     const float *values; /* [T, P], of which contexts are weighted sums */
 };
 
+/* The weights of all layers' heads in one step, for whoever wants to see them. */
+struct row_looks {
+    float *self, *cross; /* [layers, heads, step + 1], [layers, heads, T]; NULL: not wanted, or there are none */
+};
+
 struct row {
     /* read; set by the batch in every step */
     int token;                        /* the last one; DECODER_FIRST: there is none */
@@ -42,10 +47,11 @@ struct row {
     float *state; /* [S] updated */
 
     /* written */
-    float *added;                      /* [G] what this step adds to its past; NULL where steps add nothing */
-    float *attention;                  /* [T], if there is attention */
-    float *readout;                    /* [O] */
-    float *input;                      /* [E] the token's embedding; NULL: not wanted */
+    float *added;     /* [G] what this step adds to its past; NULL where steps add nothing */
+    float *attention; /* [T], if there is attention */
+    float *readout;   /* [O] */
+    float *input;     /* [E] the token's embedding; NULL: not wanted */
+    struct row_looks looks;
     float *top;                        /* [H] what the decoder's top layer puts out; NULL: not wanted */
     float *logits;                     /* [stride] */
     struct distribution *distribution; /* what its search reads */

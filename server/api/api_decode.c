@@ -58,8 +58,9 @@ static void check_size(const struct service *service, const char *field, const s
 
 void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply) {
     const char *const names[] = {
-        [REQUEST_TEXT] = field,      [REQUEST_TARGET] = request->target_name, [REQUEST_SPLIT] = "split_sentences",
-        [REQUEST_PREFIX] = "prefix", [REQUEST_FORCE] = "force_attention",     [REQUEST_GLOSSARY] = "glossary"};
+        [REQUEST_TEXT] = field,         [REQUEST_TARGET] = request->target_name, [REQUEST_SPLIT] = "split_sentences",
+        [REQUEST_PREFIX] = "prefix",    [REQUEST_FORCE] = "force_attention",     [REQUEST_HEADS] = "include",
+        [REQUEST_GLOSSARY] = "glossary"};
     enum request_input input = REQUEST_TEXT;
     struct error error = {0};
     enum scheduler_verdict verdict = scheduler_judge(service->scheduler, request);

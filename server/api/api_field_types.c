@@ -15,7 +15,7 @@ static const struct {
     {"offsets", INCLUDE_OFFSETS},     {"entropy", INCLUDE_ENTROPY},
     {"timing", INCLUDE_TIMING},       {"eos", INCLUDE_EOS},
     {"top_k", INCLUDE_TOP_K},         {"beam", INCLUDE_BEAM},
-    {"quality", INCLUDE_QUALITY},
+    {"quality", INCLUDE_QUALITY},     {"heads", INCLUDE_HEADS},
 };
 enum { INCLUDE_COUNT = sizeof includes / sizeof includes[0] };
 
@@ -102,7 +102,7 @@ static int read_include_name(const struct field *field, const json_t *value, uns
     }
     return api_refuse(reply, field->name,
                       "%s must be any of tokens, log_probs, attention, soft_alignment, alignment, words, offsets, entropy, top_k, "
-                      "beam, quality, timing, eos, got \"%.60s\"",
+                      "beam, quality, heads, timing, eos, got \"%.60s\"",
                       field->name, json_string_value(value));
 }
 

@@ -20,6 +20,7 @@ static void put_model(struct writer *w, const struct translator_info *info) {
     writer_count(w, "parameters", info->parameters);
     writer_strings(w, "compute", info->compute, "storage", info->storage, NULL);
     writer_boolean(w, "alignment_head", info->alignment_head);
+    writer_boolean(w, "heads", info->heads);
     writer_boolean(w, "quality", info->quality);
     put_sizes(w, info);
     writer_end_object(w);

@@ -252,6 +252,8 @@ static int check_numbers(const struct api_form *form, size_t rows, struct reply 
 static int check_model(const struct translator_info *info, const struct api_form *form, struct reply *reply) {
     if (form->include & INCLUDE_QUALITY && !info->quality)
         return api_refuse(reply, "include", "include must not contain quality: model \"%.60s\" does not estimate it", info->name);
+    if (form->include & INCLUDE_HEADS && !info->heads)
+        return api_refuse(reply, "include", "include must not contain heads: model \"%.60s\" has no heads", info->name);
     if (info->attention)
         return 0;
     if (form->include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS))
@@ -296,6 +298,8 @@ static int check_form(const struct service *service, struct api_form *form, size
         return -1;
     if (form->force_attention && *count > 1)
         return api_refuse(reply, "force_attention", "force_attention must be used with one text only, got %zu", *count);
+    if (form->include & INCLUDE_HEADS && *count > 1)
+        return api_refuse(reply, "include", "include: heads must be used with one text only, got %zu", *count);
     return check_model(&request->model->info, form, reply);
 }
 

@@ -212,6 +212,48 @@ static void put_timing(struct sentence_view *view) {
     writer_end_object(view->out);
 }
 
+/* True: nobody needs the rest. */
+static bool is_over(const struct sentence_view *view) {
+    return writer_ended(view->out) || request_is_over(view->request);
+}
+
+/* [row][column] of one head. All rows are as long as the last: a step sees nothing of what comes after it. */
+static void put_head(struct sentence_view *view, enum looks_part part, size_t layer, size_t head, size_t rows) {
+    float row[REQUEST_HEADS_TOKENS + 1];
+    writer_begin_array(view->out, NULL);
+    for (size_t i = 0, count; i < rows; i++) {
+        const float *seen = looks_row(view->sentence->looks, part, layer, head, i, &count);
+        size_t columns = part == LOOKS_DECODER ? rows : count;
+        memset(row, 0, sizeof row);
+        memcpy(row, seen, count * sizeof *row);
+        writer_numbers(view->out, NULL, row, columns);
+    }
+    writer_end_array(view->out);
+}
+
+static void put_looks(struct sentence_view *view, enum looks_part part, size_t rows, const char *key) {
+    const struct look_set *set = &view->sentence->looks->parts[part];
+    if (set->layers == 0)
+        return;
+    writer_begin_array(view->out, key);
+    for (size_t layer = 0; layer < set->layers && !is_over(view); layer++) {
+        writer_begin_array(view->out, NULL);
+        for (size_t head = 0; head < set->heads; head++)
+            put_head(view, part, layer, head, rows);
+        writer_end_array(view->out);
+    }
+    writer_end_array(view->out);
+}
+
+/* Of the best hypothesis. */
+static void put_heads(struct sentence_view *view) {
+    writer_begin_object(view->out, "heads");
+    put_looks(view, LOOKS_ENCODER, view->sentence->length, "encoder");
+    put_looks(view, LOOKS_DECODER, view->rows, "decoder");
+    put_looks(view, LOOKS_CROSS, view->rows, "cross");
+    writer_end_object(view->out);
+}
+
 static void put_included(struct sentence_view *view, const struct api_places *begin) {
     const struct hypothesis *hypothesis = view->hypothesis;
     if (view->include & INCLUDE_LOG_PROBS)
@@ -281,11 +323,6 @@ static void put_tree(struct sentence_view *view) {
     writer_end_array(view->out);
 }
 
-/* True: nobody needs the rest. */
-static bool is_over(const struct sentence_view *view) {
-    return writer_ended(view->out) || request_is_over(view->request);
-}
-
 /* What one of them needs to be written goes when it is. */
 static void put_ranked(struct sentence_view *view, size_t i, const struct api_places *begin) {
     struct arena_mark mark = arena_mark(view->arena);
@@ -310,6 +347,8 @@ static void put_hypotheses(struct sentence_view *view, const struct api_places *
 static void put_sentence(struct sentence_view *view, const struct api_places *begin) {
     view_choose(view, &view->sentence->hypotheses[0]);
     put_hypothesis(view, begin);
+    if (view->request->include & INCLUDE_HEADS)
+        put_heads(view);
     if (view->request->include & INCLUDE_BEAM)
         put_tree(view);
     if (view->request->search.n_best > 1)

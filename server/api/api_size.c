@@ -33,6 +33,8 @@ static size_t sentence_bytes(const struct request *request, const struct sentenc
     size_t bytes = hypothesis_bytes(request, sentence, 0), count = sentence->hypotheses ? sentence->count : request->search.n_best;
     for (size_t i = 0; count > 1 && i < count; i++)
         bytes += hypothesis_bytes(request, sentence, i);
+    if (request->include & INCLUDE_HEADS)
+        bytes += sentence_looks(sentence, target_length(sentence, 0) + 1) * NUMBER_BYTES;
     size_t branches = sentence->hypotheses ? sentence->search.tree.count : sentence->length * request->search.beam_size;
     return bytes + (request->include & INCLUDE_BEAM ? branches * BRANCH_BYTES : 0);
 }
@@ -66,12 +68,18 @@ static size_t least_of(const struct request *request, const struct sentence *sen
     return bytes;
 }
 
+/* What only the best hypothesis has. */
+static size_t least_once(const struct request *request, const struct sentence *sentence) {
+    size_t steps = sentence->options.min_length;
+    return request->include & INCLUDE_HEADS ? sentence_looks(sentence, steps) * strlen("0,") : 0;
+}
+
 /* A sample has as many hypotheses as were asked for; a beam one at least, which is the sentence object, too. */
 size_t api_least_bytes(const struct request *request) {
     bool sample = request->search.strategy == &search_sample;
     size_t objects = request->search.n_best == 1 ? 1 : sample ? 1 + request->search.n_best : 2, bytes = 0;
     for (size_t i = 0; i < request->job_count && !request->plan; i++)
-        bytes += objects * least_of(request, request->jobs[i].sentence);
+        bytes += objects * least_of(request, request->jobs[i].sentence) + least_once(request, request->jobs[i].sentence);
     return bytes;
 }
 

@@ -60,6 +60,25 @@ static int prepare_forced(const struct request *request, struct text *text, enum
     return 0;
 }
 
+/* A usual limit of the translation is lowered; one that was asked for, and a given translation, must be within it. */
+static int prepare_heads(struct text *text, enum request_input *input, struct error *err) {
+    struct sentence *sentence = text->sentences;
+    struct search_options *options = &sentence->options;
+    size_t most = REQUEST_HEADS_TOKENS;
+    if (check_single(text, "include: heads", input, err) != 0)
+        return -1;
+    *input = REQUEST_HEADS;
+    if (sentence->length > most)
+        return error_set(err, ERROR_INPUT, "include: heads needs a text of at most %zu tokens, got %zu", most, sentence->length);
+    if (sentence->usual_length && options->max_length > most)
+        options->max_length = most;
+    size_t target = options->max_length > options->prefix_length ? options->max_length : options->prefix_length;
+    if (target > most)
+        return error_set(err, ERROR_INPUT, "include: heads needs a translation of at most %zu tokens, got %zu", most, target);
+    sentence->wants_looks = true;
+    return 0;
+}
+
 /* What is given of the answer, if there will be one: nothing is said about a blank text. */
 static int prepare_given(const struct request *request, struct text *text, enum request_input *input, struct error *err) {
     if (text->count == 0)
@@ -69,8 +88,9 @@ static int prepare_given(const struct request *request, struct text *text, enum 
     if (request->forced_count > 0 && prepare_forced(request, text, input, err) != 0)
         return -1;
     *input = REQUEST_PREFIX;
-    return request->prefix_length > 0 ? translator_begin_with(&text->sentences[0], request->prefix, request->prefix_length, err)
-                                      : 0;
+    if (request->prefix_length > 0 && translator_begin_with(&text->sentences[0], request->prefix, request->prefix_length, err) != 0)
+        return -1;
+    return request->include & INCLUDE_HEADS ? prepare_heads(text, input, err) : 0;
 }
 
 /* Nobody waits for the answer any more: the rest need not be prepared. */

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of a sentence whose heads are shown, on either side: their weights are as many as the square of its tokens. */
+enum { REQUEST_HEADS_TOKENS = 128 };
 enum { REQUEST_MAX_BEAM = SEARCH_MAX_ROWS };
 
 enum cancel_reason { CANCEL_NONE, CANCEL_CLIENT, CANCEL_DEADLINE, CANCEL_SHUTDOWN, CANCEL_REASONS };
@@ -32,6 +34,7 @@ enum include {
     INCLUDE_BEAM = 1 << 10,
     INCLUDE_SOFT_ALIGNMENT = 1 << 11,
     INCLUDE_QUALITY = 1 << 12,
+    INCLUDE_HEADS = 1 << 13,
 };
 
 struct events;
@@ -117,7 +120,7 @@ void request_init(struct request *request);
 void request_done(struct request *request);
 
 /* Why request_prepare failed, beside the error: which input it was. */
-enum request_input { REQUEST_TEXT, REQUEST_TARGET, REQUEST_SPLIT, REQUEST_PREFIX, REQUEST_FORCE, REQUEST_GLOSSARY };
+enum request_input { REQUEST_TEXT, REQUEST_TARGET, REQUEST_SPLIT, REQUEST_PREFIX, REQUEST_FORCE, REQUEST_HEADS, REQUEST_GLOSSARY };
 
 /* Cuts texts into sentences by the options above, and makes one job of each. -1 with ERROR_MEMORY, or
  * with ERROR_INPUT or ERROR_LENGTH and *input set; also where the request is over before that is done. */

@@ -37,6 +37,7 @@ Suite *large_suite(void);
 Suite *replies_suite(void);
 Suite *warnings_suite(void);
 Suite *quality_suite(void);
+Suite *heads_suite(void);
 Suite *slow_suite(void);
 Suite *reload_suite(void);
 Suite *log_suite(void);

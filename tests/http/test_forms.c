@@ -90,7 +90,7 @@ static const struct {
     {"text=x&stream=yes", "stream", "stream must be true or false, got a string"},
     {"text=x&include=tokens,other", "include",
      "include must be any of tokens, log_probs, attention, soft_alignment, alignment, words, offsets, entropy, top_k, beam, "
-     "quality, timing, eos, got "
+     "quality, heads, timing, eos, got "
      "\"other\""},
     {"text=x&glossary=boy:gars", "glossary", "glossary must be an object, got a string"},
     {"text=x&strategy=best", "strategy", "strategy must be greedy, beam, sample or exact, got \"best\""},

@@ -47,6 +47,7 @@ enum {
     MOVING = 1 << 0, /* the answer is another one each time */
     KEYED = 1 << 1,  /* of a daemon with API keys */
     HEADED = 1 << 2, /* of a model with an alignment head */
+    FORMER = 1 << 3, /* of a transformer */
 };
 
 static const struct kind {
@@ -67,6 +68,13 @@ static const struct kind {
      {.path = "/translate", .json = "{'text': ['A boy plays.', 'It snows.'], 'n_best': 2, 'max_length': 9, " ALL "}"},
      HEADED},
     {"head stream", {.path = "/attention", .json = "{'text': 'A boy plays.', 'strategy': 'greedy', 'stream': true}"}, HEADED},
+    {"transformer",
+     {.path = "/translate", .json = "{'text': ['A boy plays.', 'It snows.'], 'n_best': 2, 'max_length': 9, " ALL "}"},
+     FORMER},
+    {"heads", {.path = "/attention", .json = "{'text': 'A boy plays.', 'max_length': 9, 'include': ['heads', 'eos']}"}, FORMER},
+    {"exact past",
+     {.path = "/attention", .json = "{'text': 'A boy.', 'strategy': 'exact', 'max_length': 3, 'include': ['heads']}"},
+     FORMER},
     {"native form", {.path = "/attention", .body = "text=A+boy&text=plays.&beam_size=2&include=tokens,alignment"}, 0},
     {"target", {.path = "/attention", .json = "{'text': 'A boy plays.', 'target': 'Un chat joue.'}"}, 0},
     {"force", {.path = "/attention", .json = "{'text': 'A', 'force_attention': [{'step': 0, 'weights': [1, 0, 0]}]}"}, 0},
@@ -233,7 +241,9 @@ static void start(const struct kind *kind) {
     setenv("ALIGND_API_KEYS", (kind->traits & KEYED) ? path : "", 1);
     write_wide();
     prepare();
-    const char *model = (kind->traits & HEADED) ? "tests/golden/alignment-luong-gru" : MODEL;
+    const char *model = (kind->traits & HEADED)   ? "tests/golden/alignment-luong-gru"
+                        : (kind->traits & FORMER) ? "tests/golden/transformer-alignment"
+                                                  : MODEL;
     daemon_start(&served, ARGUMENTS("--model", model, "--workers", "1", "--heartbeat-ms", "60000"));
     close(keys);
 }

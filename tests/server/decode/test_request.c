@@ -96,7 +96,7 @@ static const struct {
     {"{\"text\":\"a\",\"include\":[1]}", "include", "include must be an array of strings"},
     {"{\"text\":\"a\",\"include\":[\"top_j\"]}", "include",
      "include must be any of tokens, log_probs, attention, soft_alignment, alignment, words, offsets, entropy, top_k, beam, "
-     "quality, timing, eos, got "
+     "quality, heads, timing, eos, got "
      "\"top_j\""},
     {"{\"text\":\"a\",\"model\":\"zz\"}", "model", "no model \"zz\" is loaded"},
     {"{\"text\":\"a\",\"source\":\"zz\"}", "source", "no model translates from \"zz\""},
