@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from weights import broad, data, export, folder, fused, links, methods, mixture, noise, rejoined, tokenizer, train
+from weights import align_head, broad, data, export, folder, fused, links, methods, mixture, noise, rejoined, tokenizer, train
 from weights.model import Model
 
 ROOT = Path(__file__).parent.parent
@@ -133,6 +133,17 @@ def test_stream(corpora: Path, tmp_path: Path) -> None:
     assert flipped.plain("one", 3).source == stream.plain("one", 3).target
 
 
+def test_a_sample_has_its_share_of_each_source(corpora: Path) -> None:
+    first, second = ({a for a, _ in data.read_pairs(corpora / f"{name}.tsv.gz")} for name in ("one", "two"))
+    found = mixture.sample(corpora, "en-fr", 225, 1)
+    assert [sum(a in of for a, _, _ in found) for of in (first, second)] == [200, 25] and {line for *_, line in found} == {"0-0\t0-0"}
+    assert len({a for a, _, _ in found}) == 225
+    assert found == mixture.sample(corpora, "en-fr", 225, 1) != mixture.sample(corpora, "en-fr", 225, 2)
+    assert len(mixture.sample(corpora, "en-fr", 900, 1)) == 900  # more than there are: all twice
+    flipped = align_head.read_sources(corpora, ("fr", "en"), 225, 1, True, "intersection")
+    assert [(pair.target, pair.source, pair.links) for pair in flipped] == [(a, b, [(0, 0)]) for a, b, _ in found]
+
+
 @pytest.mark.parametrize("pair", ("en-fr", "en-de"))
 def test_every_slot_is_filled_in(pair: str) -> None:
     for flip in (False, True):
@@ -179,6 +190,9 @@ def test_fused_arithmetic_is_the_models(recipe: Path, half: bool) -> None:
     assert (attention - reads.weights).abs().max() < tolerance
     for name, gradient in gradients(loss, attention).items():
         assert (gradient - plain[name]).abs().max() <= tolerance * plain[name].abs().max(), name
+    annotations, states = fused.Fused(model, half).states(ids, lengths, inputs)
+    for mine, others, known in (annotations, memory.annotations, torch.arange(9) < lengths[:, None]), (states, reads.states, wanted != -100):
+        assert mine.dtype == torch.float32 and (mine - others)[known].abs().max() < tolerance
 
 
 def test_dropout_drops_its_share_and_its_gradient_the_same() -> None:

@@ -57,9 +57,10 @@ def test_no_first_thing_but_the_shortest_is_trained_on(path: Path) -> None:
 def test_the_table_has_every_figure() -> None:
     of = {"BLEU": 20.04, "chrF": 50.0, "length": 1.0, "repeats": 3, "sentences": 1000}
     text = report.table({"Flores dev": of, "broad: law": of, "broad: ui": of | {"BLEU": 30.0}, "first things": {"acceptable": 90, "sentences": 100},
-                         "align-x": {"best word": 25.0, "sentences": 5}})
+                         "alignment: Alibi": {"best word": 25.0, "head": 12.0, "sentences": 5}})
     assert "| Flores dev | 1,000 | 20.0 | 50.0 | 1.00 | 3 |" in text and "| broad, mean over domains | | 25.0 |" in text
-    assert "first things (weights/first): 90" in text and "align-x 25.0 (best word)" in text
+    assert "first things (weights/first): 90" in text
+    assert "| links | Alibi |" in text and "| attention, best word | 25.0 |" in text and "| head (`alignment`) | 12.0 |" in text and "both" not in text
 
 
 def test_every_source_of_the_table_says_what_it_is() -> None:

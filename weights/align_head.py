@@ -6,13 +6,14 @@ text; word links of it, from weights/aligner.py unless --links has them. Output:
 
 What is learned: for each token of the target, chosen as given, which source tokens it is linked with (cross-entropy against equal shares of its links), `</s>`
 with `</s>`; a token without a link says nothing, or, with --unlinked, that it looks at `</s>`. So that long and odd sentences are met, too, some examples are two or
-three neighbours joined, and some are written as tokenised text is: with spaces around punctuation, or in lower case.
+three neighbours joined, and some are written otherwise: with spaces around punctuation, as tokenised text is, in lower case, with typographic apostrophes.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import shutil
 import sys
@@ -26,15 +27,17 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from . import aligner, data, folder, links, safetensors, search, storage
+from . import aligner, data, folder, links, mixture, safetensors, search, storage
 from . import config as configuration
+from .fused import Fused, supported
 from .links import Links
-from .model import Model
+from .model import Memory, Model
 from .tokenizer import BOS, EOS, Tokenizer
 
-SIZE = 128
+SIZE, PAIRS = 128, 100_000
+SYMMETRIES = ("grow-diag-final-and", "intersection")
 BATCH_TOKENS, POOL = 1500, 3000  # target or source tokens of a batch; examples that are sorted at once
-JOINED, SPACED, LOWERED = 0.3, 0.3, 0.2  # shares of the examples
+JOINED, SPACED, LOWERED, TYPED = 0.3, 0.3, 0.2, 0.25  # shares of the examples
 LEARNING_RATE, WARMUP = 0.003, 0.05      # Adam's, rising in this share of the run, then falling to 0 on a straight line
 WEIGHTS = "model.safetensors"
 
@@ -79,11 +82,16 @@ def spaced(text: str) -> str:
     return " ".join(text[begin:end] for begin, end in links.words(text))
 
 
+def typed(text: str) -> str:
+    """With the apostrophes of word processors."""
+    return text.replace("'", "’")
+
+
 def varied(pairs: list[Linked], index: int, values: random.Random) -> Linked:
     """Pair number `index`, perhaps with those behind it, perhaps written otherwise; its words stay the same."""
     count = values.randint(2, 3) if values.random() < JOINED else 1
     pair = joined(pairs[index:index + count])
-    for share, change in (SPACED, spaced), (LOWERED, str.lower):
+    for share, change in (SPACED, spaced), (LOWERED, str.lower), (TYPED, typed):
         if values.random() < share:
             pair = Linked(change(pair.source), change(pair.target), pair.links)
     return pair
@@ -140,17 +148,24 @@ def guide_of(batch: list[Example], tokens: int, eos: bool, unlinked: float) -> t
     return guide / guide.sum(2, keepdim=True).clamp_min(1), weights
 
 
-def loss_of(model: Model, batch: list[Example], unlinked: float) -> Tensor:
+@torch.no_grad()
+def forced(model: Model, fast: Fused | None, source: Tensor, lengths: Tensor, inputs: Tensor) -> tuple[Memory, Tensor]:
+    """-> what the head's keys are made of, and the states [B, S, H]. fast: of the model, which is much faster where it is supported."""
+    if fast:
+        annotations, states = fast.states(source, lengths, inputs)
+        return model.decoder.memory(annotations, lengths, []), states
+    annotations, finals = model.encoder(source, lengths)
+    memory = model.decoder.memory(annotations, lengths, finals)
+    return memory, model.teach(inputs, model.decoder.start(memory, finals), memory).states
+
+
+def loss_of(model: Model, batch: list[Example], unlinked: float, fast: Fused | None = None) -> Tensor:
     """Mean cross-entropy of the rows that say something."""
-    with torch.no_grad():
-        source, lengths = search.pad([example.source for example in batch])
-        tokens, _ = search.pad([[*example.target, EOS] for example in batch])
-        inputs = torch.cat([torch.full((len(batch), 1), BOS), tokens[:, :-1]], dim=1)
-        annotations, finals = model.encoder(source, lengths)
-        memory = model.decoder.memory(annotations, lengths, finals)
-        states = model.teach(inputs, model.decoder.start(memory, finals), memory).states
-        embeddings = model.encoder.embedding(source)
-    memory.alignment_keys = model.head.keys(annotations, embeddings)
+    source, lengths = search.pad([example.source for example in batch])
+    tokens, _ = search.pad([[*example.target, EOS] for example in batch])
+    inputs = torch.cat([torch.full((len(batch), 1), BOS), tokens[:, :-1]], dim=1)
+    memory, states = forced(model, fast, source, lengths, inputs)
+    memory.alignment_keys = model.head.keys(memory.annotations, model.encoder.embedding(source))
     guide, weights = guide_of(batch, source.shape[1], model.config["encoder"]["eos"], unlinked)
     found = model.align(tokens, states, memory)
     rows = -(guide * found.clamp_min(1e-9).log()).sum(2)
@@ -164,6 +179,7 @@ def train(model: Model, sides: tuple[Tokenizer, Tokenizer], pairs: list[Linked],
     model.requires_grad_(False).eval()
     model.head.requires_grad_(True)
     optimizer = torch.optim.Adam(model.head.parameters(), betas=(0.9, 0.98))
+    fast = Fused(model) if supported(model.config) and shutil.which(os.environ.get("CC", "cc")) else None
     losses: list[float] = []
     total, done = options.epochs * len(pairs), 0
     bar = tqdm(total=total, unit="pair", smoothing=0.02, disable=None)
@@ -171,7 +187,7 @@ def train(model: Model, sides: tuple[Tokenizer, Tokenizer], pairs: list[Linked],
         for batch in batches(examples(pairs, model, sides, values), values):
             for group in optimizer.param_groups:
                 group["lr"] = LEARNING_RATE * min(1, (done + len(batch)) / (WARMUP * total)) * (1 - done / total)
-            loss = loss_of(model, batch, options.unlinked)
+            loss = loss_of(model, batch, options.unlinked, fast)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -221,7 +237,7 @@ def write(path: Path, out: Path, model: Model) -> None:
             made.rename(out)
 
 
-def read_links(names: list[str], files: list[Path], flip: bool) -> list[Linked]:
+def read_links(names: list[str], files: list[Path], flip: bool, symmetry: str) -> list[Linked]:
     """Pairs with their links: from files, one for each corpus, or by the aligner."""
     corpora = [list(aligner.read_pairs(name)) for name in names]
     if files:
@@ -230,7 +246,13 @@ def read_links(names: list[str], files: list[Path], flip: bool) -> list[Linked]:
         print("aligning", file=sys.stderr)
         lines = list(aligner.align([pair for corpus in corpora for pair in corpus], options=()))
     pairs = [pair for corpus in corpora for pair in corpus]
-    return [linked(pair, line, flip) for pair, line in zip(pairs, lines, strict=True)]
+    return [linked(pair, line, flip, symmetry) for pair, line in zip(pairs, lines, strict=True)]
+
+
+def read_sources(root: Path, languages: tuple[str, str], count: int, seed: int, flip: bool, symmetry: str) -> list[Linked]:
+    """About `count` pairs of the sources of general models (weights/sources.tsv), by their weights; languages: source and target."""
+    pair = "-".join(languages[::-1] if flip else languages)
+    return [linked((a, b), line, flip, symmetry) for a, b, line in mixture.sample(root, pair, count, seed)]
 
 
 def lines_of(path: Path, count: int) -> list[str]:
@@ -240,19 +262,23 @@ def lines_of(path: Path, count: int) -> list[str]:
     return lines
 
 
-def linked(pair: aligner.Pair, line: str, flip: bool) -> Linked:
-    """line: links, or those of both runs with a TAB between them."""
+def linked(pair: aligner.Pair, line: str, flip: bool, symmetry: str = SYMMETRIES[0]) -> Linked:
+    """line: links, or those of both runs with a TAB between them, which `symmetry` makes one."""
     runs = [links.parse(run) for run in line.split("\t")]
-    found = links.grow_diag_final_and(*runs) if len(runs) == 2 else sorted(runs[0])
+    found = links.grow_diag_final_and(*runs) if len(runs) == 2 and symmetry == SYMMETRIES[0] else sorted(set.intersection(*runs))
     return Linked(pair[1], pair[0], [(j, i) for i, j in found]) if flip else Linked(*pair, found)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Gives a model folder an alignment head, trained on text in its languages; nothing else of the model changes.")
     parser.add_argument("model", type=Path, help="an exported or converted model folder")
-    parser.add_argument("--data", action="append", required=True, metavar="CORPUS", help="source TAB target, one pair a line; .gz is unpacked; may be given several times")
+    text = parser.add_mutually_exclusive_group(required=True)
+    text.add_argument("--data", action="append", metavar="CORPUS", help="source TAB target, one pair a line; .gz is unpacked; may be given several times")
+    text.add_argument("--corpora", type=Path, metavar="DIR", help="the folder of all corpora and links that general models are trained on (weights/mixture.py)")
     parser.add_argument("--links", action="append", type=Path, default=[], metavar="FILE",
                         help="word links of each corpus, as weights.aligner prints them; without: they are made")
+    parser.add_argument("--symmetry", choices=SYMMETRIES, default=SYMMETRIES[0], help="how links of both runs, if there are such, become one (%(default)s)")
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="how many of --corpora (%(default)s)")
     parser.add_argument("--flip", action="store_true", help="the model translates the second column into the first")
     parser.add_argument("--out", type=Path, help="the folder to make; without: the model's own files are replaced")
     parser.add_argument("--size", type=int, default=SIZE, help="of queries and keys (%(default)s)")
@@ -263,7 +289,11 @@ def main() -> None:
     torch.set_num_threads(1)
     try:
         model, sides = with_head(arguments.model, arguments.size)
-        pairs = read_links(arguments.data, arguments.links, arguments.flip)
+        how = arguments.flip, arguments.symmetry
+        if arguments.corpora:
+            pairs = read_sources(arguments.corpora, (model.config["source"], model.config["target"]), arguments.pairs, arguments.seed, *how)
+        else:
+            pairs = read_links(arguments.data, arguments.links, *how)
     except (aligner.AlignerError, configuration.ConfigError, OSError) as error:
         sys.exit(f"align_head: {error}")
     loss = train(model, sides, pairs, Options(arguments.size, arguments.epochs, arguments.seed, arguments.unlinked))

@@ -279,17 +279,28 @@ class Fused:
         projection = self.model.decoder.initial[0]
         return torch.tanh(functional.linear(mean, projection.weight, projection.bias))
 
-    def loss(self, ids: Tensor, lengths: Tensor, inputs: Tensor, wanted: Tensor, smoothing: float) -> tuple[Tensor, Tensor, Tensor]:
-        """ids [B, T]; inputs [B, S] (begins with <s>); wanted [B, S], -100 past the end. -> the smoothed loss and the plain one, summed over
-        target tokens, and the attention [B, S, T]."""
-        model, decoder = self.model, self.model.decoder
+    def decode(self, ids: Tensor, lengths: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor, Tensor]]:
+        """ids [B, T]; inputs [B, S] (begins with <s>) -> annotations [B, T, D], embeddings of the inputs [S, B, E], and Decoding's."""
+        decoder = self.model.decoder
         annotations = self.annotate(ids.t().contiguous(), lengths)
         y = functional.embedding(inputs.t().contiguous(), decoder.embedding.weight).to(self.kernels.dtype)
         one, two = decoder.layers[0].rnn._flat_weights, decoder.conditional.rnn._flat_weights
         memory = annotations.transpose(0, 1).contiguous()
         keys = self.linear(memory, decoder.attention.scorer.key.weight)
-        s, c, a = Decoding.apply(self.kernels, lengths, self.linear(self.drop(y), one[0]), self.first_state(annotations, lengths), keys, memory,
-                                 *one[1:], *two)
+        return memory, y, Decoding.apply(self.kernels, lengths, self.linear(self.drop(y), one[0]), self.first_state(annotations, lengths), keys, memory,
+                                         *one[1:], *two)
+
+    @torch.no_grad()
+    def states(self, ids: Tensor, lengths: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """What an alignment head reads, as `decode`: annotations [B, T, D] and the decoder's states [B, S, H], float32."""
+        annotations, _, (s, _, _) = self.decode(ids, lengths, inputs)
+        return annotations.float(), s.transpose(0, 1).float()
+
+    def loss(self, ids: Tensor, lengths: Tensor, inputs: Tensor, wanted: Tensor, smoothing: float) -> tuple[Tensor, Tensor, Tensor]:
+        """ids [B, T]; inputs [B, S] (begins with <s>); wanted [B, S], -100 past the end. -> the smoothed loss and the plain one, summed over
+        target tokens, and the attention [B, S, T]."""
+        model, decoder = self.model, self.model.decoder
+        _, y, (s, c, a) = self.decode(ids, lengths, inputs)
         real = (wanted != -100).t()
         parts = torch.cat([y[real], s[real], c[real]], dim=-1)
         readouts = torch.tanh(self.linear(self.drop(parts), decoder.readout.weight, decoder.readout.bias))

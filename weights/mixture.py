@@ -105,21 +105,48 @@ def held_out(root: Path, pair: str, flip: bool, each: int = 200) -> dict[str, li
 Kept = tuple[str, str, bytes]  # both texts, normalised; links between their words as two bytes each
 
 
+def lines_of_links(root: Path, source: Source) -> Iterator[str]:
+    """Those of both runs, with a TAB between them (weights/links.py)."""
+    return lines_of(root / "links" / source.pair / f"{source.name}.txt.gz")
+
+
+def usable(a: str, b: str) -> bool:
+    """Of at most LONGEST words a side."""
+    return bool(a.strip() and b.strip()) and max(len(a.split()), len(b.split())) <= LONGEST
+
+
+def normalised(a: str, b: str, pair: str) -> tuple[str, str, bool]:
+    """Both texts, and whether they have kept the words that links count: all but typographic quotes do."""
+    texts = [normalise(text, language) for text, language in zip((a, b), pair.split("-"))]
+    return *texts, all(len(noise.words(old)) == len(noise.words(new)) for old, new in zip((a, b), texts))
+
+
 def read_source(root: Path, source: Source) -> list[Kept]:
-    """Pairs of at most LONGEST words a side. Normalising keeps the words that links count, but for typographic quotes: a pair where it does not is
-    kept without links."""
+    """A pair that does not keep its words is kept without links."""
     kept = []
-    first, second = source.pair.split("-")
-    for (a, b), line in zip(texts(root, source), lines_of(root / "links" / source.pair / f"{source.name}.txt.gz"), strict=True):
-        if not a.strip() or not b.strip() or max(len(a.split()), len(b.split())) > LONGEST:
-            continue
-        links = grow_diag_final_and(*map(parse, line.split("\t")))
-        counts = [len(noise.words(text)) for text in (a, b)]
-        a, b = normalise(a, first), normalise(b, second)
-        if counts != [len(noise.words(text)) for text in (a, b)] or (links and max(map(max, links)) > 255):
-            links = []
-        kept.append((a, b, bytes(number for link in links for number in link)))
+    for (a, b), line in zip(texts(root, source), lines_of_links(root, source), strict=True):
+        if usable(a, b):
+            links = grow_diag_final_and(*map(parse, line.split("\t")))
+            a, b, same = normalised(a, b, source.pair)
+            if not same or (links and max(map(max, links)) > 255):
+                links = []
+            kept.append((a, b, bytes(number for link in links for number in link)))
     return kept
+
+
+def sample(root: Path, pair: str, count: int, seed: int) -> list[tuple[str, str, str]]:
+    """About `count` pairs, normalised, in random order, each with its line of links: of each source as many as its weight gives it, none twice before all
+    of the source come once. Pairs without links, or whose words normalising changes, are left out."""
+    sources = table(pair)
+    corpora = [(texts(root, source), list(lines_of_links(root, source))) for source in sources]
+    whole = sum(source.weight * len(pairs) for source, (pairs, _) in zip(sources, corpora))
+    chosen = []
+    for source, (pairs, lines) in zip(sources, corpora):
+        turns, rest = divmod(round(source.weight * len(pairs) / whole * count), len(pairs))
+        places = [*range(len(pairs))] * turns + permuted(len(pairs), seed, source.name)[:rest]
+        chosen += [(*pairs[i], lines[i]) for i in places if usable(*pairs[i]) and lines[i].strip()]
+    found = [(*normalised(a, b, pair), line) for a, b, line in (chosen[i] for i in permuted(len(chosen), seed))]
+    return [(a, b, line) for a, b, same, line in found if same]
 
 
 def name_pool(corpora: dict[str, list[Kept]]) -> list[str]:

@@ -1,8 +1,8 @@
-"""Every figure of a general model: python3 -m weights.report MODEL_FOLDER --data CORPORA [--flip] [--alignd build/alignd] [--json FILE] [--card]
+"""Every figure of a general model: python3 -m weights.report MODEL_FOLDER --data CORPORA [--flip] [--reverse MODEL_FOLDER] [--json FILE] [--card]
 
 Input: a model folder and the folder of all corpora. The daemon translates, with its defaults but for the beam (--beam-size 5; 1: greedy) and the storage of
 the weights. Output, as a table: BLEU (13a, cased) and chrF on the test or validation sets that are held out; on Flores the length of the output over
-the reference's, in characters, and the outputs that repeat four words; alignment error rate of the attention; what of the first things is acceptable.
+the reference's, in characters, and the outputs that repeat four words; alignment error rate of the attention, of the alignment head and, with --reverse, of two models' heads; what of the first things is acceptable.
 --card writes the model card, README.md in the folder.
 """
 
@@ -17,8 +17,11 @@ from . import align, compute, data, first_things, folder, general_card, mixture,
 from .client import BATCH, Daemon, chunks
 
 Pairs = list[tuple[str, str]]
-GOLD = {"en-fr": ("align-en-fr-hansards", "align-en-fr-alibi"), "en-de": ("align-en-de-europarl100",)}
-WAYS = ("best word", "best both ways, balanced, near the diagonal")
+EVERYDAY = Path(__file__).with_name("gold") / "en-fr-everyday.tsv"
+GOLD = {"en-fr": {"everyday": EVERYDAY, "Hansards": "align-en-fr-hansards", "Alibi": "align-en-fr-alibi"}, "en-de": {"Europarl": "align-en-de-europarl100"}}
+ALIGNMENT = "alignment: "
+WAYS = {"best word": "attention, best word", "head": "head (`alignment`)", "head, best both ways": "head, best both ways (`--links mutual`)",
+        "both heads, geometric mean, best both ways": "heads of both models, best both ways"}
 
 
 def held_out(root: Path, pair: str) -> dict[str, Callable[[], Pairs]]:
@@ -52,7 +55,7 @@ def of_set(client: Daemon, pairs: Pairs, beam_size: int) -> dict[str, float]:
             "length": sum(map(len, outputs)) / sum(map(len, references)), "repeats": sum(map(scores.repeats, outputs)), "sentences": len(pairs)}
 
 
-def measure(alignd: Path, model: Path, root: Path, flip: bool, beam_size: int, limit: int | None, flags: list[str]
+def measure(alignd: Path, model: Path, reverse: Path | None, root: Path, flip: bool, beam_size: int, limit: int | None, flags: list[str]
             ) -> tuple[dict[str, dict[str, float]], list[general_card.Example]]:
     """Figures by set, and the first things. limit: only so many pairs of each, evenly drawn."""
     config = folder.read_config(model)
@@ -73,10 +76,10 @@ def measure(alignd: Path, model: Path, root: Path, flip: bool, beam_size: int, l
             translations = first_things.translate(client, [thing.text for thing in things])
             examples = [general_card.Example(thing.text, text, first_things.acceptable(thing, text)) for thing, text in zip(things, translations)]
             figures["first things"] = {"acceptable": sum(one.acceptable for one in examples), "sentences": len(things)}
-    for name in GOLD.get(pair, ()):
-        gold = align.read_gold(root / name / "dev.tsv.gz", flip)[:limit]
-        rates = align.measure(alignd, model, None, gold)
-        figures[name] = {way: rates[way] for way in WAYS if way in rates} | {"sentences": len(gold)}
+    for name, path in GOLD.get(pair, {}).items():
+        gold = align.read_gold(path if isinstance(path, Path) else root / path / "dev.tsv.gz", flip)[:limit]
+        rates = align.measure(alignd, model, reverse, gold)
+        figures[ALIGNMENT + name] = {way: rates[way] for way in WAYS if way in rates} | {"sentences": len(gold)}
     return figures, examples
 
 
@@ -93,9 +96,15 @@ def table(figures: dict[str, dict[str, float]]) -> str:
         lines.append(f"| broad, mean over domains | | {mean[0]:.1f} | {mean[1]:.1f} | | |")
     if first := figures.get("first things"):
         lines.append(f"\nAcceptable of the {first['sentences']} first things (weights/first): {first['acceptable']}.")
-    rates = [f"{name} " + ", ".join(f"{value:.1f} ({way})" for way, value in of.items() if way != "sentences")
-             for name, of in figures.items() if name.startswith("align-")]
-    return "\n".join(lines + ([f"\nAlignment error rate of the attention: {'; '.join(rates)}."] if rates else []))
+    return "\n".join(lines + alignment_table({name.removeprefix(ALIGNMENT): of for name, of in figures.items() if name.startswith(ALIGNMENT)}))
+
+
+def alignment_table(rates: dict[str, dict[str, float]]) -> list[str]:
+    """rates: by gold set, by way."""
+    if not rates:
+        return []
+    rows = [f"| {shown} | " + " | ".join(f"{of[way]:.1f}" for of in rates.values()) + " |" for way, shown in WAYS.items() if all(way in of for of in rates.values())]
+    return ["\nAlignment error rate of what the daemon says, on gold links; lower is better:\n", "| links | " + " | ".join(rates) + " |", "|---" * (len(rates) + 1) + "|", *rows]
 
 
 def main() -> None:
@@ -103,6 +112,7 @@ def main() -> None:
     parser.add_argument("model", type=Path, help="a model folder")
     parser.add_argument("--data", type=Path, required=True, help="folder of all corpora")
     parser.add_argument("--flip", action="store_true", help="the model translates the second language into the first")
+    parser.add_argument("--reverse", type=Path, metavar="MODEL", help="the model of the other direction, for the alignment")
     parser.add_argument("--beam-size", type=int, default=5)
     parser.add_argument("--limit", type=int, help="only so many pairs of each set")
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
@@ -110,14 +120,15 @@ def main() -> None:
     parser.add_argument("--card", action="store_true", help="write MODEL/README.md with these figures")
     parser.add_argument("flags", nargs="*", help="after --: options of the daemon, such as --compute int8")
     arguments = parser.parse_args()
-    figures, examples = measure(arguments.alignd, arguments.model, arguments.data, arguments.flip, arguments.beam_size, arguments.limit, arguments.flags)
+    figures, examples = measure(arguments.alignd, arguments.model, arguments.reverse, arguments.data, arguments.flip, arguments.beam_size, arguments.limit, arguments.flags)
     size = sum(path.stat().st_size for path in arguments.model.iterdir() if path.name != "README.md")
     print(f"\n{arguments.model}, {size / 1e6:.1f} MB; beam {arguments.beam_size}\n\n{table(figures)}")
     if arguments.card:
         name = folder.read_config(arguments.model)["name"]
         beam = f" --beam-size {arguments.beam_size}" if arguments.beam_size != 5 else ""
         limit = f" --limit {arguments.limit}" if arguments.limit else ""
-        command = f"python3 -m weights.report weights/{name} --data CORPORA{' --flip' if arguments.flip else ''}{beam}{limit}"
+        reverse = f" --reverse weights/{arguments.reverse.name}" if arguments.reverse else ""
+        command = f"python3 -m weights.report weights/{name} --data CORPORA{' --flip' if arguments.flip else ''}{reverse}{beam}{limit}"
         general_card.write(arguments.model, table(figures), command, examples, arguments.flip)
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
