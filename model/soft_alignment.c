@@ -110,17 +110,44 @@ static const int *tokens_with_end(const struct sentence *sentence, const struct 
     return tokens;
 }
 
-static int align_hypothesis(struct sentence *sentence, struct hypothesis *h, struct arena *scratch, struct error *err) {
-    size_t count = h->length + h->ended, length = sentence->length;
+/* How many rows the first of both need not have again: of tokens that the same steps decided. Up to there they are one path through
+ * the search's tree. */
+static size_t common_rows(const struct hypothesis *earlier, const struct hypothesis *h) {
+    size_t count = 0;
+    while (count < earlier->length && count < h->length && earlier->attention[count] == h->attention[count] &&
+           earlier->tokens[count] == h->tokens[count])
+        count++;
+    return count;
+}
+
+/* The one of the first [i] that begins most like hypothesis i; NULL: none begins so. *common rows are its own. */
+static const struct hypothesis *closest(const struct sentence *sentence, size_t i, size_t *common) {
+    const struct hypothesis *found = NULL;
+    *common = 0;
+    for (size_t k = 0; k < i; k++) {
+        size_t count = common_rows(&sentence->hypotheses[k], &sentence->hypotheses[i]);
+        if (count > *common) {
+            found = &sentence->hypotheses[k];
+            *common = count;
+        }
+    }
+    return found;
+}
+
+static int align_hypothesis(struct sentence *sentence, size_t i, struct arena *scratch, struct error *err) {
+    struct hypothesis *h = &sentence->hypotheses[i];
+    size_t common, length = sentence->length;
+    const struct hypothesis *earlier = closest(sentence, i, &common);
+    size_t own = h->length + h->ended - common;
     struct arena_mark mark = arena_mark(scratch);
-    struct decided decided = {tokens_with_end(sentence, h, scratch), h->attention, count};
-    float *rows = arena_alloc(&sentence->arena, count * length, sizeof *rows);
-    const float **alignment = arena_alloc(&sentence->arena, count, sizeof *alignment);
-    int status = decided.tokens && rows && alignment ? 0 : error_memory(err);
+    const int *tokens = tokens_with_end(sentence, h, scratch);
+    float *rows = arena_alloc(&sentence->arena, own * length, sizeof *rows);
+    const float **alignment = arena_alloc(&sentence->arena, common + own, sizeof *alignment);
+    int status = tokens && rows && alignment ? 0 : error_memory(err);
     if (status == 0)
-        status = find_rows(sentence, &decided, scratch, rows, err);
-    for (size_t i = 0; i < count && status == 0; i++)
-        alignment[i] = rows + i * length;
+        status = find_rows(sentence, &(struct decided){tokens + common, h->attention + common, own}, scratch, rows, err);
+    for (size_t j = 0; j < common + own && status == 0; j++)
+        alignment[j] = j < common ? earlier->alignment[j] : rows + (j - common) * length;
     if (status == 0)
         h->alignment = alignment;
     arena_release(scratch, mark);
@@ -131,7 +158,7 @@ int soft_alignment_end(struct sentence *sentence, struct arena *scratch, struct 
     if (sentence_top(sentence) == 0)
         return 0;
     for (size_t i = 0; i < sentence->count; i++)
-        if (align_hypothesis(sentence, &sentence->hypotheses[i], scratch, err) != 0)
+        if (align_hypothesis(sentence, i, scratch, err) != 0)
             return -1;
     return 0;
 }

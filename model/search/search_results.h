@@ -14,4 +14,7 @@ double search_score(const struct search *search, const struct search_node *last)
 /* After the end: the best n_best hypotheses, best first, in the arena. */
 int search_results(const struct search *search, struct hypothesis **hypotheses, size_t *count, struct error *err);
 
+/* What was looked at, with options.tree: id below search->tree.count. */
+const struct branch *search_branch(const struct search *search, size_t id);
+
 #endif

@@ -83,14 +83,17 @@ struct hypothesis {
 /* kept: went on to the next step; pruned: among its row's best beam_size, but dropped; finished. */
 enum branch_state { BRANCH_KEPT, BRANCH_PRUNED, BRANCH_FINISHED };
 
-/* A token that was looked at. Its id is its index; its parent's is lower. */
+/* A token that was looked at. A beam makes a hundred a step: small, and never moved. Its id is its index; its parent's is lower. */
 struct branch {
-    size_t parent, step; /* SIZE_MAX: the start; 0.. */
+    uint32_t parent, step; /* BRANCH_START: none; 0.. */
     int token;
     float log_prob; /* of the token */
-    double score;   /* of the path up to it; coverage_penalty only where it has finished */
+    float score;    /* of the path up to it; coverage_penalty only where it has finished */
     enum branch_state state;
 };
+
+#define BRANCH_START UINT32_MAX
+enum { BRANCHES_TOGETHER = 256 };
 
 struct search_node;
 
@@ -116,8 +119,8 @@ struct search {
     int *path;      /* of the row in hand; NULL: nothing depends on it */
     void *state;    /* the strategy's own */
     struct {
-        struct branch *branches; /* [count], room for more */
-        size_t count, room;
+        struct branch **blocks; /* each of BRANCHES_TOGETHER; search_branch finds one; NULL: there is none yet */
+        size_t count;
     } tree;
 };
 

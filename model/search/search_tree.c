@@ -5,39 +5,47 @@
 #include <string.h>
 
 /* Pruned branches are recorded while there are few; the others as long as there are not far too many: more than any beam has. */
-enum { MAX_WITH_PRUNED = 10000, MAX_BRANCHES = MAX_WITH_PRUNED + SEARCH_MAX_ROWS * 1100, FIRST_BRANCHES = 64 };
+enum { MAX_WITH_PRUNED = 10000, MAX_BRANCHES = MAX_WITH_PRUNED + SEARCH_MAX_ROWS * 1100 };
+enum { MAX_BLOCKS = (MAX_BRANCHES + BRANCHES_TOGETHER - 1) / BRANCHES_TOGETHER };
+
+static struct branch *branch_at(const struct search *search, size_t id) {
+    return &search->tree.blocks[id / BRANCHES_TOGETHER][id % BRANCHES_TOGETHER];
+}
+
+const struct branch *search_branch(const struct search *search, size_t id) {
+    return branch_at(search, id);
+}
 
 static int tree_make_room(struct search *search) {
-    if (search->tree.count < search->tree.room)
+    if (search->tree.count % BRANCHES_TOGETHER != 0)
         return 0;
-    size_t room = search->tree.room ? 2 * search->tree.room : FIRST_BRANCHES;
-    struct branch *grown = arena_alloc(search->arena, room, sizeof *grown);
-    if (!grown)
+    if (!search->tree.blocks)
+        search->tree.blocks = arena_alloc(search->arena, MAX_BLOCKS, sizeof *search->tree.blocks);
+    struct branch *block = arena_alloc(search->arena, BRANCHES_TOGETHER, sizeof *block);
+    if (!search->tree.blocks || !block)
         return -1;
-    if (search->tree.count > 0)
-        memcpy(grown, search->tree.branches, search->tree.count * sizeof *grown);
-    search->tree.branches = grown;
-    search->tree.room = room;
+    search->tree.blocks[search->tree.count / BRANCHES_TOGETHER] = block;
     return 0;
 }
 
-static size_t parent_of(const struct search_node *node) {
-    return node->parent ? node->parent->branch : SIZE_MAX;
+static uint32_t parent_of(const struct search_node *node) {
+    return node->parent ? (uint32_t)node->parent->branch : BRANCH_START;
 }
 
 static struct branch branch_of(const struct search *search, const struct search_node *node, enum branch_state state) {
     return (struct branch){.parent = parent_of(node),
-                           .step = node->depth - 1,
+                           .step = (uint32_t)(node->depth - 1),
                            .token = node->token,
                            .log_prob = node->log_prob,
-                           .score = state == BRANCH_FINISHED ? search_score(search, node) : search_normalised(search, node),
+                           .score =
+                               (float)(state == BRANCH_FINISHED ? search_score(search, node) : search_normalised(search, node)),
                            .state = state};
 }
 
 static int add_branch(struct search *search, const struct search_node *node, enum branch_state state) {
     if (tree_make_room(search) != 0)
         return -1;
-    search->tree.branches[search->tree.count++] = branch_of(search, node, state);
+    *branch_at(search, search->tree.count++) = branch_of(search, node, state);
     return 0;
 }
 
@@ -48,8 +56,9 @@ int search_grow(struct search *search, struct search_node *node, enum branch_sta
 
 /* Where the first `recorded` have it; recorded: nowhere. A parent's own is before those of its children. */
 static size_t find_branch(const struct search *search, const struct search_node *node, size_t recorded) {
-    size_t parent = parent_of(node), i = parent == SIZE_MAX ? 0 : parent + 1;
-    while (i < recorded && !(search->tree.branches[i].parent == parent && search->tree.branches[i].token == node->token))
+    uint32_t parent = parent_of(node);
+    size_t i = parent == BRANCH_START ? 0 : parent + 1;
+    while (i < recorded && !(branch_at(search, i)->parent == parent && branch_at(search, i)->token == node->token))
         i++;
     return i < recorded ? i : recorded;
 }
@@ -58,7 +67,7 @@ int search_grow_once(struct search *search, struct search_node *node, enum branc
     size_t found = find_branch(search, node, recorded);
     if (found == recorded)
         return search_grow(search, node, state);
-    search->tree.branches[found] = branch_of(search, node, state);
+    *branch_at(search, found) = branch_of(search, node, state);
     node->branch = found;
     return 0;
 }

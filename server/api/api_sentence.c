@@ -301,17 +301,17 @@ static void view_choose(struct sentence_view *view, const struct hypothesis *hyp
 
 static void put_branch(struct sentence_view *view, size_t id) {
     static const char *const states[] = {[BRANCH_KEPT] = "kept", [BRANCH_PRUNED] = "pruned", [BRANCH_FINISHED] = "finished"};
-    const struct branch *b = &view->sentence->search.tree.branches[id];
+    const struct branch *b = search_branch(&view->sentence->search, id);
     writer_begin_object(view->out, NULL);
     writer_count(view->out, "id", id);
-    if (b->parent == SIZE_MAX)
+    if (b->parent == BRANCH_START)
         writer_null(view->out, "parent");
     else
         writer_count(view->out, "parent", b->parent);
     writer_count(view->out, "step", b->step);
     writer_string(view->out, "token", translator_piece(view->sentence, b->token));
     writer_number(view->out, "log_prob", (double)b->log_prob);
-    writer_number(view->out, "score", (double)(float)b->score); /* as exact as log_prob */
+    writer_number(view->out, "score", (double)b->score);
     writer_string(view->out, "state", states[b->state]);
     writer_end_object(view->out);
 }

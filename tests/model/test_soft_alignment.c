@@ -126,6 +126,38 @@ static const struct search_options ways[] = {
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
+/* Rows that a hypothesis has of its own, not of an earlier one. */
+static size_t own_rows(const struct sentence *sentence, size_t h) {
+    const struct hypothesis *found = &sentence->hypotheses[h];
+    size_t own = found->length + found->ended;
+    for (size_t i = 0; i < found->length; i++) {
+        bool earlier = false;
+        for (size_t k = 0; k < h && !earlier; k++)
+            earlier = i < sentence->hypotheses[k].length && sentence->hypotheses[k].alignment[i] == found->alignment[i];
+        own -= earlier;
+    }
+    return own;
+}
+
+/* What hypotheses have in common is computed and kept once: one row a token that differs from all before. */
+START_TEST(common_rows_are_kept_once) {
+    size_t all = 0, own = 0;
+    open_nth(_i);
+    struct sentence *sentence = decoded(
+        prepare(texts[2], &(struct search_options){.strategy = &search_beam, .beam_size = 8, .n_best = 8, .length_penalty = 1}));
+    ck_assert_uint_eq(sentence->count, 8);
+    for (size_t h = 0; h < sentence->count; h++) {
+        const struct hypothesis *found = &sentence->hypotheses[h], *first = &sentence->hypotheses[0];
+        for (size_t i = 0; i < found->length && i < first->length && found->attention[i] == first->attention[i]; i++)
+            ck_assert(found->tokens[i] != first->tokens[i] || found->alignment[i] == first->alignment[i]);
+        all += found->length + found->ended;
+        own += own_rows(sentence, h);
+    }
+    ck_assert_uint_lt(own, all);
+    sentence_done(sentence);
+}
+END_TEST
+
 /* All ways and texts at once: beams are reordered, exact search comes back to earlier steps, sentences come and go. */
 START_TEST(found_rows_equal_forced) {
     struct sentence *sentences[WAYS * TEXTS];
@@ -296,6 +328,7 @@ Suite *soft_alignment_suite(void) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, forced_rows_equal_pytorch, 0, MODELS);
     tcase_add_loop_test(tests, found_rows_equal_forced, 0, MODELS);
+    tcase_add_loop_test(tests, common_rows_are_kept_once, 0, MODELS);
     tcase_add_loop_test(tests, company_changes_no_bit, 0, MODELS);
     tcase_add_test(tests, given_steps_are_read);
     tcase_add_loop_test(tests, nobody_asks_nothing_is_kept, 0, MODELS);

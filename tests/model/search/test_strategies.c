@@ -241,11 +241,11 @@ static void expect_tree(const char *expected) {
     static const char *const states[] = {[BRANCH_KEPT] = "", [BRANCH_PRUNED] = "-", [BRANCH_FINISHED] = "!"};
     char found[MAX_TEXTS] = "", one[32];
     for (size_t i = 0; i < game.search.tree.count; i++) {
-        const struct branch *b = &game.search.tree.branches[i];
-        ck_assert(b->parent == SIZE_MAX || b->parent < i);
-        ck_assert_uint_eq(b->step, b->parent == SIZE_MAX ? 0 : game.search.tree.branches[b->parent].step + 1);
+        const struct branch *b = search_branch(&game.search, i);
+        ck_assert(b->parent == BRANCH_START || b->parent < i);
+        ck_assert_uint_eq(b->step, b->parent == BRANCH_START ? 0 : search_branch(&game.search, b->parent)->step + 1);
         snprintf(one, sizeof one, "%s%c%s<%d", i ? " " : "", "abc."[b->token], states[b->state],
-                 b -> parent == SIZE_MAX ? -1 : (int)b -> parent);
+                 b -> parent == BRANCH_START ? -1 : (int)b -> parent);
         strcat(found, one);
     }
     ck_assert_str_eq(found, expected);
@@ -272,7 +272,7 @@ START_TEST(the_tree_is_complete) {
     expect_tree("a<-1 b<0 .!<1 b<-1 .!<3");
     grow(&search_sample, 5, 1);
     ck_assert_uint_ge(game.search.tree.count, 2);
-    ck_assert_int_eq(game.search.tree.branches[game.search.tree.count - 1].state, BRANCH_FINISHED);
+    ck_assert_int_eq(search_branch(&game.search, game.search.tree.count - 1)->state, BRANCH_FINISHED);
 }
 END_TEST
 
