@@ -163,6 +163,7 @@ static int translator_load(struct translator *t, const char *folder, const struc
         choose_compute(t, options->compute ? options->compute : "float32", err) != 0 ||
         (options->shortlist && open_shortlist(t, folder, err) != 0) || open_quality(t, folder, err) != 0)
         return -1;
+    t->backend.half_past = options->half_past;
     weights_use(t->weights, &t->backend);
     if (load_network(t, err) != 0)
         return -1;

@@ -56,6 +56,9 @@ struct translator_options {
      * the tokens' log-probabilities and entropies are then over those alone, and its translation is another wherever the best of
      * all is not among them. A given target (translator_force) is scored over the whole vocabulary always. */
     bool shortlist;
+    /* What a transformer's decoder keeps of each step, keys and values of self-attention, is IEEE binary16: half the memory.
+     * Weights and products stay what they are. */
+    bool half_past;
 };
 
 /* Call once, before any thread starts and any model is opened: loads what processors without AVX2 multiply with, if it is there.

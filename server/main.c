@@ -219,6 +219,7 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
     struct model_set_options loaded = {.folders = &options->models,
                                        .compute = options->compute,
                                        .shortlist = options->shortlist,
+                                       .half_past = options->half_past,
                                        .workers = options->workers,
                                        .rows = options->rows};
     int result = -1;

@@ -432,6 +432,7 @@ static int decode_with_models(struct stream *stream, struct metrics *metrics, st
     struct model_set_options loaded = {.folders = &stream->options->models,
                                        .compute = stream->options->compute,
                                        .shortlist = stream->options->shortlist,
+                                       .half_past = stream->options->half_past,
                                        .workers = stream->options->workers,
                                        .rows = stream->options->rows};
     struct model_set *models = model_set_load(&loaded, NULL, metrics, err);

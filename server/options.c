@@ -30,6 +30,8 @@ static const struct option table[] = {
      FIELD(compute), 0, 0},
     {"shortlist", NULL, NULL, "choose target words only from the model's shortlist for the sentence", ALL, set_switch,
      FIELD(shortlist), 0, 0},
+    {"half-past", NULL, NULL, "keep what a transformer's decoder remembers of each step in 16 bits a number: half the memory", ALL,
+     set_switch, FIELD(half_past), 0, 0},
     {"decode-memory", "N", "268435456",
      "memory that a worker's sentences may need while they are decoded; others wait, and one that could need more gets 413", ALL,
      set_size, FIELD(decode_memory), 1024, 1e12},

@@ -25,7 +25,7 @@ struct options {
     struct name_list models; /* folders, in the order given */
     size_t workers, rows, decode_memory;
     char *log_level, *log_format, *compute;
-    bool shortlist;
+    bool shortlist, half_past;
 
     /* serving; unset in other modes */
     struct name_list listen;             /* addresses; empty: systemd's sockets, or OPTIONS_LISTEN */

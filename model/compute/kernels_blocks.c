@@ -1,9 +1,33 @@
 /* One file, several instruction sets, as kernels.c. */
 #include "model/compute/kernels_blocks.h"
+#include "model/compute/half.h"
 #include "model/compute/vector_functions.h"
 
-INLINE const float *vector_at(const struct looked_at *all, size_t t) {
-    return all->path ? all->path[t] + all->offset : all->first + t * all->distance;
+INLINE size_t number_bytes(bool half) {
+    return half ? sizeof(uint16_t) : sizeof(float);
+}
+
+INLINE const char *vector_at(const struct looked_at *all, bool half, size_t t) {
+    if (all->path)
+        return (const char *)all->path[t] + all->offset * number_bytes(half);
+    return (const char *)all->first + t * all->distance * number_bytes(half);
+}
+
+/* Numbers i to i + VL of a vector. */
+INLINE vec load_at(bool half, const char *vector, size_t i) {
+    const char *p = vector + i * number_bytes(half);
+    vec v;
+    if (half)
+        return load_half(p);
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* The first n < VL of them; zero in the other lanes. */
+INLINE vec load_some(bool half, const char *vector, size_t i, size_t n) {
+    char p[VL * sizeof(float)] = {0};
+    memcpy(p, vector + i * number_bytes(half), n * number_bytes(half));
+    return load_at(half, p, 0);
 }
 
 /* ---- scores ---- */
@@ -11,7 +35,7 @@ INLINE const float *vector_at(const struct looked_at *all, size_t t) {
 enum { KEYS = 4 }; /* scored together */
 
 /* sums[t] = q . k[t] lane by lane, of one head. */
-INLINE void multiply(const float *q, const float *const *k, size_t size, vec sums[KEYS]) {
+INLINE void multiply(bool half, const float *q, const char *const *k, size_t size, vec sums[KEYS]) {
     UNROLL
     for (size_t t = 0; t < KEYS; t++)
         sums[t] = splat(0);
@@ -20,41 +44,49 @@ INLINE void multiply(const float *q, const float *const *k, size_t size, vec sum
         vec query = load(q + i);
         UNROLL
         for (size_t t = 0; t < KEYS; t++)
-            sums[t] += query * load(k[t] + i);
+            sums[t] += query * load_at(half, k[t], i);
     }
     if (i < size) {
         vec query = load_part(q + i, size - i, 0);
         UNROLL
         for (size_t t = 0; t < KEYS; t++)
-            sums[t] += query * load_part(k[t] + i, size - i, 0);
+            sums[t] += query * load_some(half, k[t], i, size - i);
     }
 }
 
-/* The first `keys` of KEYS: what is missing is scored as the last, and left out. */
-INLINE void score_some(const struct heads_shape *heads, const float *q, const float *const *keys, size_t count, size_t n,
+/* The first `count` of KEYS: what is missing is scored as the last, and left out. */
+INLINE void score_some(bool half, const struct heads_shape *heads, const float *q, const char *const *keys, size_t count, size_t n,
                        float *e) {
     for (size_t h = 0; h < heads->count; h++) {
-        const float *k[KEYS];
+        const char *k[KEYS];
         vec sums[KEYS];
         UNROLL
         for (size_t t = 0; t < KEYS; t++)
-            k[t] = keys[t] + h * heads->size;
-        multiply(q + h * heads->size, k, heads->size, sums);
+            k[t] = keys[t] + h * heads->size * number_bytes(half);
+        multiply(half, q + h * heads->size, k, heads->size, sums);
         quad four = sum_four(sums);
         memcpy(e + h * n, &four, count * sizeof *e);
     }
 }
 
-static void scores(const struct heads_shape *heads, const float *q, const struct looked_at *keys, size_t n, float *e) {
+INLINE void score_all(bool half, const struct heads_shape *heads, const float *q, const struct looked_at *keys, size_t n,
+                      float *e) {
     for (size_t t = 0; t < n; t += KEYS) {
-        const float *k[KEYS];
+        const char *k[KEYS];
         for (size_t i = 0; i < KEYS; i++)
-            k[i] = vector_at(keys, t + i < n ? t + i : n - 1);
+            k[i] = vector_at(keys, half, t + i < n ? t + i : n - 1);
         if (t + KEYS <= n)
-            score_some(heads, q, k, KEYS, n, e + t);
+            score_some(half, heads, q, k, KEYS, n, e + t);
         else
-            score_some(heads, q, k, n - t, n, e + t);
+            score_some(half, heads, q, k, n - t, n, e + t);
     }
+}
+
+static void scores(const struct heads_shape *heads, const float *q, const struct looked_at *keys, size_t n, float *e) {
+    if (keys->half)
+        score_all(true, heads, q, keys, n, e);
+    else
+        score_all(false, heads, q, keys, n, e);
 }
 
 /* ---- sums ---- */
@@ -62,8 +94,8 @@ static void scores(const struct heads_shape *heads, const float *q, const struct
 enum { COLUMNS = 8 }; /* vectors summed together, of one head or several */
 
 /* Columns `first` on of `vectors` whole vectors, none of which belongs to two heads. */
-INLINE void sum_whole(const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n, size_t first,
-                      size_t vectors, float *out) {
+INLINE void sum_whole(bool half, const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n,
+                      size_t first, size_t vectors, float *out) {
     const float *weights[COLUMNS];
     vec sums[COLUMNS];
     UNROLL
@@ -72,10 +104,10 @@ INLINE void sum_whole(const struct heads_shape *heads, const float *a, const str
         sums[v] = splat(0);
     }
     for (size_t t = 0; t < n; t++) {
-        const float *value = vector_at(values, t) + first;
+        const char *value = vector_at(values, half, t);
         UNROLL
         for (size_t v = 0; v < vectors; v++)
-            sums[v] += weights[v][t] * load(value + v * VL);
+            sums[v] += weights[v][t] * load_at(half, value, first + v * VL);
     }
     UNROLL
     for (size_t v = 0; v < vectors; v++)
@@ -83,37 +115,56 @@ INLINE void sum_whole(const struct heads_shape *heads, const float *a, const str
 }
 
 /* Columns of one head that fill no vector, or only a part of one. */
-static void sum_part(const float *weights, const struct looked_at *values, size_t n, size_t first, size_t columns, float *out) {
+INLINE void sum_part(bool half, const float *weights, const struct looked_at *values, size_t n, size_t first, size_t columns,
+                     float *out) {
     vec sum = splat(0);
     for (size_t t = 0; t < n; t++)
-        sum += weights[t] * load_part(vector_at(values, t) + first, columns, 0);
+        sum += weights[t] * load_some(half, vector_at(values, half, t), first, columns);
     memcpy(out + first, &sum, columns * sizeof *out);
 }
 
-static void sum_head(const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n, size_t head,
-                     float *out) {
+INLINE void sum_head(bool half, const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n,
+                     size_t head, float *out) {
     size_t at = head * heads->size, end = at + heads->size;
     for (; at + VL <= end; at += VL) {
         vec sum = splat(0);
         for (size_t t = 0; t < n; t++)
-            sum += a[head * n + t] * load(vector_at(values, t) + at);
+            sum += a[head * n + t] * load_at(half, vector_at(values, half, t), at);
         store(out + at, sum);
     }
     if (at < end)
-        sum_part(a + head * n, values, n, at, end - at, out);
+        sum_part(half, a + head * n, values, n, at, end - at, out);
 }
 
-static void sums(const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n, float *out) {
+INLINE void sum_all(bool half, const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n,
+                    float *out) {
     size_t size = heads->count * heads->size, at = 0;
     if (heads->size % VL != 0) {
         for (size_t h = 0; h < heads->count; h++)
-            sum_head(heads, a, values, n, h, out);
+            sum_head(half, heads, a, values, n, h, out);
         return;
     }
     for (; at + COLUMNS * VL <= size; at += COLUMNS * VL)
-        sum_whole(heads, a, values, n, at, COLUMNS, out);
+        sum_whole(half, heads, a, values, n, at, COLUMNS, out);
     for (; at < size; at += VL)
-        sum_whole(heads, a, values, n, at, 1, out);
+        sum_whole(half, heads, a, values, n, at, 1, out);
+}
+
+static void sums(const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n, float *out) {
+    if (values->half)
+        sum_all(true, heads, a, values, n, out);
+    else
+        sum_all(false, heads, a, values, n, out);
+}
+
+/* ---- halves ---- */
+
+static void halve(const float *x, size_t n, uint16_t *out) {
+    size_t i = 0;
+    for (; i + VL <= n; i += VL)
+        store_half(out + i, load(x + i));
+    for (; i < n; i++)
+        out[i] = half_of(x[i]);
 }
 
 /* ---- element by element ---- */
@@ -185,6 +236,7 @@ static void mix(const float *i, const float *x, const float *f, size_t n, float 
 const struct block_kernels JOIN(block_kernels, KERNELS) = {
     .scores = scores,
     .sums = sums,
+    .halve = halve,
     .relu = relu,
     .swish = swish,
     .gelu = gelu,

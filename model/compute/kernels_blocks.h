@@ -3,19 +3,23 @@
 #ifndef ALIGND_KERNELS_BLOCKS_H
 #define ALIGND_KERNELS_BLOCKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* d columns: `count` heads of `size` each, head h from column h * size on. */
 struct heads_shape {
     size_t count, size;
 };
 
-/* Vectors that a row looks at. Vector t is at first + t * distance; or, where path is given, at path[t] + offset. */
+/* Vectors that a row looks at. Vector t is at first + t * distance; or, where path is given, at path[t] + offset, counted in its
+ * numbers. half: those are binary16. */
 struct looked_at {
     const float *first;
     size_t distance;
     const float *const *path;
     size_t offset;
+    bool half;
 };
 
 struct block_kernels {
@@ -23,6 +27,9 @@ struct block_kernels {
     void (*scores)(const struct heads_shape *heads, const float *q, const struct looked_at *keys, size_t n, float *e);
     /* out [d]: out_h = sum_t a[h][t] v_h[t], a [heads, n]. */
     void (*sums)(const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n, float *out);
+
+    /* x as binary16, rounded to nearest. */
+    void (*halve)(const float *x, size_t n, uint16_t *out);
 
     /* In place: max(x, 0); x sigmoid(x); x Phi(x), absolute error below 3e-7 |x|. */
     void (*relu)(float *x, size_t n);

@@ -23,6 +23,7 @@ struct backend {
     const struct kernels *kernels;
     enum compute compute;
     const struct blas *blas; /* NULL: the kernels multiply */
+    bool half_past;          /* what decoder steps keep for later ones is binary16; false: float32 */
 };
 
 /* The best for this processor, in float32. */

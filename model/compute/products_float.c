@@ -3,9 +3,9 @@
  * Panel p holds output columns p * WIDTH .. + WIDTH - 1, for each k the WIDTH weights side by side; missing columns are zero. A
  * block of rows walks k once with one sum per row and column, always in rising k, so a row's sums are the same whatever block it is
  * in. */
+#include "model/compute/half.h"
 #include "model/compute/lookup.h"
 #include "model/compute/products.h"
-#include "model/compute/vector.h"
 
 #include <math.h>
 #include <stdalign.h>
@@ -32,33 +32,6 @@ static size_t panels_of(size_t out) {
 
 enum storage { FLOAT32, FLOAT16, BFLOAT16 };
 
-/* VL unsigned 16-bit integers. */
-INLINE ivec widen(const char *p) {
-#if defined(__AVX512F__)
-    return (ivec)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
-#elif defined(__AVX2__)
-    return (ivec)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
-#else
-    typedef uint16_t halves __attribute__((vector_size(VL * 2)));
-    halves h;
-    memcpy(&h, p, sizeof h);
-    return __builtin_convertvector(h, ivec);
-#endif
-}
-
-/* IEEE binary16, finite. */
-INLINE vec load_half(const char *p) {
-#if defined(__AVX512F__)
-    return (vec)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
-#elif defined(__F16C__)
-    return (vec)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
-#else
-    ivec h = widen(p);
-    vec magnitude = (vec)((h & 0x7fff) << 13) * 0x1p112f; /* the exponent's bias differs by 112; subnormals come out right, too */
-    return (vec)((ivec)magnitude | (h & 0x8000) << 16);
-#endif
-}
-
 INLINE size_t storage_bytes(enum storage storage) {
     return storage == FLOAT32 ? 4 : 2;
 }
@@ -71,23 +44,6 @@ INLINE vec load_weights(enum storage storage, const char *p) {
         return v;
     }
     return storage == FLOAT16 ? load_half(p) : (vec)(widen(p) << 16); /* bfloat16: the upper half of a float32 */
-}
-
-static uint32_t bits_of(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-/* The upper bits from `shift` on, rounded to nearest, ties to even. */
-static uint16_t upper_bits(uint32_t bits, int shift) {
-    return (uint16_t)((bits + (1U << (shift - 1)) - 1 + (bits >> shift & 1)) >> shift);
-}
-
-static uint16_t half_of(float x) {
-    uint32_t sign = bits_of(x) >> 16 & 0x8000;
-    /* float32 with its exponent's bias lowered to binary16's: subnormal where the half is */
-    return (uint16_t)(sign | upper_bits(bits_of(fminf(fabsf(x), 65504.0f) * 0x1p-112f), 13));
 }
 
 static void keep(enum storage storage, float weight, char *p) {

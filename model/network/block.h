@@ -20,6 +20,7 @@ struct stack {
     struct heads_shape heads; /* of attention to the stack's own rows and to others */
     size_t size, filter;      /* d; f */
     bool pre;                 /* norm "pre" */
+    bool half;                /* what is kept of rows for later ones is binary16; false: float32 */
     const struct activation *activation;
     float scale; /* of embeddings */
     struct positions positions;

@@ -44,7 +44,7 @@ static void load_layer(struct transformer *own, const struct model_config *confi
 static struct decoder_shape shape_of(const struct transformer *own) {
     size_t size = own->stack.size, all = own->count * size;
     return (struct decoder_shape){.state = own->mixer->state * all,
-                                  .past = own->mixer->past * all,
+                                  .past = own->mixer->past * all / (own->stack.half ? 2 : 1), /* a key for each value: even */
                                   .key = all,
                                   .value = all,
                                   .input = size,
@@ -66,6 +66,7 @@ static int transformer_init(struct decoder *decoder, const struct model_config *
     own->alignment_layer = c->alignment_layer > 0 ? c->alignment_layer - 1 : c->layers - 1;
     own->alignment_head = c->alignment_head;
     stack_init(&own->stack, "decoder", &c->blocks, c->hidden, config_target_positions(config), weights, decoder->kernels, err);
+    own->stack.half = weights_backend(weights)->half_past;
     for (size_t l = 0; l < own->count; l++)
         load_layer(own, config, l, weights, err);
     decoder->attends = true;

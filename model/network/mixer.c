@@ -18,16 +18,25 @@ static void init_self(struct mixer *mixer, const struct stack *stack, const stru
     heads_init(&mixer->self, stack, name, stack->size, weights, err);
 }
 
+/* x [d] -> from number `at` on of what a step adds to its past. */
+static void keep(const struct stack *stack, const float *x, size_t at, float *added) {
+    if (stack->half)
+        stack->kernels->blocks->halve(x, stack->size, (uint16_t *)(void *)added + at);
+    else
+        memcpy(added + at, x, stack->size * sizeof *x);
+}
+
 /* The row's own key and value are the last of its past. */
 static void look_back(const struct mixer_step *step, size_t r) {
     const struct mixer_scratch *s = step->scratch;
     const struct row *row = &step->rows[r];
     size_t size = step->stack->size, seen = step->stack->heads.count * (row->step + 1);
-    memcpy(row->added + step->past, s->k + r * size, size * sizeof *s->k);
-    memcpy(row->added + step->past + size, s->v + r * size, size * sizeof *s->v);
+    bool half = step->stack->half;
+    keep(step->stack, s->k + r * size, step->past, row->added);
+    keep(step->stack, s->v + r * size, step->past + size, row->added);
     heads_look(step->stack, &(struct gaze){.query = s->q + r * size,
-                                           .keys = {.path = row->past, .offset = step->past},
-                                           .values = {.path = row->past, .offset = step->past + size},
+                                           .keys = {.path = row->past, .offset = step->past, .half = half},
+                                           .values = {.path = row->past, .offset = step->past + size, .half = half},
                                            .count = row->step + 1,
                                            .position = row->step,
                                            .alibi = step->stack->positions.alibi,

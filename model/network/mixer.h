@@ -55,7 +55,7 @@ struct mixer_step {
     size_t layer;
     const struct row *rows;
     size_t count;       /* R */
-    size_t state, past; /* where the layer's vectors begin in a row's state, and in what a step adds */
+    size_t state, past; /* where the layer's numbers begin in a row's state, and in what a step adds */
     float *x;           /* [R, d] updated */
     const struct mixer_scratch *scratch;
 };

@@ -195,6 +195,10 @@ void weights_use(struct weights *weights, const struct backend *backend) {
     weights->backend = *backend;
 }
 
+const struct backend *weights_backend(const struct weights *weights) {
+    return &weights->backend;
+}
+
 void weights_free(struct weights *weights) {
     if (weights == NULL)
         return;

@@ -21,6 +21,8 @@ void weights_free(struct weights *weights);
 /* What the linear layers made from now on compute with; before the first call float32 on the best kernels. Copied. */
 void weights_use(struct weights *weights, const struct backend *backend);
 
+const struct backend *weights_backend(const struct weights *weights);
+
 /* The parameter of this name as [rows, cols] row-major (cols 1: a vector [rows]). The shape must match exactly.
  * On a missing name, a wrong shape or a value that is not finite: NULL, and the first such error stays in err (ERROR_FORMAT).
  * err may already hold an error: then nothing is looked up and NULL comes back, so that a whole model is asked for in one go. */

@@ -96,7 +96,7 @@ static int load_all(struct model_set *models, const struct model_set_options *op
     for (size_t i = 0; i < options->folders->count; i++) {
         const char *folder = options->folders->names[i];
         const char *compute = previous ? previous->all[i].info.compute : options->compute;
-        struct translator_options choices = {.compute = compute, .shortlist = options->shortlist};
+        struct translator_options choices = {.compute = compute, .shortlist = options->shortlist, .half_past = options->half_past};
         struct error inner = {0};
         struct served_model *model = &models->all[i];
         if (model_load(models, model, folder, &choices, options, &inner) != 0) {

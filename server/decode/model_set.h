@@ -44,7 +44,7 @@ struct model_set {
 struct model_set_options {
     const struct name_list *folders;
     const char *compute; /* as in struct translator_options */
-    bool shortlist;
+    bool shortlist, half_past;
     size_t workers, rows; /* rows: of each batch */
 };
 

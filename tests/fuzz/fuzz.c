@@ -40,7 +40,8 @@ static void start(struct service *service) {
                                                 .deadline_ms = options.deadline_ms};
     service->metrics = metrics_create(names, labels, NULL);
     service->scheduler = scheduler_create(&(struct scheduler_limits){options.queue, options.queue_work});
-    struct model_set_options loaded = {&options.models, options.compute, options.shortlist, options.workers, options.rows};
+    struct model_set_options loaded = {&options.models,   options.compute, options.shortlist,
+                                       options.half_past, options.workers, options.rows};
     service->catalog = catalog_create(&loaded, service->metrics);
     FUZZ_CHECK(service->metrics && service->scheduler && service->catalog && catalog_open(service->catalog, NULL) == 0);
     atomic_store(&service->state, SERVICE_READY);

@@ -205,9 +205,10 @@ START_TEST(compute_and_shortlist) {
     setenv("ALIGND_SHORTLIST", "true", 1);
     ck_assert_int_eq(parse("attention --model a --target b"), 0);
     ck_assert_str_eq(options.compute, "bfloat16");
-    ck_assert(options.shortlist);
+    ck_assert(options.shortlist && !options.half_past);
     teardown();
-    ck_assert_int_eq(parse("--model a --compute int8 --shortlist=false"), 0);
+    ck_assert_int_eq(parse("--model a --compute int8 --shortlist=false --half-past"), 0);
+    ck_assert(options.half_past);
     ck_assert_str_eq(options.compute, "int8");
     ck_assert(!options.shortlist);
     teardown();

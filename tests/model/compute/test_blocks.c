@@ -17,31 +17,58 @@ static const struct heads_shape shapes[] = {{1, 1},  {3, 1},  {2, 3},  {1, 4},  
                                             {3, 12}, {8, 16}, {2, 17}, {6, 32}, {5, 33}, {9, 64}, {2, 100}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, OFFSET = 3, MOST = 33 };
 
-/* The same vectors twice: `distance` floats apart, and each in memory of its own, which a sanitizer guards. */
+/* The same vectors, of numbers that binary16 has: `distance` numbers apart, and each in memory of its own, which a sanitizer
+ * guards; as float32 and as binary16. */
+enum { WAYS = 4 };
 struct both {
     float *strided, *apart[MOST];
-    struct looked_at ways[2];
+    uint16_t *strided_halves, *halves_apart[MOST];
+    struct looked_at ways[WAYS];
 };
+
+/* Of a number that is a multiple of 2^-8, and less than 4. */
+static uint16_t half_of(float x) {
+    uint16_t sign = x < 0 ? 0x8000 : 0;
+    int exponent;
+    float fraction = frexpf(fabsf(x), &exponent); /* 0.5..1 */
+    return x == 0 ? sign : (uint16_t)(sign | (exponent + 14) << 10 | (int)(fraction * 2048 - 1024));
+}
 
 static struct both make_both(size_t count, size_t size) {
     size_t distance = size + 5;
-    struct both both = {.strided = malloc(((count - 1) * distance + size) * sizeof(float))};
+    size_t numbers = (count - 1) * distance + size;
+    struct both both = {.strided = malloc(numbers * sizeof(float)), .strided_halves = malloc(numbers * sizeof(uint16_t))};
     float *values = noise(count * size, 2, 7);
+    for (size_t i = 0; i < count * size; i++)
+        values[i] = rintf(values[i] * 256) / 256;
     for (size_t t = 0; t < count; t++) {
+        both.halves_apart[t] = malloc((OFFSET + size) * sizeof(uint16_t));
+        for (size_t i = 0; i < size; i++)
+            both.strided_halves[t * distance + i] = both.halves_apart[t][OFFSET + i] = half_of(values[t * size + i]);
         memcpy(both.strided + t * distance, values + t * size, size * sizeof(float));
         both.apart[t] = malloc((OFFSET + size) * sizeof(float));
         memcpy(both.apart[t] + OFFSET, values + t * size, size * sizeof(float));
     }
     free(values);
     both.ways[0] = (struct looked_at){.first = both.strided, .distance = distance};
-    both.ways[1] = (struct looked_at){.offset = OFFSET}; /* the path: check_both, since the struct is copied */
+    both.ways[1] = (struct looked_at){.offset = OFFSET}; /* the path: set_paths, since the struct is copied */
+    both.ways[2] = (struct looked_at){.first = (const float *)(void *)both.strided_halves, .distance = distance, .half = true};
+    both.ways[3] = (struct looked_at){.offset = OFFSET, .half = true};
     return both;
 }
 
+static void set_paths(struct both *both) {
+    both->ways[1].path = (const float *const *)both->apart;
+    both->ways[3].path = (const float *const *)(void *)both->halves_apart;
+}
+
 static void free_both(struct both *both, size_t count) {
-    for (size_t t = 0; t < count; t++)
+    for (size_t t = 0; t < count; t++) {
         free(both->apart[t]);
+        free(both->halves_apart[t]);
+    }
     free(both->strided);
+    free(both->strided_halves);
 }
 
 static double score_of(const struct heads_shape *heads, const float *q, const float *key, size_t head) {
@@ -55,8 +82,8 @@ static void check_scores(const struct block_kernels *kernels, const struct heads
     size_t size = heads->count * heads->size;
     float *q = noise(size, 1, 3), *first = NULL;
     struct both both = make_both(n, size);
-    both.ways[1].path = (const float *const *)both.apart;
-    for (size_t way = 0; way < 2; way++) {
+    set_paths(&both);
+    for (size_t way = 0; way < WAYS; way++) {
         float *e = guarded(heads->count * n);
         kernels->scores(heads, q, &both.ways[way], n, e);
         for (size_t h = 0; h < heads->count; h++)
@@ -95,8 +122,8 @@ static void check_sums(const struct block_kernels *kernels, const struct heads_s
     size_t size = heads->count * heads->size;
     float *a = noise(heads->count * n, 1, 3), *first = NULL;
     struct both both = make_both(n, size);
-    both.ways[1].path = (const float *const *)both.apart;
-    for (size_t way = 0; way < 2; way++) {
+    set_paths(&both);
+    for (size_t way = 0; way < WAYS; way++) {
         float *out = guarded(size);
         kernels->sums(heads, a, &both.ways[way], n, out);
         for (size_t i = 0; i < size; i++)
@@ -118,6 +145,45 @@ START_TEST(sums_of_many_heads) {
     for (size_t s = 0; s < SHAPES; s++)
         for (size_t n = 1; n <= MOST; n += n < 9 ? 1 : 8)
             check_sums(kernel_set(_i)->blocks, &shapes[s], n);
+}
+END_TEST
+
+/* By hand: binary16 has 10 bits of fraction, of even ones the nearest; below 2^-14 multiples of 2^-24; nothing above 65504. */
+START_TEST(halves_are_rounded) {
+    static const struct {
+        float x;
+        uint16_t half;
+    } all[] = {{0, 0},
+               {-0.0f, 0x8000},
+               {1, 0x3c00},
+               {-2, 0xc000},
+               {1 + 0x1p-11f, 0x3c00},
+               {1 + 0x3p-11f, 0x3c02},
+               {1 + 0x1.1p-11f, 0x3c01},
+               {0x1p-14f, 0x0400},
+               {0x1p-24f, 0x0001},
+               {0x1p-26f, 0},
+               {0x1.8p-24f, 0x0002},
+               {65504, 0x7bff},
+               {65535, 0x7bff},
+               {-1e30f, 0xfbff},
+               {INFINITY, 0x7bff},
+               {0.333333333f, 0x3555},
+               {-1e-5f, 0x80a8},
+               {3.14159265f, 0x4248}};
+    enum { COUNT = sizeof all / sizeof *all };
+    for (size_t n = 1; n <= COUNT; n++) {
+        float *x = malloc(n * sizeof *x);
+        uint16_t *out = malloc(n * sizeof *out);
+        for (size_t i = 0; i < n; i++)
+            x[i] = all[COUNT - n + i].x;
+        kernel_set(_i)->blocks->halve(x, n, out);
+        for (size_t i = 0; i < n; i++)
+            ck_assert_msg(out[i] == all[COUNT - n + i].half, "%g: got %#x, want %#x", (double)x[i], out[i],
+                          all[COUNT - n + i].half);
+        free(x);
+        free(out);
+    }
 }
 END_TEST
 
@@ -233,6 +299,7 @@ Suite *blocks_suite(void) {
     tcase_set_timeout(cases, 60);
     tcase_add_loop_test(cases, scores_of_many_heads, 0, kernel_sets());
     tcase_add_loop_test(cases, sums_of_many_heads, 0, kernel_sets());
+    tcase_add_loop_test(cases, halves_are_rounded, 0, kernel_sets());
     tcase_add_loop_test(cases, activations_of_every_size, 0, kernel_sets());
     tcase_add_loop_test(cases, what_is_not_a_number_stays_none, 0, kernel_sets());
     tcase_add_loop_test(cases, ssru_of_every_size, 0, kernel_sets());

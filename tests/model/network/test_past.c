@@ -7,6 +7,7 @@
 #include "tests/suites.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MODEL "tests/golden/conditional-additive-gru"
@@ -129,11 +130,68 @@ START_TEST(rows_know_their_past) {
 }
 END_TEST
 
+/* ---- in memory ---- */
+
+/* 32 rows x 100 tokens at 6 layers of 512: in float32 and in binary16. */
+START_TEST(memory_is_bounded) {
+    struct translator large = {.decoder = {.attends = true, .shape = {.past = (size_t)2 * 6 * 512}}};
+    struct sentence sentence = {
+        .translator = &large, .length = 1, .options = {.strategy = &search_beam, .beam_size = 32, .n_best = 1, .max_length = 100}};
+    size_t floats = sentence_max_bytes(&sentence);
+    large.decoder.shape.past /= 2;
+    size_t halves = sentence_max_bytes(&sentence);
+    printf("past of 32 rows x 100 tokens at 6 x 512: %.1f MB, in 16 bits %.1f MB\n", (double)floats / 1e6, (double)halves / 1e6);
+    ck_assert_uint_ge(floats, 32 * 100 * 6 * 2 * 512 * sizeof(float));
+    ck_assert_uint_le(floats, 80 * 1000 * 1000);
+    ck_assert_uint_le(halves, 40 * 1000 * 1000);
+}
+END_TEST
+
+static struct sentence *decode_halved(const struct translator_options *options, size_t count) {
+    struct sentence *sentences[TEXTS];
+    struct error err = {0};
+    translator_free(translator);
+    translator = translator_open("tests/golden/transformer-alibi-pre", options, &err);
+    ck_assert_msg(translator != NULL, "%s", err.message);
+    for (size_t i = 0; i < count; i++)
+        sentences[i] = prepare(texts[TEXTS - 1 - i], &search_beam, 5);
+    decode(sentences, count);
+    for (size_t i = 1; i < count; i++)
+        sentence_done(sentences[i]);
+    return sentences[0];
+}
+
+/* Half the floats, nearly the same numbers, and the same bits in company. */
+START_TEST(a_half_past) {
+    struct translator_options options = {.compute = exact_compute()};
+    size_t past[2];
+    double log_prob[2];
+    for (int half = 0; half < 2; half++) {
+        options.half_past = half;
+        struct sentence *alone = decode_halved(&options, 1);
+        past[half] = translator->decoder.shape.past;
+        log_prob[half] = alone->hypotheses[0].log_prob;
+        sentence_done(alone);
+        struct sentence *together = decode_halved(&options, TEXTS);
+        ck_assert(together->hypotheses[0].log_prob == log_prob[half]);
+        sentence_done(together);
+    }
+    ck_assert_uint_eq(past[0], 2 * past[1]);
+    ck_assert_double_ne(log_prob[0], log_prob[1]);
+    ck_assert_double_eq_tol(log_prob[0], log_prob[1], 0.05);
+}
+END_TEST
+
 Suite *past_suite(void) {
     Suite *suite = suite_create("past");
     TCase *tests = tcase_create("past");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, rows_know_their_past, 0, WAYS);
     suite_add_tcase(suite, tests);
+    TCase *memory = tcase_create("memory");
+    tcase_add_checked_fixture(memory, setup, teardown);
+    tcase_add_test(memory, memory_is_bounded);
+    tcase_add_test(memory, a_half_past);
+    suite_add_tcase(suite, memory);
     return suite;
 }
