@@ -106,6 +106,17 @@ size_t batch_rows(const struct batch *batch) {
     return batch->rows;
 }
 
+bool batch_grows(const struct batch *batch) {
+    return batch->translator->decoder.shape.past > 0;
+}
+
+size_t batch_past(const struct batch *batch) {
+    size_t past = 0;
+    for (size_t i = 0; batch_grows(batch) && i < batch->live_count; i++)
+        past += batch->live[i]->search.rows * batch->live[i]->search.step;
+    return past;
+}
+
 size_t batch_sentences(const struct batch *batch) {
     return batch->live_count + batch->failed_count + batch->pending.count;
 }

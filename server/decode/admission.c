@@ -7,7 +7,8 @@ static const double KEEP = 0.95;  /* of the weight of earlier observations at ea
 static const double ORIGIN = 0.1; /* weight of the knowledge that nothing costs nothing */
 static const double WORTH = 3;    /* a round may always cost this many times what it would with a single row */
 static const double SPARE = 0.125;
-enum { SPARE_OF_ROWS = 128 }; /* with fewer, an eighth would often be less than a beam: they are not held back in vain */
+static const double APART = 0.02; /* of the variance of rows and past, this much at least must be each one's own */
+enum { SPARE_OF_ROWS = 128 };     /* with fewer, an eighth would often be less than a beam: they are not held back in vain */
 
 struct admission {
     size_t max_rows;
@@ -39,6 +40,49 @@ double admission_predict(const struct admission_cost *cost, size_t amount) {
         return cost->xus / cost->xx * (double)amount;
     return fixed + slope * (double)amount;
 }
+
+/* ---- steps ---- */
+
+void admission_observe_step(struct admission_step *step, size_t rows, size_t past, int64_t duration_us) {
+    double x = (double)rows, p = (double)past;
+    if (rows == 0)
+        return;
+    admission_observe(&step->by_rows, rows, duration_us);
+    step->past = KEEP * step->past + p;
+    step->past2 = KEEP * step->past2 + p * p;
+    step->cross = KEEP * step->cross + x * p;
+    step->past_us = KEEP * step->past_us + p * (double)duration_us;
+}
+
+/* us = fixed + row rows + back past, by least squares; the origin as in admission_predict. */
+struct plane {
+    double fixed, row, back;
+};
+
+/* False: rows and past, or the noise, do not tell what each of them costs. */
+static bool find_plane(const struct admission_step *step, struct plane *plane) {
+    const struct admission_cost *c = &step->by_rows;
+    double n = c->weight + ORIGIN;
+    double xx = c->xx - c->x * c->x / n, xp = step->cross - c->x * step->past / n, pp = step->past2 - step->past * step->past / n;
+    double xu = c->xus - c->x * c->us / n, pu = step->past_us - step->past * c->us / n, all = xx * pp - xp * xp;
+    if (all <= APART * xx * pp)
+        return false;
+    plane->row = (xu * pp - pu * xp) / all;
+    plane->back = (pu * xx - xu * xp) / all;
+    plane->fixed = (c->us - plane->row * c->x - plane->back * step->past) / n;
+    return plane->row >= 0 && plane->back >= 0 && plane->fixed >= 0;
+}
+
+double admission_predict_step(const struct admission_step *step, size_t rows, size_t past) {
+    struct plane plane;
+    if (rows == 0 || step->by_rows.weight <= 0)
+        return 0;
+    if (!find_plane(step, &plane))
+        return admission_predict(&step->by_rows, rows);
+    return plane.fixed + plane.row * (double)rows + plane.back * (double)past;
+}
+
+/* ---- what is let in ---- */
 
 struct admission *admission_create(size_t max_rows, int64_t target_us) {
     struct admission *admission = calloc(1, sizeof *admission);
@@ -73,7 +117,7 @@ static void forget(struct admission *admission, struct admission_load *load) {
     last->index = load->index;
     admission->loads[last->index] = last;
     load->used = false;
-    load->new_rows = load->new_tokens = 0;
+    load->new_rows = load->new_tokens = load->new_past = 0;
 }
 
 struct admission_load *const *admission_loads(const struct admission *admission, size_t *count) {
@@ -92,7 +136,7 @@ void admission_round(struct admission *admission) {
     admission_settle(admission);
     admission->over_us = 0;
     for (size_t i = 0; i < admission->count; i++)
-        admission->loads[i]->new_rows = admission->loads[i]->new_tokens = 0;
+        admission->loads[i]->new_rows = admission->loads[i]->new_tokens = admission->loads[i]->new_past = 0;
 }
 
 /* What all models have to do in this round, as claimed so far. */
@@ -105,8 +149,8 @@ static void add_work(struct work *work, const struct admission_load *load) {
     size_t rows = load->rows + load->new_rows;
     work->rows += rows;
     work->tokens += load->new_tokens;
-    work->step_us += admission_predict(&load->step, rows);
-    work->least_us += admission_predict(&load->step, rows > 0);
+    work->step_us += admission_predict_step(&load->step, rows, load->past + load->new_past);
+    work->least_us += admission_predict_step(&load->step, rows > 0, 0);
     work->encode_us += admission_predict(&load->encode, load->new_tokens);
 }
 
@@ -130,7 +174,7 @@ static bool within_target(struct admission *admission, const struct admission_lo
                           const struct work *after, enum admission_share share) {
     if (before->rows == 0)
         return true;
-    if (load->step.weight <= 0 && load->rows + load->new_rows > 0)
+    if (load->step.by_rows.weight <= 0 && load->rows + load->new_rows > 0)
         return false;
     bool encoding = before->tokens > 0; /* the first to be encoded is, however long it is */
     double limit_us = fmax(admission->target_us, WORTH * after->least_us), spare_us = SPARE * limit_us;
@@ -150,6 +194,11 @@ static bool rows_fit(const struct admission *admission, size_t live, size_t rows
     return live <= most && rows <= most - live;
 }
 
+/* What the rows look back on when the sentence ends. */
+static size_t past_of(const struct admission_load *load, size_t rows, size_t tokens) {
+    return load->grows ? rows * tokens : 0;
+}
+
 bool admission_claim(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens,
                      enum admission_share share) {
     struct admission_load unchanged = *load;
@@ -158,6 +207,7 @@ bool admission_claim(struct admission *admission, struct admission_load *load, s
         return false;
     load->new_rows += rows;
     load->new_tokens += tokens;
+    load->new_past += past_of(load, rows, tokens);
     struct work after = work(admission, load);
     if (admission->target_us <= 0 || within_target(admission, &unchanged, &before, &after, share)) {
         use(admission, load);
@@ -167,14 +217,16 @@ bool admission_claim(struct admission *admission, struct admission_load *load, s
     return false;
 }
 
-void admission_enter(struct admission *admission, struct admission_load *load, size_t rows) {
+void admission_enter(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens) {
     use(admission, load);
     load->rows += rows;
+    load->past += past_of(load, rows, tokens);
 }
 
-void admission_leave(struct admission *admission, struct admission_load *load, size_t rows) {
-    assert(load->rows >= rows);
+void admission_leave(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens) {
+    assert(load->rows >= rows && load->past >= past_of(load, rows, tokens));
     load->rows -= rows;
+    load->past -= past_of(load, rows, tokens);
     if (load->rows == 0)
         forget(admission, load);
 }
@@ -183,6 +235,6 @@ void admission_encoded(struct admission_load *load, size_t tokens, int64_t durat
     admission_observe(&load->encode, tokens, duration_us);
 }
 
-void admission_stepped(struct admission_load *load, size_t rows, int64_t duration_us) {
-    admission_observe(&load->step, rows, duration_us);
+void admission_stepped(struct admission_load *load, size_t rows, size_t past, int64_t duration_us) {
+    admission_observe_step(&load->step, rows, past, duration_us);
 }

@@ -20,14 +20,26 @@ void admission_observe(struct admission_cost *cost, size_t amount, int64_t durat
 /* 0 where the amount is 0 or nothing has been observed. */
 double admission_predict(const struct admission_cost *cost, size_t amount);
 
+/* Of a step, whose duration grows with its rows, and where a row looks back on all of its own earlier steps with those, too: past,
+ * the sum of them over the rows. */
+struct admission_step {
+    struct admission_cost by_rows;
+    double past, past2, cross, past_us; /* sums of past, past^2, rows past, past us; likewise */
+};
+void admission_observe_step(struct admission_step *step, size_t rows, size_t past, int64_t duration_us);
+/* Where rows and past have always been in proportion, as those of sentences that run side by side are, by the rows alone. */
+double admission_predict_step(const struct admission_step *step, size_t rows, size_t past);
+
 /* What one model's batch costs, and holds. Zeroed at first, but for the owner; it lives at least as long as it is in use. */
 struct admission_load {
-    void *owner;                        /* the caller's */
-    struct admission_cost encode, step; /* by tokens, by rows */
-    size_t rows;                        /* of the live sentences, at most */
-    size_t new_rows, new_tokens;        /* claimed in this round */
-    bool used;                          /* among the admission's loads, */
-    size_t index;                       /* where it has this place */
+    void *owner;                  /* the caller's */
+    bool grows;                   /* its rows have a past; the caller's */
+    struct admission_cost encode; /* by tokens */
+    struct admission_step step;
+    size_t rows, past;                     /* of the live sentences, at most; and what they will look back on before they end */
+    size_t new_rows, new_tokens, new_past; /* claimed in this round */
+    bool used;                             /* among the admission's loads, */
+    size_t index;                          /* where it has this place */
 };
 
 struct admission;
@@ -45,21 +57,22 @@ enum admission_share {
     ADMISSION_NEWCOMER, /* all, and where others use up the target, however long they do, an eighth of it on top: in a round for all
                            newcomers together */
 };
-/* Counts in one more sentence, or says false. Until a model has been measured, only one sentence of it. */
+/* Counts in one more sentence, or says false. A translation is taken to become about as long as its source, tokens. Until a model
+ * has been measured, only one sentence of it. */
 bool admission_claim(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens,
                      enum admission_share share);
 /* Forgets the loads that got nothing of what was claimed. */
 void admission_settle(struct admission *admission);
 
 /* A sentence that was admitted, or that left. With its last sentence a load is forgotten: it may be freed then. */
-void admission_enter(struct admission *admission, struct admission_load *load, size_t rows);
-void admission_leave(struct admission *admission, struct admission_load *load, size_t rows);
+void admission_enter(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens);
+void admission_leave(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens);
 
 /* The loads in use, of live sentences or claimed: [*count], changed by the calls above. One that is forgotten gives its place to
  * the last. */
 struct admission_load *const *admission_loads(const struct admission *admission, size_t *count);
 
 void admission_encoded(struct admission_load *load, size_t tokens, int64_t duration_us);
-void admission_stepped(struct admission_load *load, size_t rows, int64_t duration_us);
+void admission_stepped(struct admission_load *load, size_t rows, size_t past, int64_t duration_us);
 
 #endif

@@ -60,6 +60,7 @@ static int make_batches(struct served_model *model, size_t workers, size_t rows,
         slot->batch = batch_create(model->translator, rows, err);
         if (!slot->batch)
             return -1;
+        slot->load.grows = batch_grows(slot->batch);
     }
     return 0;
 }

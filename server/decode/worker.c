@@ -50,7 +50,7 @@ static void add_live(struct worker *worker, struct job *job) {
     worker->live[worker->live_count++] = job;
     worker->followed += job->request->progress != NULL;
     worker->live_bytes += job->bytes;
-    admission_enter(worker->admission, &batch_of(worker, job)->load, job->rows);
+    admission_enter(worker->admission, &batch_of(worker, job)->load, job->rows, job->tokens);
     metrics_rows_changed(worker->pool->options.metrics, (int64_t)job->rows);
     metrics_decoding_changed(worker->pool->options.metrics, (int64_t)job->bytes);
 }
@@ -62,7 +62,7 @@ static void remove_live(struct worker *worker, struct job *job) {
     worker->clients[last->live_index] = worker->clients[worker->live_count];
     worker->followed -= job->request->progress != NULL;
     worker->live_bytes -= job->bytes;
-    admission_leave(worker->admission, &batch_of(worker, job)->load, job->rows);
+    admission_leave(worker->admission, &batch_of(worker, job)->load, job->rows, job->tokens);
     metrics_rows_changed(worker->pool->options.metrics, -(int64_t)job->rows);
     metrics_decoding_changed(worker->pool->options.metrics, -(int64_t)job->bytes);
 }
@@ -148,12 +148,12 @@ static void worker_finish(struct worker *worker, struct sentence *sentence) {
 
 static void worker_step(struct worker *worker, struct worker_batch *slot) {
     encode_part(slot);
-    size_t rows = batch_rows(slot->batch);
+    size_t rows = batch_rows(slot->batch), past = batch_past(slot->batch);
     int64_t began_us = clock_us();
     size_t count = batch_step(slot->batch, worker->done);
     int64_t duration_us = clock_us() - began_us;
     metrics_step(worker->pool->options.metrics, rows, duration_us);
-    admission_stepped(&slot->load, rows, duration_us);
+    admission_stepped(&slot->load, rows, past, duration_us);
     for (size_t i = 0; i < count; i++)
         worker_finish(worker, worker->done[i]);
 }

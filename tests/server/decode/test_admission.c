@@ -22,7 +22,7 @@ static void teardown(void) {
 static void measure(size_t model) {
     for (size_t i = 0; i < 100; i++) {
         size_t rows = 1 + i % 20;
-        admission_stepped(&loads[model], rows, (int64_t)(1000 + 100 * rows));
+        admission_stepped(&loads[model], rows, 0, (int64_t)(1000 + 100 * rows));
         admission_encoded(&loads[model], rows, (int64_t)(20 * rows));
     }
 }
@@ -87,12 +87,61 @@ START_TEST(old_observations_fade) {
 }
 END_TEST
 
+/* ---- steps that look back ---- */
+
+/* A step of 1000 us, 100 more for each row, and 10 for each step that its rows look back on. */
+static void measure_growing(struct admission_step *step) {
+    for (size_t i = 0; i < 100; i++) {
+        size_t rows = 1 + i % 20, past = rows * (i * 7 % 50);
+        admission_observe_step(step, rows, past, (int64_t)(1000 + 100 * rows + 10 * past));
+    }
+}
+
+START_TEST(the_past_costs) {
+    struct admission_step step = {0};
+    ck_assert(admission_predict_step(&step, 5, 5) == 0);
+    measure_growing(&step);
+    ck_assert(fabs(admission_predict_step(&step, 10, 0) - 2000) < 100);
+    ck_assert(fabs(admission_predict_step(&step, 10, 1000) - 12000) < 300);
+    ck_assert(admission_predict_step(&step, 0, 0) == 0);
+}
+END_TEST
+
+/* Rows with no past, or with one in proportion: as if there were none to know of. */
+START_TEST(a_past_that_tells_nothing) {
+    struct admission_step none = {0}, same = {0};
+    for (size_t i = 0; i < 100; i++) {
+        size_t rows = 1 + i % 20;
+        admission_observe_step(&none, rows, 0, (int64_t)(1000 + 100 * rows));
+        admission_observe_step(&same, rows, 30 * rows, (int64_t)(1000 + 100 * rows));
+    }
+    ck_assert(admission_predict_step(&none, 20, 500) == admission_predict(&none.by_rows, 20));
+    ck_assert(admission_predict_step(&same, 20, 0) == admission_predict(&same.by_rows, 20));
+}
+END_TEST
+
 /* ---- what is let in ---- */
+
+/* Of a model whose rows look back, fewer sentences the longer they are; of another as many. */
+START_TEST(long_sentences_grow) {
+    measure_growing(&loads[0].step);
+    measure_growing(&loads[1].step);
+    loads[0].grows = true;
+    admission_enter(admission, &loads[0], 1, 40);
+    admission_enter(admission, &loads[1], 1, 40);
+    size_t longer = claims(0, 40), shorter = claims(0, 4), constant = claims(1, 40);
+    ck_assert_uint_ge(longer, 5);
+    ck_assert_uint_gt(shorter, 2 * longer);
+    ck_assert_uint_ge(constant, shorter);
+    admission_leave(admission, &loads[0], 1, 40);
+    ck_assert_uint_eq(loads[0].past, 0);
+}
+END_TEST
 
 START_TEST(rows_are_a_limit) {
     admission_free(admission);
     admission = admission_create(ROWS, 0);
-    admission_enter(admission, &loads[1], 60);
+    admission_enter(admission, &loads[1], 60, 0);
     admission_round(admission);
     ck_assert(admission_claim(admission, &loads[0], 30, 1000000, ADMISSION_ALL));
     ck_assert(!admission_claim(admission, &loads[0], 11, 1, ADMISSION_ALL));
@@ -105,7 +154,7 @@ END_TEST
 START_TEST(rows_are_spared) {
     admission_free(admission);
     admission = admission_create(256, 0);
-    admission_enter(admission, &loads[0], 200);
+    admission_enter(admission, &loads[0], 200, 0);
     admission_round(admission);
     ck_assert(admission_claim(admission, &loads[0], 24, 1, ADMISSION_MOST));
     ck_assert(!admission_claim(admission, &loads[0], 1, 1, ADMISSION_MOST));
@@ -124,7 +173,7 @@ START_TEST(few_rows_are_not_spared) {
     ck_assert(admission_claim(admission, &loads[0], 256, 1, ADMISSION_MOST));
     admission_free(admission);
     admission = admission_create(64, 0);
-    admission_enter(admission, &loads[0], 32);
+    admission_enter(admission, &loads[0], 32, 0);
     admission_round(admission);
     ck_assert(admission_claim(admission, &loads[0], 32, 1, ADMISSION_MOST));
 }
@@ -133,7 +182,7 @@ END_TEST
 /* 1000 + 77 * 100 us are 7/8 of the target, 1000 + 90 * 100 all of it. */
 START_TEST(time_is_spared) {
     measure(0);
-    admission_enter(admission, &loads[0], 83);
+    admission_enter(admission, &loads[0], 83, 0);
     admission_round(admission);
     ck_assert(!admission_claim(admission, &loads[0], 1, 1, ADMISSION_MOST));
     ck_assert(admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL));
@@ -145,7 +194,7 @@ START_TEST(newcomers_do_not_wait_for_others) {
     measure(0);
     admission_free(admission);
     admission = admission_create(2 * ROWS + 90, TARGET_US);
-    admission_enter(admission, &loads[0], 2 * ROWS);
+    admission_enter(admission, &loads[0], 2 * ROWS, 0);
     for (size_t round = 0, live = 0; round < 3; round++) {
         size_t count = 0;
         admission_round(admission);
@@ -155,7 +204,7 @@ START_TEST(newcomers_do_not_wait_for_others) {
         ck_assert_uint_ge(count, 10);
         ck_assert_uint_le(count, 14);
         ck_assert(!admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL));
-        admission_enter(admission, &loads[0], count);
+        admission_enter(admission, &loads[0], count, 0);
         live += count;
         ck_assert_uint_le(live, 90);
     }
@@ -168,7 +217,7 @@ START_TEST(a_model_not_measured_gets_one_sentence) {
     ck_assert(!admission_claim(admission, &loads[0], 5, 10, ADMISSION_ALL));
     ck_assert(admission_claim(admission, &loads[1], 5, 10, ADMISSION_ALL));
     ck_assert(!admission_claim(admission, &loads[1], 5, 10, ADMISSION_ALL));
-    admission_enter(admission, &loads[0], 5);
+    admission_enter(admission, &loads[0], 5, 0);
     admission_round(admission);
     ck_assert(!admission_claim(admission, &loads[0], 5, 10, ADMISSION_ALL)); /* one that is live counts, too */
 }
@@ -177,14 +226,14 @@ END_TEST
 /* 1000 + 90 * 100 us. */
 START_TEST(rows_stop_at_the_target) {
     measure(0);
-    admission_enter(admission, &loads[0], 80);
+    admission_enter(admission, &loads[0], 80, 0);
     size_t count = 0;
     for (admission_round(admission); admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL);
          admission_round(admission), count++)
-        admission_enter(admission, &loads[0], 1);
+        admission_enter(admission, &loads[0], 1, 0);
     ck_assert_uint_ge(count, 6);
     ck_assert_uint_le(count, 10);
-    admission_leave(admission, &loads[0], 50);
+    admission_leave(admission, &loads[0], 50, 0);
     admission_round(admission);
     ck_assert(admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL));
 }
@@ -193,9 +242,9 @@ END_TEST
 START_TEST(all_models_share_the_round) {
     measure(0);
     measure(1);
-    admission_enter(admission, &loads[0], 40);
+    admission_enter(admission, &loads[0], 40, 0);
     size_t alone = claims(0, 1);
-    admission_enter(admission, &loads[1], 20); /* 3000 us */
+    admission_enter(admission, &loads[1], 20, 0); /* 3000 us */
     size_t beside = claims(0, 1);
     ck_assert_uint_gt(alone, beside + 15);
     ck_assert_uint_gt(beside, 5);
@@ -205,7 +254,7 @@ END_TEST
 /* 10 rows: 2000 us, which leaves 8000 for the encoding of 400 tokens and the rows of their sentences. */
 START_TEST(encoding_is_cut_into_rounds) {
     measure(0);
-    admission_enter(admission, &loads[0], 10);
+    admission_enter(admission, &loads[0], 10, 0);
     size_t count = claims(0, 40);
     ck_assert_uint_ge(count, 6);
     ck_assert_uint_le(count, 10);
@@ -215,7 +264,7 @@ END_TEST
 
 START_TEST(a_sentence_too_long_goes_in_alone) {
     measure(0);
-    admission_enter(admission, &loads[0], 10);
+    admission_enter(admission, &loads[0], 10, 0);
     admission_round(admission);
     ck_assert(admission_claim(admission, &loads[0], 1, 10000, ADMISSION_ALL)); /* 200 ms */
     ck_assert(!admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL));
@@ -226,7 +275,7 @@ START_TEST(a_sentence_too_long_goes_in_alone) {
 END_TEST
 
 START_TEST(an_idle_worker_takes_any_job) {
-    admission_stepped(&loads[0], 1, 100 * TARGET_US);
+    admission_stepped(&loads[0], 1, 0, 100 * TARGET_US);
     admission_round(admission);
     ck_assert(admission_claim(admission, &loads[0], ROWS, 10000, ADMISSION_ALL));
     ck_assert(!admission_claim(admission, &loads[1], 1, 1, ADMISSION_ALL));
@@ -236,13 +285,13 @@ END_TEST
 /* 9000 us for a row, and 100 more for each other. */
 START_TEST(rows_that_cost_little_are_not_turned_away) {
     for (size_t i = 0; i < 100; i++)
-        admission_stepped(&loads[0], 1 + i % 20, (int64_t)(9000 + 100 * (i % 20)));
-    admission_enter(admission, &loads[0], 1);
+        admission_stepped(&loads[0], 1 + i % 20, 0, (int64_t)(9000 + 100 * (i % 20)));
+    admission_enter(admission, &loads[0], 1, 0);
     ck_assert_uint_gt(claims(0, 1), 60);
     for (size_t i = 0; i < 100; i++)
-        admission_stepped(&loads[1], 1, 9000); /* as far as is known, each row costs as much */
-    admission_leave(admission, &loads[0], 1);
-    admission_enter(admission, &loads[1], 1);
+        admission_stepped(&loads[1], 1, 0, 9000); /* as far as is known, each row costs as much */
+    admission_leave(admission, &loads[0], 1, 0);
+    admission_enter(admission, &loads[1], 1, 0);
     ck_assert_uint_ge(claims(1, 1), 1);
     ck_assert_uint_le(claims(1, 1), 2);
 }
@@ -267,15 +316,15 @@ START_TEST(a_load_is_in_use_while_it_has_rows) {
     ck_assert(admission_claim(admission, &loads[0], 2, 1, ADMISSION_ALL));
     ck_assert(admission_claim(admission, &loads[1], 2, 1, ADMISSION_ALL));
     ck_assert(in_use(&loads[0]) && in_use(&loads[1]));
-    admission_enter(admission, &loads[1], 2);
+    admission_enter(admission, &loads[1], 2, 0);
     admission_settle(admission); /* what was claimed for the first was cancelled */
     ck_assert(!in_use(&loads[0]) && in_use(&loads[1]));
-    admission_enter(admission, &loads[0], 1);
-    admission_enter(admission, &loads[0], 1);
-    admission_leave(admission, &loads[0], 1);
+    admission_enter(admission, &loads[0], 1, 0);
+    admission_enter(admission, &loads[0], 1, 0);
+    admission_leave(admission, &loads[0], 1, 0);
     ck_assert(in_use(&loads[0]));
-    admission_leave(admission, &loads[0], 1);
-    admission_leave(admission, &loads[1], 2);
+    admission_leave(admission, &loads[0], 1, 0);
+    admission_leave(admission, &loads[1], 2, 0);
     ck_assert(!in_use(&loads[0]) && !in_use(&loads[1]));
 }
 END_TEST
@@ -289,6 +338,9 @@ Suite *admission_suite(void) {
     tcase_add_test(tcase, a_single_amount_is_scaled);
     tcase_add_test(tcase, noise_is_no_negative_cost);
     tcase_add_test(tcase, old_observations_fade);
+    tcase_add_test(tcase, the_past_costs);
+    tcase_add_test(tcase, a_past_that_tells_nothing);
+    tcase_add_test(tcase, long_sentences_grow);
     tcase_add_test(tcase, rows_are_a_limit);
     tcase_add_test(tcase, rows_are_spared);
     tcase_add_test(tcase, few_rows_are_not_spared);
