@@ -47,17 +47,6 @@ void api_reply_json(struct reply *reply, struct writer *w) {
     api_reply_status(reply, STATUS_OK, w);
 }
 
-struct writer api_begin_answer(const struct service *service) {
-    return (struct writer){.most = service->options.max_reply_bytes};
-}
-
-void api_reply_answer(const struct service *service, struct reply *reply, struct writer *w) {
-    bool too_long = w->too_long;
-    api_reply_json(reply, w);
-    if (too_long)
-        api_fail_length(service, 0, reply);
-}
-
 void api_fail_memory(struct reply *reply) {
     api_lacked_memory();
     api_reply_text(reply, STATUS_UNAVAILABLE, strdup("{\"error\":\"the server is out of memory\",\"code\":\"unavailable\"}"));

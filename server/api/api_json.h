@@ -15,9 +15,6 @@ bool api_lacked_memory(void);
 void api_reply_json(struct reply *reply, struct writer *w);
 /* The same with another status. */
 void api_reply_status(struct reply *reply, unsigned status, struct writer *w);
-/* The same of the answer of a decoding request, of at most --max-reply-bytes; 413 where it is too long. */
-void api_reply_answer(const struct service *service, struct reply *reply, struct writer *w);
-struct writer api_begin_answer(const struct service *service);
 /* Sets a JSON reply of this text, malloc'ed, which it takes over. */
 void api_reply_text(struct reply *reply, unsigned status, char *text);
 
@@ -49,6 +46,9 @@ void api_prepare(const struct service *service, const char *field, struct reques
 size_t api_least_bytes(const struct request *request);
 /* 413, counted. least: what the answer would have at least; 0: it is not known, but over the limit. */
 void api_fail_length(const struct service *service, size_t least, struct reply *reply);
+/* The writer of a decoding request's answer, of at most --max-reply-bytes; and its reply: 413 where it is too long. */
+struct writer api_begin_answer(const struct service *service);
+void api_reply_answer(const struct service *service, struct reply *reply, struct writer *w);
 /* A request that is parsed: true, and the reply is set, if its answer is in the cache; otherwise it may get there. dialect: with
  * root it is the whole question. */
 bool api_recall(const struct service *service, const char *dialect, const json_t *root, struct request *request,

@@ -1,4 +1,4 @@
-/* How long an answer will be, before it is written. */
+/* How long an answer will be, before it is written, and may be. */
 #include "server/api/api_plan.h"
 #include <string.h>
 
@@ -96,4 +96,15 @@ void api_fail_unread(const struct service *service, struct reply *reply) {
     metrics_rejected(service->metrics, REJECTED_REPLY_MEMORY);
     api_fail(reply, STATUS_UNAVAILABLE, NULL, "too many replies are waiting to be read");
     reply->retry_after_s = 1;
+}
+
+struct writer api_begin_answer(const struct service *service) {
+    return (struct writer){.most = service->options.max_reply_bytes};
+}
+
+void api_reply_answer(const struct service *service, struct reply *reply, struct writer *w) {
+    bool too_long = w->too_long;
+    api_reply_json(reply, w);
+    if (too_long)
+        api_fail_length(service, 0, reply);
 }
