@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy
 import pytest
-import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from weights import config as configuration  # noqa: E402
-from weights import convert_marian, converted, folder, marian_options, safetensors, storage  # noqa: E402
+import test_convert  # noqa: E402
+from test_convert import forced  # noqa: E402
+from weights import convert_marian, converted, marian_options, safetensors  # noqa: E402
 from weights.converted import ConversionError  # noqa: E402
 from weights.model import Model  # noqa: E402
 
@@ -278,17 +278,7 @@ def convert(path: Path, sides: tuple[Path, Path], out: Path, kind: str = "float3
 
 
 def load(out: Path, options: dict) -> Model:
-    model = Model(configuration.validate(json.loads((out / "config.json").read_text(encoding="utf-8"))), *((V[1], V[1]) if shares(options) else V)).eval()
-    folder.load_tensors(model, storage.expand(safetensors.read(out / "model.safetensors")[0]))
-    return model.double()
-
-
-@torch.no_grad()
-def forced(model: Model, source: list[int], target: list[int]) -> tuple[numpy.ndarray, numpy.ndarray]:
-    memory, state = model.encode(torch.tensor([source]), torch.tensor([len(source)]))
-    reads = model.teach(torch.tensor([[0, *target]]), state, memory)  # the first input is zero, whatever its id
-    log_probs = model.output.log_probs(reads, memory)[0]
-    return log_probs[range(len(target) + 1), [*target, 0]].numpy(), reads.weights[0].numpy()
+    return test_convert.load(out, (V[1], V[1]) if shares(options) else V)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -336,3 +336,24 @@ double number_at(const json_t *root, const char *path) {
     ck_assert_msg(json_is_number(value), "no number at \"%s\"", path);
     return json_number_value(value);
 }
+
+/* UTF-16 units of the first bytes of a text. */
+static size_t utf16_units(const char *text, size_t bytes) {
+    size_t count = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        count += (byte & 0xC0) != 0x80; /* a character begins here */
+        count += byte >= 0xF0;          /* beyond the basic plane: two units */
+    }
+    return count;
+}
+
+struct slice slice_at(const json_t *offset, const char *text) {
+    struct slice slice = {(size_t)number_at(offset, "start"), (size_t)number_at(offset, "end")};
+    ck_assert_uint_eq(json_object_size(offset), 4);
+    ck_assert_uint_le(slice.start, slice.end);
+    ck_assert_uint_le(slice.end, strlen(text));
+    ck_assert_uint_eq((size_t)number_at(offset, "start_utf16"), utf16_units(text, slice.start));
+    ck_assert_uint_eq((size_t)number_at(offset, "end_utf16"), utf16_units(text, slice.end));
+    return slice;
+}

@@ -79,4 +79,12 @@ json_t *json_at(const json_t *root, const char *path);
 const char *text_at(const json_t *root, const char *path);
 double number_at(const json_t *root, const char *path);
 
+/* Bytes from start to before end. */
+struct slice {
+    size_t start, end;
+};
+
+/* An object of `offsets`, checked against the text that it is of: in it, and the same in UTF-16. */
+struct slice slice_at(const json_t *offset, const char *text);
+
 #endif

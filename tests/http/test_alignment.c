@@ -147,38 +147,12 @@ END_TEST
 
 /* ---- words ---- */
 
-/* UTF-16 units of the first bytes of a text. */
-static size_t units(const char *text, size_t bytes) {
-    size_t count = 0;
-    for (size_t i = 0; i < bytes; i++) {
-        unsigned char byte = (unsigned char)text[i];
-        count += (byte & 0xC0) != 0x80; /* a character begins here */
-        count += byte >= 0xF0;          /* beyond the basic plane: two units */
-    }
-    return count;
-}
-
-struct slice {
-    size_t start, end;
-};
-
-/* Reads one offset object and checks it against the text that it is of. */
-static struct slice read_offset(const json_t *object, const char *text) {
-    struct slice slice = {(size_t)number_at(object, "start"), (size_t)number_at(object, "end")};
-    ck_assert_uint_eq(json_object_size(object), 4);
-    ck_assert_uint_le(slice.start, slice.end);
-    ck_assert_uint_le(slice.end, strlen(text));
-    ck_assert_uint_eq((size_t)number_at(object, "start_utf16"), units(text, slice.start));
-    ck_assert_uint_eq((size_t)number_at(object, "end_utf16"), units(text, slice.end));
-    return slice;
-}
-
 /* The places of one side's words hold the words, and what is between them is white space; returns how many. */
 static size_t check_words_of(const json_t *words, const json_t *offsets, const char *text) {
     size_t end = 0, count = json_array_size(words);
     ck_assert_uint_eq(json_array_size(offsets), count);
     for (size_t i = 0; i < count; i++) {
-        struct slice slice = read_offset(json_array_get(offsets, i), text);
+        struct slice slice = slice_at(json_array_get(offsets, i), text);
         ck_assert_uint_eq(slice.start, end + strspn(text + end, " "));
         ck_assert_uint_eq(strlen(string(words, i)), slice.end - slice.start);
         ck_assert_int_eq(strncmp(text + slice.start, string(words, i), slice.end - slice.start), 0);
@@ -201,12 +175,12 @@ static void find_parts(const json_t *words, const json_t *tokens, const char *te
     ck_assert(count <= MOST && json_array_size(tokens) <= MOST);
     *parts = (struct parts){0};
     for (size_t t = 0; t < json_array_size(tokens); t++) {
-        struct slice token = read_offset(json_array_get(tokens, t), text);
+        struct slice token = slice_at(json_array_get(tokens, t), text);
         size_t first = 0, end;
         token.start += strspn(text + token.start, " ");
-        while (first < count && read_offset(json_array_get(words, first), text).end <= token.start)
+        while (first < count && slice_at(json_array_get(words, first), text).end <= token.start)
             first++;
-        for (end = first; end < count && (end == first || read_offset(json_array_get(words, end), text).start < token.end);)
+        for (end = first; end < count && (end == first || slice_at(json_array_get(words, end), text).start < token.end);)
             end++;
         for (size_t word = first; word < end; word++)
             parts->of[t][word] = 1.0 / (double)(end - first);

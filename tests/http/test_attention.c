@@ -107,39 +107,13 @@ END_TEST
 
 /* ---- offsets ---- */
 
-/* UTF-16 units of the first bytes of a text. */
-static size_t units(const char *text, size_t bytes) {
-    size_t count = 0;
-    for (size_t i = 0; i < bytes; i++) {
-        unsigned char byte = (unsigned char)text[i];
-        count += (byte & 0xC0) != 0x80; /* a character begins here */
-        count += byte >= 0xF0;          /* beyond the basic plane: two units */
-    }
-    return count;
-}
-
-struct slice {
-    size_t start, end;
-};
-
-/* Reads one offset object and checks it against the text that it is of. */
-static struct slice read_offset(const json_t *object, const char *text) {
-    struct slice slice = {(size_t)number_at(object, "start"), (size_t)number_at(object, "end")};
-    ck_assert_uint_eq(json_object_size(object), 4);
-    ck_assert_uint_le(slice.start, slice.end);
-    ck_assert_uint_le(slice.end, strlen(text));
-    ck_assert_uint_eq((size_t)number_at(object, "start_utf16"), units(text, slice.start));
-    ck_assert_uint_eq((size_t)number_at(object, "end_utf16"), units(text, slice.end));
-    return slice;
-}
-
 /* The visible bytes of a piece are those of the text at its offset: nothing in these texts is changed by normalisation. */
 static void check_slices(const json_t *offsets, const json_t *tokens, const char *text) {
     static const char space[] = "▁";
     size_t last = 0;
     ck_assert_uint_eq(json_array_size(offsets), json_array_size(tokens));
     for (size_t i = 0; i < json_array_size(tokens); i++) {
-        struct slice slice = read_offset(json_array_get(offsets, i), text);
+        struct slice slice = slice_at(json_array_get(offsets, i), text);
         const char *piece = string(tokens, i);
         ck_assert_uint_ge(slice.start, last);
         last = slice.end;
@@ -152,7 +126,7 @@ static void check_slices(const json_t *offsets, const json_t *tokens, const char
 }
 
 static void check_span(const json_t *span, const char *whole, const char *part) {
-    struct slice slice = read_offset(span, whole);
+    struct slice slice = slice_at(span, whole);
     ck_assert_uint_eq(slice.end - slice.start, strlen(part));
     ck_assert_int_eq(strncmp(whole + slice.start, part, strlen(part)), 0);
 }
@@ -181,7 +155,7 @@ START_TEST(offsets_of_decomposed_accents) {
     const json_t *list = json_at(reply.json, "results.0.sentences.0.offsets.source");
     size_t covered = 0;
     for (size_t i = 0; i < json_array_size(list); i++) {
-        struct slice slice = read_offset(json_array_get(list, i), text);
+        struct slice slice = slice_at(json_array_get(list, i), text);
         covered += slice.end - slice.start;
     }
     ck_assert_uint_eq(covered, strlen(text));
