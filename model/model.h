@@ -7,6 +7,7 @@
 #include "model/network/encoder.h"
 #include "model/network/output.h"
 #include "model/network/speller.h"
+#include "model/text/labels.h"
 #include "model/text/segmenter.h"
 #include "model/text/tokenizer.h"
 #include "model/weights/config.h"
@@ -19,7 +20,8 @@ struct translator {
     struct weights *weights;
     struct tokenizer *source, *target, *characters; /* characters: NULL unless the output spells */
     struct tokenizer *masking; /* source, which hides placeholders; NULL: the model has no <unk> to write in their place */
-    bool *continues;           /* [V] glossary_continues */
+    struct labels variants;
+    bool *continues; /* [V] glossary_continues */
     struct segmenter *segmenter;
     struct shortlist *shortlist;     /* NULL: none in use */
     struct quality_weights *quality; /* NULL: the model does not estimate any */

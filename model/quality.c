@@ -7,9 +7,9 @@ static const float LEAST = -50, MOST_GAP = 10;
 /* A hypothesis, and how much its rows together give each source token. */
 struct estimation {
     const struct hypothesis *hypothesis;
-    int end;         /* </s> of the target */
-    size_t source;   /* the source's own tokens; 0: there is no attention */
-    float *coverage; /* [source] */
+    int end;            /* </s> of the target */
+    struct span source; /* the source's own tokens; empty: there is no attention */
+    float *coverage;    /* [source.end] */
 };
 
 /* Features of the steps added so far: sums, but the least gap. */
@@ -44,11 +44,11 @@ static void add_step(const struct estimation *estimation, size_t i, struct evide
 
 /* What the row of token i says: the source token that it is aligned with, by how much. */
 static void add_row(const struct estimation *estimation, size_t i, struct evidence *evidence) {
-    if (estimation->source == 0)
+    if (estimation->source.begin == estimation->source.end)
         return;
     const float *row = estimation->hypothesis->alignment[i];
-    size_t best = 0;
-    for (size_t j = 1; j < estimation->source; j++)
+    size_t best = estimation->source.begin;
+    for (size_t j = best + 1; j < estimation->source.end; j++)
         if (row[j] > row[best])
             best = j;
     evidence->tokens++;
@@ -79,9 +79,10 @@ static float estimate_sentence(const struct estimation *estimation, const struct
         add_row(estimation, i, &evidence);
     settle_means(&evidence);
     float covered = 0;
-    for (size_t j = 0; j < estimation->source; j++)
+    size_t count = estimation->source.end - estimation->source.begin;
+    for (size_t j = estimation->source.begin; j < estimation->source.end; j++)
         covered += fminf(estimation->coverage[j], 1);
-    evidence.features[QUALITY_COVERAGE] = estimation->source > 0 ? covered / (float)estimation->source : 0;
+    evidence.features[QUALITY_COVERAGE] = count > 0 ? covered / (float)count : 0;
     return probability(regression, &evidence);
 }
 
@@ -101,17 +102,17 @@ static void estimate_words(const struct estimation *estimation, const struct qua
 
 static void add_up(struct estimation *estimation) {
     for (size_t i = 0; i < estimation->hypothesis->length; i++)
-        for (size_t j = 0; j < estimation->source; j++)
+        for (size_t j = estimation->source.begin; j < estimation->source.end; j++)
             estimation->coverage[j] += estimation->hypothesis->alignment[i][j];
 }
 
 int translator_quality(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct word_range *tokens,
                        size_t words, struct arena *arena, struct quality *out, struct error *err) {
     const struct translator *t = sentence->translator;
-    bool attends = sentence->search.source_length > 0;
     struct estimation estimation = {.hypothesis = hypothesis, .end = tokenizer_end(t->target)};
-    estimation.source = attends ? sentence->length - t->config.encoder.eos : 0;
-    estimation.coverage = arena_zalloc(arena, estimation.source, sizeof *estimation.coverage);
+    if (sentence->search.source_length > 0)
+        estimation.source = sentence_own(sentence);
+    estimation.coverage = arena_zalloc(arena, estimation.source.end, sizeof *estimation.coverage);
     struct evidence *all = arena_zalloc(arena, words, sizeof *all);
     struct quality made = {.words = arena_alloc(arena, words, sizeof *made.words), .count = words};
     if (!estimation.coverage || !all || !made.words)

@@ -8,8 +8,8 @@
 /* The source token with the most weight but for placeholders, or where it has no character the next that has one; NULL: there is
  * none. */
 static const struct token *heaviest(const struct sentence *sentence, const float *weights) {
-    size_t count = sentence->search.source_length, best = 0;
-    count -= count > 0 && sentence->translator->config.encoder.eos;
+    struct span own = sentence_own(sentence);
+    size_t count = sentence->search.source_length > 0 ? own.end : 0, best = own.begin;
     while (best < count && glossary_holds(sentence, best))
         best++;
     for (size_t j = best + 1; j < count; j++)

@@ -78,11 +78,19 @@ static int settle(struct sentence *sentence, struct error *err) {
     if (output_copies(&sentence->translator->output) && find_copies(sentence, err) != 0)
         return -1;
     sentence->usual_length = sentence->options.max_length == 0;
-    if (sentence->usual_length) {
-        size_t usual = default_max_length(sentence->translator, sentence->length), least = sentence->options.min_length;
-        sentence->options.max_length = usual > least ? usual : least;
-    }
+    sentence_limit(sentence);
     return 0;
+}
+
+struct span sentence_own(const struct sentence *sentence) {
+    return (struct span){sentence->labelled, sentence->length - sentence->translator->config.encoder.eos};
+}
+
+void sentence_limit(struct sentence *sentence) {
+    if (!sentence->usual_length)
+        return;
+    size_t usual = default_max_length(sentence->translator, sentence->length), least = sentence->options.min_length;
+    sentence->options.max_length = usual > least ? usual : least;
 }
 
 /* What translator_prepare makes. */

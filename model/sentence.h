@@ -30,6 +30,7 @@ struct sentence {
     struct span source;   /* this sentence's bytes within it */
     struct token *tokens; /* [length]; the last is </s> if the encoder reads it; offsets are within the sentence */
     size_t length;        /* T, 1.. */
+    bool labelled;        /* the first is a label (model/variants.h), and not the text's */
     size_t unknown;       /* tokens that the vocabulary does not have */
     struct search_options options;
     bool usual_length;                         /* options.max_length is the model's, not the caller's */
@@ -73,6 +74,12 @@ struct sentence {
 int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,
                        const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
                        struct error *err);
+
+/* What was prepared has another length now: sets the default of max_length anew. */
+void sentence_limit(struct sentence *sentence);
+
+/* Of its tokens those of the text: without a label before and </s> behind them. */
+struct span sentence_own(const struct sentence *sentence);
 
 /* Ends a sentence, admitted or not (but not while in a batch). */
 void sentence_done(struct sentence *sentence);

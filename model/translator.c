@@ -20,7 +20,7 @@ static int path_in(const char *folder, const char *file, char *buffer, size_t by
 static struct tokenizer *open_tokenizer(const char *folder, const char *kind, const char *file, const struct tokenizer_side *side,
                                         struct error *err) {
     char path[4096], pieces[4096];
-    struct tokenizer_options options = {.lowercase = side->lowercase, .punctuation = side->punctuation};
+    struct tokenizer_options options = {.prepared = side->prepared, .lowercase = side->lowercase, .punctuation = side->punctuation};
     if (config_has_file(side->pieces))
         options.pieces = pieces;
     if (path_in(folder, file, path, sizeof path, err) != 0 || path_in(folder, side->pieces, pieces, sizeof pieces, err) != 0)
@@ -40,6 +40,8 @@ static int open_vocabularies(struct translator *t, const char *folder, struct er
         return -1;
     bool writes = strcmp(c->output.type, "pointer") != 0;
     bool masks = writes && tokenizer_unknown(t->source) >= 0 && tokenizer_unknown(t->target) >= 0;
+    if (labels_find(t->source, &t->variants, err) != 0)
+        return -1;
     t->masking = masks ? tokenizer_masking(t->source, err) : NULL;
     return t->masking || !masks ? 0 : -1;
 }
@@ -204,6 +206,7 @@ void translator_free(struct translator *translator) {
     tokenizer_free(translator->source);
     tokenizer_free(translator->target);
     tokenizer_free(translator->characters);
+    labels_done(&translator->variants);
     free(translator->quality);
     free(translator->continues);
     free(translator);
@@ -223,10 +226,15 @@ struct translator_info translator_info(const struct translator *translator) {
                                     .target_vocabulary = tokenizer_size(translator->target),
                                     .max_source_tokens = c->limits.max_source_tokens,
                                     .max_target_ratio = c->limits.max_target_ratio,
+                                    .variants = (const char *const *)translator->variants.names,
+                                    .variant_count = translator->variants.count,
+                                    .beam_size = c->search.beam_size,
+                                    .length_penalty = c->search.length_penalty,
                                     .source_end = c->encoder.eos,
                                     .heads = looks_there(translator),
                                     .quality = translator->quality != NULL,
                                     .shortlist = translator->shortlist != NULL,
                                     .attention = translator->decoder.attends,
+                                    .attention_trained = c->decoder.alignment_trained,
                                     .alignment_head = translator->alignment.query.out > 0};
 }

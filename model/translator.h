@@ -24,6 +24,7 @@
 #include "model/soft_alignment.h"
 #include "model/text.h"
 #include "model/text/character.h"
+#include "model/variants.h"
 #include "model/words.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,9 +41,14 @@ struct translator_info {
     size_t source_vocabulary, target_vocabulary;
     size_t max_source_tokens; /* </s> not counted */
     double max_target_ratio;
-    bool source_end;     /* the encoder reads </s>, so attention has a last column for it */
-    bool shortlist;      /* in use */
-    bool attention;      /* false: hypotheses have none, their attention rows are empty */
+    size_t beam_size; /* what requests get that ask for nothing else, */
+    double length_penalty;
+    bool source_end;             /* the encoder reads </s>, so attention has a last column for it */
+    bool shortlist;              /* in use */
+    bool attention;              /* false: hypotheses have none, their attention rows are empty */
+    bool attention_trained;      /* it tells what is translated: not a head that was never asked to */
+    const char *const *variants; /* [variant_count] of the target language (model/variants.h) */
+    size_t variant_count;
     bool alignment_head; /* hypotheses have its rows, if sentence.wants_alignment */
     bool heads;          /* hypotheses have looks, if sentence.wants_looks */
     bool quality;        /* it estimates the quality of hypotheses (translator_quality) */

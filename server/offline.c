@@ -5,6 +5,8 @@
 #include "server/base/clock.h"
 #include "server/decode/links.h"
 #include "server/decode/model_set.h"
+#include "server/decode/parameters.h"
+#include "server/decode/variant.h"
 #include "server/decode/worker.h"
 #include <assert.h>
 #include <errno.h>
@@ -70,6 +72,7 @@ static void ask_translation(const struct options *options, struct request *reque
     request->search = options->search;
     request->search.n_best = 1;
     request->search.max_rows = options->rows;
+    parameters_settle(&request->search, &request->model->info, options->rows);
 }
 
 static void ask_alignment(const struct options *options, struct request *request) {
@@ -174,6 +177,12 @@ static int direction_prepare(struct direction *direction, const struct translato
     return error_set(err, refused.code, "line %zu: %s", stream->read + 1, refused.message);
 }
 
+/* What a line's request says to this model. */
+static const char *variant_of(const struct options *options, const struct translator_info *info) {
+    const char *variant = options->variant ? variant_for(info, options->variant) : NULL;
+    return variant ? variant : variant_usual(info);
+}
+
 static int prepare_line(struct line *line, struct error *err) {
     const struct stream *stream = line->stream;
     line->pending = stream->directions;
@@ -186,6 +195,7 @@ static int prepare_line(struct line *line, struct error *err) {
                                         .target = there ? line->target : line->source,
                                         .target_length = there ? line->target_length : line->source_length};
         direction->request.model = &stream->models->all[i];
+        direction->request.variant = variant_of(stream->options, &stream->models->all[i].info);
         direction->request.number = (uint32_t)stream->read;
         direction->request.texts = &direction->text;
         direction->request.text_count = 1;
@@ -411,6 +421,20 @@ static int decode_stream(struct stream *stream, struct metrics *metrics, struct 
     return result;
 }
 
+static int check_variants(const struct stream *stream, struct error *err) {
+    const struct options *options = stream->options;
+    const struct translator_info *first = &stream->models->all[0].info;
+    if (options->variant && !variant_for(first, options->variant))
+        return error_set(err, ERROR_INPUT, "--variant: model \"%s\" has no variant \"%.60s\"", first->name, options->variant);
+    for (size_t i = 0; i < stream->models->count; i++) {
+        const struct translator_info *info = &stream->models->all[i].info;
+        if (variant_must_be(info) && !variant_of(options, info))
+            return error_set(err, ERROR_INPUT, "--variant NAME is missing: model \"%s\" writes %zu languages, such as %s",
+                             info->name, info->variant_count, info->variants[0]);
+    }
+    return 0;
+}
+
 static int check_models(const struct stream *stream, struct error *err) {
     const struct model_set *models = stream->models;
     const struct translator_info *first = &models->all[0].info, *second = &models->all[stream->directions - 1].info;
@@ -425,7 +449,7 @@ static int check_models(const struct stream *stream, struct error *err) {
         return error_set(err, ERROR_INPUT,
                          "--model: the second model must translate in the opposite direction, %s to %s, not %s to %s",
                          first->target, first->source, second->source, second->target);
-    return 0;
+    return check_variants(stream, err);
 }
 
 static int decode_with_models(struct stream *stream, struct metrics *metrics, struct error *err) {

@@ -93,6 +93,9 @@ static const struct option table[] = {
     {"keep-unknowns", NULL, NULL, "print unknown words as \u2047 (default: as the source words with the most attention)",
      COMMAND_TRANSLATE, set_switch, FIELD(keep_unknowns), 0, 0},
     {"target", "FILE", NULL, "the translations to align, one per line", COMMAND_ATTENTION, set_string, FIELD(target), 0, 0},
+    {"variant", "NAME", NULL,
+     "of a model that writes several languages: which one, by its label without the brackets or by its code", BATCH, set_string,
+     FIELD(variant), 0, 0},
     {"links", "KIND", "best",
      "best: for each target word the source word with the most attention; mutual: pairs that are each other's best; "
      "balanced: mutual, after attention is rescaled so that every source word gets its share",
@@ -129,17 +132,18 @@ static void options_add(struct all *all, const struct option *option) {
     all->options[all->count++] = *option;
 }
 
-/* Also the default may be said, even where it is out of range. */
+/* Also the default may be said, even where it is out of range; a model's has no number. */
 static void add_parameter(struct all *all, const struct parameter *p, int setter, int command) {
     static option_set *const sets[PARAMETER_TYPES] = {[PARAMETER_STRATEGY] = set_strategy,
                                                       [PARAMETER_INTEGER] = set_size,
                                                       [PARAMETER_REAL] = set_real,
                                                       [PARAMETER_SEED] = set_seed};
-    double fallback = strtod(p->fallback, NULL);
+    const char *said = parameters_of_model(p) ? NULL : p->fallback;
+    double fallback = said ? strtod(said, NULL) : p->minimum;
     if (p->setters & setter)
         options_add(all, &(struct option){.flag = p->name,
                                           .metavar = p->metavar,
-                                          .fallback = p->fallback,
+                                          .fallback = said,
                                           .help = p->help ? p->help : p->text,
                                           .commands = command,
                                           .set = sets[p->type],
@@ -318,6 +322,8 @@ static int options_check(const struct options *options, struct error *err) {
 int options_parse(struct options *options, int argc, char *const *argv, struct error *err) {
     struct arguments arguments = {.count = argc, .values = argv};
     struct options parsed = {.command = parse_command(&arguments)};
+    if (parsed.command == COMMAND_TRANSLATE)
+        parsed.search = parameters_default();
     parsed.help = asked_for(&arguments, "--help") || asked_for(&arguments, "-h");
     parsed.version = asked_for(&arguments, "--version");
     if (!parsed.help && !parsed.version) {
@@ -343,6 +349,7 @@ void options_done(struct options *options) {
     name_list_done(&options->listen);
     name_list_done(&options->admin_listen);
     name_list_done(&options->cors);
+    free(options->variant);
     free(options->api_keys);
     free(options->tls_cert);
     free(options->tls_key);

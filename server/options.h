@@ -46,7 +46,7 @@ struct options {
     char *address, *admin_address, *path; /* of the daemon whose health is asked for */
 
     /* batch modes; unset when serving */
-    char *target, *links;
+    char *target, *links, *variant;
     bool split_sentences, keep_unknowns, stats;
 };
 

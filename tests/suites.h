@@ -14,6 +14,7 @@
     X(config) \
     X(tokenizer) \
     X(numbered) \
+    X(preparation) \
     X(bytes) \
     X(segmenter) \
     X(text) \
@@ -30,6 +31,7 @@
     X(batch) \
     X(translator) \
     X(parameters) \
+    X(variant) \
     X(options) \
     X(health) \
     X(request) \

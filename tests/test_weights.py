@@ -226,6 +226,15 @@ def test_read_pairs(tmp_path):
 
 # ---- vocabularies: the cases that tests/model/text/test_plain.c reads too ----
 
+def test_prepared_text():
+    """OPUS-MT's preparation: what the server is held to, too; places are characters here."""
+    for case in json.loads((TESTS / "data" / "prepared.json").read_text(encoding="utf-8")):
+        prepared, origins = tokenizer.prepare(case["text"])
+        places = [len(case["text"][:place].encode()) for place in origins]
+        firsts = [len(prepared[:i].encode()) for i in range(len(prepared) + 1)]
+        assert prepared == case["prepared"] and places == [case["origins"][first] for first in firsts]
+
+
 PLAIN = json.loads((TESTS / "data" / "plain_tokens.json").read_text(encoding="utf-8"))
 
 

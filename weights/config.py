@@ -35,8 +35,11 @@ class Key:
 
 KINDS = {"string": str, "file": str, "integer": int, "boolean": bool, "number": float}
 NO_FILE = "none"
+# Keys that came after the format had been in use.
+YOUNG = ("alignment.size", "tokenizer.pieces", "tokenizer.target_pieces", "tokenizer.preparation", "decoder.alignment_trained", "search.beam_size",
+         "search.length_penalty")
 COPYING = ("pointer", "pointer_generator", "copy")  # outputs that can produce words of the source
-SECTIONS: dict[str, dict[str, Key]] = {name: {} for name in ("encoder", "attention", "decoder", "alignment", "output", "tokenizer", "limits")}
+SECTIONS: dict[str, dict[str, Key]] = {name: {} for name in ("encoder", "attention", "decoder", "alignment", "output", "tokenizer", "limits", "search")}
 TOP: dict[str, Key] = {}
 RULES: list[tuple[str, str, str]] = []  # message, when, unless
 
@@ -180,9 +183,14 @@ def validate(config: dict) -> dict:
     return config
 
 
+def _is_young_default(section: str, name: str, value: Any) -> bool:
+    return f"{section}.{name}" in YOUNG and value == SECTIONS[section][name].default
+
+
 def text_of(config: dict) -> str:
-    """config.json's text, of a validated configuration. It does not mention what a model does not have, an alignment head or lists of pieces: servers
-    that know of none load it."""
-    kept = {name: value for name, value in config.items() if name != "alignment" or value["size"] > 0}
-    kept["tokenizer"] = {name: value for name, value in config["tokenizer"].items() if not name.endswith("pieces") or value != NO_FILE}
+    """config.json's text, of a validated configuration. It does not mention what younger servers alone know where that is its default: an alignment
+    head, lists of pieces and the like that a model does not have."""
+    kept = {name: {key: value for key, value in section.items() if not _is_young_default(name, key, value)} if isinstance(section, dict) else section
+            for name, section in config.items()}
+    kept = {name: section for name, section in kept.items() if section != {}}
     return json.dumps(kept, indent=2, ensure_ascii=False) + "\n"

@@ -79,10 +79,32 @@ class Tokenizer:
         return found[::-1]
 
 
+# What OPUS-MT does to text before it cuts it (model/text/preparation.h); "\uff11" is a slip of its script.
+PREPARED = {ord(character): written for characters, written in (
+    ("，、", ","), ("。．", ". "), ("”“《》」「", '"'), ("∶：", ":"), ("？", "?"), ("！", "!"), ("；", ";"), ("（", "("), ("）", ")"), ("％", "%"), ("～", "~"),
+    ("１", '"'), ("’", "'"), ("…", "..."), ("━", "-"), ("〈", "<"), ("〉", ">"), ("【", "["), ("】", "]"), *((chr(0xff10 + digit), str(digit)) for digit in (0, *range(2, 10)))
+) for character in characters}
+
+
+def prepare(text: str) -> tuple[str, list[int]]:
+    """-> the text, and the place in the text as it was of each of its characters and of its end."""
+    out, origins, end = "", [], 0
+    for place, character in enumerate(text):
+        other = unicodedata.category(character)[0] == "C" and character != "\n"
+        for i, written in enumerate(PREPARED.get(ord(character), " " if other else character)):
+            if written != " " or out[-1:] not in ("", " "):
+                out += written
+                origins.append(place + (i > 0 and written == " "))
+                end = end if written == " " else place + 1
+    kept = len(out) - out.endswith(" ")
+    return out[:kept], origins[:kept] + [end]
+
+
 class SentencePiece(Tokenizer):
     """The library's."""
 
     def __init__(self, path: Path, options: dict) -> None:
+        self.prepares = options.get("preparation", "none") != "none"
         self.processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
         self.pieces = [self.processor.id_to_piece(i) for i in range(self.processor.get_piece_size())]
         self.special = (self.processor.unk_id(), self.processor.bos_id(), self.processor.eos_id())
@@ -98,10 +120,11 @@ class SentencePiece(Tokenizer):
         prefix.with_suffix(".vocab").unlink()
 
     def tokens(self, text: str) -> list[Token]:
-        return [Token(p.id, p.piece, p.begin, p.end) for p in self.processor.encode(text, out_type="immutable_proto").pieces]
+        prepared, origins = prepare(text) if self.prepares else (text, range(len(text) + 1))
+        return [Token(p.id, p.piece, origins[p.begin], origins[p.end]) for p in self.processor.encode(prepared, out_type="immutable_proto").pieces]
 
     def encode(self, text: str) -> list[int]:
-        return self.processor.encode(text)
+        return self.processor.encode(prepare(text)[0] if self.prepares else text)
 
     def sample(self, texts: list[str], alpha: float, seed: int) -> list[list[int]]:
         """One segmentation of each text, drawn with its probability to the power of alpha (Kudo 2018); equal seeds draw equally."""
@@ -269,15 +292,15 @@ class Characters(Plain):
 KINDS: dict[str, type[Tokenizer]] = {"sentencepiece": SentencePiece, "words": Words, "characters": Characters}
 
 
-def options_of(section: dict, side: str) -> dict[str, bool]:
+def options_of(section: dict, side: str) -> dict:
     """section: config.json's, validated. side: source or target. -> what a tokenizer of that side does beside cutting."""
-    return {key: section[key] in (side, "both") for key in ("lowercase", "punctuation")}
+    return {key: section[key] in (side, "both") for key in ("lowercase", "punctuation")} | {"preparation": section["preparation"]}
 
 
 def _open(folder: Path, section: dict, side: str) -> Tokenizer:
     pieces = section["pieces"] if side == "source" or section["target_pieces"] == NO_FILE else section["target_pieces"]
     if pieces != NO_FILE:
-        return Numbered(folder / section[side], {"pieces": folder / pieces})
+        return Numbered(folder / section[side], options_of(section, side) | {"pieces": folder / pieces})
     return KINDS[section["type"]](folder / section[side], options_of(section, side))
 
 

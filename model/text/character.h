@@ -16,6 +16,8 @@ int32_t character_previous(const char *text, size_t *end);
 bool character_is_space(int32_t character);
 /* Unicode's categories P (punctuation) and S (symbols); false for -1. */
 bool character_is_punctuation(int32_t character);
+/* Unicode's category C: control and format characters, private use, unassigned. */
+bool character_is_other(int32_t character);
 /* Chinese, Japanese and Korean letters and marks, between which no space stands; false for -1. */
 bool character_is_wide(int32_t character);
 /* Unicode's simple lower case: one character of one. */

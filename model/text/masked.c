@@ -3,10 +3,7 @@
 
 #include <string.h>
 
-/* Of the private use area: in no vocabulary, and left alone by normalisation. A placeholder is known by its place, so a text may
- * have such characters of its own. */
-#define HIDDEN "\xee\x80\x80"
-enum { HIDDEN_BYTES = sizeof HIDDEN - 1 };
+enum { HIDDEN_BYTES = sizeof MASKED_HIDDEN - 1 };
 
 static size_t count_placeholders(const char *text, size_t length) {
     struct span span;
@@ -29,7 +26,7 @@ int masked_make(const char *text, size_t length, struct arena *arena, struct mas
     for (size_t i = 0, at = 0; placeholder_next(text, length, &at, &spans[i]); i++) {
         memcpy(made + end, text + copied, spans[i].begin - copied);
         places[i] = end + spans[i].begin - copied;
-        memcpy(made + places[i], HIDDEN, HIDDEN_BYTES);
+        memcpy(made + places[i], MASKED_HIDDEN, HIDDEN_BYTES);
         end = places[i] + HIDDEN_BYTES;
         copied = spans[i].end;
     }

@@ -6,6 +6,11 @@
 #include "model/text/placeholder.h"
 #include "model/text/token.h"
 
+/* What hides a placeholder, U+E000. Of the private use area: in no vocabulary, and left alone by normalisation. A placeholder is
+ * known by its place, so a text may have such characters of its own. */
+#define MASKED_HIDDEN "\xee\x80\x80"
+enum { MASKED_CHARACTER = 0xe000 };
+
 struct masked {
     const char *text; /* with a character in place of each placeholder; NULL: there is none */
     size_t length;

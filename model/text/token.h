@@ -20,6 +20,7 @@ struct token {
 /* lowercase and punctuation are of the kinds whose vocabulary is a list; SentencePiece's files say how they normalise. */
 struct tokenizer_options {
     const char *pieces; /* sentencepiece: the path of a list whose ids are the model's, not the file's; NULL: there is none */
+    bool prepared;      /* sentencepiece: as model/text/preparation.h says */
     bool lowercase;
     bool punctuation; /* words: punctuation marks are tokens of their own */
 };

@@ -5,6 +5,7 @@
 #include "model/text/masked.h"
 #include "model/text/numbered.h"
 #include "model/text/plain.h"
+#include "model/text/preparation.h"
 #include "model/text/segmenter.h"
 #include "model/text/sentencepiece.h"
 #include <assert.h>
@@ -45,7 +46,8 @@ static const struct tokenizer_kind numbered = {"sentencepiece",  numbered_open, 
 struct tokenizer {
     const struct tokenizer_kind *kind;
     void *model;
-    bool masking; /* the model is another's */
+    bool prepares; /* text, before the model reads it */
+    bool masking;  /* the model is another's */
 };
 
 /* Pieces go into JSON as they are. */
@@ -73,7 +75,7 @@ struct tokenizer *tokenizer_open(const char *kind, const char *path, const struc
         error_memory(err);
         return NULL;
     }
-    *tokenizer = (struct tokenizer){.kind = row, .model = row->open(path, options, err)};
+    *tokenizer = (struct tokenizer){.kind = row, .model = row->open(path, options, err), .prepares = options->prepared};
     if (tokenizer->model == NULL || check_pieces(tokenizer, path, err) != 0) {
         tokenizer_free(tokenizer);
         return NULL;
@@ -84,7 +86,7 @@ struct tokenizer *tokenizer_open(const char *kind, const char *path, const struc
 struct tokenizer *tokenizer_masking(const struct tokenizer *tokenizer, struct error *err) {
     struct tokenizer *masking = malloc(sizeof *masking);
     if (masking)
-        *masking = (struct tokenizer){tokenizer->kind, tokenizer->model, .masking = true};
+        *masking = (struct tokenizer){tokenizer->kind, tokenizer->model, tokenizer->prepares, .masking = true};
     else
         error_memory(err);
     return masking;
@@ -136,6 +138,18 @@ const char *tokenizer_mark(const struct tokenizer *tokenizer) {
     return tokenizer->kind->mark;
 }
 
+/* Through the text as it is prepared. kept: preparation_make. */
+static int tokenizer_encode_prepared(const struct tokenizer *tokenizer, const char *text, size_t length, int32_t kept,
+                                     struct arena *arena, struct token **tokens, size_t *count, struct error *err) {
+    struct prepared_text prepared = {text, length, NULL};
+    if (tokenizer->prepares && preparation_make(text, length, kept, arena, &prepared, err) != 0)
+        return -1;
+    if (tokenizer->kind->encode(tokenizer->model, prepared.text, prepared.length, arena, tokens, count, err) != 0)
+        return -1;
+    preparation_restore(&prepared, *tokens, *count);
+    return 0;
+}
+
 /* Through a text in which placeholders are hidden, if there are any. */
 static int tokenizer_encode_raw(const struct tokenizer *tokenizer, const char *text, size_t length, struct arena *arena,
                                 struct token **tokens, size_t *count, struct error *err) {
@@ -143,8 +157,8 @@ static int tokenizer_encode_raw(const struct tokenizer *tokenizer, const char *t
     if (tokenizer->masking && masked_make(text, length, arena, &masked, err) != 0)
         return -1;
     if (!masked.text)
-        return tokenizer->kind->encode(tokenizer->model, text, length, arena, tokens, count, err);
-    if (tokenizer->kind->encode(tokenizer->model, masked.text, masked.length, arena, tokens, count, err) != 0)
+        return tokenizer_encode_prepared(tokenizer, text, length, -1, arena, tokens, count, err);
+    if (tokenizer_encode_prepared(tokenizer, masked.text, masked.length, MASKED_CHARACTER, arena, tokens, count, err) != 0)
         return -1;
     return masked_restore(&masked, text, tokenizer_unknown(tokenizer), tokenizer->kind->mark, arena, tokens, count, err);
 }

@@ -46,6 +46,7 @@ struct tokenizer_side {
     char file[CONFIG_NAME_BYTES];   /* within the folder: no '/' */
     char pieces[CONFIG_NAME_BYTES]; /* the list that numbers what the file makes; "none": the file does */
     bool lowercase, punctuation;    /* model/text/tokenizer.h */
+    bool prepared;                  /* preparation: "opus" (model/text/preparation.h) rather than "none" */
 };
 
 enum initial_state { INITIAL_ZERO, INITIAL_LAST, INITIAL_MEAN };
@@ -66,6 +67,7 @@ struct decoder_config {
     char average_activation[CONFIG_NAME_BYTES];
     bool average_gate;
     size_t alignment_layer, alignment_head; /* what attention shows: the layer from 1, or 0 for the last; the head from 0 */
+    bool alignment_trained;                 /* that head learned to align */
 };
 
 struct model_config {
@@ -92,6 +94,10 @@ struct model_config {
         size_t max_source_tokens;
         double max_target_ratio; /* target tokens per source token, at most */
     } limits;
+    struct {
+        size_t beam_size;
+        double length_penalty;
+    } search; /* what requests get that ask for nothing else */
 };
 
 /* Reads and checks the file. -1 with ERROR_FILE or ERROR_FORMAT; config untouched then. */

@@ -14,8 +14,8 @@ struct kind {
     int (*read)(const struct config_key *key, const json_t *value, void *field, struct error *err);
 };
 
-static const char *const sections[] = {"",          "encoder", "attention", "decoder",
-                                       "alignment", "output",  "tokenizer", "limits"}; /* "": the top */
+static const char *const sections[] = {"",       "encoder",   "attention", "decoder", "alignment",
+                                       "output", "tokenizer", "limits",    "search"}; /* "": the top */
 enum { SECTION_COUNT = sizeof sections / sizeof *sections };
 
 /* field: char [CONFIG_NAME_BYTES] */
@@ -173,6 +173,7 @@ static int read_sections(json_t *root, struct raw_config *raw, struct error *err
 static void set_sides(const struct raw_config *raw, struct model_config *config) {
     if (!config_has_file(config->tokenizer.target.pieces))
         memcpy(config->tokenizer.target.pieces, config->tokenizer.source.pieces, CONFIG_NAME_BYTES);
+    config->tokenizer.source.prepared = config->tokenizer.target.prepared = strcmp(raw->preparation, "none") != 0;
     config->tokenizer.source.lowercase = strcmp(raw->lowercase, "none") != 0;
     config->tokenizer.target.lowercase = strcmp(raw->lowercase, "both") == 0;
     config->tokenizer.source.punctuation = strcmp(raw->punctuation, "none") != 0;

@@ -164,11 +164,16 @@ static void integer_schema(struct writer *w, const struct field *field, const vo
         writer_count(w, "default", *(const size_t *)value);
 }
 
+static bool real_is_in_range(const struct field *field, const void *value) {
+    return *(const double *)value >= field->parameter->minimum;
+}
+
 static void real_schema(struct writer *w, const struct field *field, const void *value) {
     writer_string(w, "type", "number");
     writer_number(w, "minimum", field->parameter->minimum);
     writer_number(w, "maximum", field->parameter->maximum);
-    writer_number(w, "default", *(const double *)value);
+    if (real_is_in_range(field, value))
+        writer_number(w, "default", *(const double *)value);
 }
 
 static void boolean_schema(struct writer *w, const struct field *field, const void *value) {
@@ -275,7 +280,7 @@ const struct field_type
     field_string = {.read = read_string, .schema = string_schema, .apart = is_given},
     field_strategy = {.read = read_strategy, .schema = strategy_schema, .apart = always},
     field_integer = {.read = read_integer, .schema = integer_schema, .apart = is_in_range, .from_text = text_to_integer},
-    field_real = {.read = read_real, .schema = real_schema, .apart = always, .from_text = text_to_real},
+    field_real = {.read = read_real, .schema = real_schema, .apart = real_is_in_range, .from_text = text_to_real},
     field_boolean = {.read = read_boolean, .schema = boolean_schema, .apart = always, .from_text = text_to_boolean},
     field_split = {.read = read_split, .schema = split_schema, .from_text = text_to_boolean},
     field_seed = {.read = read_seed, .schema = seed_schema, .from_text = text_to_integer},

@@ -13,6 +13,8 @@ static const struct field fields[] = {
      NULL},
     {"source", BOTH, &field_string, FORM(source), "language code of the text", NULL},
     {"target", API_TRANSLATE, &field_string, FORM(target_language), "language code of the translation", NULL},
+    {"variant", BOTH, &field_string, FORM(variant),
+     "of a model that writes several languages: which one, as variants of /models names it; by default that of target", NULL},
     {"translation", API_ATTENTION, &field_texts, FORM(translation),
      "the translation to score and align instead of alignd's own: a string if text is a string, otherwise an array as long as text",
      NULL},
@@ -63,9 +65,9 @@ static void put_field(struct writer *w, const struct field *field, const void *v
     api_end_described(w, text, apart);
 }
 
-struct api_form api_default_form(size_t rows, enum api_kind kind) {
+struct api_form api_default_form(enum api_kind kind) {
     return (struct api_form){
-        .search = parameters_default(rows),
+        .search = parameters_default(),
         .prefix = "",
         .replace_unknowns = true,
         .include = kind == API_TRANSLATE
@@ -74,8 +76,8 @@ struct api_form api_default_form(size_t rows, enum api_kind kind) {
     };
 }
 
-void api_fields_schema(struct writer *w, const char *key, enum api_kind kind, size_t rows) {
-    struct api_form defaults = api_default_form(rows, kind);
+void api_fields_schema(struct writer *w, const char *key, enum api_kind kind) {
+    struct api_form defaults = api_default_form(kind);
     struct field field;
     writer_begin_object(w, key);
     writer_string(w, "type", "object");

@@ -9,7 +9,7 @@
 struct api_form {
     json_t *text, *translation, *target, *force_attention, *glossary; /* target: on /attention, translation by another name */
     const char *target_name;                                          /* by which it was sent; then target is set */
-    const char *model, *source, *target_language, *prefix;
+    const char *model, *source, *target_language, *variant, *prefix;
     struct search_options search; /* its parameters: server/decode/parameters.h */
     bool split, split_given, stream, replace_unknowns;
     unsigned include;
@@ -19,11 +19,11 @@ struct api_form {
  * one that means nothing to the strategy. -1: the reply is set. */
 int api_read_form(json_t *root, enum api_kind kind, struct api_form *form, struct reply *reply);
 
-/* What a body without fields has. rows: of a worker. */
-struct api_form api_default_form(size_t rows, enum api_kind kind);
+/* What a body without fields has; the model has the rest (parameters_settle). */
+struct api_form api_default_form(enum api_kind kind);
 
-/* The JSON schema of a body, made from the table. rows: of a worker. */
-void api_fields_schema(struct writer *w, const char *key, enum api_kind kind, size_t rows);
+/* The JSON schema of a body, made from the table. */
+void api_fields_schema(struct writer *w, const char *key, enum api_kind kind);
 
 /* force_attention -> request->forced. -1: the reply is set. */
 int api_read_forced(json_t *value, struct request *request, struct reply *reply);

@@ -1,6 +1,8 @@
 /* LibreTranslate's other endpoints: POST /detect, GET /languages, /frontend/settings and /spec. */
 #include "server/api/api_libre.h"
 #include "server/api/language.h"
+#include "server/decode/variant.h"
+#include <stdio.h>
 #include <string.h>
 
 /* LibreTranslate's page waits so long after a key is pressed; its clients expect the field. */
@@ -46,49 +48,82 @@ static void put_code(struct writer *w, const char *code) {
     writer_strings(w, "code", code, "name", name, NULL);
 }
 
-/* Whether a model before this one has it as its source; or as its target, from this source where there is one. A model of another
- * task, such as parsing, has no languages here. */
-static bool is_source(const struct model_set *models, size_t count, const char *code) {
-    for (size_t i = 0; i < count; i++)
-        if (plan_translates(&models->all[i].info) && language_same(models->all[i].info.source, code))
-            return true;
-    return false;
-}
+/* Calls back for each language that a model writes: the model's own, or its variants' codes. */
+typedef void each_target(const char *code, void *context);
 
-static bool is_target(const struct model_set *models, size_t count, const char *source, const char *code) {
-    for (size_t i = 0; i < count; i++) {
-        const struct translator_info *info = &models->all[i].info;
-        if (plan_translates(info) && (!source || language_same(info->source, source)) && language_same(info->target, code))
-            return true;
+static void for_each_target(const struct translator_info *info, each_target *call, void *context) {
+    char code[VARIANT_CODE_BYTES];
+    if (!variant_must_be(info))
+        call(info->target, context);
+    for (size_t i = 0; variant_must_be(info) && i < info->variant_count; i++) {
+        variant_code(info->variants[i], code);
+        call(code, context);
     }
-    return false;
 }
 
-static void put_language(struct writer *w, const struct model_set *models, const char *code) {
-    writer_begin_object(w, NULL);
-    put_code(w, code);
-    writer_begin_array(w, "targets");
+/* Codes, each once. */
+struct codes {
+    char (*all)[VARIANT_CODE_BYTES]; /* [count], with room for as many as are added */
+    size_t count;
+};
+
+static void codes_add(const char *code, void *context) {
+    struct codes *codes = context;
+    for (size_t i = 0; i < codes->count; i++)
+        if (language_same(codes->all[i], code))
+            return;
+    snprintf(codes->all[codes->count++], VARIANT_CODE_BYTES, "%s", code);
+}
+
+/* source NULL: of all. A model of another task, such as parsing, has no languages here. */
+static void find_targets(const struct model_set *models, const char *source, struct codes *codes) {
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i].info;
-        if (plan_translates(info) && language_same(info->source, code) && !is_target(models, i, code, info->target))
-            writer_string(w, NULL, info->target);
+        if (plan_translates(info) && (!source || language_same(info->source, source)))
+            for_each_target(info, codes_add, codes);
     }
+}
+
+static void find_sources(const struct model_set *models, struct codes *codes) {
+    for (size_t i = 0; i < models->count; i++)
+        if (plan_translates(&models->all[i].info))
+            codes_add(models->all[i].info.source, codes);
+}
+
+/* Languages that there can be. */
+static size_t most_codes(const struct model_set *models) {
+    size_t most = 0;
+    for (size_t i = 0; i < models->count; i++)
+        most += 2 + models->all[i].info.variant_count;
+    return most;
+}
+
+/* targets: scratch. */
+static void put_language(struct writer *w, const struct model_set *models, const char *code, struct codes *targets) {
+    writer_begin_object(w, NULL);
+    put_code(w, code);
+    targets->count = 0;
+    find_targets(models, code, targets);
+    writer_begin_array(w, "targets");
+    for (size_t i = 0; i < targets->count; i++)
+        writer_string(w, NULL, targets->all[i]);
     writer_end_array(w);
     writer_end_object(w);
 }
 
 /* Each once: sources, then those that are targets only. */
-static void put_languages(struct writer *w, const struct model_set *models) {
-    for (size_t i = 0; i < models->count; i++) {
-        const struct translator_info *info = &models->all[i].info;
-        if (plan_translates(info) && !is_source(models, i, info->source))
-            put_language(w, models, info->source);
+static void put_languages(struct writer *w, const struct model_set *models, struct arena *arena) {
+    size_t most = most_codes(models);
+    struct codes all = {.all = arena_alloc(arena, most, sizeof *all.all)},
+                 targets = {.all = arena_alloc(arena, most, sizeof *all.all)};
+    if (arena_failed(arena)) {
+        writer_fail(w);
+        return;
     }
-    for (size_t i = 0; i < models->count; i++) {
-        const struct translator_info *info = &models->all[i].info;
-        if (plan_translates(info) && !is_source(models, models->count, info->target) && !is_target(models, i, NULL, info->target))
-            put_language(w, models, info->target);
-    }
+    find_sources(models, &all);
+    find_targets(models, NULL, &all);
+    for (size_t i = 0; i < all.count; i++)
+        put_language(w, models, all.all[i], &targets);
 }
 
 void api_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
@@ -98,7 +133,7 @@ void api_languages(const struct service *service, const struct call *call, struc
         return;
     struct writer w = {.most = SIZE_MAX};
     writer_begin_array(&w, NULL);
-    put_languages(&w, request->models);
+    put_languages(&w, request->models, &request->arena);
     writer_end_array(&w);
     api_reply_json(reply, &w);
 }

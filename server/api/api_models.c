@@ -13,15 +13,36 @@ static void put_sizes(struct writer *w, const struct translator_info *info) {
     writer_end_object(w);
 }
 
+/* What alignment is made of, and whether that was asked to align. */
+static void put_alignment(struct writer *w, const struct translator_info *info) {
+    const char *attention = !info->attention ? "none" : info->attention_trained ? "attention" : "untrained";
+    writer_string(w, "alignment", info->alignment_head ? "head" : attention);
+    writer_boolean(w, "alignment_head", info->alignment_head);
+}
+
+static void put_variants(struct writer *w, const struct translator_info *info) {
+    if (info->variant_count == 0)
+        return;
+    writer_begin_array(w, "variants");
+    for (size_t i = 0; i < info->variant_count; i++)
+        writer_string(w, NULL, info->variants[i]);
+    writer_end_array(w);
+}
+
 static void put_model(struct writer *w, const struct translator_info *info) {
     writer_begin_object(w, NULL);
     writer_strings(w, "name", info->name, "source", info->source, "target", info->target, "task", info->task, "architecture",
                    info->architecture, NULL);
     writer_count(w, "parameters", info->parameters);
     writer_strings(w, "compute", info->compute, "storage", info->storage, NULL);
-    writer_boolean(w, "alignment_head", info->alignment_head);
+    put_alignment(w, info);
     writer_boolean(w, "heads", info->heads);
     writer_boolean(w, "quality", info->quality);
+    put_variants(w, info);
+    writer_begin_object(w, "search");
+    writer_count(w, "beam_size", info->beam_size);
+    writer_number(w, "length_penalty", info->length_penalty);
+    writer_end_object(w);
     put_sizes(w, info);
     writer_end_object(w);
 }

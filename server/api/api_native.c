@@ -80,6 +80,8 @@ static void native_finish(const struct service *service, const char *array_name,
     struct writer w = api_begin_answer(service);
     writer_begin_object(&w, NULL);
     writer_strings(&w, "model", info->name, "source", info->source, "target", info->target, NULL);
+    if (request->variant)
+        writer_string(&w, "variant", request->variant);
     if (request->search.strategy == &search_sample)
         writer_integer(&w, "seed", (int64_t)request->search.sampling.seed);
     writer_begin_array(&w, array_name);

@@ -203,12 +203,12 @@ static void put_paths(struct writer *w, bool keys) {
     writer_end_object(w);
 }
 
-static void put_components(struct writer *w, size_t rows) {
+static void put_components(struct writer *w) {
     writer_begin_object(w, "components");
     writer_begin_object(w, "schemas");
     api_schemas(w);
-    api_fields_schema(w, "TranslateRequest", API_TRANSLATE, rows);
-    api_fields_schema(w, "AttentionRequest", API_ATTENTION, rows);
+    api_fields_schema(w, "TranslateRequest", API_TRANSLATE);
+    api_fields_schema(w, "AttentionRequest", API_ATTENTION);
     writer_end_object(w);
     put_security_schemes(w);
     writer_end_object(w);
@@ -230,7 +230,7 @@ void api_openapi(const struct service *service, const struct call *call, struct 
     writer_begin_object(&w, NULL);
     put_info(&w);
     put_paths(&w, service->keys != NULL);
-    put_components(&w, service->options.rows);
+    put_components(&w);
     writer_end_object(&w);
     api_reply_json(reply, &w);
 }

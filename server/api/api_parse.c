@@ -3,6 +3,7 @@
 #include "server/api/api_form.h"
 #include "server/base/clock.h"
 #include "server/decode/parameters.h"
+#include "server/decode/variant.h"
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -81,7 +82,22 @@ int api_check_fields(const struct call *call, struct reply *reply) {
 static bool matches(const struct translator_info *info, const struct api_form *form) {
     return (!form->model || strcmp(form->model, info->name) == 0) &&
            (!form->source || strcasecmp(form->source, info->source) == 0) &&
-           (!form->target_language || strcasecmp(form->target_language, info->target) == 0);
+           (!form->target_language || strcasecmp(form->target_language, info->target) == 0 ||
+            variant_for(info, form->target_language)) &&
+           (!form->variant || variant_for(info, form->variant));
+}
+
+static int choose_model(const struct model_set *models, const struct api_form *form, const struct served_model **model,
+                        struct reply *reply);
+
+/* No model fits, and perhaps one would without the variant. */
+static int fail_variant(const struct model_set *models, const struct api_form *form, struct reply *reply) {
+    struct api_form other = *form;
+    const struct served_model *model = NULL;
+    other.variant = NULL;
+    if (choose_model(models, &other, &model, reply) != 0)
+        return -1;
+    return api_refuse(reply, "variant", "model \"%.60s\" has no variant \"%.60s\"", model->info.name, form->variant);
 }
 
 /* Which of the fields that choose a model is to blame for there being none. */
@@ -93,6 +109,8 @@ static int fail_model(const struct model_set *models, const struct api_form *for
     }
     if (!known_model)
         return api_refuse(reply, "model", "no model \"%.60s\" is loaded", form->model);
+    if (form->variant)
+        return fail_variant(models, form, reply);
     const char *which = form->model ? "this model does not translate" : "no model translates";
     if (!known_source)
         return api_refuse(reply, "source", "%s from \"%.60s\"", which, form->source);
@@ -113,10 +131,23 @@ static int choose_model(const struct model_set *models, const struct api_form *f
     return fail_model(models, form, reply);
 }
 
+/* What says nothing else gets the variant of the model's own target. */
+static int choose_variant(const struct api_form *form, struct request *request, struct reply *reply) {
+    const struct translator_info *info = &request->model->info;
+    const char *code = form->variant ? form->variant : form->target_language;
+    request->variant = code ? variant_for(info, code) : NULL;
+    if (!request->variant)
+        request->variant = variant_usual(info);
+    if (request->variant || !variant_must_be(info))
+        return 0;
+    return api_refuse(reply, "variant", "variant is missing: model \"%.60s\" writes %zu languages, such as %.60s", info->name,
+                      info->variant_count, info->variants[0]);
+}
+
 static bool is_language(const struct model_set *models, const char *code) {
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i].info;
-        if (strcasecmp(code, info->source) == 0 || strcasecmp(code, info->target) == 0)
+        if (strcasecmp(code, info->source) == 0 || strcasecmp(code, info->target) == 0 || variant_for(info, code))
             return true;
     }
     return false;
@@ -293,8 +324,11 @@ static void fill_options(const struct api_form *form, const struct service_optio
 static int check_form(const struct service *service, struct api_form *form, size_t *count, struct request *request,
                       struct reply *reply) {
     if (choose_target(request->models, form, reply) != 0 || check_strings(service, form, count, reply) != 0 ||
-        check_prefix(form, service->options.max_text_chars, reply) != 0 || check_numbers(form, service->options.rows, reply) != 0 ||
-        check_glossary(form, reply) != 0 || choose_model(request->models, form, &request->model, reply) != 0)
+        check_prefix(form, service->options.max_text_chars, reply) != 0 || check_glossary(form, reply) != 0 ||
+        choose_model(request->models, form, &request->model, reply) != 0 || choose_variant(form, request, reply) != 0)
+        return -1;
+    parameters_settle(&form->search, &request->model->info, service->options.rows);
+    if (check_numbers(form, service->options.rows, reply) != 0)
         return -1;
     if (form->force_attention && *count > 1)
         return api_refuse(reply, "force_attention", "force_attention must be used with one text only, got %zu", *count);
@@ -305,7 +339,7 @@ static int check_form(const struct service *service, struct api_form *form, size
 
 int api_parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply) {
     size_t count;
-    struct api_form form = api_default_form(service->options.rows, kind);
+    struct api_form form = api_default_form(kind);
     int result = -1;
     form.search.sampling.seed = random_seed();
     if (api_read_form(root, kind, &form, reply) == 0 && check_form(service, &form, &count, request, reply) == 0 &&

@@ -3,6 +3,7 @@
 #include "model/base/utf8.h"
 #include "server/api/language.h"
 #include "server/decode/parameters.h"
+#include "server/decode/variant.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,15 @@ bool plan_translates(const struct translator_info *info) {
     return strcmp(info->task, "translation") == 0;
 }
 
+/* The variant of a model that writes this language among others. */
+static const char *find_variant(const struct model_set *models, const char *code) {
+    const char *variant = NULL;
+    for (size_t i = 0; !variant && i < models->count; i++)
+        if (plan_translates(&models->all[i].info))
+            variant = variant_for(&models->all[i].info, code);
+    return variant;
+}
+
 /* A code as the models have it: the one asked for or, "en" for "en-US", a wider one. NULL: no model knows it. */
 static const char *find_language(const struct model_set *models, const char *asked) {
     char code[CODE_BYTES];
@@ -39,6 +49,9 @@ static const char *find_language(const struct model_set *models, const char *ask
             if (plan_translates(info) && language_same(info->target, code))
                 return info->target;
         }
+        const char *variant = find_variant(models, code);
+        if (variant)
+            return variant;
     } while (language_widen(code));
     return NULL;
 }
@@ -77,8 +90,11 @@ static enum plan_refusal choose_model(struct plan *plan, const char *source, con
     plan->same = language_same(source, target);
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i].info;
-        if (plan_translates(info) && language_same(info->source, source) && language_same(info->target, target)) {
+        const char *variant = variant_for(info, target);
+        bool writes = variant || (language_same(info->target, target) && !variant_must_be(info));
+        if (plan_translates(info) && language_same(info->source, source) && writes) {
             request->model = &models->all[i];
+            request->variant = variant;
             return PLAN_OK;
         }
     }
@@ -154,10 +170,13 @@ enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct 
 
 void plan_search(const struct plan *plan, size_t rows, struct request *request) {
     struct search_options *search = &request->search;
+    size_t most = rows < REQUEST_MAX_BEAM ? rows : REQUEST_MAX_BEAM;
     request->split = true;
     request->replace_unknowns = true;
     request->aligns = plan->markup;
-    *search = parameters_default(rows < REQUEST_MAX_BEAM ? rows : REQUEST_MAX_BEAM);
+    *search = parameters_default();
+    if (!plan->same)
+        parameters_settle(search, &request->model->info, most);
     search->n_best = plan->markup ? 1 : plan->alternatives + 1;
     if (search->beam_size < search->n_best)
         search->beam_size = search->n_best;

@@ -49,13 +49,13 @@ static void put_rows(struct sentence_view *view, const char *key, const float *c
 }
 
 static void put_alignment(struct sentence_view *view) {
-    bool has_end = translator_info(view->sentence->translator).source_end;
-    size_t length = view->sentence->length - has_end;
+    struct span own = sentence_own(view->sentence);
+    bool has_end = own.end < view->sentence->length;
     writer_begin_array(view->out, "alignment");
     for (size_t i = 0, j; i < view->hypothesis->length; i++) {
         const float *row = view->hypothesis->alignment[i];
-        if (render_aligned(row, length, has_end ? row[length] : 0, &j))
-            put_pair(view, j, i);
+        if (render_aligned(row + own.begin, own.end - own.begin, has_end ? row[own.end] : 0, &j))
+            put_pair(view, own.begin + j, i);
     }
     writer_end_array(view->out);
 }

@@ -63,11 +63,11 @@ static void warn_of_language(const struct request *request, const struct text *t
 
 /* ---- unknown ---- */
 
-static void warn_of_unknowns(const struct request *request, const struct text *text, struct warnings *warnings) {
+static void warn_of_unknowns(const struct text *text, struct warnings *warnings) {
     size_t unknown = 0, tokens = 0;
     for (size_t i = 0; i < text->count; i++) {
         unknown += text->sentences[i].unknown;
-        tokens += text->sentences[i].length - request->model->info.source_end;
+        tokens += sentence_own(&text->sentences[i]).end - sentence_own(&text->sentences[i]).begin;
     }
     if (UNKNOWN_PARTS * unknown <= tokens)
         return;
@@ -79,10 +79,9 @@ static void warn_of_unknowns(const struct request *request, const struct text *t
 
 /* Of its best hypothesis. By the attention, of a model with an alignment head, too: a warning must not depend on what else is
  * asked. */
-static int add_omissions(const struct sentence *sentence, const struct translator_info *info, struct arena *arena,
-                         struct omission *sum) {
+static int add_omissions(const struct sentence *sentence, struct arena *arena, struct omission *sum) {
     const struct hypothesis *best = &sentence->hypotheses[0];
-    return omission_add(best->attention, best->length, sentence->length - info->source_end, arena, sum, NULL);
+    return omission_add(best->attention, best->length, sentence_own(sentence), arena, sum, NULL);
 }
 
 /* A logical form says less than its question: only translations leave something out. */
@@ -90,8 +89,9 @@ static void warn_of_omissions(const struct request *request, const struct text *
                               struct warnings *warnings) {
     const struct translator_info *info = &request->model->info;
     struct omission sum = {0};
-    for (size_t i = 0; info->attention && plan_translates(info) && i < text->count; i++)
-        if (add_omissions(&text->sentences[i], info, arena, &sum) != 0)
+    bool tells = info->attention && info->attention_trained;
+    for (size_t i = 0; tells && plan_translates(info) && i < text->count; i++)
+        if (add_omissions(&text->sentences[i], arena, &sum) != 0)
             writer_fail(warnings->out);
     if (!omission_is_much(&sum))
         return;
@@ -106,7 +106,7 @@ void api_put_warnings(const struct request *request, const struct text *text, st
     if (text->count == 0)
         return;
     warn_of_language(request, text, &warnings);
-    warn_of_unknowns(request, text, &warnings);
+    warn_of_unknowns(text, &warnings);
     warn_of_omissions(request, text, arena, &warnings);
     if (warnings.any)
         writer_end_array(out);

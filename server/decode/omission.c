@@ -13,17 +13,18 @@ static void add_scaled(float *coverage, const float *row, size_t n) {
         coverage[j] += row[j] / sum;
 }
 
-int omission_add(const float *const *rows, size_t target, size_t source, struct arena *arena, struct omission *sum,
+int omission_add(const float *const *rows, size_t target, struct span source, struct arena *arena, struct omission *sum,
                  struct error *err) {
     struct arena_mark mark = arena_mark(arena);
-    float *coverage = arena_zalloc(arena, source, sizeof *coverage);
+    size_t count = source.end - source.begin;
+    float *coverage = arena_zalloc(arena, count, sizeof *coverage);
     if (!coverage)
         return error_memory(err);
     for (size_t i = 0; i < target; i++)
-        add_scaled(coverage, rows[i], source);
-    for (size_t j = 0; j < source; j++)
+        add_scaled(coverage, rows[i] + source.begin, count);
+    for (size_t j = 0; j < count; j++)
         sum->left += coverage[j] < LEAST_COVERAGE;
-    sum->tokens += source;
+    sum->tokens += count;
     arena_release(arena, mark);
     return 0;
 }

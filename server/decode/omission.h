@@ -4,6 +4,7 @@
 
 #include "model/base/arena.h"
 #include "model/base/error.h"
+#include "model/translator.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -13,9 +14,9 @@ struct omission {
     size_t tokens, left;
 };
 
-/* Adds those of an alignment: a row for each of a translation's tokens [target], of which the first source [source] weights are the
- * sentence's own. Scratch in the arena, released. -1 with ERROR_MEMORY. */
-int omission_add(const float *const *rows, size_t target, size_t source, struct arena *arena, struct omission *sum,
+/* Adds those of an alignment: a row for each of a translation's tokens [target], of which the weights of `source` are the
+ * sentence's own tokens'. Scratch in the arena, released. -1 with ERROR_MEMORY. */
+int omission_add(const float *const *rows, size_t target, struct span source, struct arena *arena, struct omission *sum,
                  struct error *err);
 
 /* Much was left out: more than three eighths of eight tokens or more. Held-out sentences of which it is true although their

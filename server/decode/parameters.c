@@ -7,11 +7,13 @@ enum { ANYWHERE = PARAMETER_REQUEST | PARAMETER_LINES };
 
 static const struct parameter table[] = {
     {"strategy", ANYWHERE, PARAMETER_STRATEGY, PLACE(strategy), 0, 0, "beam", NULL, "how to search", "NAME", PARAMETERS_STRATEGIES},
-    {"beam_size", ANYWHERE, PARAMETER_INTEGER, PLACE(beam_size), 1, SEARCH_MAX_ROWS, "5", NULL, "size of the beam", "N", NULL},
+    {"beam_size", ANYWHERE, PARAMETER_INTEGER, PLACE(beam_size), 1, SEARCH_MAX_ROWS, "0", NULL,
+     "size of the beam; by default the model's, which is 5 for most", "N", NULL},
     {"n_best", PARAMETER_REQUEST, PARAMETER_INTEGER, PLACE(n_best), 1, SEARCH_MAX_ROWS, "1", NULL,
      "number of hypotheses to return; with beam at most beam_size, with greedy 1", NULL, NULL},
-    {"length_penalty", ANYWHERE, PARAMETER_REAL, PLACE(length_penalty), 0, 2, "1", NULL,
-     "score = log_prob / length ^ length_penalty; 0: none", "P", "score = log_prob / length^P"},
+    {"length_penalty", ANYWHERE, PARAMETER_REAL, PLACE(length_penalty), 0, 2, "-1", NULL,
+     "score = log_prob / length ^ length_penalty; 0: none; by default the model's, which is 1 for most", "P",
+     "score = log_prob / length^P; by default the model's, which is 1 for most"},
     {"min_length", ANYWHERE, PARAMETER_INTEGER, PLACE(min_length), 0, TRANSLATOR_MAX_TARGET, "0", NULL,
      "minimum number of target tokens", "N", NULL},
     {"max_length", ANYWHERE, PARAMETER_INTEGER, PLACE(max_length), 1, TRANSLATOR_MAX_TARGET, "0", NULL,
@@ -63,11 +65,20 @@ bool parameters_beam(const struct search_options *options) {
     return options->strategy == &search_beam || options->strategy == &search_exact;
 }
 
-struct search_options parameters_default(size_t rows) {
+struct search_options parameters_default(void) {
     struct search_options options = {0};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         set_default(&table[i], (char *)&options + table[i].offset);
-    if (options.beam_size > rows)
-        options.beam_size = rows;
     return options;
+}
+
+bool parameters_of_model(const struct parameter *parameter) {
+    return parameter->offset == PLACE(beam_size) || parameter->offset == PLACE(length_penalty);
+}
+
+void parameters_settle(struct search_options *options, const struct translator_info *info, size_t rows) {
+    if (options->beam_size == 0)
+        options->beam_size = info->beam_size < rows ? info->beam_size : rows;
+    if (options->length_penalty < 0)
+        options->length_penalty = info->length_penalty;
 }

@@ -25,7 +25,8 @@ struct parameter {
     enum parameter_type type;
     size_t offset; /* in struct search_options */
     double minimum, maximum;
-    const char *fallback;           /* its default, which may be out of range: then it stands for what text says */
+    const char *fallback;           /* its default, which may be out of range: then it stands for what text says. A flag may say it,
+                                       but for a model's (parameters_settle) */
     const struct search_kind *only; /* the one strategy that a request may set it for; NULL: any */
     const char *text;               /* what it means, for /openapi.json */
     const char *metavar, *help;     /* of the flag; help NULL: text */
@@ -34,8 +35,11 @@ struct parameter {
 /* The i-th; NULL: there are no more. */
 const struct parameter *parameters_nth(size_t i);
 
-/* What a search has where nothing is said. rows: of a worker; no beam is wider. */
-struct search_options parameters_default(size_t rows);
+/* What a search has where nothing is said, but for what is the model's: beam_size 0, length_penalty -1. */
+struct search_options parameters_default(void);
+bool parameters_of_model(const struct parameter *parameter);
+/* Takes these from the model. rows: of a worker; no beam that nobody asked for is wider. */
+void parameters_settle(struct search_options *options, const struct translator_info *info, size_t rows);
 
 /* True if it takes a beam of beam_size: of its own, or to begin with. */
 bool parameters_beam(const struct search_options *options);

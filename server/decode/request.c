@@ -98,6 +98,13 @@ static int check_time(struct request *request, struct error *err) {
     return request_is_over(request) ? error_set(err, ERROR_INPUT, "the request is over") : 0;
 }
 
+static int prepare_variant(const struct request *request, struct text *text, struct error *err) {
+    for (size_t i = 0; request->variant && i < text->count; i++)
+        if (translator_choose_variant(&text->sentences[i], request->variant, err) != 0)
+            return -1;
+    return 0;
+}
+
 static int prepare_phrases(struct request *request, struct text *text, enum request_input *input, struct error *err) {
     *input = REQUEST_GLOSSARY;
     for (size_t i = 0; i < text->count; i++) {
@@ -153,7 +160,8 @@ int request_prepare(struct request *request, const struct translator *translator
         *input = REQUEST_TEXT;
         if (check_time(request, err) != 0 ||
             translator_prepare(translator, text->source, text->source_length, request->split, &options, &request->arena,
-                               &text->sentences, &text->count, err) != 0)
+                               &text->sentences, &text->count, err) != 0 ||
+            prepare_variant(request, text, err) != 0)
             return -1;
         if (prepare_given(request, text, input, err) != 0 || prepare_phrases(request, text, input, err) != 0)
             return -1;

@@ -80,8 +80,9 @@ struct request {
     struct model_set *models;         /* a reference; NULL: none */
     const struct served_model *model; /* one of them */
     struct search_options search;
-    unsigned include; /* enum include */
-    bool split;       /* cut texts into sentences */
+    unsigned include;    /* enum include */
+    const char *variant; /* of the model's target language (model/variants.h), in the arena or the model's; NULL: none */
+    bool split;          /* cut texts into sentences */
     bool replace_unknowns;
     bool aligns;   /* the answer depends on the alignment */
     bool streamed; /* the answer is wanted piece by piece */

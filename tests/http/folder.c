@@ -56,6 +56,22 @@ void folder_set(const char *folder, const char *key, const char *value) {
     json_decref(config);
 }
 
+void folder_set_json(const char *folder, const char *section, const char *json) {
+    char path[PATH_BYTES], text[256];
+    path_in(folder, CONFIG, path);
+    snprintf(text, sizeof text, "%s", json);
+    for (char *c = text; *c; c++)
+        *c = *c == '\'' ? '"' : *c;
+    json_t *config = json_load_file(path, 0, NULL), *value = json_loads(text, 0, NULL);
+    ck_assert(config && value);
+    if (!json_object_get(config, section))
+        json_object_set_new(config, section, json_object());
+    ck_assert_int_eq(json_object_update(json_object_get(config, section), value), 0);
+    ck_assert_int_eq(json_dump_file(config, path, 0), 0);
+    json_decref(config);
+    json_decref(value);
+}
+
 /* While a file has a write lease, who opens it waits until it is given up. */
 static int leased = -1;
 

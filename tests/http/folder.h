@@ -8,6 +8,8 @@
 void folder_make(char *folder, const char *name, const char *source, const char *target);
 /* Sets another field of a made folder's config.json. */
 void folder_set(const char *folder, const char *key, const char *value);
+/* Merges the object, with ' in place of ", into a section, which is made if it is not there. */
+void folder_set_json(const char *folder, const char *section, const char *json);
 /* A copy of MODEL whose config.json is blocked. */
 void folder_make_waiting(char *folder);
 void folder_release(const char *folder);

@@ -38,6 +38,7 @@ Suite *replies_suite(void);
 Suite *warnings_suite(void);
 Suite *quality_suite(void);
 Suite *heads_suite(void);
+Suite *variant_suite(void);
 Suite *slow_suite(void);
 Suite *reload_suite(void);
 Suite *log_suite(void);

@@ -65,8 +65,8 @@ START_TEST(batch_defaults) {
     ck_assert_int_eq(parse("translate --model a"), 0);
     ck_assert_int_eq(options.command, COMMAND_TRANSLATE);
     ck_assert_ptr_eq(options.search.strategy, &search_beam);
-    ck_assert_uint_eq(options.search.beam_size, 5);
-    ck_assert_double_eq(options.search.length_penalty, 1);
+    ck_assert_uint_eq(options.search.beam_size, 0); /* the model's */
+    ck_assert_double_eq(options.search.length_penalty, -1);
     ck_assert_double_eq(options.search.sampling.temperature, 1);
     ck_assert_double_eq(options.search.sampling.top_p, 1);
     ck_assert_double_eq(options.search.coverage_penalty, 0);
@@ -311,8 +311,10 @@ static const struct {
     {"translate --model a --length-penalty nan", "--length-penalty must be a number, got \"nan\""},
     {"translate --model a --stats=maybe", "--stats must be true or false, got \"maybe\""},
     {"--model a --reply-memory 2000 --max-reply-bytes 3000", "--max-reply-bytes must be at most --reply-memory (2000), got 3000"},
-    {"translate --model a --rows 4", "--beam-size must be at most --rows (4), got 5"},
-    {"translate --model a --rows 4 --strategy exact", "--beam-size must be at most --rows (4), got 5"},
+    {"translate --model a --rows 4 --beam-size 5", "--beam-size must be at most --rows (4), got 5"},
+    {"translate --model a --rows 4 --strategy exact --beam-size 5", "--beam-size must be at most --rows (4), got 5"},
+    {"translate --model a --beam-size 0", "--beam-size must be between 1 and 32, got 0"},
+    {"translate --model a --length-penalty -1", "--length-penalty must be between 0 and 2, got -1"},
     {"translate --model a --min-length 5 --max-length 4", "--min-length must be at most --max-length (4), got 5"},
     {"attention --model a", "--target FILE is missing"},
     {"attention --model a --model b --model c --target d",

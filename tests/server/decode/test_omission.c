@@ -11,7 +11,7 @@ static struct omission of(const float rows[][SOURCE + 1], size_t target) {
     arena_init(&arena, 1024);
     for (size_t i = 0; i < target; i++)
         pointers[i] = rows[i];
-    ck_assert_int_eq(omission_add(pointers, target, SOURCE, &arena, &sum, NULL), 0);
+    ck_assert_int_eq(omission_add(pointers, target, (struct span){0, SOURCE}, &arena, &sum, NULL), 0);
     arena_done(&arena);
     return sum;
 }

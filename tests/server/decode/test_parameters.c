@@ -25,11 +25,11 @@ START_TEST(rows_are_whole) {
 END_TEST
 
 START_TEST(defaults) {
-    struct search_options options = parameters_default(256);
+    struct search_options options = parameters_default();
     ck_assert_ptr_eq(options.strategy, &search_beam);
-    ck_assert_uint_eq(options.beam_size, 5);
+    ck_assert_uint_eq(options.beam_size, 0);
     ck_assert_uint_eq(options.n_best, 1);
-    ck_assert_double_eq(options.length_penalty, 1);
+    ck_assert_double_eq(options.length_penalty, -1);
     ck_assert_double_eq(options.coverage_penalty, 0);
     ck_assert_double_eq(options.repetition_penalty, 1);
     ck_assert(options.min_length == 0 && options.max_length == 0 && options.no_repeat_ngram == 0);
@@ -37,7 +37,23 @@ START_TEST(defaults) {
     ck_assert_double_eq(options.sampling.top_p, 1);
     ck_assert(options.sampling.top_k == 0 && options.sampling.seed == 0);
     ck_assert_uint_eq(options.max_steps, 5000);
-    ck_assert_uint_eq(parameters_default(3).beam_size, 3); /* of a worker with so many rows */
+}
+END_TEST
+
+START_TEST(what_is_not_said_is_the_models) {
+    static const struct translator_info info = {.beam_size = 6, .length_penalty = 0.5};
+    struct search_options options = parameters_default();
+    parameters_settle(&options, &info, 256);
+    ck_assert_uint_eq(options.beam_size, 6);
+    ck_assert_double_eq(options.length_penalty, 0.5);
+    options = parameters_default();
+    parameters_settle(&options, &info, 3); /* of a worker with so many rows */
+    ck_assert_uint_eq(options.beam_size, 3);
+    options.beam_size = 4; /* asked for, as is no penalty */
+    options.length_penalty = 0;
+    parameters_settle(&options, &info, 3);
+    ck_assert_uint_eq(options.beam_size, 4);
+    ck_assert_double_eq(options.length_penalty, 0);
 }
 END_TEST
 
@@ -56,6 +72,7 @@ Suite *parameters_suite(void) {
     TCase *tests = tcase_create("parameters");
     tcase_add_test(tests, rows_are_whole);
     tcase_add_test(tests, defaults);
+    tcase_add_test(tests, what_is_not_said_is_the_models);
     tcase_add_test(tests, the_strategies_in_words);
     suite_add_tcase(suite, tests);
     return suite;

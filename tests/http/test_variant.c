@@ -1,0 +1,190 @@
+/* `variant`: a model whose vocabulary has labels of languages; and what its config.json says that requests get. */
+#include "tests/http/client.h"
+#include "tests/http/folder.h"
+#include "tests/http/suites.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct daemon served;
+static char folder[] = FOLDER_TEMPLATE, files[2][128];
+static const char *const lists[] = {"labels.en.vocab", "labels.fr.vocab"};
+
+static void link_list(size_t i) {
+    char original[128];
+    snprintf(original, sizeof original, "tests/data/%s", lists[i]);
+    char *whole = realpath(original, NULL);
+    snprintf(files[i], sizeof files[i], "%s/%s", folder, lists[i]);
+    ck_assert(whole && symlink(whole, files[i]) == 0);
+    free(whole);
+}
+
+/* MODEL under other ids, the last four of which are labels; and MODEL itself. */
+static void setup(void) {
+    strcpy(folder, FOLDER_TEMPLATE);
+    folder_make(folder, "many", "en", "mul");
+    for (size_t i = 0; i < 2; i++)
+        link_list(i);
+    folder_set_json(folder, "tokenizer", "{'pieces': 'labels.en.vocab', 'target_pieces': 'labels.fr.vocab'}");
+    folder_set_json(folder, "search", "{'beam_size': 2, 'length_penalty': 0.25}");
+    daemon_start(&served, ARGUMENTS("--model", folder, "--model", MODEL));
+}
+
+static void teardown(void) {
+    daemon_stop(&served);
+    for (size_t i = 0; i < 2; i++)
+        unlink(files[i]);
+    folder_remove(folder);
+}
+
+static json_t *first_sentence(const struct reply *reply) {
+    return json_at(reply->json, "translations.0.sentences.0");
+}
+
+START_TEST(models_tell) {
+    struct reply reply;
+    client_send(&served, &(struct call){.path = "/models"}, &reply);
+    json_t *variants = json_at(reply.json, "models.0.variants");
+    ck_assert_uint_eq(json_array_size(variants), 4);
+    ck_assert_str_eq(json_string_value(json_array_get(variants, 0)), "fra");
+    ck_assert_double_eq(number_at(reply.json, "models.0.search.beam_size"), 2);
+    ck_assert_double_eq(number_at(reply.json, "models.0.search.length_penalty"), 0.25);
+    ck_assert_str_eq(text_at(reply.json, "models.0.alignment"), "attention");
+    ck_assert_ptr_null(json_object_get(json_at(reply.json, "models.1"), "variants"));
+    ck_assert_double_eq(number_at(reply.json, "models.1.search.beam_size"), 5);
+    ck_assert_double_eq(number_at(reply.json, "models.1.search.length_penalty"), 1);
+    reply_done(&reply);
+}
+END_TEST
+
+static const struct {
+    const char *json, *variant;
+} chosen[] = {
+    {"{'text': 'A boy plays.', 'variant': 'fra'}", "fra"},
+    {"{'text': 'A boy plays.', 'model': 'many', 'variant': 'FR'}", "fra"},
+    {"{'text': 'A boy plays.', 'model': 'many', 'target': 'fr'}", "fra"},
+    {"{'text': 'A boy plays.', 'source': 'en', 'target': 'pt-BR'}", "pt_br"},
+    {"{'text': 'A boy plays.', 'target': 'pt-PT'}", "por"},
+    {"{'text': 'A boy plays.', 'target': 'sr'}", "srp_Cyrl"},
+    {"{'text': 'A boy plays.', 'target': 'mul', 'variant': 'por'}", "por"},
+};
+
+/* The label is the first token, and of no word. */
+START_TEST(the_label_comes_first) {
+    struct reply reply;
+    char json[256], label[32];
+    const char *end = strrchr(chosen[_i].json, '}');
+    snprintf(json, sizeof json, "%.*s, 'min_length': 3, 'include': ['tokens', 'words', 'alignment', 'attention']}",
+             (int)(end - chosen[_i].json), chosen[_i].json);
+    snprintf(label, sizeof label, ">>%s<<", chosen[_i].variant);
+    client_post(&served, "/translate", json, 200, &reply);
+    ck_assert_str_eq(text_at(reply.json, "variant"), chosen[_i].variant);
+    json_t *sentence = first_sentence(&reply), *pair;
+    size_t i, tokens = json_array_size(json_object_get(sentence, "source_tokens"));
+    ck_assert_str_eq(text_at(sentence, "source_tokens.0"), label);
+    ck_assert_uint_eq(json_array_size(json_at(sentence, "attention.0")), tokens);
+    ck_assert_uint_gt(json_array_size(json_object_get(sentence, "alignment")), 0);
+    json_array_foreach(json_object_get(sentence, "alignment"), i, pair) {
+        ck_assert_int_gt(json_integer_value(json_array_get(pair, 0)), 0);
+    }
+    ck_assert_str_eq(text_at(sentence, "words.source.0"), "A");
+    double sum = 0, last = json_number_value(json_array_get(json_at(sentence, "attention.0"), tokens - 1)),
+           first = number_at(sentence, "attention.0.0");
+    for (size_t j = 0; j < json_array_size(json_at(sentence, "words.attention.0")); j++)
+        sum += json_number_value(json_array_get(json_at(sentence, "words.attention.0"), j));
+    ck_assert_double_lt(sum, 1 - 0.5 * (first + last));
+    reply_done(&reply);
+}
+END_TEST
+
+static const struct {
+    const char *json, *field, *message;
+} refused[] = {
+    {"{'text': 'x'}", "variant", "variant is missing: model \"many\" writes 4 languages, such as fra"},
+    {"{'text': 'x', 'target': 'mul'}", "variant", "variant is missing: model \"many\" writes 4 languages, such as fra"},
+    {"{'text': 'x', 'variant': 'deu'}", "variant", "model \"many\" has no variant \"deu\""},
+    {"{'text': 'x', 'model': 'luong-general-gru', 'variant': 'fra'}", "variant",
+     "model \"luong-general-gru\" has no variant \"fra\""},
+    {"{'text': 'x', 'model': 'many', 'target': 'de'}", "target", "this model does not translate to \"de\""},
+    {"{'text': 'x', 'model': 'many', 'variant': 5}", "variant", "variant must be a string, got an integer"},
+    {"{'text': 'x', 'variant': 'fra', 'n_best': 3}", "n_best", "n_best must be between 1 and beam_size (2), got 3"},
+};
+
+START_TEST(refusals) {
+    struct reply reply;
+    client_post(&served, "/translate", refused[_i].json, 400, &reply);
+    ck_assert_str_eq(text_at(reply.json, "error"), refused[_i].message);
+    ck_assert_str_eq(text_at(reply.json, "field"), refused[_i].field);
+    reply_done(&reply);
+}
+END_TEST
+
+/* Other labels are other questions; the same one has the same answer in every dialect and in batch mode. */
+START_TEST(every_way_to_say_it) {
+    struct reply json, form, libre, other;
+    client_post(&served, "/translate", "{'text': 'A boy plays.', 'variant': 'fra'}", 200, &json);
+    client_send(&served, &(struct call){.path = "/translate", .body = "text=A+boy+plays.&variant=fra"}, &form);
+    client_post(&served, "/translate", "{'q': 'A boy plays.', 'source': 'en', 'target': 'fr'}", 200, &libre);
+    client_post(&served, "/translate", "{'text': 'A boy plays.', 'variant': 'por'}", 200, &other);
+    ck_assert_str_eq(json.body, form.body);
+    ck_assert_str_eq(text_at(libre.json, "translatedText"), text_at(json.json, "translations.0.text"));
+    ck_assert_double_ne(number_at(first_sentence(&json), "score"), number_at(first_sentence(&other), "score"));
+    struct outcome outcome, missing;
+    char expected[256];
+    program_run(ARGUMENTS("translate", "--model", folder, "--variant", "fra"), "A boy plays.\n", &outcome);
+    snprintf(expected, sizeof expected, "%s\n", text_at(json.json, "translations.0.text"));
+    ck_assert_int_eq(outcome.status, 0);
+    ck_assert_str_eq(outcome.out, expected);
+    program_run(ARGUMENTS("translate", "--model", folder), "A boy plays.\n", &missing);
+    ck_assert_int_ne(missing.status, 0);
+    ck_assert_ptr_nonnull(strstr(missing.err, "--variant NAME is missing: model \"many\" writes 4 languages, such as fra"));
+    outcome_done(&outcome);
+    outcome_done(&missing);
+    reply_done(&json);
+    reply_done(&form);
+    reply_done(&libre);
+    reply_done(&other);
+}
+END_TEST
+
+START_TEST(languages_are_those_of_the_labels) {
+    static const char *const targets[] = {"fr", "pt-BR", "pt", "sr-Cyrl"};
+    struct reply reply;
+    client_send(&served, &(struct call){.path = "/languages"}, &reply);
+    ck_assert_str_eq(text_at(reply.json, "0.code"), "en");
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_str_eq(json_string_value(json_array_get(json_at(reply.json, "0.targets"), i)), targets[i]);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "0.targets")), 4);
+    reply_done(&reply);
+}
+END_TEST
+
+START_TEST(the_models_search_is_the_default) {
+    struct reply plain, spelt, other;
+    client_post(&served, "/translate", "{'text': 'A boy plays.', 'variant': 'fra'}", 200, &plain);
+    client_post(&served, "/translate", "{'text': 'A boy plays.', 'variant': 'fra', 'beam_size': 2, 'length_penalty': 0.25}", 200,
+                &spelt);
+    client_post(&served, "/translate", "{'text': 'A boy plays.', 'variant': 'fra', 'length_penalty': 1}", 200, &other);
+    ck_assert_str_eq(plain.body, spelt.body);
+    ck_assert_double_ne(number_at(first_sentence(&plain), "score"), number_at(first_sentence(&other), "score"));
+    reply_done(&plain);
+    reply_done(&spelt);
+    reply_done(&other);
+}
+END_TEST
+
+Suite *variant_suite(void) {
+    Suite *suite = suite_create("variant");
+    TCase *tests = tcase_create("variant");
+    tcase_set_timeout(tests, TEST_TIMEOUT_S);
+    tcase_add_unchecked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, models_tell);
+    tcase_add_loop_test(tests, the_label_comes_first, 0, sizeof chosen / sizeof *chosen);
+    tcase_add_loop_test(tests, refusals, 0, sizeof refused / sizeof *refused);
+    tcase_add_test(tests, every_way_to_say_it);
+    tcase_add_test(tests, languages_are_those_of_the_labels);
+    tcase_add_test(tests, the_models_search_is_the_default);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

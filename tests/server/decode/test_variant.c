@@ -1,0 +1,77 @@
+/* Which variant a language code means. */
+#include "server/decode/variant.h"
+#include "tests/suites.h"
+#include <string.h>
+
+static const char *const labels[] = {"fra",      "pt_br",    "por",  "srp_Latn", "srp_Cyrl", "cmn_Hans",
+                                     "cmn_Hant", "zho_Hans", "2mul", "nob",      "ROMANCE",  "es_MX"};
+enum { LABELS = sizeof labels / sizeof *labels };
+static const struct translator_info many = {.target = "mul", .variants = labels, .variant_count = LABELS};
+
+static const struct {
+    const char *code, *variant; /* NULL: none */
+} meant[] = {{"fra", "fra"},
+             {"FRA", "fra"},
+             {"fr", "fra"},
+             {"fr-CA", "fra"},
+             {"pt", "pt_br"},
+             {"pt-BR", "pt_br"},
+             {"pt_PT", "por"},
+             {"por", "por"},
+             {"sr", "srp_Cyrl"},
+             {"sr-Latn", "srp_Latn"},
+             {"srp-cyrl", "srp_Cyrl"},
+             {"zh", "cmn_Hans"},
+             {"zh-Hant", "cmn_Hant"},
+             {"zh-TW", "cmn_Hant"},
+             {"nb", "nob"},
+             {"2mul", "2mul"},
+             {"romance", "ROMANCE"},
+             {"es-MX", "es_MX"},
+             {"es", NULL},
+             {"de", NULL},
+             {"mul", NULL},
+             {"", NULL},
+             {"x", NULL},
+             {"zxxx-0000-!!", NULL},
+             {"fra<<", NULL}};
+
+START_TEST(codes_mean_variants) {
+    const char *found = variant_for(&many, meant[_i].code);
+    ck_assert_msg(!found == !meant[_i].variant, "%s: %s", meant[_i].code, found ? found : "none");
+    if (found)
+        ck_assert_str_eq(found, meant[_i].variant);
+}
+END_TEST
+
+START_TEST(the_models_own_target) {
+    static const struct translator_info portuguese = {.target = "pt-PT", .variants = labels, .variant_count = LABELS},
+                                        one = {.target = "mul", .variants = labels, .variant_count = 1}, none = {.target = "fr"};
+    ck_assert_str_eq(variant_usual(&portuguese), "por");
+    ck_assert_ptr_null(variant_usual(&many));
+    ck_assert(variant_must_be(&many) && !variant_must_be(&one) && !variant_must_be(&none));
+    ck_assert_ptr_null(variant_usual(&none));
+}
+END_TEST
+
+START_TEST(codes_of_variants) {
+    static const char *const codes[] = {"fr", "pt-BR", "pt", "sr-Latn", "sr-Cyrl"};
+    char code[VARIANT_CODE_BYTES];
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        variant_code(labels[i], code);
+        ck_assert_str_eq(code, codes[i]);
+    }
+    variant_code("ROMANCE", code);
+    ck_assert_str_eq(code, "ROMANCE");
+}
+END_TEST
+
+Suite *variant_suite(void) {
+    Suite *suite = suite_create("variant");
+    TCase *tests = tcase_create("variant");
+    tcase_add_loop_test(tests, codes_mean_variants, 0, sizeof meant / sizeof *meant);
+    tcase_add_test(tests, the_models_own_target);
+    tcase_add_test(tests, codes_of_variants);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
