@@ -322,7 +322,7 @@ def vocabularies(tmp_path: Path, options: dict) -> tuple[Path, Path]:
 def convert(path: Path, sides: tuple[Path, Path], out: Path, kind: str = "float32", unknowns: bool = False) -> Path:
     with npz.Archive(path) as archive:
         options, _ = convert_marian._options(archive, None)
-        converted.write(out, convert_marian.convert(archive, dict(HEAD), sides, options, unknowns), kind)
+        converted.write(out, convert_marian.convert(archive, dict(HEAD), sides, options, convert_marian.Own(unknowns)), kind)
     return out
 
 

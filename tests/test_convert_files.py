@@ -169,7 +169,7 @@ def test_memory(tmp_path, kind):
     del tensors
     with convert_marian.open_archive(path) as archive:
         options, _ = convert_marian._options(archive, None)
-        conversion = convert_marian.convert(archive, dict(HEAD), (tmp_path / "v.txt",) * 2, options, False)
+        conversion = convert_marian.convert(archive, dict(HEAD), (tmp_path / "v.txt",) * 2, options, convert_marian.Own())
         tracemalloc.start()
         converted.write(tmp_path / "out", conversion, kind)
         peak = tracemalloc.get_traced_memory()[1]
@@ -276,12 +276,14 @@ def test_an_opus_package(tmp_path):
     _, pieces = opus(tmp_path / "package")
     done = command(tmp_path / "package", "--output", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    assert "its own decoder searches with beam_size 6, length_penalty 1" in done.stdout
+    assert "it writes 1 languages, such as fra" in done.stdout
     config = json.loads((tmp_path / "out/config.json").read_text())
     assert config["tokenizer"]["pieces"] == "joint.vocab" and config["tokenizer"]["source"] == "source.spm" and config["limits"]["max_target_ratio"] == 2.5
+    assert config["search"] == {"beam_size": 6} and config["tokenizer"]["preparation"] == "opus" and "alignment_trained" not in config["decoder"]
     assert (tmp_path / "out/joint.vocab").read_text().split("\n")[:-1] == pieces
     assert (tmp_path / "out/LICENSE").read_text() == "Attribution 4.0 International\n"
-    assert "Licence: that of LICENSE" in (tmp_path / "out/README.md").read_text()
+    card = (tmp_path / "out/README.md").read_text()
+    assert "Licence: CC BY 4.0 (https://creativecommons.org/licenses/by/4.0/), whose text is LICENSE. Attribution: OPUS-MT" in card
 
 
 def test_a_firefox_pair(tmp_path):
@@ -384,7 +386,7 @@ def huggingface(folder: Path, tensors: dict, pieces: list[str], change: dict | N
     (folder / "vocab.json").write_text(json.dumps({piece: i for i, piece in enumerate([*pieces, "<pad>"])}))
     (folder / "source.spm").write_bytes(spm("en"))
     (folder / "target.spm").write_bytes(spm("fr"))
-    (folder / "README.md").write_text("---\nlicense: cc-by-4.0\n---\n")
+    (folder / "README.md").write_text("---\nlicense: cc-by-4.0\n---\n* dataset: opus\n* model: transformer-align\n")
     return folder
 
 
@@ -401,7 +403,9 @@ def test_huggingface_gives_what_the_package_gives(tmp_path):
     sections = [json.loads((tmp_path / name / "config.json").read_text()) for name in ("one", "other")]
     assert all(sections[0][key] == sections[1][key] for key in ("encoder", "decoder", "output", "tokenizer"))
     assert (tmp_path / "one/joint.vocab").read_bytes() == (tmp_path / "other/joint.vocab").read_bytes()
-    assert "Licence: cc-by-4.0, as the card says" in (tmp_path / "other/README.md").read_text()
+    card = (tmp_path / "other/README.md").read_text()
+    assert "Licence: CC BY 4.0 (https://creativecommons.org/licenses/by/4.0/), as the card says" in card and "Attribution: OPUS-MT" in card
+    assert (tmp_path / "other/README.original.md").read_text() == (tmp_path / "hf/README.md").read_text()
 
 
 def test_huggingface_from_a_pickle(tmp_path):

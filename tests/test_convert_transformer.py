@@ -273,7 +273,7 @@ def lists(tmp_path: Path, options: dict) -> tuple[Path, Path]:
 def convert(path: Path, sides: tuple[Path, Path], out: Path, kind: str = "float32") -> Path:
     with convert_marian.open_archive(path) as archive:
         options, _ = convert_marian._options(archive, None)
-        converted.write(out, convert_marian.convert(archive, dict(HEAD), sides, options, False), kind)
+        converted.write(out, convert_marian.convert(archive, dict(HEAD), sides, options, convert_marian.Own()), kind)
     return out
 
 

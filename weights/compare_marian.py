@@ -30,7 +30,7 @@ GREEDY = {"strategy": "greedy", "length_penalty": 0}
 HUGGINGFACE = "huggingface"  # a folder in a model's, of the same model
 SPACE = "\u2581"
 BEAM = {"strategy": "beam", "beam_size": 5, "n_best": 5, "length_penalty": 0}
-# The models that a folder is converted to, by what is added to its name.
+# Marian read the texts, and the pieces, as they are: without preparation. The models that a folder is converted to, by what is added to its name.
 VARIANTS = {"": [], "-unknowns": ["--allow-unknowns"], "-short": ["--max-target-ratio", "0.5"]}
 
 
@@ -213,7 +213,7 @@ def check_forced(client: Daemon, folder: Path) -> Row:
 
 def translate(alignd: Path, model: Path, source: Path, flags: list[str]) -> list[str]:
     with source.open("rb") as texts:
-        done = subprocess.run([alignd, "translate", "--model", model, "--length-penalty", "0", *flags], stdin=texts, check=True, capture_output=True)
+        done = subprocess.run([alignd, "translate", "--model", model, "--length-penalty", "0", "--beam-size", "5", *flags], stdin=texts, check=True, capture_output=True)
     return done.stdout.decode().removesuffix("\n").split("\n")
 
 
@@ -239,9 +239,9 @@ def _run(program: str, *arguments: Path | str) -> None:
 def convert(folder: Path, out: Path) -> None:
     """Every variant, as OUT/NAME and so on."""
     for suffix, flags in VARIANTS.items():
-        _run("convert_marian", folder / "model.npz", "--no-shortlist", "--output", out / (folder.name + suffix), *flags)
+        _run("convert_marian", folder / "model.npz", "--no-shortlist", "--preparation", "none", "--output", out / (folder.name + suffix), *flags)
     if (folder / HUGGINGFACE).exists():
-        _run("convert_huggingface", folder / HUGGINGFACE, "--output", out / f"{folder.name}-{HUGGINGFACE}")
+        _run("convert_huggingface", folder / HUGGINGFACE, "--preparation", "none", "--output", out / f"{folder.name}-{HUGGINGFACE}")
 
 
 def compare(alignd: Path, url: str, folder: Path, models: Path) -> Iterator[Row]:

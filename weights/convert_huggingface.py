@@ -16,7 +16,7 @@ from typing import Any, Callable
 import numpy
 from numpy import ndarray
 
-from . import checkpoint, converted, marian_vocabulary, safetensors
+from . import checkpoint, converted, marian_decoder, marian_vocabulary, origins, safetensors
 from .converted import Conversion, ConversionError, Part
 from .marian_tensors import check_finite
 
@@ -158,17 +158,18 @@ def _pieces(folder: Path, size: int) -> list[str]:
     return pieces[:-1]
 
 
-def _licence(folder: Path) -> str:
-    """What the model card's head says."""
-    path = folder / "README.md"
-    for line in path.read_text(encoding="utf-8", errors="replace").split("\n")[:40] if path.exists() else ():
-        if line.startswith("license:"):
-            return f"{line.removeprefix('license:').strip()}, as the card says of the model that it was converted from"
-    return converted.UNNAMED
+def _search(folder: Path, config: dict) -> dict:
+    """generation_config.json's, or config.json's: what the transformers library would search with, as far as alignd has it."""
+    try:
+        own = json.loads((folder / "generation_config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        own = {}
+    beams = (own if isinstance(own, dict) else {}).get("num_beams", config.get("num_beams"))
+    return {"beam_size": min(beams, marian_decoder.MOST_BEAM)} if isinstance(beams, int) and beams > 0 else {}
 
 
-def convert(folder: Path, head: dict, unknowns: bool) -> Conversion:
-    """head: what config.json has besides what the model determines."""
+def convert(folder: Path, head: dict, unknowns: bool, preparation: str = "opus", alignment: str | None = None) -> Conversion:
+    """head: what config.json has besides what the model determines. alignment: trained or untrained; None: what the card says."""
     config, tensors = _read_config(folder), _tensors(folder)
     size = tensors.get("final_logits_bias", ((1, 1), None))[0][-1] - 1
     converter = Converter(config, tensors)
@@ -180,9 +181,12 @@ def convert(folder: Path, head: dict, unknowns: bool) -> Conversion:
     pieces = converted.of_words(folder / "vocab.json", _pieces(folder, size))
     sides = [marian_vocabulary.segmented(folder / name, pieces) for name in ("source.spm", "target.spm")]
     section, files = converted.tokenizer_of(*sides)
-    made = head | converter.sections() | {"tokenizer": section}
+    made = head | converter.sections() | {"tokenizer": section | {"preparation": preparation}, "search": _search(folder, config)}
     made["output"]["unknowns"] = unknowns
-    return Conversion(converted.validated(made), converter.made, files, folder.name, "weights/convert_huggingface.py", licence=_licence(folder))
+    card = origins.card_of(folder)
+    made["decoder"]["alignment_trained"] = origins.was_guided("", False, {}, card) if alignment is None else alignment == "trained"
+    conversion = Conversion(converted.validated(made), converter.made, files, folder.name, "weights/convert_huggingface.py")
+    return converted.with_origin(conversion, origins.find(folder, folder.name, False, card))
 
 
 def main() -> None:
@@ -190,12 +194,14 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="config.json, model.safetensors or pytorch_model.bin, vocab.json, source.spm, target.spm")
     parser.add_argument("--allow-unknowns", action="store_true", help="searches may choose <unk>")
     converted.add_arguments(parser)
+    converted.add_opus_arguments(parser)
     arguments = parser.parse_args()
     try:
-        conversion = convert(arguments.folder, converted.head_of(arguments), arguments.allow_unknowns)
+        conversion = convert(arguments.folder, converted.head_of(arguments), arguments.allow_unknowns, arguments.preparation or "opus", arguments.alignment)
         converted.write(arguments.output, conversion, arguments.storage)
     except ConversionError as error:
         sys.exit(f"{arguments.folder}: {error}")
+    print("\n".join(converted.tell(conversion)))
     converted.report(arguments.output, conversion)
 
 

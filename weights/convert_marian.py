@@ -13,9 +13,12 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
-from . import converted, marian_binary, marian_folder, marian_options, marian_recurrent, marian_shortlist, marian_transformer, marian_vocabulary, npz
+from . import (converted, marian_binary, marian_decoder, marian_folder, marian_options, marian_quality, marian_recurrent, marian_shortlist, marian_transformer,
+               marian_vocabulary, npz)
 from .converted import Conversion, ConversionError, Vocabulary
+from .marian_decoder import Defaults
 from .marian_folder import Parts
 from .marian_tensors import DROPPED, SPECIAL_OPTIONS, Tensors
 from .npz import FormatError
@@ -66,7 +69,16 @@ def _vocabularies(sides: tuple[Path, Path], segmenters: tuple[Path, Path] | None
     return read[0], read[1]
 
 
-def convert(archive: Archive, head: dict, vocabularies: tuple[Path, Path], options: dict[str, str], unknowns: bool,
+class Own(NamedTuple):
+    """What a model's own files do not say of how it is used: whether searches may choose <unk>, how text is prepared, whether its attention was trained to
+    align."""
+
+    unknowns: bool = False
+    preparation: str = "none"
+    guided: bool = True
+
+
+def convert(archive: Archive, head: dict, vocabularies: tuple[Path, Path], options: dict[str, str], own: Own,
             segmenters: tuple[Path, Path] | None = None) -> Conversion:
     """head: what config.json has besides what the model determines. segmenters: SentencePiece files that segment, if the vocabularies only number."""
     tensors, made, sections, sizes = _convert_tensors(archive, options)
@@ -75,8 +87,10 @@ def convert(archive: Archive, head: dict, vocabularies: tuple[Path, Path], optio
     section, files = converted.tokenizer_of(*_vocabularies(vocabularies, segmenters, sizes))
     if marian_options.shares(options) and not converted.one_list(section):
         raise ConversionError("source and target have one embedding, but their vocabularies differ")
-    config = head | sections | {"tokenizer": section}
-    config["output"]["unknowns"] = unknowns
+    config = head | sections | {"tokenizer": section | ({"preparation": own.preparation} if segmenters else {})}
+    config["output"]["unknowns"] = own.unknowns
+    if options["type"] == marian_options.TRANSFORMER:
+        config["decoder"]["alignment_trained"] = own.guided
     return Conversion(converted.validated(config), made, files, archive.path.name, "weights/convert_marian.py")
 
 
@@ -88,7 +102,7 @@ def _parts(arguments: argparse.Namespace) -> Parts:
     if arguments.model.is_dir() or not all(sides):
         parts = marian_folder.find(arguments.model)
     else:
-        parts = Parts(arguments.model, sides, None, None, {}, None, "")
+        parts = marian_folder.alone(arguments.model, sides)
     if all(sides):
         parts = parts._replace(vocabularies=sides, segmenters=None)
     if arguments.source_spm and arguments.target_spm:
@@ -102,48 +116,41 @@ def _unpacked(parts: Parts, folder: Path) -> Parts:
 
     source, target = map(plain, parts.vocabularies)
     segmenters = parts.segmenters and (plain(parts.segmenters[0]), plain(parts.segmenters[1]))
-    return parts._replace(model=plain(parts.model), vocabularies=(source, target), segmenters=segmenters, shortlist=plain(parts.shortlist))
-
-
-def _ratio(arguments: argparse.Namespace, parts: Parts) -> float:
-    """The command line's, the decoder's, or Marian's own."""
-    try:
-        return arguments.max_target_ratio or float(parts.decoder.get("max-length-factor", "3"))
-    except ValueError:
-        raise ConversionError(f"max-length-factor: {parts.decoder['max-length-factor']} is no number") from None
+    return parts._replace(model=plain(parts.model), vocabularies=(source, target), segmenters=segmenters, shortlist=plain(parts.shortlist),
+                          quality=plain(parts.quality))
 
 
 def _beside(parts: Parts, conversion: Conversion, best: tuple[int, int]) -> Conversion:
-    """With its shortlist and licence."""
+    """With its shortlist, quality model and licence."""
     if parts.shortlist:
         section, files = conversion.config["tokenizer"], conversion.vocabularies
         source, target = (marian_vocabulary.ids(files, section, side) for side in ("source", "target"))
         one = converted.one_list(section)
         conversion = conversion._replace(shortlist=marian_shortlist.read(parts.shortlist, (source, target), target["<unk>"], one, best))
-    licence = parts.licence_name
-    if parts.licence:
-        conversion.vocabularies["LICENSE"] = parts.licence.read_bytes()
-        licence = "that of LICENSE, which stood beside the model"
-    return conversion._replace(licence=licence) if licence else conversion
+    if parts.quality:
+        conversion = conversion._replace(quality=marian_quality.read(parts.quality))
+    return converted.with_origin(conversion, parts.origin)
 
 
-def _advise(decoder: dict[str, str]) -> None:
-    """What its own decoder's options are here."""
-    names = {"beam-size": "beam_size", "normalize": "length_penalty"}
-    if found := [f"{ours} {decoder[theirs]}" for theirs, ours in names.items() if theirs in decoder]:
-        print(f"its own decoder searches with {', '.join(found)}: ask the server for that")
+def _head(arguments: argparse.Namespace, parts: Parts, defaults: Defaults) -> dict:
+    """The command line's, or the decoder's own."""
+    arguments.max_target_ratio = arguments.max_target_ratio or defaults.ratio
+    return converted.head_of(arguments) | {"search": defaults.search}
 
 
 def _convert(arguments: argparse.Namespace, parts: Parts) -> tuple[Conversion, list[str]]:
     """Writes the folder. -> what was written, what to say of it."""
     with open_archive(parts.model) as archive:
         options, ignored = _options(archive, arguments.options)
-        arguments.max_target_ratio = _ratio(arguments, parts)
-        conversion = convert(archive, converted.head_of(arguments), parts.vocabularies, options, arguments.allow_unknowns, parts.segmenters)
+        defaults = marian_decoder.read(parts.decoder)
+        own = Own(arguments.allow_unknowns or defaults.unknowns, arguments.preparation or ("opus" if parts.segmenters else "none"),
+                  parts.guided if arguments.alignment is None else arguments.alignment == "trained")
+        conversion = convert(archive, _head(arguments, parts, defaults), parts.vocabularies, options, own, parts.segmenters)
         conversion = _beside(parts, conversion, (arguments.shortlist_first, arguments.shortlist_best))
         as_given = any(part.given for part in conversion.tensors.values())
         converted.write(arguments.output, conversion, arguments.storage or ("int8" if as_given else "float32"))
         said = [f"dropped: {name}, {DROPPED[name]}" for name in sorted(DROPPED.keys() & archive.entries.keys())]
+    said += defaults.said + converted.tell(conversion)
     return conversion, said + ([f"options of training, ignored: {', '.join(ignored)}"] if ignored else [])
 
 
@@ -161,6 +168,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--options", type=Path, help="a file of options, for a model that does not hold them")
     parser.add_argument("--allow-unknowns", action="store_true", help="searches may choose <unk>, as with Marian's --allow-unk")
     converted.add_arguments(parser)
+    converted.add_opus_arguments(parser)
     parser.set_defaults(storage=None, max_target_ratio=None)
     return parser
 
@@ -174,7 +182,6 @@ def main() -> None:
     except (ConversionError, FormatError) as error:
         sys.exit(f"{arguments.model}: {error}" if isinstance(error, ConversionError) and str(arguments.model) not in str(error) else str(error))
     print("\n".join(said))
-    _advise(parts.decoder)
     converted.report(arguments.output, conversion)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import Callable, Iterator, NamedTuple
@@ -18,9 +19,10 @@ from numpy import ndarray
 
 from . import card, safetensors, storage
 from . import config as configuration
+from .origins import Origin
 from .vocabulary import read_vocabulary
 
-WEIGHTS, CONFIG, SHORTLIST = "model.safetensors", "config.json", "shortlist.safetensors"
+WEIGHTS, CONFIG, SHORTLIST, QUALITY = "model.safetensors", "config.json", "shortlist.safetensors", "quality.safetensors"
 BLOCK = storage.BLOCK
 
 
@@ -141,7 +143,7 @@ Converted from {origin} by `{program}`. Loaded by `alignd --model {name}`.
 | parameters | {parameters:,} |
 | stored as | {storage}, vectors as float32; {megabytes:.1f} MB |
 
-Data and training are those of the model that it was converted from. Licence: {licence}.
+Data and training are those of the model that it was converted from. Licence: {licence}.{attribution}
 """
 UNNAMED = "that of the model that it was converted from"
 
@@ -156,6 +158,8 @@ class Conversion(NamedTuple):
     program: str
     shortlist: dict[str, ndarray] | None = None
     licence: str = UNNAMED
+    attribution: str = ""
+    quality: dict[str, ndarray] | None = None
 
 
 def _as_given(part: Part, kind: str) -> bool:
@@ -190,10 +194,11 @@ def _write(folder: Path, conversion: Conversion, kind: str) -> None:
     (folder / CONFIG).write_text(configuration.text_of(conversion.config), encoding="utf-8")
     for name, content in conversion.vocabularies.items():
         (folder / name).write_bytes(content)
-    if conversion.shortlist is not None:
-        safetensors.write(folder / SHORTLIST, conversion.shortlist)
+    for name, tensors in ((SHORTLIST, conversion.shortlist), (QUALITY, conversion.quality)):
+        if tensors is not None:
+            safetensors.write(folder / name, tensors)
     (folder / "README.md").write_text(CARD.format(
-        licence=conversion.licence, **card.describe(conversion.config), name=conversion.config["name"], origin=conversion.origin, program=conversion.program,
+        licence=conversion.licence, attribution=f" Attribution: {conversion.attribution}." if conversion.attribution else "", **card.describe(conversion.config), name=conversion.config["name"], origin=conversion.origin, program=conversion.program,
         source=conversion.config["source"], target=conversion.config["target"], storage=kind,
         parameters=sum(int(numpy.prod(part.shape)) for part in conversion.tensors.values()),
         megabytes=(folder / WEIGHTS).stat().st_size / 1e6), encoding="utf-8")
@@ -211,11 +216,34 @@ def write(out: Path, conversion: Conversion, kind: str) -> None:
         made.rename(out)
 
 
+def with_origin(conversion: Conversion, origin: Origin) -> Conversion:
+    """Whose it is, in its card and beside it."""
+    return conversion._replace(licence=origin.licence or UNNAMED, attribution=origin.attribution, vocabularies=conversion.vocabularies | origin.files)
+
+
+def tell(conversion: Conversion) -> list[str]:
+    """What its users should know."""
+    names = re.findall(rb"^>>([\w-]+)<<$", conversion.vocabularies.get(conversion.config["tokenizer"]["pieces"], b""), re.MULTILINE)
+    said = [f"it writes {len(names)} languages, such as {names[0].decode()}: requests choose with variant, or target"] if names else []
+    if conversion.config["attention"] is None and not conversion.config["decoder"].get("alignment_trained", True):
+        said.append("its attention was not trained to align: weights.align_head gives it an alignment head")
+    return said
+
+
 def validated(config: dict) -> dict:
     try:
         return configuration.validate(config)
     except configuration.ConfigError as error:
         raise ConversionError(f"the model's configuration: {error}") from error
+
+
+PREPARATIONS = ("none", "opus")
+
+
+def add_opus_arguments(parser: argparse.ArgumentParser) -> None:
+    """What converters of models of OPUS-MT's kind ask for, too."""
+    parser.add_argument("--preparation", choices=PREPARATIONS, help="what is done to text first; without it, opus for OPUS-MT's models")
+    parser.add_argument("--alignment", choices=("trained", "untrained"), help="whether its attention was trained to align; without it, what its files say")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -237,4 +265,5 @@ def head_of(arguments: argparse.Namespace) -> dict:
 
 
 def report(out: Path, conversion: Conversion) -> None:
-    print(f"{out}: {len(conversion.tensors)} tensors, {(out / WEIGHTS).stat().st_size:,} bytes{', a shortlist' if conversion.shortlist else ''}")
+    more = ", a shortlist" * bool(conversion.shortlist) + ", a quality model" * bool(conversion.quality)
+    print(f"{out}: {len(conversion.tensors)} tensors, {(out / WEIGHTS).stat().st_size:,} bytes{more}")

@@ -6,32 +6,37 @@ Input: the folder, or the model's file in it. Output of `find`: which file is wh
 from __future__ import annotations
 
 import gzip
+import re
 import shutil
 import zlib
 from pathlib import Path
 from typing import NamedTuple
 
-from . import mappings
+from . import mappings, origins
 from .converted import ConversionError
+from .origins import Origin
 
 GZIP = b"\x1f\x8b"
 # Best first: with one activation scale for each matrix, without, as it was trained.
 MODELS = (".intgemm.alphas.bin", ".intgemm8.bin", ".npz", ".bin")
 SPM_PAIRS = (("srcvocab.*.spm", "trgvocab.*.spm"), ("vocab.*.spm",) * 2, ("joint.spm",) * 2, ("vocab.spm",) * 2, ("source.spm", "target.spm"))
 LISTS = (("*.src.vocab", "*.trg.vocab"), ("*.vocab.yml",) * 2, ("vocab.yml",) * 2, ("source.yml", "target.yml"))
-MPL = "MPL-2.0 (https://www.mozilla.org/MPL/2.0/), as mozilla/firefox-translations-models says of all its models; attribution: Mozilla and the Bergamot project"
+FIREFOX_DECODER = {"beam-size": "1", "normalize": "1", "max-length-factor": "2"}  # what Firefox asks of Bergamot
 
 
 class Parts(NamedTuple):
-    """segmenters: SentencePiece files beside lists that number; decoder: options of the decoder by name; licence: a text of it, and its name."""
+    """segmenters: SentencePiece files beside lists that number; decoder, training: options of the decoder, and of the training, by name; quality: a
+    quality model."""
 
     model: Path
     vocabularies: tuple[Path, Path]
     segmenters: tuple[Path, Path] | None
     shortlist: Path | None
     decoder: dict[str, str]
-    licence: Path | None
-    licence_name: str
+    training: dict[str, str]
+    quality: Path | None
+    origin: Origin
+    guided: bool  # its attention was trained to align
 
 
 def plain(path: Path, folder: Path) -> Path:
@@ -76,15 +81,21 @@ def _model(folder: Path) -> Path:
     raise ConversionError(f"{folder}: has no model: neither .npz nor .bin")
 
 
-def _decoder(folder: Path, model: Path) -> dict[str, str]:
-    """decoder.yml's options that are single values."""
-    for path in (folder / "decoder.yml", folder / f"{model.name}.decoder.yml"):
+def _options(*paths: Path) -> dict[str, str]:
+    """The first file's that is there: options that are single values."""
+    for path in paths:
         if path.exists():
             try:
                 return {key: value for key, value in mappings.read(path.read_text(encoding="utf-8")).items() if isinstance(value, str)}
             except (mappings.SyntaxFault, UnicodeDecodeError) as error:
                 raise ConversionError(f"{path}: {error}") from error
     return {}
+
+
+def alone(model: Path, vocabularies: tuple[Path, Path]) -> Parts:
+    """A model of which all is named that it needs."""
+    training = _options(model.with_name(f"{model.name}.yml"))
+    return Parts(model, vocabularies, None, None, {}, training, None, Origin("", "", {}), origins.was_guided(model.name, False, training, ""))
 
 
 def find(path: Path) -> Parts:
@@ -94,7 +105,12 @@ def find(path: Path) -> Parts:
     if lists is None and cutters is None:
         raise ConversionError(f"{folder}: has no vocabularies: neither SentencePiece files nor lists of words")
     shortlist = _one(folder, "lex.*s2t.bin") or _one(folder, "lex.s2t")
-    licence = next((folder / name for name in ("LICENSE", "LICENSE.txt", "LICENCE") if (folder / name).exists()), None)
-    firefox = (folder / "metadata.json").exists() or "alphas" in model.name
-    return Parts(model, lists or cutters, cutters if lists and cutters and lists[0].suffix != ".spm" else None, shortlist, _decoder(folder, model),
-                 licence, MPL if firefox and not licence else "")
+    firefox = (folder / "metadata.json").exists() or re.match(r"model\.\w+\.intgemm\.alphas\.bin", model.name) is not None
+    bergamot = firefox or "alphas" in model.name
+    segmenters = cutters if lists and cutters and lists[0].suffix != ".spm" else None
+    decoder = _options(folder / "decoder.yml", folder / f"{model.name}.decoder.yml") or (FIREFOX_DECODER if bergamot else {})
+    training = _options(folder / f"{model.name}.yml")
+    card = origins.card_of(folder) if path.is_dir() else ""
+    origin = origins.find(folder, model.name, firefox, card)
+    return Parts(model, lists or cutters, segmenters, shortlist, decoder, training, _one(folder, "quality*.bin"), origin,
+                 origins.was_guided(model.name, bergamot, training, card))
