@@ -102,7 +102,7 @@ deps-ci:
 #? check-http: the daemon over HTTP
 #? check-python: training, conversion and export
 #? check-readme: runs what the documents tell to type, and compares the answers
-#? check-clients: LibreTranslate's clients, clients made from /openapi.json, a reader of streams (npm)
+#? check-clients: clients of LibreTranslate, DeepL, Google and Microsoft, clients made from /openapi.json, a reader of streams (npm)
 #? check-page: the page in Debian's chromium (npm)
 #? check-man, check-metrics: the man pages; /metrics by Prometheus's linter
 #? check-hardening, check-systemd: the program and the unit as they are secured (root)
@@ -146,6 +146,7 @@ check-clients: deps deps-node
 	@$(SUBMAKE) all
 	npm ci --prefix tests/clients --no-audit --no-fund --silent
 	node tests/clients/run.mjs $(BUILD)/alignd
+	node tests/clients/dialects.mjs $(BUILD)/alignd
 	node tests/clients/openapi.mjs $(BUILD)/alignd
 	node tests/clients/typescript.mjs $(BUILD)/alignd
 	node tests/clients/client.mjs $(BUILD)/alignd

@@ -24,6 +24,10 @@ enum {
     STATUS_DEADLINE = 504,
 };
 
+/* Headers that may hold an API key: alignd's own, then those of other services. */
+enum { API_KEY_HEADERS = 3 };
+extern const char *const api_key_headers[API_KEY_HEADERS];
+
 /* A field of a form or of the query string. */
 struct api_field {
     const char *name;
@@ -35,14 +39,14 @@ struct api_field {
 struct call {
     const char *body; /* [length] bytes, any */
     size_t length;
-    const char *content_type;  /* NULL: none */
-    const char *path;          /* without the query string */
-    const char *if_none_match; /* that header; NULL: none */
-    const char *authorization; /* the same of these */
-    const char *x_api_key;
-    bool administrator;             /* whoever sends it is one, without a key */
-    bool form;                      /* the body is a form, and not a JSON object whatever its content type */
-    const struct api_field *fields; /* [field_count] the form's, then the query string's */
+    const char *content_type;              /* NULL: none */
+    const char *path;                      /* without the query string */
+    const char *if_none_match;             /* that header; NULL: none */
+    const char *authorization;             /* the same of these */
+    const char *api_keys[API_KEY_HEADERS]; /* of api_key_headers */
+    bool administrator;                    /* whoever sends it is one, without a key */
+    bool form;                             /* the body is a form, and not a JSON object whatever its content type */
+    const struct api_field *fields;        /* [field_count] the form's, then the query string's */
     size_t field_count;
 };
 
@@ -77,6 +81,9 @@ struct route {
     void (*finish)(const struct service *service, struct request *request, struct reply *reply);
     /* for /openapi.json: what it does, the schemas (api_schema) of body and reply; NULL: none; of a reply: text */
     const char *summary, *takes, *gives;
+    /* Whose words its errors have, and who starts and finishes what it decodes. NULL: alignd's own or, where several dialects share
+     * the path, as the request's fields say. */
+    const struct dialect *dialect;
 };
 
 /* Before any thread starts. */
@@ -99,17 +106,19 @@ const char *api_path_part(const struct route *route, const char *path, size_t *l
 const char *const *api_labels(size_t *count);
 /* Of requests for this path, before their fields are known. NULL: none. */
 const struct dialect *api_dialect(const char *path);
+/* Sets the reply's, where several share the path, as far as the query string or a form tells it. */
+void api_choose_dialect(const struct route *route, const struct call *call, struct reply *reply);
 /* Whether it is found at addresses for administrators, too (--admin-listen). */
 bool api_is_for_administrators(const struct route *route);
 
-/* Asks for the key that the route needs: Authorization: Bearer, X-Api-Key, or the field api_key of a form, the query string or a
- * JSON object, in this order; null and "" are none. 0: request->key_name is set if there are keys. -1: the reply is set: 401,
- * 403, or 503 where memory is out. */
+/* Asks for the key that the route needs: Authorization (Bearer or DeepL-Auth-Key), a header of api_key_headers, a field of a form
+ * or the query string (api_is_key), or the field api_key of a JSON object, in this order; null and "" are none. 0:
+ * request->key_name is set if there are keys. -1: the reply is set: 401, 403, or 503 where memory is out. */
 int api_authorize(const struct service *service, const struct route *route, const struct call *call, struct request *request,
                   struct reply *reply);
 
-/* The body's first character that is not blank is {: it is taken for JSON whatever its content type says. */
-bool api_begins_object(const struct call *call);
+/* The body's first character that is not blank is { or [: it is taken for JSON whatever its content type says. */
+bool api_begins_json(const struct call *call);
 bool api_is_blank(const struct call *call);
 /* The request is a form, or all in the query string. */
 bool api_is_form(const struct call *call);
@@ -161,6 +170,10 @@ void api_stream_done(struct api_stream *stream);
 /* 1: the next event is in hand. 0: there is none yet. -1: memory is out. */
 int api_stream_next(struct api_stream *stream);
 
+/* Dialects that routes name (struct route). */
+extern const struct dialect dialect_deepl, dialect_google, dialect_google_detect, dialect_microsoft, dialect_microsoft_break,
+    dialect_immersive, dialect_kiss, dialect_deeplx;
+
 /* The endpoints; their places are in the table. */
 void api_decode_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_decode_finish(const struct service *service, struct request *request, struct reply *reply);
@@ -170,7 +183,10 @@ void api_reload_finish(const struct service *service, struct request *request, s
 void api_health(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_ready(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
-void api_detect(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_deepl_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_deepl_usage(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_google_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_microsoft_token(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_settings(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_openapi(const struct service *service, const struct call *call, struct request *request, struct reply *reply);

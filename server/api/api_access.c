@@ -2,7 +2,9 @@
 #include "server/api/api_json.h"
 #include <string.h>
 
-#define SCHEME "Bearer "
+const char *const api_key_headers[API_KEY_HEADERS] = {"X-Api-Key", "Ocp-Apim-Subscription-Key", "X-Goog-Api-Key"};
+static const char *const schemes[] = {"Bearer ", "DeepL-Auth-Key "};
+static const char *const key_fields[] = {"api_key", "auth_key", "key", "token", "Subscription-Key"};
 
 /* A key as sent: [length] bytes, any. Length 0: there is none. */
 struct secret {
@@ -20,15 +22,23 @@ static struct secret trimmed(const char *value) {
 }
 
 /* None of another scheme, which is a proxy's business. */
-static struct secret bearer(const char *authorization) {
-    size_t length = sizeof SCHEME - 1;
-    bool fits = authorization && strncasecmp(authorization, SCHEME, length) == 0;
-    return trimmed(fits ? authorization + length : NULL);
+static struct secret of_scheme(const char *authorization) {
+    for (size_t i = 0; authorization && i < sizeof schemes / sizeof *schemes; i++)
+        if (strncasecmp(authorization, schemes[i], strlen(schemes[i])) == 0)
+            return trimmed(authorization + strlen(schemes[i]));
+    return (struct secret){0};
+}
+
+bool api_is_key(const char *name) {
+    for (size_t i = 0; i < sizeof key_fields / sizeof *key_fields; i++)
+        if (strcmp(key_fields[i], name) == 0)
+            return true;
+    return false;
 }
 
 static struct secret field(const struct call *call) {
     for (size_t i = 0; i < call->field_count; i++) {
-        if (strcmp(call->fields[i].name, "api_key") == 0 && call->fields[i].length > 0)
+        if (api_is_key(call->fields[i].name) && call->fields[i].length > 0)
             return (struct secret){call->fields[i].value, call->fields[i].length};
     }
     return (struct secret){0};
@@ -36,7 +46,7 @@ static struct secret field(const struct call *call) {
 
 /* Looks in the body. What is no string is no key, either: "". What does not parse has none. root keeps it. -1: memory is out. */
 static int find_member(const struct call *call, json_t **root, struct secret *secret) {
-    if (!api_begins_object(call))
+    if (!api_begins_json(call))
         return 0;
     *root = json_loadb(call->body, call->length, 0, NULL);
     const json_t *value = json_object_get(*root, "api_key");
@@ -47,9 +57,9 @@ static int find_member(const struct call *call, json_t **root, struct secret *se
 /* 1: the key is somebody's; 0: there is none, or it is nobody's; -1: memory is out. sent: there is one. */
 static int find_holder(struct keys *keys, const struct call *call, bool *sent, struct key_holder *holder) {
     json_t *root = NULL;
-    struct secret secret = bearer(call->authorization);
-    if (secret.length == 0)
-        secret = trimmed(call->x_api_key);
+    struct secret secret = of_scheme(call->authorization);
+    for (size_t i = 0; secret.length == 0 && i < API_KEY_HEADERS; i++)
+        secret = trimmed(call->api_keys[i]);
     if (secret.length == 0)
         secret = field(call);
     /* a body with the key in it is parsed twice: here, where who sends it is not known yet, for nothing else */

@@ -11,6 +11,8 @@ struct dialect_fields {
     const struct call *call;
 };
 bool dialect_has(const struct dialect_fields *fields, const char *name);
+/* The same of the form and the query string, whatever the body is. */
+bool dialect_has_sent(const struct call *call, const char *name);
 
 /* An error as it is answered; strings as of api_fail_coded. */
 struct dialect_error {
@@ -20,11 +22,15 @@ struct dialect_error {
 
 struct dialect {
     const char *name; /* with the fields it is the question that an answer is kept by (api_recall) */
-    const char *path; /* of its route */
-    /* Whether the fields are its own. The first row of the path that says so is taken, else the path's first. */
+    const char *path; /* of its routes; NULL: of whichever name it (struct route) */
+    /* Whether the fields are its own. The first row of the path that says so is taken, else the path's first. Where routes name
+     * the dialect: NULL. */
     bool (*speaks)(const struct dialect_fields *fields);
     /* A form or a query string, of valid UTF-8, as the object that start takes. NULL: the reply is set. */
     json_t *(*load)(const struct call *call, struct reply *reply);
+    /* A JSON body and the query string as that object; the body is the caller's still. NULL: the reply is set. The member NULL: it
+     * is the body, which must be an object. */
+    json_t *(*merge)(const struct call *call, json_t *body, struct reply *reply);
     /* Object -> jobs (api_prepare), or the reply is set. */
     void (*start)(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                   struct reply *reply);
@@ -32,9 +38,12 @@ struct dialect {
     void (*finish)(const struct service *service, struct request *request, struct reply *reply);
     /* Writes the body of an error reply: one object. NULL: as of api_fail_coded. */
     void (*put_error)(struct writer *w, const struct dialect_error *error);
+    /* The status of an error, where the service that it is of has another. NULL: the error's own. */
+    unsigned (*status_of)(const struct dialect_error *error);
 };
 
-extern const struct dialect dialect_translate, dialect_attention, dialect_libre;
+/* Those that share a path; api.h has the others. */
+extern const struct dialect dialect_translate, dialect_attention, dialect_libre, dialect_libre_detect, dialect_microsoft_detect;
 
 /* {"error","code","field"}: alignd's own. */
 void dialect_put_error(struct writer *w, const struct dialect_error *error);

@@ -49,11 +49,14 @@ void dialect_put_error(struct writer *w, const struct dialect_error *error) {
 void api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message) {
     struct writer w = {.most = SIZE_MAX};
     struct dialect_error error = {status, code, field, message};
-    if (reply->dialect && reply->dialect->put_error)
-        reply->dialect->put_error(&w, &error);
+    const struct dialect *dialect = reply->dialect;
+    if (dialect && dialect->status_of)
+        error.status = dialect->status_of(&error);
+    if (dialect && dialect->put_error)
+        dialect->put_error(&w, &error);
     else
         dialect_put_error(&w, &error);
-    api_reply_status(reply, status, &w);
+    api_reply_status(reply, error.status, &w);
 }
 
 void api_fail(struct reply *reply, unsigned status, const char *field, const char *format, ...) {

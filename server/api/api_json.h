@@ -29,8 +29,11 @@ enum api_kind { API_TRANSLATE = 1 << 0, API_ATTENTION = 1 << 1 };
 
 enum { API_MAX_TEXTS = 64 }; /* in a request */
 
-/* The JSON object that the body is. NULL: the reply is set. */
+/* The JSON value that the body is: any; an object. NULL: the reply is set. */
+json_t *api_load_value(const struct call *call, struct reply *reply);
 json_t *api_load(const struct call *call, struct reply *reply);
+/* Whether a field of this name of a form or the query string holds an API key. */
+bool api_is_key(const char *name);
 /* -1, and the reply is set: a field of a form or of the query string is not text. */
 int api_check_fields(const struct call *call, struct reply *reply);
 /* JSON object -> request: everything checked, nothing tokenized. -1: the reply is set. */

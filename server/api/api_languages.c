@@ -1,8 +1,7 @@
 /* LibreTranslate's other endpoints: POST /detect, GET /languages, /frontend/settings and /spec. */
 #include "server/api/api_libre.h"
+#include "server/api/api_microsoft.h"
 #include "server/api/language.h"
-#include "server/decode/variant.h"
-#include <stdio.h>
 #include <string.h>
 
 /* LibreTranslate's page waits so long after a key is pressed; its clients expect the field. */
@@ -17,30 +16,30 @@ static void put_detected(struct writer *w, const struct plan_guess *guess) {
     writer_end_array(w);
 }
 
-/* NULL: the reply is set. */
-static json_t *load_call(const struct call *call, struct reply *reply) {
-    if (!api_is_form(call))
-        return api_load(call, reply);
-    return api_check_fields(call, reply) == 0 ? libre_load(call, reply) : NULL;
+/* The first of its path, and what is taken where no other speaks. */
+static bool detect_speaks(const struct dialect_fields *fields) {
+    return dialect_has(fields, "q");
 }
 
-void api_detect(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    if (!api_admit(service, request, reply))
-        return;
-    json_t *root = load_call(call, reply);
+static void detect_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
+                         struct reply *reply) {
+    (void)dialect;
+    (void)service;
     const json_t *q = json_object_get(root, "q");
     struct plan plan = {0};
     size_t count;
-    if (root && libre_count(q, &count, reply) == 0) {
-        struct plan_guess guess = {0};
-        if (plan_read(&plan, q, count, &request->arena) == 0)
-            guess = plan_detect(&plan, request->models);
-        struct writer w = {.most = SIZE_MAX};
-        put_detected(&w, &guess);
-        api_reply_json(reply, &w);
-    }
-    json_decref(root);
+    if (libre_count(q, &count, reply) != 0)
+        return;
+    struct plan_guess guess = {0};
+    if (plan_read(&plan, q, count, &request->arena) == 0)
+        guess = plan_detect(plan.items, plan.count, false, request->models);
+    struct writer w = {.most = SIZE_MAX};
+    put_detected(&w, &guess);
+    api_reply_json(reply, &w);
 }
+
+const struct dialect dialect_libre_detect = {
+    .name = "libre_detect", .path = "/detect", .speaks = detect_speaks, .load = libre_load, .start = detect_start};
 
 static void put_code(struct writer *w, const char *code) {
     char name[LANGUAGE_NAME_BYTES];
@@ -48,89 +47,40 @@ static void put_code(struct writer *w, const char *code) {
     writer_strings(w, "code", code, "name", name, NULL);
 }
 
-/* Calls back for each language that a model writes: the model's own, or its variants' codes. */
-typedef void each_target(const char *code, void *context);
-
-static void for_each_target(const struct translator_info *info, each_target *call, void *context) {
-    char code[VARIANT_CODE_BYTES];
-    if (!variant_must_be(info))
-        call(info->target, context);
-    for (size_t i = 0; variant_must_be(info) && i < info->variant_count; i++) {
-        variant_code(info->variants[i], code);
-        call(code, context);
-    }
-}
-
-/* Codes, each once. */
-struct codes {
-    char (*all)[VARIANT_CODE_BYTES]; /* [count], with room for as many as are added */
-    size_t count;
-};
-
-static void codes_add(const char *code, void *context) {
-    struct codes *codes = context;
-    for (size_t i = 0; i < codes->count; i++)
-        if (language_same(codes->all[i], code))
-            return;
-    snprintf(codes->all[codes->count++], VARIANT_CODE_BYTES, "%s", code);
-}
-
-/* source NULL: of all. A model of another task, such as parsing, has no languages here. */
-static void find_targets(const struct model_set *models, const char *source, struct codes *codes) {
-    for (size_t i = 0; i < models->count; i++) {
-        const struct translator_info *info = &models->all[i].info;
-        if (plan_translates(info) && (!source || language_same(info->source, source)))
-            for_each_target(info, codes_add, codes);
-    }
-}
-
-static void find_sources(const struct model_set *models, struct codes *codes) {
-    for (size_t i = 0; i < models->count; i++)
-        if (plan_translates(&models->all[i].info))
-            codes_add(models->all[i].info.source, codes);
-}
-
-/* Languages that there can be. */
-static size_t most_codes(const struct model_set *models) {
-    size_t most = 0;
-    for (size_t i = 0; i < models->count; i++)
-        most += 2 + models->all[i].info.variant_count;
-    return most;
-}
-
-/* targets: scratch. */
-static void put_language(struct writer *w, const struct model_set *models, const char *code, struct codes *targets) {
+static void put_language(struct writer *w, const struct model_set *models, const char *code, struct arena *arena) {
+    struct plan_codes targets;
+    struct arena_mark mark = arena_mark(arena);
     writer_begin_object(w, NULL);
     put_code(w, code);
-    targets->count = 0;
-    find_targets(models, code, targets);
     writer_begin_array(w, "targets");
-    for (size_t i = 0; i < targets->count; i++)
-        writer_string(w, NULL, targets->all[i]);
+    if (plan_targets(models, code, arena, &targets) != 0)
+        writer_fail(w);
+    for (size_t i = 0; !writer_ended(w) && i < targets.count; i++)
+        writer_string(w, NULL, targets.all[i]);
     writer_end_array(w);
     writer_end_object(w);
+    arena_release(arena, mark);
 }
 
 /* Each once: sources, then those that are targets only. */
 static void put_languages(struct writer *w, const struct model_set *models, struct arena *arena) {
-    size_t most = most_codes(models);
-    struct codes all = {.all = arena_alloc(arena, most, sizeof *all.all)},
-                 targets = {.all = arena_alloc(arena, most, sizeof *all.all)};
-    if (arena_failed(arena)) {
+    struct plan_codes codes;
+    if (plan_languages(models, true, true, arena, &codes) != 0) {
         writer_fail(w);
         return;
     }
-    find_sources(models, &all);
-    find_targets(models, NULL, &all);
-    for (size_t i = 0; i < all.count; i++)
-        put_language(w, models, all.all[i], &targets);
+    for (size_t i = 0; i < codes.count; i++)
+        put_language(w, models, codes.all[i], arena);
 }
 
 void api_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)service;
-    (void)call;
     if (api_is_loading(request, reply))
         return;
+    if (microsoft_speaks(&(struct dialect_fields){.call = call})) {
+        microsoft_languages(request, reply);
+        return;
+    }
     struct writer w = {.most = SIZE_MAX};
     writer_begin_array(&w, NULL);
     put_languages(&w, request->models, &request->arena);

@@ -100,7 +100,15 @@ static void attention_finish(const struct service *service, struct request *requ
     native_finish(service, "results", request, reply);
 }
 
-const struct dialect dialect_translate = {"translate",  "/translate",     native_speaks, translate_load,
-                                          native_start, translate_finish, NULL};
-const struct dialect dialect_attention = {"attention",  "/attention",     native_speaks, attention_load,
-                                          native_start, attention_finish, NULL};
+const struct dialect dialect_translate = {.name = "translate",
+                                          .path = "/translate",
+                                          .speaks = native_speaks,
+                                          .load = translate_load,
+                                          .start = native_start,
+                                          .finish = translate_finish};
+const struct dialect dialect_attention = {.name = "attention",
+                                          .path = "/attention",
+                                          .speaks = native_speaks,
+                                          .load = attention_load,
+                                          .start = native_start,
+                                          .finish = attention_finish};

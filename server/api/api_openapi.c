@@ -33,6 +33,15 @@ static const struct {
     {"AttentionRequest", "translation", "The alignment of a given translation",
      "{\"text\":\"It snows.\",\"translation\":\"Il neige.\",\"include\":[\"tokens\",\"alignment\"]}"},
     {"LibreDetect", "text", "One text", "{\"q\":\"Where is the train station?\"}"},
+    {"DeeplRequest", "text", "One text", "{\"text\":[\"Where is the train station?\"],\"target_lang\":\"FR\"}"},
+    {"GoogleRequest", "text", "One text", "{\"q\":\"Where is the train station?\",\"target\":\"fr\",\"format\":\"text\"}"},
+    {"GoogleDetect", "text", "One text", "{\"q\":\"Where is the train station?\"}"},
+    {"[MicrosoftText]", "text", "One text", "[{\"Text\":\"Where is the train station?\"}]"},
+    {"ImmersiveRequest", "text", "One text",
+     "{\"source_lang\":\"auto\",\"target_lang\":\"fr\",\"text_list\":[\"Where is the train station?\"]}"},
+    {"KissRequest", "text", "One text", "{\"from\":\"auto\",\"to\":\"fr\",\"text\":\"Where is the train station?\"}"},
+    {"DeeplxRequest", "text", "One text",
+     "{\"source_lang\":\"EN\",\"target_lang\":\"FR\",\"text\":\"Where is the train station?\"}"},
 };
 
 static void put_examples(struct writer *w, const char *types) {
@@ -48,7 +57,7 @@ static void put_examples(struct writer *w, const char *types) {
     writer_end_object(w);
 }
 
-/* JSON, or a form. */
+/* JSON or, of an object, a form. */
 static void put_body(struct writer *w, const char *type) {
     writer_begin_object(w, "requestBody");
     writer_boolean(w, "required", true);
@@ -57,8 +66,8 @@ static void put_body(struct writer *w, const char *type) {
     api_schema(w, "schema", type);
     put_examples(w, type);
     writer_end_object(w);
-    put_content(w, "application/x-www-form-urlencoded", type);
-    put_content(w, "multipart/form-data", type);
+    for (size_t i = 0; type[0] != '[' && i < 2; i++)
+        put_content(w, i == 0 ? "application/x-www-form-urlencoded" : "multipart/form-data", type);
     writer_end_object(w);
     writer_end_object(w);
 }
@@ -74,7 +83,7 @@ static void put_failures(struct writer *w, const struct failure *failures, size_
 
 /* Its jobs are decoded, by the workers. */
 static bool is_decoded(const struct route *route) {
-    return route->finish && route->takes;
+    return route->finish && route->start == api_decode_start;
 }
 
 /* What only requests that are decoded can meet. */

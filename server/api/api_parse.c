@@ -22,10 +22,10 @@ static size_t count_blanks(const struct call *call) {
     return blank;
 }
 
-/* A body that begins with { is JSON whatever its content type says, so that plain `curl -d` works. */
-bool api_begins_object(const struct call *call) {
+/* A body that begins with { or [ is JSON whatever its content type says, so that plain `curl -d` works. */
+bool api_begins_json(const struct call *call) {
     size_t blank = count_blanks(call);
-    return blank < call->length && call->body[blank] == '{';
+    return blank < call->length && (call->body[blank] == '{' || call->body[blank] == '[');
 }
 
 bool api_is_blank(const struct call *call) {
@@ -33,15 +33,15 @@ bool api_is_blank(const struct call *call) {
 }
 
 bool api_is_form(const struct call *call) {
-    return (call->form || call->field_count > 0) && !api_begins_object(call);
+    return (call->form || call->field_count > 0) && !api_begins_json(call);
 }
 
-json_t *api_load(const struct call *call, struct reply *reply) {
+json_t *api_load_value(const struct call *call, struct reply *reply) {
     if (api_is_blank(call)) {
         api_fail(reply, STATUS_INVALID, NULL, "the body is empty: send a JSON object");
         return NULL;
     }
-    if (!api_begins_object(call) && !is_json_type(call->content_type)) {
+    if (!api_begins_json(call) && !is_json_type(call->content_type)) {
         api_fail(reply, STATUS_MEDIA_TYPE, NULL, "the body must be a JSON object (content type application/json)");
         return NULL;
     }
@@ -59,12 +59,17 @@ json_t *api_load(const struct call *call, struct reply *reply) {
         const char *what = json_error_code(&error) == json_error_invalid_utf8 ? "UTF-8" : "JSON";
         api_fail(reply, STATUS_INVALID, NULL, "the body is not valid %s: line %d, column %d: %s", what, error.line, error.column,
                  error.text);
-    } else if (!json_is_object(root)) {
-        api_fail(reply, STATUS_INVALID, NULL, "the body must be a JSON object, got %s", api_type_name(root));
-        json_decref(root);
-        root = NULL;
     }
     return root;
+}
+
+json_t *api_load(const struct call *call, struct reply *reply) {
+    json_t *root = api_load_value(call, reply);
+    if (!root || json_is_object(root))
+        return root;
+    api_fail(reply, STATUS_INVALID, NULL, "the body must be a JSON object, got %s", api_type_name(root));
+    json_decref(root);
+    return NULL;
 }
 
 int api_check_fields(const struct call *call, struct reply *reply) {

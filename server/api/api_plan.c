@@ -3,14 +3,14 @@
 #include "model/base/utf8.h"
 #include "server/api/language.h"
 #include "server/decode/parameters.h"
-#include "server/decode/variant.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CODE_BYTES = 32 };
 
 int plan_read(struct plan *plan, const json_t *strings, size_t count, struct arena *arena) {
-    plan->count = count;
+    plan->count = plan->strings = count;
     plan->items = arena_zalloc(arena, count, sizeof *plan->items);
     for (size_t i = 0; plan->items && i < count; i++) {
         const json_t *string = json_is_array(strings) ? json_array_get(strings, i) : strings;
@@ -24,6 +24,57 @@ int plan_read(struct plan *plan, const json_t *strings, size_t count, struct are
 
 bool plan_translates(const struct translator_info *info) {
     return strcmp(info->task, "translation") == 0;
+}
+
+static void add_code(const char *code, struct plan_codes *codes) {
+    for (size_t i = 0; i < codes->count; i++)
+        if (language_same(codes->all[i], code))
+            return;
+    snprintf(codes->all[codes->count++], VARIANT_CODE_BYTES, "%s", code);
+}
+
+/* source NULL: of all. */
+static void add_targets(const struct model_set *models, const char *source, struct plan_codes *codes) {
+    char code[VARIANT_CODE_BYTES];
+    for (size_t i = 0; i < models->count; i++) {
+        const struct translator_info *info = &models->all[i].info;
+        bool several = variant_must_be(info);
+        if (!plan_translates(info) || (source && !language_same(info->source, source)))
+            continue;
+        for (size_t v = 0; several && v < info->variant_count; v++) {
+            variant_code(info->variants[v], code);
+            add_code(code, codes);
+        }
+        if (!several)
+            add_code(info->target, codes);
+    }
+}
+
+/* Room for all that there can be. */
+static int make_codes(const struct model_set *models, struct arena *arena, struct plan_codes *codes) {
+    size_t most = 0;
+    for (size_t i = 0; i < models->count; i++)
+        most += 2 + models->all[i].info.variant_count;
+    *codes = (struct plan_codes){.all = arena_alloc(arena, most, sizeof *codes->all)};
+    return codes->all ? 0 : -1;
+}
+
+int plan_languages(const struct model_set *models, bool sources, bool targets, struct arena *arena, struct plan_codes *codes) {
+    if (make_codes(models, arena, codes) != 0)
+        return -1;
+    for (size_t i = 0; sources && i < models->count; i++)
+        if (plan_translates(&models->all[i].info))
+            add_code(models->all[i].info.source, codes);
+    if (targets)
+        add_targets(models, NULL, codes);
+    return 0;
+}
+
+int plan_targets(const struct model_set *models, const char *source, struct arena *arena, struct plan_codes *codes) {
+    if (make_codes(models, arena, codes) != 0)
+        return -1;
+    add_targets(models, source, codes);
+    return 0;
 }
 
 /* The variant of a model that writes this language among others. */
@@ -57,17 +108,17 @@ static const char *find_language(const struct model_set *models, const char *ask
 }
 
 /* All items, a line feed behind each, malloc'ed. */
-static char *join_items(const struct plan *plan, size_t *length) {
+static char *join_items(const struct plan_item *items, size_t count, size_t *length) {
     *length = 0;
-    for (size_t i = 0; i < plan->count; i++)
-        *length += plan->items[i].length + 1;
+    for (size_t i = 0; i < count; i++)
+        *length += items[i].length + 1;
     char *text = malloc(*length), *end = text;
-    for (size_t i = 0; text && i < plan->count; i++)
-        end = mempcpy(mempcpy(end, plan->items[i].source, plan->items[i].length), "\n", 1);
+    for (size_t i = 0; text && i < count; i++)
+        end = mempcpy(mempcpy(end, items[i].source, items[i].length), "\n", 1);
     return text;
 }
 
-struct plan_guess plan_detect(const struct plan *plan, const struct model_set *models) {
+struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, bool markup, const struct model_set *models) {
     const char *codes[MODEL_SET_MAX];
     size_t count = 0, length;
     for (size_t i = 0; i < models->count; i++) {
@@ -76,52 +127,88 @@ struct plan_guess plan_detect(const struct plan *plan, const struct model_set *m
     }
     if (count == 0)
         return (struct plan_guess){"en", 0};
-    char *text = join_items(plan, &length);
+    char *text = join_items(items, item_count, &length);
     if (!text)
         return (struct plan_guess){0};
-    struct language_guess guess = language_detect(text, length - 1, plan->markup, codes, count);
+    struct language_guess guess = language_detect(text, length - 1, markup, codes, count);
     free(text);
     return (struct plan_guess){guess.failed ? NULL : codes[guess.index], guess.confidence};
 }
 
 /* By the pair of languages; of several models the first. */
-static enum plan_refusal choose_model(struct plan *plan, const char *source, const char *target, struct request *request) {
-    const struct model_set *models = request->models;
-    plan->same = language_same(source, target);
+static enum plan_refusal choose_model(const struct model_set *models, const char *source, const char *target,
+                                      struct plan_item *item) {
     for (size_t i = 0; i < models->count; i++) {
         const struct translator_info *info = &models->all[i].info;
         const char *variant = variant_for(info, target);
         bool writes = variant || (language_same(info->target, target) && !variant_must_be(info));
         if (plan_translates(info) && language_same(info->source, source) && writes) {
-            request->model = &models->all[i];
-            request->variant = variant;
+            item->model = &models->all[i];
+            item->variant = variant;
             return PLAN_OK;
         }
     }
-    return plan->same ? PLAN_OK : PLAN_PAIR;
+    item->model = NULL;
+    return language_same(source, target) ? PLAN_OK : PLAN_PAIR;
 }
 
-enum plan_refusal plan_choose(struct plan *plan, const char *source, const char *target, struct request *request,
-                              struct plan_reason *reason) {
-    plan->guessed = language_same(source, "auto");
-    if (plan->guessed) {
-        plan->guess = plan_detect(plan, request->models);
-        source = plan->guess.code;
+/* The items' guesses: one for all strings, or each its own. */
+static enum plan_refusal guess_sources(struct plan *plan, const struct model_set *models) {
+    size_t together = plan->apart ? 1 : plan->strings;
+    for (size_t i = 0; i < plan->strings; i++) {
+        struct plan_item *item = &plan->items[i];
+        item->guess = i % together == 0 ? plan_detect(item, together, plan->markup, models) : plan->items[0].guess;
+        if (!item->guess.code)
+            return PLAN_MEMORY;
     }
-    if (!source)
-        return PLAN_MEMORY;
-    reason->source = find_language(request->models, source);
-    reason->target = find_language(request->models, target);
-    if (!reason->source || !reason->target)
-        return reason->source ? PLAN_TARGET : PLAN_SOURCE;
-    return choose_model(plan, reason->source, reason->target, request);
+    return PLAN_OK;
+}
+
+/* An item of each string for each target. */
+static int repeat_items(struct plan *plan, size_t targets, struct arena *arena) {
+    struct plan_item *items = arena_alloc(arena, targets, plan->strings * sizeof *items);
+    if (!items)
+        return -1;
+    for (size_t i = 0; i < targets; i++)
+        memcpy(items + i * plan->strings, plan->items, plan->strings * sizeof *items);
+    plan->items = items;
+    plan->count = targets * plan->strings;
+    return 0;
+}
+
+static enum plan_refusal choose_item(struct plan_item *item, const char *source, const char *target, const struct model_set *models,
+                                     struct plan_reason *reason) {
+    reason->source = find_language(models, source);
+    reason->asked = reason->source ? target : source;
+    if (!reason->source)
+        return PLAN_SOURCE;
+    reason->target = find_language(models, target);
+    if (!reason->target)
+        return PLAN_TARGET;
+    return choose_model(models, reason->source, reason->target, item);
+}
+
+enum plan_refusal plan_choose(struct plan *plan, const char *source, const char *const *targets, size_t count,
+                              struct request *request, struct plan_reason *reason) {
+    plan->guessed = !source || language_same(source, "auto");
+    enum plan_refusal refusal = plan->guessed ? guess_sources(plan, request->models) : PLAN_OK;
+    if (refusal == PLAN_OK && repeat_items(plan, count, &request->arena) != 0)
+        refusal = PLAN_MEMORY;
+    for (size_t i = 0; refusal == PLAN_OK && i < plan->count; i++) {
+        struct plan_item *item = &plan->items[i];
+        refusal = choose_item(item, plan->guessed ? item->guess.code : source, targets[i / plan->strings], request->models, reason);
+        if (!request->model)
+            request->model = item->model;
+    }
+    return refusal;
 }
 
 /* ---- texts ---- */
 
-static size_t count_characters(const struct plan_item *item, bool markup) {
+size_t plan_characters(const struct plan *plan, size_t index) {
+    const struct plan_item *item = &plan->items[index];
     size_t characters = 0;
-    if (!markup)
+    if (!plan->markup)
         return utf8_count(item->source, item->length);
     for (size_t i = 0; i < item->html.count; i++)
         characters += utf8_count(item->html.segments[i].text, item->html.segments[i].length);
@@ -141,8 +228,11 @@ static int parse_items(struct plan *plan, struct arena *arena, struct error *err
 /* One text of the request for each string, or for each segment of markup. */
 static int make_texts(struct plan *plan, struct request *request) {
     size_t count = 0;
-    for (size_t i = 0; i < plan->count; i++)
-        count += plan->items[i].count;
+    for (size_t i = 0; i < plan->count; i++) {
+        struct plan_item *item = &plan->items[i];
+        item->count = item->model ? item->count : 0;
+        count += item->count;
+    }
     struct text *text = request->texts = arena_zalloc(&request->arena, count, sizeof *request->texts);
     if (!text)
         return -1;
@@ -150,6 +240,8 @@ static int make_texts(struct plan *plan, struct request *request) {
         struct plan_item *item = &plan->items[i];
         item->texts = text;
         for (size_t j = 0; j < item->count; j++, text++) {
+            text->model = item->model;
+            text->variant = item->variant;
             text->source = plan->markup ? item->html.segments[j].text : item->source;
             text->source_length = plan->markup ? item->html.segments[j].length : item->length;
         }
@@ -162,21 +254,20 @@ enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct 
     if (parse_items(plan, &request->arena, &reason->error) != 0)
         return reason->error.code == ERROR_INPUT ? PLAN_MARKUP : PLAN_MEMORY;
     for (size_t i = 0; i < plan->count; i++)
-        reason->characters += count_characters(&plan->items[i], plan->markup);
+        reason->characters += plan_characters(plan, i);
     if (reason->characters > max_characters)
         return PLAN_LENGTH;
-    return plan->same || make_texts(plan, request) == 0 ? PLAN_OK : PLAN_MEMORY;
+    return make_texts(plan, request) == 0 ? PLAN_OK : PLAN_MEMORY;
 }
 
 void plan_search(const struct plan *plan, size_t rows, struct request *request) {
     struct search_options *search = &request->search;
     size_t most = rows < REQUEST_MAX_BEAM ? rows : REQUEST_MAX_BEAM;
-    request->split = true;
+    request->split = !plan->whole;
     request->replace_unknowns = true;
-    request->aligns = plan->markup;
+    request->aligns = plan->markup || plan->aligned;
     *search = parameters_default();
-    if (!plan->same)
-        parameters_settle(search, &request->model->info, most);
+    parameters_settle(search, &request->model->info, most);
     search->n_best = plan->markup ? 1 : plan->alternatives + 1;
     if (search->beam_size < search->n_best)
         search->beam_size = search->n_best;

@@ -114,7 +114,7 @@ static int translate_markup(const struct plan_item *item, struct arena *arena, s
 static int translate_item(const struct plan *plan, const struct plan_item *item, struct arena *arena, struct plan_answer *answer) {
     struct rendered rendered;
     *answer = (struct plan_answer){item->source, item->length};
-    if (plan->same)
+    if (!item->model)
         return 0;
     return plan->markup ? translate_markup(item, arena, answer) : render_item(&item->texts[0], arena, &rendered, answer);
 }
@@ -142,7 +142,7 @@ static void answers_add(struct plan_answers *answers, const struct plan_answer *
 }
 
 static int find_answers(const struct plan *plan, const struct plan_item *item, struct arena *arena, struct plan_answers *answers) {
-    size_t others = plan->markup || plan->same ? 0 : plan->alternatives;
+    size_t others = plan->markup || !item->model ? 0 : plan->alternatives;
     struct plan_answer answer;
     *answers = (struct plan_answers){.all = arena_alloc(arena, 1 + others, sizeof *answers->all)};
     if (!answers->all || translate_item(plan, item, arena, &answer) != 0)
@@ -163,4 +163,72 @@ const struct plan_answers *plan_answers(const struct plan *plan, struct arena *a
             return NULL;
     }
     return answers;
+}
+
+/* ---- what became of what ---- */
+
+static int reserve_pairs(struct plan_alignment *out, size_t more, size_t *room, struct arena *arena) {
+    if (out->word_count + more <= *room)
+        return 0;
+    *room = 2 * *room + more;
+    struct plan_pair *words = arena_alloc(arena, *room, sizeof *words);
+    if (!words)
+        return -1;
+    if (out->word_count > 0)
+        memcpy(words, out->words, out->word_count * sizeof *words);
+    out->words = words;
+    return 0;
+}
+
+static int align_sentence(const struct text *text, const struct rendered *rendered, size_t i, struct arena *arena,
+                          struct plan_alignment *out, size_t *room) {
+    const struct sentence *sentence = &text->sentences[i];
+    const struct hypothesis *hypothesis = &sentence->hypotheses[0];
+    struct word_sides sides;
+    struct word_matrix matrix;
+    if (!translator_info(sentence->translator).attention)
+        return 0;
+    if (render_words(sentence, WORDS_UNICODE, hypothesis, &rendered->sentences[i], arena, &sides, NULL) != 0 ||
+        render_merge(&sides, hypothesis->alignment, arena, &matrix, NULL) != 0 ||
+        reserve_pairs(out, matrix.target_count, room, arena) != 0)
+        return -1;
+    for (size_t word = 0, source; word < matrix.target_count; word++)
+        if (render_aligned(matrix.weights + word * matrix.source_count, matrix.source_count, matrix.ends[word], &source))
+            out->words[out->word_count++] = (struct plan_pair){shifted(sides.source.words[source], sentence->source.begin),
+                                                               shifted(sides.target.words[word], rendered->begins[i])};
+    return 0;
+}
+
+/* Each sentence reaches to the next. */
+static int cut_sentences(const struct text *text, const struct rendered *rendered, struct arena *arena,
+                         struct plan_alignment *out) {
+    size_t count = text->count > 0 ? text->count : 1;
+    struct plan_pair *sentences = out->sentences = arena_zalloc(arena, count, sizeof *sentences);
+    if (!sentences)
+        return -1;
+    for (size_t i = 1; i < count; i++) {
+        sentences[i - 1].source.end = sentences[i].source.begin = text->sentences[i].source.begin;
+        sentences[i - 1].target.end = sentences[i].target.begin = rendered->begins[i];
+    }
+    sentences[count - 1].source.end = text->source_length;
+    sentences[count - 1].target.end = rendered->length;
+    out->sentence_count = count;
+    return 0;
+}
+
+int plan_align(const struct plan_item *item, struct arena *arena, struct plan_alignment *out) {
+    const struct text itself = {.source = item->source, .source_length = item->length};
+    const struct text *text = item->count > 0 ? &item->texts[0] : &itself; /* nothing is translated */
+    struct rendered rendered = {.length = item->length};
+    struct plan_answer answer = {.length = item->length};
+    size_t room = 0;
+    *out = (struct plan_alignment){0};
+    if (item->count > 0 && render_item(text, arena, &rendered, &answer) != 0)
+        return -1;
+    if (answer.text == text->source) /* it is its own translation */
+        return cut_sentences(&itself, &(struct rendered){.length = answer.length}, arena, out);
+    for (size_t i = 0; i < text->count; i++)
+        if (align_sentence(text, &rendered, i, arena, out, &room) != 0)
+            return -1;
+    return cut_sentences(text, &rendered, arena, out);
 }

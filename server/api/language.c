@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unicode/uloc.h>
+#include <unicode/ustring.h>
 
 /* CLD2 takes at most four languages for expected ones. In a text of a word or two, expecting languages drowns what the word says:
  * "Hello" is then French. */
@@ -44,6 +45,19 @@ void language_name(const char *code, char name[LANGUAGE_NAME_BYTES]) {
         name[length] = '\0';
     else
         snprintf(name, LANGUAGE_NAME_BYTES, "%s", code);
+}
+
+void language_own_name(const char *code, char name[LANGUAGE_NAME_BYTES]) {
+    UChar wide[LANGUAGE_NAME_BYTES];
+    UErrorCode status = U_ZERO_ERROR;
+    int32_t length = uloc_getDisplayName(code, code, wide, LANGUAGE_NAME_BYTES, &status), bytes = 0;
+    u_strToUTF8(name, LANGUAGE_NAME_BYTES, &bytes, wide, length, &status);
+    if (U_FAILURE(status) || status == U_STRING_NOT_TERMINATED_WARNING || bytes == 0)
+        snprintf(name, LANGUAGE_NAME_BYTES, "%s", code);
+}
+
+bool language_is_rtl(const char *code) {
+    return uloc_isRightToLeft(code);
 }
 
 /* "en" of a detector is "en-GB" of a model. */

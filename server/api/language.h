@@ -10,6 +10,11 @@ enum { LANGUAGE_NAME_BYTES = 64, LANGUAGE_CODE_BYTES = 16 };
 /* The English name of a BCP-47 code: "French"; the code itself if it has none. */
 void language_name(const char *code, char name[LANGUAGE_NAME_BYTES]);
 
+/* The language's name in itself, UTF-8: "français"; the code itself if it has none. */
+void language_own_name(const char *code, char name[LANGUAGE_NAME_BYTES]);
+/* Written from right to left. */
+bool language_is_rtl(const char *code);
+
 /* The same language: letters of either case count alike, and so do '-' and '_'. */
 bool language_same(const char *a, const char *b);
 /* Cuts the last part off a code: "en-US" becomes "en". False if there is but one. */

@@ -50,6 +50,7 @@ struct metrics {
     atomic_int_fast64_t requests_in_flight, rows_live, decoding_bytes, chores_waiting, reply_bytes, model_sets;
     atomic_uint_fast64_t cancelled[CANCELLED_COUNT], rejected[REJECTED_COUNT], slow[SLOW_COUNT];
     atomic_uint_fast64_t reloads[2], cache[2]; /* failed, done; misses, hits */
+    atomic_uint_fast64_t characters;
 
     pthread_mutex_t lock; /* guards the list */
     struct model_metrics *models;
@@ -116,6 +117,14 @@ void metrics_request_ended(struct metrics *metrics, size_t endpoint, unsigned st
     atomic_fetch_sub_explicit(&metrics->requests_in_flight, 1, memory_order_relaxed);
     counter_add(&metrics->endpoints[endpoint].requests[status_index(status == 0 ? 499 : status)], 1);
     observe(&metrics->endpoints[endpoint].durations, &request_scale, duration_us);
+}
+
+void metrics_characters_read(struct metrics *metrics, size_t characters) {
+    counter_add(&metrics->characters, characters);
+}
+
+uint64_t metrics_characters(const struct metrics *metrics) {
+    return counter_load(&metrics->characters);
 }
 
 void metrics_cancelled(struct metrics *metrics, enum metrics_cancelled reason) {

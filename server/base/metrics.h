@@ -37,6 +37,9 @@ void metrics_free(struct metrics *metrics);
 void metrics_request_began(struct metrics *metrics);
 /* endpoint: index in the labels; status: 0 where the client left without a reply (code "499"). */
 void metrics_request_ended(struct metrics *metrics, size_t endpoint, unsigned status, int64_t duration_us);
+/* Characters of the texts of other services' dialects; and how many there were. */
+void metrics_characters_read(struct metrics *metrics, size_t characters);
+uint64_t metrics_characters(const struct metrics *metrics);
 void metrics_cancelled(struct metrics *metrics, enum metrics_cancelled reason);
 void metrics_rejected(struct metrics *metrics, enum metrics_rejected reason);
 void metrics_slow(struct metrics *metrics, enum metrics_slow reason);

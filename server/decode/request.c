@@ -99,8 +99,9 @@ static int check_time(struct request *request, struct error *err) {
 }
 
 static int prepare_variant(const struct request *request, struct text *text, struct error *err) {
-    for (size_t i = 0; request->variant && i < text->count; i++)
-        if (translator_choose_variant(&text->sentences[i], request->variant, err) != 0)
+    const char *variant = text->model ? text->variant : request->variant;
+    for (size_t i = 0; variant && i < text->count; i++)
+        if (translator_choose_variant(&text->sentences[i], variant, err) != 0)
             return -1;
     return 0;
 }
@@ -142,7 +143,7 @@ static int prepare_jobs(struct request *request, struct error *err) {
             sentence->options.sampling.stream = (uint64_t)request->number << 32 | (uint64_t)(job - jobs);
             *job = (struct job){.request = request,
                                 .sentence = sentence,
-                                .model = request->model,
+                                .model = request->texts[i].model ? request->texts[i].model : request->model,
                                 .rows = sentence_max_rows(sentence),
                                 .tokens = sentence->length,
                                 .bytes = sentence_max_bytes(sentence)};
@@ -159,8 +160,8 @@ int request_prepare(struct request *request, const struct translator *translator
         struct search_options options = options_of(request, text);
         *input = REQUEST_TEXT;
         if (check_time(request, err) != 0 ||
-            translator_prepare(translator, text->source, text->source_length, request->split, &options, &request->arena,
-                               &text->sentences, &text->count, err) != 0 ||
+            translator_prepare(text->model ? text->model->translator : translator, text->source, text->source_length,
+                               request->split, &options, &request->arena, &text->sentences, &text->count, err) != 0 ||
             prepare_variant(request, text, err) != 0)
             return -1;
         if (prepare_given(request, text, input, err) != 0 || prepare_phrases(request, text, input, err) != 0)

@@ -67,6 +67,8 @@ struct text {
     size_t source_length;
     const char *target; /* to be scored, or NULL: translate */
     size_t target_length;
+    const struct served_model *model; /* that reads it, and its variant; NULL: the request's */
+    const char *variant;
     struct sentence *sentences; /* [count] */
     size_t count;
 };
@@ -123,8 +125,8 @@ void request_done(struct request *request);
 /* Why request_prepare failed, beside the error: which input it was. */
 enum request_input { REQUEST_TEXT, REQUEST_TARGET, REQUEST_SPLIT, REQUEST_PREFIX, REQUEST_FORCE, REQUEST_HEADS, REQUEST_GLOSSARY };
 
-/* Cuts texts into sentences by the options above, and makes one job of each. -1 with ERROR_MEMORY, or
- * with ERROR_INPUT or ERROR_LENGTH and *input set; also where the request is over before that is done. */
+/* Cuts texts into sentences by the options above, and makes one job of each. translator: of the texts that name no model. -1 with
+ * ERROR_MEMORY, or with ERROR_INPUT or ERROR_LENGTH and *input set; also where the request is over before that is done. */
 int request_prepare(struct request *request, const struct translator *translator, enum request_input *input, struct error *err);
 
 /* Asks the sentences to leave at the next step. Thread-safe; only the first reason counts. */

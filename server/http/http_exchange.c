@@ -68,7 +68,8 @@ struct exchange *exchange_create(struct exchanges *exchanges, struct MHD_Connect
     exchange->path = path;
     exchange->method = api_method(method);
     exchange->route = find_route(connection, path, exchange->method, &exchange->endpoint);
-    exchange->reply.dialect = api_dialect(path);
+    bool named = exchange->route && exchange->route->dialect;
+    exchange->reply.dialect = named ? exchange->route->dialect : api_dialect(path);
     set_id(exchange);
     /* whoever knows better who this is, by an API key, sets client_of_name instead */
     exchange->request.client = sent_client(connection, exchanges->service->options.client_header);

@@ -27,7 +27,7 @@ static enum MHD_Result form_take(void *closure, enum MHD_ValueKind kind, const c
 int form_read(struct MHD_Connection *connection, struct arena *arena, struct call *call, struct reply *reply) {
     struct error err = {0};
     struct form_fields form = {.arena = arena};
-    call->form = !api_is_blank(call) && !api_begins_object(call) && form_is(call->content_type);
+    call->form = !api_is_blank(call) && !api_begins_json(call) && form_is(call->content_type);
     if (call->form && form_parse(&form, call->content_type, call->body, call->length, &err) != 0) {
         if (err.code == ERROR_MEMORY)
             api_fail_memory(reply);

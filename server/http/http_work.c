@@ -190,10 +190,12 @@ static void work_prepare(struct exchange *exchange) {
                         .path = exchange->path,
                         .if_none_match = sent_header(exchange->connection, "If-None-Match"),
                         .authorization = sent_header(exchange->connection, "Authorization"),
-                        .x_api_key = sent_header(exchange->connection, "X-Api-Key"),
                         .administrator = is_administrator(exchange->connection)};
+    for (size_t i = 0; i < API_KEY_HEADERS; i++)
+        call.api_keys[i] = sent_header(exchange->connection, api_key_headers[i]);
     if (form_read(exchange->connection, &exchange->request.arena, &call, &exchange->reply) != 0)
         return;
+    api_choose_dialect(exchange->route, &call, &exchange->reply);
     if (api_authorize(service, exchange->route, &call, &exchange->request, &exchange->reply) != 0)
         return;
     if (exchange->request.key_name) {
@@ -259,7 +261,7 @@ static int set_deadline(struct exchange *exchange) {
 
 static bool call_route(struct exchange *exchange) {
     const struct service *service = exchange->exchanges->service;
-    bool reads = strcmp(exchange->route->method, "POST") == 0;
+    bool reads = strcmp(exchange->route->method, "POST") == 0 || exchange->route->finish;
     if (reads && set_deadline(exchange) != 0)
         return false;
     if (reads && service_state(service) == SERVICE_READY && !is_small(exchange)) {

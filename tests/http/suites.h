@@ -24,6 +24,7 @@ Suite *command_suite(void);
 Suite *batch_mode_suite(void);
 Suite *strategies_suite(void);
 Suite *libre_suite(void);
+Suite *dialects_suite(void);
 Suite *forms_suite(void);
 Suite *page_suite(void);
 Suite *access_suite(void);

@@ -74,7 +74,6 @@ static const struct {
     const char *body, *field, *message;
 } wrong[] = {
     {"hello", "text", MISSING}, /* curl -d hello */
-    {"[1]", "text", MISSING},
     {"foo=bar", "text", MISSING},
     {"texts=hello", "text", MISSING},
     {"text=x&typo=1", "typo", "unknown field \"typo\""},
@@ -106,6 +105,10 @@ START_TEST(what_is_wrong_is_told) {
     client_send(&served, &(struct call){.path = "/translate", .body = "text=%ff"}, &reply);
     ck_assert_int_eq(reply.status, 400);
     ck_assert_str_eq(text_at(reply.json, "error"), "the fields are not valid UTF-8");
+    reply_done(&reply);
+    client_send(&served, &(struct call){.path = "/translate", .body = " [1]"}, &reply); /* as { it begins JSON */
+    ck_assert_int_eq(reply.status, 400);
+    ck_assert_str_eq(text_at(reply.json, "error"), "the body must be a JSON object, got an array");
     reply_done(&reply);
 }
 END_TEST

@@ -258,7 +258,8 @@ START_TEST(preflight) {
     ck_assert_uint_eq(reply.length, 0);
     check_header(&reply, "Access-Control-Allow-Origin", "*");
     check_header(&reply, "Access-Control-Allow-Methods", "POST, OPTIONS");
-    check_header(&reply, "Access-Control-Allow-Headers", "Authorization, Content-Type, X-Api-Key, X-Deadline-Ms, X-Request-Id");
+    check_header(&reply, "Access-Control-Allow-Headers",
+                 "Authorization, Content-Type, X-Api-Key, Ocp-Apim-Subscription-Key, X-Goog-Api-Key, X-Deadline-Ms, X-Request-Id");
     check_header(&reply, "Access-Control-Max-Age", "86400");
     check_header(&reply, "Allow", "POST, OPTIONS");
     reply_done(&reply);

@@ -43,7 +43,7 @@ static unsigned ask(const struct service *service, enum access access, struct ca
 }
 
 START_TEST(without_keys) {
-    struct call call = {.x_api_key = "admin"};
+    struct call call = {.api_keys = {"admin"}};
     ck_assert_uint_eq(ask(&open_service, ACCESS_OPEN, call, NULL), 0);
     ck_assert_uint_eq(ask(&open_service, ACCESS_USER, call, NULL), 0);
     ck_assert_uint_eq(ask(&open_service, ACCESS_ADMIN, (struct call){.administrator = true}, NULL), 0);
@@ -53,7 +53,7 @@ START_TEST(without_keys) {
 END_TEST
 
 START_TEST(roles) {
-    struct call user = {.x_api_key = "user"}, admin = {.x_api_key = "admin"}, wrong = {.x_api_key = "other"}, none = {0};
+    struct call user = {.api_keys = {"user"}}, admin = {.api_keys = {"admin"}}, wrong = {.api_keys = {"other"}}, none = {0};
     ck_assert_uint_eq(ask(&guarded, ACCESS_OPEN, none, NULL), 0);
     ck_assert_uint_eq(ask(&guarded, ACCESS_OPEN, wrong, NULL), 0);
     ck_assert_uint_eq(ask(&guarded, ACCESS_USER, none, NULL), 401);
@@ -84,14 +84,21 @@ START_TEST(places) {
         {{.authorization = "Bearer user "}, 0}, /* blanks around a value are no part of it */
         {{.authorization = "Bearer \t user \t "}, 0},
         {{.authorization = "Bearer us er"}, 403},
-        {{.x_api_key = " user "}, 0},
-        {{.x_api_key = "  "}, 401},
+        {{.api_keys = {" user "}}, 0},
+        {{.api_keys = {"  "}}, 401},
         {{.authorization = "Bearer "}, 401},
         {{.authorization = "user"}, 401},
         {{.authorization = "Basic dXNlcjo="}, 401},
-        {{.authorization = "Basic dXNlcjo=", .x_api_key = "user"}, 0},
-        {{.authorization = "Bearer other", .x_api_key = "user"}, 403}, /* the first one counts */
-        {{.x_api_key = ""}, 401},
+        {{.authorization = "DeepL-Auth-Key user"}, 0},
+        {{.authorization = "deepl-auth-key  user "}, 0},
+        {{.authorization = "DeepL-Auth-Key other"}, 403},
+        {{.authorization = "DeepL-Auth-Key"}, 401},
+        {{.api_keys = {NULL, "user", NULL}}, 0},
+        {{.api_keys = {NULL, NULL, "user"}}, 0},
+        {{.api_keys = {"other", "user", NULL}}, 403},
+        {{.authorization = "Basic dXNlcjo=", .api_keys = {"user"}}, 0},
+        {{.authorization = "Bearer other", .api_keys = {"user"}}, 403}, /* the first one counts */
+        {{.api_keys = {""}}, 401},
         {{.fields = fields, .field_count = 2}, 401},
         {{.fields = fields, .field_count = 3}, 0},
         {{.fields = zero, .field_count = 1}, 403},

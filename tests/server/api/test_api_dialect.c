@@ -54,6 +54,32 @@ START_TEST(an_object_counts_alone) {
 }
 END_TEST
 
+/* The query string's api-version tells, whatever the body is. */
+START_TEST(microsoft_is_told_by_its_version) {
+    struct api_field sent = {.name = "api-version"};
+    struct call call = {.fields = &sent, .field_count = 1};
+    json_t *body = json_array();
+    struct dialect_fields fields = {body, &call}, none = {body, &(struct call){0}};
+    ck_assert(dialect_microsoft.speaks(&fields) && dialect_microsoft_detect.speaks(&fields));
+    ck_assert(!dialect_microsoft.speaks(&none));
+    ck_assert(!dialect_translate.speaks(&fields) && !dialect_libre.speaks(&fields) && !dialect_libre_detect.speaks(&fields));
+    json_decref(body);
+}
+END_TEST
+
+/* Its clients know 403 and 456, and no 401. */
+START_TEST(deepl_has_statuses_of_its_own) {
+    reply.dialect = &dialect_deepl;
+    api_fail(&reply, STATUS_UNAUTHORIZED, NULL, "no key");
+    ck_assert_uint_eq(reply.status, 403);
+    ck_assert_str_eq(reply.body, "{\"message\":\"no key\"}");
+    api_fail_coded(&reply, STATUS_QUEUE_FULL, "quota_exceeded", NULL, "enough");
+    ck_assert_uint_eq(reply.status, 456);
+    api_fail(&reply, STATUS_QUEUE_FULL, NULL, "full");
+    ck_assert_uint_eq(reply.status, 429);
+}
+END_TEST
+
 START_TEST(paths_have_one) {
     ck_assert_ptr_eq(api_dialect("/translate"), &dialect_translate);
     ck_assert_ptr_eq(api_dialect("/attention"), &dialect_attention);
@@ -97,6 +123,8 @@ Suite *api_dialect_suite(void) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, fields_tell);
     tcase_add_test(tests, an_object_counts_alone);
+    tcase_add_test(tests, microsoft_is_told_by_its_version);
+    tcase_add_test(tests, deepl_has_statuses_of_its_own);
     tcase_add_test(tests, paths_have_one);
     tcase_add_test(tests, errors_have_its_shape);
     tcase_add_test(tests, libre_slows_down);

@@ -1,0 +1,192 @@
+/* DeepL's dialect, version 2 of its API: POST /v2/translate, its languages and usage. Unknown fields are ignored, since its clients
+ * send some of newer versions. */
+#include "server/api/api_plan.h"
+#include "server/api/language.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { QUOTA_STATUS = 456, CODE_BYTES = 32 };
+
+/* ---- errors ---- */
+
+static void deepl_put_error(struct writer *w, const struct dialect_error *error) {
+    writer_begin_object(w, NULL);
+    writer_string(w, "message", error->message);
+    writer_end_object(w);
+}
+
+/* Its clients know no 401; what a key may translate in all has a status of its own. */
+static unsigned deepl_status(const struct dialect_error *error) {
+    if (strcmp(error->code, "quota_exceeded") == 0)
+        return QUOTA_STATUS;
+    return error->status == STATUS_UNAUTHORIZED ? (unsigned)STATUS_FORBIDDEN : error->status;
+}
+
+/* ---- fields ---- */
+
+static json_t *deepl_load(const struct call *call, struct reply *reply) {
+    return order_load(call, "text", reply);
+}
+
+/* "0", "1" or "nonewlines". */
+static int read_split(const json_t *root, struct order *order, struct reply *reply) {
+    const json_t *value = json_object_get(root, "split_sentences");
+    const char *text = json_string_value(value);
+    order->joined = text && strcmp(text, "nonewlines") == 0;
+    bool split = true;
+    if (order->joined || !value)
+        return 0;
+    if (order_flag(root, "split_sentences", &split, reply) != 0)
+        return -1;
+    order->whole = !split;
+    return 0;
+}
+
+static int read_formality(const json_t *root, struct reply *reply) {
+    static const char *const known[] = {"default", "prefer_more", "prefer_less"};
+    const char *formality;
+    if (order_string(root, "formality", &formality, reply) != 0)
+        return -1;
+    for (size_t i = 0; formality && i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i], formality) == 0)
+            return 0;
+    return formality
+               ? api_refuse(reply, "formality", "formality must be default, prefer_more or prefer_less, got \"%.60s\"", formality)
+               : 0;
+}
+
+static int read_tags(const json_t *root, struct order *order, struct reply *reply) {
+    const char *handling;
+    if (order_string(root, "tag_handling", &handling, reply) != 0)
+        return -1;
+    order->markup = handling && strcmp(handling, "html") == 0;
+    return !handling || order->markup ? 0 : api_refuse(reply, "tag_handling", "tag_handling must be html, got \"%.60s\"", handling);
+}
+
+static int read_order(const json_t *root, struct order *order, bool *billed, struct reply *reply) {
+    if (order_texts(root, order, API_MAX_TEXTS, reply) != 0 || order_string(root, "source_lang", &order->source, reply) != 0 ||
+        order_string(root, "target_lang", &order->targets[0], reply) != 0 || read_split(root, order, reply) != 0 ||
+        read_formality(root, reply) != 0 || read_tags(root, order, reply) != 0 ||
+        order_flag(root, "show_billed_characters", billed, reply) != 0)
+        return -1;
+    order->target_count = 1;
+    return order->targets[0] ? 0 : api_refuse(reply, "target_lang", "target_lang is missing");
+}
+
+static void deepl_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
+                        struct reply *reply) {
+    struct order *order = order_create(request, reply);
+    bool *billed = order ? arena_zalloc(&request->arena, 1, sizeof *billed) : NULL;
+    if (!billed) {
+        api_fail_memory(reply);
+        return;
+    }
+    order->text_name = "text";
+    order->source_name = "source_lang";
+    order->target_name = "target_lang";
+    order->apart = true;
+    order->own = billed;
+    if (read_order(root, order, billed, reply) == 0)
+        order_start(order, dialect, service, root, request, reply);
+}
+
+/* ---- answers ---- */
+
+/* As DeepL writes them: "EN", "PT-BR". */
+static void put_code(struct writer *w, const char *key, const char *code) {
+    char upper[CODE_BYTES];
+    snprintf(upper, sizeof upper, "%s", code);
+    for (char *c = upper; *c; c++)
+        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+    writer_string(w, key, upper);
+}
+
+/* The language alone: "EN" of "en-GB". */
+static void put_source(struct writer *w, const struct plan *plan, const struct plan_item *item) {
+    char code[CODE_BYTES];
+    snprintf(code, sizeof code, "%s", plan->guessed ? item->guess.code : plan->order->source);
+    while (language_widen(code))
+        ;
+    put_code(w, "detected_source_language", code);
+}
+
+static void put_answers(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
+    (void)arena;
+    writer_begin_object(w, NULL);
+    writer_begin_array(w, "translations");
+    for (size_t i = 0; i < plan->count; i++) {
+        writer_begin_object(w, NULL);
+        put_source(w, plan, &plan->items[i]);
+        writer_string_of(w, "text", answers[i].all[0].text, answers[i].all[0].length);
+        if (*(const bool *)plan->order->own)
+            writer_count(w, "billed_characters", plan_characters(plan, i));
+        writer_end_object(w);
+    }
+    writer_end_array(w);
+    writer_end_object(w);
+}
+
+static void deepl_finish(const struct service *service, struct request *request, struct reply *reply) {
+    order_finish(service, request, reply, put_answers);
+}
+
+const struct dialect dialect_deepl = {.name = "deepl",
+                                      .load = deepl_load,
+                                      .start = deepl_start,
+                                      .finish = deepl_finish,
+                                      .put_error = deepl_put_error,
+                                      .status_of = deepl_status};
+
+/* ---- languages and usage ---- */
+
+static const char *sent_value(const struct call *call, const char *name) {
+    for (size_t i = 0; i < call->field_count; i++)
+        if (strcmp(call->fields[i].name, name) == 0)
+            return call->fields[i].value;
+    return NULL;
+}
+
+void api_deepl_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)service;
+    const char *type = sent_value(call, "type");
+    struct plan_codes codes;
+    bool target = type && strcmp(type, "target") == 0;
+    if (api_is_loading(request, reply))
+        return;
+    if (type && !target && strcmp(type, "source") != 0) {
+        api_fail(reply, STATUS_INVALID, "type", "type must be source or target");
+        return;
+    }
+    if (plan_languages(request->models, !target, target, &request->arena, &codes) != 0) {
+        api_fail_memory(reply);
+        return;
+    }
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_array(&w, NULL);
+    for (size_t i = 0; i < codes.count; i++) {
+        char name[LANGUAGE_NAME_BYTES];
+        language_name(codes.all[i], name);
+        writer_begin_object(&w, NULL);
+        put_code(&w, "language", codes.all[i]);
+        writer_string(&w, "name", name);
+        if (target)
+            writer_boolean(&w, "supports_formality", false);
+        writer_end_object(&w);
+    }
+    writer_end_array(&w);
+    api_reply_json(reply, &w);
+}
+
+/* What DeepL says of an account without a limit. */
+#define NO_LIMIT 1000000000000
+
+void api_deepl_usage(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)call;
+    (void)request;
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_object(&w, NULL);
+    writer_integer(&w, "character_count", (int64_t)metrics_characters(service->metrics));
+    writer_integer(&w, "character_limit", NO_LIMIT);
+    writer_end_object(&w);
+    api_reply_json(reply, &w);
+}

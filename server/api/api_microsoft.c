@@ -1,0 +1,226 @@
+/* Microsoft's dialect, version 3.0 of the Translator API: POST /translate?api-version=3.0. The fields are in the query string, the
+ * body is an array of {"Text"}. Alignment and lengths count UTF-16 units. */
+#include "server/api/api_microsoft.h"
+#include "model/base/utf8.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* As its own are: the status and three digits, of which 000 says no more than the status. */
+static unsigned code_of(const struct dialect_error *error) {
+    static const struct {
+        const char *field;
+        unsigned detail;
+    } details[] = {{"from", 35}, {"to", 36}, {"textType", 18}, {"includeAlignment", 17}, {"includeSentenceLength", 17}};
+    for (size_t i = 0; error->field && error->status == STATUS_INVALID && i < sizeof details / sizeof *details; i++)
+        if (strcmp(details[i].field, error->field) == 0)
+            return error->status * 1000 + details[i].detail;
+    return error->status * 1000;
+}
+
+void microsoft_put_error(struct writer *w, const struct dialect_error *error) {
+    writer_begin_object(w, NULL);
+    writer_begin_object(w, "error");
+    writer_count(w, "code", code_of(error));
+    writer_string(w, "message", error->message);
+    writer_end_object(w);
+    writer_end_object(w);
+}
+
+/* ---- fields ---- */
+
+bool microsoft_speaks(const struct dialect_fields *fields) {
+    return dialect_has_sent(fields->call, "api-version");
+}
+
+/* A string, of an object of this form or that: "Text" is "text" to Microsoft, too. */
+static json_t *text_of(const json_t *element) {
+    json_t *text = json_object_get(element, "Text");
+    return text ? text : json_object_get(element, "text");
+}
+
+/* The query string's fields, and the texts under "Text". */
+json_t *microsoft_merge(const struct call *call, json_t *body, struct reply *reply) {
+    if (api_check_fields(call, reply) != 0)
+        return NULL;
+    if (!json_is_array(body)) {
+        api_fail(reply, STATUS_INVALID, NULL, "the body must be an array of {\"Text\": \"...\"}, got %s", api_type_name(body));
+        return NULL;
+    }
+    json_t *root = order_load(call, "to", reply), *texts = json_array();
+    for (size_t i = 0; root && i < json_array_size(body); i++) {
+        json_t *text = text_of(json_array_get(body, i));
+        json_array_append(texts, text ? text : json_array_get(body, i));
+    }
+    json_object_set_new(root, "Text", texts);
+    if (!root || !api_lacked_memory())
+        return root;
+    json_decref(root);
+    api_fail_memory(reply);
+    return NULL;
+}
+
+/* A form or no body at all. */
+json_t *microsoft_load(const struct call *call, struct reply *reply) {
+    (void)call;
+    api_fail(reply, STATUS_INVALID, NULL, "the body must be a JSON array of {\"Text\": \"...\"} (content type application/json)");
+    return NULL;
+}
+
+/* What else is asked for. */
+struct wanted {
+    bool alignment, lengths;
+};
+
+/* "to" may be there several times, or have commas in it. */
+static int read_targets(json_t *root, struct order *order, struct arena *arena, struct reply *reply) {
+    json_t *to = json_object_get(root, "to");
+    for (size_t i = 0; i < json_array_size(to); i++) {
+        char *codes = arena_copy(arena, json_string_value(json_array_get(to, i)), json_string_length(json_array_get(to, i)));
+        for (char *code, *rest = codes; codes && (code = strsep(&rest, ",")) != NULL;) {
+            if (order->target_count == PLAN_MOST_TARGETS)
+                return api_refuse(reply, "to", "at most %d languages may be asked for", PLAN_MOST_TARGETS);
+            order->targets[order->target_count++] = code;
+        }
+    }
+    return order->target_count > 0 ? 0 : api_refuse(reply, "to", "to is missing");
+}
+
+static int read_order(json_t *root, struct order *order, struct wanted *wanted, struct arena *arena, struct reply *reply) {
+    const char *type, *version;
+    if (order_string(root, "api-version", &version, reply) != 0 || order_string(root, "from", &order->source, reply) != 0 ||
+        order_string(root, "textType", &type, reply) != 0 || read_targets(root, order, arena, reply) != 0 ||
+        order_texts(root, order, MICROSOFT_MOST_TEXTS, reply) != 0 ||
+        order_flag(root, "includeAlignment", &wanted->alignment, reply) != 0 ||
+        order_flag(root, "includeSentenceLength", &wanted->lengths, reply) != 0)
+        return -1;
+    order->markup = type && strcasecmp(type, "html") == 0;
+    order->aligned = wanted->alignment || wanted->lengths;
+    if (type && !order->markup && strcasecmp(type, "plain") != 0)
+        return api_refuse(reply, "textType", "textType must be plain or html, got \"%.60s\"", type);
+    return version && strcmp(version, "3.0") == 0 ? 0 : api_refuse(reply, "api-version", "api-version must be 3.0");
+}
+
+static void microsoft_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
+                            struct reply *reply) {
+    struct order *order = order_create(request, reply);
+    struct wanted *wanted = order ? arena_zalloc(&request->arena, 1, sizeof *wanted) : NULL;
+    if (!wanted) {
+        api_fail_memory(reply);
+        return;
+    }
+    order->text_name = "Text";
+    order->source_name = "from";
+    order->target_name = "to";
+    order->apart = true;
+    order->own = wanted;
+    if (read_order(root, order, wanted, &request->arena, reply) == 0)
+        order_start(order, dialect, service, root, request, reply);
+}
+
+/* ---- answers ---- */
+
+static int compare_pairs(const void *a, const void *b) {
+    const struct plan_pair *x = a, *y = b;
+    if (x->source.begin != y->source.begin)
+        return x->source.begin < y->source.begin ? -1 : 1;
+    return x->target.begin < y->target.begin ? -1 : x->target.begin > y->target.begin;
+}
+
+/* "0:4-0:6": first and last character of the source's word, and of the target's. */
+static void put_projection(struct writer *w, const struct plan_item *item, const struct plan_answer *answer,
+                           struct plan_alignment *alignment, struct arena *arena) {
+    enum { PAIR_BYTES = 88 };
+    struct utf16_cursor source = {.text = item->source}, target = {.text = answer->text};
+    char *text = arena_alloc(arena, alignment->word_count + 1, PAIR_BYTES);
+    size_t length = 0;
+    if (!text) {
+        writer_fail(w);
+        return;
+    }
+    qsort(alignment->words, alignment->word_count, sizeof *alignment->words, compare_pairs);
+    for (size_t i = 0; i < alignment->word_count; i++) {
+        const struct plan_pair *pair = &alignment->words[i];
+        size_t from = utf16_position(&source, pair->source.begin), to = utf16_position(&target, pair->target.begin);
+        length +=
+            (size_t)snprintf(text + length, PAIR_BYTES, "%s%zu:%zu-%zu:%zu", i > 0 ? " " : "", from,
+                             utf16_position(&source, pair->source.end) - 1, to, utf16_position(&target, pair->target.end) - 1);
+    }
+    writer_begin_object(w, "alignment");
+    writer_string_of(w, "proj", text, length);
+    writer_end_object(w);
+}
+
+static void put_side(struct writer *w, const char *key, const char *text, const struct plan_alignment *alignment, bool target) {
+    struct utf16_cursor cursor = {.text = text};
+    size_t at = 0;
+    writer_begin_array(w, key);
+    for (size_t i = 0; i < alignment->sentence_count; i++) {
+        const struct plan_pair *pair = &alignment->sentences[i];
+        size_t end = utf16_position(&cursor, target ? pair->target.end : pair->source.end);
+        writer_count(w, NULL, end - at);
+        at = end;
+    }
+    writer_end_array(w);
+}
+
+static void put_lengths(struct writer *w, const struct plan_item *item, const struct plan_answer *answer,
+                        const struct plan_alignment *alignment) {
+    writer_begin_object(w, "sentLen");
+    put_side(w, "srcSentLen", item->source, alignment, false);
+    put_side(w, "transSentLen", answer->text, alignment, true);
+    writer_end_object(w);
+}
+
+static void put_translation(struct writer *w, const struct plan *plan, size_t i, const struct plan_answer *answer,
+                            struct arena *arena) {
+    const struct wanted *wanted = plan->order->own;
+    const struct plan_item *item = &plan->items[i];
+    struct plan_alignment alignment = {0};
+    writer_begin_object(w, NULL);
+    writer_string_of(w, "text", answer->text, answer->length);
+    writer_string(w, "to", plan->order->targets[i / plan->strings]);
+    if (plan->aligned && plan_align(item, arena, &alignment) != 0)
+        writer_fail(w);
+    if (plan->aligned && wanted->alignment)
+        put_projection(w, item, answer, &alignment, arena);
+    if (plan->aligned && wanted->lengths)
+        put_lengths(w, item, answer, &alignment);
+    writer_end_object(w);
+}
+
+void microsoft_put_guess(struct writer *w, const char *key, const struct plan_guess *guess) {
+    writer_begin_object(w, key);
+    writer_string(w, "language", guess->code);
+    writer_number(w, "score", guess->confidence / 100);
+    writer_end_object(w);
+}
+
+static void put_answers(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
+    writer_begin_array(w, NULL);
+    for (size_t i = 0; i < plan->strings; i++) {
+        writer_begin_object(w, NULL);
+        if (plan->guessed)
+            microsoft_put_guess(w, "detectedLanguage", &plan->items[i].guess);
+        writer_begin_array(w, "translations");
+        for (size_t item = i; item < plan->count; item += plan->strings)
+            put_translation(w, plan, item, &answers[item].all[0], arena);
+        writer_end_array(w);
+        writer_end_object(w);
+    }
+    writer_end_array(w);
+}
+
+static void microsoft_finish(const struct service *service, struct request *request, struct reply *reply) {
+    order_finish(service, request, reply, put_answers);
+}
+
+const struct dialect dialect_microsoft = {.name = "microsoft",
+                                          .path = "/translate",
+                                          .speaks = microsoft_speaks,
+                                          .load = microsoft_load,
+                                          .merge = microsoft_merge,
+                                          .start = microsoft_start,
+                                          .finish = microsoft_finish,
+                                          .put_error = microsoft_put_error};

@@ -1,0 +1,147 @@
+/* Clients of DeepL, Google and Microsoft against a daemon with the shipped models: node dialects.mjs ALIGND, from the top folder. */
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync, mkdtempSync, rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, before, after } from "node:test";
+import { startDaemon } from "./daemon.mjs";
+
+const require = createRequire(import.meta.url);
+const program = process.argv[2] ?? "build/alignd";
+const models = ["weights/en-fr", "weights/fr-en"];
+const sentence = "Where is the train station?";
+const key = "a-key-of-alice";
+const folder = mkdtempSync(join(tmpdir(), "alignd-clients-"));
+let daemon, url, expected;
+
+async function native(body) {
+  const headers = { Authorization: `Bearer ${key}` };
+  return (await fetch(`${url}/translate`, { method: "POST", headers, body: JSON.stringify(body) })).json();
+}
+
+before(async () => {
+  const keys = join(folder, "keys");
+  writeFileSync(keys, `alice user ${createHash("sha256").update(key).digest("hex")}\n`);
+  daemon = await startDaemon(program, models, ["--api-keys", keys]);
+  url = daemon.url;
+  expected = (await native({ text: sentence, model: "en-fr" })).translations[0].text;
+});
+
+after(() => {
+  daemon.stop();
+  rmSync(folder, { recursive: true });
+});
+
+/* ---- deepl-node ---- */
+
+test("deepl-node translates", async () => {
+  const deepl = require("deepl-node");
+  const translator = new deepl.Translator(key, { serverUrl: url, maxRetries: 0 });
+  const one = await translator.translateText(sentence, null, "fr");
+  assert.equal(one.text, expected);
+  assert.equal(one.detectedSourceLang, "en");
+  assert.equal(one.billedCharacters, sentence.length);
+  const many = await translator.translateText([sentence, "Où est la gare ?"], null, "en-US");
+  assert.deepEqual(many.map((result) => result.detectedSourceLang), ["en", "fr"]);
+  assert.equal(many[0].text, sentence);
+  const html = await translator.translateText("<p>I <b>like</b> snow.</p>", "en", "fr", { tagHandling: "html", splitSentences: "off" });
+  assert.match(html.text, /^<p>.*<b>.+<\/b>.*<\/p>$/);
+  await translator.translateText(sentence, "en", "fr", { formality: "prefer_more", preserveFormatting: true, context: "travel" });
+  await assert.rejects(translator.translateText(sentence, "en", "fr", { formality: "more" }), /formality must be default/);
+  await assert.rejects(translator.translateText(sentence, "en", "zz"), /not supported/);
+});
+
+test("deepl-node asks what there is", async () => {
+  const deepl = require("deepl-node");
+  const translator = new deepl.Translator(key, { serverUrl: url, maxRetries: 0 });
+  assert.deepEqual((await translator.getSourceLanguages()).map((language) => language.code), ["en", "fr"]);
+  assert.deepEqual((await translator.getTargetLanguages()).map((language) => language.name), ["French", "English"]);
+  const usage = await translator.getUsage();
+  assert.ok(usage.character.count >= sentence.length);
+  assert.equal(usage.anyLimitReached(), false);
+  const stranger = new deepl.Translator("other", { serverUrl: url, maxRetries: 0 });
+  await assert.rejects(stranger.translateText(sentence, "en", "fr"), deepl.AuthorizationError);
+});
+
+/* ---- @google-cloud/translate ---- */
+
+test("@google-cloud/translate", async () => {
+  process.env.GOOGLE_CLOUD_TRANSLATE_ENDPOINT = `${url}/language/translate/v2`;
+  const { Translate } = require("@google-cloud/translate").v2;
+  const client = new Translate({ key, maxRetries: 0, autoRetry: false });
+  assert.equal((await client.translate(sentence, "fr"))[0], expected);
+  const [many] = await client.translate([sentence, "I like snow."], { from: "en", to: "fr" });
+  assert.equal(many[0], expected);
+  assert.equal(many.length, 2);
+  const [html] = await client.translate("<b>Snow</b> is cold.", { from: "en", to: "fr" });
+  assert.match(html, /<b>.+<\/b>/);
+  assert.equal((await client.detect("Où est la gare ?"))[0].language, "fr");
+  assert.deepEqual((await client.getLanguages())[0], [{ code: "en", name: "English" }, { code: "fr", name: "French" }]);
+  await assert.rejects(client.translate(sentence, "zz"), (error) => error.code === 400 && /not supported/.test(error.message));
+  const stranger = new Translate({ key: "other", maxRetries: 0, autoRetry: false });
+  await assert.rejects(stranger.translate(sentence, "fr"), (error) => error.code === 403);
+});
+
+/* ---- @azure-rest/ai-translation-text ---- */
+
+const azure = (credential) =>
+  require("@azure-rest/ai-translation-text").default(url, credential, { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } });
+
+test("@azure-rest/ai-translation-text", async () => {
+  const client = azure({ key, region: "here" });
+  const reply = await client.path("/translate").post({
+    body: [{ text: sentence }, { text: "Où est la gare ?" }],
+    queryParameters: { to: "fr,en" },
+  });
+  assert.equal(reply.status, "200");
+  assert.equal(reply.body[0].translations[0].text, expected);
+  assert.deepEqual(reply.body[1].translations.map((translation) => translation.to), ["fr", "en"]);
+  assert.deepEqual(reply.body.map((text) => text.detectedLanguage.language), ["en", "fr"]);
+  const sentences = await client.path("/breaksentence").post({ body: [{ text: "It snows. I like it." }], queryParameters: { language: "en" } });
+  assert.deepEqual(sentences.body[0].sentLen, [10, 10]);
+  const languages = await client.path("/languages").get();
+  assert.equal(languages.body.translation.fr.nativeName, "français");
+  const refused = await client.path("/translate").post({ body: [{ text: sentence }], queryParameters: { to: "zz" } });
+  assert.equal(refused.status, "400");
+  assert.equal(refused.body.error.code, 400036);
+  const stranger = await azure({ key: "other", region: "here" }).path("/translate").post({ body: [{ text: "x" }], queryParameters: { to: "fr" } });
+  assert.equal(stranger.status, "403");
+});
+
+/* Pairs of words that the ranges spell. */
+const spelled = (proj, source, target) =>
+  (proj === "" ? [] : proj.split(" ")).map((pair) => {
+    const [from, to, begin, end] = pair.split(/[-:]/).map(Number);
+    return `${source.slice(from, to + 1)}=${target.slice(begin, end + 1)}`;
+  });
+
+/* As `words` of alignd's own answer has them. */
+const aligned = (answer) =>
+  answer.sentences.flatMap(({ words }) => words.alignment.map(([j, i]) => `${words.source[j]}=${words.target[i]}`));
+
+test("proj spells the words that `words` aligns, on 200 sentences", async () => {
+  const client = azure({ key, region: "here" });
+  const lines = readFileSync("tests/bench/sentences.txt", "utf8").split("\n").filter((line) => line.trim() !== "");
+  const texts = Array.from({ length: 200 }, (_, i) => (i < lines.length ? lines[i] : `${lines[i % lines.length]} 🐕 ${lines[(i * 7) % lines.length]}`));
+  let pairs = 0;
+  for (let i = 0; i < texts.length; i += 20) {
+    const batch = texts.slice(i, i + 20);
+    const own = await native({ text: batch, model: "en-fr", include: ["words"] });
+    const reply = await client.path("/translate").post({
+      body: batch.map((text) => ({ text })),
+      queryParameters: { from: "en", to: "fr", includeAlignment: true, includeSentenceLength: true },
+    });
+    for (let k = 0; k < batch.length; k++) {
+      const { text, alignment, sentLen } = reply.body[k].translations[0];
+      assert.equal(text, own.translations[k].text);
+      const words = spelled(alignment.proj, batch[k], text);
+      assert.deepEqual(words.toSorted(), aligned(own.translations[k]).toSorted());
+      assert.equal(sentLen.srcSentLen.reduce((sum, length) => sum + length, 0), batch[k].length);
+      assert.equal(sentLen.transSentLen.reduce((sum, length) => sum + length, 0), text.length);
+      pairs += words.length;
+    }
+  }
+  assert.ok(pairs > 1000, `${pairs} pairs`);
+});
