@@ -18,7 +18,14 @@ export function useKey(given) {
 /* at: {server: its address, otherwise the page's own; key: otherwise the tab's; signal}. The page itself says when a server is busy. */
 const client = ({ server = "", key: own } = {}) => new Client(server, { key: own ?? (server ? "" : key), retries: 0 });
 
-export const models = (at) => client(at).models(at);
+/* Models, by server and name, that estimate how good their words are. */
+const estimating = new Set(), nameAt = (at, name) => `${at?.server ?? ""} ${name}`;
+
+export async function models(at) {
+  const list = await client(at).models(at);
+  for (const { name, quality } of list) estimating[quality ? "add" : "delete"](nameAt(at, name));
+  return list;
+}
 
 async function stream(path, body, onText, at) {
   let text = "";
@@ -34,13 +41,13 @@ export const search = ({ model, strategy, beam, seed }) => ({ model, strategy, .
 
 /* The sentences of one text. A model without attention is asked again without. onText: streams; gets the text so far. at: as of send(). */
 export async function decode(body, { path = "/attention", onText, include = [], ...at } = {}) {
-  const full = { ...body, include: [...INCLUDE, ...include] };
+  const full = { ...body, include: [...INCLUDE, ...include, ...(estimating.has(nameAt(at, body.model)) ? ["quality"] : [])] };
   let reply;
   try {
     reply = await ask(path, full, onText, at);
   } catch (error) {
     if (!(error.status === 400 && error.field === "include")) throw error;
-    reply = await ask(path, { ...full, include: full.include.filter((name) => !ATTENDED.includes(name)) }, onText, at);
+    reply = await ask(path, { ...full, include: full.include.filter((name) => !ATTENDED.includes(name) && name !== "quality") }, onText, at);
   }
   const answer = (reply.translations ?? reply.results)[0];
   return { model: reply.model, source: reply.source, target: reply.target, text: answer.text, sentences: answer.sentences };

@@ -4,10 +4,10 @@ import { el } from "./dom.js";
 import * as api from "./api.js";
 import { colours, offTheme, onTheme } from "./colour.js";
 import { hostSheet } from "./sheet.js";
-import { forced, LOOKS, matrix, prefix, targets, tokensOf } from "./sentence.js";
+import { forced, LOOKS, matrix, prefix, ratings, targets, tokensOf } from "./sentence.js";
 import { pair } from "./reading.js";
 import { legend, say, table } from "./map.js";
-import { sayMost } from "./say.js";
+import { sayMost, sayRating } from "./say.js";
 import { heatMap, sheet } from "./heatmap.js";
 import { lineMap } from "./linemap.js";
 import { headMaps } from "./headmap.js";
@@ -211,15 +211,16 @@ export class AligndAttention extends HTMLElement {
       hinted: (view, i) => {
         if (!view) { if (this.#pinned < 0) hint(this.#idle()); }
         else if (active && this.#pinned >= 0) hint(...this.#pinnedHint(s, view, i));
-        else hint(el("span", {}, ...sayMost(view, i)));
+        else hint(el("span", {}, ...this.#sayRow(s, view, i)));
       },
     });
     node.classList.toggle("active", active);
     return node;
   }
+  #sayRow(s, view, i) { return [...sayMost(view, i), ...sayRating(ratings(s, this.how), i)]; }
   #pinnedHint(s, view, i) {
     const step = tokensOf(view.rows[i])[0], asks = this.hasAttribute("server");
-    return [el("span", {}, ...sayMost(view, i), asks ? ". Choose a source word to make it look there, or see " : "."),
+    return [el("span", {}, ...this.#sayRow(s, view, i), asks ? ". Choose a source word to make it look there, or see " : "."),
       s.top_k && el("button", { type: "button", id: "see", onclick: (event) => this.showAlternatives(step, event.currentTarget) }, "its alternatives"),
       el("button", { type: "button", onclick: () => this.release() }, "Unpin")].filter(Boolean);
   }

@@ -1,14 +1,14 @@
 /* Source and target, word by word: pointing at one shades the others by the weights between them. */
 import { el, roving } from "./dom.js";
-import { matrix, sources, targets, probability } from "./sentence.js";
+import { matrix, sources, targets, probability, ratings } from "./sentence.js";
 import { threads } from "./threads.js";
 
-/* A line of words; text between them stays. doubt(unit): how unsure the model was, 0 to 1. */
-function line(units, text, { kind, lang, label, doubt }) {
+/* A line of words; text between them stays. mark(unit, k): {class, vars} by which a word shows how sure the model is of it. */
+function line(units, text, { kind, lang, label, mark }) {
   const place = el("p", { class: `line ${kind}`, dir: "auto", lang, role: "group", "aria-label": `${label}: arrow keys go from word to word` });
   const buttons = units.map((unit, k) => {
-    const unsure = unit.end ? 0 : doubt(unit), before = k ? text.slice(units[k - 1].stop, unit.start) : "";
-    const button = el("button", { type: "button", class: unit.end ? "unit end" : "unit", "data-k": k, "aria-label": unit.end && "End of the sentence", title: unit.end && "End of the sentence", vars: unsure > 0.05 ? { "--doubt": unsure.toFixed(2) } : {} }, unit.end ? "" : unit.surface || unit.label); /* the mark of the end is no text, and is not copied with it */
+    const marked = unit.end ? {} : mark(unit, k), before = k ? text.slice(units[k - 1].stop, unit.start) : "";
+    const button = el("button", { type: "button", class: unit.end ? "unit end" : ["unit", marked.class].filter(Boolean).join(" "), "data-k": k, "aria-label": unit.end && "End of the sentence", title: unit.end && "End of the sentence", vars: marked.vars }, unit.end ? "" : unit.surface || unit.label); /* the mark of the end is no text, and is not copied with it */
     place.append(before, button);
     return button;
   });
@@ -22,12 +22,23 @@ const shade = (buttons, weights) => buttons.forEach((button, k) => {
   button.classList.toggle("lit", w > 0.1);
 });
 
+const unmarked = () => ({});
+/* A bar under each word that the model has rated; otherwise a line under one that it was unsure of. */
+function marks(s, how) {
+  const rated = ratings(s, how);
+  return (unit, k) => {
+    if (rated?.[k] !== undefined) return { class: "rated", vars: { "--q": rated[k].toFixed(2) } };
+    const unsure = Math.max(0, 1 - 2 * probability(s, unit));
+    return { vars: unsure > 0.05 ? { "--doubt": unsure.toFixed(2) } : {} };
+  };
+}
+
 /* how: words, eos, look, and the langs [source, target] and result, what the target is called. handlers: onTarget(unit, i), onSource(unit, j),
  * hinted(view, i) of the target unit pointed at, hinted(null) when none is. pinned: a target index or -1. */
 export function pair(s, how, { pinned = -1, onTarget, onSource, hinted }) {
   const view = matrix(s, how), rows = view?.rows ?? targets(s, how), columns = view?.columns ?? sources(s, how).filter((unit) => !unit.end), weights = view?.weights ?? [];
-  const [above, source] = line(columns, s.source_text, { kind: "source", lang: how.langs[0], label: "Source", doubt: () => 0 });
-  const [below, target] = line(rows, s.text, { kind: "target", lang: how.langs[1], label: how.result, doubt: (unit) => Math.max(0, 1 - 2 * probability(s, unit)) });
+  const [above, source] = line(columns, s.source_text, { kind: "source", lang: how.langs[0], label: "Source", mark: unmarked });
+  const [below, target] = line(rows, s.text, { kind: "target", lang: how.langs[1], label: how.result, mark: marks(s, how) });
   const size = s.text.length > 180 ? " long" : s.text.length > 50 ? " middling" : "";
   const node = el("div", { class: `pair${size}${how.words ? "" : " pieces"}` }), web = threads(node, source, target, weights, columns.findIndex((column) => column.end));
   node.append(above, web.root, below);

@@ -7,6 +7,9 @@ const name = (unit) => el("b", { dir: "auto" }, unit.end ? "the end of the sente
 
 export const sayCell = ({ rows, columns, weights, look }, i, j) => [name(rows[i]), DOES[look], name(columns[j]), `: ${percent(weights[i][j])} (${weights[i][j].toFixed(4)})`];
 
+/* How likely it is that the word is right (ratings() of sentence.js). */
+export const sayRating = (rated, i) => (rated?.[i] === undefined ? [] : [`; ${percent(rated[i])} likely to be right`]);
+
 /* Where most of row i lies. */
 export function sayMost({ rows, columns, weights, most, look }, i) {
   const j = most[i];

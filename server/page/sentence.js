@@ -83,6 +83,9 @@ function viewOf(s, how) {
 
 export const probability = (s, unit) => (s.log_probs ? Math.exp(Math.min(0, ...tokensOf(unit).map((i) => s.log_probs[i]))) : 1);
 
+/* How likely each target word is right, 0 to 1, as the model estimates it; null: it does not, or these are no words. */
+export const ratings = (s, { words }) => (words ? (s.quality?.words ?? null) : null);
+
 /* force_attention: these steps look at these source tokens alone. */
 export function forced(s, steps, tokens) {
   const weights = s.source_tokens.map((_, j) => (tokens.includes(j) ? 1 : 0));

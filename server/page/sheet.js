@@ -61,6 +61,10 @@ const SHARED = `
 .unit.end::before { content: "</s>"; direction: ltr; unicode-bidi: isolate; }
 .rest { color: var(--muted); }
 .target .unit { text-decoration: underline .1em color-mix(in oklab, var(--warn) calc(var(--doubt, 0) * 100%), transparent); text-underline-offset: .22em; text-decoration-skip-ink: none; }
+.target .unit.rated { text-decoration: none; padding-bottom: .14em; print-color-adjust: exact; background:
+  linear-gradient(to right, color-mix(in oklab, var(--accent) calc(var(--q) * 100%), var(--warn)) calc(var(--q) * 100%), var(--line) 0) no-repeat 0 100% / 100% .09em,
+  color-mix(in oklab, var(--heat) calc(var(--w, 0) * 42%), transparent); }
+.target[dir="rtl"] .unit.rated, .target:dir(rtl) .unit.rated { background-image: linear-gradient(to left, color-mix(in oklab, var(--accent) calc(var(--q) * 100%), var(--warn)) calc(var(--q) * 100%), var(--line) 0); }
 .unit:hover, .unit.pinned { box-shadow: inset 0 0 0 1.5px var(--accent); }
 .unit:focus-visible { outline: 2px solid var(--accent); }
 .hint { min-height: 2.5rem; padding: .25rem 0 1rem; display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .75rem; }

@@ -103,6 +103,20 @@ for (const [look, name] of LOOKS) {
   }));
 }
 
+test("truth: the bar under a word is the daemon's estimate that it is right, and the hint says it", () => visit(link({}), async (page) => {
+  const { quality, words } = (await ask("/attention", { text: sentence, model: "en-fr", include: ["words", "quality", "eos"] })).results[0].sentences[0];
+  const bars = () => page.locator(".target .unit").evaluateAll((list) => list.map((unit) => [unit.textContent, unit.style.getPropertyValue("--q")]));
+  await translated(page);
+  assert.deepEqual(await bars(), quality.words.map((q, k) => [words.target[k], q.toFixed(2)]));
+  assert.match(await page.locator(".target .unit.rated").first().evaluate((node) => getComputedStyle(node).backgroundImage), /gradient/);
+  for (const k of [0, quality.words.length - 1]) {
+    await page.locator(".target .unit").nth(k).hover();
+    assert.match(await text(page.locator("#hint")), new RegExp(`; ${Math.round(100 * quality.words[k])}% likely to be right$`));
+  }
+  await page.getByRole("button", { name: "Subwords" }).click();
+  assert.equal(await page.locator(".target .unit.rated").count(), 0, "tokens are not rated");
+}));
+
 test("truth: what lies on the end of the sentence is seen, not shared out", () => visit(link({ t: "Where is the train station?", look: "attention" }), async (page) => {
   await translated(page);
   const { rows } = await expected("Where is the train station?", "attention"), end = rows[0].length - 1;
