@@ -349,13 +349,14 @@ $(BUILD)/tests/memory/shortage.so: tests/memory/shortage.c tests/memory/shortage
 
 # The linker sends calls of the wrapped functions through tests/bench/parts.c, which takes their time.
 BENCH_OBJECTS := bench ceilings compute decode measure parts $(filter-out reading-vnni,$(KERNELS:%=reading-%))
-BENCH_WRAPPED := linear_apply linear_look_up encoder_run decoder_start decoder_remember decoder_step attention_run output_run search_advance
+BENCH_WRAPPED := linear_apply linear_look_up encoder_run encoder_begin encoder_advance heads_look decoder_start decoder_remember decoder_step attention_run output_run search_advance
 $(BUILD)/tests/bench/bench: $(MODEL_OBJECTS) $(BENCH_OBJECTS:%=$(BUILD)/tests/bench/%.o)
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) $(BENCH_WRAPPED:%=-Wl,--wrap=%) -o $@ $^ $(LIBS) -lopenblas
 
 $(BUILD)/tests/bench/onednn: BENCH_LIBS = -ldnnl
 $(BUILD)/tests/bench/random_model: BENCH_LIBS = -lm
+$(BUILD)/tests/bench/random_model: $(BUILD)/tests/bench/random_shape.o
 $(BUILD)/tests/bench/clients $(BUILD)/tests/bench/onednn: $(BUILD)/tests/bench/measure.o
 $(addprefix $(BUILD)/tests/bench/,clients random_model onednn): %: %.o
 	$(call SAY,LINK,$@)

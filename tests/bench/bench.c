@@ -98,9 +98,9 @@ static void print_parts(const struct translator *translator, const struct lines 
     struct decoded decoded = decode(translator, lines, d, &parts);
     const double *s = parts.seconds, whole = decoded.seconds, rate = 2 * parts.multiply_adds / seconds;
     double known = s[PART_ENCODE] + s[PART_STEP] + s[PART_OUTPUT] + s[PART_SEARCH];
-    double shares[] = {
-        s[PART_ENCODE],  s[PART_STEP] - s[PART_ATTENTION], s[PART_ATTENTION], s[PART_OUTPUT], s[PART_SEARCH], whole - known,
-        s[PART_PRODUCTS]};
+    double shares[] = {s[PART_ENCODE],    s[PART_SELF],    s[PART_STEP] - s[PART_ATTENTION],
+                       s[PART_ATTENTION], s[PART_OUTPUT],  s[PART_SEARCH],
+                       whole - known,     s[PART_PRODUCTS]};
     printf("%-8s %5zu", search_name(d->strategy), d->rows);
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
         printf(" %9.1f", 100 * shares[i] / whole);
@@ -149,15 +149,15 @@ static void print_speeds(const struct translator *translator, const struct lines
 
 static void print_shares(const struct translator *translator, const struct lines *lines, const struct decoding *settings,
                          size_t count, const struct ceiling *ceiling, const double *seconds) {
-    printf("\none worker     share of the time, %%, in a run of its own %42s %9s %19s\n", "M mult-adds", "whole",
+    printf("\none worker     share of the time, %%, in a run of its own %52s %9s %19s\n", "M mult-adds", "whole",
            "% of the ceiling at");
-    printf("%-8s %5s %9s %9s %9s %9s %9s %9s %9s %13s %9s %9s %9s\n", "strategy", "rows", "encode", "cells*", "attention", "output",
-           "search", "other", "products", "a token", "Gop/s", "its rows", "64 rows");
+    printf("%-8s %5s %9s %9s %9s %9s %9s %9s %9s %9s %13s %9s %9s %9s\n", "strategy", "rows", "encode", "heads+", "cells*",
+           "attention", "output", "search", "other", "products", "a token", "Gop/s", "its rows", "64 rows");
     for (size_t i = 0; i < count; i++)
         print_parts(translator, lines, &settings[i], ceiling, seconds[i]);
-    puts(
-        "* with the readout. Products lie within the other parts. The encoder's have more rows than the decoder's, so that at few\n"
-        "  rows the whole may pass their ceiling.");
+    puts("+ of the encoder, within encode. * with the readout; a transformer's layers but for what its heads look at. Products lie "
+         "within the other parts. The encoder's have more rows than the decoder's, so that at few\n"
+         "  rows the whole may pass their ceiling.");
 }
 
 static struct translator *open_model(const char *compute, const struct arguments *arguments) {

@@ -2,6 +2,7 @@
 #include "model/network/attention.h"
 #include "model/network/decoder.h"
 #include "model/network/encoder.h"
+#include "model/network/heads.h"
 #include "model/network/output.h"
 #include "model/search/search.h"
 #include "tests/bench/measure.h"
@@ -9,6 +10,7 @@
 #include <stddef.h>
 
 static _Thread_local struct parts *parts; /* NULL: not measuring */
+static _Thread_local bool stepping;
 
 void parts_begin(struct parts *into) {
     parts = into;
@@ -61,6 +63,35 @@ int __wrap_encoder_run(const struct encoder *encoder, const int *ids, const size
     return result;
 }
 
+void *__real_encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
+                           struct encoded *out, struct error *err);
+void *__wrap_encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
+                           struct encoded *out, struct error *err);
+void *__wrap_encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
+                           struct encoded *out, struct error *err) {
+    double began = begin();
+    void *result = __real_encoder_begin(encoder, ids, lengths, n, arena, out, err);
+    end(PART_ENCODE, began);
+    return result;
+}
+
+bool __real_encoder_advance(const struct encoder *encoder, void *all, size_t work);
+bool __wrap_encoder_advance(const struct encoder *encoder, void *all, size_t work);
+bool __wrap_encoder_advance(const struct encoder *encoder, void *all, size_t work) {
+    double began = begin();
+    bool result = __real_encoder_advance(encoder, all, work);
+    end(PART_ENCODE, began);
+    return result;
+}
+
+void __real_heads_look(const struct stack *stack, const struct gaze *gaze);
+void __wrap_heads_look(const struct stack *stack, const struct gaze *gaze);
+void __wrap_heads_look(const struct stack *stack, const struct gaze *gaze) {
+    double began = begin();
+    __real_heads_look(stack, gaze);
+    end(stepping ? PART_ATTENTION : PART_SELF, began);
+}
+
 int __real_decoder_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
                          struct arena *arena, float *states, struct error *err);
 int __wrap_decoder_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
@@ -92,7 +123,9 @@ int __wrap_decoder_step(const struct decoder *decoder, const struct row *rows, s
 int __wrap_decoder_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena,
                         struct error *err) {
     double began = begin();
+    stepping = true;
     int result = __real_decoder_step(decoder, rows, count, arena, err);
+    stepping = false;
     end(PART_STEP, began);
     return result;
 }

@@ -1,10 +1,11 @@
-/* A model folder with random weights of a given shape, and sentences for it: all that measuring speed needs.
+/* A model folder with random weights of a given shape (random_shape.h), and sentences for it: all that measuring speed needs.
  *
- * The architecture is that of the reference shapes: bidirectional GRU encoder, additive attention, conditional GRU decoder that
- * starts from the mean annotation, tanh readout. Weights are uniform with variance 1 / fan-in, so that states neither die out nor
- * saturate. The model never ends a sentence by itself (the bias of </s> is far below all others) and its length limit is the
- * source's: the target is as long as the source, </s> counted there, in every program that runs the model and without asking.
- * A word of the vocabulary is one token. The same arguments make the same bytes. */
+ * Weights are uniform with variance 1 / fan-in, so that states neither die out nor saturate. The model never ends a sentence by
+ * itself (the bias of </s> is far below all others) and its length limit is the source's: the target is as long as the source, </s>
+ * counted there, in every program that runs the model and without asking. A word of the vocabulary is one token. The same arguments
+ * make the same bytes. */
+#include "tests/bench/random_shape.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <getopt.h>
@@ -23,17 +24,21 @@ static const char usage_text[] =
     "Writes FOLDER/config.json, model.safetensors, source.spm, target.spm: a model with random weights; and FOLDER/source.txt:\n"
     "sentences of 5 to 25 of its words, 13 on average.\n"
     "\n"
-    "  --shape NAME       S or L (default S); options after it change single sizes:\n"
-    "                       S  embedding 256, hidden  512, attention 1024, readout 256, vocabulary  8000\n"
+    "  --shape NAME       default S; options after it change single sizes:\n"
+    "                       S  embedding 256, hidden  512, attention 1024, readout 256, vocabulary  8000: recurrent\n"
     "                       L  embedding 512, hidden 1024, attention 2048, readout 512, vocabulary 32000\n"
-    "  --embedding N, --hidden N, --attention N, --readout N, --vocabulary N\n"
+    "                       TINY    256, feed-forward 1536, 6 + 2 layers, SSRU, vocabulary 32000: transformers of 8 heads\n"
+    "                       MEMORY  384, feed-forward 1536, 6 + 4 layers, SSRU, vocabulary 32000\n"
+    "                       BASE    512, feed-forward 2048, 6 + 2 layers, SSRU, vocabulary 32000\n"
+    "                       OPUS    512, feed-forward 2048, 6 + 6 layers, self-attention, vocabulary 60000\n"
+    "  --vocabulary N; of S and L --embedding N, --hidden N, --attention N, --readout N\n"
     "  --storage NAME     float32 or float16 (default float32)\n"
     "  --shortlist N      also FOLDER/shortlist.safetensors: N / 3 ids for all sentences, N / 20 for each word, so that a "
     "sentence\n"
     "                     of 13 words has about N (default 0: none)\n"
     "  --sentences N      lines of source.txt (default 500)\n";
 
-enum { MAX_SIZE = 65536, MAX_SENTENCES = 1000000, MAX_TENSORS = 32, NAME_BYTES = 64, PATH_BYTES = 4096 };
+enum { MAX_SIZE = 65536, MAX_SENTENCES = 1000000, PATH_BYTES = 4096 };
 enum { UNKNOWN, BEGIN, END, WORDS }; /* ids: <unk>, <s>, </s>, the first word */
 
 static _Noreturn __attribute__((format(printf, 1, 2))) void die(const char *format, ...) {
@@ -47,16 +52,6 @@ static _Noreturn __attribute__((format(printf, 1, 2))) void die(const char *form
 }
 
 /* ---- the arguments ---- */
-
-struct shape {
-    const char *name;
-    size_t embedding, hidden, attention, readout, vocabulary; /* E, H, A, O, V */
-};
-
-static const struct shape shapes[] = {
-    {"S", 256, 512, 1024, 256, 8000},
-    {"L", 512, 1024, 2048, 512, 32000},
-};
 
 struct arguments {
     struct shape shape;
@@ -75,10 +70,10 @@ static size_t number(const char *option, const char *text, size_t least, size_t 
 }
 
 static struct shape find_shape(const char *name) {
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        if (strcmp(shapes[i].name, name) == 0)
-            return shapes[i];
-    die("--shape must be S or L, got %s", name);
+    const struct shape *shape = shape_find(name);
+    if (!shape)
+        die("--shape must be S, L, TINY, MEMORY, BASE or OPUS, got %s", name);
+    return *shape;
 }
 
 static bool is_half(const char *storage) {
@@ -142,7 +137,7 @@ static void apply(struct arguments *a, const struct option *option, const char *
 }
 
 static struct arguments parse(int argc, char **argv) {
-    struct arguments a = {.shape = shapes[0], .sentences = 500};
+    struct arguments a = {.shape = find_shape("S"), .sentences = 500};
     for (int option, index = 0; (option = getopt_long(argc, argv, "", options, &index)) != -1;) {
         if (option == '?') /* getopt has said what is wrong */
             usage(stderr, 2);
@@ -184,67 +179,7 @@ static double uniform(uint64_t *state) {
 
 /* ---- the weights ---- */
 
-struct tensor {
-    char name[NAME_BYTES];
-    size_t rows, cols; /* cols 0: a vector */
-    double spread;     /* values lie in -spread..spread */
-};
-
-struct tensors {
-    struct tensor items[MAX_TENSORS];
-    size_t count;
-};
-
-static const double BIAS_SPREAD = 0.1;
 static const float END_BIAS = -100; /* no other logit comes near */
-
-__attribute__((format(printf, 5, 6))) static void add(struct tensors *tensors, size_t rows, size_t cols, double spread,
-                                                      const char *format, ...) {
-    struct tensor *tensor = &tensors->items[tensors->count++];
-    va_list arguments;
-    assert(tensors->count <= MAX_TENSORS);
-    *tensor = (struct tensor){.rows = rows, .cols = cols, .spread = spread};
-    va_start(arguments, format);
-    vsnprintf(tensor->name, sizeof tensor->name, format, arguments);
-    va_end(arguments);
-}
-
-/* sqrt(3 / n): the spread of variance 1 / n. */
-static double of_fan_in(size_t n) {
-    return sqrt(3 / (double)n);
-}
-
-static void add_linear(struct tensors *tensors, const char *prefix, size_t out, size_t in, bool bias) {
-    add(tensors, out, in, of_fan_in(in), "%s.weight", prefix);
-    if (bias)
-        add(tensors, out, 0, BIAS_SPREAD, "%s.bias", prefix);
-}
-
-/* A GRU: three gates. */
-static void add_cell(struct tensors *tensors, const char *prefix, size_t in, size_t hidden) {
-    add(tensors, 3 * hidden, in, of_fan_in(in), "%s.weight_input", prefix);
-    add(tensors, 3 * hidden, hidden, of_fan_in(hidden), "%s.weight_state", prefix);
-    add(tensors, 3 * hidden, 0, BIAS_SPREAD, "%s.bias_input", prefix);
-    add(tensors, 3 * hidden, 0, BIAS_SPREAD, "%s.bias_state", prefix);
-}
-
-static struct tensors list_tensors(const struct shape *s) {
-    struct tensors list = {0};
-    size_t annotation = 2 * s->hidden;
-    add(&list, s->vocabulary, s->embedding, of_fan_in(1), "encoder.embedding");
-    add_cell(&list, "encoder.layers.0.forward", s->embedding, s->hidden);
-    add_cell(&list, "encoder.layers.0.backward", s->embedding, s->hidden);
-    add_linear(&list, "attention.key", s->attention, annotation, true);
-    add_linear(&list, "attention.query", s->attention, s->hidden, false);
-    add(&list, s->attention, 0, of_fan_in(s->attention), "attention.energy");
-    add(&list, s->vocabulary, s->embedding, of_fan_in(1), "decoder.embedding");
-    add_linear(&list, "decoder.initial.0", s->hidden, annotation, true);
-    add_cell(&list, "decoder.layers.0", s->embedding, s->hidden);
-    add_cell(&list, "decoder.conditional", annotation, s->hidden);
-    add_linear(&list, "readout", s->readout, s->embedding + s->hidden + annotation, true);
-    add_linear(&list, "output", s->vocabulary, s->readout, true);
-    return list;
-}
 
 static size_t value_count(const struct tensor *tensor) {
     return tensor->rows * (tensor->cols ? tensor->cols : 1);
@@ -304,7 +239,7 @@ static void write_value(FILE *file, float value, bool half) {
 }
 
 static void write_weights(const struct arguments *a) {
-    struct tensors list = list_tensors(&a->shape);
+    struct tensors list = shape_tensors(&a->shape);
     uint64_t state = 1;
     FILE *file = create(a->folder, "model.safetensors");
     write_header(file, &list, a->half);
@@ -312,7 +247,7 @@ static void write_weights(const struct arguments *a) {
         const struct tensor *t = &list.items[i];
         bool output_bias = strcmp(t->name, "output.bias") == 0;
         for (size_t j = 0; j < value_count(t); j++) {
-            float value = (float)((2 * uniform(&state) - 1) * t->spread);
+            float value = (float)(t->centre + (2 * uniform(&state) - 1) * t->spread);
             write_value(file, output_bias && j == END ? END_BIAS : value, stored_half(t, a->half));
         }
     }
@@ -350,24 +285,8 @@ static void write_shortlist(const struct arguments *a) {
 }
 
 static void write_config(const struct arguments *a) {
-    const struct shape *s = &a->shape;
     FILE *file = create(a->folder, "config.json");
-    fprintf(
-        file,
-        "{\n"
-        "  \"format\": 1, \"name\": \"random\", \"source\": \"en\", \"target\": \"fr\", \"task\": \"translation\",\n"
-        "  \"tokenizer\": {\"type\": \"sentencepiece\", \"source\": \"source.spm\", \"target\": \"target.spm\"},\n"
-        "  \"encoder\": {\"type\": \"recurrent\", \"cell\": \"gru\", \"layers\": 1, \"bidirectional\": true, \"embedding\": %zu, "
-        "\"hidden\": %zu, \"eos\": true},\n"
-        "  \"attention\": {\"score\": \"additive\", \"size\": %zu},\n"
-        "  \"decoder\": {\"style\": \"conditional\", \"cell\": \"gru\", \"layers\": 1, \"embedding\": %zu, \"hidden\": %zu, "
-        "\"input_feeding\": false,\n"
-        "    \"initial_state\": \"mean\", \"initial_projection\": true, \"readout\": \"tanh\", \"readout_size\": %zu, "
-        "\"first_input\": \"zero\"},\n"
-        "  \"output\": {\"type\": \"vocabulary\", \"tied\": false},\n"
-        "  \"limits\": {\"max_source_tokens\": 100, \"max_target_ratio\": 1.0}\n"
-        "}\n",
-        s->embedding, s->hidden, s->attention, s->embedding, s->hidden, s->readout);
+    shape_write_config(&a->shape, file);
     finish(file, a->folder, "config.json");
 }
 
