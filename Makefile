@@ -349,7 +349,7 @@ $(BUILD)/tests/memory/shortage.so: tests/memory/shortage.c tests/memory/shortage
 
 # The linker sends calls of the wrapped functions through tests/bench/parts.c, which takes their time.
 BENCH_OBJECTS := bench ceilings compute decode measure parts $(filter-out reading-vnni,$(KERNELS:%=reading-%))
-BENCH_WRAPPED := linear_apply linear_look_up encoder_run encoder_begin encoder_advance heads_look decoder_start decoder_remember decoder_step attention_run output_run search_advance
+BENCH_WRAPPED := linear_apply linear_look_up encoder_run encoder_begin encoder_advance heads_look heads_look_around decoder_start decoder_remember decoder_step attention_run output_run search_advance
 $(BUILD)/tests/bench/bench: $(MODEL_OBJECTS) $(BENCH_OBJECTS:%=$(BUILD)/tests/bench/%.o)
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) $(BENCH_WRAPPED:%=-Wl,--wrap=%) -o $@ $^ $(LIBS) -lopenblas

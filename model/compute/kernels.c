@@ -15,7 +15,7 @@ static void tanh_floats(float *x, size_t n) {
         store(x + i, tanh_vec(load(x + i)));
     if (i < n) {
         vec last = tanh_vec(load_part(x + i, n - i, 0));
-        memcpy(x + i, &last, (n - i) * sizeof *x);
+        store_part(x + i, last, n - i);
     }
 }
 
@@ -26,7 +26,7 @@ static void exp_twice(float *x, size_t n) {
         store(x + i, exp_within(clamp(2.0f * load(x + i), 87)));
     if (i < n) {
         vec last = exp_within(clamp(2.0f * load_part(x + i, n - i, 0), 87));
-        memcpy(x + i, &last, (n - i) * sizeof *x);
+        store_part(x + i, last, n - i);
     }
 }
 
@@ -82,45 +82,8 @@ static void maxima(const float *x, size_t n, float *y) {
 
 /* ---- softmax, and what a search needs of it ---- */
 
-/* Not counting NaN; at least -FLT_MAX. */
-INLINE float max_of(const float *x, size_t n) {
-    vec even = splat(-FLT_MAX), odd = even;
-    size_t i = 0;
-    for (; i + 2 * VL <= n; i += 2 * VL) {
-        even = larger(load(x + i), even);
-        odd = larger(load(x + i + VL), odd);
-    }
-    for (; i + VL <= n; i += VL)
-        even = larger(load(x + i), even);
-    if (i < n)
-        odd = larger(load_part(x + i, n - i, -FLT_MAX), odd);
-    return max_lanes(larger(even, odd));
-}
-
-/* x - top for x <= top, not below exp's range: what far lower terms add is below every rounding. */
-INLINE vec below(vec x, float top) {
-    return larger(splat(-87), x - top);
-}
-
 static void softmax(float *x, size_t n) {
-    if (n == 0)
-        return;
-    float top = max_of(x, n);
-    vec total = splat(0);
-    size_t i = 0;
-    for (; i + VL <= n; i += VL) {
-        vec e = exp_within(below(load(x + i), top));
-        store(x + i, e);
-        total += e;
-    }
-    if (i < n) {
-        vec e = exp_within(below(load_part(x + i, n - i, top), top));
-        memcpy(x + i, &e, (n - i) * sizeof *x);
-        total += first_lanes(e, n - i);
-    }
-    float scale = 1.0f / sum_lanes(total);
-    for (i = 0; i < n; i++)
-        x[i] *= scale;
+    softmax_floats(x, n);
 }
 
 /* Sums over the logits so far, with d = x - top. */
@@ -214,7 +177,7 @@ static void gru(const float *x, const float *u, float *h, size_t n) {
         size_t m = n - i;
         vec out = gru_gate(load_part(x + i, m, 0), load_part(u + i, m, 0), load_part(x + n + i, m, 0), load_part(u + n + i, m, 0),
                            load_part(x + 2 * n + i, m, 0), load_part(u + 2 * n + i, m, 0), load_part(h + i, m, 0));
-        memcpy(h + i, &out, m * sizeof *h);
+        store_part(h + i, out, m);
     }
 }
 
@@ -237,8 +200,8 @@ static void lstm(const float *x, const float *u, float *h, float *c, size_t n) {
         for (size_t g = 0; g < 4; g++)
             gates[g] = load_part(x + g * n + i, m, 0) + load_part(u + g * n + i, m, 0);
         vec out = lstm_gate(gates[0], gates[1], gates[2], gates[3], &cell);
-        memcpy(h + i, &out, m * sizeof *h);
-        memcpy(c + i, &cell, m * sizeof *c);
+        store_part(h + i, out, m);
+        store_part(c + i, cell, m);
     }
 }
 
@@ -253,7 +216,7 @@ static void gated(const float *x, size_t n, float *h) {
     if (i < n) {
         size_t m = n - i;
         vec out = gated_unit(load_part(x + i, m, 0), load_part(x + n + i, m, 0), load_part(h + i, m, 0));
-        memcpy(h + i, &out, m * sizeof *h);
+        store_part(h + i, out, m);
     }
 }
 

@@ -3,6 +3,8 @@
 #include "model/compute/half.h"
 #include "model/compute/vector_functions.h"
 
+#include <math.h>
+
 INLINE size_t number_bytes(bool half) {
     return half ? sizeof(uint16_t) : sizeof(float);
 }
@@ -157,6 +159,118 @@ static void sums(const struct heads_shape *heads, const float *a, const struct l
         sum_all(false, heads, a, values, n, out);
 }
 
+/* ---- all of a sentence ----
+ * Small products of a block of rows with one head's keys, and of what comes of them with its values. A row's sums are always in the
+ * same order, whatever block it is in. */
+
+enum { QUERIES = 8 };
+
+/* sums[r] = sum_k a[r][k] b[k], b [depth] of `lanes` columns, ldb floats apart. */
+INLINE void multiply_columns(const float *const *a, const float *b, size_t ldb, size_t depth, size_t lanes, vec sums[QUERIES]) {
+    UNROLL
+    for (size_t r = 0; r < QUERIES; r++)
+        sums[r] = splat(0);
+    for (size_t k = 0; k < depth; k++, b += ldb) {
+        vec column = lanes < VL ? load_part(b, lanes, 0) : load(b);
+        UNROLL
+        for (size_t r = 0; r < QUERIES; r++)
+            sums[r] += a[r][k] * column;
+    }
+}
+
+INLINE void transpose_quad(const float *rows, size_t distance, size_t there, size_t width, size_t padded, float *columns) {
+    quad r[4];
+    UNROLL
+    for (size_t t = 0; t < 4; t++) {
+        r[t] = (quad){0};
+        memcpy(&r[t], rows + (t < there ? t : there - 1) * distance, width * sizeof *rows);
+    }
+    quad low = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), high = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
+    quad low2 = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5), high2 = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+    quad c[4] = {__builtin_shufflevector(low, low2, 0, 1, 4, 5), __builtin_shufflevector(low, low2, 2, 3, 6, 7),
+                 __builtin_shufflevector(high, high2, 0, 1, 4, 5), __builtin_shufflevector(high, high2, 2, 3, 6, 7)};
+    UNROLL
+    for (size_t t = 0; t < 4; t++)
+        memcpy(columns + t * padded, &c[t], sizeof c[t]);
+}
+
+/* Rows [n, size] -> columns [size rounded up to 4, padded], four by four; from n to padded stands anything finite. */
+INLINE void transpose(const float *rows, size_t distance, size_t n, size_t size, size_t padded, float *columns) {
+    size_t i = 0;
+    for (; i + 4 <= size; i += 4)
+        for (size_t j = 0; j < padded; j += 4)
+            transpose_quad(rows + (j < n ? j : n - 1) * distance + i, distance, j < n ? n - j : 1, 4, padded,
+                           columns + i * padded + j);
+    for (size_t j = 0; i < size && j < padded; j += 4)
+        transpose_quad(rows + (j < n ? j : n - 1) * distance + i, distance, j < n ? n - j : 1, size - i, padded,
+                       columns + i * padded + j);
+}
+
+static void fall_off(float slope, size_t position, size_t n, float *e) {
+    for (size_t j = 0; j < n; j++)
+        e[j] -= slope * (float)(j > position ? j - position : position - j);
+}
+
+/* weights [QUERIES, padded] of `rows` rows from `first` on; keys: columns. */
+static void weigh(const struct heads_shape *heads, const struct mutual *m, size_t head, size_t first, size_t rows,
+                  const float *keys, size_t padded, float *weights) {
+    const float *q[QUERIES];
+    float scale = 1 / sqrtf((float)heads->size);
+    for (size_t r = 0; r < QUERIES; r++)
+        q[r] = m->q + (first + (r < rows ? r : rows - 1)) * m->distance + head * heads->size;
+    for (size_t at = 0; at < padded; at += VL) {
+        vec sums[QUERIES];
+        multiply_columns(q, keys + at, padded, heads->size, VL, sums);
+        UNROLL
+        for (size_t r = 0; r < QUERIES; r++)
+            store(weights + r * padded + at, sums[r] * scale);
+    }
+    for (size_t r = 0; r < rows; r++) {
+        if (m->slopes)
+            fall_off(m->slopes[head], first + r, m->n, weights + r * padded);
+        softmax_floats(weights + r * padded, m->n);
+    }
+}
+
+/* Columns of one head: `lanes` of them from `at` on, of d. */
+INLINE void sum_columns(const struct heads_shape *heads, const struct mutual *m, const float *const *weights, size_t first,
+                        size_t rows, size_t at, size_t lanes) {
+    vec sums[QUERIES];
+    multiply_columns(weights, m->v + at, m->distance, m->n, lanes, sums);
+    for (size_t r = 0; r < rows; r++) {
+        float *out = m->out + (first + r) * heads->count * heads->size + at;
+        if (lanes < VL)
+            store_part(out, sums[r], lanes);
+        else
+            store(out, sums[r]);
+    }
+}
+
+static void attend_some(const struct heads_shape *heads, const struct mutual *m, size_t head, size_t first, size_t rows,
+                        const float *keys, size_t padded, float *weights) {
+    const float *w[QUERIES];
+    size_t at = head * heads->size, end = at + heads->size;
+    weigh(heads, m, head, first, rows, keys, padded, weights);
+    for (size_t r = 0; r < QUERIES; r++)
+        w[r] = weights + (r < rows ? r : rows - 1) * padded;
+    for (; at + VL <= end; at += VL)
+        sum_columns(heads, m, w, first, rows, at, VL);
+    if (at < end)
+        sum_columns(heads, m, w, first, rows, at, end - at);
+    for (size_t r = 0; m->weights && r < rows; r++)
+        memcpy(m->weights + ((first + r) * heads->count + head) * m->n, w[r], m->n * sizeof *m->weights);
+}
+
+static void attend(const struct heads_shape *heads, const struct mutual *m) {
+    size_t padded = (m->n + VL - 1) / VL * VL;
+    float *keys = m->scratch, *weights = keys + (heads->size + 3) * padded;
+    for (size_t head = 0; head < heads->count; head++) {
+        transpose(m->k + head * heads->size, m->distance, m->n, heads->size, padded, keys);
+        for (size_t first = 0; first < m->n; first += QUERIES)
+            attend_some(heads, m, head, first, m->n - first < QUERIES ? m->n - first : QUERIES, keys, padded, weights);
+    }
+}
+
 /* ---- halves ---- */
 
 static void halve(const float *x, size_t n, uint16_t *out) {
@@ -197,7 +311,7 @@ INLINE vec gelu_vec(vec x) {
             store(x + i, name##_vec(load(x + i)));                                                                                 \
         if (i < n) {                                                                                                               \
             vec last = name##_vec(load_part(x + i, n - i, 0));                                                                     \
-            memcpy(x + i, &last, (n - i) * sizeof *x);                                                                             \
+            store_part(x + i, last, n - i);                                                                                        \
         }                                                                                                                          \
     }
 
@@ -216,8 +330,8 @@ static void ssru(const float *f, size_t n, float *c, float *z) {
         size_t m = n - i;
         vec candidate = load_part(z + i, m, 0);
         vec cell = candidate + sigmoid_vec(load_part(f + i, m, 0)) * (load_part(c + i, m, 0) - candidate), h = relu_vec(cell);
-        memcpy(c + i, &cell, m * sizeof *c);
-        memcpy(z + i, &h, m * sizeof *z);
+        store_part(c + i, cell, m);
+        store_part(z + i, h, m);
     }
 }
 
@@ -229,13 +343,14 @@ static void mix(const float *i, const float *x, const float *f, size_t n, float 
         size_t m = n - at;
         vec last = sigmoid_vec(load_part(i + at, m, 0)) * load_part(x + at, m, 0) +
                    sigmoid_vec(load_part(f + at, m, 0)) * load_part(y + at, m, 0);
-        memcpy(y + at, &last, m * sizeof *y);
+        store_part(y + at, last, m);
     }
 }
 
 const struct block_kernels JOIN(block_kernels, KERNELS) = {
     .scores = scores,
     .sums = sums,
+    .attend = attend,
     .halve = halve,
     .relu = relu,
     .swish = swish,

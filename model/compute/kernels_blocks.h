@@ -22,11 +22,29 @@ struct looked_at {
     bool half;
 };
 
+/* A sentence whose n rows all look at each other. Vectors of q, k and v are `distance` floats apart. */
+struct mutual {
+    const float *q, *k, *v;
+    size_t distance, n;
+    const float *slopes; /* [heads] ALiBi: a score is lower by slope times the distance of the two; NULL: not */
+    float *scratch;      /* [mutual_scratch] */
+    float *weights;      /* [n, heads, n] written; NULL: not wanted */
+    float *out;          /* [n, d] written, side by side */
+};
+
+/* Floats: one head's keys, column by column, and the weights of some rows. */
+static inline size_t mutual_scratch(const struct heads_shape *heads, size_t n) {
+    return (heads->size + 3 + 8) * ((n + 15) / 16 * 16);
+}
+
 struct block_kernels {
     /* e [heads, n]: e[h][t] = q_h . k_h[t], q [d]. */
     void (*scores)(const struct heads_shape *heads, const float *q, const struct looked_at *keys, size_t n, float *e);
     /* out [d]: out_h = sum_t a[h][t] v_h[t], a [heads, n]. */
     void (*sums)(const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n, float *out);
+
+    /* Attention of all rows of a sentence: softmax(q_h . k_h / sqrt(size)) v_h of every head. */
+    void (*attend)(const struct heads_shape *heads, const struct mutual *mutual);
 
     /* x as binary16, rounded to nearest. */
     void (*halve)(const float *x, size_t n, uint16_t *out);

@@ -50,16 +50,41 @@ INLINE vec splat(float x) {
     return x - (vec){0};
 }
 
-/* The first n < VL lanes; the others hold `fill`. */
+INLINE vec choose(ivec mask, vec yes, vec no) {
+    return (vec)((mask & (ivec)yes) | (~mask & (ivec)no));
+}
+
+/* The first n < VL lanes; the others hold `fill`. And only those lanes stored. Not by memcpy where there is an instruction: it
+ * would be a call, and what is stored by bytes is slow to load as a vector. */
+#if defined(__AVX512F__)
+INLINE vec load_part(const float *p, size_t n, float fill) {
+    return (vec)_mm512_mask_loadu_ps((__m512)splat(fill), (__mmask16)((1U << n) - 1), p);
+}
+INLINE void store_part(float *p, vec v, size_t n) {
+    _mm512_mask_storeu_ps(p, (__mmask16)((1U << n) - 1), (__m512)v);
+}
+#elif defined(__AVX2__)
+INLINE ivec lanes_before(size_t n) {
+    const ivec lane = {0, 1, 2, 3, 4, 5, 6, 7};
+    return lane < (int)n;
+}
+INLINE vec load_part(const float *p, size_t n, float fill) {
+    ivec mask = lanes_before(n);
+    return choose(mask, (vec)_mm256_maskload_ps(p, (__m256i)mask), splat(fill));
+}
+INLINE void store_part(float *p, vec v, size_t n) {
+    _mm256_maskstore_ps(p, (__m256i)lanes_before(n), (__m256)v);
+}
+#else
 INLINE vec load_part(const float *p, size_t n, float fill) {
     vec v = splat(fill);
     memcpy(&v, p, n * sizeof *p);
     return v;
 }
-
-INLINE vec choose(ivec mask, vec yes, vec no) {
-    return (vec)((mask & (ivec)yes) | (~mask & (ivec)no));
+INLINE void store_part(float *p, vec v, size_t n) {
+    memcpy(p, &v, n * sizeof *p);
 }
+#endif
 
 /* Lane by lane a > b ? a : b, and a < b ? a : b: b where either is NaN. One instruction, which compilers do not see in `choose`. */
 #if defined(__AVX512F__)
@@ -170,7 +195,7 @@ INLINE void store_columns(float *y, const float *bias, size_t at, size_t columns
         store(y + at, bias ? value + load(bias + at) : value);
     } else if (at < columns) {
         value = bias ? value + load_part(bias + at, columns - at, 0) : value;
-        memcpy(y + at, &value, (columns - at) * sizeof *y);
+        store_part(y + at, value, columns - at);
     }
 }
 

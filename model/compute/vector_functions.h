@@ -5,6 +5,8 @@
 
 #include "model/compute/vector.h"
 
+#include <float.h>
+
 /* exp for |x| <= 87: x = n ln2 + r, |r| <= ln2 / 2, and a polynomial of degree 6 in r. Its coefficients from r^2 on minimise the
  * greatest relative error over that range (Remez's exchange; 1 and r are kept so that exp(0) is 1): 4e-9 once they are rounded. */
 INLINE vec exp_within(vec x) {
@@ -35,6 +37,50 @@ INLINE vec tanh_vec(vec x) {
 
 INLINE vec sigmoid_vec(vec x) {
     return reciprocal(1.0f + exp_within(-clamp(x, 87)));
+}
+
+/* Not counting NaN; at least -FLT_MAX. */
+INLINE float max_of(const float *x, size_t n) {
+    vec even = splat(-FLT_MAX), odd = even;
+    size_t i = 0;
+    for (; i + 2 * VL <= n; i += 2 * VL) {
+        even = larger(load(x + i), even);
+        odd = larger(load(x + i + VL), odd);
+    }
+    for (; i + VL <= n; i += VL)
+        even = larger(load(x + i), even);
+    if (i < n)
+        odd = larger(load_part(x + i, n - i, -FLT_MAX), odd);
+    return max_lanes(larger(even, odd));
+}
+
+/* x - top for x <= top, not below exp's range: what far lower terms add is below every rounding. */
+INLINE vec below(vec x, float top) {
+    return larger(splat(-87), x - top);
+}
+
+/* In place. */
+INLINE void softmax_floats(float *x, size_t n) {
+    if (n == 0)
+        return;
+    float top = max_of(x, n);
+    vec total = splat(0);
+    size_t i = 0;
+    for (; i + VL <= n; i += VL) {
+        vec e = exp_within(below(load(x + i), top));
+        store(x + i, e);
+        total += e;
+    }
+    vec last = splat(0);
+    if (i < n) {
+        last = exp_within(below(load_part(x + i, n - i, top), top));
+        total += first_lanes(last, n - i);
+    }
+    float scale = 1.0f / sum_lanes(total);
+    for (i = 0; i + VL <= n; i += VL)
+        store(x + i, load(x + i) * scale);
+    if (i < n)
+        store_part(x + i, last * scale, n - i);
 }
 
 #endif

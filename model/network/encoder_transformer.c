@@ -53,22 +53,23 @@ static void transformer_done(void *own) {
 struct encoder_scratch {
     float *u, *q, *k, *v; /* [tokens, d] */
     float *wide;          /* [tokens, f] */
-    float *weights;       /* [H, the longest sentence] */
+    float *mutual;        /* [mutual_scratch of the longest sentence] */
+    float *slopes;        /* [H] */
 };
 
 /* contexts [length, d] of one sentence, whose q, k and v begin at token `first`; looks [length, heads, length], or NULL. */
 static void attend(const struct stack *stack, const struct encoder_scratch *s, size_t first, size_t length, float *contexts,
                    float *looks) {
-    size_t size = stack->size, seen = stack->heads.count * length;
-    for (size_t t = 0; t < length; t++)
-        heads_look(stack, &(struct gaze){.query = s->q + (first + t) * size,
-                                         .keys = {.first = s->k + first * size, .distance = size},
-                                         .values = {.first = s->v + first * size, .distance = size},
-                                         .count = length,
-                                         .position = t,
-                                         .alibi = stack->positions.alibi,
-                                         .weights = looks ? looks + t * seen : s->weights,
-                                         .context = contexts + t * size});
+    size_t at = first * stack->size;
+    struct mutual mutual = {.q = s->q + at,
+                            .k = s->k + at,
+                            .v = s->v + at,
+                            .distance = stack->size,
+                            .n = length,
+                            .scratch = s->mutual,
+                            .weights = looks,
+                            .out = contexts};
+    heads_look_around(stack, &mutual, s->slopes);
 }
 
 /* The contexts take u's place, which nothing reads any more. */
@@ -98,7 +99,8 @@ static int make_room(const struct transformer *own, const struct sequences *sequ
     s->k = arena_alloc(arena, vectors, sizeof(float));
     s->v = arena_alloc(arena, vectors, sizeof(float));
     s->wide = arena_alloc(arena, sequences->tokens * own->stack.filter, sizeof(float));
-    s->weights = arena_alloc(arena, own->stack.heads.count * longest, sizeof(float));
+    s->mutual = arena_alloc(arena, mutual_scratch(&own->stack.heads, longest), sizeof(float));
+    s->slopes = arena_alloc(arena, own->stack.heads.count, sizeof(float));
     return arena_failed(arena) ? -1 : 0;
 }
 

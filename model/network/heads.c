@@ -60,3 +60,10 @@ void heads_look(const struct stack *stack, const struct gaze *gaze) {
         weigh(stack, gaze);
     stack->kernels->blocks->sums(&stack->heads, gaze->weights, &gaze->values, gaze->count, gaze->context);
 }
+
+void heads_look_around(const struct stack *stack, struct mutual *mutual, float *slopes) {
+    for (size_t h = 0; stack->positions.alibi && h < stack->heads.count; h++)
+        slopes[h] = slope_of(stack->heads.count, h);
+    mutual->slopes = stack->positions.alibi ? slopes : NULL;
+    stack->kernels->blocks->attend(&stack->heads, mutual);
+}

@@ -10,7 +10,6 @@
 #include <stddef.h>
 
 static _Thread_local struct parts *parts; /* NULL: not measuring */
-static _Thread_local bool stepping;
 
 void parts_begin(struct parts *into) {
     parts = into;
@@ -89,7 +88,15 @@ void __wrap_heads_look(const struct stack *stack, const struct gaze *gaze);
 void __wrap_heads_look(const struct stack *stack, const struct gaze *gaze) {
     double began = begin();
     __real_heads_look(stack, gaze);
-    end(stepping ? PART_ATTENTION : PART_SELF, began);
+    end(PART_ATTENTION, began);
+}
+
+void __real_heads_look_around(const struct stack *stack, struct mutual *mutual, float *slopes);
+void __wrap_heads_look_around(const struct stack *stack, struct mutual *mutual, float *slopes);
+void __wrap_heads_look_around(const struct stack *stack, struct mutual *mutual, float *slopes) {
+    double began = begin();
+    __real_heads_look_around(stack, mutual, slopes);
+    end(PART_SELF, began);
 }
 
 int __real_decoder_start(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
@@ -123,9 +130,7 @@ int __wrap_decoder_step(const struct decoder *decoder, const struct row *rows, s
 int __wrap_decoder_step(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena,
                         struct error *err) {
     double began = begin();
-    stepping = true;
     int result = __real_decoder_step(decoder, rows, count, arena, err);
-    stepping = false;
     end(PART_STEP, began);
     return result;
 }

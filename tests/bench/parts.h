@@ -5,9 +5,9 @@
 
 enum part {
     PART_ENCODE,    /* encoder_run, or encoder_begin and encoder_advance; decoder_start, decoder_remember */
-    PART_SELF,      /* heads_look in there */
+    PART_SELF,      /* heads_look_around, in there */
     PART_STEP,      /* decoder_step: cells, readout and attention */
-    PART_ATTENTION, /* attention_run: query, scores, softmax, context; heads_look in a step */
+    PART_ATTENTION, /* attention_run: query, scores, softmax, context; heads_look */
     PART_OUTPUT,    /* output_run */
     PART_SEARCH,    /* search_advance */
     PART_PRODUCTS,  /* linear_apply, linear_look_up: within all of the above */

@@ -148,6 +148,68 @@ START_TEST(sums_of_many_heads) {
 }
 END_TEST
 
+/* ---- all of a sentence ---- */
+
+/* Of row t, in double precision: weights [n], out [size] of one head. */
+static void attend_row(const struct heads_shape *heads, const struct mutual *m, size_t head, size_t t, double *weights,
+                       double *out) {
+    double total = 0;
+    for (size_t j = 0; j < m->n; j++) {
+        double e = 0;
+        for (size_t i = head * heads->size; i < (head + 1) * heads->size; i++)
+            e += (double)m->q[t * m->distance + i] * (double)m->k[j * m->distance + i];
+        double apart = fabs((double)t - (double)j);
+        weights[j] = exp(e / sqrt((double)heads->size) - (m->slopes ? (double)m->slopes[head] * apart : 0));
+        total += weights[j];
+    }
+    for (size_t j = 0; j < m->n; j++)
+        weights[j] /= total;
+    for (size_t i = 0; i < heads->size; i++) {
+        out[i] = 0;
+        for (size_t j = 0; j < m->n; j++)
+            out[i] += weights[j] * (double)m->v[j * m->distance + head * heads->size + i];
+    }
+}
+
+static void check_attended(const struct heads_shape *heads, const struct mutual *m) {
+    double weights[MOST], out[128];
+    for (size_t t = 0; t < m->n; t++)
+        for (size_t h = 0; h < heads->count; h++) {
+            attend_row(heads, m, h, t, weights, out);
+            for (size_t j = 0; m->weights && j < m->n; j++)
+                ck_assert(fabs(weights[j] - (double)m->weights[(t * heads->count + h) * m->n + j]) < 1e-5);
+            for (size_t i = 0; i < heads->size; i++)
+                ck_assert_msg(fabs(out[i] - (double)m->out[(t * heads->count + h) * heads->size + i]) < 2e-5,
+                              "%zu x %zu, row %zu of %zu, head %zu: %g", heads->count, heads->size, t, m->n, h, out[i]);
+        }
+}
+
+static void check_attend(const struct block_kernels *kernels, const struct heads_shape *heads, size_t n, bool alibi) {
+    size_t size = heads->count * heads->size, distance = size + 3;
+    float *q = noise(n * distance, 1, 3), *k = noise(n * distance, 1, 4), *v = noise(n * distance, 2, 5);
+    float *slopes = noise(heads->count, 1, 6), *scratch = guarded(mutual_scratch(heads, n)), *out = guarded(n * size),
+          *weights = guarded(n * heads->count * n);
+    struct mutual mutual = {q, k, v, distance, n, alibi ? slopes : NULL, scratch, alibi ? weights : NULL, out};
+    kernels->attend(heads, &mutual);
+    check_attended(heads, &mutual);
+    ck_assert(guards_intact(scratch, mutual_scratch(heads, n)) && guards_intact(out, n * size) &&
+              guards_intact(weights, n * heads->count * n));
+    guarded_free(scratch);
+    guarded_free(out);
+    guarded_free(weights);
+    free(q);
+    free(k);
+    free(v);
+    free(slopes);
+}
+
+START_TEST(rows_look_at_each_other) {
+    for (size_t s = 0; s < SHAPES; s++)
+        for (size_t n = 1; n <= MOST; n += n < 9 ? 1 : 8)
+            check_attend(kernel_set(_i)->blocks, &shapes[s], n, (s + n) % 2);
+}
+END_TEST
+
 /* By hand: binary16 has 10 bits of fraction, of even ones the nearest; below 2^-14 multiples of 2^-24; nothing above 65504. */
 START_TEST(halves_are_rounded) {
     static const struct {
@@ -299,6 +361,7 @@ Suite *blocks_suite(void) {
     tcase_set_timeout(cases, 60);
     tcase_add_loop_test(cases, scores_of_many_heads, 0, kernel_sets());
     tcase_add_loop_test(cases, sums_of_many_heads, 0, kernel_sets());
+    tcase_add_loop_test(cases, rows_look_at_each_other, 0, kernel_sets());
     tcase_add_loop_test(cases, halves_are_rounded, 0, kernel_sets());
     tcase_add_loop_test(cases, activations_of_every_size, 0, kernel_sets());
     tcase_add_loop_test(cases, what_is_not_a_number_stays_none, 0, kernel_sets());
