@@ -36,6 +36,7 @@ ROWS = (
     Row("weights/README.md", "python3 -m weights.results --render", True),
     Row("weights/README.md", "python3 -m weights.aligner", True),
     Row("weights/README.md", "python3 -m weights.align_head MODEL_FOLDER", True),
+    Row("weights/README.md", "python3 -m weights.align_head MODEL_FOLDER --corpora", False, "needs corpora that are not shipped"),
     Row("weights/README.md", "python3 -m weights.align MODEL_FOLDER", True),
     Row("weights/README.md", "python3 -m weights.align weights/en-fr --reverse", False, "needs the Hansards, which are not shipped"),
     Row("weights/README.md", "python3 -m weights.quality", True),

@@ -22,6 +22,7 @@ Translates general {source} text to {target}. Loaded by `alignd --model {folder}
 | attention | {attention}; guided by word alignments in training |
 | decoder | {decoder} |
 | output | {output} |
+| alignment head | {head} |
 | tokens | {tokens} for both languages, {file}; {vocabulary:,} pieces, one for each byte among them |
 | parameters | {parameters:,} |
 | stored as | {storage}, vectors as float32; {megabytes:.1f} MB |
@@ -50,10 +51,13 @@ and some that it does not:
 
     python3 -m weights.broad {recipe} --data CORPORA --out RUN{flip}
     python3 -m weights.export RUN {folder} --dtype {storage}
+    python3 -m weights.align_head {folder} --corpora CORPORA --pairs 80000 --symmetry intersection --unlinked 0.3{flip}
+    python3 -m weights.mixture --data CORPORA --pair {pair} --out TEXT --count 50000
+    python3 -m weights.shortlist {folder} --data TEXT --pairs 25000 --always 600 --best 60{flip}
 
 ## Data and licences
 
-Word alignments of these texts, which guided the attention, were made with eflomal (Östling and Tiedemann 2016). The weights are derived from all of the following;
+Word alignments of these texts, which guided the attention and taught the alignment head, were made with eflomal (Östling and Tiedemann 2016). The weights are derived from all of the following;
 Multi30K's captions are for research and education, so whoever needs weights for other purposes trains without them. Pairs are seen as often in a pass as
 the column says.
 
@@ -109,6 +113,7 @@ def write(path: Path, scores: str, command: str, things: list[Example], flip: bo
         good=examples([one for one in things if one.acceptable]), bad=examples([one for one in things if not one.acceptable]),
         steps=number["epoch"], seen=number["tokens"], hours=f"{float(metadata['core_seconds']) / 3600:.1f}" if "core_seconds" in metadata else "unknown",
         recipe=f"weights/recipes/{config['name']}-broad.json", flip=" --flip" if flip else "",
+        head=f"queries and keys of {config['alignment']['size']}" if config["alignment"]["size"] else "none", pair="-".join(pair[::-1] if flip else pair),
         sources=sources("-".join(pair[::-1] if flip else pair)), caution=CAUTION)
     (path / "README.md").write_text(text, encoding="utf-8")
     quality_card.insert(path)

@@ -20,6 +20,7 @@ Pairs = list[tuple[str, str]]
 EVERYDAY = Path(__file__).with_name("gold") / "en-fr-everyday.tsv"
 GOLD = {"en-fr": {"everyday": EVERYDAY, "Hansards": "align-en-fr-hansards", "Alibi": "align-en-fr-alibi"}, "en-de": {"Europarl": "align-en-de-europarl100"}}
 ALIGNMENT = "alignment: "
+LONG = ["--max-text-chars", "1000000"]
 WAYS = {"best word": "attention, best word", "head": "head (`alignment`)", "head, best both ways": "head, best both ways (`--links mutual`)",
         "both heads, geometric mean, best both ways": "heads of both models, best both ways"}
 
@@ -63,7 +64,7 @@ def measure(alignd: Path, model: Path, reverse: Path | None, root: Path, flip: b
     pair = "-".join(languages[::-1] if flip else languages)
     figures: dict[str, dict[str, float]] = {}
     examples: list[general_card.Example] = []
-    with compute.daemon(alignd, model, compute.Variant(config["name"], flags)) as url:
+    with compute.daemon(alignd, model, compute.Variant(config["name"], [*LONG, *flags])) as url:
         client = Daemon(url, config["name"])
         for name, read in held_out(root, pair).items():
             pairs = read()
@@ -118,7 +119,7 @@ def main() -> None:
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     parser.add_argument("--card", action="store_true", help="write MODEL/README.md with these figures")
-    parser.add_argument("flags", nargs="*", help="after --: options of the daemon, such as --compute int8")
+    parser.add_argument("flags", nargs="*", help="behind the model and --: options of the daemon, such as --compute int8")
     arguments = parser.parse_args()
     figures, examples = measure(arguments.alignd, arguments.model, arguments.reverse, arguments.data, arguments.flip, arguments.beam_size, arguments.limit, arguments.flags)
     size = sum(path.stat().st_size for path in arguments.model.iterdir() if path.name != "README.md")
@@ -128,7 +129,8 @@ def main() -> None:
         beam = f" --beam-size {arguments.beam_size}" if arguments.beam_size != 5 else ""
         limit = f" --limit {arguments.limit}" if arguments.limit else ""
         reverse = f" --reverse weights/{arguments.reverse.name}" if arguments.reverse else ""
-        command = f"python3 -m weights.report weights/{name} --data CORPORA{' --flip' if arguments.flip else ''}{reverse}{beam}{limit}"
+        flags = f" -- {' '.join(arguments.flags)}" if arguments.flags else ""
+        command = f"python3 -m weights.report --data CORPORA{' --flip' if arguments.flip else ''}{reverse}{beam}{limit} weights/{name}{flags}"
         general_card.write(arguments.model, table(figures), command, examples, arguments.flip)
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
