@@ -42,6 +42,7 @@ ROWS = (
     Row("weights/README.md", "python3 -m weights.quality", True),
     Row("weights/README.md", "python3 -m weights.broad", False, "needs corpora that are not shipped; make check-python trains small models"),
     Row("weights/README.md", "python3 -m weights.mixture", False, "needs corpora that are not shipped"),
+    Row("weights/README.md", "python3 -m weights.unknown", False, "needs corpora that are not shipped"),
     Row("weights/README.md", "python3 -m weights.report", False, "needs corpora that are not shipped"),
     Row("weights/README.md", "python3 -m weights.first_things", True),
     Row("weights/README.md", "python3 -m weights.searches", False, "needs corpora that are not shipped"),

@@ -51,6 +51,7 @@ and some that it does not:
 
     python3 -m weights.broad {recipe} --data CORPORA --out RUN{flip}
     python3 -m weights.export RUN {folder} --dtype {storage}
+    python3 -m weights.unknown {folder} --corpora CORPORA{flip}
     python3 -m weights.align_head {folder} --corpora CORPORA --pairs 80000 --symmetry intersection --unlinked 0.3{flip}
     python3 -m weights.mixture --data CORPORA --pair {pair} --out TEXT --count 50000
     python3 -m weights.shortlist {folder} --data TEXT --pairs 25000 --always 600 --best 60{flip}
