@@ -1,6 +1,7 @@
 #include "model/quality.h"
 #include "model/model.h"
 #include <math.h>
+#include <string.h>
 
 static const float LEAST = -50, MOST_GAP = 10;
 
@@ -106,6 +107,51 @@ static void add_up(struct estimation *estimation) {
             estimation->coverage[j] += estimation->hypothesis->alignment[i][j];
 }
 
+/* ---- of log-probabilities alone ---- */
+
+/* Token i stands behind white space. */
+static bool begins_word(const struct translator *t, const struct hypothesis *h, size_t i) {
+    const char *mark = tokenizer_mark(t->target);
+    bool known = (size_t)h->tokens[i] < tokenizer_size(t->target);
+    return i == 0 || !known || strncmp(tokenizer_piece(t->target, h->tokens[i]), mark, strlen(mark)) == 0;
+}
+
+/* log p of tokens [begin, end). */
+static double log_probability(const struct quality_weights *weights, const struct hypothesis *h, size_t begin, size_t end,
+                              double overall) {
+    double sum = 0, least = 0, features[QUALITY_LOG_PROB_FEATURES], z = (double)weights->log_probs.constant;
+    for (size_t i = begin; i < end; i++) {
+        sum += (double)h->log_probs[i];
+        least = fmin(least, (double)h->log_probs[i]);
+    }
+    features[QUALITY_MEAN] = sum / (double)(end - begin);
+    features[QUALITY_LEAST] = least;
+    features[QUALITY_TOKENS] = (double)(end - begin);
+    features[QUALITY_OVERALL] = overall;
+    for (size_t f = 0; f < QUALITY_LOG_PROB_FEATURES; f++)
+        z += (double)weights->log_probs.weights[f] * features[f];
+    return z > 0 ? -log1p(exp(-z)) : z - log1p(exp(z));
+}
+
+static void estimate_by_log_probs(const struct translator *t, const struct hypothesis *h, const struct word_range *tokens,
+                                  struct quality *out) {
+    double overall = 0, sum = 0;
+    size_t words = 0;
+    for (size_t i = 0; i < h->length; i++)
+        overall += (double)h->log_probs[i] / (double)h->length;
+    for (size_t begin = 0, end; begin < h->length; begin = end) {
+        for (end = begin + 1; end < h->length && !begins_word(t, h, end);)
+            end++;
+        double log_p = log_probability(t->quality, h, begin, end, overall);
+        sum += log_p;
+        words++;
+        for (size_t i = begin; i < end; i++)
+            for (size_t w = tokens[i].first; w < tokens[i].end; w++)
+                out->words[w] = (float)exp(log_p);
+    }
+    out->sentence = words > 0 ? (float)exp(sum / (double)words) : 0;
+}
+
 int translator_quality(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct word_range *tokens,
                        size_t words, struct arena *arena, struct quality *out, struct error *err) {
     const struct translator *t = sentence->translator;
@@ -114,12 +160,16 @@ int translator_quality(const struct sentence *sentence, const struct hypothesis 
         estimation.source = sentence_own(sentence);
     estimation.coverage = arena_zalloc(arena, estimation.source.end, sizeof *estimation.coverage);
     struct evidence *all = arena_zalloc(arena, words, sizeof *all);
-    struct quality made = {.words = arena_alloc(arena, words, sizeof *made.words), .count = words};
+    struct quality made = {.words = arena_zalloc(arena, words, sizeof *made.words), .count = words};
     if (!estimation.coverage || !all || !made.words)
         return error_memory(err);
-    add_up(&estimation);
-    made.sentence = estimate_sentence(&estimation, &t->quality->sentence);
-    estimate_words(&estimation, &t->quality->words, tokens, all, &made);
+    if (t->quality->log_probs_alone) {
+        estimate_by_log_probs(t, hypothesis, tokens, &made);
+    } else {
+        add_up(&estimation);
+        made.sentence = estimate_sentence(&estimation, &t->quality->sentence);
+        estimate_words(&estimation, &t->quality->words, tokens, all, &made);
+    }
     *out = made;
     return 0;
 }

@@ -8,6 +8,10 @@
  * aligned with, the mean over its tokens; of a sentence: the mean over the source tokens of the same, at most 1 sharpness the
  * largest weight in a token's row of the soft alignment, the mean over the tokens
  *
+ * or, of a model with Bergamot's regression, of the mean and the least of the log-probabilities
+ * of a word's tokens, how many they are, and the mean over all tokens but </s>; a word is there what stands between white space,
+ * and each of ours gets the number of that which it is in. A sentence's is the geometric mean of those, 0 where there is none.
+ *
  * </s> of the source counts nowhere; where there is no attention the last two are 0. Log-probabilities and gaps below -50 count as
  * -50, gaps above 10 as 10. weights/quality.py has the same arithmetic; a golden case holds both to the same numbers. */
 #ifndef ALIGND_QUALITY_H

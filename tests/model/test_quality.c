@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { CASES = 5 };
@@ -132,6 +133,35 @@ START_TEST(without_attention) {
 }
 END_TEST
 
+/* The first id from `from` on of a piece that begins a word, or goes on with one. */
+static int find_piece(int from, bool begins) {
+    while ((strncmp(tokenizer_piece(translator->target, from), "\u2581", 3) == 0) != begins)
+        from++;
+    return from;
+}
+
+/* Bergamot's: two words between white space, of two tokens and one; the first is two of ours. */
+START_TEST(of_log_probabilities_alone) {
+    static const float log_probs[] = {-0.5f, -1.5f, -0.25f, -3}; /* that of </s> is not counted */
+    static const struct word_range ranges[] = {{0, 1}, {1, 2}, {2, 3}};
+    int tokens[3] = {find_piece(5, true), find_piece(5, false), find_piece(9, true)};
+    struct hypothesis h = {tokens, 3, .ended = true, .log_probs = log_probs};
+    struct sentence sentence = {.translator = translator, .length = 4};
+    struct quality found;
+    *translator->quality = (struct quality_weights){.log_probs_alone = true, .log_probs = {{1, 0.5f, -0.25f, 2}, 3}};
+    ck_assert_int_eq(translator_quality(&sentence, &h, ranges, 3, &arena, &found, NULL), 0);
+    double first = 1 / (1 + exp(-(-1.0 + 0.5 * -1.5 - 0.25 * 2 + 2 * -0.75 + 3))),
+           second = 1 / (1 + exp(-(-0.25 + 0.5 * -0.25 - 0.25 * 1 + 2 * -0.75 + 3)));
+    ck_assert_double_eq_tol((double)found.words[0], first, TOLERANCE);
+    ck_assert_double_eq_tol((double)found.words[1], first, TOLERANCE);
+    ck_assert_double_eq_tol((double)found.words[2], second, TOLERANCE);
+    ck_assert_double_eq_tol((double)found.sentence, sqrt(first * second), TOLERANCE);
+    h.length = 0;
+    ck_assert_int_eq(translator_quality(&sentence, &h, ranges, 0, &arena, &found, NULL), 0);
+    ck_assert_float_eq(found.sentence, 0);
+}
+END_TEST
+
 /* A model with a file that is none is refused, and the message says which. */
 START_TEST(a_wrong_file_is_named) {
     static const char *const names[] = {"config.json", "model.safetensors", "source.spm", "target.spm", "quality.safetensors"};
@@ -163,6 +193,7 @@ Suite *quality_suite(void) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, as_python_has_it, 0, CASES);
     tcase_add_test(tests, without_attention);
+    tcase_add_test(tests, of_log_probabilities_alone);
     tcase_add_test(tests, a_wrong_file_is_named);
     suite_add_tcase(suite, tests);
     return suite;

@@ -56,6 +56,21 @@ START_TEST(refused) {
 }
 END_TEST
 
+START_TEST(log_probabilities_alone) {
+    struct quality_weights read;
+    struct error err = read_container("{" ENTRY("log_probs", "F32", "[5]", "[0,20]") "}", values, 5, &read);
+    ck_assert_msg(err.code == ERROR_NONE, "%s", err.message);
+    ck_assert(read.log_probs_alone);
+    ck_assert_float_eq(read.log_probs.weights[QUALITY_OVERALL], 4);
+    ck_assert_float_eq(read.log_probs.constant, 5);
+    err = read_container("{" ENTRY("log_probs", "F32", "[6]", "[0,24]") "}", values, 6, &read);
+    ck_assert_str_eq(err.message, "tensor log_probs: must be F32 of 5 numbers");
+    err = read_container("{" ENTRY("log_probs", "F32", "[5]", "[0,20]") "," ENTRY("words", "F32", "[6]", "[20,44]") "}", values, 11,
+                         &read);
+    ck_assert_str_eq(err.message, "must hold log_probs alone");
+}
+END_TEST
+
 START_TEST(numbers_are_finite) {
     struct quality_weights read;
     float wrong[12];
@@ -71,6 +86,7 @@ Suite *quality_weights_suite(void) {
     TCase *tests = tcase_create("quality_weights");
     tcase_add_test(tests, both_are_read);
     tcase_add_test(tests, refused);
+    tcase_add_test(tests, log_probabilities_alone);
     tcase_add_test(tests, numbers_are_finite);
     suite_add_tcase(suite, tests);
     return suite;
