@@ -34,7 +34,8 @@ def read(path: Path) -> dict[str, ndarray]:
     if not numpy.isfinite(numbers).all() or (deviation <= 0).any():
         raise FormatError(f"{path}: its numbers are not finite, or a deviation is not positive")
     weights = -coefficient / deviation
-    made = numpy.append(weights, -intercept - weights @ mean).astype(numpy.float32)
+    with numpy.errstate(over="ignore"):
+        made = numpy.append(weights, -intercept - weights @ mean).astype(numpy.float32)
     if not numpy.isfinite(made).all():
         raise FormatError(f"{path}: its numbers are too large")
     return {TENSOR: made}
