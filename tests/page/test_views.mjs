@@ -32,7 +32,7 @@ test("1: threads lead from word to word, and follow what is pointed at", () => v
     return [at(0), at(path.getTotalLength()), Number(path.style.getPropertyValue("--w"))];
   }));
   const from = await middle(source(page, "him")), to = await middle(target(page, "lui"));
-  assert.equal(ends.filter(([a, b, w]) => Math.abs(a - from) < 1 && Math.abs(b - to) < 1 && w > 0.8).length, 1);
+  assert.equal(ends.filter(([a, b, w]) => Math.abs(a - from) < 1 && Math.abs(b - to) < 1 && w > 0.5).length, 1);
   await target(page, "livre").hover();
   assert.equal(await page.locator(".threads.lit path.on").count(), 1);
   await page.setViewportSize({ width: 390, height: 844 }); /* lines that wrap have none */
@@ -116,7 +116,7 @@ test("2: heat map, lines, table; words, subwords, </s>, threshold, values, pins"
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("ArrowRight");
-  assert.match(await text(read), /^lui is aligned with him: [89]\d% \(0\.[89]/);
+  assert.match(await text(read), /^lui is aligned with him: [6-9]\d% \(0\.[6-9]/);
   await page.keyboard.press("Enter");
   assert.match(await text(read), /pinned/);
   await page.locator("h1").hover();
