@@ -58,6 +58,7 @@
     X(table) \
     X(backpointers) \
     X(html) \
+    X(xml) \
     X(language) \
     X(events) \
     X(phrases) \

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { QUOTA_STATUS = 456, CODE_BYTES = 32 };
+enum { QUOTA_STATUS = 456, CODE_BYTES = 32, MOST_TAGS = 64 };
 
 /* ---- errors ---- */
 
@@ -55,18 +55,63 @@ static int read_formality(const json_t *root, struct reply *reply) {
                : 0;
 }
 
-static int read_tags(const json_t *root, struct order *order, struct reply *reply) {
+/* An array of strings, or one with commas between the names; in the arena. */
+static int read_names(const json_t *root, const char *field, struct arena *arena, struct html_names *names, struct reply *reply) {
+    const json_t *value = json_object_get(root, field);
+    const char **all = arena_alloc(arena, MOST_TAGS, sizeof *all);
+    size_t strings = json_is_array(value) ? json_array_size(value) : value && !json_is_null(value);
+    names->all = all;
+    for (size_t i = 0; all && i < strings; i++) {
+        const json_t *string = json_is_array(value) ? json_array_get(value, i) : value;
+        if (!json_is_string(string))
+            return api_refuse(reply, field, "%s must be a string or an array of strings", field);
+        char *rest = arena_copy(arena, json_string_value(string), json_string_length(string));
+        for (char *name; rest && (name = strsep(&rest, ", ")) != NULL;) {
+            if (names->count == MOST_TAGS)
+                return api_refuse(reply, field, "%s must have at most %d names", field, MOST_TAGS);
+            if (*name)
+                all[names->count++] = name;
+        }
+    }
+    if (!arena_failed(arena))
+        return 0;
+    api_fail_memory(reply);
+    return -1;
+}
+
+static int read_xml(const json_t *root, struct order *order, struct arena *arena, struct reply *reply) {
+    struct html_tags *tags = arena_zalloc(arena, 1, sizeof *tags);
+    if (!tags) {
+        api_fail_memory(reply);
+        return -1;
+    }
+    order->tags = tags;
+    tags->outline = true;
+    if (json_object_get(root, "outline_detection") && order_flag(root, "outline_detection", &tags->outline, reply) != 0)
+        return -1;
+    return read_names(root, "ignore_tags", arena, &tags->ignored, reply) == 0 &&
+                   read_names(root, "splitting_tags", arena, &tags->splitting, reply) == 0
+               ? read_names(root, "non_splitting_tags", arena, &tags->inline_names, reply)
+               : -1;
+}
+
+static int read_tags(const json_t *root, struct order *order, struct arena *arena, struct reply *reply) {
     const char *handling;
     if (order_string(root, "tag_handling", &handling, reply) != 0)
         return -1;
-    order->markup = handling && strcmp(handling, "html") == 0;
-    return !handling || order->markup ? 0 : api_refuse(reply, "tag_handling", "tag_handling must be html, got \"%.60s\"", handling);
+    bool xml = handling && strcmp(handling, "xml") == 0;
+    order->markup = handling != NULL;
+    if (xml)
+        return read_xml(root, order, arena, reply);
+    return !handling || strcmp(handling, "html") == 0
+               ? 0
+               : api_refuse(reply, "tag_handling", "tag_handling must be xml or html, got \"%.60s\"", handling);
 }
 
-static int read_order(const json_t *root, struct order *order, bool *billed, struct reply *reply) {
+static int read_order(const json_t *root, struct order *order, bool *billed, struct arena *arena, struct reply *reply) {
     if (order_texts(root, order, API_MAX_TEXTS, reply) != 0 || order_string(root, "source_lang", &order->source, reply) != 0 ||
         order_string(root, "target_lang", &order->targets[0], reply) != 0 || read_split(root, order, reply) != 0 ||
-        read_formality(root, reply) != 0 || read_tags(root, order, reply) != 0 ||
+        read_formality(root, reply) != 0 || read_tags(root, order, arena, reply) != 0 ||
         order_flag(root, "show_billed_characters", billed, reply) != 0)
         return -1;
     order->target_count = 1;
@@ -86,7 +131,7 @@ static void deepl_start(const struct dialect *dialect, const struct service *ser
     order->target_name = "target_lang";
     order->apart = true;
     order->own = billed;
-    if (read_order(root, order, billed, reply) == 0)
+    if (read_order(root, order, billed, &request->arena, reply) == 0)
         order_start(order, dialect, service, root, request, reply);
 }
 

@@ -141,6 +141,7 @@ static struct plan *create_plan(const struct order *order, struct request *reque
             return NULL;
         }
     plan->markup = order->markup;
+    plan->tags = order->tags;
     plan->whole = order->whole;
     plan->aligned = order->aligned && !order->markup;
     plan->apart = order->apart;

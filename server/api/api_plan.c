@@ -218,7 +218,9 @@ size_t plan_characters(const struct plan *plan, size_t index) {
 static int parse_items(struct plan *plan, struct arena *arena, struct error *err) {
     for (size_t i = 0; plan->markup && i < plan->count; i++) {
         struct plan_item *item = &plan->items[i];
-        if (html_parse(item->source, item->length, arena, &item->html, err) != 0)
+        int result = plan->tags ? html_parse_xml(item->source, item->length, plan->tags, arena, &item->html, err)
+                                : html_parse(item->source, item->length, arena, &item->html, err);
+        if (result != 0)
             return -1;
         item->count = item->html.count;
     }

@@ -30,12 +30,13 @@ struct plan {
     struct plan_item *items; /* [count]: all strings in the first target language, then in the next */
     size_t count, strings;
     bool markup;
-    bool whole;                /* not cut into sentences */
-    bool aligned;              /* plan_align will be asked for */
-    bool apart;                /* where the source language is not given, each string may be in another */
-    size_t alternatives;       /* wanted beside each translation; of markup there are none */
-    bool guessed;              /* the source language was not given */
-    const struct order *order; /* what it was made for */
+    const struct html_tags *tags; /* the markup is XML, and this is said of it; NULL: it is HTML */
+    bool whole;                   /* not cut into sentences */
+    bool aligned;                 /* plan_align will be asked for */
+    bool apart;                   /* where the source language is not given, each string may be in another */
+    size_t alternatives;          /* wanted beside each translation; of markup there are none */
+    bool guessed;                 /* the source language was not given */
+    const struct order *order;    /* what it was made for */
 };
 
 /* Why a request is refused. */
@@ -102,7 +103,8 @@ struct order {
     /* Sets the reply to a refusal, which is not PLAN_OK or PLAN_MEMORY. most: characters. NULL: in alignd's own words. */
     void (*refuse)(enum plan_refusal refusal, const struct order *order, const struct plan_reason *reason, size_t most,
                    struct reply *reply);
-    const void *own; /* the dialect's */
+    const struct html_tags *tags; /* as of a plan; in the arena */
+    const void *own;              /* the dialect's */
 };
 
 /* A form and the query string, of valid UTF-8, as an object of strings, without keys (api_is_key); of fields of the same name the

@@ -41,6 +41,24 @@ struct html {
  * tag has more than HTML_MAX_ATTRIBUTES, or there are more than HTML_MAX_PIECES), or ERROR_LENGTH (HTML_MAX_BYTES and over). */
 int html_parse(const char *markup, size_t length, struct arena *arena, struct html *out, struct error *err);
 
+/* Names of elements. */
+struct html_names {
+    const char *const *all; /* [count] */
+    size_t count;
+};
+/* What is said of XML's elements. */
+struct html_tags {
+    struct html_names ignored;      /* not translated, as what has translate="no" */
+    struct html_names splitting;    /* end segments */
+    struct html_names inline_names; /* never do */
+    bool outline; /* so do elements beside which no text stands: children of an element that has none of its own, but elements */
+};
+
+/* The same of XML, a document or a part of one. ERROR_INPUT also where tags do not nest, or it has declarations; the message tells
+ * the line. The markup outlives the html. */
+int html_parse_xml(const char *markup, size_t length, const struct html_tags *tags, struct arena *arena, struct html *out,
+                   struct error *err);
+
 /* Words of a segment's text and of its translation, in bytes, of which the second came from the first. */
 struct html_link {
     struct span source, target;

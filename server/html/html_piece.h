@@ -37,6 +37,10 @@ unsigned html_element(const char *name);
 /* Reads markup into html->pieces, which nest. As html_parse. */
 int html_read(const char *markup, size_t length, struct arena *arena, struct html *html, struct error *err);
 
+/* The same of XML. As html_parse_xml. */
+int html_read_xml(const char *markup, size_t length, const struct html_tags *tags, struct arena *arena, struct html *html,
+                  struct error *err);
+
 /* Bytes that grow in an arena. */
 struct html_buffer {
     struct arena *arena;

@@ -137,18 +137,33 @@ static size_t total_length(const struct html *html) {
     return length;
 }
 
-int html_parse(const char *markup, size_t length, struct arena *arena, struct html *out, struct error *err) {
-    struct html html = {0};
-    if (length >= HTML_MAX_BYTES)
-        return error_set(err, ERROR_LENGTH, "the markup is too long");
-    if (html_read(markup, length, arena, &html, err) != 0)
-        return -1;
-    struct cutter cutter = {.arena = arena, .html = &html, .text = arena_alloc(arena, total_length(&html) + 1, 1)};
+/* html has its pieces. */
+static int cut(struct html *html, struct arena *arena, struct html *out, struct error *err) {
+    struct cutter cutter = {.arena = arena, .html = html, .text = arena_alloc(arena, total_length(html) + 1, 1)};
     if (!cutter.text)
         return error_memory(err);
     cutter_cut(&cutter);
     if (cutter.failed)
         return error_memory(err);
-    *out = html;
+    *out = *html;
     return 0;
+}
+
+static int check_length(size_t length, struct error *err) {
+    return length < HTML_MAX_BYTES ? 0 : error_set(err, ERROR_LENGTH, "the markup is too long");
+}
+
+int html_parse(const char *markup, size_t length, struct arena *arena, struct html *out, struct error *err) {
+    struct html html = {0};
+    if (check_length(length, err) != 0 || html_read(markup, length, arena, &html, err) != 0)
+        return -1;
+    return cut(&html, arena, out, err);
+}
+
+int html_parse_xml(const char *markup, size_t length, const struct html_tags *tags, struct arena *arena, struct html *out,
+                   struct error *err) {
+    struct html html = {0};
+    if (check_length(length, err) != 0 || html_read_xml(markup, length, tags, arena, &html, err) != 0)
+        return -1;
+    return cut(&html, arena, out, err);
 }

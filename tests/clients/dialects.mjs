@@ -48,6 +48,9 @@ test("deepl-node translates", async () => {
   assert.equal(many[0].text, sentence);
   const html = await translator.translateText("<p>I <b>like</b> snow.</p>", "en", "fr", { tagHandling: "html", splitSentences: "off" });
   assert.match(html.text, /^<p>.*<b>.+<\/b>.*<\/p>$/);
+  const xml = await translator.translateText("I <b>like</b> <x>snow shoes</x>.", "en", "fr", { tagHandling: "xml", ignoreTags: ["x"] });
+  assert.match(xml.text, /<b>.+<\/b>.*<x>snow shoes<\/x>/);
+  await assert.rejects(translator.translateText("<b>", "en", "fr", { tagHandling: "xml" }), /line 1, column 4/);
   await translator.translateText(sentence, "en", "fr", { formality: "prefer_more", preserveFormatting: true, context: "travel" });
   await assert.rejects(translator.translateText(sentence, "en", "fr", { formality: "more" }), /formality must be default/);
   await assert.rejects(translator.translateText(sentence, "en", "zz"), /not supported/);

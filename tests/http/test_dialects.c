@@ -101,6 +101,40 @@ START_TEST(deepl_answers) {
 }
 END_TEST
 
+START_TEST(deepl_tags) {
+    struct reply reply;
+    /* Weblate's */
+    client_post(&served, "/v2/translate",
+                "{'text': ['A boy <x id=\\\"3\\\"></x> plays.', 'A dog &amp; a boy'], 'source_lang': 'EN', 'target_lang': 'FR', "
+                "'formality': 'default', 'tag_handling': 'xml', 'ignore_tags': ['x']}",
+                200, &reply);
+    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "translations.0.text"), "<x id=\"3\"></x>"));
+    reply_done(&reply);
+    client_post(&served, "/v2/translate",
+                "{'text': '<doc><t>A boy</t><p>A <b>dog</b> runs<keep>Hello world</keep>.</p></doc>', 'source_lang': 'EN', "
+                "'target_lang': 'FR', "
+                "'tag_handling': 'xml', 'ignore_tags': 'keep,x', 'outline_detection': 1, 'non_splitting_tags': 'b'}",
+                200, &reply);
+    const char *text = text_at(reply.json, "translations.0.text");
+    ck_assert_msg(strncmp(text, "<doc><t>", 8) == 0 && strstr(text, "</t><p>") && strstr(text, "<keep>Hello world</keep>"), "%s",
+                  text);
+    ck_assert_msg(strstr(text, "<b>") && strstr(text, "</b>") && strcmp(text + strlen(text) - 10, "</p></doc>") == 0, "%s", text);
+    reply_done(&reply);
+    check(&(struct call){.path = "/v2/translate",
+                         .body = "text=%3Cp+translate%3D%22no%22%3EA+boy%3C/p%3E&target_lang=FR&tag_handling=html",
+                         .headers = {FORM}},
+          "translations.0.text", "<p translate=\"no\">A boy</p>");
+    refuse(&(struct call){.path = "/v2/translate",
+                          .json = "{'text': '<a>', 'source_lang': 'EN', 'target_lang': 'FR', 'tag_handling': 'xml'}"},
+           400, "message", "text: line 1, column 4: this is not ended: a");
+    refuse(&(struct call){.path = "/v2/translate", .json = "{'text': 'x', 'target_lang': 'FR', 'tag_handling': 'json'}"}, 400,
+           "message", "tag_handling must be xml or html, got \"json\"");
+    refuse(&(struct call){.path = "/v2/translate",
+                          .json = "{'text': 'x', 'target_lang': 'FR', 'tag_handling': 'xml', 'ignore_tags': 1}"},
+           400, "message", "ignore_tags must be a string or an array of strings");
+}
+END_TEST
+
 START_TEST(deepl_sentences) {
     static const struct {
         const char *split;
@@ -467,6 +501,7 @@ Suite *dialects_suite(void) {
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, deepl_ways);
     tcase_add_test(tcase, deepl_answers);
+    tcase_add_test(tcase, deepl_tags);
     tcase_add_test(tcase, deepl_sentences);
     tcase_add_test(tcase, deepl_others);
     tcase_add_test(tcase, deepl_refusals);

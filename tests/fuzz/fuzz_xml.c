@@ -1,0 +1,36 @@
+/* XML, untranslated: what was written can be read again, into the same segments. The first byte says whether tags beside which no
+ * text stands end segments. */
+#include "model/base/utf8.h"
+#include "server/html/html.h"
+#include "tests/fuzz/fuzz.h"
+#include <string.h>
+
+static const char *const ignored[] = {"x"}, *const splitting[] = {"p"}, *const inline_names[] = {"b"};
+
+static char *write_again(const char *markup, size_t size, const struct html_tags *tags, struct arena *arena, struct html *html,
+                         size_t *written) {
+    struct error err = {0};
+    if (html_parse_xml(markup, size, tags, arena, html, &err) != 0) {
+        FUZZ_CHECK(err.code == ERROR_INPUT && *err.message);
+        return NULL;
+    }
+    struct html_translation *none = arena_zalloc(arena, html->count + 1, sizeof *none);
+    char *out = html_write(html, none, arena, written, NULL);
+    FUZZ_CHECK(out);
+    return out;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size == 0 || !utf8_valid((const char *)data + 1, size - 1))
+        return 0;
+    struct html_tags tags = {{ignored, 1}, {splitting, 1}, {inline_names, 1}, data[0] & 1};
+    struct arena arena;
+    struct html html, again;
+    size_t length, same;
+    arena_init(&arena, 4096);
+    const char *once = write_again((const char *)data + 1, size - 1, &tags, &arena, &html, &length);
+    const char *twice = once ? write_again(once, length, &tags, &arena, &again, &same) : NULL;
+    FUZZ_CHECK(!once || (twice && html.count == again.count && length == same && memcmp(once, twice, length) == 0));
+    arena_done(&arena);
+    return 0;
+}
