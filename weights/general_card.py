@@ -49,7 +49,7 @@ and some that it does not:
 
 {steps} steps, {seen} target tokens, {hours} hours of one processor core. Adam with a moving average of the weights, which is what is here; recipe `{recipe}`.
 
-    python3 -m weights.broad {recipe} --data CORPORA --out RUN{flip}
+    python3 -m weights.broad {recipe} --data CORPORA --out RUN{start}
     python3 -m weights.export RUN {folder} --dtype {storage}
     python3 -m weights.unknown {folder} --corpora CORPORA{flip}
     python3 -m weights.align_head {folder} --corpora CORPORA --pairs 80000 --symmetry intersection --unlinked 0.3{flip}
@@ -114,6 +114,7 @@ def write(path: Path, scores: str, command: str, things: list[Example], flip: bo
         good=examples([one for one in things if one.acceptable]), bad=examples([one for one in things if not one.acceptable]),
         steps=number["epoch"], seen=number["tokens"], hours=f"{float(metadata['core_seconds']) / 3600:.1f}" if "core_seconds" in metadata else "unknown",
         recipe=f"weights/recipes/{config['name']}-broad.json", flip=" --flip" if flip else "",
+        start=f" --flip --from weights/{'-'.join(pair[::-1])}" if flip else "",
         head=f"queries and keys of {config['alignment']['size']}" if config["alignment"]["size"] else "none", pair="-".join(pair[::-1] if flip else pair),
         sources=sources("-".join(pair[::-1] if flip else pair)), caution=CAUTION)
     (path / "README.md").write_text(text, encoding="utf-8")
