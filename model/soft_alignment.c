@@ -15,7 +15,7 @@ int soft_alignment_begin(struct sentence *sentence, const float *annotations, st
     float *keys = arena_alloc(&sentence->decoding, length * t->alignment.key.out, sizeof *keys);
     int status = embeddings && keys ? 0 : error_memory(err);
     for (size_t j = 0; j < length && status == 0; j++)
-        memcpy(embeddings + j * size, t->encoder.embedding + (size_t)sentence->tokens[j].id * size, size * sizeof *embeddings);
+        weights_row(&t->encoder.embedding, (size_t)sentence->tokens[j].id, embeddings + j * size);
     struct alignment_inputs inputs = {{annotations, t->encoder.annotation}, {embeddings, size}, t->encoder.annotation, length};
     if (status == 0)
         status = alignment_keys(&t->alignment, &inputs, scratch, keys, err);

@@ -136,6 +136,15 @@ void arena_reset(struct arena *arena) {
     arena->failed = false;
 }
 
+void arena_trim(struct arena *arena) {
+    struct arena_block **spare = spare_blocks(arena);
+    for (struct arena_block *block = *spare, *next; block != NULL; block = next) {
+        next = block->next;
+        free(block->memory);
+    }
+    *spare = NULL;
+}
+
 size_t arena_bytes(const struct arena *arena) {
     size_t bytes = 0;
     for (const struct arena_block *block = arena->first; block != NULL; block = block->next)

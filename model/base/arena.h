@@ -42,6 +42,8 @@ struct arena_mark arena_mark(const struct arena *arena);
 void arena_release(struct arena *arena, struct arena_mark mark);
 /* Gives back everything; the blocks stay. */
 void arena_reset(struct arena *arena);
+/* Frees the blocks that have been given back, which are otherwise kept for what comes next. */
+void arena_trim(struct arena *arena);
 /* Bytes held in blocks, used or not. */
 size_t arena_bytes(const struct arena *arena);
 

@@ -21,7 +21,7 @@ int decoder_init(struct decoder *decoder, const struct model_config *config, siz
                                 .shape = {.input = c->embedding}};
     if (!decoder->kind)
         return error_set(err, ERROR_FORMAT, "decoder.style: %s is not known", c->style);
-    decoder->embedding = weights_get(weights, "decoder.embedding", vocabulary, c->embedding, err);
+    weights_table(weights, "decoder.embedding", vocabulary, c->embedding, &decoder->embedding, err);
     if (decoder->kind->init(decoder, config, weights, err) == 0)
         return 0;
     decoder_done(decoder);

@@ -10,5 +10,5 @@ void decoder_embed(const struct decoder *decoder, int token, float *x) {
     if (token == DECODER_FIRST)
         memset(x, 0, size * sizeof *x);
     else
-        memcpy(x, decoder->embedding + (size_t)token * size, size * sizeof *x);
+        weights_row(&decoder->embedding, (size_t)token, x);
 }

@@ -23,10 +23,10 @@ struct decoder_shape {
 struct decoder {
     const struct decoder_kind *kind;
     const struct kernels *kernels;
-    size_t vocabulary;      /* V */
-    const float *embedding; /* [V, E] */
-    int first;              /* the id of the first input, or DECODER_FIRST for a zero vector */
-    bool attends;           /* false: one entry of memory stands for a whole sentence, and there is no attention to show */
+    size_t vocabulary;              /* V */
+    struct weights_table embedding; /* [V, E] */
+    int first;                      /* the id of the first input, or DECODER_FIRST for a zero vector */
+    bool attends;                   /* false: one entry of memory stands for a whole sentence, and there is no attention to show */
     struct decoder_shape shape;
     struct lookers self, cross; /* steps that look at those before, and at the memory, with several heads (struct row_looks) */
     void *own;                  /* what its kind loaded */

@@ -23,7 +23,7 @@ int encoder_init(struct encoder *encoder, const struct model_config *config, siz
     if (!encoder->kind)
         return error_set(err, ERROR_FORMAT, "encoder.type: %s is not known", c->type);
     const char *embedding = c->embedding_shared ? "decoder.embedding" : "encoder.embedding";
-    encoder->embedding = weights_get(weights, embedding, vocabulary, c->embedding, err);
+    weights_table(weights, embedding, vocabulary, c->embedding, &encoder->embedding, err);
     if (encoder->kind->init(encoder, config, weights, err) == 0)
         return 0;
     encoder_done(encoder);
@@ -40,7 +40,7 @@ static float *embed(const struct encoder *e, const int *ids, size_t tokens, stru
     float *x = arena_alloc(arena, tokens * e->embedding_size, sizeof *x);
     for (size_t i = 0; x && i < tokens; i++) {
         assert(ids[i] >= 0 && (size_t)ids[i] < e->vocabulary);
-        memcpy(x + i * e->embedding_size, e->embedding + (size_t)ids[i] * e->embedding_size, e->embedding_size * sizeof *x);
+        weights_row(&e->embedding, (size_t)ids[i], x + i * e->embedding_size);
     }
     return x;
 }

@@ -19,7 +19,7 @@ struct encoder {
     const struct kernels *kernels;
     size_t vocabulary, embedding_size; /* V, E */
     size_t annotation;                 /* D */
-    const float *embedding;            /* [V, E] */
+    struct weights_table embedding;    /* [V, E] */
     struct lookers self;               /* tokens that look at each other */
     void *own;                         /* what its kind loaded */
 };

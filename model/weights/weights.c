@@ -76,12 +76,13 @@ static void expand_i8(const unsigned char *data, size_t count, float *values) {
 static const struct {
     const char *name;
     enum stored stored;
+    size_t bytes; /* of a value */
     void (*expand)(const unsigned char *data, size_t count, float *values);
 } storages[] = {
-    [DTYPE_F32] = {"float32", STORED_FLOAT32, expand_f32},
-    [DTYPE_F16] = {"float16", STORED_FLOAT16, expand_f16},
-    [DTYPE_BF16] = {"bfloat16", STORED_BFLOAT16, expand_bf16},
-    [DTYPE_I8] = {"int8", STORED_INT8, expand_i8},
+    [DTYPE_F32] = {"float32", STORED_FLOAT32, 4, expand_f32},
+    [DTYPE_F16] = {"float16", STORED_FLOAT16, 2, expand_f16},
+    [DTYPE_BF16] = {"bfloat16", STORED_BFLOAT16, 2, expand_bf16},
+    [DTYPE_I8] = {"int8", STORED_INT8, 1, expand_i8},
 };
 
 /* The product of the shape; safetensors has checked that it does not overflow. */
@@ -324,6 +325,64 @@ const float *weights_get(struct weights *weights, const char *name, size_t rows,
     return values;
 }
 
+/* ---- row by row ---- */
+
+static void expand_row(const struct parameter *parameter, size_t row, size_t cols, float *x) {
+    const struct tensor *tensor = parameter->tensor;
+    size_t bytes = storages[tensor->dtype].bytes;
+    storages[tensor->dtype].expand(tensor->data + row * cols * bytes, cols, x);
+    if (parameter->scale == NULL)
+        return;
+    float scale = scale_of(parameter, row);
+    for (size_t col = 0; col < cols; col++)
+        x[col] *= scale;
+}
+
+static int check_rows(struct weights *weights, const struct parameter *parameter, size_t rows, size_t cols, struct error *err) {
+    struct arena_mark mark = arena_mark(&weights->arena);
+    float *x = arena_alloc(&weights->arena, cols, sizeof *x);
+    int result = x != NULL ? 0 : error_memory(err);
+    for (size_t row = 0; result == 0 && row < rows; row++) {
+        expand_row(parameter, row, cols, x);
+        for (size_t col = 0; result == 0 && col < cols; col++)
+            if (!isfinite(x[col]))
+                result =
+                    error_set(err, ERROR_FORMAT, "tensor %s: value %zu is not finite", parameter->tensor->name, row * cols + col);
+    }
+    arena_release(&weights->arena, mark);
+    return result;
+}
+
+/* Where it is used as it is mapped, or has been expanded for something else, its values are there. */
+static int find_table(struct weights *weights, const char *name, size_t rows, size_t cols, struct weights_table *table,
+                      struct error *err) {
+    if (err != NULL && err->code != ERROR_NONE)
+        return -1;
+    struct parameter *parameter = find_parameter(weights, name);
+    if (parameter == NULL || parameter->values != NULL || usable_in_place(parameter->tensor)) {
+        *table = (struct weights_table){.values = get_shaped(weights, name, rows, cols, err), .cols = cols};
+        return table->values != NULL ? 0 : -1;
+    }
+    if (check_shape(parameter->tensor, rows, cols, err) != 0 || check_rows(weights, parameter, rows, cols, err) != 0)
+        return -1;
+    parameter->used = true;
+    *table = (struct weights_table){.parameter = parameter, .cols = cols};
+    return 0;
+}
+
+int weights_table(struct weights *weights, const char *name, size_t rows, size_t cols, struct weights_table *table,
+                  struct error *err) {
+    *table = (struct weights_table){0};
+    return find_table(weights, name, rows, cols, table, err) == 0 ? 0 : weights_fail(weights);
+}
+
+void weights_row(const struct weights_table *table, size_t row, float *x) {
+    if (table->values != NULL)
+        memcpy(x, table->values + row * table->cols, table->cols * sizeof *x);
+    else
+        expand_row(table->parameter, row, table->cols, x);
+}
+
 /* Columns first .. first + in - 1 of weight [out, columns], in the arena. */
 static const float *take_columns(struct weights *weights, const float *weight, const struct linear_names *names, size_t out,
                                  size_t in) {
@@ -357,6 +416,7 @@ static int make_linear(struct weights *weights, const struct linear_names *names
     if (linear->packed != NULL && !expanded_before) {
         parameter->values = NULL;
         arena_release(&weights->arena, mark);
+        arena_trim(&weights->arena); /* a whole vocabulary's may have been there */
     }
     return 0;
 }

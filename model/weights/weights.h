@@ -28,6 +28,19 @@ const struct backend *weights_backend(const struct weights *weights);
  * err may already hold an error: then nothing is looked up and NULL comes back, so that a whole model is asked for in one go. */
 const float *weights_get(struct weights *weights, const char *name, size_t rows, size_t cols, struct error *err);
 
+/* A parameter [rows, cols] that is read row by row, such as an embedding. It stays as it is stored; a row is expanded when it is
+ * read, to the values that weights_get gives. Lives as long as the weights; thread-safe. */
+struct weights_table {
+    const float *values;               /* [rows, cols]; NULL: expanded when they are read */
+    const struct parameter *parameter; /* the weights' own */
+    size_t cols;
+};
+/* Errors as weights_get's: then -1. */
+int weights_table(struct weights *weights, const char *name, size_t rows, size_t cols, struct weights_table *table,
+                  struct error *err);
+/* x [cols]; row: below rows. */
+void weights_row(const struct weights_table *table, size_t row, float *x);
+
 /* What a linear layer is made of. */
 struct linear_names {
     const char *weight;    /* [out, in], or [out, columns] of which in are taken, from column `first` on */

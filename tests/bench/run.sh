@@ -2,7 +2,7 @@
 # make bench: one run of everything that tests/bench/RESULTS.md reports. Argument: the build folder. Variables:
 #   MODEL    a model folder (default weights/en-fr; empty: none)
 #   SOURCE   its sentences, one a line (default: the shipped ones, repeated to 2,000)
-#   SHAPES   random models after it: S, L or both (default S)
+#   SHAPES   random models after it: S, L, TINY, MEMORY, BASE, OPUS (default S)
 #   PYTHON   one that has PyTorch
 # Some minutes for each model; leave the machine alone meanwhile.
 set -eu
@@ -121,10 +121,16 @@ serve_random() {
 
 random_model() {
     title "shape $1: random weights, as many target as source tokens"
-    "$bench/random_model" --shape "$1" "$work/$1"
     sentences=500
-    [ "$1" != L ] || sentences=200
+    shortlist=
+    case $1 in
+    L | OPUS) sentences=200 ;;
+    TINY | MEMORY | BASE) shortlist='--shortlist 600' ;;
+    esac
+    # shellcheck disable=SC2086
+    "$bench/random_model" --shape "$1" $shortlist "$work/$1"
     "$bench/bench" --sentences $sentences "$work/$1" <"$work/$1/source.txt"
+    [ -z "$shortlist" ] || "$bench/bench" --sentences $sentences --shortlist "$work/$1" <"$work/$1/source.txt"
     pytorch "$work/$1" 100 <"$work/$1/source.txt"
     for compute in $computes; do
         title "shape $1 over HTTP, two workers, $compute: an idle machine, then 32 clients without and with attention"

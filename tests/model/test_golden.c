@@ -214,8 +214,7 @@ static void check_alignment(const struct translator *t, const struct source *sou
     float *embeddings = arena_alloc(arena, length * e->embedding_size, sizeof *embeddings);
     float *keys = arena_alloc(arena, length * size, sizeof *keys);
     for (size_t j = 0; j < length; j++)
-        memcpy(embeddings + j * e->embedding_size, e->embedding + (size_t)ids[j] * e->embedding_size,
-               e->embedding_size * sizeof *embeddings);
+        weights_row(&e->embedding, (size_t)ids[j], embeddings + j * e->embedding_size);
     struct alignment_inputs inputs = {
         {encoded->annotations, e->annotation}, {embeddings, e->embedding_size}, e->annotation, length};
     ck_assert_int_eq(alignment_keys(&t->alignment, &inputs, arena, keys, NULL), 0);

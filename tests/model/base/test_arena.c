@@ -187,6 +187,24 @@ START_TEST(small_spare_blocks_are_not_wasted) {
 }
 END_TEST
 
+START_TEST(trim_frees_what_was_given_back) {
+    char *kept = arena_copy(&arena, "kept", 4);
+    size_t before = arena_bytes(&arena);
+    struct arena_mark mark = arena_mark(&arena);
+    arena_alloc(&arena, 1, 100000);
+    arena_trim(&arena);
+    ck_assert_uint_ge(arena_bytes(&arena), before + 100000); /* in use */
+    arena_release(&arena, mark);
+    arena_trim(&arena);
+    ck_assert_uint_eq(arena_bytes(&arena), before);
+    ck_assert_str_eq(kept, "kept");
+    memset(arena_alloc(&arena, 1, 5000), 1, 5000);
+    arena_reset(&arena);
+    arena_trim(&arena);
+    ck_assert_uint_eq(arena_bytes(&arena), 0);
+}
+END_TEST
+
 START_TEST(done_leaves_a_usable_arena) {
     arena_alloc(&arena, 5000, 1);
     arena_done(&arena);
@@ -216,6 +234,7 @@ Suite *arena_suite(void) {
     tcase_add_test(cases, zalloc_clears_reused_memory);
     tcase_add_test(cases, copy_ends_with_nul);
     tcase_add_test(cases, release_gives_back_what_came_after);
+    tcase_add_test(cases, trim_frees_what_was_given_back);
     tcase_add_test(cases, marks_nest);
     tcase_add_test(cases, reuse_does_not_grow);
     tcase_add_test(cases, small_spare_blocks_are_not_wasted);

@@ -188,6 +188,33 @@ START_TEST(int8_round_trip) {
 }
 END_TEST
 
+/* The values that weights_get gives, as float32 where they are mapped, and expanded for nobody else. */
+static void check_table(struct weights *weights, const char *name) {
+    struct weights_table table;
+    float rows[6];
+    ck_assert_int_eq(weights_table(weights, name, 2, 3, &table, &err), 0);
+    ck_assert_int_eq(weights_all_used(weights, NULL), 0);
+    weights_row(&table, 1, rows + 3);
+    weights_row(&table, 0, rows);
+    ck_assert_mem_eq(weights_get(weights, name, 2, 3, &err), rows, sizeof rows);
+    ck_assert_int_eq(weights_table(weights, name, 2, 3, &table, &err), 0); /* of values that are there by now */
+    weights_row(&table, 1, rows);
+    ck_assert_mem_eq(rows, rows + 3, 3 * sizeof *rows);
+    ck_assert_int_eq(weights_table(weights, name, 3, 2, &table, &err), -1);
+    ck_assert(weights_failed(weights));
+    weights_free(weights);
+}
+
+START_TEST(rows_are_read_as_they_are_stored) {
+    static const uint16_t halves[] = {0x3c00, 0xc000, 0x4200, 0x0000, 0x3800, 0x8001};
+    static const float floats[] = {1, -2, 3, 4, 5, 6};
+    check_table(open_quantized(0.25f), "q");
+    check_table(open_container("{" ENTRY("w", "F16", "[2,3]", "[0,12]") "}", halves, sizeof halves), "w");
+    check_table(open_container("{" ENTRY("w", "BF16", "[2,3]", "[0,12]") "}", halves, sizeof halves), "w");
+    check_table(open_container("{" ENTRY("w", "F32", "[2,3]", "[0,24]") "}", floats, sizeof floats), "w");
+}
+END_TEST
+
 /* q [2, 3] with one scale, 0.5, and what multiplies its input, 10, if there is one. */
 static struct weights *open_given(bool with_input_scale) {
     static const char with[] = "{" ENTRY("q.scale", "F32", "[1]", "[0,4]") "," ENTRY(
@@ -344,6 +371,10 @@ START_TEST(values_must_be_finite) {
         ck_assert_ptr_null(weights_get(weights, "x", 2, 2, &err));
         ck_assert_int_eq(err.code, ERROR_FORMAT);
         ck_assert_str_eq(err.message, "tensor x: value 2 is not finite");
+        struct weights_table table;
+        err = (struct error){0};
+        ck_assert_int_eq(weights_table(weights, "x", 2, 2, &table, &err), -1);
+        ck_assert_str_eq(err.message, "tensor x: value 2 is not finite");
         weights_free(weights);
     }
 }
@@ -424,6 +455,7 @@ Suite *weights_suite(void) {
     tcase_add_test(cases, float16_every_finite_value);
     tcase_add_test(cases, bfloat16_is_the_upper_half);
     tcase_add_test(cases, int8_takes_the_scale_of_its_row);
+    tcase_add_test(cases, rows_are_read_as_they_are_stored);
     tcase_add_test(cases, int8_as_given);
     tcase_add_test(cases, int8_as_given_by_all_channels);
     tcase_add_test(cases, int8_round_trip);
