@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from weights import align, align_head, config, folder, golden, golden_cases, links, safetensors, search  # noqa: E402
+from weights import align, align_head, config, folder, golden, golden_cases, links, safetensors, search, tokenizer, vocabulary  # noqa: E402
 from weights.align_head import Example, Linked, Options  # noqa: E402
 
 import torch  # noqa: E402
@@ -82,6 +82,24 @@ def test_every_kind_of_model_can_have_one(case, tmp_path):
     read, *sides = folder.read(tmp_path / "made")
     seen = align.seen_by_head(read, tuple(sides), ("Tom is here.", "Le mien."))
     assert seen.rows.sum(axis=1) == pytest.approx([1] * len(seen.rows), abs=1e-5) and len(seen.rows) == len(seen.target) + 1
+
+
+def test_special_tokens_anywhere(tmp_path):
+    """As in converted models: their searches are the server's, but they can have a head."""
+    shutil.copytree(GOLDEN / "luong-general-gru", tmp_path / "model")
+    config_path = tmp_path / "model/config.json"
+    written = json.loads(config_path.read_text())
+    for side in ("source", "target"):
+        unknown, begin, end, *others = tokenizer.load(GOLDEN / "luong-general-gru", folder.read_config(GOLDEN / "luong-general-gru")["tokenizer"])[side == "target"].pieces
+        (tmp_path / f"model/{side}.vocab").write_text("".join(f"{piece}\n" for piece in (end, unknown, begin, *others)))
+    config_path.write_text(json.dumps(written | {"tokenizer": {"pieces": "source.vocab", "target_pieces": "target.vocab"}}))
+    with pytest.raises(vocabulary.VocabularyError, match="PyTorch needs <unk>"):
+        folder.read(tmp_path / "model")
+    model, sides = align_head.with_head(tmp_path / "model", 8)
+    assert align_head.encode(_pairs(1)[0], sides, True).source[-1] == 0 == sides[1].special[-1]
+    assert align_head.train(model, sides, _pairs(6), Options(size=8)) > 0
+    align_head.write(tmp_path / "model", tmp_path / "model", model)
+    assert "alignment.query.weight" in safetensors.read(tmp_path / "model/model.safetensors")[0]
 
 
 def test_a_decoder_without_attention_cannot():

@@ -100,7 +100,7 @@ def varied(pairs: list[Linked], index: int, values: random.Random) -> Linked:
 def encode(pair: Linked, sides: tuple[Tokenizer, Tokenizer], eos: bool) -> Example:
     tokens = [side.tokens(text) for side, text in zip(sides, pair[:2])]
     between = links.between_pieces(pair.links, *(aligner.words_of_pieces(t, text) for t, text in zip(tokens, pair[:2])))
-    return Example([token.id for token in tokens[0]] + [EOS] * eos, [token.id for token in tokens[1]], between)
+    return Example([token.id for token in tokens[0]] + [sides[0].special[-1]] * eos, [token.id for token in tokens[1]], between)
 
 
 def examples(pairs: list[Linked], model: Model, sides: tuple[Tokenizer, Tokenizer], values: random.Random) -> Iterator[Example]:
@@ -159,10 +159,10 @@ def forced(model: Model, fast: Fused | None, source: Tensor, lengths: Tensor, in
     return memory, model.teach(inputs, model.decoder.start(memory, finals), memory).states
 
 
-def loss_of(model: Model, batch: list[Example], unlinked: float, fast: Fused | None = None) -> Tensor:
-    """Mean cross-entropy of the rows that say something."""
+def loss_of(model: Model, batch: list[Example], unlinked: float, fast: Fused | None = None, end: int = EOS) -> Tensor:
+    """Mean cross-entropy of the rows that say something. end: the id of the target's </s>."""
     source, lengths = search.pad([example.source for example in batch])
-    tokens, _ = search.pad([[*example.target, EOS] for example in batch])
+    tokens, _ = search.pad([[*example.target, end] for example in batch])
     inputs = torch.cat([torch.full((len(batch), 1), BOS), tokens[:, :-1]], dim=1)
     memory, states = forced(model, fast, source, lengths, inputs)
     memory.alignment_keys = model.head.keys(memory.annotations, model.encoder.embedding(source))
@@ -187,7 +187,7 @@ def train(model: Model, sides: tuple[Tokenizer, Tokenizer], pairs: list[Linked],
         for batch in batches(examples(pairs, model, sides, values), values):
             for group in optimizer.param_groups:
                 group["lr"] = LEARNING_RATE * min(1, (done + len(batch)) / (WARMUP * total)) * (1 - done / total)
-            loss = loss_of(model, batch, options.unlinked, fast)
+            loss = loss_of(model, batch, options.unlinked, fast, sides[1].special[-1])
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -203,7 +203,7 @@ def train(model: Model, sides: tuple[Tokenizer, Tokenizer], pairs: list[Linked],
 
 def with_head(path: Path, size: int) -> tuple[Model, tuple[Tokenizer, Tokenizer]]:
     """The folder's model with a new head of random weights."""
-    old, *sides = folder.read(path)
+    old, *sides = folder.read(path, searches=False)
     sizes = {"source": old.encoder.embedding.num_embeddings, "target": old.decoder.embedding.num_embeddings,
              "characters": old.speller.embedding.num_embeddings if old.speller else 0}
     torch.manual_seed(1)

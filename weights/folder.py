@@ -42,10 +42,11 @@ def read_config(folder: Path) -> dict:
     return configuration.validate(json.loads((folder / "config.json").read_text(encoding="utf-8")))
 
 
-def read(folder: Path) -> tuple[Model, Tokenizer, Tokenizer]:
-    """-> the model (for inference), the source side's tokenizer, the target side's."""
+def read(folder: Path, searches: bool = True) -> tuple[Model, Tokenizer, Tokenizer]:
+    """-> the model (for inference), the source side's tokenizer, the target side's. searches: PyTorch's searches serve it, which know special tokens by
+    their ids."""
     config = read_config(folder)
     source, target = load(folder, config["tokenizer"])
-    model = Model(config, **vocabulary_sizes(folder, config)).eval()
+    model = Model(config, **vocabulary_sizes(folder, config, searches)).eval()
     load_tensors(model, expand(safetensors.read(folder / "model.safetensors")[0]))
     return model, source, target

@@ -324,13 +324,13 @@ def load_characters(folder: Path, config: dict) -> Characters | None:
     return Characters(folder / CHARACTERS, options_of(config["tokenizer"], "target")) if config["output"]["type"] == "characters" else None
 
 
-def vocabulary_sizes(folder: Path, config: dict) -> dict[str, int]:
-    """The sizes that Model takes, by its parameters' names. The vocabularies must be such as PyTorch's searches read."""
+def vocabulary_sizes(folder: Path, config: dict, searches: bool = True) -> dict[str, int]:
+    """The sizes that Model takes, by its parameters' names. searches: the vocabularies must be such as PyTorch's searches read."""
     source, target = load(folder, config["tokenizer"])
     if config["encoder"]["embedding_shared"] and source.pieces != target.pieces:
         raise VocabularyError("encoder.embedding_shared: the vocabularies of source and target differ")
     characters = load_characters(folder, config)
     for path, side in ((config["tokenizer"]["source"], source), (config["tokenizer"]["target"], target), (CHARACTERS, characters)):
-        if side:
+        if side and searches:
             check_special(folder / path, side)
     return {"source": source.size, "target": target.size, "characters": characters.size if characters else 0}
