@@ -227,8 +227,17 @@ def test_text_shortlists(tmp_path):
     """The best of each source word; of equals the larger id; the last of a pair; unknown words are <unk>; NULL is skipped."""
     (tmp_path / "lex.s2t").write_text("a b 0.1\nb a 0.2\nc a 0.2\n</s> a 0.05\nNULL a 0.9\nzzz c 0.5\nb c 0.4\nb c 0.1\n")
     assert read_shortlist(tmp_path / "lex.s2t", best=(1, 2)) == {"always": [0], "offsets": [0, 0, 0, 2, 3, 5], "targets": [3, 4, 2, 1, 3]}
-    (tmp_path / "lex.s2t").write_text("a b\n")
-    with pytest.raises(FormatError, match="line 1 is not a target, a source and a probability"):
+    (tmp_path / "lex.s2t").write_text("a b 0\nb a 0.5\nb a 0\n")  # Marian's threshold: more than nothing
+    assert read_shortlist(tmp_path / "lex.s2t", best=(1, 2))["targets"] == []
+
+
+@pytest.mark.parametrize("content, message", [
+    (b"a b\n", "line 1 is not a target, a source and a probability"), (b"a b 0.1\na b much\n", "line 2 is not"), (b"a b nan\n", "line 1 is not"),
+    (b"a b inf\n", "line 1 is not"), (b"a \xff 0.1\n", "not valid UTF-8"),
+])
+def test_damaged_text_shortlists_are_refused(tmp_path, content, message):
+    (tmp_path / "lex.s2t").write_bytes(content)
+    with pytest.raises(FormatError, match=message):
         read_shortlist(tmp_path / "lex.s2t")
 
 

@@ -359,6 +359,13 @@ def test_options_that_are_refused(change, message):
         marian_options.read(options_text(BASE | change).decode(), own=True)
 
 
+@pytest.mark.parametrize("name", [*marian_options.COMMON, *marian_options.TRANSFORMERS])
+def test_every_option_is_checked(name):
+    """Each row of the table refuses what it does not name, by a sentence."""
+    with pytest.raises(ConversionError, match=rf"option {name}: nonsense is not supported.* \(supported: .+\)"):
+        marian_options.read(options_text(BASE | {name: "nonsense"}).decode(), own=True)
+
+
 def test_a_model_of_other_heads_is_refused(tmp_path):
     options = BASE | {"transformer-heads": 3}
     with pytest.raises(ConversionError, match="encoder.heads: must divide encoder.hidden"):

@@ -7,6 +7,7 @@ vocabulary, so are the sentence's own ids. A FormatError names the file.
 
 from __future__ import annotations
 
+import math
 import struct
 from pathlib import Path
 
@@ -78,9 +79,11 @@ def read_text(path: Path, vocabularies: tuple[dict[str, int], dict[str, int]], u
         try:
             target, source, probability = fields[0], fields[1], float(fields[2])
         except (IndexError, ValueError):
-            raise FormatError(f"{path}: line {number} is not a target, a source and a probability") from None
+            probability = math.nan
+        if not math.isfinite(probability):
+            raise FormatError(f"{path}: line {number} is not a target, a source and a probability")
         found[vocabularies[0].get(source, unknown)][vocabularies[1].get(target, unknown)] = probability
-    chosen = [sorted(row, key=lambda word: (-row[word], -word))[:best[1]] for row in found]
+    chosen = [sorted((word for word in row if row[word] > 0), key=lambda word: (-row[word], -word))[:best[1]] for row in found]
     lists = [numpy.array(sorted({*row, *([word] if one_vocabulary else [])}), numpy.int32) for word, row in enumerate(chosen)]
     return _tensors(min(best[0], len(vocabularies[1])), lists)
 
