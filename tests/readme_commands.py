@@ -47,6 +47,7 @@ ROWS = (
     Row("weights/README.md", "python3 -m weights.first_things", True),
     Row("weights/README.md", "python3 -m weights.searches", False, "needs corpora that are not shipped"),
     Row("weights/README.md", "python3 -m weights.convert_", False, "needs foreign models; make check-python converts small ones"),
+    Row("weights/README.md", "curl", False, "asks converted models; make check-python does, of small ones"),
     Row("docker/README.md", "docker", False, "make check-container builds and runs the image"),
     Row("docker/README.md", "docker compose", False, "make check-deploy"),
     Row("docker/README.md", "kubectl", False, "make check-deploy"),
