@@ -102,6 +102,10 @@ void batch_free(struct batch *batch) {
     free(batch);
 }
 
+size_t batch_bytes(const struct batch *batch) {
+    return sizeof *batch + arena_bytes(&batch->arena) + arena_bytes(&batch->scratch);
+}
+
 size_t batch_rows(const struct batch *batch) {
     return batch->rows;
 }

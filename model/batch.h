@@ -11,7 +11,8 @@ struct batch;
 struct batch *batch_create(const struct translator *translator, size_t max_rows, struct error *err);
 /* The batch must be empty. NULL allowed. */
 void batch_free(struct batch *batch);
-size_t batch_rows(const struct batch *batch); /* live now */
+size_t batch_bytes(const struct batch *batch); /* of memory */
+size_t batch_rows(const struct batch *batch);  /* live now */
 /* Steps that the live rows look back on, each its own; 0 where they have no past (model/network/row.h). And whether they have. */
 size_t batch_past(const struct batch *batch);
 bool batch_grows(const struct batch *batch);

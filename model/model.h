@@ -32,6 +32,7 @@ struct translator {
     struct alignment alignment;
     struct speller speller;
     char architecture[288];
+    size_t tokenizer_bytes; /* an estimate */
 };
 
 #endif

@@ -77,5 +77,17 @@ void translator_setup(void);
 struct translator *translator_open(const char *folder, const struct translator_options *options, struct error *err);
 void translator_free(struct translator *translator);
 struct translator_info translator_info(const struct translator *translator);
+/* Memory that it takes, but for small things; of its tokenizers an estimate. */
+size_t translator_bytes(const struct translator *translator);
+
+/* What a folder tells before it is loaded: config.json, and which parameters there are. */
+struct translator_card;
+/* NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY: such a folder cannot be loaded, either. */
+struct translator_card *translator_card_read(const char *folder, struct error *err);
+void translator_card_free(struct translator_card *card); /* NULL allowed */
+/* As of the translator, but for its architecture, compute (NULL), vocabularies and shortlist. Strings are owned by the card. */
+struct translator_info translator_card_info(const struct translator_card *card);
+/* About what translator_bytes will be with this type of products (NULL: the default). */
+size_t translator_card_bytes(const struct translator_card *card, const char *compute);
 
 #endif

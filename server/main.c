@@ -124,7 +124,8 @@ static bool drain(const struct daemon *daemon, struct http *http, struct workers
     sd_notify(0, "STOPPING=1");
     http_quiesce(http);
     int64_t until_us = clock_us() + (int64_t)daemon->options->grace_ms * 1000;
-    bool clean = http_wait_prepared(http, left_ms(until_us));
+    bool clean = residence_wait(catalog_residence(service->catalog), left_ms(until_us));
+    clean &= http_wait_prepared(http, left_ms(until_us));
     scheduler_close(service->scheduler);
     clean &= workers_wait(workers, left_ms(until_us));
     if (!clean)
@@ -170,6 +171,12 @@ static struct http_options http_options(const struct options *options) {
     };
 }
 
+static void log_ready(const struct daemon *daemon) {
+    struct model_set *models = catalog_acquire(daemon->service->catalog);
+    log_event(LOG_INFO, "ready", "models=%zu workers=%zu", models->count, daemon->options->workers);
+    model_set_release(models);
+}
+
 /* /health answers while the models are still loading. */
 static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct error *err) {
     const struct http_options options = http_options(daemon->options);
@@ -184,7 +191,7 @@ static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct 
     int result = start_decoding(daemon, &workers, err);
     if (result == 0) {
         atomic_store(&daemon->service->state, SERVICE_READY);
-        log_event(LOG_INFO, "ready", "models=%zu workers=%zu", daemon->options->models.count, daemon->options->workers);
+        log_ready(daemon);
         sd_notify(0, "READY=1");
         wait_for_stop(daemon, http);
         *clean = drain(daemon, http, workers);
@@ -216,12 +223,16 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
     const char *const *labels = api_labels(&label_count);
     struct service service = {.options = service_options(options)};
     const struct daemon daemon = {options, &service};
-    struct model_set_options loaded = {.folders = &options->models,
-                                       .compute = options->compute,
-                                       .shortlist = options->shortlist,
-                                       .half_past = options->half_past,
-                                       .workers = options->workers,
-                                       .rows = options->rows};
+    const struct catalog_options models = {.folders = &options->models,
+                                           .directory = options->directory,
+                                           .compute = options->compute,
+                                           .shortlist = options->shortlist,
+                                           .half_past = options->half_past,
+                                           .workers = options->workers,
+                                           .rows = options->rows,
+                                           .most_bytes = options->model_memory,
+                                           .most_waiting = options->queue,
+                                           .idle_us = (int64_t)options->idle_unload_s * 1000000};
     int result = -1;
     if (log_start(err) != 0)
         return -1;
@@ -233,7 +244,7 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
     service.metrics = metrics_create(labels, label_count, err);
     service.scheduler = scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});
     service.limiter = limiter_create(options->rate, options->burst);
-    service.catalog = catalog_create(&loaded, service.metrics);
+    service.catalog = catalog_create(&models, service.metrics);
     service.cache = options->cache_bytes > 0 ? cache_create(options->cache_bytes) : NULL;
     bool cached = service.cache || options->cache_bytes == 0;
     if (service.metrics && service.scheduler && service.limiter && service.catalog && cached)

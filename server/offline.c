@@ -4,7 +4,7 @@
 #include "model/base/utf8.h"
 #include "server/base/clock.h"
 #include "server/decode/links.h"
-#include "server/decode/model_set.h"
+#include "server/decode/loaded_model.h"
 #include "server/decode/parameters.h"
 #include "server/decode/variant.h"
 #include "server/decode/worker.h"
@@ -47,7 +47,7 @@ struct mode {
 struct stream {
     const struct options *options;
     const struct mode *mode;
-    const struct model_set *models; /* [directions] */
+    struct loaded_model *models[DIRECTIONS]; /* [directions] */
     size_t directions;
     const struct links_kind *links; /* aligning */
     struct scheduler *scheduler;
@@ -72,7 +72,7 @@ static void ask_translation(const struct options *options, struct request *reque
     request->search = options->search;
     request->search.n_best = 1;
     request->search.max_rows = options->rows;
-    parameters_settle(&request->search, &request->model->info, options->rows);
+    parameters_settle(&request->search, &request->loaded->info, options->rows);
 }
 
 static void ask_alignment(const struct options *options, struct request *request) {
@@ -162,17 +162,17 @@ static int read_texts(struct stream *stream, struct line *line, struct error *er
 
 /* A line too long for the model is wrapped rather than refused, unless it has a target or, of a model that copies, a part that
  * cannot be cut. */
-static int direction_prepare(struct direction *direction, const struct translator *translator, struct error *err) {
+static int direction_prepare(struct direction *direction, struct error *err) {
     struct request *request = &direction->request;
     const struct stream *stream = direction->line->stream;
     enum request_input input;
     struct error refused = {0};
     stream->mode->ask(stream->options, request);
-    if (request_prepare(request, translator, &input, &refused) == 0)
+    if (request_prepare(request, request->loaded->translator, &input, &refused) == 0)
         return 0;
     if (refused.code == ERROR_LENGTH && !request->split && !direction->text.target) {
         request->split = true;
-        return request_prepare(request, translator, &input, err);
+        return request_prepare(request, request->loaded->translator, &input, err);
     }
     return error_set(err, refused.code, "line %zu: %s", stream->read + 1, refused.message);
 }
@@ -194,15 +194,15 @@ static int prepare_line(struct line *line, struct error *err) {
                                         .source_length = there ? line->source_length : line->target_length,
                                         .target = there ? line->target : line->source,
                                         .target_length = there ? line->target_length : line->source_length};
-        direction->request.model = &stream->models->all[i];
-        direction->request.variant = variant_of(stream->options, &stream->models->all[i].info);
+        direction->request.loaded = loaded_model_acquire(stream->models[i]);
+        direction->request.variant = variant_of(stream->options, &stream->models[i]->info);
         direction->request.number = (uint32_t)stream->read;
         direction->request.texts = &direction->text;
         direction->request.text_count = 1;
         direction->request.target_name = "target";
         direction->request.finish = direction_finish;
         direction->request.owner = direction;
-        if (direction_prepare(direction, stream->models->all[i].translator, err) != 0)
+        if (direction_prepare(direction, err) != 0)
             return -1;
     }
     return 0;
@@ -423,11 +423,11 @@ static int decode_stream(struct stream *stream, struct metrics *metrics, struct 
 
 static int check_variants(const struct stream *stream, struct error *err) {
     const struct options *options = stream->options;
-    const struct translator_info *first = &stream->models->all[0].info;
+    const struct translator_info *first = &stream->models[0]->info;
     if (options->variant && !variant_for(first, options->variant))
         return error_set(err, ERROR_INPUT, "--variant: model \"%s\" has no variant \"%.60s\"", first->name, options->variant);
-    for (size_t i = 0; i < stream->models->count; i++) {
-        const struct translator_info *info = &stream->models->all[i].info;
+    for (size_t i = 0; i < stream->directions; i++) {
+        const struct translator_info *info = &stream->models[i]->info;
         if (variant_must_be(info) && !variant_of(options, info))
             return error_set(err, ERROR_INPUT, "--variant NAME is missing: model \"%s\" writes %zu languages, such as %s",
                              info->name, info->variant_count, info->variants[0]);
@@ -436,12 +436,11 @@ static int check_variants(const struct stream *stream, struct error *err) {
 }
 
 static int check_models(const struct stream *stream, struct error *err) {
-    const struct model_set *models = stream->models;
-    const struct translator_info *first = &models->all[0].info, *second = &models->all[stream->directions - 1].info;
-    for (size_t i = 0; stream->mode == &attention_mode && i < models->count; i++)
-        if (!models->all[i].info.attention)
+    const struct translator_info *first = &stream->models[0]->info, *second = &stream->models[stream->directions - 1]->info;
+    for (size_t i = 0; stream->mode == &attention_mode && i < stream->directions; i++)
+        if (!stream->models[i]->info.attention)
             return error_set(err, ERROR_INPUT, "model \"%s\" has no attention, which aligning words needs",
-                             models->all[i].info.name);
+                             stream->models[i]->info.name);
     if (!first->attention && stream->options->search.coverage_penalty > 0)
         return error_set(err, ERROR_INPUT, "--coverage-penalty must be 0: model \"%s\" has no attention", first->name);
     bool opposite = strcmp(first->source, second->target) == 0 && strcmp(first->target, second->source) == 0;
@@ -452,19 +451,31 @@ static int check_models(const struct stream *stream, struct error *err) {
     return check_variants(stream, err);
 }
 
+static int load_models(struct stream *stream, const struct loading *loading, struct error *err) {
+    for (size_t i = 0; i < stream->directions; i++) {
+        const char *folder = stream->options->models.names[i];
+        struct error inner = {0};
+        stream->models[i] = loaded_model_open(folder, NULL, loading, &inner);
+        if (!stream->models[i])
+            return error_set(err, inner.code, "cannot load %s: %s", folder, inner.message);
+    }
+    return check_models(stream, err);
+}
+
 static int decode_with_models(struct stream *stream, struct metrics *metrics, struct error *err) {
-    struct model_set_options loaded = {.folders = &stream->options->models,
-                                       .compute = stream->options->compute,
-                                       .shortlist = stream->options->shortlist,
-                                       .half_past = stream->options->half_past,
-                                       .workers = stream->options->workers,
-                                       .rows = stream->options->rows};
-    struct model_set *models = model_set_load(&loaded, NULL, metrics, err);
-    stream->models = models;
-    int result = models ? check_models(stream, err) : -1;
+    atomic_size_t taken = 0;
+    const struct loading loading = {.compute = stream->options->compute,
+                                    .shortlist = stream->options->shortlist,
+                                    .half_past = stream->options->half_past,
+                                    .workers = stream->options->workers,
+                                    .rows = stream->options->rows,
+                                    .metrics = metrics,
+                                    .taken = &taken};
+    int result = load_models(stream, &loading, err);
     if (result == 0)
         result = decode_stream(stream, metrics, err);
-    model_set_release(models);
+    for (size_t i = 0; i < stream->directions; i++)
+        loaded_model_release(stream->models[i]);
     return result;
 }
 

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,15 +108,17 @@ int set_switch(const struct option *option, const char *name, const char *value,
 /* What a list is made of, and the character between. */
 struct item {
     const char *separator, *what;
+    size_t most;
 };
+enum { MOST_ITEMS = 32 };
 
 static int add_items(const struct item *item, const char *name, const char *value, struct name_list *list, struct error *err) {
     for (const char *at = value;;) {
         size_t length = strcspn(at, item->separator);
         if (length == 0)
             return error_set(err, ERROR_INPUT, "%s needs %s", name, item->what);
-        if (list->count == NAME_LIST_MAX)
-            return error_set(err, ERROR_INPUT, "%s must be given at most %d times", name, NAME_LIST_MAX);
+        if (list->count == item->most)
+            return error_set(err, ERROR_INPUT, "%s must be given at most %zu times", name, item->most);
         if (name_list_add(list, at, length) != 0)
             return error_memory(err);
         if (at[length] == '\0')
@@ -126,12 +129,12 @@ static int add_items(const struct item *item, const char *name, const char *valu
 
 int set_folders(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     (void)option;
-    return add_items(&(struct item){":", "the name of a model folder"}, name, value, field, err);
+    return add_items(&(struct item){":", "the name of a model folder", SIZE_MAX}, name, value, field, err);
 }
 
 int set_addresses(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     (void)option;
-    return add_items(&(struct item){",", "an address"}, name, value, field, err);
+    return add_items(&(struct item){",", "an address", MOST_ITEMS}, name, value, field, err);
 }
 
 /* As browsers send them: SCHEME://HOST[:PORT], no path. */
@@ -146,7 +149,7 @@ int set_origins(const struct option *option, const char *name, const char *value
     const struct name_list *list = field;
     if (*value == '\0')
         return 0;
-    if (add_items(&(struct item){",", "an origin"}, name, value, field, err) != 0)
+    if (add_items(&(struct item){",", "an origin", MOST_ITEMS}, name, value, field, err) != 0)
         return -1;
     bool any = name_list_has(list, "*");
     if (any && list->count > 1)

@@ -23,6 +23,14 @@ static const char PARAMETERS_HERE[] = "";
 static const struct option table[] = {
     {"model", "DIR", NULL, "model folder; may be given several times, the first serves requests that name no model", ALL,
      set_folders, FIELD(models), 0, 0},
+    {"models", "DIR", NULL,
+     "folder of model folders: each of them is loaded when a request asks for it; on SIGHUP the folder is looked at again",
+     COMMAND_SERVE, set_string, FIELD(directory), 0, 0},
+    {"model-memory", "N", "0",
+     "memory for all loaded models together; those that nobody uses are unloaded, the longest unused first; 0: no limit",
+     COMMAND_SERVE, set_size, FIELD(model_memory), 0, 1e15},
+    {"idle-unload-s", "N", "0", "unload a model that has not been asked for in this time; 0: never", COMMAND_SERVE, set_size,
+     FIELD(idle_unload_s), 0, 1e9},
     {"workers", "N", "cores", "decoding threads", ALL, set_size, FIELD(workers), 1, 1024},
     {"rows", "N", "256", "hypotheses that a worker decodes at the same time", ALL, set_size, FIELD(rows), 1, 4096},
     {"compute", "TYPE", "float32",
@@ -43,7 +51,7 @@ static const struct option table[] = {
      "(default " OPTIONS_LISTEN ", or the sockets passed by systemd)",
      COMMAND_SERVE, set_addresses, FIELD(listen), 0, 0},
     {"admin-listen", "ADDRESS", NULL,
-     "the same for administrators: only /health, /ready, /metrics and POST /models/reload, with connections reserved for them; "
+     "the same for administrators: only /health, /ready, /metrics and what changes the models, with connections reserved for them; "
      "its Unix socket needs no key",
      COMMAND_SERVE, set_addresses, FIELD(admin_listen), 0, 0},
     {"socket-mode", "OCTAL", "0660", "permissions of Unix sockets", COMMAND_SERVE, set_mode, FIELD(socket_mode), 0, 0},
@@ -296,7 +304,7 @@ static int options_check(const struct options *options, struct error *err) {
         return options->name ? 0 : error_set(err, ERROR_INPUT, "--name NAME is missing");
     if (options->command == COMMAND_HEALTH)
         return 0;
-    if (options->models.count == 0)
+    if (options->models.count == 0 && !options->directory)
         return error_set(err, ERROR_INPUT, "--model DIR is missing");
     if (options->command == COMMAND_TRANSLATE && options->models.count > 1)
         return error_set(err, ERROR_INPUT, "--model must be given only once in this mode");
@@ -346,6 +354,7 @@ failed:
 
 void options_done(struct options *options) {
     name_list_done(&options->models);
+    free(options->directory);
     name_list_done(&options->listen);
     name_list_done(&options->admin_listen);
     name_list_done(&options->cors);
@@ -392,6 +401,7 @@ char *options_help(void) {
     fputs(
         "alignd: a translation service that shows its attention\n\n"
         "  alignd --model DIR [--model DIR ...] [options]               serve HTTP\n"
+        "  alignd --models DIR [options]                                serve the model folders in DIR, loaded when needed\n"
         "  alignd translate --model DIR [options] < source > target     translate lines\n"
         "  alignd attention --model DIR --target FILE < source          align the words of line pairs (Pharaoh format); with a\n"
         "                                                               second --model for the opposite direction, by both\n"

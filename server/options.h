@@ -23,6 +23,8 @@ struct options {
     bool help, version; /* asked for: nothing else counts */
 
     struct name_list models; /* folders, in the order given */
+    char *directory;         /* of model folders; NULL: none. Serving, as these */
+    size_t model_memory, idle_unload_s;
     size_t workers, rows, decode_memory;
     char *log_level, *log_format, *compute;
     bool shortlist, half_past;

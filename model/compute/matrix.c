@@ -80,6 +80,11 @@ void linear_done(struct linear *linear) {
     *linear = (struct linear){0};
 }
 
+size_t linear_bytes(const struct linear *linear) {
+    size_t packed = linear->packed ? linear->packing->bytes(linear->out, linear->in) : 0;
+    return packed + (linear->rows ? linear->packing->rows_bytes(linear->out, linear->in) : 0);
+}
+
 static void apply_blas(const struct linear *l, const float *x, size_t ldx, size_t rows, float *y, size_t ldy) {
     struct blas_product product = {
         .weight = l->weight, .bias = l->bias, .out = l->out, .in = l->in, .rows = rows, .x = x, .ldx = ldx, .y = y, .ldy = ldy};

@@ -64,6 +64,8 @@ struct linear_source {
 int linear_init(struct linear *linear, const struct linear_source *source, const struct backend *backend, struct error *err);
 /* A zeroed linear is allowed. */
 void linear_done(struct linear *linear);
+/* Memory that it owns. */
+size_t linear_bytes(const struct linear *linear);
 
 /* The compute type that takes the least time for a product of one row and one of 32 rows with a matrix of this shape and storage
  * (weight, bias: not read), with the backend's kernels, measured now: some milliseconds. Returns 0, or -1 with ERROR_MEMORY. */

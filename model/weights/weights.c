@@ -29,6 +29,7 @@ struct weights {
     bool failed;
     struct arena arena;           /* parameters, and the values that had to be expanded */
     struct parameter *parameters; /* [safetensors_count], scales included */
+    size_t linears;               /* bytes of the linears made */
 };
 
 static float float_of_bits(uint32_t bits) {
@@ -413,6 +414,7 @@ static int make_linear(struct weights *weights, const struct linear_names *names
                                    .lookups = names->lookups};
     if (linear_init(linear, &source, &weights->backend, err) != 0)
         return -1;
+    weights->linears += linear_bytes(linear);
     if (linear->packed != NULL && !expanded_before) {
         parameter->values = NULL;
         arena_release(&weights->arena, mark);
@@ -437,6 +439,15 @@ int weights_all_used(const struct weights *weights, struct error *err) {
 
 void weights_rest(const struct weights *weights) {
     safetensors_rest(weights->file);
+}
+
+size_t weights_bytes(const struct weights *weights) {
+    size_t bytes = weights->linears + arena_bytes(&weights->arena);
+    for (size_t i = 0; i < safetensors_count(weights->file); i++) {
+        const struct parameter *parameter = &weights->parameters[i];
+        bytes += parameter->values != NULL && usable_in_place(parameter->tensor) ? parameter->tensor->bytes : 0;
+    }
+    return bytes;
 }
 
 size_t weights_parameters(const struct weights *weights) {

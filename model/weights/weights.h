@@ -69,6 +69,9 @@ int weights_all_used(const struct weights *weights, struct error *err);
 /* The model is loaded: pages of the file that were read only to be expanded or packed need not stay in memory. */
 void weights_rest(const struct weights *weights);
 
+/* Memory that the parameters take, and the linears that were made of them: what is read where it is mapped counts, too. */
+size_t weights_bytes(const struct weights *weights);
+
 /* Parameters in the file, scales not counted. */
 size_t weights_parameters(const struct weights *weights);
 /* The storage of the largest tensor; its name: "float32", "float16", "bfloat16" or "int8". */

@@ -11,9 +11,12 @@ static const struct route routes[] = {
     {"/attention", "POST", ACCESS_USER, api_decode_start, api_decode_finish,
      "Tokens and attention matrices of the model's own translation or of one that is given", "AttentionRequest", "Attentions",
      NULL},
-    {"/models", "GET", ACCESS_OPEN, api_models, NULL, "The loaded models", NULL, "Models", NULL},
+    {"/models", "GET", ACCESS_OPEN, api_models, NULL, "The models, loaded or not", NULL, "Models", NULL},
+    {"/models", "POST", ACCESS_ADMIN, api_add_model, NULL, "Puts one more model folder into service", "ModelFolder", "ModelChange",
+     NULL},
     {"/models/reload", "POST", ACCESS_ADMIN, api_reload_start, api_reload_finish, "Loads the models again, beside those in service",
      NULL, "Reloaded", NULL},
+    {"/models/{name}", "DELETE", ACCESS_ADMIN, api_remove_model, NULL, "Takes a model out of service", NULL, "ModelChange", NULL},
     {"/health", "GET", ACCESS_OPEN, api_health, NULL, "Liveness: the process is running", NULL, "Status", NULL},
     {"/ready", "GET", ACCESS_OPEN, api_ready, NULL, "Readiness: 503 while loading or shutting down", NULL, "Status", NULL},
     {"/metrics", "GET", ACCESS_OPEN, api_metrics, NULL, "Metrics in the Prometheus text format", NULL, NULL, NULL},
@@ -71,6 +74,7 @@ static const char *const labels[] = {"/translate",
                                      "/attention",
                                      "/models",
                                      "/models/reload",
+                                     "/models/{name}",
                                      "/health",
                                      "/ready",
                                      "/metrics",
@@ -176,7 +180,9 @@ void api_allowed(const struct route *route, char methods[API_METHODS_BYTES]) {
 }
 
 bool api_is_for_administrators(const struct route *route) {
-    static const char *const paths[] = {"/health", "/ready", "/metrics", "/models/reload"};
+    if (route->access == ACCESS_ADMIN)
+        return true;
+    static const char *const paths[] = {"/health", "/ready", "/metrics"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         if (strcmp(route->path, paths[i]) == 0)
             return true;
@@ -192,5 +198,9 @@ const char *const *api_labels(size_t *count) {
 enum scheduler_verdict api_submit(const struct service *service, struct request *request) {
     if (request->reload)
         return catalog_reload(service->catalog, request->reload) ? SCHEDULER_ACCEPTED : SCHEDULER_CLOSED;
-    return scheduler_submit(service->scheduler, request);
+    if (!api_waits(request))
+        return scheduler_submit(service->scheduler, request);
+    if (residence_await(catalog_residence(service->catalog), request->wait)) /* the request may be gone */
+        return SCHEDULER_ACCEPTED;
+    return service_state(service) == SERVICE_DRAINING ? SCHEDULER_CLOSED : SCHEDULER_FULL;
 }

@@ -130,7 +130,9 @@ __attribute__((format(printf, 4, 5))) void api_fail(struct reply *reply, unsigne
                                                     ...);
 /* The same where the status alone does not tell the code. message: valid UTF-8. */
 void api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message);
-/* Hands a prepared request to those who finish it: the workers, or the one who loads models. */
+/* It was not prepared, since its model is not in memory yet: once it is submitted and finished, start is to be called again. */
+bool api_waits(const struct request *request);
+/* Hands a prepared request to those who finish it: the workers, or those who load models. */
 enum scheduler_verdict api_submit(const struct service *service, struct request *request);
 
 /* 503 in its place, counted: there are too many that nobody has read yet. */
@@ -178,6 +180,8 @@ extern const struct dialect dialect_deepl, dialect_google, dialect_google_detect
 void api_decode_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_decode_finish(const struct service *service, struct request *request, struct reply *reply);
 void api_models(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_add_model(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_remove_model(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_reload_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_reload_finish(const struct service *service, struct request *request, struct reply *reply);
 void api_health(const struct service *service, const struct call *call, struct request *request, struct reply *reply);

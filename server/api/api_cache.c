@@ -64,7 +64,8 @@ static struct question question_of(const struct request *request) {
 
 bool api_recall(const struct service *service, const char *dialect, const json_t *root, struct request *request,
                 struct reply *reply) {
-    if (!service->cache || !has_one_answer(request, root))
+    if (!service->cache || !has_one_answer(request, root) ||
+        request->question) /* the last: it was asked before it waited for its model */
         return false;
     request->question = make_question(dialect, root, request);
     if (!request->question)

@@ -56,6 +56,103 @@ static void check_size(const struct service *service, const char *field, const s
         api_fail_length(service, least, reply);
 }
 
+static struct held_model *find_held(const struct request *request, const struct served_model *model) {
+    struct held_model *held = request->held;
+    while (held && held->model != model)
+        held = held->next;
+    return held;
+}
+
+/* Without a model and a reason the request is over, or the daemon stops: preparing it again tells. */
+static void finish_wait(struct model_wait *wait) {
+    struct request *request = wait->owner;
+    find_held(request, wait->model)->loaded = wait->loaded;
+    if (wait->error.code == ERROR_NONE)
+        request->wait = NULL;
+    request->finish(request);
+}
+
+/* The reason is no client's fault, and may pass. */
+static void fail_model(const struct service *service, const struct served_model *model, const struct error *error,
+                       struct reply *reply) {
+    metrics_rejected(service->metrics, REJECTED_MODEL);
+    api_fail(reply, STATUS_UNAVAILABLE, NULL, "model \"%.60s\" cannot be loaded: %s", model->info.name, error->message);
+    reply->retry_after_s = 10;
+}
+
+bool api_waits(const struct request *request) {
+    return request->wait && request->wait->error.code == ERROR_NONE;
+}
+
+static bool begin_wait(struct request *request, struct served_model *model, struct reply *reply) {
+    request->wait = arena_zalloc(&request->arena, 1, sizeof *request->wait);
+    if (request->wait)
+        *request->wait = (struct model_wait){.model = model,
+                                             .deadline_us = request->deadline_us,
+                                             .cancelled = &request->cancelled,
+                                             .finish = finish_wait,
+                                             .owner = request};
+    else
+        api_fail_memory(reply);
+    return false;
+}
+
+/* NULL when memory is out. */
+static struct held_model *hold(struct request *request, struct served_model *model) {
+    struct held_model *held = find_held(request, model);
+    if (held)
+        return held;
+    held = arena_zalloc(&request->arena, 1, sizeof *held);
+    if (held) {
+        held->model = model;
+        held->next = request->held;
+        request->held = held;
+    }
+    return held;
+}
+
+/* True: the model is there, and the request holds it. Otherwise either the reply is set or the request waits for it. */
+static bool has_model(const struct service *service, struct served_model *model, struct request *request, struct reply *reply) {
+    struct error error = {0};
+    struct held_model *held = hold(request, model);
+    if (!held) {
+        api_fail_memory(reply);
+        return false;
+    }
+    if (held->loaded)
+        return true;
+    switch (residence_take(catalog_residence(service->catalog), model, &held->loaded, &error)) {
+    case RESIDENCE_READY:
+        return true;
+    case RESIDENCE_FAILED:
+        fail_model(service, model, &error, reply);
+        return false;
+    case RESIDENCE_NOT_YET:
+        break;
+    }
+    return begin_wait(request, model, reply);
+}
+
+/* The same of all that its texts are for. */
+static bool has_models(const struct service *service, struct request *request, struct reply *reply) {
+    if (request->wait) { /* there is a reason why nothing came of it */
+        fail_model(service, request->wait->model, &request->wait->error, reply);
+        return false;
+    }
+    if (!request->loaded) {
+        if (!has_model(service, request->model, request, reply))
+            return false;
+        request->loaded = loaded_model_acquire(find_held(request, request->model)->loaded);
+    }
+    for (size_t i = 0; i < request->text_count; i++) {
+        struct text *text = &request->texts[i];
+        if (text->model && !has_model(service, text->model, request, reply))
+            return false;
+        text->loaded = text->model ? find_held(request, text->model)->loaded : NULL;
+    }
+    return true;
+}
+
 void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply) {
     const char *const names[] = {
         [REQUEST_TEXT] = field,         [REQUEST_TARGET] = request->target_name, [REQUEST_SPLIT] = "split_sentences",
@@ -66,7 +163,9 @@ void api_prepare(const struct service *service, const char *field, struct reques
     enum scheduler_verdict verdict = scheduler_judge(service->scheduler, request);
     if (verdict != SCHEDULER_ACCEPTED) /* the cheapest way to say so: under overload most requests end here */
         api_fail_refused(service, verdict, request, reply);
-    else if (request_prepare(request, request->model->translator, &input, &error) != 0)
+    else if (!has_models(service, request, reply))
+        return;
+    else if (request_prepare(request, request->loaded->translator, &input, &error) != 0)
         fail_preparation(request, names[input], &error, reply);
     else
         check_size(service, field, request, reply);

@@ -91,7 +91,7 @@ void api_languages(const struct service *service, const struct call *call, struc
 /* The languages that a page shows first: the first model's that translates. */
 static void put_first_languages(struct writer *w, const struct model_set *models) {
     for (size_t i = 0; i < models->count; i++) {
-        const struct translator_info *info = &models->all[i].info;
+        const struct translator_info *info = &models->all[i]->info;
         if (!plan_translates(info))
             continue;
         writer_begin_object(w, "source");

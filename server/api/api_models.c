@@ -1,11 +1,15 @@
-/* GET /models, /health, /ready and /metrics: what the daemon reports of itself; and POST /models/reload. */
+/* GET /models, /health, /ready and /metrics: what the daemon reports of itself; and what changes the models in service. */
 #include "server/api/api_json.h"
+#include <string.h>
 
-static void put_sizes(struct writer *w, const struct translator_info *info) {
+static void put_vocabulary(struct writer *w, const struct translator_info *info) {
     writer_begin_object(w, "vocabulary");
     writer_count(w, "source", info->source_vocabulary);
     writer_count(w, "target", info->target_vocabulary);
     writer_end_object(w);
+}
+
+static void put_limits(struct writer *w, const struct translator_info *info) {
     writer_begin_object(w, "limits");
     writer_count(w, "max_source_tokens", info->max_source_tokens);
     writer_number(w, "max_target_ratio", info->max_target_ratio);
@@ -29,12 +33,18 @@ static void put_variants(struct writer *w, const struct translator_info *info) {
     writer_end_array(w);
 }
 
-static void put_model(struct writer *w, const struct translator_info *info) {
-    writer_begin_object(w, NULL);
-    writer_strings(w, "name", info->name, "source", info->source, "target", info->target, "task", info->task, "architecture",
-                   info->architecture, NULL);
+static void put_state(struct writer *w, const struct model_view *view) {
+    writer_string(w, "state", model_state_name(view->state));
+    if (view->state == MODEL_FAILED)
+        writer_string(w, "reason", view->error.message);
+    writer_count(w, "bytes", view->bytes);
+}
+
+/* What the folder told; of one that cannot be read that is nothing. */
+static void put_card(struct writer *w, const struct translator_info *info) {
+    writer_strings(w, "source", info->source, "target", info->target, "task", info->task, NULL);
     writer_count(w, "parameters", info->parameters);
-    writer_strings(w, "compute", info->compute, "storage", info->storage, NULL);
+    writer_string(w, "storage", info->storage);
     put_alignment(w, info);
     writer_boolean(w, "heads", info->heads);
     writer_boolean(w, "quality", info->quality);
@@ -43,8 +53,22 @@ static void put_model(struct writer *w, const struct translator_info *info) {
     writer_count(w, "beam_size", info->beam_size);
     writer_number(w, "length_penalty", info->length_penalty);
     writer_end_object(w);
-    put_sizes(w, info);
+    put_limits(w, info);
+}
+
+static void put_model(struct writer *w, const struct service *service, struct served_model *model) {
+    struct model_view view = residence_view(catalog_residence(service->catalog), model);
+    writer_begin_object(w, NULL);
+    writer_string(w, "name", model->info.name);
+    if (model->card)
+        put_card(w, &model->info);
+    put_state(w, &view);
+    if (view.loaded) {
+        writer_strings(w, "architecture", view.loaded->info.architecture, "compute", view.loaded->info.compute, NULL);
+        put_vocabulary(w, &view.loaded->info);
+    }
     writer_end_object(w);
+    loaded_model_release(view.loaded);
 }
 
 void api_models(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
@@ -55,12 +79,90 @@ void api_models(const struct service *service, const struct call *call, struct r
     writer_begin_object(&w, NULL);
     writer_begin_array(&w, "models");
     for (size_t i = 0; i < request->models->count; i++)
-        put_model(&w, &request->models->all[i].info);
+        put_model(&w, service, request->models->all[i]);
     writer_end_array(&w);
     writer_count(&w, "generation", request->models->generation);
     writer_string(&w, "reload", catalog_reloading(service->catalog));
     writer_end_object(&w);
     api_reply_json(reply, &w);
+}
+
+/* ---- one more, one less ---- */
+
+static void reply_change(const char *status, const char *name, struct reply *reply) {
+    struct writer w = {.most = SIZE_MAX};
+    writer_begin_object(&w, NULL);
+    writer_strings(&w, "status", status, "name", name, NULL);
+    writer_end_object(&w);
+    api_reply_json(reply, &w);
+}
+
+/* The reason names folders and files: it is for administrators. */
+static void fail_change(enum catalog_verdict verdict, const struct error *error, struct reply *reply) {
+    if (verdict == CATALOG_BUSY)
+        api_fail_coded(reply, STATUS_CONFLICT, "busy", NULL, "the models are being reloaded: try again later");
+    else if (verdict == CATALOG_UNKNOWN)
+        api_fail(reply, STATUS_NOT_FOUND, NULL, "there is no model of this name");
+    else if (error->code == ERROR_MEMORY)
+        api_fail_memory(reply);
+    else
+        api_fail_coded(reply, STATUS_CONFLICT, "model_refused", "folder", error->message);
+}
+
+/* The one field, which is in the JSON. NULL: the reply is set. */
+static const char *read_folder(json_t *root, struct reply *reply) {
+    const json_t *value = json_object_get(root, "folder");
+    const char *name;
+    json_t *item;
+    json_object_foreach(root, name, item) {
+        if (strcmp(name, "folder") != 0) {
+            api_fail(reply, STATUS_INVALID, name, "unknown field \"%.60s\"", name);
+            return NULL;
+        }
+    }
+    if (json_is_string(value) && json_string_length(value) > 0)
+        return json_string_value(value);
+    api_fail(reply, STATUS_INVALID, "folder", "folder must be the path of a model folder on the server");
+    return NULL;
+}
+
+static void add_folder(const struct service *service, const char *folder, struct reply *reply) {
+    struct error error = {0};
+    struct served_model *added = NULL;
+    enum catalog_verdict verdict = catalog_add(service->catalog, folder, &added, &error);
+    if (verdict == CATALOG_DONE)
+        reply_change("added", added->info.name, reply);
+    else
+        fail_change(verdict, &error, reply);
+    served_model_release(added);
+}
+
+void api_add_model(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    if (!api_admit(service, request, reply))
+        return;
+    json_t *root = api_load(call, reply);
+    const char *folder = root ? read_folder(root, reply) : NULL;
+    if (folder)
+        add_folder(service, folder, reply);
+    json_decref(root);
+}
+
+void api_remove_model(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    size_t length, route;
+    if (!api_admit(service, request, reply))
+        return;
+    const char *part = api_path_part(api_find(call->path, "DELETE", &route), call->path, &length);
+    const char *name = arena_copy(&request->arena, part, length);
+    struct error error = {0};
+    enum catalog_verdict verdict = CATALOG_REFUSED;
+    if (name)
+        verdict = catalog_remove(service->catalog, name, &error);
+    else
+        error_memory(&error);
+    if (verdict == CATALOG_DONE)
+        reply_change("removed", name, reply);
+    else
+        fail_change(verdict, &error, reply);
 }
 
 /* generation 0: none. */
@@ -120,16 +222,47 @@ void api_ready(const struct service *service, const struct call *call, struct re
         api_fail_unready(state, reply);
 }
 
+static struct metrics_served served_of(const struct served_model *model, const struct loaded_model *loaded) {
+    return (struct metrics_served){.name = model->info.name,
+                                   .source = model->info.source,
+                                   .target = model->info.target,
+                                   .architecture = loaded ? loaded->info.architecture : NULL,
+                                   .compute = loaded ? loaded->info.compute : NULL,
+                                   .storage = model->info.storage,
+                                   .load_us = loaded ? loaded->load_us : 0,
+                                   .counters = model->metrics};
+}
+
+/* What the models' samples are made of; the references in loaded are the caller's. */
+static void look_at(const struct service *service, const struct model_set *models, struct metrics_served *served,
+                    struct loaded_model **loaded) {
+    for (size_t i = 0; i < models->count; i++) {
+        loaded[i] = residence_view(catalog_residence(service->catalog), models->all[i]).loaded;
+        served[i] = served_of(models->all[i], loaded[i]);
+    }
+}
+
 void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)call;
     struct reply made = {.status = STATUS_OK, .content_type = "text/plain; version=0.0.4; charset=utf-8"};
-    struct metrics_served served[MODEL_SET_MAX];
+    size_t count = request->models ? request->models->count : 0;
+    struct metrics_served *served = arena_zalloc(&request->arena, count, sizeof *served);
+    struct loaded_model **loaded = arena_zalloc(&request->arena, count, sizeof(struct loaded_model *));
+    if (arena_failed(&request->arena)) {
+        api_fail_memory(reply);
+        return;
+    }
+    if (count > 0)
+        look_at(service, request->models, served, loaded);
     struct metrics_state state = {.models = served,
-                                  .model_count = model_set_served(request->models, served),
+                                  .model_count = count,
+                                  .model_bytes = residence_bytes(catalog_residence(service->catalog)),
                                   .queue_depth = scheduler_depth(service->scheduler),
                                   .cache_bytes = service->cache ? cache_bytes(service->cache) : 0};
     if (metrics_write(service->metrics, &state, &made.body, &made.length, NULL) != 0)
         api_fail_memory(reply);
     else
         *reply = made;
+    for (size_t i = 0; i < count; i++)
+        loaded_model_release(loaded[i]);
 }

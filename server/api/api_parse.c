@@ -1,6 +1,7 @@
 /* The body of POST /translate and POST /attention -> struct request. */
 #include "model/base/utf8.h"
 #include "server/api/api_form.h"
+#include "server/api/language.h"
 #include "server/base/clock.h"
 #include "server/decode/parameters.h"
 #include "server/decode/variant.h"
@@ -84,21 +85,34 @@ int api_check_fields(const struct call *call, struct reply *reply) {
     return 0;
 }
 
-static bool matches(const struct translator_info *info, const struct api_form *form) {
-    return (!form->model || strcmp(form->model, info->name) == 0) &&
-           (!form->source || strcasecmp(form->source, info->source) == 0) &&
-           (!form->target_language || strcasecmp(form->target_language, info->target) == 0 ||
-            variant_for(info, form->target_language)) &&
-           (!form->variant || variant_for(info, form->variant));
+enum { MISFIT = 2 * LANGUAGE_FAR };
+
+static int target_distance(const struct translator_info *info, const char *code) {
+    return variant_for(info, code) ? 0 : language_distance(info->target, code);
 }
 
-static int choose_model(const struct model_set *models, const struct api_form *form, const struct served_model **model,
+/* How far a model is from what is asked for; what is not said fits any. A folder that cannot be read has no languages. */
+static int misfit(const struct translator_info *info, const struct api_form *form) {
+    if (form->model ? strcmp(form->model, info->name) != 0 : !*info->source)
+        return MISFIT;
+    if (form->variant && !variant_for(info, form->variant))
+        return MISFIT;
+    int source = form->source ? language_distance(info->source, form->source) : 0;
+    int target = form->target_language ? target_distance(info, form->target_language) : 0;
+    return source < LANGUAGE_FAR && target < LANGUAGE_FAR ? source + target : MISFIT;
+}
+
+static bool matches(const struct translator_info *info, const struct api_form *form) {
+    return misfit(info, form) < MISFIT;
+}
+
+static int choose_model(const struct model_set *models, const struct api_form *form, struct served_model **model,
                         struct reply *reply);
 
 /* No model fits, and perhaps one would without the variant. */
 static int fail_variant(const struct model_set *models, const struct api_form *form, struct reply *reply) {
     struct api_form other = *form;
-    const struct served_model *model = NULL;
+    struct served_model *model = NULL;
     other.variant = NULL;
     if (choose_model(models, &other, &model, reply) != 0)
         return -1;
@@ -109,8 +123,8 @@ static int fail_variant(const struct model_set *models, const struct api_form *f
 static int fail_model(const struct model_set *models, const struct api_form *form, struct reply *reply) {
     bool known_model = !form->model, known_source = !form->source;
     for (size_t i = 0; i < models->count; i++) {
-        known_model |= matches(&models->all[i].info, &(struct api_form){.model = form->model});
-        known_source |= matches(&models->all[i].info, &(struct api_form){.model = form->model, .source = form->source});
+        known_model |= matches(&models->all[i]->info, &(struct api_form){.model = form->model});
+        known_source |= matches(&models->all[i]->info, &(struct api_form){.model = form->model, .source = form->source});
     }
     if (!known_model)
         return api_refuse(reply, "model", "no model \"%.60s\" is loaded", form->model);
@@ -124,16 +138,18 @@ static int fail_model(const struct model_set *models, const struct api_form *for
     return api_refuse(reply, "target", "%s from \"%.60s\" to \"%.60s\"", which, form->source, form->target_language);
 }
 
-/* The first loaded model that fits: with nothing said, the first of all. */
-static int choose_model(const struct model_set *models, const struct api_form *form, const struct served_model **model,
+/* The model that fits best, of several the first: with nothing said, the first of all. */
+static int choose_model(const struct model_set *models, const struct api_form *form, struct served_model **model,
                         struct reply *reply) {
+    int least = MISFIT;
     for (size_t i = 0; i < models->count; i++) {
-        if (matches(&models->all[i].info, form)) {
-            *model = &models->all[i];
-            return 0;
+        int far = misfit(&models->all[i]->info, form);
+        if (far < least) {
+            least = far;
+            *model = models->all[i];
         }
     }
-    return fail_model(models, form, reply);
+    return least < MISFIT ? 0 : fail_model(models, form, reply);
 }
 
 /* What says nothing else gets the variant of the model's own target. */
@@ -151,8 +167,8 @@ static int choose_variant(const struct api_form *form, struct request *request, 
 
 static bool is_language(const struct model_set *models, const char *code) {
     for (size_t i = 0; i < models->count; i++) {
-        const struct translator_info *info = &models->all[i].info;
-        if (strcasecmp(code, info->source) == 0 || strcasecmp(code, info->target) == 0 || variant_for(info, code))
+        const struct translator_info *info = &models->all[i]->info;
+        if (language_same(code, info->source) || language_same(code, info->target) || variant_for(info, code))
             return true;
     }
     return false;

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CODE_BYTES = 32 };
-
 int plan_read(struct plan *plan, const json_t *strings, size_t count, struct arena *arena) {
     plan->count = plan->strings = count;
     plan->items = arena_zalloc(arena, count, sizeof *plan->items);
@@ -37,7 +35,7 @@ static void add_code(const char *code, struct plan_codes *codes) {
 static void add_targets(const struct model_set *models, const char *source, struct plan_codes *codes) {
     char code[VARIANT_CODE_BYTES];
     for (size_t i = 0; i < models->count; i++) {
-        const struct translator_info *info = &models->all[i].info;
+        const struct translator_info *info = &models->all[i]->info;
         bool several = variant_must_be(info);
         if (!plan_translates(info) || (source && !language_same(info->source, source)))
             continue;
@@ -54,7 +52,7 @@ static void add_targets(const struct model_set *models, const char *source, stru
 static int make_codes(const struct model_set *models, struct arena *arena, struct plan_codes *codes) {
     size_t most = 0;
     for (size_t i = 0; i < models->count; i++)
-        most += 2 + models->all[i].info.variant_count;
+        most += 2 + models->all[i]->info.variant_count;
     *codes = (struct plan_codes){.all = arena_alloc(arena, most, sizeof *codes->all)};
     return codes->all ? 0 : -1;
 }
@@ -63,8 +61,8 @@ int plan_languages(const struct model_set *models, bool sources, bool targets, s
     if (make_codes(models, arena, codes) != 0)
         return -1;
     for (size_t i = 0; sources && i < models->count; i++)
-        if (plan_translates(&models->all[i].info))
-            add_code(models->all[i].info.source, codes);
+        if (plan_translates(&models->all[i]->info))
+            add_code(models->all[i]->info.source, codes);
     if (targets)
         add_targets(models, NULL, codes);
     return 0;
@@ -81,30 +79,26 @@ int plan_targets(const struct model_set *models, const char *source, struct aren
 static const char *find_variant(const struct model_set *models, const char *code) {
     const char *variant = NULL;
     for (size_t i = 0; !variant && i < models->count; i++)
-        if (plan_translates(&models->all[i].info))
-            variant = variant_for(&models->all[i].info, code);
+        if (plan_translates(&models->all[i]->info))
+            variant = variant_for(&models->all[i]->info, code);
     return variant;
 }
 
-/* A code as the models have it: the one asked for or, "en" for "en-US", a wider one. NULL: no model knows it. */
+/* The models' code that is nearest to the one asked for. NULL: no model knows the language. */
 static const char *find_language(const struct model_set *models, const char *asked) {
-    char code[CODE_BYTES];
-    if (strlen(asked) >= sizeof code)
-        return NULL;
-    strcpy(code, asked);
-    do {
-        for (size_t i = 0; i < models->count; i++) {
-            const struct translator_info *info = &models->all[i].info;
-            if (plan_translates(info) && language_same(info->source, code))
-                return info->source;
-            if (plan_translates(info) && language_same(info->target, code))
-                return info->target;
+    const char *nearest = NULL;
+    int least = LANGUAGE_FAR;
+    for (size_t i = 0; i < 2 * models->count; i++) {
+        const struct translator_info *info = &models->all[i / 2]->info;
+        const char *code = i % 2 == 0 ? info->source : info->target;
+        int far = plan_translates(info) ? language_distance(code, asked) : LANGUAGE_FAR;
+        if (far < least) {
+            least = far;
+            nearest = code;
         }
-        const char *variant = find_variant(models, code);
-        if (variant)
-            return variant;
-    } while (language_widen(code));
-    return NULL;
+    }
+    const char *variant = least > 0 ? find_variant(models, asked) : NULL;
+    return variant ? variant : nearest;
 }
 
 /* All items, a line feed behind each, malloc'ed. */
@@ -118,38 +112,63 @@ static char *join_items(const struct plan_item *items, size_t count, size_t *len
     return text;
 }
 
-struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, bool markup, const struct model_set *models) {
-    const char *codes[MODEL_SET_MAX];
-    size_t count = 0, length;
-    for (size_t i = 0; i < models->count; i++) {
-        if (plan_translates(&models->all[i].info))
-            codes[count++] = models->all[i].info.source;
+/* Each once, malloc'ed [*count]. */
+static const char **source_codes(const struct model_set *models, size_t *count) {
+    const char **codes = calloc(models->count + 1, sizeof *codes);
+    *count = 0;
+    for (size_t i = 0; codes && i < models->count; i++) {
+        const struct translator_info *info = &models->all[i]->info;
+        size_t j = 0;
+        while (j < *count && !language_same(codes[j], info->source))
+            j++;
+        if (plan_translates(info) && j == *count)
+            codes[(*count)++] = info->source;
     }
-    if (count == 0)
-        return (struct plan_guess){"en", 0};
-    char *text = join_items(items, item_count, &length);
-    if (!text)
-        return (struct plan_guess){0};
-    struct language_guess guess = language_detect(text, length - 1, markup, codes, count);
-    free(text);
-    return (struct plan_guess){guess.failed ? NULL : codes[guess.index], guess.confidence};
+    return codes;
 }
 
-/* By the pair of languages; of several models the first. */
+struct plan_guess plan_detect(const struct plan_item *items, size_t item_count, bool markup, const struct model_set *models) {
+    size_t count, length;
+    const char **codes = source_codes(models, &count);
+    char *text = codes ? join_items(items, item_count, &length) : NULL;
+    struct plan_guess found = {0};
+    if (text && count == 0) {
+        found = (struct plan_guess){"en", 0};
+    } else if (text) {
+        struct language_guess guess = language_detect(text, length - 1, markup, codes, count);
+        found = (struct plan_guess){guess.failed ? NULL : codes[guess.index], guess.confidence};
+    }
+    free(text);
+    free(codes);
+    return found;
+}
+
+/* How far a model is from a pair of codes. One that writes several languages has its own only as a variant. */
+static int pair_distance(const struct translator_info *info, const char *source, const char *target) {
+    if (!plan_translates(info))
+        return 2 * LANGUAGE_FAR;
+    int from = language_distance(info->source, source), to = LANGUAGE_FAR;
+    if (variant_for(info, target))
+        to = 0;
+    else if (!variant_must_be(info))
+        to = language_distance(info->target, target);
+    return from < LANGUAGE_FAR && to < LANGUAGE_FAR ? from + to : 2 * LANGUAGE_FAR;
+}
+
+/* The nearest to the pair of languages; of several models the first. */
 static enum plan_refusal choose_model(const struct model_set *models, const char *source, const char *target,
-                                      struct plan_item *item) {
+                                      const struct plan_reason *reason, struct plan_item *item) {
+    int least = 2 * LANGUAGE_FAR;
+    item->model = NULL;
     for (size_t i = 0; i < models->count; i++) {
-        const struct translator_info *info = &models->all[i].info;
-        const char *variant = variant_for(info, target);
-        bool writes = variant || (language_same(info->target, target) && !variant_must_be(info));
-        if (plan_translates(info) && language_same(info->source, source) && writes) {
-            item->model = &models->all[i];
-            item->variant = variant;
-            return PLAN_OK;
+        int far = pair_distance(&models->all[i]->info, source, target);
+        if (far < least) {
+            least = far;
+            item->model = models->all[i];
         }
     }
-    item->model = NULL;
-    return language_same(source, target) ? PLAN_OK : PLAN_PAIR;
+    item->variant = item->model ? variant_for(&item->model->info, target) : NULL;
+    return item->model || language_same(reason->source, reason->target) ? PLAN_OK : PLAN_PAIR;
 }
 
 /* The items' guesses: one for all strings, or each its own. */
@@ -185,7 +204,7 @@ static enum plan_refusal choose_item(struct plan_item *item, const char *source,
     reason->target = find_language(models, target);
     if (!reason->target)
         return PLAN_TARGET;
-    return choose_model(models, reason->source, reason->target, item);
+    return choose_model(models, source, target, reason, item);
 }
 
 enum plan_refusal plan_choose(struct plan *plan, const char *source, const char *const *targets, size_t count,

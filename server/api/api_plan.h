@@ -17,10 +17,10 @@ struct plan_guess {
 struct plan_item {
     const char *source; /* [length], valid UTF-8 */
     size_t length;
-    const struct served_model *model; /* NULL: it is in the target language already, nothing is translated */
-    const char *variant;              /* of the model; NULL: none */
-    struct plan_guess guess;          /* of the source language, where that was not given */
-    struct text *texts;               /* [count] */
+    struct served_model *model; /* NULL: it is in the target language already, nothing is translated */
+    const char *variant;        /* of the model; NULL: none */
+    struct plan_guess guess;    /* of the source language, where that was not given */
+    struct text *texts;         /* [count] */
     size_t count;
     struct html html;
 };

@@ -36,20 +36,27 @@ static void warning_end(struct warnings *warnings) {
 /* ---- language ---- */
 
 /* What short texts may be in: whatever a model here reads or writes. */
-static size_t likely_languages(const struct model_set *models, const char *codes[2 * MODEL_SET_MAX]) {
-    size_t count = 0;
-    for (size_t i = 0; models && i < models->count; i++) {
-        codes[count++] = models->all[i].info.source;
-        codes[count++] = models->all[i].info.target;
+static const char **likely_languages(const struct model_set *models, struct arena *arena, size_t *count) {
+    const char **codes = arena_alloc(arena, 2 * models->count, sizeof *codes);
+    *count = 0;
+    for (size_t i = 0; codes && i < 2 * models->count; i++) {
+        const struct translator_info *info = &models->all[i / 2]->info;
+        const char *code = i % 2 == 0 ? info->source : info->target;
+        if (*code) /* not of a folder that cannot be read */
+            codes[(*count)++] = code;
     }
-    return count;
+    return codes;
 }
 
-static void warn_of_language(const struct request *request, const struct text *text, struct warnings *warnings) {
-    const char *likely[2 * MODEL_SET_MAX], *source = request->model->info.source;
+static void warn_of_language(const struct request *request, const struct text *text, struct arena *arena,
+                             struct warnings *warnings) {
+    const char *source = request->model->info.source;
     char looks[LANGUAGE_NAME_BYTES], reads[LANGUAGE_NAME_BYTES];
-    size_t count = likely_languages(request->models, likely);
-    struct language_other other = language_check(text->source, text->source_length, source, likely, count);
+    size_t count;
+    const char **likely = likely_languages(request->models, arena, &count);
+    struct language_other other = {.failed = true};
+    if (likely)
+        other = language_check(text->source, text->source_length, source, likely, count);
     if (other.failed)
         writer_fail(warnings->out);
     if (!*other.code)
@@ -105,7 +112,7 @@ void api_put_warnings(const struct request *request, const struct text *text, st
     struct warnings warnings = {.out = out};
     if (text->count == 0)
         return;
-    warn_of_language(request, text, &warnings);
+    warn_of_language(request, text, arena, &warnings);
     warn_of_unknowns(text, &warnings);
     warn_of_omissions(request, text, arena, &warnings);
     if (warnings.any)

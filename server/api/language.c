@@ -32,6 +32,44 @@ bool language_widen(char *code) {
     return true;
 }
 
+/* Codes that clients use for others: those that ISO 639 has given up, LibreTranslate's and other services' own. */
+static const char *const aliases[][2] = {{"iw", "he"},         {"in", "id"},         {"ji", "yi"},         {"jw", "jv"},
+                                         {"mo", "ro"},         {"no", "nb"},         {"tl", "fil"},        {"pb", "pt-BR"},
+                                         {"zh-CN", "zh-Hans"}, {"zh-SG", "zh-Hans"}, {"zh-TW", "zh-Hant"}, {"zh-HK", "zh-Hant"},
+                                         {"zt", "zh-Hant"}};
+
+static const char *without_alias(const char *code) {
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+        if (language_same(code, aliases[i][0]))
+            return aliases[i][1];
+    }
+    return code;
+}
+
+/* How often code must be widened to be the other. */
+static int steps_to(const char *code, const char *other) {
+    char wide[CODE_BYTES];
+    int steps = 0;
+    if (strlen(code) >= sizeof wide)
+        return LANGUAGE_FAR;
+    strcpy(wide, code);
+    while (!language_same(without_alias(wide), other)) {
+        if (!language_widen(wide))
+            return LANGUAGE_FAR;
+        steps++;
+    }
+    return steps;
+}
+
+int language_distance(const char *has, const char *asked) {
+    const char *model = without_alias(has), *wanted = without_alias(asked);
+    int wider = steps_to(wanted, model);
+    if (wider < LANGUAGE_FAR)
+        return wider;
+    int narrower = steps_to(model, wanted);
+    return narrower < LANGUAGE_FAR ? LANGUAGE_NARROWER + narrower : LANGUAGE_FAR;
+}
+
 void language_name(const char *code, char name[LANGUAGE_NAME_BYTES]) {
     UChar wide[LANGUAGE_NAME_BYTES];
     UErrorCode status = U_ZERO_ERROR;

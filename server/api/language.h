@@ -20,6 +20,12 @@ bool language_same(const char *a, const char *b);
 /* Cuts the last part off a code: "en-US" becomes "en". False if there is but one. */
 bool language_widen(char *code);
 
+/* How far a model's language is from the one asked for: 0: the same, also by another code for it ("iw" is "he"); the more, the
+ * wider
+ * ("pt" for "pt-BR": 1), then narrower ("pt-BR" for "pt"). LANGUAGE_FAR: another one. */
+enum { LANGUAGE_NARROWER = 16, LANGUAGE_FAR = 32 };
+int language_distance(const char *has, const char *asked);
+
 struct language_guess {
     size_t index;      /* of codes */
     double confidence; /* 0 to 100: the share of the text */

@@ -49,7 +49,7 @@ struct metrics {
     struct histogram queue, step, rows, chores[CHORE_KINDS];
     atomic_int_fast64_t requests_in_flight, rows_live, decoding_bytes, chores_waiting, reply_bytes, model_sets;
     atomic_uint_fast64_t cancelled[CANCELLED_COUNT], rejected[REJECTED_COUNT], slow[SLOW_COUNT];
-    atomic_uint_fast64_t reloads[2], cache[2]; /* failed, done; misses, hits */
+    atomic_uint_fast64_t reloads[2], loads[2], unloads, cache[2]; /* failed, done; the same; misses, hits */
     atomic_uint_fast64_t characters;
 
     pthread_mutex_t lock; /* guards the list */
@@ -203,6 +203,14 @@ void metrics_reloaded(struct metrics *metrics, bool success) {
     counter_add(&metrics->reloads[success], 1);
 }
 
+void metrics_model_loaded(struct metrics *metrics, bool success) {
+    counter_add(&metrics->loads[success], 1);
+}
+
+void metrics_model_unloaded(struct metrics *metrics) {
+    counter_add(&metrics->unloads, 1);
+}
+
 void metrics_cache_asked(struct metrics *metrics, bool hit) {
     counter_add(&metrics->cache[hit], 1);
 }
@@ -289,9 +297,9 @@ static void write_reasons_of(FILE *out, const char *name, const char *help, cons
 
 static void write_reasons(FILE *out, const struct metrics *metrics) {
     static const char *const cancelled[CANCELLED_COUNT] = {"client", "deadline", "shutdown"};
-    static const char *const rejected[REJECTED_COUNT] = {"queue_full",       "queue_work",     "rate",
-                                                         "preparation_full", "request_memory", "reply_length",
-                                                         "reply_memory",     "loading",        "draining"};
+    static const char *const rejected[REJECTED_COUNT] = {"queue_full",     "queue_work",   "rate",         "preparation_full",
+                                                         "request_memory", "reply_length", "reply_memory", "loading",
+                                                         "model",          "draining"};
     static const char *const slow[SLOW_COUNT] = {"request", "reader", "idle", "silent"};
     write_reasons_of(out, "cancelled_total", "Accepted requests that were not decoded to the end.", cancelled, CANCELLED_COUNT,
                      metrics->cancelled);
@@ -350,12 +358,22 @@ static void write_models(FILE *out, const struct metrics_state *state) {
                  offsetof(struct model_metrics, unknown_tokens));
     write_head(out, "model_load_duration_seconds", "gauge", "Time it took to load a model and warm it up.");
     for (size_t i = 0; i < state->model_count; i++) {
+        if (!state->models[i].architecture)
+            continue;
         write_model(out, "model_load_duration_seconds", &state->models[i]);
         fprintf(out, "} %.6f\n", (double)state->models[i].load_us * 1e-6);
     }
-    write_head(out, "model_info", "gauge", "The models in service.");
-    for (size_t i = 0; i < state->model_count; i++)
-        write_model_info(out, &state->models[i]);
+    write_head(out, "model_info", "gauge", "The models in memory.");
+    for (size_t i = 0; i < state->model_count; i++) {
+        if (state->models[i].architecture)
+            write_model_info(out, &state->models[i]);
+    }
+    write_head(out, "model_loaded", "gauge", "1: the model is in memory; 0: it is loaded when it is asked for.");
+    for (size_t i = 0; i < state->model_count; i++) {
+        write_model(out, "model_loaded", &state->models[i]);
+        fprintf(out, "} %d\n", state->models[i].architecture != NULL);
+    }
+    write_gauge(out, "models_bytes", "Memory of the models.", (int64_t)state->model_bytes);
 }
 
 static void write_reloads(FILE *out, const struct metrics *metrics) {
@@ -366,6 +384,12 @@ static void write_reloads(FILE *out, const struct metrics *metrics) {
     for (size_t i = 0; i < 2; i++)
         fprintf(out, "alignd_models_reloads_total{result=\"%s\"} %llu\n", results[i],
                 (unsigned long long)counter_load(&metrics->reloads[i]));
+    write_head(out, "model_loads_total", "counter", "Models loaded because they were asked for.");
+    for (size_t i = 0; i < 2; i++)
+        fprintf(out, "alignd_model_loads_total{result=\"%s\"} %llu\n", results[i],
+                (unsigned long long)counter_load(&metrics->loads[i]));
+    write_head(out, "model_unloads_total", "counter", "Models unloaded because nobody asked for them or room was needed.");
+    fprintf(out, "alignd_model_unloads_total %llu\n", (unsigned long long)counter_load(&metrics->unloads));
 }
 
 static void write_cache(FILE *out, const struct metrics *metrics, size_t bytes) {

@@ -21,6 +21,7 @@ enum metrics_rejected {
     REJECTED_REPLY_LENGTH,
     REJECTED_REPLY_MEMORY,
     REJECTED_LOADING,
+    REJECTED_MODEL,
     REJECTED_DRAINING,
     REJECTED_COUNT
 };
@@ -55,6 +56,9 @@ void metrics_chore(struct metrics *metrics, enum metrics_chore kind, int64_t dur
 /* The counters of the models of this name, one after the other: made by the first call, they stay. NULL with ERROR_MEMORY. */
 struct model_metrics *metrics_model(struct metrics *metrics, const char *name, struct error *err);
 void metrics_tokens(struct model_metrics *model, size_t source, size_t target, size_t unknown);
+/* A load that has ended, one way or the other, and an unload. */
+void metrics_model_loaded(struct metrics *metrics, bool success);
+void metrics_model_unloaded(struct metrics *metrics);
 /* Sets of models in memory, and reloads that have ended. */
 void metrics_model_sets_changed(struct metrics *metrics, int64_t difference);
 void metrics_reloaded(struct metrics *metrics, bool success);
@@ -62,7 +66,7 @@ void metrics_reloaded(struct metrics *metrics, bool success);
 /* The answer cache was asked. */
 void metrics_cache_asked(struct metrics *metrics, bool hit);
 
-/* A model in service; strings are its owner's. */
+/* A model in service; strings are its owner's. architecture and compute NULL: it is not in memory. */
 struct metrics_served {
     const char *name, *source, *target, *architecture, *compute, *storage;
     int64_t load_us;
@@ -70,8 +74,8 @@ struct metrics_served {
 };
 /* What others know of the moment. */
 struct metrics_state {
-    const struct metrics_served *models; /* [model_count] in service */
-    size_t model_count, queue_depth, cache_bytes;
+    const struct metrics_served *models;                       /* [model_count] in service */
+    size_t model_count, model_bytes, queue_depth, cache_bytes; /* model_bytes: of those in memory */
 };
 /* Writes everything. text is the caller's to free. */
 int metrics_write(const struct metrics *metrics, const struct metrics_state *state, char **text, size_t *length, struct error *err);

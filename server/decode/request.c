@@ -27,9 +27,15 @@ void request_done(struct request *request) {
     request->plan = NULL;
     request->question = NULL;
     request->key_name = NULL;
+    for (struct held_model *held = request->held; held; held = held->next)
+        loaded_model_release(held->loaded);
+    request->held = NULL;
     arena_done(&request->arena);
+    loaded_model_release(request->loaded);
+    request->loaded = NULL;
     model_set_release(request->models);
     request->models = NULL;
+    request->model = NULL;
 }
 
 /* What is for one sentence alone. */
@@ -143,7 +149,7 @@ static int prepare_jobs(struct request *request, struct error *err) {
             sentence->options.sampling.stream = (uint64_t)request->number << 32 | (uint64_t)(job - jobs);
             *job = (struct job){.request = request,
                                 .sentence = sentence,
-                                .model = request->texts[i].model ? request->texts[i].model : request->model,
+                                .model = request->texts[i].loaded ? request->texts[i].loaded : request->loaded,
                                 .rows = sentence_max_rows(sentence),
                                 .tokens = sentence->length,
                                 .bytes = sentence_max_bytes(sentence)};
@@ -160,7 +166,7 @@ int request_prepare(struct request *request, const struct translator *translator
         struct search_options options = options_of(request, text);
         *input = REQUEST_TEXT;
         if (check_time(request, err) != 0 ||
-            translator_prepare(text->model ? text->model->translator : translator, text->source, text->source_length,
+            translator_prepare(text->loaded ? text->loaded->translator : translator, text->source, text->source_length,
                                request->split, &options, &request->arena, &text->sentences, &text->count, err) != 0 ||
             prepare_variant(request, text, err) != 0)
             return -1;

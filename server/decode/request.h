@@ -40,6 +40,8 @@ enum include {
 struct events;
 struct model_set;
 struct served_model;
+struct loaded_model;
+struct model_wait;
 struct reload;
 
 /* Weights [count] that a decoder step takes as its attention, as asked for. */
@@ -53,7 +55,7 @@ struct forced_step {
 struct job {
     struct request *request;
     struct sentence *sentence;
-    const struct served_model *model;
+    const struct loaded_model *model;
     size_t rows;   /* that must be free before it is admitted */
     size_t tokens; /* to be encoded */
     size_t bytes;  /* that decoding it takes at most */
@@ -67,10 +69,18 @@ struct text {
     size_t source_length;
     const char *target; /* to be scored, or NULL: translate */
     size_t target_length;
-    const struct served_model *model; /* that reads it, and its variant; NULL: the request's */
+    struct served_model *model;        /* that reads it, and its variant; NULL: the request's */
+    const struct loaded_model *loaded; /* that in memory, which the request holds; NULL: the request's */
     const char *variant;
     struct sentence *sentences; /* [count] */
     size_t count;
+};
+
+/* A model that a request works with; in its arena. */
+struct held_model {
+    struct served_model *model;
+    struct loaded_model *loaded; /* a reference; NULL: it is not in memory yet */
+    struct held_model *next;
 };
 
 struct request {
@@ -79,8 +89,10 @@ struct request {
     const char *key_name; /* whose API key it came with; in the arena; NULL: none was asked for */
     uint64_t client;      /* whose turn the jobs take (client.h); any number where there is but one */
 
-    struct model_set *models;         /* a reference; NULL: none */
-    const struct served_model *model; /* one of them */
+    struct model_set *models;    /* a reference; NULL: none */
+    struct served_model *model;  /* one of them */
+    struct loaded_model *loaded; /* it, in memory: a reference; NULL: not yet */
+    struct held_model *held;     /* all that its texts are for */
     struct search_options search;
     unsigned include;    /* enum include */
     const char *variant; /* of the model's target language (model/variants.h), in the arena or the model's; NULL: none */
@@ -114,8 +126,9 @@ struct request {
     void (*progress)(struct job *job);
     struct events *events; /* what progress told, for whoever streams it; NULL: nobody does */
 
-    const char *question;  /* what its answer is kept by (server/api/cache.h), in the arena; NULL: it is not */
-    struct reload *reload; /* NULL, or: it has no jobs but waits for the models to be reloaded (server/decode/catalog.h) */
+    const char *question;    /* what its answer is kept by (server/api/cache.h), in the arena; NULL: it is not */
+    struct model_wait *wait; /* NULL, or: it has no jobs yet but waits for its model (server/decode/residence.h) */
+    struct reload *reload;   /* NULL, or: it has no jobs but waits for the models to be reloaded (server/decode/catalog.h) */
 };
 
 void request_init(struct request *request);

@@ -1,6 +1,6 @@
 #include "server/decode/worker.h"
 #include "server/base/clock.h"
-#include "server/decode/model_set.h"
+#include "server/decode/loaded_model.h"
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The threads that decode. Each has one batch per model (a struct worker_batch, server/decode/model_set.h) and one budget of rows
- * for all of them, and runs
+/* The threads that decode. Each has one batch per model (a struct worker_batch, server/decode/loaded_model.h) and one budget of
+ * rows for all of them, and runs
  *
  *   admit -> step -> finish -> drop
  *

@@ -132,6 +132,39 @@ static bool submit(struct exchange *exchange, bool suspended) {
     return !streamed && !suspended;
 }
 
+static void run_preparation(void *owner);
+
+/* Its model is in memory, or will not be: on the thread that says so. */
+static void prepare_again(struct request *request) {
+    struct exchange *exchange = request->owner;
+    struct exchanges *exchanges = exchange->exchanges;
+    add_chore(exchange, CHORE_PREPARATION, run_preparation);
+    if (chores_submit(exchanges->chores, &exchange->chore))
+        return;
+    watch_remove(exchanges->watch, &exchange->watched);
+    api_fail_unprepared(exchanges->service, chores_wait_s(exchanges->chores, &exchange->chore), &exchange->reply);
+    resume(exchange);
+}
+
+/* Until its model is in memory; then it is prepared from the start. As submit. */
+static bool await_model(struct exchange *exchange, bool suspended) {
+    struct exchanges *exchanges = exchange->exchanges;
+    exchange->request.finish = prepare_again;
+    exchange->request.owner = exchange;
+    exchange->request.accepted = true;
+    watch(exchange);
+    if (!suspended)
+        suspend(exchange);
+    enum scheduler_verdict verdict = api_submit(exchanges->service, &exchange->request);
+    if (verdict == SCHEDULER_ACCEPTED)
+        return true;
+    watch_remove(exchanges->watch, &exchange->watched);
+    api_fail_refused(exchanges->service, verdict, &exchange->request, &exchange->reply);
+    if (!suspended)
+        resume(exchange);
+    return !suspended;
+}
+
 /* Counts the sentences against what the client may ask for. */
 static bool within_rate(struct exchange *exchange) {
     const struct service *service = exchange->exchanges->service;
@@ -164,6 +197,8 @@ static void answer_blank(struct exchange *exchange) {
 static bool go_on(struct exchange *exchange, bool suspended) {
     if (request_reason(&exchange->request) != CANCEL_NONE)
         fail_cancelled(exchange);
+    if (exchange->reply.status == 0 && api_waits(&exchange->request))
+        return exchange_keep(exchange) && await_model(exchange, suspended);
     if (exchange->reply.status == 0 && exchange_keep(exchange) && within_rate(exchange) && exchange->request.streamed)
         open_stream(exchange);
     if (exchange->reply.status != 0)
@@ -202,7 +237,8 @@ static void work_prepare(struct exchange *exchange) {
         strncpy(exchange->key_name, exchange->request.key_name, sizeof exchange->key_name - 1);
         exchange->request.client = client_of_name(exchange->request.key_name, strlen(exchange->request.key_name));
     }
-    exchange->request.models = catalog_acquire(service->catalog);
+    if (!exchange->request.models)
+        exchange->request.models = catalog_acquire(service->catalog);
     exchange->route->start(service, &call, &exchange->request, &exchange->reply);
 }
 
@@ -210,10 +246,12 @@ static void work_prepare(struct exchange *exchange) {
 static void run_preparation(void *owner) {
     struct exchange *exchange = owner;
     struct MHD_Connection *connection = exchange->connection;
+    exchange_forget(exchange); /* of one that has waited for its model */
     if (!request_is_over(&exchange->request))
         work_prepare(exchange);
     watch_remove(exchange->exchanges->watch, &exchange->watched);
-    body_done(&exchange->body);
+    if (exchange->reply.status != 0 || !api_waits(&exchange->request))
+        body_done(&exchange->body);
     if (go_on(exchange, true))
         return;
     if (exchange->stage == STAGE_STREAMING)

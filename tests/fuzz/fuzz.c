@@ -40,9 +40,14 @@ static void start(struct service *service) {
                                                 .deadline_ms = options.deadline_ms};
     service->metrics = metrics_create(names, labels, NULL);
     service->scheduler = scheduler_create(&(struct scheduler_limits){options.queue, options.queue_work});
-    struct model_set_options loaded = {&options.models,   options.compute, options.shortlist,
-                                       options.half_past, options.workers, options.rows};
-    service->catalog = catalog_create(&loaded, service->metrics);
+    const struct catalog_options models = {.folders = &options.models,
+                                           .compute = options.compute,
+                                           .shortlist = options.shortlist,
+                                           .half_past = options.half_past,
+                                           .workers = options.workers,
+                                           .rows = options.rows,
+                                           .most_waiting = options.queue};
+    service->catalog = catalog_create(&models, service->metrics);
     FUZZ_CHECK(service->metrics && service->scheduler && service->catalog && catalog_open(service->catalog, NULL) == 0);
     atomic_store(&service->state, SERVICE_READY);
 }

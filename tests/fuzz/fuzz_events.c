@@ -136,11 +136,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     enum request_input input;
     request_init(&request);
     request.models = catalog_acquire(service->catalog);
-    request.model = &request.models->all[0];
+    request.model = request.models->all[0];
+    FUZZ_CHECK(residence_take(catalog_residence(service->catalog), request.model, &request.loaded, NULL) == RESIDENCE_READY);
     if (!batch)
-        batch = batch_create(request.model->translator, ROWS, NULL);
+        batch = batch_create(request.loaded->translator, ROWS, NULL);
     fill(&request, data, size);
-    FUZZ_CHECK(request_prepare(&request, request.model->translator, &input, NULL) == 0);
+    FUZZ_CHECK(request_prepare(&request, request.loaded->translator, &input, NULL) == 0);
     if (request.job_count > 0 && rows(&request) <= ROWS)
         stream(&request, batch, data[4]);
     request_done(&request);

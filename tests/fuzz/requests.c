@@ -19,7 +19,7 @@ static void check_jobs(const struct service *service, const struct request *requ
     FUZZ_CHECK(request->job_count <= service->options.queue);
     for (size_t i = 0; i < request->job_count; i++) {
         FUZZ_CHECK(request->jobs[i].rows >= 1 && request->jobs[i].rows <= service->options.rows);
-        FUZZ_CHECK(request->jobs[i].tokens <= request->models->all[0].info.max_source_tokens + 1);
+        FUZZ_CHECK(request->jobs[i].tokens <= request->models->all[0]->info.max_source_tokens + 1);
     }
 }
 

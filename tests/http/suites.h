@@ -42,6 +42,7 @@ Suite *heads_suite(void);
 Suite *variant_suite(void);
 Suite *slow_suite(void);
 Suite *reload_suite(void);
+Suite *many_models_suite(void);
 Suite *log_suite(void);
 Suite *cache_suite(void);
 Suite *memory_suite(void);

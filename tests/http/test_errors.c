@@ -313,8 +313,8 @@ START_TEST(wrong_methods) {
         {"DELETE", "/attention", "POST, OPTIONS"},      {"PATCH", "/attention", "POST, OPTIONS"},
         {"OPTIONSX", "/attention", "POST, OPTIONS"},    {"post", "/translate", "POST, OPTIONS"},
         {"POST", "/health", "GET, HEAD, OPTIONS"},      {"PUT", "/ready", "GET, HEAD, OPTIONS"},
-        {"POST", "/models", "GET, HEAD, OPTIONS"},      {"DELETE", "/metrics", "GET, HEAD, OPTIONS"},
-        {"PROPFIND", "/metrics", "GET, HEAD, OPTIONS"},
+        {"PUT", "/models", "GET, HEAD, POST, OPTIONS"}, {"DELETE", "/metrics", "GET, HEAD, OPTIONS"},
+        {"PROPFIND", "/metrics", "GET, HEAD, OPTIONS"}, {"GET", "/models/x", "DELETE, OPTIONS"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct reply reply;

@@ -139,6 +139,10 @@ START_TEST(metrics_are_complete) {
         "alignd_rejected_total counter",
         "alignd_model_load_duration_seconds gauge",
         "alignd_model_info gauge",
+        "alignd_model_loaded gauge",
+        "alignd_models_bytes gauge",
+        "alignd_model_loads_total counter",
+        "alignd_model_unloads_total counter",
         "alignd_model_sets gauge",
         "alignd_models_reloads_total counter",
         "alignd_cache_hits_total counter",
@@ -265,7 +269,7 @@ START_TEST(preflight) {
     reply_done(&reply);
     client_send(&served, &(struct call){.method = "OPTIONS", .path = "/models"}, &reply);
     ck_assert_int_eq(reply.status, 204);
-    check_header(&reply, "Access-Control-Allow-Methods", "GET, HEAD, OPTIONS");
+    check_header(&reply, "Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS");
     reply_done(&reply);
 }
 END_TEST

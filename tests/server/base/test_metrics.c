@@ -1,6 +1,5 @@
 /* server/metrics: what is counted is what is written, in Prometheus's text format. */
 #include "server/base/metrics.h"
-#include "server/decode/model_set.h"
 #include "tests/suites.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -21,11 +20,11 @@ static void teardown(void) {
     text = NULL;
 }
 
-static void write_with(const struct model_set *models) {
+static void write_with(const struct metrics_served *model) {
     size_t length;
     free(text);
-    struct metrics_served served[MODEL_SET_MAX];
-    struct metrics_state state = {served, model_set_served(models, served), 3, 12};
+    struct metrics_state state = {
+        .models = model, .model_count = model != NULL, .model_bytes = 7, .queue_depth = 3, .cache_bytes = 12};
     ck_assert_int_eq(metrics_write(metrics, &state, &text, &length, NULL), 0);
     ck_assert_uint_eq(length, strlen(text));
 }
@@ -110,24 +109,24 @@ START_TEST(reasons) {
 }
 END_TEST
 
-/* A set of one model, as far as metrics look at it. */
-static void load_model(struct model_set *models, const char *name, const char *storage) {
-    *models = (struct model_set){.count = 1};
-    models->all[0] = (struct served_model){
-        .info = {.name = name, .source = "en", .target = "fr", .architecture = "a", .compute = "int8", .storage = storage},
-        .metrics = metrics_model(metrics, name, NULL),
-        .load_us = 250000};
-    ck_assert_ptr_nonnull(models->all[0].metrics);
+/* As metrics look at it; tokens are counted in its counters. */
+static struct model_metrics *load_model(struct metrics_served *model, const char *name, const char *storage) {
+    struct model_metrics *counters = metrics_model(metrics, name, NULL);
+    ck_assert_ptr_nonnull(counters);
+    *model = (struct metrics_served){name, "en", "fr", "a", "int8", storage, 250000, counters};
+    return counters;
 }
 
 START_TEST(models_show_once_loaded) {
-    struct model_set models;
+    struct metrics_served model;
     write_text();
     ck_assert_ptr_null(strstr(text, "alignd_model_info{"));
-    load_model(&models, "en-fr", "float16");
-    metrics_tokens(models.all[0].metrics, 7, 9, 2);
-    metrics_tokens(models.all[0].metrics, 1, 1, 0);
-    write_with(&models);
+    struct model_metrics *counters = load_model(&model, "en-fr", "float16");
+    metrics_tokens(counters, 7, 9, 2);
+    metrics_tokens(counters, 1, 1, 0);
+    write_with(&model);
+    assert_line("alignd_model_loaded{model=\"en-fr\"} 1");
+    assert_line("alignd_models_bytes 7");
     assert_line(
         "alignd_model_info{model=\"en-fr\",source=\"en\",target=\"fr\",architecture=\"a\",compute=\"int8\",storage=\"float16\"} 1");
     assert_line("alignd_model_load_duration_seconds{model=\"en-fr\"} 0.250000");
@@ -139,17 +138,40 @@ END_TEST
 
 /* A counter never falls: the next model of a name goes on with it. */
 START_TEST(counters_outlive_a_set) {
-    struct model_set models;
-    load_model(&models, "en-fr", "float16");
-    metrics_tokens(models.all[0].metrics, 7, 9, 2);
-    load_model(&models, "other \"name\"", "float16");
-    write_with(&models);
+    struct metrics_served model;
+    metrics_tokens(load_model(&model, "en-fr", "float16"), 7, 9, 2);
+    load_model(&model, "other \"name\"", "float16");
+    write_with(&model);
     assert_line("alignd_source_tokens_total{model=\"other \\\"name\\\"\"} 0");
     ck_assert_ptr_null(strstr(text, "en-fr"));
-    load_model(&models, "en-fr", "int8");
-    metrics_tokens(models.all[0].metrics, 1, 1, 0);
-    write_with(&models);
+    metrics_tokens(load_model(&model, "en-fr", "int8"), 1, 1, 0);
+    write_with(&model);
     assert_line("alignd_source_tokens_total{model=\"en-fr\"} 8");
+}
+END_TEST
+
+/* Its counters show; what only a model in memory has does not. */
+START_TEST(a_cold_model_shows_its_counters) {
+    struct metrics_served model;
+    metrics_tokens(load_model(&model, "en-fr", "float16"), 7, 9, 2);
+    model.architecture = model.compute = NULL;
+    write_with(&model);
+    assert_line("alignd_source_tokens_total{model=\"en-fr\"} 7");
+    assert_line("alignd_model_loaded{model=\"en-fr\"} 0");
+    ck_assert_ptr_null(strstr(text, "alignd_model_info{"));
+    ck_assert_ptr_null(strstr(text, "alignd_model_load_duration_seconds{"));
+}
+END_TEST
+
+START_TEST(loads) {
+    metrics_model_loaded(metrics, true);
+    metrics_model_loaded(metrics, true);
+    metrics_model_loaded(metrics, false);
+    metrics_model_unloaded(metrics);
+    write_text();
+    assert_line("alignd_model_loads_total{result=\"success\"} 2");
+    assert_line("alignd_model_loads_total{result=\"failure\"} 1");
+    assert_line("alignd_model_unloads_total 1");
 }
 END_TEST
 
@@ -231,6 +253,8 @@ Suite *metrics_suite(void) {
     tcase_add_test(tcase, reasons);
     tcase_add_test(tcase, models_show_once_loaded);
     tcase_add_test(tcase, counters_outlive_a_set);
+    tcase_add_test(tcase, a_cold_model_shows_its_counters);
+    tcase_add_test(tcase, loads);
     tcase_add_test(tcase, reloads);
     tcase_add_test(tcase, cache);
     tcase_add_test(tcase, build_and_process);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+static char *first[1];
 static struct name_list folders;
 static struct metrics *metrics;
 static struct catalog *catalog;
@@ -18,8 +19,8 @@ static void set_folder(const char *folder) {
 
 static void setup(void) {
     static const char *const labels[] = {"other"};
-    struct model_set_options options = {.folders = &folders, .compute = "auto", .workers = 2, .rows = 4};
-    folders = (struct name_list){.count = 1};
+    struct catalog_options options = {.folders = &folders, .compute = "auto", .workers = 2, .rows = 4, .most_waiting = 8};
+    folders = (struct name_list){first, 1};
     set_folder("tests/golden/luong-general-gru");
     log_set_level(LOG_ERROR);
     metrics = metrics_create(labels, 1, NULL);
@@ -32,6 +33,7 @@ static void teardown(void) {
     catalog_free(catalog);
     metrics_free(metrics);
     free(folders.names[0]);
+    folders.names[0] = NULL;
 }
 
 static void post(struct reload *reload) {
@@ -58,10 +60,10 @@ START_TEST(who_waits_is_told) {
     ck_assert_int_eq(reload.error.code, ERROR_NONE);
     struct model_set *new = catalog_acquire(catalog);
     ck_assert_uint_eq(new->generation, 2);
-    ck_assert_ptr_ne(new->all[0].translator, old->all[0].translator);
-    ck_assert_str_eq(new->all[0].info.name, old->all[0].info.name); /* both are there */
-    ck_assert_ptr_eq(new->all[0].metrics, old->all[0].metrics);
-    ck_assert_str_eq(new->all[0].info.compute, old->all[0].info.compute);
+    ck_assert_ptr_ne(new->all[0]->loaded->translator, old->all[0]->loaded->translator);
+    ck_assert_str_eq(new->all[0]->loaded->info.name, old->all[0]->loaded->info.name); /* both are there */
+    ck_assert_ptr_eq(new->all[0]->metrics, old->all[0]->metrics);
+    ck_assert_str_eq(new->all[0]->loaded->info.compute, old->all[0]->loaded->info.compute);
     model_set_release(old);
     model_set_release(new);
 }
@@ -113,7 +115,7 @@ static void *hold_and_give_back(void *argument) {
     (void)argument;
     while (!atomic_load(&enough)) {
         struct model_set *models = catalog_acquire(catalog);
-        ck_assert_str_eq(models->all[0].info.name, "luong-general-gru");
+        ck_assert_str_eq(models->all[0]->info.name, "luong-general-gru");
         model_set_release(models);
     }
     return NULL;

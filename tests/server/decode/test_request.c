@@ -19,22 +19,25 @@ static const struct call no_call;
 
 static void setup(void) {
     static const char *const labels[] = {"other"};
-    const struct name_list folders = {.names = {folder}, .count = 1};
-    struct model_set_options loading = {.folders = &folders, .compute = "float32", .workers = 1, .rows = 16};
+    static char *names[] = {folder};
+    static const struct name_list folders = {names, 1};
+    const struct catalog_options models = {.folders = &folders, .compute = "float32", .workers = 1, .rows = 16};
     log_set_level(LOG_ERROR);
     service = (struct service){.options = {.rows = 16, .max_text_chars = 100, .max_reply_bytes = 1 << 20}};
     service.metrics = metrics_create(labels, 1, NULL);
     service.scheduler = scheduler_create(&(struct scheduler_limits){4, 10000});
     atomic_store(&service.state, SERVICE_READY);
     request_init(&request);
-    request.models = model_set_load(&loading, NULL, service.metrics, NULL);
-    ck_assert_ptr_nonnull(request.models);
+    service.catalog = catalog_create(&models, service.metrics);
+    ck_assert_int_eq(catalog_open(service.catalog, NULL), 0);
+    request.models = catalog_acquire(service.catalog);
     request.id = "id";
     reply = (struct reply){0};
 }
 
 static void teardown(void) {
     request_done(&request);
+    catalog_free(service.catalog);
     free(reply.body);
     scheduler_free(service.scheduler);
     metrics_free(service.metrics);
@@ -234,7 +237,7 @@ END_TEST
 
 /* Decodes all jobs as a worker would. */
 static void decode(void) {
-    struct batch *batch = batch_create(request.model->translator, 16, NULL);
+    struct batch *batch = batch_create(request.loaded->translator, 16, NULL);
     for (size_t i = 0; i < request.job_count; i++) {
         struct sentence *done[16], *sentence = request.jobs[i].sentence;
         batch_admit(batch, &sentence, 1);
