@@ -307,7 +307,7 @@ def test_definitions_are_sound(path):
     table = results.Table(path)
     assert len({row["name"] for row in table.rows}) == len(table.rows)
     assert set(table.definition.get("scores", [])) <= results.SCORES.keys()
-    assert set(table.definition.get("ways", [])) <= align.ONE_WAY.keys() | align.TWO_WAYS.keys()
+    assert set(table.definition.get("ways", [])) <= align.ONE_WAY.keys() | align.TWO_WAYS.keys() | align.HEAD.keys() | align.TWO_HEADS.keys()
     for row in table.rows:
         if "recipe" in table.definition:
             assert table.recipe(row)["training"]["corpus"] in data.CORPORA
