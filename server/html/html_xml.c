@@ -178,20 +178,27 @@ static struct name name_at(const char *at, const char *end) {
     return (struct name){begin, (size_t)(at - begin)};
 }
 
-/* Behind the '>' of a tag, whose attributes may have others in quotes. NULL: there is none. */
+/* The attribute whose value begins here is `translate`. begin: behind the element's name. */
+static bool is_translate(const char *begin, const char *value) {
+    static const char name[] = "translate=";
+    size_t length = sizeof name - 1;
+    return (size_t)(value - begin) > length && html_is_space(value[-1 - (ptrdiff_t)length]) &&
+           memcmp(value - length, name, length) == 0;
+}
+
+/* Behind the '>' of a tag, whose attributes may have others in quotes. NULL: there is none. keeps: it has translate="no". */
 static const char *tag_end(const char *at, const char *end, bool *keeps) {
+    const char *begin = at;
     *keeps = false;
     while (at < end && *at != '>' && *at != '<') {
         if (*at != '"' && *at != '\'') {
             at++;
             continue;
         }
-        static const char translate[] = "translate=", no[] = "no";
         const char *value = at + 1, *quote = memchr(value, *at, (size_t)(end - value));
         if (!quote)
             return NULL;
-        *keeps |= (size_t)(quote - value) == sizeof no - 1 && strncasecmp(value, no, sizeof no - 1) == 0 && at[-1] == '=' &&
-                  memcmp(at - (sizeof translate - 1), translate, sizeof translate - 1) == 0;
+        *keeps |= quote - value == 2 && strncasecmp(value, "no", 2) == 0 && is_translate(begin, at);
         at = quote + 1;
     }
     return at < end && *at == '>' ? at + 1 : NULL;

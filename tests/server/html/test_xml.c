@@ -41,6 +41,8 @@ static const struct {
     {"A <![CDATA[boy < dog]]> plays", &outline, {"A boy < dog plays"}},
     {"<?xml version=\"1.0\"?>\n<!-- no --><p title='a > b'>A boy</p>", &outline, {"A boy"}},
     {"<p translate=\"no\">A boy</p> <p>A dog</p>", &outline, {"A dog"}},
+    {"<i=\"no\">A boy</i=\"no\">", &flat, {"A boy"}}, /* what is before the tag is none of its attributes */
+    {"<i x-translate='no'>A boy</i>", &flat, {"A boy"}},
     {"", &outline, {NULL}},
     {" \n ", &outline, {NULL}},
     {"<p>12</p>", &outline, {NULL}},
