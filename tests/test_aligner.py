@@ -74,8 +74,7 @@ def test_a_missing_program_is_named():
 
 
 def test_links_of_pieces_are_those_of_their_words():
-    folder = ROOT / "weights" / "en-fr"
-    sides = tuple(SentencePiece(folder / name, {}) for name in ("source.spm", "target.spm"))
+    sides = (SentencePiece(ROOT / "weights" / "en-fr" / "joint.spm", {}),) * 2
     pair = ("The gyroscope's here.", "Le gyroscope est l'ici.")
     found = aligner.links_of_pieces("0-0 1-1 3-4", pair, sides)
     source, target = ([token for token in side.tokens(text)] for side, text in zip(sides, pair))
