@@ -71,6 +71,7 @@ struct exchange *exchange_create(struct exchanges *exchanges, struct MHD_Connect
     bool named = exchange->route && exchange->route->dialect;
     exchange->reply.dialect = named ? exchange->route->dialect : api_dialect(path);
     set_id(exchange);
+    sent_trace(connection, exchange->trace);
     /* whoever knows better who this is, by an API key, sets client_of_name instead */
     exchange->request.client = sent_client(connection, exchanges->service->options.client_header);
     metrics_request_began(exchanges->service->metrics);
@@ -142,14 +143,43 @@ static unsigned status_sent(const struct exchange *exchange) {
     return answered && request_reason(&exchange->request) != CANCEL_CLIENT ? exchange->reply.status : 0;
 }
 
+void exchange_note(struct exchange *exchange) {
+    const struct request *request = &exchange->request;
+    struct spent *spent = &exchange->spent;
+    int64_t began_us = INT64_MAX, ended_us = 0;
+    if (request->model)
+        snprintf(spent->model, sizeof spent->model, "%s", request->model->info.name);
+    for (size_t i = 0; i < request->job_count; i++) {
+        const struct job *job = &request->jobs[i];
+        if (job->admitted_us == 0 || job->done_us == 0)
+            continue; /* it left before it was decoded */
+        int64_t queued_us = job->admitted_us - job->queued_us;
+        spent->queue_us = queued_us > spent->queue_us ? queued_us : spent->queue_us;
+        began_us = job->admitted_us < began_us ? job->admitted_us : began_us;
+        ended_us = job->done_us > ended_us ? job->done_us : ended_us;
+        spent->tokens += job->sentence->hypotheses ? job->sentence->hypotheses[0].length : 0;
+    }
+    spent->decode_us = ended_us > 0 ? ended_us - began_us : 0;
+}
+
 void exchange_end(struct exchange *exchange) {
     int64_t duration_us = clock_us() - exchange->began_us;
+    if (exchange->request.models) /* not done yet */
+        exchange_note(exchange);
+    const struct spent *spent = &exchange->spent;
     unsigned status = status_sent(exchange);
+    char trace[SENT_TRACE_ID_LENGTH + 1] = "";
     size_t count;
+    if (*exchange->trace)
+        memcpy(trace, exchange->trace + SENT_TRACE_ID, SENT_TRACE_ID_LENGTH);
     metrics_request_ended(exchange->exchanges->service->metrics, exchange->endpoint, status, duration_us);
-    log_event(LOG_INFO, "request", "id=%s method=%s endpoint=%s status=%u sentences=%zu duration_ms=%.3f key=%s", exchange->id,
-              exchange->method, api_labels(&count)[exchange->endpoint], status, exchange->request.job_count,
-              (double)duration_us / 1000, *exchange->key_name ? exchange->key_name : "-");
+    log_event(
+        LOG_INFO, "request",
+        "id=%s method=%s endpoint=%s status=%u sentences=%zu duration_ms=%.3f model=%s tokens=%zu queue_ms=%.3f decode_ms=%.3f "
+        "trace=%s key=%s",
+        exchange->id, exchange->method, api_labels(&count)[exchange->endpoint], status, exchange->request.job_count,
+        (double)duration_us / 1000, *spent->model ? spent->model : "-", spent->tokens, (double)spent->queue_us / 1000,
+        (double)spent->decode_us / 1000, *trace ? trace : "-", *exchange->key_name ? exchange->key_name : "-");
     exchange_free(exchange);
 }
 
@@ -158,7 +188,8 @@ void exchange_end(struct exchange *exchange) {
 /* A reply without one of its headers is none: where memory is out for them the connection closes. */
 static enum MHD_Result queue(const struct exchange *exchange, const struct reply *reply, struct MHD_Response *response) {
     const char *origin = sent_header(exchange->connection, "Origin");
-    const struct heading heading = {exchange->exchanges->service, exchange->route, exchange->method, exchange->id, origin, reply};
+    const struct heading heading = {
+        exchange->exchanges->service, exchange->route, exchange->method, exchange->id, exchange->trace, origin, reply};
     bool queued = headers_add(&heading, response) == 0 && http_queue(exchange->connection, reply->status, response);
     return queued ? MHD_YES : MHD_NO;
 }

@@ -28,6 +28,13 @@ struct exchanges {
     size_t in_flight;     /* exchanges whose request has come in whole: they are owed a reply */
 };
 
+/* What a request took, for its log line. */
+struct spent {
+    char model[64]; /* its name, cut; "": none */
+    size_t tokens;  /* of the best hypotheses */
+    int64_t queue_us, decode_us;
+};
+
 /* RECEIVING -> ANSWERED or STREAMING, by way of SUSPENDED where others than the connection's thread work on the request. */
 enum stage { STAGE_RECEIVING, STAGE_SUSPENDED, STAGE_ANSWERED, STAGE_STREAMING };
 
@@ -42,7 +49,8 @@ struct exchange {
     size_t endpoint;           /* index of its label */
     const char *path;          /* as long as the request */
     const char *method;        /* as of api_method */
-    char id[SENT_ID_BYTES], key_name[KEY_NAME_BYTES];
+    char id[SENT_ID_BYTES], trace[SENT_TRACE_BYTES], key_name[KEY_NAME_BYTES];
+    struct spent spent;
     bool whole; /* the request has come in whole: counted in exchanges->in_flight */
     int64_t began_us;
     struct body body;
@@ -67,6 +75,9 @@ struct exchange *exchange_create(struct exchanges *exchanges, struct MHD_Connect
 void exchange_count(struct exchange *exchange);
 /* Counts and logs it, and frees it. */
 void exchange_end(struct exchange *exchange);
+
+/* Notes what it took, before request_done. */
+void exchange_note(struct exchange *exchange);
 
 /* Counts its request, until exchange_forget. False, and the reply is set: it is large, and there is no room beside others. */
 bool exchange_keep(struct exchange *exchange);

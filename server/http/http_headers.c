@@ -75,6 +75,8 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
     if (reply->close || service_state(heading->service) == SERVICE_DRAINING)
         add_header(&headed, "Connection", "close");
     add_header(&headed, "X-Request-Id", heading->id);
+    if (*heading->trace)
+        add_header(&headed, "traceparent", heading->trace);
     add_cors(heading, &headed);
     return headed.failed ? -1 : 0;
 }

@@ -11,6 +11,7 @@ struct heading {
     const struct service *service;
     const struct route *route; /* NULL: no such path */
     const char *method, *id;
+    const char *trace;  /* traceparent; "": none */
     const char *origin; /* that the request came from; NULL: it does not tell */
     const struct reply *reply;
 };

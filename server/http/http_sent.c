@@ -28,6 +28,27 @@ bool sent_id(struct MHD_Connection *connection, char id[SENT_ID_BYTES]) {
     return true;
 }
 
+/* VERSION-TRACE-PARENT-FLAGS; ids of zeros are none. */
+static bool usable_trace(const char *trace) {
+    static const char pattern[] = "00-hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh-hhhhhhhhhhhhhhhh-hh";
+    _Static_assert(sizeof pattern == SENT_TRACE_BYTES, "the header's only length");
+    if (!trace || strlen(trace) != sizeof pattern - 1)
+        return false;
+    for (size_t i = 0; pattern[i]; i++) {
+        if (pattern[i] == 'h' ? !strchr("0123456789abcdef", trace[i]) : trace[i] != pattern[i])
+            return false;
+    }
+    return strspn(trace + SENT_TRACE_ID, "0") < SENT_TRACE_ID_LENGTH &&
+           strspn(trace + SENT_TRACE_ID + SENT_TRACE_ID_LENGTH + 1, "0") < 16;
+}
+
+bool sent_trace(struct MHD_Connection *connection, char trace[SENT_TRACE_BYTES]) {
+    const char *sent = sent_header(connection, "traceparent");
+    bool usable = usable_trace(sent);
+    strcpy(trace, usable ? sent : "");
+    return usable;
+}
+
 struct lookup {
     const char *name, *value; /* value: of the last one */
     size_t count;

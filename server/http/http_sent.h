@@ -4,7 +4,7 @@
 
 #include "server/api/api.h"
 
-enum { SENT_ID_BYTES = 129 };
+enum { SENT_ID_BYTES = 129, SENT_TRACE_BYTES = 56, SENT_TRACE_ID = 3, SENT_TRACE_ID_LENGTH = 32 };
 
 struct MHD_Connection;
 
@@ -13,6 +13,10 @@ const char *sent_header(struct MHD_Connection *connection, const char *name);
 
 /* Copies X-Request-Id. False: there is none, or it would spoil replies and log lines: only visible ASCII is taken. */
 bool sent_id(struct MHD_Connection *connection, char id[SENT_ID_BYTES]);
+
+/* Copies traceparent, of W3C's Trace Context, version 00; the trace's id begins at SENT_TRACE_ID. False, and "": there is none, or
+ * it is not one. */
+bool sent_trace(struct MHD_Connection *connection, char trace[SENT_TRACE_BYTES]);
 
 /* -1 with the reply set, where it is not clear how long the body is, and so where the next request begins: whoever stands in
  * between may see it otherwise. */

@@ -14,6 +14,7 @@ static void work_release(struct exchange *exchange) {
     stream_free(exchange->stream); /* of one that was refused */
     exchange->stream = NULL;
     body_done(&exchange->body);
+    exchange_note(exchange);
     request_done(&exchange->request);
     exchange_forget(exchange);
 }

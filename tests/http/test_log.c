@@ -102,6 +102,37 @@ START_TEST(lines_are_objects) {
 }
 END_TEST
 
+/* What a request took, and whose trace it belongs to. */
+START_TEST(traces) {
+    static const char *const bad[] = {"traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0",
+                                      "traceparent: 00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+                                      "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+                                      "traceparent: 00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01"};
+    struct daemon daemon;
+    struct reply reply;
+    char trace[HEADER_BYTES];
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL));
+    client_send(&daemon,
+                &(struct call){.path = "/translate",
+                               .json = "{'text': 'x', 'min_length': 5, 'max_length': 5}",
+                               .headers = {"traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}},
+                &reply);
+    ck_assert_int_eq(reply.status, 200);
+    ck_assert(reply_header(&reply, "traceparent", trace));
+    ck_assert_str_eq(trace, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+    reply_done(&reply);
+    daemon_await_log(&daemon, " trace=4bf92f3577b34da6a3ce929d0e0e4736 key=-\n");
+    ck_assert(daemon_logged(&daemon, " model=luong-general-gru tokens=5 queue_ms="));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        client_send(&daemon, &(struct call){.path = "/health", .headers = {bad[i]}}, &reply);
+        ck_assert(!reply_header(&reply, "traceparent", trace));
+        reply_done(&reply);
+    }
+    daemon_await_log(&daemon, " model=- tokens=0 queue_ms=0.000 decode_ms=0.000 trace=- key=-\n");
+    daemon_stop(&daemon);
+}
+END_TEST
+
 START_TEST(levels) {
     struct daemon daemon;
     struct reply reply;
@@ -131,6 +162,7 @@ Suite *log_suite(void) {
     tcase_set_timeout(tests, TEST_TIMEOUT_S);
     tcase_add_loop_test(tests, never_the_users_text, 0, 2);
     tcase_add_test(tests, lines_are_objects);
+    tcase_add_test(tests, traces);
     tcase_add_test(tests, levels);
     suite_add_tcase(suite, tests);
     return suite;
