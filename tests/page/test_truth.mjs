@@ -60,8 +60,8 @@ async function gather() {
 }
 
 /* The daemon's words and matrix, with </s> as the last column. */
-async function expected(source, name) {
-  const s = (await ask("/attention", { text: source, model: "en-fr", include: ["words", "tokens", "eos"] })).results[0].sentences[0];
+async function expected(source, name, model = "en-fr", post = ask) {
+  const s = (await post("/attention", { text: source, model, include: ["words", "tokens", "eos"] })).results[0].sentences[0];
   return { words: s.words, rows: s.words[name].map((row) => [...row, 1 - row.reduce((sum, w) => sum + w, 0)]) };
 }
 
@@ -117,9 +117,10 @@ test("truth: the bar under a word is the daemon's estimate that it is right, and
   assert.equal(await page.locator(".target .unit.rated").count(), 0, "tokens are not rated");
 }));
 
-test("truth: what lies on the end of the sentence is seen, not shared out", () => visit(link({ t: "Where is the train station?", look: "attention" }), async (page) => {
+test("truth: what lies on the end of the sentence is seen, not shared out", () => visit(link({ t: "tom house ladder", m: "alignment-luong-gru", look: "attention" }), async (page) => {
   await translated(page);
-  const { rows } = await expected("Where is the train station?", "attention"), end = rows[0].length - 1;
+  const post = async (path, body) => (await fetch(`${daemon.url}${path}`, { method: "POST", body: JSON.stringify(body) })).json();
+  const { rows } = await expected("tom house ladder", "attention", "alignment-luong-gru", post), end = rows[0].length - 1;
   const worst = rows.map((row) => row[end]).indexOf(Math.max(...rows.map((row) => row[end])));
   assert.ok(rows[worst][end] > 0.5, "the sentence is one whose attention lies there");
   await page.locator(".target .unit").nth(worst).hover();
@@ -129,7 +130,7 @@ test("truth: what lies on the end of the sentence is seen, not shared out", () =
   assert.match(await text(page.locator("#hint")), /looks most at the end of the sentence/);
   assert.equal(await page.locator(`.threads path.rest.on[data-cell="${worst} ${end}"]`).count(), 1);
   assert.equal(await page.locator("#panel .map path.hatch").count(), 1);
-}));
+}, { daemon }));
 
 test("truth: alignment is what is shown first, attention one click away, and a link keeps it", () => visit("#" + new URLSearchParams({ t: "tom is in the house", m: "alignment-luong-gru" }), async (page) => {
   await translated(page);
