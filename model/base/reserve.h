@@ -1,7 +1,7 @@
 /* Memory for libraries that do not survive the want of it: SentencePiece frees messages that are half made, ICU uses iterators
- * whose parts are missing, libxml2 leaves behind the parts of a parser that cannot be made. A block of RESERVE_BYTES is kept
- * back: where an allocation of such a library fails, the block goes back to the heap, and the allocation is tried again. One for
- * the process; thread-safe. */
+ * whose parts are missing, libxml2 leaves behind the parts of a parser that cannot be made, jansson aborts where it cannot lengthen
+ * a string. A block of RESERVE_BYTES is kept back: where an allocation of such a library fails, the block goes back to the heap,
+ * and the allocation is tried again. One for the process; thread-safe. */
 #ifndef ALIGND_RESERVE_H
 #define ALIGND_RESERVE_H
 

@@ -48,7 +48,7 @@ static struct secret field(const struct call *call) {
 static int find_member(const struct call *call, json_t **root, struct secret *secret) {
     if (!api_begins_json(call))
         return 0;
-    *root = json_loadb(call->body, call->length, 0, NULL);
+    *root = api_load_json(call->body, call->length, 0, NULL);
     const json_t *value = json_object_get(*root, "api_key");
     *secret = (struct secret){json_string_value(value), json_string_length(value)};
     return api_lacked_memory() ? -1 : 0;

@@ -259,7 +259,7 @@ static json_t *text_to_boolean(const char *text, size_t length) {
 }
 
 static json_t *text_to_json(const char *text, size_t length) {
-    return json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
+    return api_load_json(text, length, JSON_REJECT_DUPLICATES, NULL);
 }
 
 /* Names with ',' between them. */

@@ -1,11 +1,12 @@
 #include "server/api/api_json.h"
+#include "model/base/reserve.h"
 #include <stdlib.h>
 #include <string.h>
 
 static _Thread_local bool lacked;
 
 static void *json_allocate(size_t bytes) {
-    void *block = malloc(bytes);
+    void *block = reserve_alloc(bytes);
     lacked |= !block;
     return block;
 }
@@ -14,6 +15,13 @@ bool api_lacked_memory(void) {
     bool before = lacked;
     lacked = false;
     return before;
+}
+
+json_t *api_load_json(const char *text, size_t length, size_t flags, json_error_t *error) {
+    if (reserve_fill(NULL) == 0)
+        return json_loadb(text, length, flags, error);
+    lacked = true;
+    return NULL;
 }
 
 void api_init(void) {

@@ -10,6 +10,8 @@
 
 /* True, once: jansson has lacked memory on this thread. What it reads may lack a part then, and look whole. */
 bool api_lacked_memory(void);
+/* json_loadb, with memory kept back (model/base/reserve.h): jansson aborts where it cannot lengthen the string that it is in. */
+json_t *api_load_json(const char *text, size_t length, size_t flags, json_error_t *error);
 
 /* Sets a JSON reply of what was written, which it takes; 503 where that failed. */
 void api_reply_json(struct reply *reply, struct writer *w);

@@ -51,7 +51,7 @@ json_t *api_load_value(const struct call *call, struct reply *reply) {
         return NULL;
     }
     json_error_t error;
-    json_t *root = json_loadb(call->body, call->length, JSON_REJECT_DUPLICATES, &error);
+    json_t *root = api_load_json(call->body, call->length, JSON_REJECT_DUPLICATES, &error);
     if (api_lacked_memory()) { /* characters of a string may be missing */
         json_decref(root);
         root = NULL;
