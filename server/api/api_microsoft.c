@@ -139,7 +139,8 @@ static void put_projection(struct writer *w, const struct plan_item *item, const
         writer_fail(w);
         return;
     }
-    qsort(alignment->words, alignment->word_count, sizeof *alignment->words, compare_pairs);
+    if (alignment->word_count > 1)
+        qsort(alignment->words, alignment->word_count, sizeof *alignment->words, compare_pairs);
     for (size_t i = 0; i < alignment->word_count; i++) {
         const struct plan_pair *pair = &alignment->words[i];
         size_t from = utf16_position(&source, pair->source.begin), to = utf16_position(&target, pair->target.begin);

@@ -365,6 +365,21 @@ static void put_texts(struct writer *w) {
 }
 
 /* One object: the rows from `first` to `end`. */
+/* JSON Schema has no empty list of them. */
+static void put_required(struct writer *w, const struct property *first, const struct property *end) {
+    bool any = false;
+    for (const struct property *p = first; p < end; p++) {
+        if (p->optional)
+            continue;
+        if (!any)
+            writer_begin_array(w, "required");
+        any = true;
+        writer_string(w, NULL, p->name);
+    }
+    if (any)
+        writer_end_array(w);
+}
+
 static void put_object(struct writer *w, const struct property *first, const struct property *end) {
     writer_begin_object(w, first->object);
     writer_string(w, "type", "object");
@@ -375,11 +390,7 @@ static void put_object(struct writer *w, const struct property *first, const str
         api_end_described(w, p->text, is_reference(p->type));
     }
     writer_end_object(w);
-    writer_begin_array(w, "required");
-    for (const struct property *p = first; p < end; p++)
-        if (!p->optional)
-            writer_string(w, NULL, p->name);
-    writer_end_array(w);
+    put_required(w, first, end);
     writer_end_object(w);
 }
 
