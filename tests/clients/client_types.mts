@@ -11,6 +11,6 @@ export const known: Exclude<keyof Schemas["TranslateRequest"], keyof Request | "
 export const knownToo: Exclude<keyof Schemas["AttentionRequest"], keyof AttentionRequest | "stream" | "target"> extends never ? true : false = true;
 export const included: Exclude<NonNullable<Schemas["TranslateRequest"]["include"]>[number], NonNullable<Request["include"]>[number]> extends never ? true : false = true;
 /* What the server answers is what the package promises. */
-export const model = (one: Schemas["Model"]): Pick<Model, "name" | "source" | "target" | "task" | "architecture" | "parameters" | "alignment_head" | "limits"> => one;
+export const model = (one: Schemas["Model"]): Pick<Model, "name" | "state" | "reason" | "source" | "target" | "task" | "architecture" | "parameters" | "alignment_head" | "limits"> => one;
 export const translations = (reply: Schemas["Translations"]): Pick<TranslateReply, "model" | "source" | "target"> => reply;
 export const attentions = (reply: Schemas["Attentions"]): Pick<AttentionReply, "model" | "source" | "target"> => reply;

@@ -6,6 +6,8 @@ export interface Request {
   model?: string;
   source?: string;
   target?: string;
+  /** Of a model that writes several languages: which one. */
+  variant?: string;
   strategy?: "greedy" | "beam" | "sample" | "exact";
   beam_size?: number;
   n_best?: number;
@@ -23,7 +25,7 @@ export interface Request {
   replace_unknowns?: boolean;
   split_sentences?: boolean;
   glossary?: { [phrase: string]: string };
-  include?: ("tokens" | "log_probs" | "attention" | "soft_alignment" | "alignment" | "words" | "offsets" | "entropy" | "top_k" | "beam" | "timing" | "eos" | "quality")[];
+  include?: ("tokens" | "log_probs" | "attention" | "soft_alignment" | "alignment" | "words" | "offsets" | "entropy" | "top_k" | "beam" | "timing" | "eos" | "quality" | "heads")[];
 }
 export interface AttentionRequest extends Omit<Request, "target"> {
   translation?: string | string[];
@@ -32,15 +34,18 @@ export interface AttentionRequest extends Omit<Request, "target"> {
 export interface Translated { text: string; sentences: Sentence[] }
 export interface TranslateReply { model: string; source: string; target: string; translations: Translated[] }
 export interface AttentionReply { model: string; source: string; target: string; results: Translated[] }
+/** One that is not ready lacks what only loading tells; one whose folder cannot be read has its name, `state` and `reason` alone. */
 export interface Model {
   name: string;
-  source: string;
-  target: string;
-  task: string;
-  architecture: string;
-  parameters: number;
-  alignment_head: boolean;
-  limits: { max_source_tokens: number; max_target_ratio: number; max_target_tokens: number };
+  state: "cold" | "loading" | "ready" | "failed";
+  reason?: string;
+  source?: string;
+  target?: string;
+  task?: string;
+  architecture?: string;
+  parameters?: number;
+  alignment_head?: boolean;
+  limits?: { max_source_tokens: number; max_target_ratio: number; max_target_tokens: number };
   [more: string]: unknown;
 }
 export interface Options { signal?: AbortSignal }
