@@ -17,10 +17,10 @@ enum { MAX_CASES = 128 };
 static char cases[MAX_CASES][64];
 
 /* Relative, or absolute below 1. What is compared stands at the end of up to thirty steps, each of which feeds its rounding to the
- * next. weights/golden.py accepts only models on which PyTorch's own float32 and float64 agree within 5e-6 on every path. The norms
- * of transformers, over eight numbers, magnify it most: by 4.4e-5 where products are added without being fused, less than 2e-5
- * where they are. */
-static const double TOLERANCE = 5e-5;
+ * next. weights/golden.py accepts only models on which PyTorch's own float32 and float64 agree within 5e-6 on every path. Where
+ * products are added fused, all are within 1e-5; where they are not (sanitizers' builds, processors without AVX2), the norms of
+ * transformers, over eight numbers, magnify it to 7e-5, and OpenBLAS's sums by their place to 8.4e-5. */
+static const double TOLERANCE = 1e-4;
 
 static void check_near(double got, double want, const char *what, size_t index) {
     if (want <= -1e30 && isinf(got) && got < 0)
