@@ -19,7 +19,7 @@ static char cases[MAX_CASES][64];
 /* Relative, or absolute below 1. What is compared stands at the end of up to thirty steps, each of which feeds its rounding to the
  * next. weights/golden.py accepts only models on which PyTorch's own float32 and float64 agree within 5e-6 on every path. Where
  * products are added fused, all are within 1e-5; where they are not (sanitizers' builds, processors without AVX2), the norms of
- * transformers, over eight numbers, magnify it to 7e-5, and OpenBLAS's sums by their place to 8.4e-5. */
+ * transformers, over eight numbers, magnify it to 7e-5. */
 static const double TOLERANCE = 1e-4;
 
 static void check_near(double got, double want, const char *what, size_t index) {
@@ -495,7 +495,7 @@ START_TEST(company_changes_nothing) {
     for (int c = 0; c < COMPUTES; c++) {
         struct translator *t = model_open_with(path, computes[c]);
         struct sentence together[64], alone[64], *all[64];
-        float tolerance = c < exact_computes() ? 0 : 5e-5f; /* OpenBLAS's, by log-probabilities down to -80 */
+        float tolerance = c < exact_computes() ? 0 : 1e-4f; /* OpenBLAS's, by log-probabilities down to -80: 8.4e-5 */
         prepare(t, list, &options, true, together);
         prepare(t, list, &options, true, alone);
         for (size_t i = 0; i < count; i++) {
