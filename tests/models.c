@@ -126,3 +126,24 @@ struct weights *parameters_open(const char *header, const float *values, size_t 
     file_remove(path);
     return weights;
 }
+
+struct sentence *model_prepare(const struct translator *translator, const char *text, const struct search_options *options,
+                               struct arena *arena) {
+    struct sentence *sentences;
+    size_t count;
+    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, options, arena, &sentences, &count, NULL), 0);
+    ck_assert_uint_eq(count, 1);
+    return sentences;
+}
+
+void model_decode(const struct translator *translator, struct sentence **sentences, size_t count) {
+    enum { ROWS = 128 };
+    struct batch *batch = batch_create(translator, ROWS, NULL);
+    struct sentence *done[ROWS];
+    batch_admit(batch, sentences, count);
+    while (batch_sentences(batch) > 0)
+        batch_step(batch, done);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_msg(sentences[i]->error.code == ERROR_NONE, "%s", sentences[i]->error.message);
+    batch_free(batch);
+}

@@ -25,6 +25,11 @@ struct made_list {
 /* The model with such a shortlist in use. */
 struct translator *model_open_listed(const char *folder, const char *compute, const struct made_list *list);
 
+/* A text as one sentence, ready to be admitted; and sentences decoded side by side, none of which may fail. */
+struct sentence *model_prepare(const struct translator *translator, const char *text, const struct search_options *options,
+                               struct arena *arena);
+void model_decode(const struct translator *translator, struct sentence **sentences, size_t count);
+
 /* What opening the model says (ERROR_NONE: it opens) when the source side has this vocabulary, in a file of its own. */
 struct error model_error_with(const char *folder, const char *vocabulary);
 

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define FOLDER "tests/golden"
-enum { ROWS = 32 };
 static const double TOLERANCE = 5e-5; /* of weights, 0 to 1; as of the other golden values */
 
 static const char *const models[] = {
@@ -71,12 +70,9 @@ static void teardown(void) {
 }
 
 static struct sentence *prepare(const char *text, const struct search_options *options) {
-    struct sentence *sentences;
-    size_t count;
-    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, options, &arena, &sentences, &count, NULL), 0);
-    ck_assert_uint_eq(count, 1);
-    sentences->wants_looks = true;
-    return sentences;
+    struct sentence *sentence = model_prepare(translator, text, options, &arena);
+    sentence->wants_looks = true;
+    return sentence;
 }
 
 static struct sentence *prepare_forced(const char *text, const int *tokens, size_t length) {
@@ -86,19 +82,8 @@ static struct sentence *prepare_forced(const char *text, const int *tokens, size
     return sentence;
 }
 
-static void decode(struct sentence **sentences, size_t count) {
-    struct batch *batch = batch_create(translator, 4 * ROWS, NULL);
-    struct sentence *done[4 * ROWS];
-    batch_admit(batch, sentences, count);
-    while (batch_sentences(batch) > 0)
-        batch_step(batch, done);
-    for (size_t i = 0; i < count; i++)
-        ck_assert_msg(sentences[i]->error.code == ERROR_NONE, "%s", sentences[i]->error.message);
-    batch_free(batch);
-}
-
 static struct sentence *decoded(struct sentence *sentence) {
-    decode(&sentence, 1);
+    model_decode(translator, &sentence, 1);
     return sentence;
 }
 
@@ -215,7 +200,7 @@ START_TEST(weights_are_those_of_the_search) {
         struct sentence *together[TEXTS], *alone;
         for (size_t i = 0; i < TEXTS; i++)
             together[i] = prepare(texts[i], &searches[_i]);
-        decode(together, TEXTS);
+        model_decode(translator, together, TEXTS);
         for (size_t i = 0; i < TEXTS; i++) {
             alone = decoded(prepare(texts[i], &searches[_i]));
             check_shown(alone);

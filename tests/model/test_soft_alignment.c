@@ -12,7 +12,7 @@
 #include <string.h>
 
 static const char *const models[] = {"alignment-luong-gru", "alignment-conditional-lstm", "alignment-copy-convolutional"};
-enum { MODELS = sizeof models / sizeof *models, ROWS = 16 };
+enum { MODELS = sizeof models / sizeof *models };
 
 static const char *const texts[] = {"I", "This is mine.", "Place the ladder against the wall.", "Tom is quite different."};
 enum { TEXTS = sizeof texts / sizeof *texts };
@@ -37,12 +37,9 @@ static void teardown(void) {
 }
 
 static struct sentence *prepare(const char *text, const struct search_options *options) {
-    struct sentence *sentences;
-    size_t count;
-    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, options, &arena, &sentences, &count, NULL), 0);
-    ck_assert_uint_eq(count, 1);
-    sentences->wants_alignment = true;
-    return sentences;
+    struct sentence *sentence = model_prepare(translator, text, options, &arena);
+    sentence->wants_alignment = true;
+    return sentence;
 }
 
 static struct sentence *prepare_forced(const char *text, const int *tokens, size_t length) {
@@ -52,19 +49,8 @@ static struct sentence *prepare_forced(const char *text, const int *tokens, size
     return sentence;
 }
 
-static void decode(struct sentence **sentences, size_t count) {
-    struct batch *batch = batch_create(translator, 4 * ROWS, NULL);
-    struct sentence *done[4 * ROWS];
-    batch_admit(batch, sentences, count);
-    while (batch_sentences(batch) > 0)
-        batch_step(batch, done);
-    for (size_t i = 0; i < count; i++)
-        ck_assert_msg(sentences[i]->error.code == ERROR_NONE, "%s", sentences[i]->error.message);
-    batch_free(batch);
-}
-
 static struct sentence *decoded(struct sentence *sentence) {
-    decode(&sentence, 1);
+    model_decode(translator, &sentence, 1);
     return sentence;
 }
 
@@ -164,7 +150,7 @@ START_TEST(found_rows_equal_forced) {
     open_nth(_i);
     for (size_t i = 0; i < WAYS * TEXTS; i++)
         sentences[i] = prepare(texts[i / WAYS], &ways[i % WAYS]);
-    decode(sentences, WAYS * TEXTS);
+    model_decode(translator, sentences, WAYS * TEXTS);
     for (size_t i = 0; i < WAYS * TEXTS; i++) {
         check_forced(sentences[i], texts[i / WAYS]);
         sentence_done(sentences[i]);
@@ -177,7 +163,7 @@ START_TEST(company_changes_no_bit) {
     open_nth(_i);
     for (size_t i = 0; i < TEXTS; i++)
         together[i] = prepare(texts[i], &ways[1]);
-    decode(together, TEXTS);
+    model_decode(translator, together, TEXTS);
     for (size_t i = 0; i < TEXTS; i++) {
         struct sentence *alone = decoded(prepare(texts[i], &ways[1]));
         for (size_t h = 0; h < alone->count; h++)
@@ -196,7 +182,7 @@ START_TEST(given_steps_are_read) {
     const double weights[] = {0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     ck_assert_int_eq(translator_begin_with(begun, "Tom ", 4, NULL), 0);
     ck_assert_int_eq(translator_attend(looking, 0, weights, looking->length, NULL), 0);
-    decode((struct sentence *[]){begun, looking}, 2);
+    model_decode(translator, (struct sentence *[]){begun, looking}, 2);
     check_forced(begun, texts[2]);
     for (size_t i = 0; i < 2; i++) { /* the state of the first step is what it was; later ones have another past */
         const struct hypothesis *h = &(i == 0 ? begun : looking)->hypotheses[0];
