@@ -103,7 +103,7 @@ void batch_free(struct batch *batch) {
 }
 
 size_t batch_bytes(const struct batch *batch) {
-    return sizeof *batch + arena_bytes(&batch->arena) + arena_bytes(&batch->scratch);
+    return sizeof *batch + arena_bytes(&batch->arena) + arena_bytes(&batch->scratch) + arena_bytes(&batch->pending.arena);
 }
 
 size_t batch_rows(const struct batch *batch) {

@@ -136,6 +136,15 @@ struct sentence *model_prepare(const struct translator *translator, const char *
     return sentences;
 }
 
+struct sentence *model_prepare_forced(const struct translator *translator, const char *text, const int *tokens, size_t length,
+                                      struct arena *arena) {
+    static const struct search_options forced = {.strategy = &search_forced, .beam_size = 1, .n_best = 1};
+    struct sentence *sentence = model_prepare(translator, text, &forced, arena);
+    sentence->options.prefix = tokens;
+    sentence->options.prefix_length = length;
+    return sentence;
+}
+
 void model_decode(const struct translator *translator, struct sentence **sentences, size_t count) {
     enum { ROWS = 128 };
     struct batch *batch = batch_create(translator, ROWS, NULL);

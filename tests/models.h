@@ -25,9 +25,13 @@ struct made_list {
 /* The model with such a shortlist in use. */
 struct translator *model_open_listed(const char *folder, const char *compute, const struct made_list *list);
 
-/* A text as one sentence, ready to be admitted; and sentences decoded side by side, none of which may fail. */
+/* A text as one sentence, ready to be admitted. */
 struct sentence *model_prepare(const struct translator *translator, const char *text, const struct search_options *options,
                                struct arena *arena);
+/* The same, to be decoded as these tokens. */
+struct sentence *model_prepare_forced(const struct translator *translator, const char *text, const int *tokens, size_t length,
+                                      struct arena *arena);
+/* Side by side; none may fail. */
 void model_decode(const struct translator *translator, struct sentence **sentences, size_t count);
 
 /* What opening the model says (ERROR_NONE: it opens) when the source side has this vocabulary, in a file of its own. */

@@ -104,6 +104,20 @@ void *arena_zalloc(struct arena *arena, size_t count, size_t size) {
     return memory != NULL ? memset(memory, 0, count * size) : NULL;
 }
 
+void *arena_grow(struct arena *arena, void *items, size_t used, size_t *room, size_t more, size_t size) {
+    enum { FIRST_ITEMS = 64 };
+    if (*room - used >= more)
+        return items;
+    size_t wanted = 2 * *room + more + FIRST_ITEMS;
+    void *grown = arena_alloc(arena, wanted, size);
+    if (!grown)
+        return NULL;
+    if (used > 0)
+        memcpy(grown, items, used * size);
+    *room = wanted;
+    return grown;
+}
+
 char *arena_copy(struct arena *arena, const char *text, size_t length) {
     char *copy = length < SIZE_MAX ? arena_alloc(arena, length + 1, 1) : arena_fail(arena);
     if (copy == NULL)

@@ -30,6 +30,9 @@ void arena_done(struct arena *arena);
 void *arena_alloc(struct arena *arena, size_t count, size_t size);
 /* The same, cleared. */
 void *arena_zalloc(struct arena *arena, size_t count, size_t size);
+/* Room for `more` items behind those in use: items [used of *room] as they are, or a longer copy of them, which doubles. The former
+ * stays in the arena. NULL: memory is out, and items and *room are as before. */
+void *arena_grow(struct arena *arena, void *items, size_t used, size_t *room, size_t more, size_t size);
 /* A NUL-terminated copy of length bytes. */
 char *arena_copy(struct arena *arena, const char *text, size_t length);
 

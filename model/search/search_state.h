@@ -93,7 +93,6 @@ struct branch {
 };
 
 #define BRANCH_START UINT32_MAX
-enum { BRANCHES_TOGETHER = 256 };
 
 struct search_node;
 
@@ -119,7 +118,7 @@ struct search {
     int *path;      /* of the row in hand; NULL: nothing depends on it */
     void *state;    /* the strategy's own */
     struct {
-        struct branch **blocks; /* each of BRANCHES_TOGETHER; search_branch finds one; NULL: there is none yet */
+        struct branch **blocks; /* [count] in all: search_branch finds one; NULL: there is none yet */
         size_t count;
     } tree;
 };

@@ -6,7 +6,8 @@
 
 /* Pruned branches are recorded while there are few; the others as long as there are not far too many: more than any beam has. */
 enum { MAX_WITH_PRUNED = 10000, MAX_BRANCHES = MAX_WITH_PRUNED + SEARCH_MAX_ROWS * 1100 };
-enum { MAX_BLOCKS = (MAX_BRANCHES + BRANCHES_TOGETHER - 1) / BRANCHES_TOGETHER };
+/* Branches lie together in blocks that are never moved. */
+enum { BRANCHES_TOGETHER = 256, MAX_BLOCKS = (MAX_BRANCHES + BRANCHES_TOGETHER - 1) / BRANCHES_TOGETHER };
 
 static struct branch *branch_at(const struct search *search, size_t id) {
     return &search->tree.blocks[id / BRANCHES_TOGETHER][id % BRANCHES_TOGETHER];

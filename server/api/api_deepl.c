@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { QUOTA_STATUS = 456, CODE_BYTES = 32, MOST_TAGS = 64 };
+enum { QUOTA_STATUS = 456, MOST_TAGS = 64 };
 
 /* ---- errors ---- */
 
@@ -23,10 +23,6 @@ static unsigned deepl_status(const struct dialect_error *error) {
 }
 
 /* ---- fields ---- */
-
-static json_t *deepl_load(const struct call *call, struct reply *reply) {
-    return order_load(call, "text", reply);
-}
 
 /* "0", "1" or "nonewlines". */
 static int read_split(const json_t *root, struct order *order, struct reply *reply) {
@@ -137,22 +133,13 @@ static void deepl_start(const struct dialect *dialect, const struct service *ser
 
 /* ---- answers ---- */
 
-/* As DeepL writes them: "EN", "PT-BR". */
-static void put_code(struct writer *w, const char *key, const char *code) {
-    char upper[CODE_BYTES];
-    snprintf(upper, sizeof upper, "%s", code);
-    for (char *c = upper; *c; c++)
-        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
-    writer_string(w, key, upper);
-}
-
 /* The language alone: "EN" of "en-GB". */
-static void put_source(struct writer *w, const struct plan *plan, const struct plan_item *item) {
-    char code[CODE_BYTES];
-    snprintf(code, sizeof code, "%s", plan->guessed ? item->guess.code : plan->order->source);
+static void put_source(struct writer *w, const char *source) {
+    char code[VARIANT_CODE_BYTES];
+    snprintf(code, sizeof code, "%s", source);
     while (language_widen(code))
         ;
-    put_code(w, "detected_source_language", code);
+    order_put_code(w, "detected_source_language", code);
 }
 
 static void put_answers(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
@@ -161,7 +148,7 @@ static void put_answers(struct writer *w, const struct plan *plan, const struct 
     writer_begin_array(w, "translations");
     for (size_t i = 0; i < plan->count; i++) {
         writer_begin_object(w, NULL);
-        put_source(w, plan, &plan->items[i]);
+        put_source(w, plan_source(plan, i));
         writer_string_of(w, "text", answers[i].all[0].text, answers[i].all[0].length);
         if (*(const bool *)plan->order->own)
             writer_count(w, "billed_characters", plan_characters(plan, i));
@@ -171,29 +158,21 @@ static void put_answers(struct writer *w, const struct plan *plan, const struct 
     writer_end_object(w);
 }
 
-static void deepl_finish(const struct service *service, struct request *request, struct reply *reply) {
-    order_finish(service, request, reply, put_answers);
-}
-
 const struct dialect dialect_deepl = {.name = "deepl",
-                                      .load = deepl_load,
+                                      .load = order_load,
+                                      .several = "text",
                                       .start = deepl_start,
-                                      .finish = deepl_finish,
+                                      .finish = order_finish,
+                                      .put = put_answers,
                                       .put_error = deepl_put_error,
                                       .status_of = deepl_status};
 
 /* ---- languages and usage ---- */
 
-static const char *sent_value(const struct call *call, const char *name) {
-    for (size_t i = 0; i < call->field_count; i++)
-        if (strcmp(call->fields[i].name, name) == 0)
-            return call->fields[i].value;
-    return NULL;
-}
-
 void api_deepl_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)service;
-    const char *type = sent_value(call, "type");
+    const struct api_field *sent = dialect_sent(call, "type");
+    const char *type = sent ? sent->value : NULL;
     struct plan_codes codes;
     bool target = type && strcmp(type, "target") == 0;
     if (api_is_loading(request, reply))
@@ -212,7 +191,7 @@ void api_deepl_languages(const struct service *service, const struct call *call,
         char name[LANGUAGE_NAME_BYTES];
         language_name(codes.all[i], name);
         writer_begin_object(&w, NULL);
-        put_code(&w, "language", codes.all[i]);
+        order_put_code(&w, "language", codes.all[i]);
         writer_string(&w, "name", name);
         if (target)
             writer_boolean(&w, "supports_formality", false);

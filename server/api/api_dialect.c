@@ -7,14 +7,14 @@ static const struct dialect *const dialects[] = {&dialect_translate, &dialect_at
                                                  &dialect_microsoft, &dialect_libre_detect, &dialect_microsoft_detect};
 
 bool dialect_has(const struct dialect_fields *fields, const char *name) {
-    return fields->root ? json_object_get(fields->root, name) != NULL : dialect_has_sent(fields->call, name);
+    return fields->root ? json_object_get(fields->root, name) != NULL : dialect_sent(fields->call, name) != NULL;
 }
 
-bool dialect_has_sent(const struct call *call, const char *name) {
+const struct api_field *dialect_sent(const struct call *call, const char *name) {
     for (size_t i = 0; i < call->field_count; i++)
         if (strcmp(call->fields[i].name, name) == 0)
-            return true;
-    return false;
+            return &call->fields[i];
+    return NULL;
 }
 
 const struct dialect *api_dialect(const char *path) {

@@ -11,14 +11,17 @@ struct dialect_fields {
     const struct call *call;
 };
 bool dialect_has(const struct dialect_fields *fields, const char *name);
-/* The same of the form and the query string, whatever the body is. */
-bool dialect_has_sent(const struct call *call, const char *name);
+/* The field of this name in the form or the query string, whatever the body is; NULL: there is none. */
+const struct api_field *dialect_sent(const struct call *call, const char *name);
 
 /* An error as it is answered; strings as of api_fail_coded. */
 struct dialect_error {
     unsigned status;
     const char *code, *field, *message; /* field NULL: none is to blame */
 };
+
+struct plan;
+struct plan_answers;
 
 struct dialect {
     const char *name; /* with the fields it is the question that an answer is kept by (api_recall) */
@@ -36,6 +39,10 @@ struct dialect {
                   struct reply *reply);
     /* Jobs that have ended -> reply. */
     void (*finish)(const struct service *service, struct request *request, struct reply *reply);
+    /* With order_load: the field that may be there several times; NULL: none. */
+    const char *several;
+    /* With order_finish: writes the answer. */
+    void (*put)(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena);
     /* Writes the body of an error reply: one object. NULL: as of api_fail_coded. */
     void (*put_error)(struct writer *w, const struct dialect_error *error);
     /* The status of an error, where the service that it is of has another. NULL: the error's own. */

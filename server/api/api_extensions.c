@@ -2,7 +2,6 @@
  * (DeepLX). */
 #include "server/api/api_plan.h"
 #include "server/api/language.h"
-#include <stdio.h>
 #include <string.h>
 
 /* The fields of each. */
@@ -31,10 +30,6 @@ static void start(const struct names *names, size_t alternatives, const struct d
         api_fail(reply, STATUS_INVALID, names->target, "%s is missing", names->target);
 }
 
-static const char *source_of(const struct plan *plan, size_t i) {
-    return plan->guessed ? plan->items[i].guess.code : plan->order->source;
-}
-
 static void put_text(struct writer *w, const char *key, const struct plan_answer *answer) {
     writer_string_of(w, key, answer->text, answer->length);
 }
@@ -45,7 +40,7 @@ static void put_translations(struct writer *w, const char *source_key, const str
     writer_begin_array(w, "translations");
     for (size_t i = 0; i < plan->count; i++) {
         writer_begin_object(w, NULL);
-        writer_string(w, source_key, source_of(plan, i));
+        writer_string(w, source_key, plan_source(plan, i));
         put_text(w, "text", &answers[i].all[0]);
         writer_end_object(w);
     }
@@ -67,16 +62,12 @@ static void immersive_put(struct writer *w, const struct plan *plan, const struc
     writer_end_object(w);
 }
 
-static json_t *immersive_load(const struct call *call, struct reply *reply) {
-    return order_load(call, "text_list", reply);
-}
-
-static void immersive_finish(const struct service *service, struct request *request, struct reply *reply) {
-    order_finish(service, request, reply, immersive_put);
-}
-
-const struct dialect dialect_immersive = {
-    .name = "immersive", .load = immersive_load, .start = immersive_start, .finish = immersive_finish};
+const struct dialect dialect_immersive = {.name = "immersive",
+                                          .load = order_load,
+                                          .several = "text_list",
+                                          .start = immersive_start,
+                                          .finish = order_finish,
+                                          .put = immersive_put};
 
 /* ---- KISS Translator ---- */
 
@@ -93,24 +84,17 @@ static void kiss_put(struct writer *w, const struct plan *plan, const struct pla
         put_translations(w, "src", plan, answers);
     } else {
         put_text(w, "text", &answers[0].all[0]);
-        writer_string(w, "src", source_of(plan, 0));
+        writer_string(w, "src", plan_source(plan, 0));
     }
     writer_end_object(w);
 }
 
-static json_t *kiss_load(const struct call *call, struct reply *reply) {
-    return order_load(call, "texts", reply);
-}
-
-static void kiss_finish(const struct service *service, struct request *request, struct reply *reply) {
-    order_finish(service, request, reply, kiss_put);
-}
-
-const struct dialect dialect_kiss = {.name = "kiss", .load = kiss_load, .start = kiss_start, .finish = kiss_finish};
+const struct dialect dialect_kiss = {
+    .name = "kiss", .load = order_load, .several = "texts", .start = kiss_start, .finish = order_finish, .put = kiss_put};
 
 /* ---- DeepLX ---- */
 
-enum { DEEPLX_ALTERNATIVES = 3, CODE_BYTES = 32 };
+enum { DEEPLX_ALTERNATIVES = 3 };
 
 static void deeplx_put_error(struct writer *w, const struct dialect_error *error) {
     writer_begin_object(w, NULL);
@@ -129,14 +113,6 @@ static void deeplx_start(const struct dialect *dialect, const struct service *se
         start(&names, rows > DEEPLX_ALTERNATIVES ? DEEPLX_ALTERNATIVES : rows - 1, dialect, service, root, request, reply);
 }
 
-static void put_upper(struct writer *w, const char *key, const char *code) {
-    char upper[CODE_BYTES];
-    snprintf(upper, sizeof upper, "%s", code);
-    for (char *c = upper; *c; c++)
-        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
-    writer_string(w, key, upper);
-}
-
 static void deeplx_put(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
     (void)arena;
     writer_begin_object(w, NULL);
@@ -147,19 +123,15 @@ static void deeplx_put(struct writer *w, const struct plan *plan, const struct p
     for (size_t i = 1; i < answers[0].count; i++)
         put_text(w, NULL, &answers[0].all[i]);
     writer_end_array(w);
-    put_upper(w, "source_lang", source_of(plan, 0));
-    put_upper(w, "target_lang", plan->order->targets[0]);
+    order_put_code(w, "source_lang", plan_source(plan, 0));
+    order_put_code(w, "target_lang", plan->order->targets[0]);
     writer_string(w, "method", "Free");
     writer_end_object(w);
 }
 
-static json_t *deeplx_load(const struct call *call, struct reply *reply) {
-    return order_load(call, NULL, reply);
-}
-
-static void deeplx_finish(const struct service *service, struct request *request, struct reply *reply) {
-    order_finish(service, request, reply, deeplx_put);
-}
-
-const struct dialect dialect_deeplx = {
-    .name = "deeplx", .load = deeplx_load, .start = deeplx_start, .finish = deeplx_finish, .put_error = deeplx_put_error};
+const struct dialect dialect_deeplx = {.name = "deeplx",
+                                       .load = order_load,
+                                       .start = deeplx_start,
+                                       .finish = order_finish,
+                                       .put = deeplx_put,
+                                       .put_error = deeplx_put_error};

@@ -38,10 +38,6 @@ static void google_put_error(struct writer *w, const struct dialect_error *error
     writer_end_object(w);
 }
 
-static json_t *google_load(const struct call *call, struct reply *reply) {
-    return order_load(call, "q", reply);
-}
-
 /* HTML is the default. */
 static int read_order(const json_t *root, struct order *order, struct reply *reply) {
     const char *format;
@@ -85,12 +81,13 @@ static void put_answers(struct writer *w, const struct plan *plan, const struct 
     writer_end_object(w);
 }
 
-static void google_finish(const struct service *service, struct request *request, struct reply *reply) {
-    order_finish(service, request, reply, put_answers);
-}
-
-const struct dialect dialect_google = {
-    .name = "google", .load = google_load, .start = google_start, .finish = google_finish, .put_error = google_put_error};
+const struct dialect dialect_google = {.name = "google",
+                                       .load = order_load,
+                                       .several = "q",
+                                       .start = google_start,
+                                       .finish = order_finish,
+                                       .put = put_answers,
+                                       .put_error = google_put_error};
 
 /* ---- languages and detection ---- */
 
@@ -112,7 +109,7 @@ void api_google_languages(const struct service *service, const struct call *call
         writer_begin_object(&w, NULL);
         writer_string(&w, "language", codes.all[i]);
         language_name(codes.all[i], name);
-        if (dialect_has_sent(call, "target")) /* names in English, whatever language is asked for */
+        if (dialect_sent(call, "target")) /* names in English, whatever language is asked for */
             writer_string(&w, "name", name);
         writer_end_object(&w);
     }
@@ -147,17 +144,13 @@ static void detect_start(const struct dialect *dialect, const struct service *se
                          struct reply *reply) {
     (void)dialect;
     (void)service;
-    struct order order = {.text_name = "q"};
     struct plan plan = {0};
-    if (order_texts(root, &order, MOST_TEXTS, reply) != 0)
+    if (order_read(root, "q", MOST_TEXTS, &plan, &request->arena, reply) != 0)
         return;
     struct writer w = {.most = SIZE_MAX};
-    if (plan_read(&plan, order.texts, order.count, &request->arena) == 0)
-        put_detections(&w, &plan, request->models);
-    else
-        writer_fail(&w);
+    put_detections(&w, &plan, request->models);
     api_reply_json(reply, &w);
 }
 
 const struct dialect dialect_google_detect = {
-    .name = "google_detect", .load = google_load, .start = detect_start, .put_error = google_put_error};
+    .name = "google_detect", .load = order_load, .several = "q", .start = detect_start, .put_error = google_put_error};

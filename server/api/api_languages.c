@@ -39,7 +39,7 @@ static void detect_start(const struct dialect *dialect, const struct service *se
 }
 
 const struct dialect dialect_libre_detect = {
-    .name = "libre_detect", .path = "/detect", .speaks = detect_speaks, .load = libre_load, .start = detect_start};
+    .name = "libre_detect", .path = "/detect", .speaks = detect_speaks, .load = order_load, .start = detect_start};
 
 static void put_code(struct writer *w, const char *code) {
     char name[LANGUAGE_NAME_BYTES];

@@ -15,10 +15,6 @@ static bool libre_speaks(const struct dialect_fields *fields) {
            dialect_has(fields, "format") || dialect_has(fields, "alternatives") || dialect_has(fields, "api_key");
 }
 
-json_t *libre_load(const struct call *call, struct reply *reply) {
-    return order_load(call, NULL, reply);
-}
-
 int libre_count(const json_t *q, size_t *count, struct reply *reply) {
     *count = json_is_array(q) ? json_array_size(q) : 1;
     if (!q || json_is_null(q) || *count == 0 || (json_is_string(q) && json_string_length(q) == 0))
@@ -177,14 +173,11 @@ static void put_answers(struct writer *w, const struct plan *plan, const struct 
     writer_end_object(w);
 }
 
-static void libre_finish(const struct service *service, struct request *request, struct reply *reply) {
-    order_finish(service, request, reply, put_answers);
-}
-
 const struct dialect dialect_libre = {.name = "libre",
                                       .path = "/translate",
                                       .speaks = libre_speaks,
-                                      .load = libre_load,
+                                      .load = order_load,
                                       .start = libre_start,
-                                      .finish = libre_finish,
+                                      .finish = order_finish,
+                                      .put = put_answers,
                                       .put_error = libre_put_error};

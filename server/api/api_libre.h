@@ -6,7 +6,6 @@
 #include "server/api/api_plan.h"
 
 /* A form and a query string, of valid UTF-8: {name: value}, strings only. NULL: the reply is set. */
-json_t *libre_load(const struct call *call, struct reply *reply);
 /* The text or texts to translate: q [count] of them. -1: the reply is set. */
 int libre_count(const json_t *q, size_t *count, struct reply *reply);
 /* {"confidence","language"}. */

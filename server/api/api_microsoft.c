@@ -31,7 +31,7 @@ void microsoft_put_error(struct writer *w, const struct dialect_error *error) {
 /* ---- fields ---- */
 
 bool microsoft_speaks(const struct dialect_fields *fields) {
-    return dialect_has_sent(fields->call, "api-version");
+    return dialect_sent(fields->call, "api-version") != NULL;
 }
 
 /* A string, of an object of this form or that: "Text" is "text" to Microsoft, too. */
@@ -48,7 +48,7 @@ json_t *microsoft_merge(const struct call *call, json_t *body, struct reply *rep
         api_fail(reply, STATUS_INVALID, NULL, "the body must be an array of {\"Text\": \"...\"}, got %s", api_type_name(body));
         return NULL;
     }
-    json_t *root = order_load(call, "to", reply), *texts = json_array();
+    json_t *root = order_load(call, reply), *texts = json_array();
     for (size_t i = 0; root && i < json_array_size(body); i++) {
         json_t *text = text_of(json_array_get(body, i));
         json_array_append(texts, text ? text : json_array_get(body, i));
@@ -213,15 +213,13 @@ static void put_answers(struct writer *w, const struct plan *plan, const struct 
     writer_end_array(w);
 }
 
-static void microsoft_finish(const struct service *service, struct request *request, struct reply *reply) {
-    order_finish(service, request, reply, put_answers);
-}
-
 const struct dialect dialect_microsoft = {.name = "microsoft",
                                           .path = "/translate",
                                           .speaks = microsoft_speaks,
                                           .load = microsoft_load,
                                           .merge = microsoft_merge,
+                                          .several = "to",
                                           .start = microsoft_start,
-                                          .finish = microsoft_finish,
+                                          .finish = order_finish,
+                                          .put = put_answers,
                                           .put_error = microsoft_put_error};

@@ -6,16 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int read_texts(json_t *root, struct plan *plan, struct request *request, struct reply *reply) {
-    struct order order = {.text_name = "Text"};
-    if (order_texts(root, &order, MICROSOFT_MOST_TEXTS, reply) != 0)
-        return -1;
-    if (plan_read(plan, order.texts, order.count, &request->arena) == 0)
-        return 0;
-    api_fail_memory(reply);
-    return -1;
-}
-
 /* ---- detection ---- */
 
 static void detect_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
@@ -23,7 +13,7 @@ static void detect_start(const struct dialect *dialect, const struct service *se
     (void)dialect;
     (void)service;
     struct plan plan = {0};
-    if (read_texts(root, &plan, request, reply) != 0)
+    if (order_read(root, "Text", MICROSOFT_MOST_TEXTS, &plan, &request->arena, reply) != 0)
         return;
     struct writer w = {.most = SIZE_MAX};
     writer_begin_array(&w, NULL);
@@ -69,17 +59,31 @@ static int put_sentences(struct writer *w, const struct segmenter *segmenter, co
     return 0;
 }
 
-static int put_item(struct writer *w, const char *language, const struct plan_item *item, struct request *request,
-                    struct reply *reply) {
+/* Of the language of the last text: opening one takes longer than cutting a text. */
+struct cutter {
+    struct segmenter *segmenter;
+    const char *language; /* NULL: none is open */
+};
+
+static int cutter_open(struct cutter *cutter, const char *language, struct error *err) {
+    if (cutter->language && strcmp(cutter->language, language) == 0)
+        return 0;
+    segmenter_free(cutter->segmenter);
+    cutter->segmenter = segmenter_open(language, err);
+    cutter->language = cutter->segmenter ? language : NULL;
+    return cutter->segmenter ? 0 : -1;
+}
+
+static int put_item(struct writer *w, const char *language, const struct plan_item *item, struct cutter *cutter,
+                    struct request *request, struct reply *reply) {
     struct plan_guess guess = language ? (struct plan_guess){language, 100} : plan_detect(item, 1, false, request->models);
     struct error err = {0};
-    struct segmenter *segmenter = guess.code ? segmenter_open(guess.code, &err) : NULL;
+    bool open = guess.code && cutter_open(cutter, guess.code, &err) == 0;
     writer_begin_object(w, NULL);
     if (!language && guess.code)
         microsoft_put_guess(w, "detectedLanguage", &guess);
-    int result = segmenter ? put_sentences(w, segmenter, item, &request->arena) : -1;
+    int result = open ? put_sentences(w, cutter->segmenter, item, &request->arena) : -1;
     writer_end_object(w);
-    segmenter_free(segmenter);
     if (result != 0 && err.code == ERROR_FORMAT)
         return api_refuse(reply, "language", "language: \"%.60s\" is not supported", language);
     if (result != 0)
@@ -93,17 +97,21 @@ static void break_start(const struct dialect *dialect, const struct service *ser
     (void)service;
     struct plan plan = {0};
     const char *language;
-    if (read_texts(root, &plan, request, reply) != 0 || order_string(root, "language", &language, reply) != 0)
+    if (order_read(root, "Text", MICROSOFT_MOST_TEXTS, &plan, &request->arena, reply) != 0 ||
+        order_string(root, "language", &language, reply) != 0)
         return;
     struct writer w = {.most = SIZE_MAX};
+    struct cutter cutter = {0};
+    bool refused = false;
     writer_begin_array(&w, NULL);
-    for (size_t i = 0; i < plan.count; i++)
-        if (put_item(&w, language, &plan.items[i], request, reply) != 0) {
-            writer_done(&w);
-            return;
-        }
+    for (size_t i = 0; i < plan.count && !refused; i++)
+        refused = put_item(&w, language, &plan.items[i], &cutter, request, reply) != 0;
     writer_end_array(&w);
-    api_reply_json(reply, &w);
+    segmenter_free(cutter.segmenter);
+    if (refused)
+        writer_done(&w);
+    else
+        api_reply_json(reply, &w);
 }
 
 const struct dialect dialect_microsoft_break = {.name = "microsoft_break",

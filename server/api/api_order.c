@@ -1,5 +1,6 @@
 /* What a request of another service's dialect asks for, and its way: fields -> plan -> jobs -> answers. */
 #include "server/api/api_plan.h"
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -15,7 +16,8 @@ static void add_value(json_t *root, const char *name, json_t *value) {
     json_array_append_new(all, value);
 }
 
-json_t *order_load(const struct call *call, const char *several, struct reply *reply) {
+json_t *order_load(const struct call *call, struct reply *reply) {
+    const char *several = reply->dialect->several;
     json_t *root = json_object();
     for (size_t i = 0; root && i < call->field_count; i++) {
         const struct api_field *field = &call->fields[i];
@@ -68,6 +70,16 @@ int order_texts(const json_t *root, struct order *order, size_t most, struct rep
         if (!json_is_string(json_is_array(texts) ? json_array_get(texts, i) : texts))
             return api_refuse(reply, name, "%s must be a string or an array of strings", name);
     return 0;
+}
+
+int order_read(const json_t *root, const char *name, size_t most, struct plan *plan, struct arena *arena, struct reply *reply) {
+    struct order order = {.text_name = name};
+    if (order_texts(root, &order, most, reply) != 0)
+        return -1;
+    if (plan_read(plan, order.texts, order.count, arena) == 0)
+        return 0;
+    api_fail_memory(reply);
+    return -1;
 }
 
 /* ---- to the jobs ---- */
@@ -156,9 +168,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     struct plan_reason reason = {0};
     keep_codes(order, &request->arena);
     struct plan *plan = request->plan = create_plan(order, request, reply);
-    if (!plan ||
-        fails(plan_choose(plan, order->source, order->targets, order->target_count, request, &reason), order, &reason, most,
-              reply) ||
+    if (!plan || fails(plan_choose(plan, request, &reason), order, &reason, most, reply) ||
         fails(plan_prepare(plan, most, request, &reason), order, &reason, most, reply) || !request->model)
         return;
     metrics_characters_read(service->metrics, reason.characters);
@@ -167,15 +177,24 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
         api_prepare(service, order->text_name, request, reply);
 }
 
-void order_finish(const struct service *service, struct request *request, struct reply *reply,
-                  void (*put)(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena)) {
+/* ---- to the answer ---- */
+
+void order_put_code(struct writer *w, const char *key, const char *code) {
+    char upper[VARIANT_CODE_BYTES];
+    snprintf(upper, sizeof upper, "%s", code);
+    for (char *c = upper; *c; c++)
+        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+    writer_string(w, key, upper);
+}
+
+void order_finish(const struct service *service, struct request *request, struct reply *reply) {
     if (api_fail_decoded(request, reply))
         return;
     const struct plan *plan = request->plan;
     const struct plan_answers *answers = plan_answers(plan, &request->arena);
     struct writer w = api_begin_answer(service);
     if (answers)
-        put(&w, plan, answers, &request->arena);
+        reply->dialect->put(&w, plan, answers, &request->arena);
     else
         writer_fail(&w);
     api_reply_answer(service, reply, &w);

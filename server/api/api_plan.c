@@ -207,15 +207,31 @@ static enum plan_refusal choose_item(struct plan_item *item, const char *source,
     return choose_model(models, source, target, reason, item);
 }
 
-enum plan_refusal plan_choose(struct plan *plan, const char *source, const char *const *targets, size_t count,
-                              struct request *request, struct plan_reason *reason) {
-    plan->guessed = !source || language_same(source, "auto");
+const char *plan_source(const struct plan *plan, size_t i) {
+    return plan->guessed ? plan->items[i].guess.code : plan->order->source;
+}
+
+/* An item before this one, of the same target, whose source is the same, too. There are few languages: it stands near the front. */
+static const struct plan_item *chosen_before(const struct plan *plan, size_t i) {
+    for (size_t j = i - i % plan->strings; j < i; j++)
+        if (plan_source(plan, j) == plan_source(plan, i))
+            return &plan->items[j];
+    return NULL;
+}
+
+enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct plan_reason *reason) {
+    const struct order *order = plan->order;
+    plan->guessed = !order->source || language_same(order->source, "auto");
     enum plan_refusal refusal = plan->guessed ? guess_sources(plan, request->models) : PLAN_OK;
-    if (refusal == PLAN_OK && repeat_items(plan, count, &request->arena) != 0)
+    if (refusal == PLAN_OK && repeat_items(plan, order->target_count, &request->arena) != 0)
         refusal = PLAN_MEMORY;
     for (size_t i = 0; refusal == PLAN_OK && i < plan->count; i++) {
         struct plan_item *item = &plan->items[i];
-        refusal = choose_item(item, plan->guessed ? item->guess.code : source, targets[i / plan->strings], request->models, reason);
+        const struct plan_item *before = chosen_before(plan, i);
+        item->model = before ? before->model : NULL;
+        item->variant = before ? before->variant : NULL;
+        if (!before)
+            refusal = choose_item(item, plan_source(plan, i), order->targets[i / plan->strings], request->models, reason);
         if (!request->model)
             request->model = item->model;
     }
@@ -234,12 +250,19 @@ size_t plan_characters(const struct plan *plan, size_t index) {
     return characters;
 }
 
+static int parse_item(const struct plan *plan, struct plan_item *item, struct arena *arena, struct error *err) {
+    if (plan->tags)
+        return html_parse_xml(item->source, item->length, plan->tags, arena, &item->html, err);
+    return html_parse(item->source, item->length, arena, &item->html, err);
+}
+
+/* Each string once, whatever it is translated to. */
 static int parse_items(struct plan *plan, struct arena *arena, struct error *err) {
     for (size_t i = 0; plan->markup && i < plan->count; i++) {
         struct plan_item *item = &plan->items[i];
-        int result = plan->tags ? html_parse_xml(item->source, item->length, plan->tags, arena, &item->html, err)
-                                : html_parse(item->source, item->length, arena, &item->html, err);
-        if (result != 0)
+        if (i >= plan->strings)
+            item->html = plan->items[i % plan->strings].html;
+        else if (parse_item(plan, item, arena, err) != 0)
             return -1;
         item->count = item->html.count;
     }

@@ -70,10 +70,9 @@ int plan_read(struct plan *plan, const json_t *strings, size_t count, struct are
 /* The likeliest of the models' source languages, for count items together. code NULL: memory is out. */
 struct plan_guess plan_detect(const struct plan_item *items, size_t count, bool markup, const struct model_set *models);
 
-/* Chooses the model of each item by its pair of languages. "en-US" is met by a model for "en". source: "auto" or NULL for the
- * likeliest. targets [count] >= 1: each string gets an item in each. request->model is the first that an item has; NULL: none. */
-enum plan_refusal plan_choose(struct plan *plan, const char *source, const char *const *targets, size_t count,
-                              struct request *request, struct plan_reason *reason);
+/* Chooses the model of each item by its pair of languages, as the plan's order has them: each string gets an item in each target.
+ * "en-US" is met by a model for "en". request->model is the first that an item has; NULL: none. */
+enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct plan_reason *reason);
 
 /* Items -> texts of the request, of at most max_characters together, tags not counted. */
 enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct request *request, struct plan_reason *reason);
@@ -108,14 +107,16 @@ struct order {
 };
 
 /* A form and the query string, of valid UTF-8, as an object of strings, without keys (api_is_key); of fields of the same name the
- * first counts, but those of the one named `several` become an array. NULL: the reply is set. */
-json_t *order_load(const struct call *call, const char *several, struct reply *reply);
+ * first counts, but those of the dialect's `several` become an array. NULL: the reply is set. */
+json_t *order_load(const struct call *call, struct reply *reply);
 /* NULL in *out: absent, null or "". -1: it is no string; the reply is set. */
 int order_string(const json_t *root, const char *name, const char **out, struct reply *reply);
 /* true, 1 or "1", "true", "on"; false where it is absent. -1: it is neither that nor the opposite; the reply is set. */
 int order_flag(const json_t *root, const char *name, bool *out, struct reply *reply);
 /* order->texts and count from the field text_name: at most `most` strings. -1: the reply is set. */
 int order_texts(const json_t *root, struct order *order, size_t most, struct reply *reply);
+/* The same of this field, read into a plan of its own: of what is answered without being translated. */
+int order_read(const json_t *root, const char *name, size_t most, struct plan *plan, struct arena *arena, struct reply *reply);
 
 /* A new one; NULL: the reply is set. */
 struct order *order_create(struct request *request, struct reply *reply);
@@ -136,9 +137,13 @@ struct plan_answers {
 /* Of each item, in their order, once the request is decoded. NULL: memory is out. */
 const struct plan_answers *plan_answers(const struct plan *plan, struct arena *arena);
 
-/* Sets the reply to what put writes, once the jobs have ended. */
-void order_finish(const struct service *service, struct request *request, struct reply *reply,
-                  void (*put)(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena));
+/* Sets the reply to what the dialect's put writes, once the jobs have ended. */
+void order_finish(const struct service *service, struct request *request, struct reply *reply);
+
+/* The source language of item i: the one given, or the guess. */
+const char *plan_source(const struct plan *plan, size_t i);
+/* A language as DeepL writes it: "EN", "PT-BR". */
+void order_put_code(struct writer *w, const char *key, const char *code);
 
 /* Bytes of an item's source and of its answer that belong together. */
 struct plan_pair {

@@ -19,25 +19,17 @@ static int render_item(const struct text *text, struct arena *arena, struct rend
 /* The words of a translation and their links, as they are found. */
 struct word_list {
     struct span *words;      /* [count], room for more */
-    struct html_link *links; /* [linked], as much room: a word has one link at most */
-    size_t count, linked, room;
+    struct html_link *links; /* [linked], room for more: a word has one at most */
+    size_t count, linked, room, link_room;
 };
 
 static int make_room(struct word_list *list, size_t more, struct arena *arena) {
-    if (list->count + more <= list->room)
-        return 0;
-    size_t room = 2 * list->room + more;
-    struct span *words = arena_alloc(arena, room, sizeof *words);
-    struct html_link *links = arena_alloc(arena, room, sizeof *links);
+    struct span *words = arena_grow(arena, list->words, list->count, &list->room, more, sizeof *words);
+    struct html_link *links = arena_grow(arena, list->links, list->linked, &list->link_room, more, sizeof *links);
     if (!words || !links)
         return -1;
-    if (list->count > 0)
-        memcpy(words, list->words, list->count * sizeof *words);
-    if (list->linked > 0)
-        memcpy(links, list->links, list->linked * sizeof *links);
     list->words = words;
     list->links = links;
-    list->room = room;
     return 0;
 }
 
@@ -167,19 +159,6 @@ const struct plan_answers *plan_answers(const struct plan *plan, struct arena *a
 
 /* ---- what became of what ---- */
 
-static int reserve_pairs(struct plan_alignment *out, size_t more, size_t *room, struct arena *arena) {
-    if (out->word_count + more <= *room)
-        return 0;
-    *room = 2 * *room + more;
-    struct plan_pair *words = arena_alloc(arena, *room, sizeof *words);
-    if (!words)
-        return -1;
-    if (out->word_count > 0)
-        memcpy(words, out->words, out->word_count * sizeof *words);
-    out->words = words;
-    return 0;
-}
-
 static int align_sentence(const struct text *text, const struct rendered *rendered, size_t i, struct arena *arena,
                           struct plan_alignment *out, size_t *room) {
     const struct sentence *sentence = &text->sentences[i];
@@ -189,9 +168,12 @@ static int align_sentence(const struct text *text, const struct rendered *render
     if (!translator_info(sentence->translator).attention)
         return 0;
     if (render_words(sentence, WORDS_UNICODE, hypothesis, &rendered->sentences[i], arena, &sides, NULL) != 0 ||
-        render_merge(&sides, hypothesis->alignment, arena, &matrix, NULL) != 0 ||
-        reserve_pairs(out, matrix.target_count, room, arena) != 0)
+        render_merge(&sides, hypothesis->alignment, arena, &matrix, NULL) != 0)
         return -1;
+    struct plan_pair *words = arena_grow(arena, out->words, out->word_count, room, matrix.target_count, sizeof *words);
+    if (!words)
+        return -1;
+    out->words = words;
     for (size_t word = 0, source; word < matrix.target_count; word++)
         if (render_aligned(matrix.weights + word * matrix.source_count, matrix.source_count, matrix.ends[word], &source))
             out->words[out->word_count++] = (struct plan_pair){shifted(sides.source.words[source], sentence->source.begin),

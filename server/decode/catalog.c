@@ -98,12 +98,13 @@ static void put_in_service(struct catalog *catalog, struct model_set *models) {
 
 /* ---- sets ---- */
 
-static bool has_folder(const struct model_set *models, const char *folder) {
+/* The one that is from this folder. */
+static struct served_model *find_folder(const struct model_set *models, const char *folder) {
     for (size_t i = 0; i < models->count; i++) {
         if (strcmp(models->all[i]->folder, folder) == 0)
-            return true;
+            return models->all[i];
     }
-    return false;
+    return NULL;
 }
 
 /* broken: a folder that cannot be read is in the set, too, and one whose name is taken is left out. */
@@ -112,7 +113,7 @@ static int read_folder(struct catalog *catalog, struct model_set *models, const 
     struct served_model *model = served_model_read(folder, broken, &catalog->loading, err);
     if (!model)
         return -1;
-    if (has_folder(models, model->folder)) {
+    if (find_folder(models, model->folder)) {
         served_model_release(model);
         return 0;
     }
@@ -176,20 +177,11 @@ static int read_all(struct catalog *catalog, struct model_set *models, struct er
     return result;
 }
 
-/* The one that was in service from the same folder. */
-static struct served_model *find_former(const struct model_set *former, const struct served_model *model) {
-    for (size_t i = 0; former && i < former->count; i++) {
-        if (strcmp(former->all[i]->folder, model->folder) == 0)
-            return former->all[i];
-    }
-    return NULL;
-}
-
 /* At the start the folders of --model, as far as there is room; later those whose models are in memory. */
 static bool wants_loading(struct catalog *catalog, const struct model_set *former, struct served_model *model, size_t index) {
-    struct served_model *old = find_former(former, model);
     if (!former)
         return index < catalog->options.folders->count && residence_has_room(catalog->residence, model->bytes);
+    struct served_model *old = find_folder(former, model->folder);
     if (!old)
         return false;
     struct model_view view = residence_view(catalog->residence, old);

@@ -1,25 +1,10 @@
-/* Arrays and texts that grow in an arena. */
+/* Texts that grow in an arena. */
 #include "server/html/html_piece.h"
 #include <string.h>
 
-enum { FIRST_ITEMS = 64 };
-
-void *html_reserve(struct arena *arena, void *items, size_t used, size_t *capacity, size_t count, size_t size) {
-    if (*capacity - used >= count)
-        return items;
-    size_t wanted = 2 * *capacity + count + FIRST_ITEMS;
-    void *grown = arena_alloc(arena, wanted, size);
-    if (!grown)
-        return NULL;
-    if (used > 0)
-        memcpy(grown, items, used * size);
-    *capacity = wanted;
-    return grown;
-}
-
 void html_put(struct html_buffer *buffer, const char *bytes, size_t length) {
     char *grown =
-        buffer->failed ? NULL : html_reserve(buffer->arena, buffer->bytes, buffer->length, &buffer->capacity, length + 1, 1);
+        buffer->failed ? NULL : arena_grow(buffer->arena, buffer->bytes, buffer->length, &buffer->capacity, length + 1, 1);
     if (!grown) {
         buffer->failed = true;
         return;

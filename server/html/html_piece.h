@@ -59,7 +59,4 @@ static inline bool html_is_space(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
 }
 
-/* Makes room for count more items of this size: arrays that double in the arena. items [used of *capacity]. NULL: memory. */
-void *html_reserve(struct arena *arena, void *items, size_t used, size_t *capacity, size_t count, size_t size);
-
 #endif

@@ -70,7 +70,7 @@ static char *reader_copy(struct reader *reader, const char *bytes, size_t length
 /* A piece of these bytes, copied. Within what is not translated all is PIECE_RAW. */
 static struct html_piece *reader_add(struct reader *reader, enum html_kind kind, const char *bytes, size_t length) {
     struct html_piece *pieces =
-        html_reserve(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
+        arena_grow(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
     char *raw = reader_copy(reader, bytes, length);
     reader->too_long |= reader->count == HTML_MAX_PIECES;
     if (arena_failed(reader->arena) || reader->too_long) {

@@ -90,8 +90,7 @@ static void add_segment(struct cutter *cutter, size_t first, size_t end) {
     struct segment_text out = {.text = cutter->text};
     if (first == end || !write_segment(html->pieces, first, end, &out))
         return;
-    struct html_segment *segments =
-        html_reserve(cutter->arena, html->segments, html->count, &cutter->capacity, 1, sizeof *segments);
+    struct html_segment *segments = arena_grow(cutter->arena, html->segments, html->count, &cutter->capacity, 1, sizeof *segments);
     if (!segments) {
         cutter->failed = true;
         return;

@@ -53,7 +53,7 @@ static int add(struct reader *reader, enum html_kind kind, const char *bytes, si
     if (reader->count == HTML_MAX_PIECES)
         return error_set(reader->err, ERROR_INPUT, "there are more than %d tags, texts and comments", HTML_MAX_PIECES);
     struct html_piece *pieces =
-        html_reserve(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
+        arena_grow(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
     if (!pieces)
         return error_memory(reader->err);
     reader->pieces = pieces;

@@ -135,9 +135,8 @@ static bool submit(struct exchange *exchange, bool suspended) {
 
 static void run_preparation(void *owner);
 
-/* Its model is in memory, or will not be: on the thread that says so. */
-static void prepare_again(struct request *request) {
-    struct exchange *exchange = request->owner;
+/* On a thread of its own, of one that is watched and suspended. */
+static void prepare_beside(struct exchange *exchange) {
     struct exchanges *exchanges = exchange->exchanges;
     add_chore(exchange, CHORE_PREPARATION, run_preparation);
     if (chores_submit(exchanges->chores, &exchange->chore))
@@ -145,6 +144,11 @@ static void prepare_again(struct request *request) {
     watch_remove(exchanges->watch, &exchange->watched);
     api_fail_unprepared(exchanges->service, chores_wait_s(exchanges->chores, &exchange->chore), &exchange->reply);
     resume(exchange);
+}
+
+/* Its model is in memory, or will not be: on the thread that says so. */
+static void prepare_again(struct request *request) {
+    prepare_beside(request->owner);
 }
 
 /* Until its model is in memory; then it is prepared from the start. As submit. */
@@ -278,16 +282,10 @@ static bool is_small(const struct exchange *exchange) {
 
 /* Watched and suspended first, as in submit. */
 static void defer(struct exchange *exchange) {
-    struct exchanges *exchanges = exchange->exchanges;
     exchange->request.accepted = true;
     watch(exchange);
     suspend(exchange);
-    add_chore(exchange, CHORE_PREPARATION, run_preparation);
-    if (chores_submit(exchanges->chores, &exchange->chore))
-        return;
-    watch_remove(exchanges->watch, &exchange->watched);
-    api_fail_unprepared(exchanges->service, chores_wait_s(exchanges->chores, &exchange->chore), &exchange->reply);
-    resume(exchange);
+    prepare_beside(exchange);
 }
 
 static int set_deadline(struct exchange *exchange) {

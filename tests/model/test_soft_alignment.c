@@ -43,9 +43,8 @@ static struct sentence *prepare(const char *text, const struct search_options *o
 }
 
 static struct sentence *prepare_forced(const char *text, const int *tokens, size_t length) {
-    struct sentence *sentence = prepare(text, &(struct search_options){.strategy = &search_forced, .beam_size = 1, .n_best = 1});
-    sentence->options.prefix = tokens;
-    sentence->options.prefix_length = length;
+    struct sentence *sentence = model_prepare_forced(translator, text, tokens, length, &arena);
+    sentence->wants_alignment = true;
     return sentence;
 }
 
