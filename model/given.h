@@ -5,12 +5,12 @@
 #include "model/sentence.h"
 
 /* Makes a prepared sentence score this target text instead (search_forced). target: valid UTF-8. -1 with ERROR_LENGTH
- * if it has more than TRANSLATOR_MAX_TARGET tokens, ERROR_INPUT if the model can but copy and the source has not all of them. */
+ * if it has more than TRANSLATOR_MAX_TARGET tokens, ERROR_INPUT if the model only copies and the source has not all of them. */
 int translator_force(struct sentence *sentence, const char *target, size_t length, struct error *err);
 
 /* Makes a prepared sentence's translation begin with this text. prefix: valid UTF-8, not empty. The default of max_length becomes
  * what has room for it. -1 with ERROR_LENGTH if it has more than TRANSLATOR_MAX_TARGET tokens, ERROR_INPUT if it has more than
- * max_length or if the model can but copy and the source has not all of them. */
+ * max_length or if the model only copies and the source has not all of them. */
 int translator_begin_with(struct sentence *sentence, const char *prefix, size_t length, struct error *err);
 
 /* Makes the step take these weights [count] as its attention, divided by their sum; they are finite, not negative and not all 0.

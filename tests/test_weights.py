@@ -297,6 +297,17 @@ def test_vocabulary_training(tmp_path, kind, size, min_count, wanted):
     assert tokenizer.read_vocabulary(tmp_path / "v") == [*tokenizer.SPECIAL, *wanted]
 
 
+def test_sentencepiece_training(tmp_path):
+    lines = [f"the cat number {count} is {colour}" for count in range(100) for colour in ("red", "green", "blue")]
+    for place in ("here", "there"):
+        (tmp_path / place).mkdir()
+        tokenizer.SentencePiece.train(lines, tmp_path / place / "joint.spm", 30, 1, 1, {})
+    here, there = ((tmp_path / place / "joint.spm").read_bytes() for place in ("here", "there"))
+    assert here == there  # nothing of where it was made is in it
+    assert [path.name for path in (tmp_path / "here").iterdir()] == ["joint.spm"]
+    assert tokenizer.SentencePiece(tmp_path / "here" / "joint.spm", {}).size == 30
+
+
 # ---- training, export, evaluation ----
 
 WORDS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "five": "cinq", "red": "rouge", "black": "noir", "dog": "chien"}

@@ -21,7 +21,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import sentencepiece
 import torch
 from torch import Tensor
 from tqdm import tqdm
@@ -30,7 +29,7 @@ from . import config as configuration
 from . import folder, fused, methods, mixture, rejoined, scores, search, tokenizer
 from .mixture import Encoded
 from .model import Model
-from .tokenizer import BOS, EOS, UNK
+from .tokenizer import BOS, EOS
 from .train import save, shrink_embeddings
 
 DEFAULTS = {"seed": 1, "pair": "en-fr", "vocabulary": 8000, "batch_tokens": 3000, "learning_rate": 0.002, "warmup": 400, "hold": 4000, "dropout": 0.1,
@@ -59,14 +58,10 @@ def train_vocabulary(kept: mixture.Cache, pair: str, path: Path, size: int, seed
     """One for both languages, with a piece for each byte, so that there is no <unk>, and digits one by one; of the mixture's texts by their weights."""
     stream = mixture.Mixture(kept, pair, False, seed, None, 0, chunk=VOCABULARY_LINES // 2)
     lines = [text for one in stream.examples(0) for text in (one.source, one.target)]
-    prefix = path.with_suffix("")
-    sentencepiece.set_random_generator_seed(seed)
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines), model_prefix=str(prefix), vocab_size=size, character_coverage=0.9998, model_type="unigram", byte_fallback=True,
-        split_digits=True, required_chars=REQUIRED, unk_id=UNK, bos_id=BOS, eos_id=EOS, pad_id=-1, num_threads=1, minloglevel=2)
-    prefix.with_suffix(".vocab").unlink()
-    rejoined.rejoin(prefix.with_suffix(".model"), lines[:20000])
-    prefix.with_suffix(".model").rename(path)
+    made = path.with_suffix(".model")  # a run that is stopped here finds no vocabulary, and makes it
+    tokenizer.train_unigram(lines, made, size, seed, character_coverage=0.9998, byte_fallback=True, split_digits=True, required_chars=REQUIRED)
+    rejoined.rejoin(made, lines[:20000])
+    made.rename(path)
 
 
 def learning_rate(step: int, training: dict, cool: tuple[int, int] | None = None) -> float:

@@ -12,6 +12,7 @@ holds both to it.
 
 from __future__ import annotations
 
+import io
 import re
 import unicodedata
 from collections import Counter
@@ -100,6 +101,16 @@ def prepare(text: str) -> tuple[str, list[int]]:
     return out[:kept], origins[:kept] + [end]
 
 
+def train_unigram(lines: list[str], path: Path, size: int, seed: int, **options: object) -> None:
+    """SentencePiece's training; options: more of its own. Written by us, for a file that SentencePiece writes holds the path it was trained under."""
+    sentencepiece.set_random_generator_seed(seed)
+    trained = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines), model_writer=trained, vocab_size=size, model_type="unigram",
+        unk_id=UNK, bos_id=BOS, eos_id=EOS, pad_id=-1, num_threads=1, minloglevel=2, **options)
+    path.write_bytes(trained.getvalue())
+
+
 class SentencePiece(Tokenizer):
     """The library's."""
 
@@ -111,13 +122,7 @@ class SentencePiece(Tokenizer):
 
     @classmethod
     def train(cls, lines: list[str], path: Path, size: int, min_count: int, seed: int, options: dict) -> None:
-        sentencepiece.set_random_generator_seed(seed)
-        prefix = path.with_suffix("")
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(lines), model_prefix=str(prefix), vocab_size=size, character_coverage=1.0, model_type="unigram",
-            unk_id=UNK, bos_id=BOS, eos_id=EOS, pad_id=-1, num_threads=1, minloglevel=2)
-        prefix.with_suffix(".model").rename(path)
-        prefix.with_suffix(".vocab").unlink()
+        train_unigram(lines, path, size, seed, character_coverage=1.0)
 
     def tokens(self, text: str) -> list[Token]:
         prepared, origins = prepare(text) if self.prepares else (text, range(len(text) + 1))
