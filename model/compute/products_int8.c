@@ -211,38 +211,39 @@ static float round_row(const float *x, size_t n, float input_scale, char *q, siz
 /* ---- blocks ---- */
 
 /* Sums of one row against one panel -> float32, with scales and bias. */
-INLINE vec finish(ivec sums, int32_t offset, float scale, const float *scales, const float *bias) {
-    return __builtin_convertvector(sums - offset, vec) * (scale * load(scales)) + load(bias);
+INLINE vec finish(ivec sums, int32_t offset, float scale, const float *scales, vec bias) {
+    return __builtin_convertvector(sums - offset, vec) * (scale * load(scales)) + bias;
 }
 
 static const float no_bias[WIDTH];
 
-/* `rows` rows' sums against `panels` whole panels -> y. */
+/* The same of the last panel's columns from `column` on, VL or fewer of which are there. */
+INLINE void finish_last(ivec sums, const struct rounded *x, const struct product *product, size_t row, size_t column) {
+    const float *scales = (const float *)product->packed + column, *bias = product->bias ? product->bias + column : no_bias;
+    float *y = product->y + row * product->ldy + column;
+    size_t columns = product->out - column;
+    if (columns >= VL)
+        store(y, finish(sums, x->offsets[row], x->scales[row], scales, load(bias)));
+    else
+        store_part(y, finish(sums, x->offsets[row], x->scales[row], scales, load_part(bias, columns, 0)), columns);
+}
+
+/* Sums of `rows` rows against `panels` panels -> y; of the last panel only the first `vectors` have columns. */
 INLINE void store_tile(ivec sums[][PANEL], const struct rounded *x, const struct product *product, size_t row, size_t rows,
-                       size_t panel, size_t panels) {
+                       size_t panel, size_t panels, size_t vectors) {
+    bool whole = (panel + panels) * WIDTH <= product->out;
     UNROLL
     for (size_t i = 0; i < rows * panels; i++) {
         size_t r = row + i / panels, column = (panel + i % panels) * WIDTH;
         const float *scales = (const float *)product->packed + column, *bias = product->bias ? product->bias + column : no_bias;
         float *y = product->y + r * product->ldy + column;
         UNROLL
-        for (size_t v = 0; v < PANEL; v++)
-            store(y + v * VL, finish(sums[i][v], x->offsets[r], x->scales[r], scales + v * VL, bias + v * VL));
-    }
-}
-
-/* The last panel, of which only some columns are there. */
-static __attribute__((noinline)) void store_rest(ivec sums[][PANEL], const struct rounded *x, const struct product *product,
-                                                 size_t row, size_t rows, size_t panel) {
-    size_t column = panel * WIDTH, columns = product->out - column;
-    const float *scales = (const float *)product->packed + column;
-    float bias[WIDTH] = {0}, wide[WIDTH];
-    if (product->bias)
-        memcpy(bias, product->bias + column, columns * sizeof *bias);
-    for (size_t r = 0; r < rows; r++) {
-        for (size_t v = 0; v < PANEL; v++)
-            store(wide + v * VL, finish(sums[r][v], x->offsets[row + r], x->scales[row + r], scales + v * VL, bias + v * VL));
-        memcpy(product->y + (row + r) * product->ldy + column, wide, columns * sizeof *wide);
+        for (size_t v = 0; v < vectors; v++) {
+            if (whole)
+                store(y + v * VL, finish(sums[i][v], x->offsets[r], x->scales[r], scales + v * VL, load(bias + v * VL)));
+            else
+                finish_last(sums[i][v], x, product, r, column + v * VL);
+        }
     }
 }
 
@@ -252,17 +253,18 @@ INLINE ivec load_group(const char *p) {
     return four - (ivec){0};
 }
 
-/* `rows` rows from `row` on against `panels` panels from `panel` on; both counts are compile-time constants after inlining, and
- * their product is at most BLOCK. ahead: where each group of k finds a line to fetch for what comes next. */
+/* `rows` rows from `row` on against the first `vectors` vectors of each of `panels` panels from `panel` on; the counts are
+ * compile-time constants after inlining, and that of rows times that of panels is at most BLOCK. ahead: where each group of k finds
+ * a line to fetch for what comes next. */
 INLINE void multiply_tile(const struct product *product, const struct rounded *x, size_t row, size_t rows, size_t panel,
-                          size_t panels, const char *ahead) {
+                          size_t panels, size_t vectors, const char *ahead) {
     size_t next = panel_bytes(product->in), ld = x->ld;
     const char *weights = (const char *)product->packed + head_bytes(product->out) + panel * next, *q = x->q + row * ld;
     ivec sums[BLOCK][PANEL];
     UNROLL
     for (size_t i = 0; i < rows * panels; i++) {
         UNROLL
-        for (size_t v = 0; v < PANEL; v++)
+        for (size_t v = 0; v < vectors; v++)
             sums[i][v] = (ivec){0};
     }
     for (size_t k = 0; k < ld; k += GROUP, weights += WIDTH * GROUP, ahead += WIDTH * GROUP) {
@@ -271,51 +273,66 @@ INLINE void multiply_tile(const struct product *product, const struct rounded *x
         for (size_t p = 0; p < panels; p++) {
             ivec w[PANEL];
             UNROLL
-            for (size_t v = 0; v < PANEL; v++)
+            for (size_t v = 0; v < vectors; v++)
                 memcpy(&w[v], weights + p * next + v * sizeof(ivec), sizeof(ivec));
             UNROLL
             for (size_t r = 0; r < rows; r++) {
                 ivec four = load_group(q + r * ld + k);
                 UNROLL
-                for (size_t v = 0; v < PANEL; v++)
+                for (size_t v = 0; v < vectors; v++)
                     sums[r * panels + p][v] = add_products(sums[r * panels + p][v], w[v], four);
             }
         }
     }
-    if ((panel + panels) * WIDTH <= product->out)
-        store_tile(sums, x, product, row, rows, panel, panels);
+    store_tile(sums, x, product, row, rows, panel, panels, vectors);
+}
+
+/* `rows` rows (a constant) against one panel, of which `vectors` have columns. */
+INLINE void multiply_panel(const struct product *product, const struct rounded *x, size_t row, size_t rows, size_t panel,
+                           size_t vectors, const char *ahead) {
+    if (vectors >= PANEL)
+        multiply_tile(product, x, row, rows, panel, 1, PANEL, ahead);
+    else if (PANEL > 2 && vectors == 2)
+        multiply_tile(product, x, row, rows, panel, 1, 2, ahead);
     else
-        store_rest(sums, x, product, row, rows, panel);
+        multiply_tile(product, x, row, rows, panel, 1, 1, ahead);
+}
+
+/* How many of the panel's vectors have columns. */
+static size_t vectors_of(const struct product *product, size_t panel) {
+    size_t vectors = (product->out - panel * WIDTH + VL - 1) / VL;
+    return vectors < PANEL ? vectors : PANEL;
 }
 
 /* Panel `panel` against 1 to BLOCK rows. */
 static void multiply_block(const struct product *product, const struct rounded *x, size_t row, size_t rows, size_t panel,
                            const char *ahead) {
+    size_t vectors = vectors_of(product, panel);
     switch (rows) {
     case 1:
-        multiply_tile(product, x, row, 1, panel, 1, ahead);
+        multiply_panel(product, x, row, 1, panel, vectors, ahead);
         break;
     case 2:
-        multiply_tile(product, x, row, 2, panel, 1, ahead);
+        multiply_panel(product, x, row, 2, panel, vectors, ahead);
         break;
     case 3:
-        multiply_tile(product, x, row, 3, panel, 1, ahead);
+        multiply_panel(product, x, row, 3, panel, vectors, ahead);
         break;
     case 4:
-        multiply_tile(product, x, row, 4, panel, 1, ahead);
+        multiply_panel(product, x, row, 4, panel, vectors, ahead);
         break;
 #if defined(__AVX512F__)
     case 5:
-        multiply_tile(product, x, row, 5, panel, 1, ahead);
+        multiply_panel(product, x, row, 5, panel, vectors, ahead);
         break;
     case 6:
-        multiply_tile(product, x, row, 6, panel, 1, ahead);
+        multiply_panel(product, x, row, 6, panel, vectors, ahead);
         break;
     case 7:
-        multiply_tile(product, x, row, 7, panel, 1, ahead);
+        multiply_panel(product, x, row, 7, panel, vectors, ahead);
         break;
     case 8:
-        multiply_tile(product, x, row, 8, panel, 1, ahead);
+        multiply_panel(product, x, row, 8, panel, vectors, ahead);
         break;
 #endif
     }
@@ -332,9 +349,9 @@ static const char *panel_at(const struct product *product, size_t panel) {
 INLINE void multiply_few(const struct product *product, const struct rounded *x, size_t rows, size_t together) {
     size_t total = panels_of(product->out), whole = product->out / WIDTH, panel = 0;
     for (; panel + together <= whole; panel += together)
-        multiply_tile(product, x, 0, rows, panel, together, panel_at(product, panel + together));
+        multiply_tile(product, x, 0, rows, panel, together, PANEL, panel_at(product, panel + together));
     for (; panel < total; panel++)
-        multiply_tile(product, x, 0, rows, panel, 1, panel_at(product, panel + 1));
+        multiply_panel(product, x, 0, rows, panel, vectors_of(product, panel), panel_at(product, panel + 1));
 }
 
 /* Each panel meets all rows while it is in the cache, in blocks of about equal height; the first blocks fetch the next panel
