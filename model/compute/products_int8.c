@@ -132,19 +132,19 @@ struct rounded {
 
 /* max |x|, or what is not finite: bits of floats without their sign rise with them, infinity and NaN on top. */
 static float most_of(const float *x, size_t n) {
-    ivec most = {0};
+    ivec even = {0}, odd = {0};
     size_t i = 0;
-    for (; i + VL <= n; i += VL) {
-        ivec bits = (ivec)load(x + i) & 0x7fffffff;
-        most = (ivec)choose(bits > most, (vec)bits, (vec)most);
+    for (; i + 2 * VL <= n; i += 2 * VL) {
+        even = larger_integer(even, (ivec)load(x + i) & 0x7fffffff);
+        odd = larger_integer(odd, (ivec)load(x + i + VL) & 0x7fffffff);
     }
-    if (i < n) {
-        ivec bits = (ivec)load_part(x + i, n - i, 0) & 0x7fffffff;
-        most = (ivec)choose(bits > most, (vec)bits, (vec)most);
+    if (i + VL <= n) {
+        even = larger_integer(even, (ivec)load(x + i) & 0x7fffffff);
+        i += VL;
     }
-    int32_t top = most[0];
-    for (int lane = 1; lane < VL; lane++)
-        top = most[lane] > top ? most[lane] : top;
+    if (i < n)
+        odd = larger_integer(odd, (ivec)load_part(x + i, n - i, 0) & 0x7fffffff);
+    int32_t top = max_lanes_integer(larger_integer(even, odd));
     float result;
     memcpy(&result, &top, sizeof result);
     return result;
@@ -184,10 +184,7 @@ INLINE int32_t round_values(const float *x, size_t n, float factor, bool limited
         store_int8(q + i, rounded, n - i);
         sum += rounded;
     }
-    int32_t total = 0;
-    for (int lane = 0; lane < VL; lane++)
-        total += sum[lane];
-    return total;
+    return sum_lanes_integer(sum);
 }
 
 /* One row [n] -> q [ld]; returns the scale: NaN for a row that is not finite, 0 for one too small to be told from zero; 1 where

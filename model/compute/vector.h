@@ -110,6 +110,16 @@ INLINE vec smaller(vec a, vec b) {
 }
 #endif
 
+INLINE ivec larger_integer(ivec a, ivec b) {
+#if defined(__AVX512F__)
+    return (ivec)_mm512_max_epi32((__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+    return (ivec)_mm256_max_epi32((__m256i)a, (__m256i)b);
+#else
+    return (ivec)choose(a > b, (vec)a, (vec)b);
+#endif
+}
+
 /* Bit i: lane i is above the threshold. */
 INLINE unsigned lanes_above(vec v, float threshold) {
 #if defined(__AVX512F__)
@@ -140,6 +150,32 @@ INLINE float sum_lanes(vec v) {
         for (size_t i = 0; i < n; i++)
             q[i] += q[i + n];
     return (q[0][0] + q[0][2]) + (q[0][1] + q[0][3]);
+}
+
+/* The sum over the lanes, and the greatest of them. */
+INLINE int32_t sum_lanes_integer(ivec v) {
+    iquad q[VL / 4];
+    memcpy(q, &v, sizeof q);
+    UNROLL
+    for (size_t i = 1; i < VL / 4; i++)
+        q[0] += q[i];
+    iquad pairs = q[0] + __builtin_shufflevector(q[0], q[0], 2, 3, 0, 1);
+    return pairs[0] + pairs[1];
+}
+
+INLINE iquad larger_quad(iquad a, iquad b) {
+    iquad mask = a > b;
+    return (a & mask) | (b & ~mask);
+}
+
+INLINE int32_t max_lanes_integer(ivec v) {
+    iquad q[VL / 4];
+    memcpy(q, &v, sizeof q);
+    UNROLL
+    for (size_t i = 1; i < VL / 4; i++)
+        q[0] = larger_quad(q[0], q[i]);
+    iquad pairs = larger_quad(q[0], __builtin_shufflevector(q[0], q[0], 2, 3, 0, 1));
+    return pairs[0] > pairs[1] ? pairs[0] : pairs[1];
 }
 
 /* Four such sums at once: sum_lanes of each, which for integers is plain addition. */

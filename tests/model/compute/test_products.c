@@ -237,6 +237,22 @@ START_TEST(int8_rounds_to_nearest) {
 }
 END_TEST
 
+/* Wherever it stands: scaled by any other, it would not fit. */
+START_TEST(int8_finds_the_greatest_of_a_row) {
+    enum { MOST = 70 };
+    const struct packing *packing = kernel_set(_i)->packings->int8;
+    float x[MOST], weight[MOST];
+    for (size_t in = 1; in <= MOST; in++)
+        for (size_t greatest = 0; greatest < in; greatest++) {
+            for (size_t k = 0; k < in; k++) {
+                x[k] = k == greatest ? -127 : 1;
+                weight[k] = 1;
+            }
+            ck_assert_float_eq_tol(one_product(packing, x, weight, in), (float)in - 128, 1e-4f);
+        }
+}
+END_TEST
+
 START_TEST(int8_at_the_limits) {
     static const float weight[] = {1, -2, 0.5f}, nothing[3] = {0, 0, 0};
     static const float strange[][3] = {{NAN, 1, 1}, {1, 1, -NAN}, {INFINITY, 0, 1}, {1, -INFINITY, 0}};
@@ -415,6 +431,7 @@ TCase *products_cases(void) {
     tcase_add_loop_test(cases, int8_lookups_have_the_bits_of_the_product, 0, kernel_sets());
     tcase_add_loop_test(cases, weights_are_rounded, 0, kernel_sets());
     tcase_add_loop_test(cases, int8_rounds_to_nearest, 0, kernel_sets());
+    tcase_add_loop_test(cases, int8_finds_the_greatest_of_a_row, 0, kernel_sets());
     tcase_add_loop_test(cases, int8_at_the_limits, 0, kernel_sets());
     tcase_add_loop_test(cases, int8_of_the_largest_values, 0, kernel_sets());
     tcase_set_timeout(cases, 60); /* under a sanitizer or valgrind */
