@@ -464,18 +464,24 @@ static int load_models(struct stream *stream, const struct loading *loading, str
 
 static int decode_with_models(struct stream *stream, struct metrics *metrics, struct error *err) {
     atomic_size_t taken = 0;
+    struct integrity *integrity = integrity_create();
+    if (!integrity)
+        return error_memory(err);
     const struct loading loading = {.compute = stream->options->compute,
                                     .shortlist = stream->options->shortlist,
                                     .half_past = stream->options->half_past,
                                     .workers = stream->options->workers,
                                     .rows = stream->options->rows,
                                     .metrics = metrics,
-                                    .taken = &taken};
+                                    .taken = &taken,
+                                    .integrity = integrity,
+                                    .extent = INTEGRITY_WHOLE};
     int result = load_models(stream, &loading, err);
     if (result == 0)
         result = decode_stream(stream, metrics, err);
     for (size_t i = 0; i < stream->directions; i++)
         loaded_model_release(stream->models[i]);
+    integrity_free(integrity);
     return result;
 }
 

@@ -36,6 +36,7 @@
     X(health) \
     X(request) \
     X(scheduler) \
+    X(integrity) \
     X(chores) \
     X(meter) \
     X(admission) \

@@ -22,7 +22,7 @@ import numpy
 import torch
 from numpy import ndarray
 
-from . import aligner, compute, data, folder, lexicon, scores, search
+from . import aligner, compute, data, folder, lexicon, manifest, scores, search
 from .client import Daemon, chunks
 from .links import Span
 from .model import Model
@@ -126,6 +126,7 @@ def unlimited(model: Path) -> Iterator[Path]:
         config = json.loads((copy / "config.json").read_text())
         config["limits"]["max_source_tokens"] = LONGEST
         (copy / "config.json").write_text(json.dumps(config))
+        manifest.renew(copy)
         yield copy
 
 

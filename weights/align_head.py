@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from . import aligner, data, folder, links, mixture, safetensors, search, storage
+from . import aligner, data, folder, links, manifest, mixture, safetensors, search, storage
 from . import config as configuration
 from .fused import Fused, supported
 from .links import Links
@@ -230,9 +230,11 @@ def write(path: Path, out: Path, model: Model) -> None:
         safetensors.write(made / WEIGHTS, kept | storage.store(head, storage_of(kept)), metadata)
         config = json.loads((path / "config.json").read_text(encoding="utf-8")) | {"alignment": {"size": model.config["alignment"]["size"]}}
         (made / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        manifest.renew(made)
         if out.exists():
             for name in (WEIGHTS, "config.json"):
                 (made / name).replace(out / name)
+            manifest.renew(out)
         else:
             made.rename(out)
 

@@ -17,7 +17,7 @@ from typing import Callable, Iterator, NamedTuple
 import numpy
 from numpy import ndarray
 
-from . import card, safetensors, storage
+from . import card, manifest, safetensors, storage
 from . import config as configuration
 from .origins import Origin
 from .vocabulary import read_vocabulary
@@ -213,6 +213,7 @@ def write(out: Path, conversion: Conversion, kind: str) -> None:
         made = Path(folder) / "model"
         made.mkdir()
         _write(made, conversion, kind)
+        manifest.write(made)
         made.rename(out)
 
 

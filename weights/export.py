@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from . import config as configuration
-from . import folder, tokenizer
+from . import folder, manifest, tokenizer
 from .model import Model
 
 
@@ -50,6 +50,7 @@ def export(run: Path, out: Path, storage: str, last: bool = False) -> Path:
     folder.write(out, model, storage, metadata(best))
     for name in vocabularies:
         shutil.copyfile(run / name, out / name)
+    manifest.write(out)
     return out / "model.safetensors"
 
 

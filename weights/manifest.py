@@ -1,7 +1,8 @@
 """The manifest of a model folder: the SHA-256 of each file that alignd reads.
 
 Input: a folder. Output: manifest.json in it, {"format": 1, "files": {NAME: {"bytes", "sha256"}}}, or with --check what differs from it: exit
-status 1. The card, README.md, is for people and not in it. Whatever changes a file of the folder afterwards writes the manifest anew:
+status 1. The card, README.md, is for people and not in it. Export and the converters write it, and whatever changes
+a file of the folder afterwards writes it anew. alignd refuses a model whose files are others.
 
     python3 -m weights.manifest weights/en-fr
     python3 -m weights.manifest --check weights/en-fr
@@ -36,6 +37,12 @@ def write(folder: Path) -> dict:
     whole.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     whole.replace(folder / NAME)  # a reader sees the old one or the new one
     return manifest
+
+
+def renew(folder: Path) -> None:
+    """After a file of the folder has changed: a manifest that is there is written anew."""
+    if (folder / NAME).exists():
+        write(folder)
 
 
 def differences(folder: Path) -> list[str]:

@@ -25,7 +25,7 @@ import numpy
 from numpy import ndarray
 from tqdm import tqdm
 
-from . import data, folder, quality_card, safetensors
+from . import data, folder, manifest, quality_card, safetensors
 from .client import Daemon, Variant, chunks, daemon
 from .links import Span
 
@@ -226,6 +226,7 @@ def fits(model: Path, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
 def write(model: Path, regressions: dict[str, ndarray], report: dict) -> None:
     """regressions: words, sentence. The card's section, too."""
     safetensors.write(model / quality_card.FILE, regressions, {"features": ", ".join(FEATURES), "report": json.dumps(report)})
+    manifest.renew(model)
     quality_card.insert(model)
 
 

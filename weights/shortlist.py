@@ -26,7 +26,7 @@ import torch
 from numpy import ndarray
 from tqdm import tqdm
 
-from . import data, folder, safetensors, search
+from . import data, folder, manifest, safetensors, search
 from .config import attends
 from .model import Model
 from .tokenizer import BOS, EOS, Tokenizer
@@ -180,6 +180,7 @@ def main() -> None:
     path = options.folder / "shortlist.safetensors"
     metadata = {name: str(getattr(options, name)) for name in ("seed", "pairs", "always", "best", "least")}
     safetensors.write(path, vars(shortlist), metadata | {"torch": torch.__version__})
+    manifest.renew(options.folder)
     print(f"{path}: {path.stat().st_size:,} bytes, {len(shortlist.targets):,} targets of {source.size:,} source pieces")
 
     pairs = encode(model, source, target, data.read_pairs(options.data / "valid.tsv.gz", options.flip))

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from . import align_head, folder, mixture, noise, safetensors, search, storage
+from . import align_head, folder, manifest, mixture, noise, safetensors, search, storage
 from .fused import Fused, supported
 from .model import Model
 from .noise import Example
@@ -122,6 +122,7 @@ def write(path: Path, row: Tensor) -> None:
     with tempfile.TemporaryDirectory(dir=path) as work:
         safetensors.write(Path(work) / align_head.WEIGHTS, stored, metadata)
         (Path(work) / align_head.WEIGHTS).replace(path / align_head.WEIGHTS)
+    manifest.renew(path)
 
 
 def main() -> None:

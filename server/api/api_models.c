@@ -33,11 +33,20 @@ static void put_variants(struct writer *w, const struct translator_info *info) {
     writer_end_array(w);
 }
 
+static void put_files(struct writer *w, const struct model_view *view) {
+    const struct integrity_found *files = &view->loaded->files;
+    writer_string(w, "integrity", !files->listed ? "unlisted" : view->unchecked ? "checking" : "checked");
+    if (*files->sha256)
+        writer_string(w, "sha256", files->sha256);
+}
+
 static void put_state(struct writer *w, const struct model_view *view) {
     writer_string(w, "state", model_state_name(view->state));
     if (view->state == MODEL_FAILED)
         writer_string(w, "reason", view->error.message);
     writer_count(w, "bytes", view->bytes);
+    if (view->loaded)
+        put_files(w, view);
 }
 
 /* What the folder told; of one that cannot be read that is nothing. */

@@ -17,6 +17,7 @@ struct catalog {
     struct metrics *metrics;
     struct loading loading;
     atomic_size_t taken;
+    struct integrity *integrity;
     struct residence *residence;
     pthread_t loader;
     bool started; /* the loader; the owner's */
@@ -39,18 +40,22 @@ struct catalog *catalog_create(const struct catalog_options *options, struct met
     catalog->options = *options;
     catalog->metrics = metrics;
     catalog->reloading = "none";
+    catalog->integrity = integrity_create();
     catalog->loading = (struct loading){.compute = options->compute,
                                         .shortlist = options->shortlist,
                                         .half_past = options->half_past,
                                         .workers = options->workers,
                                         .rows = options->rows,
                                         .metrics = metrics,
-                                        .taken = &catalog->taken};
-    catalog->residence = residence_create(&(struct residence_options){.loading = catalog->loading,
-                                                                      .most_bytes = options->most_bytes,
-                                                                      .idle_us = options->idle_us,
-                                                                      .most_waiting = options->most_waiting});
+                                        .taken = &catalog->taken,
+                                        .integrity = catalog->integrity};
+    if (catalog->integrity)
+        catalog->residence = residence_create(&(struct residence_options){.loading = catalog->loading,
+                                                                          .most_bytes = options->most_bytes,
+                                                                          .idle_us = options->idle_us,
+                                                                          .most_waiting = options->most_waiting});
     if (!catalog->residence) {
+        integrity_free(catalog->integrity);
         free(catalog);
         return NULL;
     }
@@ -190,9 +195,12 @@ static bool wants_loading(struct catalog *catalog, const struct model_set *forme
     return view.state == MODEL_READY;
 }
 
-static int load_model(struct catalog *catalog, struct served_model *model, struct error *err) {
+/* At the start larger files are checked while their model is in use already; a reload has the time. */
+static int load_model(struct catalog *catalog, struct served_model *model, bool start, struct error *err) {
     struct error inner = {0};
-    struct loaded_model *loaded = model->card ? served_model_open(model, model->compute, &catalog->loading, &inner) : NULL;
+    struct loading loading = catalog->loading;
+    loading.extent = start ? INTEGRITY_QUICK : INTEGRITY_WHOLE;
+    struct loaded_model *loaded = model->card ? served_model_open(model, model->compute, &loading, &inner) : NULL;
     if (loaded)
         served_model_set(model, loaded);
     else if (!model->card)
@@ -206,7 +214,7 @@ static struct model_set *make_set(struct catalog *catalog, const struct model_se
     int result = models ? read_all(catalog, models, err) : error_memory(err);
     for (size_t i = 0; result == 0 && i < models->count; i++) {
         if (wants_loading(catalog, former, models->all[i], i))
-            result = load_model(catalog, models->all[i], err);
+            result = load_model(catalog, models->all[i], !former, err);
     }
     if (result == 0)
         return models;
@@ -386,6 +394,7 @@ void catalog_close(struct catalog *catalog) {
     catalog->closed = true;
     pthread_cond_signal(&catalog->changed);
     pthread_mutex_unlock(&catalog->lock);
+    integrity_stop(catalog->integrity);
     if (catalog->started)
         pthread_join(catalog->loader, NULL);
     catalog->started = false;
@@ -398,6 +407,7 @@ void catalog_free(struct catalog *catalog) {
     catalog_close(catalog);
     model_set_release(catalog->models);
     residence_free(catalog->residence);
+    integrity_free(catalog->integrity);
     name_list_done(&catalog->added);
     pthread_mutex_destroy(&catalog->changing);
     pthread_cond_destroy(&catalog->changed);

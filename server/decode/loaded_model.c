@@ -71,6 +71,8 @@ static int model_load(struct loaded_model *model, const char *folder, const char
     struct translator_options choices = {
         .compute = compute ? compute : loading->compute, .shortlist = loading->shortlist, .half_past = loading->half_past};
     int64_t began_us = clock_us();
+    if (loading->integrity && integrity_check(loading->integrity, folder, loading->extent, &model->files, err) != 0)
+        return -1;
     model->translator = translator_open(folder, &choices, err);
     if (!model->translator)
         return -1;

@@ -6,6 +6,7 @@
 #include "model/translator.h"
 #include "server/base/metrics.h"
 #include "server/decode/admission.h"
+#include "server/decode/integrity.h"
 #include <stdatomic.h>
 
 /* What one worker decodes with one model in: touched by that worker's thread alone. */
@@ -24,6 +25,7 @@ struct loaded_model {
     struct model_metrics *metrics; /* of its name */
     size_t workers, bytes;         /* bytes: of memory */
     int64_t load_us;               /* time that it took to load and warm up */
+    struct integrity_found files;  /* what was known of them when it was loaded */
     atomic_size_t *taken;
     atomic_size_t references;
     struct loaded_model *next; /* of whoever unloads it */
@@ -33,9 +35,11 @@ struct loaded_model {
 struct loading {
     const char *compute; /* as in struct translator_options */
     bool shortlist, half_past;
-    size_t workers, rows;    /* rows: of each batch */
-    struct metrics *metrics; /* outlive the models */
-    atomic_size_t *taken;    /* bytes of all that are in memory, together: counted here; it outlives them, too */
+    size_t workers, rows;         /* rows: of each batch */
+    struct metrics *metrics;      /* outlive the models */
+    atomic_size_t *taken;         /* bytes of all that are in memory, together: counted here; it outlives them, too */
+    struct integrity *integrity;  /* outlives them, too; NULL: files are not checked */
+    enum integrity_extent extent; /* how much of them is checked before a model is used */
 };
 
 /* Loads the folder and decodes a few words, so that the first request finds it warm. compute: NULL: the loading's. The caller has a

@@ -7,15 +7,24 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-enum { LOADER_NICE = 5, RETRY_US = 10 * 1000 * 1000, ROOM_US = 1000 * 1000, LOOK_US = 20 * 1000, MOST_IDLE_LOOK_US = 1000 * 1000 };
+enum {
+    LOADER_NICE = 5,
+    CHECKER_NICE = 10,
+    RETRY_US = 10 * 1000 * 1000,
+    ROOM_US = 1000 * 1000,
+    LOOK_US = 20 * 1000,
+    MOST_IDLE_LOOK_US = 1000 * 1000,
+    THREADS = 3
+};
 
 struct residence {
     struct residence_options options;
-    pthread_t loader, keeper;
-    bool started; /* the threads; the owner's */
+    pthread_t threads[THREADS]; /* [started] the loader, the keeper, the checker; the owner's */
+    size_t started;
 
     pthread_mutex_t lock;
     pthread_cond_t ordered, changed, told; /* for the loader; for the keeper; nobody waits any more */
+    pthread_cond_t shelved;                /* for the checker */
     struct served_model *orders;           /* the oldest first */
     struct shelf shelf;                    /* what is ready */
     struct model_wait *waiting;
@@ -34,6 +43,7 @@ struct residence *residence_create(const struct residence_options *options) {
     clock_condition_init(&residence->ordered);
     clock_condition_init(&residence->changed);
     clock_condition_init(&residence->told);
+    clock_condition_init(&residence->shelved);
     return residence;
 }
 
@@ -169,6 +179,13 @@ struct result {
     bool too_tight; /* it may fit another time */
 };
 
+/* With the lock. */
+static void put(struct residence *residence, struct served_model *model) {
+    shelf_put(&residence->shelf, model);
+    if (model->unchecked)
+        pthread_cond_signal(&residence->shelved);
+}
+
 /* The reference of the order goes. */
 static void conclude(struct residence *residence, struct result *result) {
     struct served_model *model = result->model;
@@ -181,7 +198,7 @@ static void conclude(struct residence *residence, struct result *result) {
     else
         served_model_fail(model, &result->error);
     if (result->loaded && !model->left)
-        shelf_put(&residence->shelf, model);
+        put(residence, model);
     pthread_cond_signal(&residence->changed);
     struct model_wait *taken = take_waiting(residence, model, 0);
     give(taken, result->loaded, result->loaded ? &(struct error){0} : result->too_tight ? &result->error : &model->error);
@@ -297,12 +314,63 @@ static void *keeper_run(void *argument) {
     return NULL;
 }
 
+/* ---- the checker ---- */
+
+/* Of a model that was loaded, in use meanwhile; with the lock. One whose files are others than its manifest's leaves: who has it
+ * goes on, nobody else gets it. */
+static void judge(struct residence *residence, struct served_model *model, const struct loaded_model *loaded,
+                  const struct error *error, struct gone *gone) {
+    if (model->loaded != loaded || residence->closed)
+        return;
+    model->unchecked = false;
+    if (error->code == ERROR_NONE)
+        return;
+    if (!model->left)
+        shelf_unload(&residence->shelf, model, "files", gone);
+    served_model_fail(model, error);
+    metrics_model_loaded(residence->options.loading.metrics, false);
+    log_event(LOG_ERROR, "model_failed", "model=%s reason=%s", model->info.name, model->error.message);
+}
+
+/* With the lock, which is given up meanwhile. */
+static void check(struct residence *residence, struct served_model *model) {
+    struct gone gone = {0};
+    struct error error = {0};
+    struct integrity_found found;
+    struct loaded_model *loaded = loaded_model_acquire(model->loaded);
+    served_model_acquire(model);
+    pthread_mutex_unlock(&residence->lock);
+    integrity_check(residence->options.loading.integrity, model->folder, INTEGRITY_WHOLE, &found, &error);
+    pthread_mutex_lock(&residence->lock);
+    judge(residence, model, loaded, &error, &gone);
+    pthread_mutex_unlock(&residence->lock);
+    loaded_model_release(loaded);
+    gone_free(&gone);
+    served_model_release(model);
+    pthread_mutex_lock(&residence->lock);
+}
+
+static void *checker_run(void *argument) {
+    struct residence *residence = argument;
+    struct served_model *model;
+    setpriority(PRIO_PROCESS, 0, CHECKER_NICE);
+    pthread_mutex_lock(&residence->lock);
+    while (!residence->closed) {
+        if ((model = shelf_find_unchecked(&residence->shelf)) != NULL)
+            check(residence, model);
+        else
+            pthread_cond_wait(&residence->shelved, &residence->lock);
+    }
+    pthread_mutex_unlock(&residence->lock);
+    return NULL;
+}
+
 /* ---- service ---- */
 
 void residence_enter(struct residence *residence, struct served_model *model) {
     pthread_mutex_lock(&residence->lock);
     if (model->state == MODEL_READY)
-        shelf_put(&residence->shelf, model);
+        put(residence, model);
     pthread_mutex_unlock(&residence->lock);
 }
 
@@ -328,7 +396,11 @@ size_t residence_bytes(const struct residence *residence) {
 
 struct model_view residence_view(struct residence *residence, struct served_model *model) {
     pthread_mutex_lock(&residence->lock);
-    struct model_view view = {.state = model->state, .bytes = model->bytes, .compute = model->compute, .error = model->error};
+    struct model_view view = {.state = model->state,
+                              .bytes = model->bytes,
+                              .compute = model->compute,
+                              .unchecked = model->unchecked,
+                              .error = model->error};
     view.loaded = model->loaded ? loaded_model_acquire(model->loaded) : NULL;
     pthread_mutex_unlock(&residence->lock);
     return view;
@@ -337,18 +409,15 @@ struct model_view residence_view(struct residence *residence, struct served_mode
 /* ---- the owner ---- */
 
 int residence_start(struct residence *residence, struct error *err) {
-    if (pthread_create(&residence->loader, NULL, loader_run, residence) != 0)
-        return error_set(err, ERROR_MEMORY, "cannot start the thread that loads models");
-    if (pthread_create(&residence->keeper, NULL, keeper_run, residence) == 0) {
-        residence->started = true;
-        return 0;
+    static void *(*const runs[THREADS])(void *) = {loader_run, keeper_run, checker_run};
+    while (residence->started < THREADS) {
+        if (pthread_create(&residence->threads[residence->started], NULL, runs[residence->started], residence) != 0) {
+            residence_close(residence);
+            return error_set(err, ERROR_MEMORY, "cannot start the threads that load and unload models");
+        }
+        residence->started++;
     }
-    pthread_mutex_lock(&residence->lock);
-    residence->closed = true;
-    pthread_cond_signal(&residence->ordered);
-    pthread_mutex_unlock(&residence->lock);
-    pthread_join(residence->loader, NULL);
-    return error_set(err, ERROR_MEMORY, "cannot start the thread that unloads models");
+    return 0;
 }
 
 void residence_close(struct residence *residence) {
@@ -359,17 +428,15 @@ void residence_close(struct residence *residence) {
     residence->orders = NULL;
     pthread_cond_signal(&residence->ordered);
     pthread_cond_signal(&residence->changed);
+    pthread_cond_signal(&residence->shelved);
     pthread_mutex_unlock(&residence->lock);
     tell(residence, over);
     for (struct served_model *next; orders; orders = next) {
         next = orders->next;
         served_model_release(orders);
     }
-    if (residence->started) {
-        pthread_join(residence->loader, NULL);
-        pthread_join(residence->keeper, NULL);
-    }
-    residence->started = false;
+    while (residence->started > 0)
+        pthread_join(residence->threads[--residence->started], NULL);
 }
 
 void residence_free(struct residence *residence) {
@@ -383,6 +450,7 @@ void residence_free(struct residence *residence) {
     pthread_cond_destroy(&residence->ordered);
     pthread_cond_destroy(&residence->changed);
     pthread_cond_destroy(&residence->told);
+    pthread_cond_destroy(&residence->shelved);
     pthread_mutex_destroy(&residence->lock);
     free(residence);
 }

@@ -12,7 +12,8 @@
  * struct model_wait of its own, which comes back with a reference to the model, so that nobody can unload it in between.
  *
  * Threads. The loader loads one model after the other, beside decoding and at a lower priority; the keeper unloads what is idle,
- * and tells those whose deadline passes while they wait. Whoever waits is told without the lock held, on one of these two, or on
+ * and tells those whose deadline passes while they wait; the checker compares the files of what was loaded with their manifest,
+ * the larger ones while the model is in use already. Whoever waits is told without the lock held, on one of these, or on
  * his own.
  *
  * The lock guards the state of every model in service, and the lists. References are counted without it, but the first one to a
@@ -35,11 +36,12 @@ struct residence_options {
     size_t most_waiting; /* who may wait at a time */
 };
 
-/* loading.taken must count to the residence's end. NULL when memory is out. */
+/* loading.taken must count to the residence's end, and loading.integrity last as long: not NULL. NULL when memory is out. */
 struct residence *residence_create(const struct residence_options *options);
 /* Starts the threads. -1 with ERROR_MEMORY. */
 int residence_start(struct residence *residence, struct error *err);
-/* Ends the threads; who waits is told: neither model nor error. Nothing is loaded afterwards. */
+/* Ends the threads, once those that check files are told to stop (integrity_stop); who waits is told: neither model nor error.
+ * Nothing is loaded afterwards. */
 void residence_close(struct residence *residence);
 /* Gives back what it keeps. NULL allowed. */
 void residence_free(struct residence *residence);
@@ -83,6 +85,7 @@ size_t residence_bytes(const struct residence *residence);
 struct model_view {
     enum model_state state;
     size_t bytes;                /* that it takes, or is expected to */
+    bool unchecked;              /* as in struct served_model */
     const char *compute;         /* NULL: not known yet */
     struct loaded_model *loaded; /* with a reference; NULL: it is not */
     struct error error;

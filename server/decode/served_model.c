@@ -102,4 +102,5 @@ void served_model_set(struct served_model *model, struct loaded_model *loaded) {
     model->compute = loaded->info.compute;
     model->bytes = loaded->bytes;
     model->asked_us = clock_us();
+    model->unchecked = loaded->files.listed && !loaded->files.checked;
 }

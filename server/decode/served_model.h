@@ -25,6 +25,7 @@ struct served_model {
     int64_t changed_us;                    /* when it failed; while it is ordered: since when */
     bool ordered;                          /* to be loaded, or being loaded */
     bool left;                             /* in service no more */
+    bool unchecked;                        /* MODEL_READY: its larger files are yet to be compared with its manifest */
     struct served_model *next, *next_kept; /* in its lists */
 };
 

@@ -28,7 +28,7 @@ bool shelf_remove(struct shelf *shelf, struct served_model *model) {
 }
 
 /* The reference given back is never the last: the model is in service. */
-static void unload(struct shelf *shelf, struct served_model *model, const char *why, struct gone *gone) {
+void shelf_unload(struct shelf *shelf, struct served_model *model, const char *why, struct gone *gone) {
     shelf_remove(shelf, model);
     model->loaded->next = gone->models;
     gone->models = model->loaded;
@@ -69,7 +69,7 @@ bool shelf_make_room(struct shelf *shelf, size_t bytes, struct gone *gone) {
     struct served_model *model;
     while (shelf->most_bytes > 0 && taken + bytes > shelf->most_bytes && (model = find_oldest(shelf)) != NULL) {
         taken -= model->loaded->bytes;
-        unload(shelf, model, "room", gone);
+        shelf_unload(shelf, model, "room", gone);
     }
     return true;
 }
@@ -78,8 +78,15 @@ void shelf_unload_idle(struct shelf *shelf, int64_t before_us, struct gone *gone
     for (struct served_model *model = shelf->first, *next; model; model = next) {
         next = model->next_kept;
         if (!loaded_model_used(model->loaded) && model->asked_us <= before_us)
-            unload(shelf, model, "idle", gone);
+            shelf_unload(shelf, model, "idle", gone);
     }
+}
+
+struct served_model *shelf_find_unchecked(const struct shelf *shelf) {
+    struct served_model *model = shelf->first;
+    while (model && !model->unchecked)
+        model = model->next_kept;
+    return model;
 }
 
 bool shelf_is_over(const struct shelf *shelf) {
@@ -90,5 +97,5 @@ bool shelf_is_over(const struct shelf *shelf) {
 void shelf_unload_excess(struct shelf *shelf, struct gone *gone) {
     struct served_model *oldest = !gone->models && shelf_is_over(shelf) ? find_oldest(shelf) : NULL;
     if (oldest)
-        unload(shelf, oldest, "room", gone);
+        shelf_unload(shelf, oldest, "room", gone);
 }

@@ -29,6 +29,10 @@ bool shelf_could_fit(const struct shelf *shelf, size_t bytes);
 bool shelf_make_room(struct shelf *shelf, size_t bytes, struct gone *gone);
 /* Unloads what was last asked for before that time and is not in use. */
 void shelf_unload_idle(struct shelf *shelf, int64_t before_us, struct gone *gone);
+/* One whose files are yet to be checked. NULL: there is none. */
+struct served_model *shelf_find_unchecked(const struct shelf *shelf);
+/* Unloads one that is on the shelf, used or not. why: for the log. */
+void shelf_unload(struct shelf *shelf, struct served_model *model, const char *why, struct gone *gone);
 /* More is in memory than may be. */
 bool shelf_is_over(const struct shelf *shelf);
 /* Where that is so, unloads one that nobody uses. */

@@ -1,6 +1,7 @@
 #include "tests/http/folder.h"
 #include "tests/http/daemon.h"
 #include <check.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -135,11 +136,24 @@ void folder_replace(const char *folder, const char *with) {
     folder_remove(old);
 }
 
-void folder_remove(const char *folder) {
+void folder_list(const char *folder, const char *file, size_t bytes, const char *sha256) {
     char path[PATH_BYTES];
-    for (size_t i = 0; i < FILE_COUNT; i++) {
-        path_in(folder, i, path);
-        unlink(path);
-    }
+    ck_assert_int_lt(snprintf(path, PATH_BYTES, "%s/%s", folder, file), PATH_BYTES);
+    int made = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ck_assert_int_eq(ftruncate(made, (off_t)bytes), 0);
+    close(made);
+    json_t *manifest = json_pack("{s:i,s:{s:{s:I,s:s}}}", "format", 1, "files", file, "bytes", (json_int_t)bytes, "sha256", sha256);
+    ck_assert_int_lt(snprintf(path, PATH_BYTES, "%s/manifest.json", folder), PATH_BYTES);
+    ck_assert_int_eq(json_dump_file(manifest, path, 0), 0);
+    json_decref(manifest);
+}
+
+void folder_remove(const char *folder) {
+    DIR *open = opendir(folder);
+    if (!open)
+        return;
+    for (const struct dirent *entry; (entry = readdir(open)) != NULL;)
+        unlinkat(dirfd(open), entry->d_name, 0);
+    closedir(open);
     rmdir(folder);
 }

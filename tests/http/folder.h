@@ -2,6 +2,8 @@
 #ifndef ALIGND_TESTS_HTTP_FOLDER_H
 #define ALIGND_TESTS_HTTP_FOLDER_H
 
+#include <stddef.h>
+
 #define FOLDER_TEMPLATE "/tmp/alignd-http-XXXXXX"
 
 /* folder: FOLDER_TEMPLATE in, the path out. The model has another name and other languages: the weights do not care. */
@@ -20,6 +22,8 @@ void folder_unblock(const char *folder);
 /* A file of it keeps only its first half; or is gone. */
 void folder_truncate(const char *folder, const char *file);
 void folder_lose(const char *folder, const char *file);
+/* A file of so many zeros, and a manifest that lists it with that SHA-256. */
+void folder_list(const char *folder, const char *file, size_t bytes, const char *sha256);
 /* Another made folder takes its place and name, by rename. */
 void folder_replace(const char *folder, const char *with);
 void folder_remove(const char *folder);

@@ -231,6 +231,63 @@ START_TEST(what_does_not_load_is_told) {
 }
 END_TEST
 
+/* ---- files that are not the manifest's ---- */
+
+#define ZEROS  "0000000000000000000000000000000000000000000000000000000000000000"
+#define REASON "extra.bin is not the file that manifest.json lists"
+
+enum { LARGE = (1 << 20) + 1 };
+
+static void check_reason(const char *name, const char *reason) {
+    struct reply reply;
+    client_send(&served, &(struct call){.path = "/models"}, &reply);
+    const json_t *model = find_model(reply.json, name);
+    ck_assert_str_eq(text_at(model, "state"), "failed");
+    ck_assert_ptr_nonnull(strstr(text_at(model, "reason"), reason));
+    reply_done(&reply);
+}
+
+START_TEST(a_wrong_file_is_refused) {
+    struct reply reply;
+    folder_list(folders[0], "extra.bin", 8, ZEROS);
+    start("--queue", "64");
+    translate(TRANSLATE("a"), 503, &reply);
+    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "error"), REASON));
+    reply_done(&reply);
+    check_reason("a", REASON);
+    ask(TRANSLATE("b"), 200);
+}
+END_TEST
+
+/* Beside use: it may have answered before it is found to be wrong; afterwards it does not load again. */
+START_TEST(a_large_wrong_file_is_found) {
+    folder_list(folders[0], "extra.bin", LARGE, ZEROS);
+    start("--queue", "64");
+    struct reply reply;
+    client_send(&served, &(struct call){.path = "/translate", .json = TRANSLATE("a")}, &reply);
+    ck_assert(reply.status == 200 || reply.status == 503);
+    reply_done(&reply);
+    metric_await(&served, FAILURES, 1, NULL);
+    check_reason("a", REASON);
+    ask(TRANSLATE("a"), 503);
+    metric_await(&served, "alignd_models_bytes", 0, NULL);
+}
+END_TEST
+
+/* The SHA-256 of eight zero bytes. */
+START_TEST(the_right_files_are_told) {
+    struct reply reply;
+    folder_list(folders[0], "extra.bin", 8, "af5570f5a1810b7af78caf4bc70a660f0df51e42baf91d4de5b2328de0e83dfc");
+    start("--queue", "64");
+    ask(TRANSLATE("a"), 200);
+    ask(TRANSLATE("b"), 200);
+    client_send(&served, &(struct call){.path = "/models"}, &reply);
+    ck_assert_str_eq(text_at(find_model(reply.json, "a"), "integrity"), "checked");
+    ck_assert_str_eq(text_at(find_model(reply.json, "b"), "integrity"), "unlisted");
+    reply_done(&reply);
+}
+END_TEST
+
 /* ---- room ---- */
 
 static size_t bytes_of_one(void) {
@@ -430,6 +487,9 @@ Suite *many_models_suite(void) {
     tcase_add_test(tcase, drained_while_it_loads);
     tcase_add_test(tcase, a_queue_of_those_who_wait_is_full);
     tcase_add_test(tcase, what_does_not_load_is_told);
+    tcase_add_test(tcase, a_wrong_file_is_refused);
+    tcase_add_test(tcase, a_large_wrong_file_is_found);
+    tcase_add_test(tcase, the_right_files_are_told);
     tcase_add_test(tcase, the_longest_unused_goes_first);
     tcase_add_test(tcase, what_is_in_use_stays);
     tcase_add_test(tcase, what_never_fits_is_told);

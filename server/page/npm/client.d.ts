@@ -45,6 +45,8 @@ export interface Model {
   architecture?: string;
   parameters?: number;
   alignment_head?: boolean;
+  integrity?: "unlisted" | "checking" | "checked";
+  sha256?: string;
   limits?: { max_source_tokens: number; max_target_ratio: number; max_target_tokens: number };
   [more: string]: unknown;
 }
