@@ -214,6 +214,7 @@ static struct service_options service_options(const struct options *options) {
                                     .deadline_ms = options->deadline_ms,
                                     .heartbeat_ms = options->heartbeat_ms,
                                     .rate = options->rate,
+                                    .burst = options->burst,
                                     .client_header = options->client_header,
                                     .cors = &options->cors};
 }
@@ -243,17 +244,19 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
     catch_signals();
     service.metrics = metrics_create(labels, label_count, err);
     service.scheduler = scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});
-    service.limiter = limiter_create(options->rate, options->burst);
+    service.limiter = limiter_create();
+    service.usage = usage_create();
     service.catalog = catalog_create(&models, service.metrics);
     service.cache = options->cache_bytes > 0 ? cache_create(options->cache_bytes) : NULL;
     bool cached = service.cache || options->cache_bytes == 0;
-    if (service.metrics && service.scheduler && service.limiter && service.catalog && cached)
+    if (service.metrics && service.scheduler && service.limiter && service.usage && service.catalog && cached)
         result = serve_until_stopped(&daemon, clean, err);
     else
         error_memory(err);
     catalog_free(service.catalog);
     cache_free(service.cache);
     limiter_free(service.limiter);
+    usage_free(service.usage);
     scheduler_free(service.scheduler);
     metrics_free(service.metrics);
     keys_free(service.keys);
@@ -265,7 +268,7 @@ static int make_key(const struct options *options, struct error *err) {
     char secret[KEY_SECRET_BYTES], line[KEY_LINE_BYTES];
     enum key_role role = KEY_USER;
     keys_parse_role(options->role, &role);
-    if (keys_make(options->name, role, secret, line, err) != 0)
+    if (keys_make(options->name, role, options->limits, secret, line, err) != 0)
         return -1;
     if (printf("%s\n", line) < 0 || fflush(stdout) != 0)
         return error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));

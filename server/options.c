@@ -116,6 +116,10 @@ static const struct option table[] = {
      10, 1e6},
     {"name", "NAME", NULL, "owner of the key, as named in the log", COMMAND_KEY, set_string, FIELD(name), 0, 0},
     {"role", "ROLE", "user", "user, or admin, who may also reload models", COMMAND_KEY, set_role, FIELD(role), 0, 0},
+    {"limits", "LIMITS", NULL,
+     "what the key may ask for, separated by blanks: rate=N (sentences per second), burst=N, daily=N (characters), "
+     "models=NAME,NAME",
+     COMMAND_KEY, set_string, FIELD(limits), 0, 0},
     {"listen", "ADDRESS", OPTIONS_LISTEN, "where the daemon listens, HOST:PORT or unix:PATH; if several are given, the first",
      COMMAND_HEALTH, set_string, FIELD(address), 0, 0},
     {"admin-listen", "ADDRESS", NULL, "where the daemon listens for administrators; used instead of --listen if given",
@@ -364,6 +368,7 @@ void options_done(struct options *options) {
     free(options->tls_key);
     free(options->name);
     free(options->role);
+    free(options->limits);
     free(options->log_level);
     free(options->log_format);
     free(options->compute);

@@ -44,7 +44,7 @@ struct options {
     /* what the table of server/decode/parameters.h lets be set; unset in other modes: serving, max_steps alone; translating */
     struct search_options search;
 
-    char *name, *role;                    /* of the API key to make */
+    char *name, *role, *limits;           /* of the API key to make; limits: NULL: none */
     char *address, *admin_address, *path; /* of the daemon whose health is asked for */
 
     /* batch modes; unset when serving */

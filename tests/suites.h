@@ -37,6 +37,7 @@
     X(request) \
     X(scheduler) \
     X(integrity) \
+    X(usage) \
     X(chores) \
     X(meter) \
     X(admission) \

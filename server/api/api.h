@@ -113,9 +113,17 @@ bool api_is_for_administrators(const struct route *route);
 
 /* Asks for the key that the route needs: Authorization (Bearer or DeepL-Auth-Key), a header of api_key_headers, a field of a form
  * or the query string (api_is_key), or the field api_key of a JSON object, in this order; null and "" are none. 0:
- * request->key_name is set if there are keys. -1: the reply is set: 401, 403, or 503 where memory is out. */
+ * request->key is set if there are keys. -1: the reply is set: 401, 403, or 503 where memory is out. */
 int api_authorize(const struct service *service, const struct route *route, const struct call *call, struct request *request,
                   struct reply *reply);
+
+/* Sets request->models to those in service that its key may use; NULL while there are none. -1: the reply is set. */
+int api_take_models(const struct service *service, struct request *request, struct reply *reply);
+
+/* Counts a prepared request against what its client and its key may ask for. False: it is more than that, and the reply is set. */
+bool api_charge(const struct service *service, const struct request *request, struct reply *reply);
+/* Takes that back: it was refused. */
+void api_refund(const struct service *service, const struct request *request);
 
 /* The body's first character that is not blank is { or [: it is taken for JSON whatever its content type says. */
 bool api_begins_json(const struct call *call);
@@ -150,7 +158,9 @@ void api_fail_unready(enum service_state state, struct reply *reply);
 void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply);
 void api_fail_refused(const struct service *service, enum scheduler_verdict verdict, const struct request *request,
                       struct reply *reply);
-void api_fail_rate(const struct service *service, double wait_s, struct reply *reply);
+void api_fail_rate(const struct service *service, double rate, double wait_s, struct reply *reply);
+/* The same where its key may translate no more until the day ends. */
+void api_fail_quota(const struct service *service, uint64_t daily, unsigned wait_s, struct reply *reply);
 /* The same of a large request, where those that were read take too much memory. */
 void api_fail_crowded(const struct service *service, struct reply *reply);
 /* And where too many wait to be read (chores.h). */

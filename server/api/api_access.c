@@ -95,10 +95,39 @@ int api_authorize(const struct service *service, const struct route *route, cons
                       "an API key is required: Authorization: Bearer KEY, X-Api-Key, or the field api_key");
     if (!found)
         return refuse(reply, STATUS_FORBIDDEN, "Invalid API key");
-    request->key_name = arena_copy(&request->arena, holder.name, strlen(holder.name));
-    if (!request->key_name)
+    struct key_holder *key = arena_alloc(&request->arena, 1, sizeof *key);
+    if (!key)
         return refuse_memory(reply);
+    *key = holder;
+    request->key = key;
     if (route->access == ACCESS_ADMIN && holder.role != KEY_ADMIN)
         return refuse(reply, STATUS_FORBIDDEN, "this requires an admin API key");
     return 0;
+}
+
+/* ---- models ---- */
+
+/* Those that the key may use. NULL: memory is out. */
+static struct model_set *select_models(const struct model_set *all, const struct key_limits *limits) {
+    struct model_set *models = model_set_create(all->generation, NULL);
+    for (size_t i = 0; models && i < all->count; i++) {
+        struct served_model *model = all->all[i];
+        if (keys_allow(limits, model->info.name) && model_set_add(models, served_model_acquire(model), NULL) != 0) {
+            model_set_release(models);
+            models = NULL;
+        }
+    }
+    return models;
+}
+
+int api_take_models(const struct service *service, struct request *request, struct reply *reply) {
+    request->models = catalog_acquire(service->catalog);
+    if (!request->models || !request->key || !*request->key->limits.models)
+        return 0;
+    struct model_set *all = request->models;
+    request->models = select_models(all, &request->key->limits);
+    model_set_release(all);
+    if (!request->models)
+        return refuse_memory(reply);
+    return request->models->count > 0 ? 0 : refuse(reply, STATUS_FORBIDDEN, "this API key may use none of the models in service");
 }

@@ -47,10 +47,12 @@ static char *canonical(const json_t *root) {
     return NULL;
 }
 
-/* NULL when memory is out: then nothing is found, nor kept. */
+/* The same question of two keys that may use other models may have two answers. NULL when memory is out: then nothing is found, nor
+ * kept. */
 static const char *make_question(const char *dialect, const json_t *root, struct request *request) {
     char *text = canonical(root), *question = NULL;
-    if (text && asprintf(&question, "%s %s", dialect, text) < 0)
+    const char *models = request->key ? request->key->limits.models : "";
+    if (text && asprintf(&question, "%s %s %s", dialect, models, text) < 0)
         question = NULL;
     const char *copy = question ? arena_copy(&request->arena, question, strlen(question)) : NULL;
     free(question);
@@ -72,7 +74,7 @@ bool api_recall(const struct service *service, const char *dialect, const json_t
         return false;
     struct question question = question_of(request);
     char *answer = cache_find(service->cache, &question);
-    metrics_cache_asked(service->metrics, answer != NULL);
+    metrics_cache_asked(service->metrics, request->model->metrics, answer != NULL);
     if (answer)
         api_reply_text(reply, STATUS_OK, answer);
     return answer != NULL;

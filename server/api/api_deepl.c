@@ -4,6 +4,7 @@
 #include "server/api/language.h"
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum { QUOTA_STATUS = 456, MOST_TAGS = 64 };
 
@@ -206,11 +207,13 @@ void api_deepl_languages(const struct service *service, const struct call *call,
 
 void api_deepl_usage(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)call;
-    (void)request;
+    const struct key_holder *key = request->key;
+    uint64_t daily = key ? key->limits.daily : 0;
+    struct usage_count count = usage_find(service->usage, key ? key->name : "", time(NULL));
     struct writer w = {.most = SIZE_MAX};
     writer_begin_object(&w, NULL);
-    writer_integer(&w, "character_count", (int64_t)metrics_characters(service->metrics));
-    writer_integer(&w, "character_limit", NO_LIMIT);
+    writer_integer(&w, "character_count", (int64_t)(daily > 0 ? count.today : count.total));
+    writer_integer(&w, "character_limit", daily > 0 ? (int64_t)daily : NO_LIMIT);
     writer_end_object(&w);
     api_reply_json(reply, &w);
 }

@@ -115,9 +115,18 @@ void api_fail_unprepared(const struct service *service, double wait_s, struct re
     fail_busy("queue_full", "too many large requests are waiting to be read", wait_s, reply);
 }
 
-void api_fail_rate(const struct service *service, double wait_s, struct reply *reply) {
+void api_fail_quota(const struct service *service, uint64_t daily, unsigned wait_s, struct reply *reply) {
     char message[MESSAGE_BYTES];
-    snprintf(message, sizeof message, "at most %g sentences per second are allowed for each client", service->options.rate);
+    snprintf(message, sizeof message, "this API key may translate %llu characters a day, and has no room for this text today",
+             (unsigned long long)daily);
+    metrics_rejected(service->metrics, REJECTED_QUOTA);
+    api_fail_coded(reply, STATUS_QUEUE_FULL, "quota_exceeded", NULL, message);
+    reply->retry_after_s = wait_s;
+}
+
+void api_fail_rate(const struct service *service, double rate, double wait_s, struct reply *reply) {
+    char message[MESSAGE_BYTES];
+    snprintf(message, sizeof message, "at most %g sentences per second are allowed for each client", rate);
     metrics_rejected(service->metrics, REJECTED_RATE);
     fail_busy("rate_limited", message, wait_s, reply);
 }

@@ -92,7 +92,8 @@ static void put_decoding(struct writer *w) {
         {"400", "invalid JSON, a field with a wrong type or value, or an unknown field, language or model"},
         {"413", "the body or a text is too long"},
         {"415", "the body is neither JSON nor a form"},
-        {"429", "the queue is full, or the client has reached its rate limit; Retry-After says when to try again"},
+        {"429", "the queue is full, or the client has reached its rate limit or its key the daily quota (DeepL: 456); Retry-After "
+                "says when to try again"},
         {"503", "the server is loading, shutting down or out of memory; Retry-After says when to try again"},
         {"504", "the deadline of the request passed"},
     };

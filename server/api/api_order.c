@@ -171,7 +171,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     if (!plan || fails(plan_choose(plan, request, &reason), order, &reason, most, reply) ||
         fails(plan_prepare(plan, most, request, &reason), order, &reason, most, reply) || !request->model)
         return;
-    metrics_characters_read(service->metrics, reason.characters);
+    request->characters = reason.characters;
     plan_search(plan, rows, request);
     if (!api_recall(service, dialect->name, root, request, reply))
         api_prepare(service, order->text_name, request, reply);

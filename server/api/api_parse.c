@@ -256,11 +256,13 @@ static int check_glossary(const struct api_form *form, struct reply *reply) {
 
 static int copy_texts(const struct api_form *form, size_t count, struct request *request, struct reply *reply) {
     request->texts = arena_zalloc(&request->arena, count, sizeof *request->texts);
+    request->characters = 0; /* it may have waited for its model, and be read again */
     for (size_t i = 0; request->texts && i < count; i++) {
         struct text *text = &request->texts[i];
         json_t *source = item(form->text, i), *target = form->target ? item(form->target, i) : NULL;
         text->source_length = json_string_length(source);
         text->source = arena_copy(&request->arena, json_string_value(source), text->source_length);
+        request->characters += utf8_count(json_string_value(source), text->source_length);
         text->target_length = json_string_length(target);
         text->target = target ? arena_copy(&request->arena, json_string_value(target), text->target_length) : NULL;
     }

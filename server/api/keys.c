@@ -2,6 +2,7 @@
 #include "model/base/file.h"
 #include <assert.h>
 #include <gnutls/crypto.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@ enum { HASH_BYTES = 32, HASH_DIGITS = 2 * HASH_BYTES, RANDOM_BYTES = 32, MAX_KEY
 /* Tells what it is, where one turns up in the wrong place. */
 #define SECRET_PREFIX "alignd-"
 _Static_assert(sizeof SECRET_PREFIX + 2 * RANDOM_BYTES <= KEY_SECRET_BYTES, "a secret fits");
-_Static_assert(KEY_NAME_BYTES + sizeof " admin " + HASH_DIGITS <= KEY_LINE_BYTES, "a line fits");
+_Static_assert(KEY_NAME_BYTES + sizeof " admin " + HASH_DIGITS + KEY_MODELS_BYTES < KEY_LINE_BYTES, "a line fits");
 
 static const char *const roles[] = {[KEY_USER] = "user", [KEY_ADMIN] = "admin"};
 
@@ -71,6 +72,87 @@ static bool is_key_name(const char *name) {
     return true;
 }
 
+/* ---- limits ---- */
+
+/* A number above 0, to the end. */
+static int read_number(const char *text, double most, double *out) {
+    char *end;
+    double number = strtod(text, &end);
+    if (!(*text >= '0' && *text <= '9') || *end != '\0' || !(number > 0) || number > most)
+        return -1;
+    *out = number;
+    return 0;
+}
+
+static int read_models(const char *text, struct key_limits *limits, struct error *err) {
+    if (!*text || strlen(text) >= KEY_MODELS_BYTES)
+        return error_set(err, ERROR_INPUT, "models must be names with ',' between them, at most %d bytes", KEY_MODELS_BYTES - 1);
+    strcpy(limits->models, text);
+    return 0;
+}
+
+static int read_priority(const char *text, struct key_limits *limits, struct error *err) {
+    limits->batch = strcmp(text, "batch") == 0;
+    return limits->batch || strcmp(text, "interactive") == 0 ? 0
+                                                             : error_set(err, ERROR_INPUT, "priority must be interactive or batch");
+}
+
+/* word: NAME=VALUE. */
+static int read_limit(const char *word, struct key_limits *limits, struct error *err) {
+    double number;
+    const char *value = strchr(word, '=');
+    size_t length = value ? (size_t)(value++ - word) : 0;
+    if (length == 6 && strncmp(word, "models", length) == 0)
+        return read_models(value, limits, err);
+    if (length == 8 && strncmp(word, "priority", length) == 0)
+        return read_priority(value, limits, err);
+    bool rate = length == 4 && strncmp(word, "rate", length) == 0, burst = length == 5 && strncmp(word, "burst", length) == 0;
+    if (!rate && !burst && !(length == 5 && strncmp(word, "daily", length) == 0))
+        return error_set(err, ERROR_INPUT,
+                         "a limit must be rate=N, burst=N, daily=N, models=NAME,NAME or priority=batch, got \"%.60s\"", word);
+    if (read_number(value, rate ? 1e6 : 1e15, &number) != 0 || (!rate && number != floor(number)))
+        return error_set(err, ERROR_INPUT, "%.*s must be a %snumber above 0", (int)length, word, rate ? "" : "whole ");
+    limits->rate = rate ? number : limits->rate;
+    limits->burst = burst ? (size_t)number : limits->burst;
+    limits->daily = !rate && !burst ? (uint64_t)number : limits->daily;
+    return 0;
+}
+
+static const char blanks[] = " \t\r\n";
+
+/* rest: of strtok_r. */
+static int read_limits(char **rest, struct key_limits *limits, struct error *err) {
+    for (const char *word; (word = strtok_r(NULL, blanks, rest)) != NULL;)
+        if (read_limit(word, limits, err) != 0)
+            return -1;
+    return 0;
+}
+
+int keys_parse_limits(const char *text, struct key_limits *limits, struct error *err) {
+    char *copy = strdup(text), *rest = copy;
+    struct key_limits read = {0};
+    int result = copy ? read_limits(&rest, &read, err) : error_memory(err);
+    if (result == 0)
+        *limits = read;
+    free(copy);
+    return result;
+}
+
+bool keys_allow(const struct key_limits *limits, const char *model) {
+    size_t length = strlen(model);
+    const char *at = limits->models;
+    if (!*at)
+        return true;
+    for (;; at++) {
+        size_t name = strcspn(at, ",");
+        if (name == length && strncmp(at, model, length) == 0)
+            return true;
+        at += name;
+        if (!*at)
+            return false;
+    }
+}
+
 /* ---- the file ---- */
 
 static int add_key(struct key_table *table, const struct key *key) {
@@ -103,20 +185,22 @@ static int check_new(const struct key_table *table, const struct key *key, struc
 static int read_line(char *line, struct key_table *table, struct error *err) {
     char *rest;
     line[strcspn(line, "#")] = '\0';
-    const char *blanks = " \t\r\n", *name = strtok_r(line, blanks, &rest);
+    const char *name = strtok_r(line, blanks, &rest);
     if (!name)
         return 0;
     const char *role = strtok_r(NULL, blanks, &rest);
     char *hash = strtok_r(NULL, blanks, &rest);
     struct key key = {0};
-    if (!role || !hash || strtok_r(NULL, blanks, &rest))
-        return error_set(err, ERROR_INPUT, "a line must be NAME ROLE HASH");
+    if (!role || !hash)
+        return error_set(err, ERROR_INPUT, "a line must be NAME ROLE HASH, and its limits");
     if (!is_key_name(name))
         return error_set(err, ERROR_INPUT, "a name must have 1 to %d visible ASCII characters, none of \"#=\\", KEY_NAME_BYTES - 1);
     if (keys_parse_role(role, &key.holder.role) != 0)
         return error_set(err, ERROR_INPUT, "the role must be user or admin");
     if (read_hash(hash, key.hash) != 0)
         return error_set(err, ERROR_INPUT, "the hash must have %d hexadecimal digits", HASH_DIGITS);
+    if (read_limits(&rest, &key.holder.limits, err) != 0)
+        return -1;
     strcpy(key.holder.name, name);
     if (check_new(table, &key, err) != 0)
         return -1;
@@ -209,12 +293,16 @@ int keys_find(struct keys *keys, const char *secret, size_t length, struct key_h
     return found != NULL;
 }
 
-int keys_make(const char *name, enum key_role role, char secret[KEY_SECRET_BYTES], char line[KEY_LINE_BYTES], struct error *err) {
+int keys_make(const char *name, enum key_role role, const char *limits, char secret[KEY_SECRET_BYTES], char line[KEY_LINE_BYTES],
+              struct error *err) {
     unsigned char random[RANDOM_BYTES], hash[HASH_BYTES];
     char digits[HASH_DIGITS + 1];
     if (!is_key_name(name))
         return error_set(err, ERROR_INPUT, "--name must have 1 to %d visible ASCII characters, none of \"#=\\, got \"%.60s\"",
                          KEY_NAME_BYTES - 1, name);
+    struct key_limits known;
+    if (limits && keys_parse_limits(limits, &known, err) != 0)
+        return -1;
     size_t prefix = sizeof SECRET_PREFIX - 1;
     int code = gnutls_rnd(GNUTLS_RND_KEY, random, sizeof random);
     if (code != 0)
@@ -224,6 +312,6 @@ int keys_make(const char *name, enum key_role role, char secret[KEY_SECRET_BYTES
     if (hash_secret(secret, strlen(secret), hash) != 0)
         return error_set(err, ERROR_FILE, "SHA-256 is not available");
     write_hex(hash, sizeof hash, digits, sizeof digits);
-    snprintf(line, KEY_LINE_BYTES, "%s %s %s", name, roles[role], digits);
-    return 0;
+    int length = snprintf(line, KEY_LINE_BYTES, "%s %s %s%s%s", name, roles[role], digits, limits ? " " : "", limits ? limits : "");
+    return length < KEY_LINE_BYTES ? 0 : error_set(err, ERROR_INPUT, "--limits is too long");
 }

@@ -5,6 +5,7 @@
 #include "server/api/cache.h"
 #include "server/api/keys.h"
 #include "server/api/limiter.h"
+#include "server/api/usage.h"
 #include "server/base/metrics.h"
 #include "server/base/name_list.h"
 #include "server/decode/catalog.h"
@@ -19,7 +20,8 @@ struct service_options {
     size_t max_body_bytes, max_text_chars, request_memory, max_reply_bytes, reply_memory;
     size_t max_steps; /* of an exact search */
     size_t deadline_ms, heartbeat_ms;
-    double rate;                  /* sentences a second */
+    double rate; /* sentences a second; 0: no limit */
+    size_t burst;
     const char *client_header;    /* NULL: none */
     const struct name_list *cors; /* origins, "*" alone: any; NULL: none */
 };
@@ -31,6 +33,7 @@ struct service {
     struct catalog *catalog;
     struct cache *cache; /* NULL: off */
     struct limiter *limiter;
+    struct usage *usage;
     struct keys *keys; /* NULL: everybody may translate, nobody may administer */
     atomic_int state;  /* enum service_state; a reload does not change it */
 };

@@ -28,7 +28,7 @@ struct histogram {
     atomic_int_fast64_t sum;
 };
 
-static const unsigned statuses[] = {200, 204, 302, 304, 400, 401, 403, 404, 405, 409, 413, 415, 429, 499, 500, 503, 504};
+static const unsigned statuses[] = {200, 204, 302, 304, 400, 401, 403, 404, 405, 409, 413, 415, 429, 456, 499, 500, 503, 504};
 enum { STATUS_COUNT = sizeof statuses / sizeof statuses[0] };
 
 struct endpoint_metrics {
@@ -38,8 +38,9 @@ struct endpoint_metrics {
 
 struct model_metrics {
     struct model_metrics *next;
-    atomic_uint_fast64_t source_tokens, target_tokens, unknown_tokens;
-    char name[]; /* NUL-terminated */
+    atomic_uint_fast64_t source_tokens, target_tokens, unknown_tokens, misses, hits;
+    struct histogram durations, queue; /* of requests; of sentences */
+    char name[];                       /* NUL-terminated */
 };
 
 struct metrics {
@@ -50,7 +51,6 @@ struct metrics {
     atomic_int_fast64_t requests_in_flight, rows_live, decoding_bytes, chores_waiting, reply_bytes, model_sets;
     atomic_uint_fast64_t cancelled[CANCELLED_COUNT], rejected[REJECTED_COUNT], slow[SLOW_COUNT];
     atomic_uint_fast64_t reloads[2], loads[2], unloads, cache[2]; /* failed, done; the same; misses, hits */
-    atomic_uint_fast64_t characters;
 
     pthread_mutex_t lock; /* guards the list */
     struct model_metrics *models;
@@ -112,19 +112,14 @@ void metrics_request_began(struct metrics *metrics) {
     atomic_fetch_add_explicit(&metrics->requests_in_flight, 1, memory_order_relaxed);
 }
 
-void metrics_request_ended(struct metrics *metrics, size_t endpoint, unsigned status, int64_t duration_us) {
+void metrics_request_ended(struct metrics *metrics, size_t endpoint, struct model_metrics *model, unsigned status,
+                           int64_t duration_us) {
     assert(endpoint < metrics->endpoint_count);
     atomic_fetch_sub_explicit(&metrics->requests_in_flight, 1, memory_order_relaxed);
     counter_add(&metrics->endpoints[endpoint].requests[status_index(status == 0 ? 499 : status)], 1);
     observe(&metrics->endpoints[endpoint].durations, &request_scale, duration_us);
-}
-
-void metrics_characters_read(struct metrics *metrics, size_t characters) {
-    counter_add(&metrics->characters, characters);
-}
-
-uint64_t metrics_characters(const struct metrics *metrics) {
-    return counter_load(&metrics->characters);
+    if (model)
+        observe(&model->durations, &request_scale, duration_us);
 }
 
 void metrics_cancelled(struct metrics *metrics, enum metrics_cancelled reason) {
@@ -139,8 +134,9 @@ void metrics_slow(struct metrics *metrics, enum metrics_slow reason) {
     counter_add(&metrics->slow[reason], 1);
 }
 
-void metrics_queued(struct metrics *metrics, int64_t duration_us) {
+void metrics_queued(struct metrics *metrics, struct model_metrics *model, int64_t duration_us) {
     observe(&metrics->queue, &request_scale, duration_us);
+    observe(&model->queue, &request_scale, duration_us);
 }
 
 void metrics_step(struct metrics *metrics, size_t rows, int64_t duration_us) {
@@ -211,8 +207,16 @@ void metrics_model_unloaded(struct metrics *metrics) {
     counter_add(&metrics->unloads, 1);
 }
 
-void metrics_cache_asked(struct metrics *metrics, bool hit) {
+void metrics_cache_asked(struct metrics *metrics, struct model_metrics *model, bool hit) {
     counter_add(&metrics->cache[hit], 1);
+    counter_add(hit ? &model->hits : &model->misses, 1);
+}
+
+static bool is_empty(const struct histogram *histogram) {
+    for (size_t i = 0; i <= MAX_BUCKETS; i++)
+        if (counter_load(&histogram->buckets[i]) > 0)
+            return false;
+    return true;
 }
 
 static void write_head(FILE *out, const char *name, const char *type, const char *help) {
@@ -297,9 +301,9 @@ static void write_reasons_of(FILE *out, const char *name, const char *help, cons
 
 static void write_reasons(FILE *out, const struct metrics *metrics) {
     static const char *const cancelled[CANCELLED_COUNT] = {"client", "deadline", "shutdown"};
-    static const char *const rejected[REJECTED_COUNT] = {"queue_full",     "queue_work",   "rate",         "preparation_full",
-                                                         "request_memory", "reply_length", "reply_memory", "loading",
-                                                         "model",          "draining"};
+    static const char *const rejected[REJECTED_COUNT] = {"queue_full",       "queue_work",     "rate",         "quota",
+                                                         "preparation_full", "request_memory", "reply_length", "reply_memory",
+                                                         "loading",          "model",          "draining"};
     static const char *const slow[SLOW_COUNT] = {"request", "reader", "idle", "silent"};
     write_reasons_of(out, "cancelled_total", "Accepted requests that were not decoded to the end.", cancelled, CANCELLED_COUNT,
                      metrics->cancelled);
@@ -326,12 +330,32 @@ static void write_model(FILE *out, const char *name, const struct metrics_served
     write_label(out, "model", model->name);
 }
 
-static void write_tokens(FILE *out, const struct metrics_state *state, const char *name, const char *help, size_t offset) {
+static void write_counters(FILE *out, const struct metrics_state *state, const char *name, const char *help, size_t offset) {
     write_head(out, name, "counter", help);
     for (size_t i = 0; i < state->model_count; i++) {
         const atomic_uint_fast64_t *counter = (const void *)((const char *)state->models[i].counters + offset);
         write_model(out, name, &state->models[i]);
         fprintf(out, "} %llu\n", (unsigned long long)counter_load(counter));
+    }
+}
+
+/* Of models that were asked for: there may be many more. offset: of the histogram in struct model_metrics. */
+static void write_durations(FILE *out, const struct metrics_state *state, const char *name, const char *help, size_t offset) {
+    write_head(out, name, "histogram", help);
+    for (size_t i = 0; i < state->model_count; i++) {
+        const struct metrics_served *model = &state->models[i];
+        const struct histogram *histogram = (const void *)((const char *)model->counters + offset);
+        if (is_empty(histogram))
+            continue;
+        char *label = NULL;
+        size_t length = 0;
+        FILE *text = open_memstream(&label, &length);
+        if (!text)
+            continue;
+        write_label(text, "model", model->name);
+        if (fclose(text) == 0)
+            write_histogram(out, name, label, histogram, &request_scale);
+        free(label);
     }
 }
 
@@ -352,10 +376,19 @@ static void write_model_info(FILE *out, const struct metrics_served *model) {
 }
 
 static void write_models(FILE *out, const struct metrics_state *state) {
-    write_tokens(out, state, "source_tokens_total", "Source tokens decoded.", offsetof(struct model_metrics, source_tokens));
-    write_tokens(out, state, "target_tokens_total", "Target tokens returned.", offsetof(struct model_metrics, target_tokens));
-    write_tokens(out, state, "unknown_tokens_total", "Source tokens outside the vocabulary.",
-                 offsetof(struct model_metrics, unknown_tokens));
+    write_counters(out, state, "source_tokens_total", "Source tokens decoded.", offsetof(struct model_metrics, source_tokens));
+    write_counters(out, state, "target_tokens_total", "Target tokens returned.", offsetof(struct model_metrics, target_tokens));
+    write_counters(out, state, "unknown_tokens_total", "Source tokens outside the vocabulary.",
+                   offsetof(struct model_metrics, unknown_tokens));
+    write_counters(out, state, "model_cache_hits_total", "Requests answered from the answer cache.",
+                   offsetof(struct model_metrics, hits));
+    write_counters(out, state, "model_cache_misses_total", "Requests that could be cached, but were not found in the answer cache.",
+                   offsetof(struct model_metrics, misses));
+    write_durations(out, state, "model_request_duration_seconds",
+                    "From the first byte of a request for the model to the last of its reply.",
+                    offsetof(struct model_metrics, durations));
+    write_durations(out, state, "model_queue_duration_seconds", "Time that a sentence for the model waited in the queue.",
+                    offsetof(struct model_metrics, queue));
     write_head(out, "model_load_duration_seconds", "gauge", "Time it took to load a model and warm it up.");
     for (size_t i = 0; i < state->model_count; i++) {
         if (!state->models[i].architecture)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct metrics;
+struct model_metrics; /* of one name: they stay as long as the metrics */
 
 /* Labels of cancelled_total and rejected_total. */
 enum metrics_cancelled { CANCELLED_CLIENT, CANCELLED_DEADLINE, CANCELLED_SHUTDOWN, CANCELLED_COUNT };
@@ -16,6 +17,7 @@ enum metrics_rejected {
     REJECTED_QUEUE_FULL,
     REJECTED_QUEUE_WORK,
     REJECTED_RATE,
+    REJECTED_QUOTA,
     REJECTED_PREPARATION,
     REJECTED_REQUEST_MEMORY,
     REJECTED_REPLY_LENGTH,
@@ -36,16 +38,16 @@ struct metrics *metrics_create(const char *const *endpoints, size_t endpoint_cou
 void metrics_free(struct metrics *metrics);
 
 void metrics_request_began(struct metrics *metrics);
-/* endpoint: index in the labels; status: 0 where the client left without a reply (code "499"). */
-void metrics_request_ended(struct metrics *metrics, size_t endpoint, unsigned status, int64_t duration_us);
-/* Characters of the texts of other services' dialects; and how many there were. */
-void metrics_characters_read(struct metrics *metrics, size_t characters);
-uint64_t metrics_characters(const struct metrics *metrics);
+/* endpoint: index in the labels; model: whose it was, NULL: none's; status: 0 where the client left without a reply (code "499").
+ */
+void metrics_request_ended(struct metrics *metrics, size_t endpoint, struct model_metrics *model, unsigned status,
+                           int64_t duration_us);
 void metrics_cancelled(struct metrics *metrics, enum metrics_cancelled reason);
 void metrics_rejected(struct metrics *metrics, enum metrics_rejected reason);
 void metrics_slow(struct metrics *metrics, enum metrics_slow reason);
 
-void metrics_queued(struct metrics *metrics, int64_t duration_us); /* from submitted to admitted, one sentence */
+/* From submitted to admitted, one sentence. */
+void metrics_queued(struct metrics *metrics, struct model_metrics *model, int64_t duration_us);
 void metrics_step(struct metrics *metrics, size_t rows, int64_t duration_us);
 void metrics_rows_changed(struct metrics *metrics, int64_t difference);
 void metrics_decoding_changed(struct metrics *metrics, int64_t bytes);     /* that live sentences may need */
@@ -64,7 +66,7 @@ void metrics_model_sets_changed(struct metrics *metrics, int64_t difference);
 void metrics_reloaded(struct metrics *metrics, bool success);
 
 /* The answer cache was asked. */
-void metrics_cache_asked(struct metrics *metrics, bool hit);
+void metrics_cache_asked(struct metrics *metrics, struct model_metrics *model, bool hit);
 
 /* A model in service; strings are its owner's. architecture and compute NULL: it is not in memory. */
 struct metrics_served {

@@ -9,7 +9,8 @@ struct model_set *model_set_create(size_t generation, struct metrics *metrics) {
     models->generation = generation;
     models->metrics = metrics;
     atomic_init(&models->references, 1);
-    metrics_model_sets_changed(metrics, 1);
+    if (metrics)
+        metrics_model_sets_changed(metrics, 1);
     return models;
 }
 
@@ -60,7 +61,8 @@ void model_set_release(struct model_set *models) {
         return;
     for (size_t i = 0; i < models->count; i++)
         served_model_release(models->all[i]);
-    metrics_model_sets_changed(models->metrics, -1);
+    if (models->metrics)
+        metrics_model_sets_changed(models->metrics, -1);
     free(models->all);
     free(models);
 }

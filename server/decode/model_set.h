@@ -16,7 +16,8 @@ struct model_set {
     atomic_size_t references;
 };
 
-/* An empty set; the caller has a reference. metrics must outlive it. NULL when memory is out. */
+/* An empty set; the caller has a reference. metrics must outlive it; NULL: it is not
+ * counted. NULL when memory is out. */
 struct model_set *model_set_create(size_t generation, struct metrics *metrics);
 /* While nobody else knows the set: adds a model, whose reference it takes over whatever comes of it. -1 with ERROR_INPUT: another
  * has its name; or ERROR_MEMORY. */

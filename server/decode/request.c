@@ -26,7 +26,7 @@ void request_done(struct request *request) {
     request->text_count = 0;
     request->plan = NULL;
     request->question = NULL;
-    request->key_name = NULL;
+    request->key = NULL;
     for (struct held_model *held = request->held; held; held = held->next)
         loaded_model_release(held->loaded);
     request->held = NULL;

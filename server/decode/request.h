@@ -43,6 +43,7 @@ struct served_model;
 struct loaded_model;
 struct model_wait;
 struct reload;
+struct key_holder;
 
 /* Weights [count] that a decoder step takes as its attention, as asked for. */
 struct forced_step {
@@ -84,10 +85,11 @@ struct held_model {
 };
 
 struct request {
-    struct arena arena;   /* texts, sentences, jobs: everything with the request's lifetime */
-    const char *id;       /* for log lines and messages; the owner's */
-    const char *key_name; /* whose API key it came with; in the arena; NULL: none was asked for */
-    uint64_t client;      /* whose turn the jobs take (client.h); any number where there is but one */
+    struct arena arena;           /* texts, sentences, jobs: everything with the request's lifetime */
+    const char *id;               /* for log lines and messages; the owner's */
+    const struct key_holder *key; /* whose API key it came with (server/api/keys.h); in the arena; NULL: none was asked for */
+    size_t characters;            /* of its texts */
+    uint64_t client;              /* whose turn the jobs take (client.h); any number where there is but one */
 
     struct model_set *models;    /* a reference; NULL: none */
     struct served_model *model;  /* one of them */

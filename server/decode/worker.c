@@ -126,7 +126,7 @@ static void admit(struct worker *worker, struct job *jobs) {
     int64_t now_us = clock_us();
     for (struct job *job = fresh; job; job = job->next) {
         job->admitted_us = now_us;
-        metrics_queued(worker->pool->options.metrics, now_us - job->queued_us);
+        metrics_queued(worker->pool->options.metrics, job->model->metrics, now_us - job->queued_us);
         add_live(worker, job);
     }
     admission_settle(worker->admission);

@@ -147,8 +147,10 @@ void exchange_note(struct exchange *exchange) {
     const struct request *request = &exchange->request;
     struct spent *spent = &exchange->spent;
     int64_t began_us = INT64_MAX, ended_us = 0;
-    if (request->model)
+    if (request->model) {
         snprintf(spent->model, sizeof spent->model, "%s", request->model->info.name);
+        spent->metrics = request->model->metrics;
+    }
     for (size_t i = 0; i < request->job_count; i++) {
         const struct job *job = &request->jobs[i];
         if (job->admitted_us == 0 || job->done_us == 0)
@@ -172,7 +174,7 @@ void exchange_end(struct exchange *exchange) {
     size_t count;
     if (*exchange->trace)
         memcpy(trace, exchange->trace + SENT_TRACE_ID, SENT_TRACE_ID_LENGTH);
-    metrics_request_ended(exchange->exchanges->service->metrics, exchange->endpoint, status, duration_us);
+    metrics_request_ended(exchange->exchanges->service->metrics, exchange->endpoint, spent->metrics, status, duration_us);
     log_event(
         LOG_INFO, "request",
         "id=%s method=%s endpoint=%s status=%u sentences=%zu duration_ms=%.3f model=%s tokens=%zu queue_ms=%.3f decode_ms=%.3f "

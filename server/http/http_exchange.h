@@ -30,8 +30,9 @@ struct exchanges {
 
 /* What a request took, for its log line. */
 struct spent {
-    char model[64]; /* its name, cut; "": none */
-    size_t tokens;  /* of the best hypotheses */
+    char model[64];                /* its name, cut; "": none */
+    struct model_metrics *metrics; /* its counters; NULL: none */
+    size_t tokens;                 /* of the best hypotheses */
     int64_t queue_us, decode_us;
 };
 

@@ -124,7 +124,7 @@ static bool submit(struct exchange *exchange, bool suspended) {
     if (verdict == SCHEDULER_ACCEPTED)
         return !streamed;
     watch_remove(exchanges->watch, &exchange->watched);
-    limiter_return(exchanges->service->limiter, exchange->request.client, exchange->request.job_count);
+    api_refund(exchanges->service, &exchange->request);
     api_fail_refused(exchanges->service, verdict, &exchange->request, &exchange->reply);
     if (streamed)
         exchange->stage = suspended ? STAGE_SUSPENDED : STAGE_RECEIVING;
@@ -170,16 +170,6 @@ static bool await_model(struct exchange *exchange, bool suspended) {
     return !suspended;
 }
 
-/* Counts the sentences against what the client may ask for. */
-static bool within_rate(struct exchange *exchange) {
-    const struct service *service = exchange->exchanges->service;
-    const struct request *request = &exchange->request;
-    double wait_s = limiter_take(service->limiter, request->client, request->job_count, clock_us());
-    if (wait_s > 0)
-        api_fail_rate(service, wait_s, &exchange->reply);
-    return wait_s <= 0;
-}
-
 /* Prepared and not submitted yet: from now on the request is answered piece by piece. */
 static void open_stream(struct exchange *exchange) {
     exchange->stream = stream_open(exchange->connection, &exchange->request, &exchange->reply,
@@ -204,7 +194,8 @@ static bool go_on(struct exchange *exchange, bool suspended) {
         fail_cancelled(exchange);
     if (exchange->reply.status == 0 && api_waits(&exchange->request))
         return exchange_keep(exchange) && await_model(exchange, suspended);
-    if (exchange->reply.status == 0 && exchange_keep(exchange) && within_rate(exchange) && exchange->request.streamed)
+    if (exchange->reply.status == 0 && exchange_keep(exchange) &&
+        api_charge(exchange->exchanges->service, &exchange->request, &exchange->reply) && exchange->request.streamed)
         open_stream(exchange);
     if (exchange->reply.status != 0)
         return false;
@@ -238,12 +229,12 @@ static void work_prepare(struct exchange *exchange) {
     api_choose_dialect(exchange->route, &call, &exchange->reply);
     if (api_authorize(service, exchange->route, &call, &exchange->request, &exchange->reply) != 0)
         return;
-    if (exchange->request.key_name) {
-        strncpy(exchange->key_name, exchange->request.key_name, sizeof exchange->key_name - 1);
-        exchange->request.client = client_of_name(exchange->request.key_name, strlen(exchange->request.key_name));
+    if (exchange->request.key) {
+        strcpy(exchange->key_name, exchange->request.key->name);
+        exchange->request.client = client_of_name(exchange->key_name, strlen(exchange->key_name));
     }
-    if (!exchange->request.models)
-        exchange->request.models = catalog_acquire(service->catalog);
+    if (!exchange->request.models && api_take_models(service, &exchange->request, &exchange->reply) != 0)
+        return;
     exchange->route->start(service, &call, &exchange->request, &exchange->reply);
 }
 

@@ -129,7 +129,7 @@ START_TEST(hangup_reads_the_file_again) {
     struct call call = {.path = "/translate", .json = "{'text': 'x'}", .headers = {before}};
     append("broken\n", "a");
     ck_assert_int_eq(kill(served.pid, SIGHUP), 0);
-    daemon_await_log(&served, ", line 2: a line must be NAME ROLE HASH");
+    daemon_await_log(&served, ", line 2: a line must be NAME ROLE HASH, and its limits");
     check(&call, 200, NULL);
     make_key("bob", "w");
     ck_assert_int_eq(kill(served.pid, SIGHUP), 0);
@@ -137,6 +137,80 @@ START_TEST(hangup_reads_the_file_again) {
     check(&call, 403, "forbidden");
     call.headers[0] = header;
     check(&call, 200, NULL);
+}
+END_TEST
+
+/* ---- limits ---- */
+
+/* alice's key with these, and a daemon that knows it. */
+static void start_with_limits(const char *limits) {
+    struct outcome outcome;
+    daemon_stop(&served);
+    program_run(ARGUMENTS("key", "--name", "alice", "--limits", limits), NULL, &outcome);
+    ck_assert_msg(outcome.status == 0, "%s", outcome.err);
+    const char *key = strrchr(outcome.err, ' ') + 1;
+    snprintf(secret, sizeof secret, "%.*s", (int)strcspn(key, "\n"), key);
+    snprintf(header, sizeof header, "Authorization: Bearer %.200s", secret);
+    append(outcome.out, "w");
+    outcome_done(&outcome);
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--api-keys", file, "--log-level", "debug"));
+}
+
+START_TEST(a_rate_of_its_own) {
+    struct call call = {.path = "/translate", .json = "{'text': 'x'}", .headers = {header}};
+    start_with_limits("rate=0.001 burst=2");
+    check(&call, 200, NULL);
+    check(&call, 200, NULL);
+    check(&call, 429, "rate_limited");
+}
+END_TEST
+
+/* "A boy plays." has 12 characters. */
+START_TEST(a_quota_of_the_day) {
+    char deepl[HEADER_BYTES], retry[HEADER_BYTES];
+    struct reply reply;
+    start_with_limits("daily=30");
+    snprintf(deepl, sizeof deepl, "Authorization: DeepL-Auth-Key %.200s", secret);
+    struct call call = {.path = "/translate", .json = "{'text': 'A boy plays.'}", .headers = {header}},
+                other = {.path = "/v2/translate", .json = "{'text': ['A boy plays.'], 'target_lang': 'FR'}", .headers = {deepl}},
+                count = {.path = "/v2/usage", .headers = {deepl}};
+    check(&call, 200, NULL);
+    check(&other, 200, NULL);
+    client_send(&served, &call, &reply);
+    ck_assert_int_eq(reply.status, 429);
+    ck_assert_str_eq(text_at(reply.json, "code"), "quota_exceeded");
+    ck_assert(reply_header(&reply, "Retry-After", retry));
+    reply_done(&reply);
+    client_send(&served, &other, &reply);
+    ck_assert_int_eq(reply.status, 456);
+    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "message"), "30 characters a day"));
+    reply_done(&reply);
+    client_send(&served, &count, &reply);
+    ck_assert_int_eq(json_integer_value(json_at(reply.json, "character_count")), 24);
+    ck_assert_int_eq(json_integer_value(json_at(reply.json, "character_limit")), 30);
+    reply_done(&reply);
+    check(&(struct call){.path = "/translate", .json = "{'text': 'snow'}", .headers = {header}}, 200, NULL);
+    ck_assert_double_eq(metric(&served, "alignd_rejected_total{reason=\"quota\"}"), 2);
+}
+END_TEST
+
+START_TEST(models_of_its_own) {
+    struct call call = {.path = "/translate", .json = "{'text': 'x'}", .headers = {header}};
+    start_with_limits("models=luong-general-gru");
+    check(&call, 200, NULL);
+    start_with_limits("models=other");
+    check(&call, 403, "forbidden");
+    call.json = "{'text': 'x', 'model': 'luong-general-gru'}";
+    check(&call, 403, "forbidden");
+}
+END_TEST
+
+START_TEST(limits_that_are_none) {
+    struct outcome outcome;
+    program_run(ARGUMENTS("key", "--name", "alice", "--limits", "rate=often"), NULL, &outcome);
+    ck_assert_int_eq(outcome.status, 1);
+    ck_assert_str_eq(outcome.err, "alignd: rate must be a number above 0\n");
+    outcome_done(&outcome);
 }
 END_TEST
 
@@ -159,8 +233,12 @@ Suite *access_suite(void) {
     tcase_add_test(keys, field_of_libretranslate);
     tcase_add_test(keys, description);
     tcase_add_test(keys, hangup_reads_the_file_again);
+    tcase_add_test(keys, a_rate_of_its_own);
+    tcase_add_test(keys, a_quota_of_the_day);
+    tcase_add_test(keys, models_of_its_own);
     suite_add_tcase(suite, keys);
     tcase_set_timeout(start, TEST_TIMEOUT_S);
+    tcase_add_test(start, limits_that_are_none);
     tcase_add_test(start, unusable_file);
     suite_add_tcase(suite, start);
     return suite;

@@ -107,6 +107,8 @@ START_TEST(loaded_when_asked_for) {
     ck_assert_double_gt(metric(&served, "alignd_models_bytes"), 0);
     ask(TRANSLATE("b"), 200);
     ck_assert_double_eq(metric(&served, LOADS), 1);
+    metric_await(&served, "alignd_model_request_duration_seconds_count{model=\"b\"}", 2, NULL);
+    ck_assert_double_eq(metric(&served, "alignd_model_queue_duration_seconds_count{model=\"b\"}"), 2);
 }
 END_TEST
 

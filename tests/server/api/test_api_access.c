@@ -35,9 +35,9 @@ static unsigned ask(const struct service *service, enum access access, struct ca
         call.length = strlen(call.body);
     int result = api_authorize(service, &route, &call, &request, &reply);
     ck_assert_int_eq(result, reply.status == 0 ? 0 : -1);
-    ck_assert_int_eq(request.key_name != NULL, holder != NULL);
+    ck_assert_int_eq(request.key != NULL, holder != NULL);
     if (holder)
-        ck_assert_str_eq(request.key_name, holder);
+        ck_assert_str_eq(request.key->name, holder);
     request_done(&request);
     return reply.status;
 }

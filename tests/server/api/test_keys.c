@@ -49,8 +49,8 @@ START_TEST(made_keys_are_found) {
     char secret[2][KEY_SECRET_BYTES], line[2][KEY_LINE_BYTES], text[2 * KEY_LINE_BYTES + 2];
     struct error err = {0};
     struct key_holder holder;
-    ck_assert_int_eq(keys_make("alice", KEY_USER, secret[0], line[0], &err), 0);
-    ck_assert_int_eq(keys_make("root", KEY_ADMIN, secret[1], line[1], &err), 0);
+    ck_assert_int_eq(keys_make("alice", KEY_USER, NULL, secret[0], line[0], &err), 0);
+    ck_assert_int_eq(keys_make("root", KEY_ADMIN, "rate=2.5 models=en-fr", secret[1], line[1], &err), 0);
     ck_assert_str_ne(secret[0], secret[1]);
     ck_assert_ptr_null(strstr(line[0], secret[0] + strlen("alignd-")));
     snprintf(text, sizeof text, "%s\n%s", line[0], line[1]);
@@ -62,9 +62,31 @@ START_TEST(made_keys_are_found) {
     ck_assert(find(keys, secret[1], &holder));
     ck_assert_str_eq(holder.name, "root");
     ck_assert_int_eq(holder.role, KEY_ADMIN);
+    ck_assert_double_eq(holder.limits.rate, 2.5);
+    ck_assert_str_eq(holder.limits.models, "en-fr");
     keys_free(keys);
-    ck_assert_int_eq(keys_make("two words", KEY_USER, secret[0], line[0], &err), -1);
+    ck_assert_int_eq(keys_make("two words", KEY_USER, NULL, secret[0], line[0], &err), -1);
     ck_assert_int_eq(err.code, ERROR_INPUT);
+    ck_assert_int_eq(keys_make("bob", KEY_USER, "rate=fast", secret[0], line[0], NULL), -1);
+}
+END_TEST
+
+START_TEST(limits) {
+    struct error err;
+    struct key_holder holder;
+    struct keys *keys =
+        open_text("a user " SECRET_HASH " rate=0.5 burst=3 daily=500000 models=en-fr,fr-en priority=batch # all\n", &err);
+    ck_assert_msg(keys != NULL, "%s", err.message);
+    ck_assert(find(keys, "secret", &holder));
+    keys_free(keys);
+    ck_assert_double_eq(holder.limits.rate, 0.5);
+    ck_assert_uint_eq(holder.limits.burst, 3);
+    ck_assert_uint_eq(holder.limits.daily, 500000);
+    ck_assert(holder.limits.batch);
+    ck_assert(keys_allow(&holder.limits, "en-fr") && keys_allow(&holder.limits, "fr-en"));
+    ck_assert(!keys_allow(&holder.limits, "en") && !keys_allow(&holder.limits, "en-fr-2") && !keys_allow(&holder.limits, ""));
+    ck_assert_int_eq(keys_parse_limits("priority=interactive", &holder.limits, NULL), 0);
+    ck_assert(!holder.limits.batch && holder.limits.daily == 0 && keys_allow(&holder.limits, "any"));
 }
 END_TEST
 
@@ -75,7 +97,15 @@ START_TEST(wrong_files) {
         {"", " contains no key"},
         {"# alice user " ZEROS "\n", " contains no key"},
         {"\nalice user\n", ", line 2: a line must be NAME ROLE HASH"},
-        {"alice user " ZEROS " more", ", line 1: a line must be NAME ROLE HASH"},
+        {"alice user " ZEROS " more", ", line 1: a limit must be rate=N"},
+        {"alice user " ZEROS " rate=", ", line 1: rate must be a number above 0"},
+        {"alice user " ZEROS " rate=0", ", line 1: rate must be a number above 0"},
+        {"alice user " ZEROS " burst=1.5", ", line 1: burst must be a whole number above 0"},
+        {"alice user " ZEROS " daily=-1", ", line 1: daily must be a whole number above 0"},
+        {"alice user " ZEROS " daily=inf", ", line 1: daily must be a whole number above 0"},
+        {"alice user " ZEROS " models=", ", line 1: models must be names"},
+        {"alice user " ZEROS " priority=high", ", line 1: priority must be interactive or batch"},
+        {"alice user " ZEROS " size=1", ", line 1: a limit must be rate=N"},
         {"alice boss " ZEROS, ", line 1: the role must be user or admin"},
         {"alice user 00", ", line 1: the hash must have 64 hexadecimal digits"},
         {"alice user x" SECRET_HASH, ", line 1: the hash must have 64 hexadecimal digits"},
@@ -129,6 +159,7 @@ Suite *keys_suite(void) {
     TCase *tcase = tcase_create("keys");
     tcase_add_test(tcase, finds_the_holder);
     tcase_add_test(tcase, made_keys_are_found);
+    tcase_add_test(tcase, limits);
     tcase_add_test(tcase, wrong_files);
     tcase_add_test(tcase, reload_takes_all_or_nothing);
     suite_add_tcase(suite, tcase);

@@ -8,9 +8,11 @@ enum { BURST = 10 };
 static const int64_t SECOND = 1000000;
 
 static struct limiter *limiter;
+static struct limit limit;
 
 static void setup(void) {
-    limiter = limiter_create(2, BURST);
+    limiter = limiter_create();
+    limit = (struct limit){2, BURST};
 }
 
 static void teardown(void) {
@@ -23,59 +25,70 @@ static void check_wait(double wait_s, double expected_s) {
 
 START_TEST(a_burst_and_then_the_rate) {
     for (int i = 0; i < BURST; i++)
-        check_wait(limiter_take(limiter, 1, 1, SECOND), 0);
-    check_wait(limiter_take(limiter, 1, 1, SECOND), 0.5);
-    check_wait(limiter_take(limiter, 1, 3, SECOND), 1.5);
-    check_wait(limiter_take(limiter, 1, 1, SECOND + 499999), 0.000001);
-    check_wait(limiter_take(limiter, 1, 1, SECOND + 500000), 0);
-    check_wait(limiter_take(limiter, 1, 1, SECOND + 500000), 0.5);
-    check_wait(limiter_take(limiter, 1, BURST, 100 * SECOND), 0); /* never more than a burst */
-    check_wait(limiter_take(limiter, 1, 1, 100 * SECOND), 0.5);
+        check_wait(limiter_take(limiter, 1, &limit, 1, SECOND), 0);
+    check_wait(limiter_take(limiter, 1, &limit, 1, SECOND), 0.5);
+    check_wait(limiter_take(limiter, 1, &limit, 3, SECOND), 1.5);
+    check_wait(limiter_take(limiter, 1, &limit, 1, SECOND + 499999), 0.000001);
+    check_wait(limiter_take(limiter, 1, &limit, 1, SECOND + 500000), 0);
+    check_wait(limiter_take(limiter, 1, &limit, 1, SECOND + 500000), 0.5);
+    check_wait(limiter_take(limiter, 1, &limit, BURST, 100 * SECOND), 0); /* never more than a burst */
+    check_wait(limiter_take(limiter, 1, &limit, 1, 100 * SECOND), 0.5);
 }
 END_TEST
 
 START_TEST(clients_do_not_share) {
-    check_wait(limiter_take(limiter, 1, BURST, SECOND), 0);
-    check_wait(limiter_take(limiter, 2, BURST, SECOND), 0);
-    check_wait(limiter_take(limiter, 2, 1, SECOND), 0.5);
+    check_wait(limiter_take(limiter, 1, &limit, BURST, SECOND), 0);
+    check_wait(limiter_take(limiter, 2, &limit, BURST, SECOND), 0);
+    check_wait(limiter_take(limiter, 2, &limit, 1, SECOND), 0.5);
 }
 END_TEST
 
 /* More than a burst: once the bucket is full, and then there is debt. */
 START_TEST(large_requests) {
-    check_wait(limiter_take(limiter, 1, 1, SECOND), 0);
-    check_wait(limiter_take(limiter, 1, 30, SECOND), 0.5);
-    check_wait(limiter_take(limiter, 1, 30, 2 * SECOND), 0);
-    check_wait(limiter_take(limiter, 1, 1, 2 * SECOND), 10.5);
-    check_wait(limiter_take(limiter, 1, 1, 2 * SECOND + 10500000), 0);
+    check_wait(limiter_take(limiter, 1, &limit, 1, SECOND), 0);
+    check_wait(limiter_take(limiter, 1, &limit, 30, SECOND), 0.5);
+    check_wait(limiter_take(limiter, 1, &limit, 30, 2 * SECOND), 0);
+    check_wait(limiter_take(limiter, 1, &limit, 1, 2 * SECOND), 10.5);
+    check_wait(limiter_take(limiter, 1, &limit, 1, 2 * SECOND + 10500000), 0);
 }
 END_TEST
 
 START_TEST(returned_tokens) {
-    check_wait(limiter_take(limiter, 1, BURST, SECOND), 0);
+    check_wait(limiter_take(limiter, 1, &limit, BURST, SECOND), 0);
     limiter_return(limiter, 1, 4);
-    check_wait(limiter_take(limiter, 1, 4, SECOND), 0);
-    check_wait(limiter_take(limiter, 1, 1, SECOND), 0.5);
+    check_wait(limiter_take(limiter, 1, &limit, 4, SECOND), 0);
+    check_wait(limiter_take(limiter, 1, &limit, 1, SECOND), 0.5);
     limiter_return(limiter, 1, 100);
-    check_wait(limiter_take(limiter, 1, BURST + 1, SECOND), 0);
+    check_wait(limiter_take(limiter, 1, &limit, BURST + 1, SECOND), 0);
     limiter_return(limiter, 99, 1); /* never seen */
 }
 END_TEST
 
 START_TEST(no_rate_no_limit) {
-    limiter_free(limiter);
-    limiter = limiter_create(0, 1);
+    limit = (struct limit){0, 1};
     for (int i = 0; i < 1000; i++)
-        check_wait(limiter_take(limiter, 1, 1000, SECOND), 0);
+        check_wait(limiter_take(limiter, 1, &limit, 1000, SECOND), 0);
+}
+END_TEST
+
+/* Each has the limit that it comes with, and one that changes counts at once. */
+START_TEST(limits_of_their_own) {
+    const struct limit more = {4, 20};
+    check_wait(limiter_take(limiter, 1, &limit, BURST, SECOND), 0);
+    check_wait(limiter_take(limiter, 2, &more, 20, SECOND), 0);
+    check_wait(limiter_take(limiter, 1, &limit, 1, SECOND), 0.5);
+    check_wait(limiter_take(limiter, 2, &more, 1, SECOND), 0.25);
+    check_wait(limiter_take(limiter, 1, &more, BURST, SECOND), 0);
+    check_wait(limiter_take(limiter, 1, &more, 1, SECOND), 0.25);
 }
 END_TEST
 
 /* A crowd of new clients does not make the one in debt be forgotten. */
 START_TEST(debtors_are_remembered) {
-    check_wait(limiter_take(limiter, 1, 1000, SECOND), 0);
+    check_wait(limiter_take(limiter, 1, &limit, 1000, SECOND), 0);
     for (uint64_t i = 2; i < 100000; i++)
-        check_wait(limiter_take(limiter, i, 1, SECOND + (int64_t)i), 0);
-    ck_assert(limiter_take(limiter, 1, 1, 2 * SECOND) > 400);
+        check_wait(limiter_take(limiter, i, &limit, 1, SECOND + (int64_t)i), 0);
+    ck_assert(limiter_take(limiter, 1, &limit, 1, 2 * SECOND) > 400);
 }
 END_TEST
 
@@ -115,6 +128,7 @@ Suite *limiter_suite(void) {
     tcase_add_test(tcase, large_requests);
     tcase_add_test(tcase, returned_tokens);
     tcase_add_test(tcase, no_rate_no_limit);
+    tcase_add_test(tcase, limits_of_their_own);
     tcase_add_test(tcase, debtors_are_remembered);
     tcase_add_test(tcase, pace_of_the_last_seconds);
     tcase_add_test(tcase, idle_time_does_not_count);

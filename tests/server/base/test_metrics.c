@@ -45,8 +45,8 @@ START_TEST(requests) {
     metrics_request_began(metrics);
     metrics_request_began(metrics);
     metrics_request_began(metrics);
-    metrics_request_ended(metrics, 0, 200, 3000);
-    metrics_request_ended(metrics, 1, 0, 60000000);
+    metrics_request_ended(metrics, 0, NULL, 200, 3000);
+    metrics_request_ended(metrics, 1, NULL, 0, 60000000);
     write_text();
     assert_line("alignd_requests_total{endpoint=\"/a\",code=\"200\"} 1");
     assert_line("alignd_requests_total{endpoint=\"other\",code=\"499\"} 1");
@@ -62,7 +62,7 @@ START_TEST(requests) {
 END_TEST
 
 START_TEST(decoding) {
-    metrics_queued(metrics, 1000);
+    metrics_queued(metrics, metrics_model(metrics, "en-fr", NULL), 1000);
     metrics_step(metrics, 4, 700);
     metrics_step(metrics, 5, 700);
     metrics_rows_changed(metrics, 9);
@@ -188,13 +188,35 @@ START_TEST(reloads) {
 END_TEST
 
 START_TEST(cache) {
-    metrics_cache_asked(metrics, false);
-    metrics_cache_asked(metrics, true);
-    metrics_cache_asked(metrics, false);
+    struct model_metrics *counters = metrics_model(metrics, "en-fr", NULL);
+    metrics_cache_asked(metrics, counters, false);
+    metrics_cache_asked(metrics, counters, true);
+    metrics_cache_asked(metrics, counters, false);
     write_text();
     assert_line("alignd_cache_hits_total 1");
     assert_line("alignd_cache_misses_total 2");
     assert_line("alignd_cache_bytes 12");
+}
+END_TEST
+
+/* Those that nobody asked for have no histograms: there may be many. */
+START_TEST(by_model) {
+    struct metrics_served model;
+    struct model_metrics *counters = load_model(&model, "en-\"fr", "float16");
+    write_with(&model);
+    ck_assert_ptr_null(strstr(text, "alignd_model_request_duration_seconds_count"));
+    metrics_request_began(metrics);
+    metrics_request_ended(metrics, 0, counters, 200, 3000);
+    metrics_queued(metrics, counters, 1000);
+    metrics_queued(metrics, counters, 60000000);
+    metrics_cache_asked(metrics, counters, true);
+    write_with(&model);
+    assert_line("alignd_model_request_duration_seconds_bucket{model=\"en-\\\"fr\",le=\"0.005\"} 1");
+    assert_line("alignd_model_request_duration_seconds_count{model=\"en-\\\"fr\"} 1");
+    assert_line("alignd_model_queue_duration_seconds_bucket{model=\"en-\\\"fr\",le=\"0.001\"} 1");
+    assert_line("alignd_model_queue_duration_seconds_bucket{model=\"en-\\\"fr\",le=\"+Inf\"} 2");
+    assert_line("alignd_model_cache_hits_total{model=\"en-\\\"fr\"} 1");
+    assert_line("alignd_model_cache_misses_total{model=\"en-\\\"fr\"} 0");
 }
 END_TEST
 
@@ -212,7 +234,7 @@ END_TEST
 START_TEST(families_are_announced) {
     char family[128] = "";
     metrics_request_began(metrics);
-    metrics_request_ended(metrics, 0, 200, 1);
+    metrics_request_ended(metrics, 0, NULL, 200, 1);
     write_text();
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
         if (strncmp(line, "# TYPE ", 7) == 0)
@@ -257,6 +279,7 @@ Suite *metrics_suite(void) {
     tcase_add_test(tcase, loads);
     tcase_add_test(tcase, reloads);
     tcase_add_test(tcase, cache);
+    tcase_add_test(tcase, by_model);
     tcase_add_test(tcase, build_and_process);
     tcase_add_test(tcase, families_are_announced);
     tcase_add_test(tcase, threads_lose_no_count);
