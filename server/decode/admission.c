@@ -7,13 +7,15 @@ static const double KEEP = 0.95;  /* of the weight of earlier observations at ea
 static const double ORIGIN = 0.1; /* weight of the knowledge that nothing costs nothing */
 static const double WORTH = 3;    /* a round may always cost this many times what it would with a single row */
 static const double SPARE = 0.125;
-static const double APART = 0.02; /* of the variance of rows and past, this much at least must be each one's own */
-enum { SPARE_OF_ROWS = 128 };     /* with fewer, an eighth would often be less than a beam: they are not held back in vain */
+static const double APART = 0.02;  /* of the variance of rows and past, this much at least must be each one's own */
+static const double EXPRESS = 0.5; /* of the target that the lane takes on top, unless it has but EXPRESS_LEAST rows */
+enum { EXPRESS_LEAST = 4, EXPRESS_TOKENS = 24 }; /* the lane has work for so many tokens a row: short sentences */
+enum { SPARE_OF_ROWS = 128 }; /* with fewer, an eighth would often be less than a beam: they are not held back in vain */
 
 struct admission {
     size_t max_rows;
     double target_us, over_us;     /* over: added beyond the target in this round, for newcomers */
-    struct admission_load **loads; /* [count], each with a row at least: there is room for max_rows */
+    struct admission_load **loads; /* [count], each with a row at least: there is room for all rows */
     size_t count;
 };
 
@@ -84,9 +86,17 @@ double admission_predict_step(const struct admission_step *step, size_t rows, si
 
 /* ---- what is let in ---- */
 
+static size_t express_rows(size_t max_rows) {
+    return max_rows / ADMISSION_EXPRESS_SHARE;
+}
+
+size_t admission_all_rows(size_t max_rows) {
+    return max_rows + express_rows(max_rows);
+}
+
 struct admission *admission_create(size_t max_rows, int64_t target_us) {
     struct admission *admission = calloc(1, sizeof *admission);
-    struct admission_load **loads = calloc(max_rows, sizeof *loads);
+    struct admission_load **loads = calloc(admission_all_rows(max_rows), sizeof *loads);
     if (!admission || !loads) {
         free(admission);
         free(loads);
@@ -106,10 +116,15 @@ void admission_free(struct admission *admission) {
 static void use(struct admission *admission, struct admission_load *load) {
     if (load->used)
         return;
-    assert(admission->count < admission->max_rows);
+    assert(admission->count < admission_all_rows(admission->max_rows));
     load->used = true;
     load->index = admission->count;
     admission->loads[admission->count++] = load;
+}
+
+static void forget_new(struct admission_load *load) {
+    load->main.new_rows = load->main.new_past = load->express.new_rows = load->express.new_past = 0;
+    load->main.new_work = load->express.new_work = load->new_tokens = 0;
 }
 
 static void forget(struct admission *admission, struct admission_load *load) {
@@ -117,7 +132,11 @@ static void forget(struct admission *admission, struct admission_load *load) {
     last->index = load->index;
     admission->loads[last->index] = last;
     load->used = false;
-    load->new_rows = load->new_tokens = load->new_past = 0;
+    forget_new(load);
+}
+
+static bool is_empty(const struct admission_load *load) {
+    return load->main.rows + load->express.rows == 0;
 }
 
 struct admission_load *const *admission_loads(const struct admission *admission, size_t *count) {
@@ -127,7 +146,7 @@ struct admission_load *const *admission_loads(const struct admission *admission,
 
 void admission_settle(struct admission *admission) {
     for (size_t i = admission->count; i-- > 0;) {
-        if (admission->loads[i]->rows == 0)
+        if (is_empty(admission->loads[i]))
             forget(admission, admission->loads[i]);
     }
 }
@@ -136,21 +155,28 @@ void admission_round(struct admission *admission) {
     admission_settle(admission);
     admission->over_us = 0;
     for (size_t i = 0; i < admission->count; i++)
-        admission->loads[i]->new_rows = admission->loads[i]->new_tokens = admission->loads[i]->new_past = 0;
+        forget_new(admission->loads[i]);
 }
 
 /* What all models have to do in this round, as claimed so far. */
 struct work {
     size_t rows, tokens;
     double step_us, encode_us, least_us; /* least: a step with one row */
+    size_t express_rows, express_work;
+    double express_us; /* what these add to the step */
 };
 
 static void add_work(struct work *work, const struct admission_load *load) {
-    size_t rows = load->rows + load->new_rows;
+    const struct admission_rows *main = &load->main, *express = &load->express;
+    size_t rows = main->rows + main->new_rows, past = main->past + main->new_past, more = express->rows + express->new_rows;
+    double step_us = admission_predict_step(&load->step, rows, past);
     work->rows += rows;
+    work->express_rows += more;
+    work->express_work += express->work + express->new_work;
     work->tokens += load->new_tokens;
-    work->step_us += admission_predict_step(&load->step, rows, load->past + load->new_past);
-    work->least_us += admission_predict_step(&load->step, rows > 0, 0);
+    work->step_us += step_us;
+    work->express_us += admission_predict_step(&load->step, rows + more, past + express->past + express->new_past) - step_us;
+    work->least_us += admission_predict_step(&load->step, rows + more > 0, 0);
     work->encode_us += admission_predict(&load->encode, load->new_tokens);
 }
 
@@ -168,26 +194,42 @@ static double work_us(const struct work *work, bool encoding) {
     return work->step_us + (encoding ? work->encode_us : 0);
 }
 
-/* before, after: without and with the sentence in question. Where a single row takes most of the target, as it does when the
- * weights come from memory, turning others away would spoil the throughput and save little time. */
-static bool within_target(struct admission *admission, const struct admission_load *load, const struct work *before,
-                          const struct work *after, enum admission_share share) {
-    if (before->rows == 0)
-        return true;
-    if (load->step.by_rows.weight <= 0 && load->rows + load->new_rows > 0)
-        return false;
-    bool encoding = before->tokens > 0; /* the first to be encoded is, however long it is */
-    double limit_us = fmax(admission->target_us, WORTH * after->least_us), spare_us = SPARE * limit_us;
-    double us = work_us(after, encoding), added_us = us - work_us(before, encoding);
-    if (us <= limit_us - (share == ADMISSION_MOST ? spare_us : 0))
-        return true;
-    if (share != ADMISSION_NEWCOMER || admission->over_us + added_us > spare_us)
+/* Where a single row takes most of the target, as it does when the weights come from memory, turning others away would spoil the
+ * throughput and save little time. */
+static double limit_us(const struct admission *admission, const struct work *work) {
+    return fmax(admission->target_us, WORTH * work->least_us);
+}
+
+/* What a newcomer adds to a round beyond the target; false: others added too much before it. */
+static bool add_over(struct admission *admission, double added_us, double most_us) {
+    if (admission->over_us + added_us > most_us)
         return false;
     admission->over_us += added_us;
     return true;
 }
 
-/* For an idle worker all of them. */
+/* One sentence of it has been let in, and how long that takes is not known yet. */
+static bool is_unknown(const struct admission_load *load) {
+    const struct admission_rows *main = &load->main, *express = &load->express;
+    return load->step.by_rows.weight <= 0 && main->rows + main->new_rows + express->rows + express->new_rows > 0;
+}
+
+/* before, after: without and with the sentence in question. */
+static bool within_target(struct admission *admission, const struct admission_load *load, const struct work *before,
+                          const struct work *after, enum admission_share share) {
+    if (before->rows == 0)
+        return true;
+    if (is_unknown(load))
+        return false;
+    bool encoding = before->tokens > 0; /* the first to be encoded is, however long it is */
+    double most_us = limit_us(admission, after), spare_us = SPARE * most_us;
+    double us = work_us(after, encoding), added_us = us - work_us(before, encoding);
+    if (us <= most_us - (share == ADMISSION_MOST ? spare_us : 0))
+        return true;
+    return share == ADMISSION_NEWCOMER && add_over(admission, added_us, spare_us);
+}
+
+/* For a worker with nothing there all of them. */
 static bool rows_fit(const struct admission *admission, size_t live, size_t rows, enum admission_share share) {
     bool all = share != ADMISSION_MOST || live == 0 || admission->max_rows < SPARE_OF_ROWS;
     size_t most = all ? admission->max_rows : admission->max_rows - (size_t)(SPARE * (double)admission->max_rows);
@@ -199,15 +241,20 @@ static size_t past_of(const struct admission_load *load, size_t rows, size_t tok
     return load->grows ? rows * tokens : 0;
 }
 
+static void claim(struct admission_load *load, struct admission_rows *part, size_t rows, size_t tokens) {
+    part->new_rows += rows;
+    part->new_past += past_of(load, rows, tokens);
+    part->new_work += rows * tokens;
+    load->new_tokens += tokens;
+}
+
 bool admission_claim(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens,
                      enum admission_share share) {
     struct admission_load unchanged = *load;
     struct work before = work(admission, load);
     if (!rows_fit(admission, before.rows, rows, share))
         return false;
-    load->new_rows += rows;
-    load->new_tokens += tokens;
-    load->new_past += past_of(load, rows, tokens);
+    claim(load, &load->main, rows, tokens);
     struct work after = work(admission, load);
     if (admission->target_us <= 0 || within_target(admission, &unchanged, &before, &after, share)) {
         use(admission, load);
@@ -217,17 +264,53 @@ bool admission_claim(struct admission *admission, struct admission_load *load, s
     return false;
 }
 
-void admission_enter(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens) {
-    use(admission, load);
-    load->rows += rows;
-    load->past += past_of(load, rows, tokens);
+/* The lane's rows, at most: as many as take its time, as far as is known. */
+static size_t lane_rows(const struct admission *admission, const struct work *after) {
+    size_t most = express_rows(admission->max_rows), least = most < EXPRESS_LEAST ? most : EXPRESS_LEAST;
+    double each_us = after->express_us / (double)after->express_rows, most_us = EXPRESS * limit_us(admission, after);
+    if (admission->target_us <= 0 || each_us * (double)most <= most_us)
+        return most;
+    return each_us * (double)least >= most_us ? least : (size_t)(most_us / each_us);
 }
 
-void admission_leave(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens) {
-    assert(load->rows >= rows && load->past >= past_of(load, rows, tokens));
-    load->rows -= rows;
-    load->past -= past_of(load, rows, tokens);
-    if (load->rows == 0)
+/* own: work of its client, with the sentence's. */
+static bool within_lane(struct admission *admission, const struct admission_load *load, const struct work *before,
+                        const struct work *after, size_t own) {
+    size_t rows = lane_rows(admission, after), most = rows * EXPRESS_TOKENS;
+    if (is_unknown(load) || after->express_rows > rows || after->express_work > most || own > most - after->express_work)
+        return false;
+    double encode_us = after->encode_us - before->encode_us;
+    return admission->target_us <= 0 || before->tokens == 0 || add_over(admission, encode_us, EXPRESS * limit_us(admission, after));
+}
+
+bool admission_claim_express(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, size_t own) {
+    struct admission_load unchanged = *load;
+    struct work before = work(admission, load);
+    claim(load, &load->express, rows, tokens);
+    struct work after = work(admission, load);
+    if (within_lane(admission, &unchanged, &before, &after, own + rows * tokens)) {
+        use(admission, load);
+        return true;
+    }
+    *load = unchanged;
+    return false;
+}
+
+void admission_enter(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, bool express) {
+    struct admission_rows *part = express ? &load->express : &load->main;
+    use(admission, load);
+    part->rows += rows;
+    part->past += past_of(load, rows, tokens);
+    part->work += rows * tokens;
+}
+
+void admission_leave(struct admission *admission, struct admission_load *load, size_t rows, size_t tokens, bool express) {
+    struct admission_rows *part = express ? &load->express : &load->main;
+    assert(part->rows >= rows && part->past >= past_of(load, rows, tokens));
+    part->rows -= rows;
+    part->past -= past_of(load, rows, tokens);
+    part->work -= rows * tokens;
+    if (is_empty(load))
         forget(admission, load);
 }
 

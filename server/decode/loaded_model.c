@@ -47,7 +47,7 @@ static int make_batches(struct loaded_model *model, size_t workers, size_t rows,
         struct worker_batch *slot = &model->batches[i];
         slot->model = model;
         slot->load.owner = slot;
-        slot->batch = batch_create(model->translator, rows, err);
+        slot->batch = batch_create(model->translator, admission_all_rows(rows), err);
         if (!slot->batch)
             return -1;
         slot->load.grows = batch_grows(slot->batch);
@@ -108,7 +108,8 @@ struct loaded_model *loaded_model_open(const char *folder, const char *compute, 
 }
 
 size_t loaded_model_estimate(const struct translator_card *card, const struct loading *loading) {
-    return translator_card_bytes(card, loading->compute) + loading->workers * (BATCH_BYTES + loading->rows * BATCH_ROW_BYTES);
+    return translator_card_bytes(card, loading->compute) +
+           loading->workers * (BATCH_BYTES + admission_all_rows(loading->rows) * BATCH_ROW_BYTES);
 }
 
 struct loaded_model *loaded_model_acquire(struct loaded_model *model) {

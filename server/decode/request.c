@@ -131,6 +131,16 @@ static struct search_options options_of(const struct request *request, const str
     return options;
 }
 
+/* A translation is taken to become as long as its source, unless it is said to be longer; a search that comes back to earlier steps
+ * may take any number. */
+static size_t steps_of(const struct sentence *sentence) {
+    const struct search_options *options = &sentence->options;
+    size_t given = options->min_length > options->prefix_length ? options->min_length : options->prefix_length;
+    if (search_resumes(options))
+        return UINT32_MAX;
+    return given > sentence->length ? given : sentence->length;
+}
+
 static int prepare_jobs(struct request *request, struct error *err) {
     size_t count = 0;
     for (size_t i = 0; i < request->text_count; i++)
@@ -152,6 +162,7 @@ static int prepare_jobs(struct request *request, struct error *err) {
                                 .model = request->texts[i].loaded ? request->texts[i].loaded : request->loaded,
                                 .rows = sentence_max_rows(sentence),
                                 .tokens = sentence->length,
+                                .steps = steps_of(sentence),
                                 .bytes = sentence_max_bytes(sentence)};
         }
     }

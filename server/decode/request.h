@@ -59,10 +59,12 @@ struct job {
     const struct loaded_model *model;
     size_t rows;   /* that must be free before it is admitted */
     size_t tokens; /* to be encoded */
+    size_t steps;  /* that decoding it takes, as far as is known: one a token, or what was asked for */
     size_t bytes;  /* that decoding it takes at most */
     int64_t queued_us, admitted_us, done_us;
     struct job *next;  /* in the scheduler's queue, or in a list just taken from it */
     size_t live_index; /* place in its worker's list of live jobs */
+    bool express;      /* admitted by the express lane (admission.h) */
 };
 
 struct text {

@@ -171,12 +171,14 @@ static struct client_queue *take_turn(struct scheduler *scheduler, struct client
 /* A round through the ring. stuck: the first client that has no room yet, whose turn is not over. */
 static void take_turns(struct scheduler *scheduler, const struct scheduler_room *room, size_t most, struct taken *taken) {
     struct client_queue *queue = scheduler->queues.first, *stuck = NULL;
-    while (most > 0 && queue && !(stuck && stuck->overtaken >= OVERTAKES)) {
-        enum scheduler_claim claim = room->claim(room->owner, queue->head);
-        if (claim == CLAIM_TAKEN) {
+    while (most > 0 && queue) {
+        bool reserved = stuck && stuck->overtaken >= OVERTAKES;
+        enum scheduler_claim claim = room->claim(room->owner, queue->head, reserved);
+        assert(!reserved || claim != CLAIM_TAKEN);
+        if (claim == CLAIM_TAKEN || claim == CLAIM_EXPRESS) {
             queue = take_turn(scheduler, queue, taken);
             most--;
-            if (stuck)
+            if (stuck && claim == CLAIM_TAKEN)
                 stuck->overtaken++;
             continue;
         }

@@ -3,7 +3,8 @@
  *
  * Nobody starves. The first job of a client whose turn it is may not fit yet: others go before it, but only OVERTAKES times
  * (scheduler.c), then everybody waits until it does. One of a client that has jobs in the worker's hands already may be passed
- * without limit: those end, and then the rule above holds for it. */
+ * without limit: those end, and then the rule above holds for it. Whoever the worker has room apart for (the express lane of
+ * admission.h) passes nobody and does not wait for them. */
 #ifndef ALIGND_SCHEDULER_H
 #define ALIGND_SCHEDULER_H
 
@@ -33,12 +34,14 @@ enum scheduler_verdict scheduler_judge(struct scheduler *scheduler, const struct
  * at the pace at which work has been leaving it. 0: nothing has been measured yet. */
 double scheduler_wait_s(struct scheduler *scheduler, const struct request *request);
 
-/* What a worker says to a job that is offered: counted in; no room for it; no room, but its client has some already. */
-enum scheduler_claim { CLAIM_TAKEN, CLAIM_NO_ROOM, CLAIM_SERVED };
+/* What a worker says to a job that is offered: counted in; counted in where it takes no room from others; no room for it; no room,
+ * but its client has some already. */
+enum scheduler_claim { CLAIM_TAKEN, CLAIM_EXPRESS, CLAIM_NO_ROOM, CLAIM_SERVED };
 
-/* Room for jobs, as a worker has it. claim is called with the queue locked: it must be quick. */
+/* Room for jobs, as a worker has it. claim is called with the queue locked: it must be quick. express: the room that there is is
+ * somebody else's, who waits for more of it: nothing but CLAIM_EXPRESS may come of it. */
 struct scheduler_room {
-    enum scheduler_claim (*claim)(void *owner, const struct job *job);
+    enum scheduler_claim (*claim)(void *owner, struct job *job, bool express);
     void *owner;
 };
 

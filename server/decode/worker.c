@@ -7,16 +7,27 @@
 
 enum { ARENA_BLOCK_BYTES = 64 * 1024 };
 
+/* Jobs of the main room or of the express lane (admission.h). */
+struct held {
+    size_t count, bytes; /* bytes: the sum of theirs */
+};
+
+/* What one job is of its client's work. */
+struct holder {
+    uint64_t client;
+    size_t work; /* rows x steps */
+};
+
 struct worker {
     struct workers *pool;
     size_t index; /* of its batch of every model */
     struct admission *admission;
     struct job **live;                  /* [live_count] */
     size_t live_count, claimed;         /* claimed: jobs being taken, live soon */
-    size_t live_bytes, claimed_bytes;   /* of these: the sums of their bytes */
-    uint64_t *clients;                  /* [live_count + claimed] of the live jobs, then of the claimed ones */
+    struct held held[2], taking[2];     /* by job.express: of the live, and of the claimed */
+    struct holder *holders;             /* [live_count + claimed] of the live jobs, then of the claimed ones */
     size_t followed;                    /* live jobs whose requests want to hear of each step */
-    struct sentence **admitted, **done; /* [rows] scratch */
+    struct sentence **admitted, **done; /* [all rows] scratch */
 };
 
 struct workers {
@@ -44,13 +55,28 @@ static struct worker_batch *batch_of(const struct worker *worker, const struct j
     return &job->model->batches[worker->index];
 }
 
+static void hold(struct held held[2], const struct job *job) {
+    held[job->express].count++;
+    held[job->express].bytes += job->bytes;
+}
+
+static void let_go(struct held held[2], const struct job *job) {
+    held[job->express].count--;
+    held[job->express].bytes -= job->bytes;
+}
+
+/* As admission.h takes it: what goes by the lane must be short, its translation, too. */
+static size_t length_of(const struct job *job) {
+    return job->express ? job->steps : job->tokens;
+}
+
 static void add_live(struct worker *worker, struct job *job) {
     job->live_index = worker->live_count;
-    worker->clients[worker->live_count] = job->request->client;
+    worker->holders[worker->live_count] = (struct holder){job->request->client, job->rows * job->steps};
     worker->live[worker->live_count++] = job;
     worker->followed += job->request->progress != NULL;
-    worker->live_bytes += job->bytes;
-    admission_enter(worker->admission, &batch_of(worker, job)->load, job->rows, job->tokens);
+    hold(worker->held, job);
+    admission_enter(worker->admission, &batch_of(worker, job)->load, job->rows, length_of(job), job->express);
     metrics_rows_changed(worker->pool->options.metrics, (int64_t)job->rows);
     metrics_decoding_changed(worker->pool->options.metrics, (int64_t)job->bytes);
 }
@@ -59,10 +85,10 @@ static void remove_live(struct worker *worker, struct job *job) {
     struct job *last = worker->live[--worker->live_count];
     last->live_index = job->live_index;
     worker->live[last->live_index] = last;
-    worker->clients[last->live_index] = worker->clients[worker->live_count];
+    worker->holders[last->live_index] = worker->holders[worker->live_count];
     worker->followed -= job->request->progress != NULL;
-    worker->live_bytes -= job->bytes;
-    admission_leave(worker->admission, &batch_of(worker, job)->load, job->rows, job->tokens);
+    let_go(worker->held, job);
+    admission_leave(worker->admission, &batch_of(worker, job)->load, job->rows, length_of(job), job->express);
     metrics_rows_changed(worker->pool->options.metrics, -(int64_t)job->rows);
     metrics_decoding_changed(worker->pool->options.metrics, -(int64_t)job->bytes);
 }
@@ -188,43 +214,58 @@ static void expire(struct worker *worker) {
     }
 }
 
-static bool has_live(const struct worker *worker, uint64_t client) {
-    size_t count = worker->live_count + worker->claimed, i = 0;
-    while (i < count && worker->clients[i] != client)
-        i++;
-    return i < count;
+static size_t work_of(const struct worker *worker, uint64_t client) {
+    size_t work = 0;
+    for (size_t i = 0; i < worker->live_count + worker->claimed; i++)
+        work += worker->holders[i].client == client ? worker->holders[i].work : 0;
+    return work;
 }
 
-static enum admission_share share_of(const struct worker *worker, bool served) {
+static enum admission_share share_of(const struct worker *worker, size_t own) {
     if (!worker->pool->options.shared)
         return ADMISSION_ALL;
-    return served ? ADMISSION_MOST : ADMISSION_NEWCOMER;
+    return own > 0 ? ADMISSION_MOST : ADMISSION_NEWCOMER;
 }
 
-/* A worker that has nothing takes any job. */
-static bool has_memory(const struct worker *worker, const struct job *job) {
-    size_t most = worker->pool->options.bytes, taken = worker->live_bytes + worker->claimed_bytes;
-    return most == 0 || worker->live_count + worker->claimed == 0 || (taken <= most && job->bytes <= most - taken);
+/* The main room, where it has nothing, takes any job. */
+static bool has_memory(const struct worker *worker, const struct job *job, bool express) {
+    const struct held *live = &worker->held[express], *claimed = &worker->taking[express];
+    size_t most = worker->pool->options.bytes, taken = live->bytes + claimed->bytes;
+    if (most == 0 || (!express && live->count + claimed->count == 0))
+        return true;
+    most /= express ? ADMISSION_EXPRESS_SHARE : 1;
+    return taken <= most && job->bytes <= most - taken;
 }
 
-static enum scheduler_claim claim(void *owner, const struct job *job) {
+/* own: work of its client. */
+static bool claim_main(struct worker *worker, const struct job *job, size_t own) {
+    return has_memory(worker, job, false) &&
+           admission_claim(worker->admission, &batch_of(worker, job)->load, job->rows, job->tokens, share_of(worker, own));
+}
+
+static bool claim_express(struct worker *worker, const struct job *job, size_t own) {
+    return worker->pool->options.shared && has_memory(worker, job, true) &&
+           admission_claim_express(worker->admission, &batch_of(worker, job)->load, job->rows, job->steps, own);
+}
+
+static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
     struct worker *worker = owner;
-    struct worker_batch *slot = batch_of(worker, job);
-    uint64_t client = job->request->client;
-    bool served = has_live(worker, client);
-    if (!batch_wants(slot->batch) || !has_memory(worker, job) ||
-        !admission_claim(worker->admission, &slot->load, job->rows, job->tokens, share_of(worker, served)))
-        return served ? CLAIM_SERVED : CLAIM_NO_ROOM;
-    worker->clients[worker->live_count + worker->claimed++] = client;
-    worker->claimed_bytes += job->bytes;
-    return CLAIM_TAKEN;
+    size_t own = work_of(worker, job->request->client);
+    bool wanted = batch_wants(batch_of(worker, job)->batch), taken = wanted && !express && claim_main(worker, job, own);
+    job->express = !taken && wanted && claim_express(worker, job, own);
+    if (!taken && !job->express)
+        return own > 0 ? CLAIM_SERVED : CLAIM_NO_ROOM;
+    worker->holders[worker->live_count + worker->claimed++] = (struct holder){job->request->client, job->rows * job->steps};
+    hold(worker->taking, job);
+    return taken ? CLAIM_TAKEN : CLAIM_EXPRESS;
 }
 
 /* What is still queued when the pool is abandoned must be cancelled before it is admitted. */
 static struct job *worker_take(struct worker *worker) {
     const struct worker_options *options = &worker->pool->options;
     admission_round(worker->admission);
-    worker->claimed = worker->claimed_bytes = 0;
+    worker->claimed = 0;
+    worker->taking[false] = worker->taking[true] = (struct held){0};
     struct job *jobs = scheduler_take(options->scheduler, &(struct scheduler_room){claim, worker}, worker->live_count == 0);
     if (atomic_load(&worker->pool->abandoned)) {
         for (struct job *job = jobs; job; job = job->next)
@@ -253,12 +294,12 @@ static void *worker_run(void *argument) {
 
 static int prepare_worker(struct workers *pool, size_t index, struct error *err) {
     struct worker *worker = &pool->all[index];
-    size_t rows = pool->options.rows;
+    size_t rows = admission_all_rows(pool->options.rows);
     worker->pool = pool;
     worker->index = index;
-    worker->admission = admission_create(rows, pool->options.step_us);
+    worker->admission = admission_create(pool->options.rows, pool->options.step_us);
     worker->live = arena_zalloc(&pool->arena, rows, sizeof *worker->live);
-    worker->clients = arena_zalloc(&pool->arena, rows, sizeof *worker->clients);
+    worker->holders = arena_zalloc(&pool->arena, rows, sizeof *worker->holders);
     worker->admitted = arena_zalloc(&pool->arena, rows, sizeof *worker->admitted);
     worker->done = arena_zalloc(&pool->arena, rows, sizeof *worker->done);
     return worker->admission && !arena_failed(&pool->arena) ? 0 : error_memory(err);

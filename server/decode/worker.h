@@ -15,7 +15,8 @@ struct workers;
 struct worker_options {
     size_t workers, rows; /* threads; rows of each. The models of jobs are loaded for as many */
     size_t bytes;         /* of each: the sum of its live jobs' bytes, unless there is but one; 0: no limit */
-    bool shared;          /* by clients: of the room (admission.h) a part is for those who have nothing live */
+    bool shared;          /* by clients: of the room (admission.h) a part is for those who have nothing live, and an express lane
+                             with rows and bytes of its own, an eighth of these, for those who have little */
     int64_t step_us;      /* target of a round (admission.h); 0: none */
     struct scheduler *scheduler;
     struct metrics *metrics;

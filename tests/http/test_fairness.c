@@ -103,6 +103,40 @@ START_TEST(one_sentence_beside_a_thousand_wide_ones) {
 }
 END_TEST
 
+/* Four clients fill a worker with wide sentences of a thousand steps each and have more waiting. Another's short ones, all sent at
+ * once, take no more steps than the longest of them, and what gathering them takes. */
+START_TEST(short_sentences_beside_four_wide_clients) {
+    enum { HOGS = 4, SHORT = 12, TOKENS = 10, DELAY = 60 };
+    static const char *const from[HOGS] = {"127.0.0.3", "127.0.0.4", "127.0.0.5", "127.0.0.6"};
+    struct daemon daemon;
+    struct reply wide[HOGS], replies[SHORT];
+    char *hog = work_body(16, 32, 1000), *body = work_body(1, 1, TOKENS);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--step-ms", "0", "--queue-work", "100000000",
+                                    "--deadline-ms", "60000"));
+    struct flight *hogs = flight_open(&daemon), *flight = flight_open(&daemon);
+    for (size_t i = 0; i < HOGS; i++)
+        flight_send(hogs, &(struct call){.path = "/translate", .json = hog, .from = from[i]}, &wide[i]);
+    metric_await_least(&daemon, "alignd_rows_live", 224, hogs);
+    double before = metric(&daemon, STEPS);
+    for (size_t i = 0; i < SHORT; i++)
+        flight_send(flight, &(struct call){.path = "/translate", .json = body, .from = OTHER}, &replies[i]);
+    flight_land(flight);
+    double steps = metric(&daemon, STEPS) - before;
+    ck_assert_msg(steps <= TOKENS + DELAY, "%g steps", steps);
+    for (size_t i = 0; i < SHORT; i++) {
+        ck_assert_int_eq(replies[i].status, 200);
+        reply_done(&replies[i]);
+    }
+    flight_close(flight);
+    flight_close(hogs);
+    for (size_t i = 0; i < HOGS; i++)
+        reply_done(&wide[i]);
+    free(hog);
+    free(body);
+    daemon_stop(&daemon);
+}
+END_TEST
+
 /* A wide job among many narrow ones of others, all the time: it is decoded before they are. */
 START_TEST(a_wide_job_gets_its_turn) {
     struct daemon daemon;
@@ -296,6 +330,7 @@ Suite *fairness_suite(void) {
     tcase_add_test(tcase, one_sentence_beside_a_thousand);
     tcase_add_test(tcase, one_sentence_beside_a_thousand_greedy_ones);
     tcase_add_test(tcase, one_sentence_beside_a_thousand_wide_ones);
+    tcase_add_test(tcase, short_sentences_beside_four_wide_clients);
     tcase_add_test(tcase, a_wide_job_gets_its_turn);
     tcase_add_test(tcase, a_place_in_the_queue);
     tcase_add_test(tcase, a_queue_full_of_work);

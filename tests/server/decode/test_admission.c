@@ -127,21 +127,21 @@ START_TEST(long_sentences_grow) {
     measure_growing(&loads[0].step);
     measure_growing(&loads[1].step);
     loads[0].grows = true;
-    admission_enter(admission, &loads[0], 1, 40);
-    admission_enter(admission, &loads[1], 1, 40);
+    admission_enter(admission, &loads[0], 1, 40, false);
+    admission_enter(admission, &loads[1], 1, 40, false);
     size_t longer = claims(0, 40), shorter = claims(0, 4), constant = claims(1, 40);
     ck_assert_uint_ge(longer, 5);
     ck_assert_uint_gt(shorter, 2 * longer);
     ck_assert_uint_ge(constant, shorter);
-    admission_leave(admission, &loads[0], 1, 40);
-    ck_assert_uint_eq(loads[0].past, 0);
+    admission_leave(admission, &loads[0], 1, 40, false);
+    ck_assert_uint_eq(loads[0].main.past, 0);
 }
 END_TEST
 
 START_TEST(rows_are_a_limit) {
     admission_free(admission);
     admission = admission_create(ROWS, 0);
-    admission_enter(admission, &loads[1], 60, 0);
+    admission_enter(admission, &loads[1], 60, 0, false);
     admission_round(admission);
     ck_assert(admission_claim(admission, &loads[0], 30, 1000000, ADMISSION_ALL));
     ck_assert(!admission_claim(admission, &loads[0], 11, 1, ADMISSION_ALL));
@@ -154,7 +154,7 @@ END_TEST
 START_TEST(rows_are_spared) {
     admission_free(admission);
     admission = admission_create(256, 0);
-    admission_enter(admission, &loads[0], 200, 0);
+    admission_enter(admission, &loads[0], 200, 0, false);
     admission_round(admission);
     ck_assert(admission_claim(admission, &loads[0], 24, 1, ADMISSION_MOST));
     ck_assert(!admission_claim(admission, &loads[0], 1, 1, ADMISSION_MOST));
@@ -173,7 +173,7 @@ START_TEST(few_rows_are_not_spared) {
     ck_assert(admission_claim(admission, &loads[0], 256, 1, ADMISSION_MOST));
     admission_free(admission);
     admission = admission_create(64, 0);
-    admission_enter(admission, &loads[0], 32, 0);
+    admission_enter(admission, &loads[0], 32, 0, false);
     admission_round(admission);
     ck_assert(admission_claim(admission, &loads[0], 32, 1, ADMISSION_MOST));
 }
@@ -182,7 +182,7 @@ END_TEST
 /* 1000 + 77 * 100 us are 7/8 of the target, 1000 + 90 * 100 all of it. */
 START_TEST(time_is_spared) {
     measure(0);
-    admission_enter(admission, &loads[0], 83, 0);
+    admission_enter(admission, &loads[0], 83, 0, false);
     admission_round(admission);
     ck_assert(!admission_claim(admission, &loads[0], 1, 1, ADMISSION_MOST));
     ck_assert(admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL));
@@ -194,7 +194,7 @@ START_TEST(newcomers_do_not_wait_for_others) {
     measure(0);
     admission_free(admission);
     admission = admission_create(2 * ROWS + 90, TARGET_US);
-    admission_enter(admission, &loads[0], 2 * ROWS, 0);
+    admission_enter(admission, &loads[0], 2 * ROWS, 0, false);
     for (size_t round = 0, live = 0; round < 3; round++) {
         size_t count = 0;
         admission_round(admission);
@@ -204,7 +204,7 @@ START_TEST(newcomers_do_not_wait_for_others) {
         ck_assert_uint_ge(count, 10);
         ck_assert_uint_le(count, 14);
         ck_assert(!admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL));
-        admission_enter(admission, &loads[0], count, 0);
+        admission_enter(admission, &loads[0], count, 0, false);
         live += count;
         ck_assert_uint_le(live, 90);
     }
@@ -217,7 +217,7 @@ START_TEST(a_model_not_measured_gets_one_sentence) {
     ck_assert(!admission_claim(admission, &loads[0], 5, 10, ADMISSION_ALL));
     ck_assert(admission_claim(admission, &loads[1], 5, 10, ADMISSION_ALL));
     ck_assert(!admission_claim(admission, &loads[1], 5, 10, ADMISSION_ALL));
-    admission_enter(admission, &loads[0], 5, 0);
+    admission_enter(admission, &loads[0], 5, 0, false);
     admission_round(admission);
     ck_assert(!admission_claim(admission, &loads[0], 5, 10, ADMISSION_ALL)); /* one that is live counts, too */
 }
@@ -226,14 +226,14 @@ END_TEST
 /* 1000 + 90 * 100 us. */
 START_TEST(rows_stop_at_the_target) {
     measure(0);
-    admission_enter(admission, &loads[0], 80, 0);
+    admission_enter(admission, &loads[0], 80, 0, false);
     size_t count = 0;
     for (admission_round(admission); admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL);
          admission_round(admission), count++)
-        admission_enter(admission, &loads[0], 1, 0);
+        admission_enter(admission, &loads[0], 1, 0, false);
     ck_assert_uint_ge(count, 6);
     ck_assert_uint_le(count, 10);
-    admission_leave(admission, &loads[0], 50, 0);
+    admission_leave(admission, &loads[0], 50, 0, false);
     admission_round(admission);
     ck_assert(admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL));
 }
@@ -242,9 +242,9 @@ END_TEST
 START_TEST(all_models_share_the_round) {
     measure(0);
     measure(1);
-    admission_enter(admission, &loads[0], 40, 0);
+    admission_enter(admission, &loads[0], 40, 0, false);
     size_t alone = claims(0, 1);
-    admission_enter(admission, &loads[1], 20, 0); /* 3000 us */
+    admission_enter(admission, &loads[1], 20, 0, false); /* 3000 us */
     size_t beside = claims(0, 1);
     ck_assert_uint_gt(alone, beside + 15);
     ck_assert_uint_gt(beside, 5);
@@ -254,7 +254,7 @@ END_TEST
 /* 10 rows: 2000 us, which leaves 8000 for the encoding of 400 tokens and the rows of their sentences. */
 START_TEST(encoding_is_cut_into_rounds) {
     measure(0);
-    admission_enter(admission, &loads[0], 10, 0);
+    admission_enter(admission, &loads[0], 10, 0, false);
     size_t count = claims(0, 40);
     ck_assert_uint_ge(count, 6);
     ck_assert_uint_le(count, 10);
@@ -264,7 +264,7 @@ END_TEST
 
 START_TEST(a_sentence_too_long_goes_in_alone) {
     measure(0);
-    admission_enter(admission, &loads[0], 10, 0);
+    admission_enter(admission, &loads[0], 10, 0, false);
     admission_round(admission);
     ck_assert(admission_claim(admission, &loads[0], 1, 10000, ADMISSION_ALL)); /* 200 ms */
     ck_assert(!admission_claim(admission, &loads[0], 1, 1, ADMISSION_ALL));
@@ -286,14 +286,85 @@ END_TEST
 START_TEST(rows_that_cost_little_are_not_turned_away) {
     for (size_t i = 0; i < 100; i++)
         admission_stepped(&loads[0], 1 + i % 20, 0, (int64_t)(9000 + 100 * (i % 20)));
-    admission_enter(admission, &loads[0], 1, 0);
+    admission_enter(admission, &loads[0], 1, 0, false);
     ck_assert_uint_gt(claims(0, 1), 60);
     for (size_t i = 0; i < 100; i++)
         admission_stepped(&loads[1], 1, 0, 9000); /* as far as is known, each row costs as much */
-    admission_leave(admission, &loads[0], 1, 0);
-    admission_enter(admission, &loads[1], 1, 0);
+    admission_leave(admission, &loads[0], 1, 0, false);
+    admission_enter(admission, &loads[1], 1, 0, false);
     ck_assert_uint_ge(claims(1, 1), 1);
     ck_assert_uint_le(claims(1, 1), 2);
+}
+END_TEST
+
+/* ---- the express lane ---- */
+
+/* 256 rows and 32 of the lane, with work for 24 tokens each; the main room is full for as long as one likes. */
+static void fill_main_room(int64_t target_us) {
+    measure(0);
+    admission_free(admission);
+    admission = admission_create(256, target_us);
+    admission_enter(admission, &loads[0], 256, 100, false);
+    admission_round(admission);
+}
+
+/* Sentences of one row and so many tokens that a client gets into the lane, as many as it can. */
+static size_t enter_lane(size_t tokens) {
+    size_t count = 0;
+    for (; count < ROWS && admission_claim_express(admission, &loads[0], 1, tokens, count * tokens); count++) {
+        admission_enter(admission, &loads[0], 1, tokens, true);
+        admission_round(admission);
+    }
+    return count;
+}
+
+/* The first gets half of it, the next half of what is left. */
+START_TEST(short_sentences_go_by_the_lane) {
+    fill_main_room(0);
+    ck_assert(!admission_claim(admission, &loads[0], 1, 16, ADMISSION_NEWCOMER));
+    ck_assert_uint_eq(enter_lane(16), 24);
+    ck_assert_uint_eq(enter_lane(16), 8); /* all rows */
+    ck_assert_uint_eq(enter_lane(16), 0);
+    admission_leave(admission, &loads[0], 32, 16, true);
+    ck_assert_uint_eq(enter_lane(64), 6);
+    ck_assert_uint_eq(enter_lane(64), 3);
+    ck_assert_uint_eq(enter_lane(16), 6);
+    ck_assert_uint_eq(admission_all_rows(256), 288);
+}
+END_TEST
+
+START_TEST(the_lane_is_not_for_long_or_wide_ones) {
+    fill_main_room(0);
+    ck_assert(!admission_claim_express(admission, &loads[0], 1, 400, 0));
+    ck_assert(!admission_claim_express(admission, &loads[0], 33, 1, 0));
+    ck_assert(!admission_claim_express(admission, &loads[0], 1, 10, 800)); /* of a client that has much already */
+    ck_assert(admission_claim_express(admission, &loads[0], 5, 20, 0));
+}
+END_TEST
+
+/* What is in the lane is no reason to wait for the main room: one that is empty takes any job. */
+START_TEST(the_lane_is_in_nobodys_way) {
+    fill_main_room(TARGET_US);
+    ck_assert_uint_gt(enter_lane(4), 10);
+    admission_leave(admission, &loads[0], 256, 100, false);
+    admission_round(admission);
+    ck_assert(admission_claim(admission, &loads[0], 256, 100, ADMISSION_MOST));
+    admission_settle(admission);
+    ck_assert(loads[0].used); /* by the lane */
+}
+END_TEST
+
+/* 100 us a row: 50 rows would take half of the target, 32 are all. Of a model a hundred times as slow four. */
+START_TEST(the_lane_is_bounded_in_time) {
+    fill_main_room(TARGET_US);
+    ck_assert_uint_eq(enter_lane(1), 32);
+    for (size_t i = 0; i < 200; i++)
+        admission_stepped(&loads[0], 1 + i % 20, 0, (int64_t)(100000 + 10000 * (1 + i % 20)));
+    admission_leave(admission, &loads[0], 32, 1, true);
+    admission_round(admission);
+    size_t count = enter_lane(1);
+    ck_assert_uint_ge(count, 4);
+    ck_assert_uint_le(count, 16); /* half of thrice a single row */
 }
 END_TEST
 
@@ -316,15 +387,15 @@ START_TEST(a_load_is_in_use_while_it_has_rows) {
     ck_assert(admission_claim(admission, &loads[0], 2, 1, ADMISSION_ALL));
     ck_assert(admission_claim(admission, &loads[1], 2, 1, ADMISSION_ALL));
     ck_assert(in_use(&loads[0]) && in_use(&loads[1]));
-    admission_enter(admission, &loads[1], 2, 0);
+    admission_enter(admission, &loads[1], 2, 0, false);
     admission_settle(admission); /* what was claimed for the first was cancelled */
     ck_assert(!in_use(&loads[0]) && in_use(&loads[1]));
-    admission_enter(admission, &loads[0], 1, 0);
-    admission_enter(admission, &loads[0], 1, 0);
-    admission_leave(admission, &loads[0], 1, 0);
+    admission_enter(admission, &loads[0], 1, 0, false);
+    admission_enter(admission, &loads[0], 1, 0, false);
+    admission_leave(admission, &loads[0], 1, 0, false);
     ck_assert(in_use(&loads[0]));
-    admission_leave(admission, &loads[0], 1, 0);
-    admission_leave(admission, &loads[1], 2, 0);
+    admission_leave(admission, &loads[0], 1, 0, false);
+    admission_leave(admission, &loads[1], 2, 0, false);
     ck_assert(!in_use(&loads[0]) && !in_use(&loads[1]));
 }
 END_TEST
@@ -353,6 +424,10 @@ Suite *admission_suite(void) {
     tcase_add_test(tcase, a_sentence_too_long_goes_in_alone);
     tcase_add_test(tcase, an_idle_worker_takes_any_job);
     tcase_add_test(tcase, rows_that_cost_little_are_not_turned_away);
+    tcase_add_test(tcase, short_sentences_go_by_the_lane);
+    tcase_add_test(tcase, the_lane_is_not_for_long_or_wide_ones);
+    tcase_add_test(tcase, the_lane_is_in_nobodys_way);
+    tcase_add_test(tcase, the_lane_is_bounded_in_time);
     tcase_add_test(tcase, a_load_is_in_use_while_it_has_rows);
     suite_add_tcase(suite, tcase);
     return suite;

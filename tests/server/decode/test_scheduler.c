@@ -44,9 +44,9 @@ static size_t end_jobs(struct job *jobs) {
 
 static struct scheduler *scheduler;
 
-static enum scheduler_claim claim(void *owner, const struct job *job) {
+static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
     size_t *rows = owner;
-    if (job->rows > *rows)
+    if (express || job->rows > *rows)
         return CLAIM_NO_ROOM;
     *rows -= job->rows;
     return CLAIM_TAKEN;
@@ -218,8 +218,9 @@ START_TEST(a_wide_job_gets_its_turn) {
 }
 END_TEST
 
-static enum scheduler_claim claim_of_others(void *owner, const struct job *job) {
+static enum scheduler_claim claim_of_others(void *owner, struct job *job, bool express) {
     const uint64_t *served = owner;
+    (void)express;
     return job->request->client == *served ? CLAIM_SERVED : CLAIM_TAKEN;
 }
 
@@ -235,6 +236,36 @@ START_TEST(who_is_served_stops_nobody) {
     struct job *jobs = scheduler_take(scheduler, &(struct scheduler_room){claim_of_others, &served}, false);
     ck_assert_uint_eq(end_jobs(jobs), 60);
     ck_assert_uint_eq(taken_client(1), 1);
+}
+END_TEST
+
+/* A room for one job, or so; client 3 has a lane. */
+static enum scheduler_claim claim_with_lane(void *owner, struct job *job, bool express) {
+    const size_t *rows = owner;
+    if (job->request->client == 3)
+        return CLAIM_EXPRESS;
+    return !express && job->rows <= *rows ? CLAIM_TAKEN : CLAIM_NO_ROOM;
+}
+
+static size_t taken_with_lane(size_t rows) {
+    return end_jobs(scheduler_take(scheduler, &(struct scheduler_room){claim_with_lane, &rows}, false));
+}
+
+/* Where others wait until a wide job has its turn, who goes by the lane does not, and is not in its way. */
+START_TEST(the_lane_waits_for_nobody) {
+    static struct fake wide[1], narrow[20], lane[100];
+    scheduler_free(scheduler);
+    scheduler = scheduler_create(&(struct scheduler_limits){200, 1000});
+    submit_many(wide, 1, 1, 32);
+    submit_many(lane, 100, 3, 1);
+    ck_assert_uint_eq(taken_with_lane(1), 100); /* the wide one is not overtaken by these */
+    submit_many(narrow, 20, 2, 1);
+    ck_assert_uint_eq(taken_with_lane(1), 16);
+    ck_assert_uint_eq(taken_with_lane(1), 0);
+    submit_many(lane, 100, 3, 1);
+    ck_assert_uint_eq(taken_with_lane(1), 100);
+    ck_assert_uint_eq(taken_client(32), 1);
+    ck_assert_uint_eq(taken_with_lane(1), 4);
 }
 END_TEST
 
@@ -496,6 +527,7 @@ Suite *scheduler_suite(void) {
     tcase_add_test(tcase, a_single_job_is_next_but_one_behind_a_thousand);
     tcase_add_test(tcase, a_wide_job_gets_its_turn);
     tcase_add_test(tcase, who_is_served_stops_nobody);
+    tcase_add_test(tcase, the_lane_waits_for_nobody);
     tcase_add_test(tcase, a_client_leaves_room_for_others);
     tcase_add_test(tcase, many_clients_come_and_go);
     tcase_add_test(tcase, work_is_bounded);
