@@ -163,24 +163,50 @@ INLINE void store_int8(char *q, ivec v, size_t count) {
     memcpy(q, &narrow, count);
 }
 
+/* Four vectors end to end. Packing them two by two leaves their parts of 16 bytes in turn. */
+INLINE void store_four(char *q, const ivec *v) {
+#if defined(__AVX512F__)
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m512i halves = _mm512_packs_epi32((__m512i)v[0], (__m512i)v[1]), others = _mm512_packs_epi32((__m512i)v[2], (__m512i)v[3]);
+    _mm512_storeu_si512(q, _mm512_permutexvar_epi32(order, _mm512_packs_epi16(halves, others)));
+#elif defined(__AVX2__)
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    __m256i halves = _mm256_packs_epi32((__m256i)v[0], (__m256i)v[1]), others = _mm256_packs_epi32((__m256i)v[2], (__m256i)v[3]);
+    _mm256_storeu_si256((__m256i *)(void *)q, _mm256_permutevar8x32_epi32(_mm256_packs_epi16(halves, others), order));
+#else
+    for (size_t i = 0; i < 4; i++)
+        store_int8(q + i * VL, v[i], VL);
+#endif
+}
+
 /* NaN is -127. */
 INLINE vec limit(vec x) {
     return smaller(larger(x, splat(-127)), splat(127));
+}
+
+INLINE ivec round_scaled(vec x, float factor, bool limited) {
+    vec scaled = x * factor;
+    return round_vec(limited ? limit(scaled) : scaled);
 }
 
 /* The row [n] times `factor`, rounded into q [n]; returns the sum. limited (a compile-time constant): it may go beyond 127. */
 INLINE int32_t round_values(const float *x, size_t n, float factor, bool limited, char *q) {
     ivec sum = {0};
     size_t i = 0;
+    for (; i + 4 * VL <= n; i += 4 * VL) {
+        ivec rounded[4];
+        UNROLL
+        for (size_t v = 0; v < 4; v++)
+            sum += rounded[v] = round_scaled(load(x + i + v * VL), factor, limited);
+        store_four(q + i, rounded);
+    }
     for (; i + VL <= n; i += VL) {
-        vec scaled = load(x + i) * factor;
-        ivec rounded = round_vec(limited ? limit(scaled) : scaled);
+        ivec rounded = round_scaled(load(x + i), factor, limited);
         store_int8(q + i, rounded, VL);
         sum += rounded;
     }
     if (i < n) {
-        vec scaled = load_part(x + i, n - i, 0) * factor;
-        ivec rounded = round_vec(limited ? limit(scaled) : scaled);
+        ivec rounded = round_scaled(load_part(x + i, n - i, 0), factor, limited);
         store_int8(q + i, rounded, n - i);
         sum += rounded;
     }
