@@ -25,6 +25,7 @@ struct translator {
     struct segmenter *segmenter;
     struct shortlist *shortlist;     /* NULL: none in use */
     struct quality_weights *quality; /* NULL: the model does not estimate any */
+    struct pages pages;              /* the backend's */
     struct backend backend;
     struct encoder encoder;
     struct decoder decoder;

@@ -180,6 +180,7 @@ static int translator_load(struct translator *t, const char *folder, const struc
         choose_compute(t, options->compute ? options->compute : "float32", err) != 0 ||
         (options->shortlist && open_shortlist(t, folder, err) != 0) || open_quality(t, folder, err) != 0)
         return -1;
+    t->backend.pages = &t->pages;
     t->backend.half_past = options->half_past;
     t->tokenizer_bytes = tokenizer_bytes(&t->config, folder);
     weights_use(t->weights, &t->backend);
@@ -215,6 +216,7 @@ void translator_free(struct translator *translator) {
     output_done(&translator->output);
     alignment_done(&translator->alignment);
     speller_done(&translator->speller);
+    pages_done(&translator->pages);
     weights_free(translator->weights);
     shortlist_free(translator->shortlist);
     segmenter_free(translator->segmenter);

@@ -22,6 +22,7 @@
     X(blocks) \
     X(transformer) \
     X(matrix) \
+    X(pages) \
     X(cell) \
     X(attention) \
     X(output) \

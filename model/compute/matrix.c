@@ -32,19 +32,19 @@ static bool leave_to_blas(const struct backend *backend, const struct packing *p
 }
 
 /* Whole lines. */
-static void *matrix_allocate(size_t bytes) {
-    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+static void *matrix_allocate(struct pages *pages, size_t bytes) {
+    return pages ? pages_alloc(pages, bytes) : aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 
-static int keep_packed(struct linear *linear, const struct unpacked *from) {
-    linear->packed = matrix_allocate(linear->packing->bytes(linear->out, linear->in));
+static int keep_packed(struct linear *linear, const struct unpacked *from, struct pages *pages) {
+    linear->packed = matrix_allocate(pages, linear->packing->bytes(linear->out, linear->in));
     if (linear->packed)
         linear->packing->pack(from, linear->packed);
     return linear->packed ? 0 : -1;
 }
 
-static int keep_rows(struct linear *linear, const struct unpacked *from) {
-    linear->rows = matrix_allocate(linear->packing->rows_bytes(linear->out, linear->in));
+static int keep_rows(struct linear *linear, const struct unpacked *from, struct pages *pages) {
+    linear->rows = matrix_allocate(pages, linear->packing->rows_bytes(linear->out, linear->in));
     if (linear->rows)
         linear->packing->pack_rows(from, linear->rows);
     return linear->rows ? 0 : -1;
@@ -54,18 +54,22 @@ int linear_init(struct linear *linear, const struct linear_source *source, const
     if (!source->weight)
         return -1;
     const struct packing *packing = choose_packing(backend, source->stored, source->in);
-    struct linear made = {
-        .out = source->out, .in = source->in, .bias = source->bias, .input_scale = source->input_scale, .packing = packing};
+    struct linear made = {.out = source->out,
+                          .in = source->in,
+                          .bias = source->bias,
+                          .input_scale = source->input_scale,
+                          .lent = backend->pages != NULL,
+                          .packing = packing};
     struct unpacked from = {source->weight, source->out, source->in, source->scale, source->input_scale};
     int result = 0;
     if (leave_to_blas(backend, packing)) {
         made.weight = source->weight;
         made.blas = backend->blas;
     } else {
-        result = keep_packed(&made, &from);
+        result = keep_packed(&made, &from, backend->pages);
     }
     if (result == 0 && source->lookups)
-        result = keep_rows(&made, &from);
+        result = keep_rows(&made, &from, backend->pages);
     if (result != 0) {
         linear_done(&made);
         return error_memory(err);
@@ -75,8 +79,10 @@ int linear_init(struct linear *linear, const struct linear_source *source, const
 }
 
 void linear_done(struct linear *linear) {
-    free(linear->packed);
-    free(linear->rows);
+    if (!linear->lent) {
+        free(linear->packed);
+        free(linear->rows);
+    }
     *linear = (struct linear){0};
 }
 
@@ -169,6 +175,7 @@ int compute_fastest(const struct backend *backend, const struct linear_source *s
           *y = calloc(TRIAL_ROWS * out, sizeof *y);
     struct linear_source source = {.weight = weight, .out = out, .in = in, .stored = shape->stored};
     struct backend trial = *backend;
+    trial.pages = NULL;
     double least = HUGE_VAL;
     int result = weight && x && y ? 0 : error_memory(err);
     for (trial.compute = 0; result == 0 && trial.compute < COMPUTE_TYPES; trial.compute++) {

@@ -8,6 +8,7 @@
 #include "model/base/error.h"
 #include "model/compute/blas.h"
 #include "model/compute/kernels.h"
+#include "model/compute/pages.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -23,6 +24,7 @@ struct backend {
     const struct kernels *kernels;
     enum compute compute;
     const struct blas *blas; /* NULL: the kernels multiply */
+    struct pages *pages;     /* where packed weights go; NULL: each matrix by itself */
     bool half_past;          /* what decoder steps keep for later ones is binary16; false: float32 */
 };
 
@@ -40,9 +42,10 @@ struct linear {
     size_t out, in;
     const float *weight;     /* [out, in] as loaded, for OpenBLAS; owned by the caller; NULL once packed */
     const float *bias;       /* [out] or NULL; owned by the caller */
-    void *packed;            /* owned; NULL with OpenBLAS */
+    void *packed;            /* NULL with OpenBLAS */
     const struct blas *blas; /* NULL once packed */
-    void *rows;              /* owned; NULL without lookups */
+    void *rows;              /* NULL without lookups */
+    bool lent;               /* both are the backend's pages'; false: owned */
     float input_scale;       /* struct unpacked's */
     const struct packing *packing;
 };
@@ -59,7 +62,7 @@ struct linear_source {
     bool lookups;             /* keep the weights for linear_look_up, too */
 };
 
-/* The bias must outlive the linear, the weight too unless linear->packed is set afterwards.
+/* The bias and the backend's pages must outlive the linear, the weight too unless linear->packed is set afterwards.
  * weight NULL (a failed weights_get): does nothing but return -1. Returns 0, or -1 with ERROR_MEMORY. */
 int linear_init(struct linear *linear, const struct linear_source *source, const struct backend *backend, struct error *err);
 /* A zeroed linear is allowed. */
