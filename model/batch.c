@@ -2,6 +2,7 @@
  * surviving rows are gathered once into the other half of a pair of state matrices, which closes the gaps that finished sentences
  * leave. */
 #include "model/batch.h"
+#include "model/answer.h"
 #include "model/looks.h"
 #include "model/model.h"
 #include "model/pending.h"
@@ -148,7 +149,7 @@ static void begin_all(struct batch *batch, size_t n, const struct error *err) {
         sentence->error = *err;
         if (err->code != ERROR_NONE || batch_begin(batch, i, slot) != 0) {
             batch->reserved -= sentence_max_rows(sentence);
-            arena_done(&sentence->decoding);
+            sentence_leave(sentence);
             batch->failed[batch->failed_count++] = sentence;
         }
         slot += decoder_slots(&batch->translator->decoder, sentence->length);
@@ -320,7 +321,9 @@ static int batch_finish(struct sentence *sentence, struct arena *scratch) {
         return -1;
     if (sentence->count == 0)
         return error_set(err, ERROR_FORMAT, "the model's scores are not numbers");
-    return soft_alignment_end(sentence, scratch, err) == 0 ? looks_end(sentence, scratch, err) : -1;
+    if (soft_alignment_end(sentence, scratch, err) != 0 || looks_end(sentence, scratch, err) != 0)
+        return -1;
+    return sentence_drops(sentence) ? answer_keep(sentence, err) : 0;
 }
 
 /* Advances one sentence by its rows' distributions; false: it leaves the batch. */
@@ -384,7 +387,7 @@ static void step_group(struct batch *batch, const struct group *group, struct su
             batch->live[kept->sentences++] = sentence;
         } else {
             batch->reserved -= sentence_max_rows(sentence);
-            arena_done(&sentence->decoding);
+            sentence_leave(sentence);
             done[(*done_count)++] = sentence;
         }
     }

@@ -81,7 +81,12 @@ static int start_search(const struct translator *t, struct sentence *sentence, c
     size_t seen = t->decoder.attends ? sentence->length : 0;
     struct search_ids ids = {.end = tokenizer_end(t->target),
                              .banned = t->config.output.unknowns ? -1 : tokenizer_unknown(t->target)};
-    return search_init(&sentence->search, &sentence->options, ids, seen, &sentence->arena, &sentence->error);
+    arena_init(&sentence->searching, SENTENCE_SEARCH_BYTES);
+    struct arena *arena = sentence_drops(sentence) ? &sentence->searching : &sentence->arena;
+    if (search_init(&sentence->search, &sentence->options, ids, seen, arena, &sentence->error) != 0)
+        return -1;
+    sentence->search.tree.arena = &sentence->arena;
+    return 0;
 }
 
 int encoding_settle(const struct encoding *encoding, size_t first, const float *state, struct sentence *sentence,

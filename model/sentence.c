@@ -202,13 +202,22 @@ int translator_prepare(const struct translator *translator, const char *text, si
     return 0;
 }
 
-void sentence_done(struct sentence *sentence) {
+void sentence_leave(struct sentence *sentence) {
     arena_done(&sentence->decoding);
+    arena_done(&sentence->searching);
+}
+
+void sentence_done(struct sentence *sentence) {
+    sentence_leave(sentence);
     arena_done(&sentence->arena);
 }
 
 size_t sentence_max_rows(const struct sentence *sentence) {
     return search_max_rows(&sentence->options);
+}
+
+bool sentence_drops(const struct sentence *sentence) {
+    return sentence_max_rows(sentence) > 1 || search_resumes(&sentence->options);
 }
 
 /* What steps add lies so many together. */

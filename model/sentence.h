@@ -53,11 +53,12 @@ struct sentence {
     size_t steps; /* decoder steps taken */
 
     /* inside */
-    struct arena arena;    /* everything that belongs to this sentence, */
-    struct arena decoding; /* but for what only its steps read: while it is in a batch */
-    struct search search;
-    struct memory *memory; /* what the decoder looks at (model/network/row.h), while decoding */
-    struct copies *copies; /* target tokens that no vocabulary has (model/network/copies.h): of a model that copies, of phrases */
+    struct arena arena;     /* everything that belongs to this sentence, */
+    struct arena decoding;  /* but for what only its steps read, while it is in a batch, */
+    struct arena searching; /* and what a search of several rows looks at, until its answer is kept (model/answer.h) */
+    struct search search;   /* behind the batch only what its options say, and its tree */
+    struct memory *memory;  /* what the decoder looks at (model/network/row.h), while decoding */
+    struct copies *copies;  /* target tokens that no vocabulary has (model/network/copies.h): of a model that copies, of phrases */
     struct target_ids targets;   /* what it chooses from */
     const float *first_state;    /* of the decoder, where the search may come back to it */
     const float *alignment_keys; /* [T, A] of the alignment head, where it is asked */
@@ -81,18 +82,25 @@ void sentence_limit(struct sentence *sentence);
 /* Of its tokens those of the text: without a label before and </s> behind them. */
 struct span sentence_own(const struct sentence *sentence);
 
+/* It leaves its batch: only its own arena stays. */
+void sentence_leave(struct sentence *sentence);
+
 /* Ends a sentence, admitted or not (but not while in a batch). */
 void sentence_done(struct sentence *sentence);
 
 /* Rows that a sentence takes at most: what must be free before it is admitted. */
 size_t sentence_max_rows(const struct sentence *sentence);
 
+/* True if its search may drop some of what it has looked at: it has several rows. Of one that has not, all is the answer, and who
+ * follows it step by step (search_last) may keep pointers. */
+bool sentence_drops(const struct sentence *sentence);
+
 /* Bytes that its decoding takes at most, and gives back when it leaves the batch: what its steps look at, and what they add to
  * that. At most SIZE_MAX. */
 size_t sentence_max_bytes(const struct sentence *sentence);
 
-/* Of sentence->decoding: how large its blocks are, and those of what steps add to the past, made later. */
-enum { SENTENCE_BLOCK_BYTES = 16 * 1024 };
+/* Of sentence->decoding and ->searching: how large their blocks are, and those of what steps add to the past, made later. */
+enum { SENTENCE_BLOCK_BYTES = 16 * 1024, SENTENCE_SEARCH_BYTES = 32 * 1024 };
 size_t sentence_past_block(const struct sentence *sentence);
 
 /* True if <unk> is replaced by the alignment, whatever else was asked for: of a source that has unknown words. Without one there is

@@ -72,6 +72,7 @@ int search_init(struct search *search, const struct search_options *options, str
                               .ids = ids,
                               .source_length = source_length,
                               .arena = arena,
+                              .tree = {.arena = arena},
                               .rows = 1,
                               .returns = kind->resumes};
     if (search_allocate(search, most) != 0 || search_new_rows(search) != 0 || (kind->start && kind->start(search) != 0))

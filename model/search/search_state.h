@@ -101,7 +101,7 @@ struct search {
     struct search_options options;
     struct search_ids ids;
     size_t source_length; /* T: the length of an attention row; 0 without attention */
-    struct arena *arena;  /* everything below lives here; owned by the sentence */
+    struct arena *arena;  /* everything below but for the tree lives here; owned by the sentence */
 
     size_t rows;       /* live rows; 0: finished */
     int *tokens;       /* [rows] the token that each live row was reached by; undefined before the first step */
@@ -118,6 +118,7 @@ struct search {
     int *path;      /* of the row in hand; NULL: nothing depends on it */
     void *state;    /* the strategy's own */
     struct {
+        struct arena *arena;    /* that of the search, unless its owner sets another */
         struct branch **blocks; /* [count] in all: search_branch finds one; NULL: there is none yet */
         size_t count;
     } tree;

@@ -21,8 +21,8 @@ static int tree_make_room(struct search *search) {
     if (search->tree.count % BRANCHES_TOGETHER != 0)
         return 0;
     if (!search->tree.blocks)
-        search->tree.blocks = arena_alloc(search->arena, MAX_BLOCKS, sizeof *search->tree.blocks);
-    struct branch *block = arena_alloc(search->arena, BRANCHES_TOGETHER, sizeof *block);
+        search->tree.blocks = arena_alloc(search->tree.arena, MAX_BLOCKS, sizeof *search->tree.blocks);
+    struct branch *block = arena_alloc(search->tree.arena, BRANCHES_TOGETHER, sizeof *block);
     if (!search->tree.blocks || !block)
         return -1;
     search->tree.blocks[search->tree.count / BRANCHES_TOGETHER] = block;

@@ -158,6 +158,60 @@ START_TEST(company_is_worth_a_few_steps) {
 }
 END_TEST
 
+/* Bytes of an answer, each allocation up to a line more: what its hypotheses are told with, and a row for each of their steps. */
+static size_t answer_bytes(const struct sentence *sentence) {
+    enum { LINE = 64, ARRAYS = 7 };
+    size_t each =
+        sizeof(int) + 2 * sizeof(float) + 2 * sizeof(void *) + sizeof(struct alternatives) + sentence->length * sizeof(float);
+    size_t bytes = sentence->count * sizeof *sentence->hypotheses;
+    for (size_t h = 0; h < sentence->count; h++)
+        bytes += (sentence->hypotheses[h].length + 1) * each + ARRAYS * LINE;
+    return bytes;
+}
+
+/* A wide beam looks at much that is no answer: it goes when the sentence leaves, and before its reply is made. */
+START_TEST(an_answer_is_all_that_stays) {
+    enum { BLOCKS = 3 * 32 * 1024 }; /* that are not full */
+    struct sentence *sentence = prepare(texts[4], &search_beam, ROWS), *done[ROWS];
+    struct batch *batch = batch_create(translator, ROWS, NULL);
+    sentence->options.n_best = 2;
+    sentence->options.alternatives = true;
+    sentence->options.min_length = sentence->options.max_length = 300;
+    size_t before = arena_bytes(&sentence->arena), most = 0;
+    batch_admit(batch, &sentence, 1);
+    while (batch_step(batch, done) == 0)
+        most = arena_bytes(&sentence->searching);
+    ck_assert_uint_eq(sentence->count, 2);
+    size_t after = arena_bytes(&sentence->arena) - before, wanted = answer_bytes(sentence);
+    ck_assert_msg(after <= wanted + BLOCKS, "%zu bytes of an answer of %zu", after, wanted);
+    ck_assert_uint_gt(most, 5 * after);
+    ck_assert_uint_eq(arena_bytes(&sentence->searching), 0);
+    ck_assert_uint_eq(arena_bytes(&sentence->decoding), 0);
+    sentence_done(sentence);
+    batch_free(batch);
+}
+END_TEST
+
+/* Hypotheses that begin alike have the same rows, and told no other way. */
+START_TEST(answers_share_their_beginnings) {
+    struct sentence *sentence = prepare(texts[4], &search_beam, 8);
+    sentence->options.alternatives = true;
+    decode_prepared(sentence);
+    size_t shared = 0;
+    for (size_t h = 1; h < sentence->count; h++) {
+        const struct hypothesis *x = &sentence->hypotheses[0], *y = &sentence->hypotheses[h];
+        for (size_t i = 0; i < x->length && i < y->length && x->tokens[i] == y->tokens[i]; i++, shared++) {
+            ck_assert_ptr_eq(x->attention[i], y->attention[i]);
+            ck_assert_ptr_eq(x->alternatives[i], y->alternatives[i]);
+            ck_assert_int_eq(x->alternatives[i]->tokens[0], y->alternatives[i]->tokens[0]);
+        }
+        ck_assert_ptr_eq(y->alignment, y->attention);
+    }
+    ck_assert_uint_gt(shared, 0);
+    sentence_done(sentence);
+}
+END_TEST
+
 START_TEST(a_short_one_overtakes) {
     struct batch *batch = batch_create(translator, ROWS, NULL);
     struct sentence *longs[4], *brief = prepare("I", &search_greedy, 1), *done[ROWS];
@@ -507,6 +561,8 @@ Suite *batch_suite(void) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, mixed_equals_alone, 0, exact_computes());
     tcase_add_test(tests, company_is_worth_a_few_steps);
+    tcase_add_test(tests, an_answer_is_all_that_stays);
+    tcase_add_test(tests, answers_share_their_beginnings);
     tcase_add_test(tests, a_short_one_overtakes);
     tcase_add_test(tests, cancelled_ones_leave_at_once);
     tcase_add_test(tests, beam_attention_equals_forced);
