@@ -21,5 +21,6 @@ export function alternatives(box, s, i, button, choose) {
   box.showPopover();
   place(box, button);
   box.querySelector("button:not(:disabled)")?.focus();
-  box.ontoggle = (event) => { if (event.newState === "closed" && button.isConnected) button.focus(); };
+  /* Within a shadow tree the browser itself does not give the focus back; and toggle comes too late for who types on. */
+  box.onbeforetoggle = (event) => { if (event.newState === "closed" && box.contains(box.getRootNode().activeElement)) (button.isConnected ? button : box.getRootNode().host).focus(); };
 }

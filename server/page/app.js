@@ -31,7 +31,7 @@ const app = {
   how() { return { words: this.state.words, eos: this.state.eos, look: this.state.look }; },
   search() { return api.search(this.state); },
   set(changes) { Object.assign(this.state, changes); this.remember(); show(); },
-  remember() { writeLink(this.state, true); },
+  remember(step = true) { writeLink(this.state, step); },
   show, showPanel, link: () => location.href,
 };
 app.questions = new Questions(app);
@@ -64,7 +64,7 @@ function start(changes) {
   Object.assign(app.state, changes);
   if (!app.models.some((m) => m.name === app.state.model)) app.state.model = app.models[0]?.name ?? "";
   fillForm();
-  return run(true);
+  return run(true, Object.keys(changes).length > 0);
 }
 
 /* ---- asking the daemon ---- */
@@ -73,13 +73,15 @@ function start(changes) {
 const name = (text) => { document.title = text.trim() ? `${text.trim().slice(0, 60)} \u2013 alignd` : "alignd"; };
 
 let running = null, typing = 0;
-async function run(keep) {
+/* keep: in the history of texts; step: it is one that Back takes back. */
+async function run(keep, step = keep) {
   clearTimeout(typing); /* what is asked now has been typed by now */
   running?.abort();
-  const mine = (running = new AbortController()), { text, model } = app.state;
+  app.questions.cancel();
+  const mine = (running = new AbortController()), { text, asked, own } = app.state;
   find("text-error").hidden = true;
   if (app.state.strategy === "sample") app.state.seed ??= Math.floor(Math.random() * 2 ** 32); /* so that questions and the link throw the same dice */
-  writeLink(app.state, keep);
+  writeLink(app.state, step);
   name(text);
   if (!text.trim()) { app.answer = null; app.questions.reset(); return show(); }
   find("reading").classList.add("busy");
@@ -89,15 +91,14 @@ async function run(keep) {
   try {
     const answer = await api.decode({ text, ...app.search() }, { path: "/translate", onText, signal: mine.signal });
     if (running !== mine) return;
-    const { asked, own } = app.state;
     app.answer = answer;
+    Object.assign(app.state, { asked, own }); /* meanwhile others may have been asked of the sentences before */
     app.state.active = Math.max(0, Math.min(app.state.active, answer.sentences.length - 1));
     app.questions.reset();
     if (keep) { remember(app.state); showHistory(); }
     clearTimeout(slow);
     show();
-    if (asked.length && answer.sentences.length) await app.questions.replay(asked);
-    if (own && answer.sentences.length) await app.questions.score(own);
+    if (answer.sentences.length) await app.questions.restore({ asked, own });
   } catch (error) {
     if (error.name === "AbortError" || running !== mine) return;
     if (!(error instanceof api.ApiError)) throw error;
@@ -106,7 +107,7 @@ async function run(keep) {
     clearTimeout(slow);
     show();
     if (error.status === 400 || error.status === 413) fail(find("text-error"), error);
-    else trouble(error, () => run(keep));
+    else trouble(error, () => run(keep, step));
   } finally {
     clearTimeout(slow);
     if (running === mine) {
@@ -233,14 +234,13 @@ for (const id of ["model", "strategy", "beam"]) find(id).addEventListener("chang
 find("history").querySelector(".quiet").addEventListener("click", () => { forget(); showHistory(); find("text").focus(); });
 /* A link, or Back: what has been translated already is not asked for again. */
 addEventListener("hashchange", async () => {
-  const before = asks(app.state), { asked, active, own } = app.state;
+  const before = asks(app.state), questions = () => JSON.stringify([app.state.asked, app.state.active, app.state.own]), was = questions();
   readLink(app.state, Object.keys(PANELS));
   if (before !== asks(app.state) || !app.answer) return start({});
-  const now = app.state, same = JSON.stringify([asked, active]) === JSON.stringify([now.asked, now.active]), { own: mine } = now;
-  if (!same) app.questions.reset();
+  if (was === questions()) return show();
+  app.questions.reset();
   show();
-  if (!same) await app.questions.replay(now.asked);
-  if (mine && mine !== own) await app.questions.score(mine);
+  await app.questions.restore(app.state);
 });
 addEventListener("keydown", (event) => {
   if (event.key === "z" && (event.ctrlKey || event.metaKey) && !/^(TEXTAREA|INPUT)$/.test(event.target.tagName) && app.questions.undo()) event.preventDefault();

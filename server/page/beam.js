@@ -60,16 +60,18 @@ function draw(panel, s) {
 
 export async function beamPanel(panel, app) {
   const { model, beam } = app.state, size = Math.max(2, beam), source = app.base().source_text;
-  const key = JSON.stringify([source, model, size]);
-  if (kept.key === key) return draw(panel, kept.sentence);
-  panel.replaceChildren(el("p", { class: "wait" }, "Searching"));
+  const key = JSON.stringify([source, model, size]), place = el("div");
+  panel.replaceChildren(place);
+  if (kept.key === key) return draw(place, kept.sentence);
+  place.append(el("p", { class: "wait" }, "Searching"));
   try {
     const { sentences } = await api.decode({ text: source, model, beam_size: size, n_best: size, split_sentences: false }, { include: ["beam"] });
     kept = { key, sentence: sentences[0] };
-    if (app.state.view === "beam" && app.base()?.source_text === source) draw(panel, sentences[0]);
+    if (panel.contains(place)) draw(place, sentences[0]);
   } catch (error) {
+    if (!panel.contains(place)) return;
     const note = el("p", { class: "error", role: "alert" });
-    panel.replaceChildren(note);
+    place.replaceChildren(note);
     fail(note, error, () => beamPanel(panel, app));
   }
 }

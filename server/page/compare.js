@@ -7,7 +7,7 @@ import { picture } from "./mapview.js";
 import { marked } from "./questions.js";
 import { fail } from "./trouble.js";
 
-let made = { key: "", sentences: [] };
+let made = { key: "", sentences: [] }, running = null;
 
 /* Compared with itself there is nothing to see. */
 const unlike = (strategy) => (strategy === "greedy" ? "beam" : "greedy");
@@ -39,11 +39,12 @@ export function comparePanel(panel, app) {
   async function ask() {
     note.hidden = true;
     keep();
-    const key = JSON.stringify([other.text, other.model, other.strategy, app.state.beam]);
+    running?.abort(); /* of several, the last one counts */
+    const key = JSON.stringify([other.text, other.model, other.strategy, app.state.beam]), { signal } = (running = new AbortController());
     try {
-      if (made.key !== key) made = { key, ...(await api.decode({ text: other.text, ...api.search({ ...other, beam: app.state.beam }) })) };
+      if (made.key !== key) made = { key, ...(await api.decode({ text: other.text, ...api.search({ ...other, beam: app.state.beam }) }, { signal })) };
     } catch (error) {
-      if (panel.contains(place)) fail(note, error, ask);
+      if (panel.contains(place) && !signal.aborted) fail(note, error, ask);
       return;
     }
     if (!panel.contains(place)) return;

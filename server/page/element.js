@@ -34,6 +34,7 @@ export class AligndAttention extends HTMLElement {
   #width = 0;
   #waits = { ask: false, draw: false };
   #running = null;
+  #asked = 0;
   #redraw = () => this.#soon("draw");
   #watch = new ResizeObserver(([{ contentRect }]) => {
     if (Math.abs(contentRect.width - this.#width) < 1) return;
@@ -123,8 +124,10 @@ export class AligndAttention extends HTMLElement {
   }
   /* The translation of `text`, or how the model sees the one that is given. */
   async ask() {
+    const turn = ++this.#asked;
     const given = Object.fromEntries(["model", "source", "target", "text", "translation"].filter((name) => this.hasAttribute(name)).map((name) => [name, this.getAttribute(name)]));
     if ("translation" in given && !given.model) given.model = await this.#modelFor(given);
+    if (turn !== this.#asked) return; /* other attributes have been set meanwhile */
     if ("translation" in given || given.model) { delete given.source; delete given.target; } /* there, target is a translation */
     const answer = await this.#ask("translation" in given ? "/attention" : "/translate", given);
     if (!answer) return;
@@ -138,10 +141,10 @@ export class AligndAttention extends HTMLElement {
   /* The sentence that is explored, decoded again. */
   async #question(given) {
     const at = this.#active, { source_text: text } = this.sentence, { model } = this.#answer;
-    const answer = await this.#ask("/attention", { text, ...(model && { model }), split_sentences: false, ...given });
-    if (!answer?.sentences.length) return;
-    const sentences = this.#answer.sentences.with(at, answer.sentences[0]);
-    this.result = { ...this.#answer, text: sentences.map((s) => s.text).join(" "), sentences };
+    const before = this.#answer, answer = await this.#ask("/attention", { text, ...(model && { model }), split_sentences: false, ...given });
+    if (!answer?.sentences.length || this.#answer !== before) return;
+    const sentences = before.sentences.with(at, answer.sentences[0]);
+    this.result = { ...before, text: sentences.map((s) => s.text).join(" "), sentences };
     this.active = at;
     this.#tell("result", { result: this.#answer });
   }

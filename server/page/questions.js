@@ -1,5 +1,5 @@
 /* What if: another token, another place to look, a translation of the reader's own. Each question is asked of the sentence as it
- * stands; undo goes one back. */
+ * stands; undo goes one back. Of questions that are asked before the last one is answered, the last one counts. */
 import { el, number } from "./dom.js";
 import * as api from "./api.js";
 import { END, changed, forced, matrix, prefix, targets, tokensOf } from "./sentence.js";
@@ -21,72 +21,98 @@ export function marked(title, s, other) {
 const beside = (props, titles, a, b) => el("div", { class: "cards", ...props }, el("div", { class: "card" }, marked(titles[0], a, b)), el("div", { class: "card" }, marked(titles[1], b, a)));
 
 export class Questions {
-  constructor(app) { Object.assign(this, { app, asked: [], error: null, reference: null, text: "" }); }
-  reset() { Object.assign(this, { asked: [], error: null, reference: null }); }
-  current() { return this.asked.at(-1)?.sentence; }
-  /* As the link has them: c, the step and the token that was chosen there; f, steps and the source tokens that they look at. */
-  #note() {
-    this.app.state.asked = this.asked.map(({ mark }) => mark);
-    this.app.remember();
+  #waits = { what: null, score: null }; /* what is being asked */
+  constructor(app) { Object.assign(this, { app, asked: [], error: null, wrong: null, reference: null, text: "" }); }
+  /* What has been asked is not waited for any more. */
+  cancel() {
+    for (const wait of Object.values(this.#waits)) wait?.abort();
+    this.#waits = { what: null, score: null };
   }
-  /* Asks what the link has; stops where there is no answer. */
-  async replay(marks) {
-    this.asked = [];
-    for (const [k, mark] of marks.entries()) {
-      const [, kind, at, what] = /^([cf])([\d.]+):(.*)$/s.exec(mark) ?? [], steps = at?.split(".").map(Number) ?? [], { tokens, source_tokens } = this.app.sentence();
-      if (!steps.length || steps.some((step) => !(step < tokens.length))) break;
-      if (kind === "c") await this.choose(steps[0], what);
-      else await this.force({ steps, tokens: what.split(".").map(Number).filter((j) => j < source_tokens.length) });
-      if (this.asked.length !== k + 1) break;
-    }
-    this.#note();
+  reset() {
+    this.cancel();
+    Object.assign(this, { asked: [], error: null, wrong: null, reference: null });
+  }
+  current() { return this.asked.at(-1)?.sentence; }
+  #begin(name) {
+    this.#waits[name]?.abort();
+    return (this.#waits[name] = new AbortController()).signal;
+  }
+  /* As the link has them: c, the step and the token that was chosen there; f, steps and the source tokens that they look at. */
+  #note(step) {
+    this.app.state.asked = this.asked.map(({ mark }) => mark);
+    this.app.remember(step);
+  }
+  /* Asks what the link has; of `asked`, up to where there is no answer. The link stays as it is until all is there. */
+  async restore({ asked, own }) {
+    this.reset();
+    const waits = this.#waits;
+    for (const mark of asked) if (!(await this.#again(mark))) break;
+    if (this.#waits !== waits) return; /* something else has been asked */
+    this.#note(false);
+    if (own) await this.score(own);
+  }
+  async #again(mark) {
+    const [, kind, at, what] = /^([cf])([\d.]+):(.*)$/s.exec(mark) ?? [], steps = at?.split(".").map(Number) ?? [], { tokens, source_tokens } = this.app.sentence();
+    if (!steps.length || steps.some((step) => !(step < tokens.length))) return false;
+    return this.#ask(...(kind === "c" ? this.#choice(steps[0], what) : this.#look({ steps, tokens: what.split(".").map(Number).filter((j) => j < source_tokens.length) })));
   }
 
+  #body({ target, prefix, force }) {
+    const { app } = this, { source_text: text } = app.base();
+    return { ...(target === undefined ? app.search() : { model: app.state.model, target }), text, split_sentences: false, ...(prefix && { prefix }), ...(force?.length && { force_attention: force }) };
+  }
+
+  /* Returns whether there is an answer. */
   async #ask(title, mark, given) {
-    const { app } = this, base = app.base(), before = this.asked.length;
-    const body = { ...app.search(), text: base.source_text, split_sentences: false };
-    if (given.target !== undefined) { body.target = given.target; delete body.strategy; delete body.beam_size; delete body.seed; }
-    if (given.prefix) body.prefix = given.prefix;
-    if (given.force?.length) body.force_attention = given.force;
+    const { app } = this, signal = this.#begin("what");
     try {
-      const { sentences } = await api.decode(body);
-      if (app.base() !== base || this.asked.length !== before) return;
-      if (!sentences.length) return;
+      const { sentences } = await api.decode(this.#body(given), { signal });
+      if (signal.aborted || !sentences.length) return false;
       this.asked.push({ title, mark, given, sentence: sentences[0], before: app.sentence() });
       this.error = null;
-      this.#note();
     } catch (error) {
+      if (signal.aborted) return false;
       this.error = error;
     }
     app.show();
-    await null; /* the view has been drawn by then */
+    return !this.error;
+  }
+  async #asked(question) {
+    if (!(await this.#ask(...question))) return;
+    this.#note(true);
     if (document.activeElement === document.body) document.getElementById("undo")?.focus({ preventScroll: true });
   }
 
   /* The token takes the place of token i. */
-  choose(i, token) {
+  choose(i, token) { return this.#asked(this.#choice(i, token)); }
+  #choice(i, token) {
     const s = this.app.sentence();
-    if (token === END) return this.#ask("Ended early", `c${i}:${token}`, { target: prefix(s, i, "").trimEnd() });
+    if (token === END) return ["Ended early", `c${i}:${token}`, { target: prefix(s, i, "").trimEnd() }];
     const force = (this.asked.at(-1)?.given.force ?? []).filter(({ step }) => step < i);
-    return this.#ask(`\u201c${token.replaceAll("\u2581", "")}\u201d instead of \u201c${s.tokens[i].replaceAll("\u2581", "")}\u201d`, `c${i}:${token}`, { prefix: prefix(s, i, token), force });
+    return [`\u201c${token.replaceAll("\u2581", "")}\u201d instead of \u201c${s.tokens[i].replaceAll("\u2581", "")}\u201d`, `c${i}:${token}`, { prefix: prefix(s, i, token), force }];
   }
 
   /* These steps look at these source tokens alone. */
-  force({ steps, tokens }) {
+  force(look) { return this.#asked(this.#look(look)); }
+  #look({ steps, tokens }) {
     const s = this.app.sentence(), unit = targets(s, this.app.how()).find((one) => tokensOf(one).includes(steps[0])), last = this.asked.at(-1)?.given ?? {};
     const force = [...(last.force ?? []).filter(({ step }) => !steps.includes(step)), ...forced(s, steps, tokens)];
     const where = tokens.map((j) => s.source_tokens[j].replaceAll("\u2581", " ")).join("").trim();
-    return this.#ask(`\u201c${unit.label}\u201d looks at \u201c${where}\u201d`, `f${steps.join(".")}:${tokens.join(".")}`, { ...last, target: undefined, force });
+    return [`\u201c${unit.label}\u201d looks at \u201c${where}\u201d`, `f${steps.join(".")}:${tokens.join(".")}`, { ...last, target: undefined, force }];
   }
 
   undo() {
     if (!this.asked.length) return false;
-    this.asked.pop();
-    this.error = null;
-    this.#note();
-    this.app.show();
+    this.#back(-1);
     queueMicrotask(() => { if (document.activeElement === document.body) document.getElementById("reading").focus({ preventScroll: true }); });
     return true;
+  }
+  #back(count) {
+    this.cancel();
+    this.asked = this.asked.slice(0, count);
+    this.error = null;
+    this.#note(true);
+    this.app.show();
   }
 
   show(place) {
@@ -100,24 +126,25 @@ export class Questions {
     if (!last) return;
     const same = last.before.text === last.sentence.text;
     place.append(el("div", { class: "bar" }, el("h2", {}, `What if ${last.title}?`), el("button", { type: "button", id: "undo", onclick: () => this.undo() }, "Undo"),
-      this.asked.length > 1 && el("button", { type: "button", onclick: () => { this.asked = []; this.#note(); this.app.show(); } }, `Back to the beginning (${this.asked.length})`)),
+      this.asked.length > 1 && el("button", { type: "button", onclick: () => this.#back(0) }, `Back to the beginning (${this.asked.length})`)),
       beside({ role: "status" }, ["Before", same ? "After: the same" : "After"], last.before, last.sentence));
   }
 
   /* Scores a translation of the reader's own. */
-  async score(target, note) {
-    const { app } = this, base = app.base();
+  async score(target) {
+    const { app } = this, base = app.base(), signal = this.#begin("score");
     this.text = target;
     try {
-      const { sentences } = await api.decode({ model: app.state.model, text: base.source_text, target });
-      if (app.base() !== base) return;
-      this.reference = sentences[0] ?? null;
+      const { sentences } = await api.decode({ model: app.state.model, text: base.source_text, target }, { signal });
+      if (signal.aborted) return;
+      Object.assign(this, { reference: sentences[0] ?? null, wrong: null });
       app.state.own = target;
-      app.remember();
-      if (app.state.view === "ask") app.showPanel();
+      app.remember(true);
     } catch (error) {
-      fail(note, error);
+      if (signal.aborted) return;
+      this.wrong = error;
     }
+    if (app.state.view === "ask") app.showPanel();
   }
 }
 
@@ -129,10 +156,11 @@ function reference(panel, app) {
 
 export function questionsPanel(panel, app) {
   const { questions } = app, { word, result } = app.task(), note = el("p", { class: "error", role: "alert", hidden: true }), s = app.sentence();
+  if (questions.wrong) fail(note, questions.wrong);
   const text = el("textarea", { id: "reference", rows: 2, dir: "auto", value: questions.text, oninput: (event) => { questions.text = event.target.value; } });
   panel.append(el("h2", {}, "What does the model think of your own version?"),
     el("p", { class: "note" }, "The model is forced to write exactly this text; you see its probabilities and attention for your words."),
-    el("form", { onsubmit: (event) => { event.preventDefault(); note.hidden = true; if (text.value.trim()) questions.score(text.value.trim(), note); } },
+    el("form", { onsubmit: (event) => { event.preventDefault(); note.hidden = true; if (text.value.trim()) questions.score(text.value.trim()); } },
       el("label", {}, `Your ${result.toLowerCase()} of \u201c${s.source_text}\u201d`, text), el("div", { class: "row" }, el("button", { class: "primary" }, "Score it"))), note);
   if (questions.reference) reference(panel, app);
   panel.append(el("h2", {}, "More questions"), el("p", { class: "note" },

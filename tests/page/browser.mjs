@@ -13,6 +13,9 @@ export const shipped = ["weights/en-fr", "weights/fr-en", "weights/geoquery"];
 export const sentence = "She gave him the book that he had lost.";
 export const views = ["map", "confidence", "ask", "beam", "compare", "diagnostics", "export"];
 
+/* SLOW=N: pages have one Nth of a processor, and each answer comes up to this much later. It finds what the page or a test takes for granted too early. */
+const SLOW = Number(process.env.SLOW ?? 0), LATE_MS = 800;
+
 let browser, own, begun;
 
 /* The daemon of the shipped models and the browser, started once. */
@@ -43,6 +46,14 @@ function seeThrough() {
   };
 }
 
+async function slowDown(context, page) {
+  await (await context.newCDPSession(page)).send("Emulation.setCPUThrottlingRate", { rate: SLOW });
+  await context.route((url) => !/^\/(page\/|embed\.js|$)/.test(url.pathname), async (route) => {
+    await new Promise((later) => setTimeout(later, LATE_MS * Math.random()));
+    await route.fallback().catch(() => {}); /* the page has gone */
+  });
+}
+
 /* A page of its own: body(page). Errors of the console and requests to other hosts fail the test, but for those that `expected` matches.
  * before(page) runs before the page is loaded; daemon: another than that of the shipped models, or
  * a site; also: the other origins that it may ask. */
@@ -52,7 +63,8 @@ export async function visit(hash, body, { width = 1024, height = 900, theme = "l
   page.on("console", (message) => { if (["error", "warning"].includes(message.type())) wrong.push(message.text()); });
   page.on("pageerror", (error) => wrong.push(String(error)));
   page.on("request", (request) => { if (!/^(data|blob):/.test(request.url()) && ![daemon.url, ...also].includes(new URL(request.url()).origin)) wrong.push(`request to ${request.url()}`); });
-  page.setDefaultTimeout(15000);
+  page.setDefaultTimeout(60000); /* a machine that does much else; a bound, not a measure */
+  if (SLOW) await slowDown(context, page);
   await page.addInitScript(seeThrough);
   try {
     await before?.(page);

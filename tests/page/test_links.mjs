@@ -67,6 +67,57 @@ test("links: a sentence of several, its own translation, a comparison", () => vi
   });
 }));
 
+/* Holds back the answers to what asks() is true of, until released: {waiting: how many are held, release()}. */
+async function hold(page, path, asks) {
+  const held = [];
+  await page.route(path, (route) => (asks(route.request().postDataJSON()) ? held.push(() => route.continue().catch(() => {})) : route.continue()));
+  return { get waiting() { return held.length; }, release: () => Promise.all(held.splice(0).map((go) => go())) };
+}
+const until = async (page, test) => { for (let k = 0; k < 200 && !test(); k++) await page.waitForTimeout(25); assert.ok(test()); };
+
+test("links: of comparisons and questions that overtake each other, the last one counts", () => visit(link({ v: "compare" }), async (page) => {
+  await page.locator("#panel .map").nth(1).waitFor();
+  const late = await hold(page, "**/attention", (body) => body.strategy === "exact" || body.force_attention?.[0].weights[0] === 1);
+  await page.locator("#strategy-b").selectOption("exact");
+  await until(page, () => late.waiting);
+  await page.locator("#strategy-b").selectOption("sample");
+  await page.locator("#panel h3", { hasText: "B: en-fr, sample" }).waitFor();
+  await late.release();
+  await page.locator("#tab-ask").click();
+  await page.locator("#tab-compare").click();
+  assert.match(await page.locator("#panel h3").nth(1).textContent(), /sample/);
+
+  await target(page, "livre").click(); /* it shall look at the first word, and at once at another */
+  await source(page, "She").click();
+  await until(page, () => late.waiting);
+  await source(page, "him").click();
+  await page.locator("#undo").waitFor();
+  await late.release();
+  assert.match(await text(page.locator("#answer h2")), /looks at \u201chim/);
+
+  await page.locator("#undo").click();
+  await target(page, "livre").click(); /* a question of a text that is replaced before its answer comes */
+  await source(page, "She").click();
+  await until(page, () => late.waiting);
+  await page.locator("#text").fill("A boy plays in the snow.");
+  await target(page, "neige").waitFor();
+  await late.release();
+  await page.waitForTimeout(100);
+  assert.ok(!page.url().includes("q="));
+  assert.equal(await page.locator("#answer .card").count(), 0);
+}));
+
+test("links: one that is opened is one step for Back, whatever it asks", () => visit(link({ q: "f4:2" }), async (page) => {
+  await page.locator("#undo").waitFor();
+  await page.waitForFunction(() => location.hash.includes("s=beam")); /* what the link left out */
+  assert.equal(await page.evaluate(() => history.length), 2);
+  await visit(`${new URL(page.url()).hash}&q=f5%3A2`, async (other) => {
+    await other.getByRole("button", { name: "Back to the beginning (2)" }).waitFor();
+    assert.equal(await other.evaluate(() => location.hash.match(/q=/g).length), 2);
+    assert.equal(await other.evaluate(() => history.length), 2);
+  });
+}));
+
 test("links: Back goes to the text before; the title says the sentence; a question that is no question is left out", () => visit(link({}), async (page) => {
   await translated(page);
   assert.equal(await page.title(), `${sentence} \u2013 alignd`);

@@ -159,6 +159,19 @@ test("9: by keyboard alone: a word is pinned, looks elsewhere, and back", () => 
   assert.equal(await text(page.locator(".line.target")), first);
 }));
 
+test("9: the focus goes back from a popover at once, and stays where a click has put it", () => visit(link({}), async (page) => {
+  await translated(page);
+  await target(page, "livre").click();
+  const alternatives = async () => { await page.locator("#see").click(); await page.locator("#popover").waitFor(); };
+  await alternatives();
+  assert.equal(await page.evaluate(() => { window.deep("#popover")[0].hidePopover(); return window.deepFocus().id; }), "see"); /* within the same task */
+  await alternatives();
+  await page.locator("#text").click();
+  await page.locator("#popover").waitFor({ state: "hidden" });
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))); /* events of the popover have come by then */
+  assert.equal(await focused(page), "#text");
+}));
+
 test("9: by keyboard alone: the map view", () => visit(link({}), async (page) => {
   await translated(page);
   await openView(page, "map");
