@@ -9,13 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- words ---- */
-
-/* A letter or digit of a script that writes spaces between words. */
-static bool is_spaced(int32_t c) {
-    return c >= 0 && !character_is_space(c) && !character_is_punctuation(c) && !character_is_wide(c);
-}
-
 int glossary_continues(const struct tokenizer *target, bool **continues, struct error *err) {
     const char *mark = tokenizer_mark(target);
     *continues = NULL;
@@ -29,80 +22,48 @@ int glossary_continues(const struct tokenizer *target, bool **continues, struct 
         const char *piece = tokenizer_piece(target, (int)id);
         size_t length = strlen(piece), next = 0;
         bool text = length > 0 && tokenizer_find(target, piece) >= 0 && strncmp(piece, mark, strlen(mark)) != 0;
-        table[id] = text && is_spaced(character_next(piece, length, &next));
+        table[id] = text && character_is_spaced(character_next(piece, length, &next));
     }
     *continues = table;
     return 0;
 }
 
-/* True if no word goes on across text[at]. */
-static bool is_edge(const char *text, size_t length, size_t at) {
-    size_t before = at, behind = at;
-    if (at == 0 || at == length)
-        return true;
-    return !is_spaced(character_previous(text, &before)) || !is_spaced(character_next(text, length, &behind));
-}
-
-/* ---- the glossary ---- */
-
-/* True if text begins with the phrase, but for the case of its first letter. */
-static bool begins_with(const char *text, size_t length, const char *phrase, size_t *bytes) {
-    size_t size = strlen(phrase), from = 0, to = 0;
-    if (size == 0 || length == 0)
-        return false;
-    int32_t here = character_next(text, length, &from), there = character_next(phrase, size, &to);
-    *bytes = from + size - to;
-    return (here == there || character_lower(here) == there || here == character_lower(there)) && *bytes <= length &&
-           memcmp(text + from, phrase + to, size - to) == 0;
-}
-
-bool glossary_next(const struct glossary *glossary, const char *text, size_t length, size_t *at, struct span *found,
-                   const struct glossary_entry **entry) {
-    for (size_t begin = *at; begin < length; begin++) {
-        *found = (struct span){begin, begin};
-        for (size_t i = 0; i < glossary->count; i++) {
-            size_t bytes;
-            if (!begins_with(text + begin, length - begin, glossary->entries[i].source, &bytes) || begin + bytes <= found->end ||
-                !is_edge(text, length, begin) || !is_edge(text, length, begin + bytes))
-                continue;
-            found->end = begin + bytes;
-            *entry = &glossary->entries[i];
-        }
-        if (found->end > begin) {
-            *at = found->end;
-            return true;
-        }
-    }
-    *at = length;
-    return false;
-}
-
 /* ---- phrases ---- */
 
-/* A target phrase as the translator writes it: tokens of the vocabulary, or one of its own, printed as this piece. */
-struct glossary_phrase {
+/* A way to write an entry's target: tokens of the vocabulary, or one of its own, printed as this piece. */
+struct writing {
     const int *tokens; /* [length] */
     size_t length;
-    const struct token *piece; /* NULL: the tokens write it. With length 0: nothing is known yet */
+    const struct token *piece; /* NULL: the tokens write it */
 };
 
-int glossary_init(struct glossary *glossary, const struct glossary_entry *entries, size_t count, struct arena *arena,
-                  struct error *err) {
-    struct glossary_phrase *phrases = arena_zalloc(arena, count, sizeof *phrases);
-    if (!phrases)
-        return error_memory(err);
-    *glossary = (struct glossary){entries, count, phrases, arena};
-    return 0;
+/* An entry that was found, in its bucket. */
+struct glossary_phrase {
+    const struct glossary_entry *entry;
+    struct writing *writings; /* [count] */
+    size_t count;
+    struct glossary_phrase *next;
+};
+
+void glossary_init(struct glossary *glossary, const struct lexicon *lexicon, struct arena *arena) {
+    *glossary = (struct glossary){.lexicon = lexicon, .arena = arena};
 }
 
 /* The phrases of one sentence as they are found, and the pieces that no vocabulary has. */
 struct found {
     struct sentence *sentence;
-    struct phrase *phrases;   /* [count], room for one a source token */
+    struct phrase *phrases;   /* [count] */
     const struct token **own; /* the pieces' tokens; their ids follow those of the vocabulary and of copies */
-    size_t count, own_count, first_own, token_count;
+    size_t count, room, own_count, first_own, token_count;
     char *given; /* the prefix, without the pieces that were found in it; NULL: there is none */
 };
+
+/* Room for one phrase more. */
+static int make_room(struct found *found, struct error *err) {
+    struct arena *arena = &found->sentence->arena;
+    found->phrases = arena_grow(arena, found->phrases, found->count, &found->room, 1, sizeof *found->phrases);
+    return found->phrases ? 0 : error_memory(err);
+}
 
 /* The next phrase is of these tokens and translates text[span]. */
 static int add_phrase(struct found *found, const int *tokens, size_t length, struct span span, struct error *err) {
@@ -111,6 +72,8 @@ static int add_phrase(struct found *found, const int *tokens, size_t length, str
     found->token_count += length;
     if (found->token_count > TRANSLATOR_MAX_TARGET)
         return error_set(err, ERROR_LENGTH, "the target phrases of a sentence must have at most %d tokens", TRANSLATOR_MAX_TARGET);
+    if (make_room(found, err) != 0)
+        return -1;
     for (size_t j = 0; j < sentence->length; j++) {
         const struct token *token = &sentence->tokens[j];
         if (token->end <= span.begin || token->begin >= span.end || token->begin == token->end)
@@ -171,36 +134,87 @@ static const struct token *make_piece(const struct tokenizer *target, const char
     return token;
 }
 
-/* The phrase of an entry, which is the same wherever it is found. */
-static int read_phrase(const struct tokenizer *target, const char *text, struct arena *arena, struct glossary_phrase *phrase,
-                       struct error *err) {
+/* text: NUL-terminated, in the arena. */
+static int read_writing(const struct tokenizer *target, const char *text, struct arena *arena, struct writing *writing,
+                        struct error *err) {
     struct token *tokens;
     size_t count;
     if (tokenizer_encode(target, text, strlen(text), arena, &tokens, &count, err) != 0)
         return -1;
     if (count == 0 || !writes(target, tokens, count, text, arena)) {
-        phrase->piece = make_piece(target, text, arena);
-        return phrase->piece ? 0 : error_memory(err);
+        writing->piece = make_piece(target, text, arena);
+        return writing->piece ? 0 : error_memory(err);
     }
     int *ids = arena_alloc(arena, count, sizeof *ids);
     if (!ids)
         return error_memory(err);
     for (size_t i = 0; i < count; i++)
         ids[i] = tokens[i].id;
-    phrase->tokens = ids;
-    phrase->length = count;
+    writing->tokens = ids;
+    writing->length = count;
     return 0;
 }
 
-static int add_entry(struct found *found, struct glossary *glossary, size_t entry, struct span span, struct error *err) {
+/* The target's phrases, without white space around those that stand beside others; blank ones are none. */
+static int read_writings(const struct tokenizer *target, struct glossary_phrase *phrase, struct arena *arena, struct error *err) {
+    const char *text = phrase->entry->target, *end = text + strlen(text);
+    bool several = strchr(text, '|') != NULL;
+    phrase->writings = arena_zalloc(arena, GLOSSARY_VARIANTS, sizeof *phrase->writings);
+    while (phrase->writings && text <= end && phrase->count < GLOSSARY_VARIANTS) {
+        size_t length = strcspn(text, "|");
+        struct span visible = several ? segmenter_trim(text, length) : (struct span){0, length};
+        const char *copy = arena_copy(arena, text + visible.begin, visible.end - visible.begin);
+        if (!copy)
+            break;
+        if (*copy && read_writing(target, copy, arena, &phrase->writings[phrase->count++], err) != 0)
+            return -1;
+        text += length + 1;
+    }
+    return arena_failed(arena) ? error_memory(err) : 0;
+}
+
+/* The phrase of an entry, which is the same wherever it is found. NULL: err tells why. */
+static const struct glossary_phrase *read_phrase(const struct tokenizer *target, struct glossary *glossary,
+                                                 const struct glossary_entry *entry, struct error *err) {
+    struct glossary_phrase **bucket = &glossary->buckets[(size_t)(entry - glossary->lexicon->entries) % GLOSSARY_BUCKETS];
+    for (struct glossary_phrase *phrase = *bucket; phrase; phrase = phrase->next)
+        if (phrase->entry == entry)
+            return phrase;
+    struct glossary_phrase *phrase = arena_zalloc(glossary->arena, 1, sizeof *phrase);
+    if (!phrase) {
+        error_memory(err);
+        return NULL;
+    }
+    phrase->entry = entry;
+    if (read_writings(target, phrase, glossary->arena, err) != 0)
+        return NULL;
+    phrase->next = *bucket;
+    *bucket = phrase;
+    return phrase;
+}
+
+static int add_writing(struct found *found, const struct writing *writing, struct span span, struct error *err) {
+    return writing->piece ? add_own(found, writing->piece, span, err)
+                          : add_phrase(found, writing->tokens, writing->length, span, err);
+}
+
+static int add_entry(struct found *found, struct glossary *glossary, const struct glossary_entry *entry, struct span span,
+                     struct error *err) {
     const struct translator *translator = found->sentence->translator;
-    struct glossary_phrase *phrase = &glossary->phrases[entry];
+    size_t first = found->count;
     if (tokenizer_unknown(translator->target) < 0 || !output_writes(&translator->output))
         return error_set(err, ERROR_INPUT, "this model cannot write glossary phrases");
-    if (phrase->length == 0 && !phrase->piece &&
-        read_phrase(translator->target, glossary->entries[entry].target, glossary->arena, phrase, err) != 0)
+    const struct glossary_phrase *phrase = read_phrase(translator->target, glossary, entry, err);
+    if (!phrase)
         return -1;
-    return phrase->piece ? add_own(found, phrase->piece, span, err) : add_phrase(found, phrase->tokens, phrase->length, span, err);
+    for (size_t i = 0; i < phrase->count; i++)
+        if (add_writing(found, &phrase->writings[i], span, err) != 0)
+            return -1;
+    for (size_t q = first; q < found->count; q++) {
+        found->phrases[q].before = q - first;
+        found->phrases[q].behind = found->count - 1 - q;
+    }
+    return 0;
 }
 
 /* Between the placeholders. */
@@ -208,9 +222,9 @@ static int add_entries(struct found *found, struct glossary *glossary, size_t be
     const struct glossary_entry *entry;
     const char *text = found->sentence->text + found->sentence->source.begin + begin;
     struct span span;
-    for (size_t at = 0; glossary_next(glossary, text, end - begin, &at, &span, &entry);) {
+    for (size_t at = 0; glossary->lexicon && lexicon_next(glossary->lexicon, text, end - begin, &at, &span, &entry);) {
         span = (struct span){begin + span.begin, begin + span.end};
-        if (add_entry(found, glossary, (size_t)(entry - glossary->entries), span, err) != 0)
+        if (add_entry(found, glossary, entry, span, err) != 0)
             return -1;
     }
     return 0;
@@ -240,13 +254,13 @@ static int find_phrases(struct found *found, struct glossary *glossary, struct e
 
 /* ---- the sentence ---- */
 
-/* Room for pieces behind those that the model copies. */
-static int found_make_room(struct found *found, struct error *err) {
+/* Room for pieces behind those that the model copies: a source token has a placeholder, or is of one entry. */
+static int make_copies(struct found *found, const struct glossary *glossary, struct error *err) {
     struct sentence *sentence = found->sentence;
     size_t copied = sentence->copies ? sentence->copies->count : 0;
-    const struct token **all = arena_alloc(&sentence->arena, copied + sentence->length, sizeof *all);
+    size_t own = sentence->length * (glossary->lexicon ? GLOSSARY_VARIANTS : 1);
+    const struct token **all = arena_alloc(&sentence->arena, copied + own, sizeof *all);
     struct copies *copies = arena_zalloc(&sentence->arena, 1, sizeof *copies);
-    found->phrases = arena_alloc(&sentence->arena, sentence->length, sizeof *found->phrases);
     found->given = sentence->given ? arena_copy(&sentence->arena, sentence->given, strlen(sentence->given)) : NULL;
     if (arena_failed(&sentence->arena))
         return error_memory(err);
@@ -309,7 +323,7 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
         return 0;
     if (sentence->translator->masking && !sentence->given && is_bare(sentence) && force_itself(sentence))
         return 0;
-    if (found_make_room(&found, err) != 0 || find_phrases(&found, glossary, err) != 0)
+    if (make_copies(&found, glossary, err) != 0 || find_phrases(&found, glossary, err) != 0)
         return -1;
     if (found.count == 0) {
         sentence->copies = copies;

@@ -1,7 +1,9 @@
 #include "model/base/file.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -74,4 +76,53 @@ int file_read(const char *path, size_t most, char **bytes, size_t *size, struct 
     *bytes = text;
     *size = length;
     return 0;
+}
+
+/* ---- writing ---- */
+
+static int write_all(int descriptor, const char *bytes, size_t size) {
+    while (size > 0) {
+        ssize_t count = write(descriptor, bytes, size);
+        if (count < 0 && errno != EINTR)
+            return -1;
+        bytes += count > 0 ? count : 0;
+        size -= count > 0 ? (size_t)count : 0;
+    }
+    return 0;
+}
+
+static int write_file(const char *path, const char *bytes, size_t size, struct error *err) {
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (descriptor < 0)
+        return error_set(err, ERROR_FILE, "cannot write %.150s: %s", path, strerror(errno));
+    int result = write_all(descriptor, bytes, size) == 0 && fsync(descriptor) == 0 ? 0 : -1;
+    int reason = errno;
+    close(descriptor);
+    return result == 0 ? 0 : error_set(err, ERROR_FILE, "cannot write %.150s: %s", path, strerror(reason));
+}
+
+/* So that the new name is there after a power cut. What cannot do that has done all it can. */
+static void sync_folder(const char *path) {
+    char *copy = strdup(path);
+    int folder = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    free(copy);
+    if (folder < 0)
+        return;
+    fsync(folder);
+    close(folder);
+}
+
+int file_replace(const char *path, const char *bytes, size_t size, struct error *err) {
+    char *next;
+    if (asprintf(&next, "%s.new", path) < 0)
+        return error_memory(err);
+    int result = write_file(next, bytes, size, err);
+    if (result == 0 && rename(next, path) != 0)
+        result = error_set(err, ERROR_FILE, "cannot write %.150s: %s", path, strerror(errno));
+    if (result == 0)
+        sync_folder(path);
+    else
+        unlink(next);
+    free(next);
+    return result;
 }

@@ -1,5 +1,5 @@
-/* Files that are read to the end: models, keys, certificates. Only regular ones, of a bounded size: what is read again while the
- * daemon serves never waits for a pipe's writer, or reads a device for ever. */
+/* Files that are read to the end: models, keys, certificates; and those that are written whole. Only regular ones, of a bounded
+ * size: what is read again while the daemon serves never waits for a pipe's writer, or reads a device for ever. */
 #ifndef ALIGND_FILE_H
 #define ALIGND_FILE_H
 
@@ -13,5 +13,10 @@ int file_open(const char *path, size_t most, size_t *size, struct error *err);
 
 /* The whole file and a NUL behind it, malloc'ed, the caller's. -1 with ERROR_FILE as file_open, or ERROR_MEMORY. */
 int file_read(const char *path, size_t most, char **bytes, size_t *size, struct error *err);
+
+/* Puts these bytes in the place of the file, or makes it, readable by its owner alone: written to PATH.new, which is renamed once
+ * all of it is on the disk. Whatever happens meanwhile, the file has its old content or the new. -1 with ERROR_FILE or
+ * ERROR_MEMORY. One caller at a time. */
+int file_replace(const char *path, const char *bytes, size_t size, struct error *err);
 
 #endif

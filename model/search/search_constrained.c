@@ -5,7 +5,8 @@
  * those with the better merit. From the first hypothesis that has ended, which holds all phrases, the best are chosen as in a beam.
  *
  * A phrase whose source tokens are known counts what they get of the attention when it begins, and nothing for its other tokens: it
- * comes where they are translated, and a beam that is in the midst of it does not fall behind. */
+ * comes where they are translated, and a beam that is in the midst of it does not fall behind. Of several ways to say it each
+ * counts, beside that, by how much less likely it is than the likeliest: which one comes is the model's choice. */
 #include "model/search/search_kind.h"
 
 #include <assert.h>
@@ -98,21 +99,47 @@ static float attended(const struct search *search, size_t row, const struct phra
     return got < LEAST ? LEAST : got > 0 ? 0 : got; /* what is no number stays none */
 }
 
-/* The next token of a phrase. One that is in no vocabulary is as probable as its source is attended to. */
-static struct candidate advancing(const struct search *search, const struct distribution *rows, size_t r,
-                                  const struct phrase *phrase, size_t at) {
+/* The log-probability of the next token of a phrase. One that is in no vocabulary is as probable as its source is attended to. */
+static float next_log_prob(const struct search *search, const struct distribution *rows, size_t r, const struct phrase *phrase,
+                           size_t at) {
     int token = phrase->tokens[at];
     bool known = (size_t)token < rows[r].size;
     float log_prob = known ? rows[r].logits[token] - rows[r].log_sum : attended(search, r, phrase, -logf((float)rows[r].size));
-    log_prob = log_prob < LEAST ? LEAST : log_prob; /* impossible as it is, it must come */
-    float merit = at == 0 ? attended(search, r, phrase, log_prob) : phrase->count > 0 ? 0 : log_prob;
-    return search_candidate(search, r, token, log_prob, (double)(merit > log_prob ? merit : log_prob));
+    return log_prob < LEAST ? LEAST : log_prob; /* impossible as it is, it must come */
+}
+
+/* That of the likeliest way to go on with what phrase q says, q's own among them; 0 where it may be at its end. */
+static float likeliest(const struct search *search, const struct distribution *rows, size_t r, const struct progress *progress,
+                       size_t q) {
+    const struct phrases *phrases = &search->options.phrases;
+    const struct phrase *phrase = &phrases->list[q];
+    float most = LEAST;
+    for (size_t way = q - phrase->before; way <= q + phrase->behind; way++) {
+        if (!progress_begins(phrases, progress, way))
+            continue;
+        if (phrases->list[way].length == progress->at)
+            return 0;
+        float log_prob = next_log_prob(search, rows, r, &phrases->list[way], progress->at);
+        most = log_prob > most ? log_prob : most;
+    }
+    return most;
+}
+
+/* The next token of phrase q. */
+static struct candidate advancing(const struct search *search, const struct distribution *rows, size_t r,
+                                  const struct progress *progress, size_t q) {
+    const struct phrase *phrase = &search->options.phrases.list[q];
+    float log_prob = next_log_prob(search, rows, r, phrase, progress->at);
+    float merit = progress->at == 0 ? attended(search, r, phrase, log_prob) : phrase->count > 0 ? 0 : log_prob;
+    if (phrase->before + phrase->behind > 0)
+        merit += log_prob - likeliest(search, rows, r, progress, q);
+    return search_candidate(search, r, phrase->tokens[progress->at], log_prob, (double)(merit > log_prob ? merit : log_prob));
 }
 
 /* True if a path with this progress, so long, can still hold all phrases. */
 static bool constrained_fits(const struct search *search, const struct constrained *own, const struct progress *progress,
                              size_t depth) {
-    return depth + own->total - progress_tokens(progress) <= search->options.max_length;
+    return depth + own->total - progress_tokens(&search->options.phrases, progress) <= search->options.max_length;
 }
 
 /* Once n_best have ended, what scores no better than the best of them is given up: without all phrases it could not end, and would
@@ -140,8 +167,13 @@ static void constrained_add(struct search *search, struct constrained *own, cons
         i++;
     if (i < own->count && own->options[i].candidate.merit >= c->merit)
         return;
-    own->options[i] = (struct option){.candidate = *c, .bank = progress_tokens(&own->trial)};
+    own->options[i] = (struct option){.candidate = *c, .bank = progress_tokens(&search->options.phrases, &own->trial)};
     own->count += i == own->count;
+}
+
+/* True if phrase q is `held`, or another way to say it; held may be phrases->count: none. */
+static bool says_same(const struct phrases *phrases, size_t q, size_t held) {
+    return held < phrases->count && q + phrases->list[held].before >= held && q <= held + phrases->list[held].behind;
 }
 
 static void add_phrases(struct search *search, struct constrained *own, const struct distribution *rows, size_t r) {
@@ -151,11 +183,11 @@ static void add_phrases(struct search *search, struct constrained *own, const st
     size_t held = progress_held(phrases, &own->progress[r]);
     for (size_t q = 0; q < phrases->count; q++) {
         if (own->progress[r].at > 0 && progress_may_advance(phrases, &own->progress[r], q)) {
-            struct candidate c = advancing(search, rows, r, &phrases->list[q], own->progress[r].at);
+            struct candidate c = advancing(search, rows, r, &own->progress[r], q);
             constrained_add(search, own, &c);
         }
-        if (between && q != held && progress_may_advance(phrases, &fresh, q)) {
-            struct candidate c = advancing(search, rows, r, &phrases->list[q], 0);
+        if (between && !says_same(phrases, q, held) && progress_may_advance(phrases, &fresh, q)) {
+            struct candidate c = advancing(search, rows, r, &fresh, q);
             constrained_add(search, own, &c);
         }
     }

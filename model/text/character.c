@@ -61,6 +61,11 @@ bool character_is_wide(int32_t character) {
     return width == U_EA_WIDE || width == U_EA_FULLWIDTH;
 }
 
+bool character_is_spaced(int32_t character) {
+    return character >= 0 && !character_is_space(character) && !character_is_punctuation(character) &&
+           !character_is_wide(character);
+}
+
 int32_t character_lower(int32_t character) {
     return u_tolower(character);
 }

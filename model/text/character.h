@@ -20,6 +20,8 @@ bool character_is_punctuation(int32_t character);
 bool character_is_other(int32_t character);
 /* Chinese, Japanese and Korean letters and marks, between which no space stands; false for -1. */
 bool character_is_wide(int32_t character);
+/* A letter or digit of a script that writes spaces between words; false for -1. */
+bool character_is_spaced(int32_t character);
 /* Unicode's simple lower case: one character of one. */
 int32_t character_lower(int32_t character);
 

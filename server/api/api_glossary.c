@@ -1,5 +1,8 @@
-/* glossary: {"source phrase": "target phrase", ...}. */
+/* glossary: {"source phrase": "target phrase", ...}, or the name of one that is kept. */
 #include "server/api/api_form.h"
+#include "server/api/language.h"
+#include "server/decode/variant.h"
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_ENTRIES = 50, MAX_PHRASE_BYTES = 200 };
@@ -40,13 +43,60 @@ static int copy_entries(json_t *value, struct request *request, struct glossary_
         entry->source = arena_copy(&request->arena, source, strlen(source));
         entry->target = arena_copy(&request->arena, json_string_value(target), json_string_length(target));
     }
-    if (!arena_failed(&request->arena) && glossary_init(&request->glossary, entries, count, &request->arena, NULL) == 0)
-        return 0;
-    api_fail_memory(reply);
-    return -1;
+    struct lexicon *lexicon = arena_alloc(&request->arena, 1, sizeof *lexicon);
+    if (arena_failed(&request->arena) || lexicon_init(lexicon, entries, count, &request->arena, NULL) != 0) {
+        api_fail_memory(reply);
+        return -1;
+    }
+    glossary_init(&request->glossary, lexicon, &request->arena);
+    return 0;
 }
 
+/* ---- one that is kept ---- */
+
+/* What a glossary must be. */
+struct wanted {
+    const char *name, *owner, *source, *target;
+};
+
+static bool speaks(const char *has, const char *asked) {
+    return *has == '\0' || language_distance(has, asked) < LANGUAGE_FAR;
+}
+
+static bool fits(const struct kept_glossary *glossary, const void *context) {
+    const struct wanted *wanted = context;
+    const struct glossary_about *about = &glossary->about;
+    return (strcmp(about->id, wanted->name) == 0 || strcmp(about->name, wanted->name) == 0) &&
+           (about->fixed || strcmp(about->owner, wanted->owner) == 0) && speaks(about->source, wanted->source) &&
+           speaks(about->target, wanted->target);
+}
+
+const char *api_glossary_owner(const struct request *request) {
+    return request->key_name ? request->key_name : "";
+}
+
+int api_use_glossary(const struct service *service, const char *asked, struct request *request, struct reply *reply) {
+    const struct translator_info *info = &request->model->info;
+    char target[VARIANT_CODE_BYTES];
+    snprintf(target, sizeof target, "%s", info->target);
+    if (request->variant)
+        variant_code(request->variant, target);
+    request->kept =
+        glossaries_find(service->glossaries, fits, &(struct wanted){asked, api_glossary_owner(request), info->source, target});
+    if (!request->kept) {
+        api_fail(reply, reply->dialect == &dialect_deepl ? STATUS_NOT_FOUND : STATUS_INVALID, name,
+                 "there is no glossary \"%.60s\" from \"%s\" to \"%s\"", asked, info->source, target);
+        return -1;
+    }
+    glossary_init(&request->glossary, &request->kept->lexicon, &request->arena);
+    return 0;
+}
+
+/* ---- the field ---- */
+
 void api_glossary_schema(struct writer *w) {
+    writer_begin_array(w, "oneOf");
+    writer_begin_object(w, NULL);
     writer_string(w, "type", "object");
     writer_count(w, "maxProperties", MAX_ENTRIES);
     writer_begin_object(w, "additionalProperties");
@@ -54,11 +104,16 @@ void api_glossary_schema(struct writer *w) {
     writer_count(w, "minLength", 1);
     writer_count(w, "maxLength", MAX_PHRASE_BYTES);
     writer_end_object(w);
+    writer_end_object(w);
+    api_schema(w, NULL, "string");
+    writer_end_array(w);
 }
 
-int api_read_glossary(json_t *value, struct request *request, struct reply *reply) {
+int api_read_glossary(const struct service *service, json_t *value, struct request *request, struct reply *reply) {
+    if (json_is_string(value))
+        return api_use_glossary(service, json_string_value(value), request, reply);
     if (!json_is_object(value))
-        return api_refuse(reply, name, "%s must be an object, got %s", name, api_type_name(value));
+        return api_refuse(reply, name, "%s must be an object or the name of a glossary, got %s", name, api_type_name(value));
     size_t count = json_object_size(value);
     if (count > MAX_ENTRIES)
         return api_refuse(reply, name, "%s must contain at most %d entries, got %zu", name, MAX_ENTRIES, count);

@@ -151,5 +151,7 @@ if [ -n "$model" ]; then
     serve "$model" "$work/source"
 fi
 for shape in $shapes; do random_model "$shape"; done
+title 'glossaries: looking their phrases up'
+"$bench/lexicon" <tests/bench/sentences.txt
 title 'oneDNN, one core'
 if [ -x "$bench/onednn" ]; then OMP_NUM_THREADS=1 "$bench/onednn"; else echo 'no dnnl.h when this was built: left out'; fi

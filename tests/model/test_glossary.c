@@ -6,10 +6,9 @@
 #include <string.h>
 
 static const struct glossary_entry entries[] = {
-    {"snow", "1"},         {"the snow", "2"}, {"New York", "3"}, {"C++", "4"}, {"\xc3\xa9t\xc3\xa9", "5"},
-    {"\xe7\x8c\xab", "6"}, {"a b", "7"},      {"b c", "8"},
+    {"snow", "1"},         {"the snow", "2"}, {"New York", "3"}, {"C++", "4"},    {"\xc3\xa9t\xc3\xa9", "5"},
+    {"\xe7\x8c\xab", "6"}, {"a b", "7"},      {"b c", "8"},      {"Polish", "9"}, {"polish", "A"},
 };
-static const struct glossary glossary = {.entries = entries, .count = sizeof entries / sizeof *entries};
 
 /* found: the entries' targets, in the order of the text. */
 static const struct {
@@ -26,22 +25,37 @@ static const struct {
     {"\xc3\x89t\xc3\xa9, \xc3\xa9t\xc3\xa9s, l'\xc3\xa9t\xc3\xa9", "55"},
     {"\xe9\xbb\x92\xe7\x8c\xab\xe3\x81\xa8\xe7\x99\xbd\xe7\x8c\xab", "66"}, /* no spaces in Japanese */
     {"a b c", "7"},                                                         /* the first */
+    {"Polish polish", "9A"},                                                /* each as it is written */
+    {"a", ""},
+    {"The snowy snow and", "1"}, /* a phrase that goes on otherwise */
 };
 
 START_TEST(source_phrases_are_found) {
+    struct arena arena;
+    struct lexicon lexicon;
+    arena_init(&arena, 1 << 12);
+    ck_assert_int_eq(lexicon_init(&lexicon, entries, sizeof entries / sizeof *entries, &arena, NULL), 0);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char found[64] = "";
         const struct glossary_entry *entry;
         struct span span;
         size_t length = strlen(texts[i].text), end = 0;
-        for (size_t at = 0; glossary_next(&glossary, texts[i].text, length, &at, &span, &entry); end = span.end) {
+        for (size_t at = 0; lexicon_next(&lexicon, texts[i].text, length, &at, &span, &entry); end = span.end) {
             ck_assert(span.begin >= end && span.end - span.begin == strlen(entry->source) && at == span.end);
             strcat(found, entry->target);
         }
         ck_assert_msg(strcmp(found, texts[i].found) == 0, "%s: %s", texts[i].text, found);
     }
+    arena_done(&arena);
 }
 END_TEST
+
+/* A glossary of the sentences to come, in the arena. */
+static void make(struct glossary *glossary, const struct glossary_entry *own, size_t count, struct arena *arena) {
+    struct lexicon *lexicon = arena_alloc(arena, 1, sizeof *lexicon);
+    ck_assert_int_eq(lexicon_init(lexicon, own, count, arena, NULL), 0);
+    glossary_init(glossary, lexicon, arena);
+}
 
 /* ---- in company ---- */
 
@@ -59,7 +73,7 @@ static void prepare(const struct translator *t, size_t i, struct arena *arena, s
     ck_assert_int_eq(translator_prepare(t, company[i], strlen(company[i]), true, &options, arena, sentence, &count, NULL), 0);
     ck_assert_uint_eq(count, 1);
     struct glossary phrases;
-    ck_assert_int_eq(glossary_init(&phrases, own, 2, arena, NULL), 0);
+    make(&phrases, own, 2, arena);
     ck_assert_int_eq(translator_constrain(*sentence, &phrases, NULL), 0);
 }
 
@@ -146,7 +160,7 @@ START_TEST(entries_are_read_once) {
     struct sentence *sentences;
     size_t count;
     arena_init(&arena, 1 << 16);
-    ck_assert_int_eq(glossary_init(&phrases, own, 2, &arena, NULL), 0);
+    make(&phrases, own, 2, &arena);
     ck_assert_int_eq(constrain(t, "Snow, rain, snow. I like rain and snow.", &phrases, &arena, &sentences, &count, NULL), 0);
     ck_assert_uint_eq(count, 2);
     const struct phrases *first = &sentences[0].options.phrases, *second = &sentences[1].options.phrases;
@@ -179,7 +193,7 @@ START_TEST(phrases_are_bounded) {
         strcat(text, "a ");
     arena_init(&arena, 1 << 16);
     words[399] = '\0';
-    ck_assert_int_eq(glossary_init(&phrases, &own, 1, &arena, NULL), 0);
+    make(&phrases, &own, 1, &arena);
     ck_assert_int_eq(constrain(t, "a", &phrases, &arena, &sentences, &count, &error), 0);
     sentence_done(sentences);
     ck_assert_int_eq(constrain(t, text, &phrases, &arena, &sentences, &count, &error), -1);

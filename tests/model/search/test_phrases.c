@@ -11,17 +11,23 @@ enum { A, B, C, MAX_PHRASES = 4, OWN = VOCABULARY }; /* OWN: a token that no tab
 
 static struct game game;
 
-/* "ab ac" -> two phrases. */
+/* "ab ac" -> two phrases; "ab|ac": two ways to say one. */
 static struct phrases phrases_of(const char *texts) {
     static int tokens[MAX_PHRASES][MAX_PATH];
     static struct phrase list[MAX_PHRASES];
     struct phrases phrases = {.list = list};
-    for (; *texts; texts += *texts == ' ') {
+    size_t first = 0;
+    for (; *texts; texts += *texts != '\0') {
         struct phrase *phrase = &list[phrases.count];
         *phrase = (struct phrase){.tokens = tokens[phrases.count]};
-        for (; *texts && *texts != ' '; texts++)
+        for (; *texts && *texts != ' ' && *texts != '|'; texts++)
             tokens[phrases.count][phrase->length++] = *texts - 'a';
         phrases.count++;
+        for (size_t q = first; q < phrases.count; q++) {
+            list[q].before = q - first;
+            list[q].behind = phrases.count - 1 - q;
+        }
+        first = *texts == '|' ? first : phrases.count;
     }
     return phrases;
 }
@@ -33,12 +39,18 @@ static const struct {
     size_t tokens;
     bool complete;
 } progresses[] = {
-    {"ab", "", 0, false},        {"ab", "a", 1, false},     {"ab", "ab", 2, true},      {"ab", "ac", 0, false}, /* broken off */
-    {"ab", "aab", 2, true},      {"ab", "abc", 2, true},    {"ab", "acab", 2, true},    {"ab ab", "ab", 2, false},
-    {"ab ab", "abab", 4, true},  {"ab ac", "ac", 2, false}, {"ab ac", "acab", 4, true}, {"a ab", "ab", 2, false}, /* the longer */
-    {"a ab", "aba", 3, true},    {"ab a", "aab", 3, true},  {"a abc", "abb", 1, false}, /* the shorter is held */
-    {"abc a", "abcc", 3, false}, {"aab", "aaab", 0, false},                             /* no token is looked at again */
-    {"c", "abc", 1, true},
+    {"ab", "", 0, false},        {"ab", "a", 1, false},         {"ab", "ab", 2, true},
+    {"ab", "ac", 0, false}, /* broken off */
+    {"ab", "aab", 2, true},      {"ab", "abc", 2, true},        {"ab", "acab", 2, true},
+    {"ab ab", "ab", 2, false},   {"ab ab", "abab", 4, true},    {"ab ac", "ac", 2, false},
+    {"ab ac", "acab", 4, true},  {"a ab", "ab", 2, false},                                  /* the longer */
+    {"a ab", "aba", 3, true},    {"ab a", "aab", 3, true},      {"a abc", "abb", 1, false}, /* the shorter is held */
+    {"abc a", "abcc", 3, false}, {"aab", "aaab", 0, false},                                 /* no token is looked at again */
+    {"c", "abc", 1, true},       {"a|bc", "", 0, false},        {"a|bc", "a", 2, true},
+    {"a|bc", "b", 1, false}, /* the longest way */
+    {"a|bc", "bc", 2, true},     {"a|ab", "a", 2, true},        {"a|ab", "ab", 2, true},
+    {"a|ab", "ac", 2, true},     {"ab|abc c", "abc", 3, false}, {"ab|abc c", "abcc", 4, true},
+    {"a|b a|b", "ab", 2, true},  {"a|b a|b", "ac", 1, false},   {"a|b c", "abc", 2, true},
 };
 
 static void check_progress(struct phrases phrases, const char *path, size_t tokens, bool complete) {
@@ -50,7 +62,7 @@ static void check_progress(struct phrases phrases, const char *path, size_t toke
         progress = next;
         next.met = before.met;
     }
-    ck_assert_msg(progress_tokens(&progress) == tokens, "%s: %zu tokens", path, progress_tokens(&progress));
+    ck_assert_msg(progress_tokens(&phrases, &progress) == tokens, "%s: %zu tokens", path, progress_tokens(&phrases, &progress));
     ck_assert_msg(progress_complete(&phrases, &progress) == complete, "%s", path);
 }
 
@@ -143,8 +155,25 @@ START_TEST(the_better_order) {
 }
 END_TEST
 
+/* Of the ways to say it the one that is likelier where it stands, whatever their order. */
+START_TEST(the_likelier_way) {
+    static const struct rule rules[] = {{"", .01f, .04f, .02f, .93f},
+                                        {"c", .5f, .1f, .3f, .1f},
+                                        {"cb", .9f, 0, 0, .1f},
+                                        {"ca", .8f, .01f, .09f, .1f},
+                                        {NULL, .4f, .2f, .3f, .1f}};
+    struct search_options options = options_of(4, 10, phrases_of("a|b"));
+    options.n_best = 1;
+    expect(rules, &options, "cb.");
+    options.phrases = phrases_of("b|a");
+    expect(rules, &options, "cb.");
+    options.phrases = phrases_of("a");
+    expect(rules, &options, "ca.");
+}
+END_TEST
+
 START_TEST(phrases_that_begin_alike) {
-    static const char *const phrases[] = {"ab ac", "a ab", "abc ab", "aa aab"};
+    static const char *const phrases[] = {"ab ac", "a ab", "abc ab", "aa aab", "a|ab c", "ab|ac a", "aab|a aab|a"};
     for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
         for (size_t beam = 1; beam < 9; beam++) {
             struct search_options options = options_of(beam, 9, phrases_of(phrases[i]));
@@ -276,6 +305,7 @@ Suite *phrases_suite(void) {
     tcase_add_test(cases, words_are_whole);
     tcase_add_test(cases, what_a_beam_would_never_choose);
     tcase_add_test(cases, the_better_order);
+    tcase_add_test(cases, the_likelier_way);
     tcase_add_test(cases, phrases_that_begin_alike);
     tcase_add_test(cases, a_phrase_is_broken_off);
     tcase_add_test(cases, phrases_fill_the_limit);
