@@ -90,12 +90,14 @@ static void reload_models(struct catalog *catalog) {
 
 static void reload(const struct daemon *daemon, struct http *http) {
     const struct service *service = daemon->service;
-    struct error of_keys = {0}, of_certificate = {0};
+    struct error of_keys = {0}, of_certificate = {0}, of_glossaries = {0};
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000);
     if (service->keys)
         report_reload("api_keys", keys_reload(service->keys, &of_keys), &of_keys);
+    if (daemon->options->glossary.count > 0)
+        report_reload("glossaries", glossaries_reload(service->glossaries, &of_glossaries), &of_glossaries);
     if (daemon->options->tls_cert)
         report_reload("certificate", http_reload_certificate(http, &of_certificate), &of_certificate);
     reload_models(service->catalog);
@@ -239,6 +241,11 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
         return -1;
     if (options->api_keys && !(service.keys = keys_open(options->api_keys, err)))
         return -1;
+    service.glossaries = glossaries_open(&(struct glossaries_options){&options->glossary, options->glossaries}, err);
+    if (!service.glossaries) {
+        keys_free(service.keys);
+        return -1;
+    }
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* what models take goes back to the system when they are freed */
     api_init();
     catch_signals();
@@ -259,6 +266,7 @@ static int serve(const struct options *options, bool *clean, struct error *err) 
     usage_free(service.usage);
     scheduler_free(service.scheduler);
     metrics_free(service.metrics);
+    glossaries_free(service.glossaries);
     keys_free(service.keys);
     return result;
 }

@@ -30,7 +30,7 @@ option_set set_strategy;
 option_set set_mode;
 /* bool */
 option_set set_switch;
-/* struct name_list, appended to: folders with ':' between them, addresses and web origins with ',' */
-option_set set_folders, set_addresses, set_origins;
+/* struct name_list, appended to: folders with ':' between them, addresses, web origins and glossaries with ',' */
+option_set set_folders, set_addresses, set_origins, set_glossaries;
 
 #endif

@@ -35,6 +35,8 @@ struct options {
     struct name_list cors;               /* origins, "*" alone: any */
     size_t socket_mode;                  /* of Unix sockets */
     char *api_keys, *tls_cert, *tls_key; /* files; NULL: none */
+    struct name_list glossary;           /* NAME=FILE or NAME:SOURCE:TARGET=FILE */
+    char *glossaries;                    /* file of those that clients make; NULL: they may make none */
     char *client_header;
     size_t queue, queue_work, step_ms, max_body_bytes, max_text_chars, deadline_ms, grace_ms, heartbeat_ms, cache_bytes;
     size_t request_memory, max_reply_bytes, reply_memory;

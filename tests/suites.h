@@ -70,6 +70,7 @@
     X(client) \
     X(limiter) \
     X(keys) \
+    X(glossaries) \
     X(cutoff) \
     X(form) \
     X(api_access) \

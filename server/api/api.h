@@ -7,6 +7,7 @@
 
 enum {
     STATUS_OK = 200,
+    STATUS_CREATED = 201,
     STATUS_NO_CONTENT = 204,
     STATUS_MOVED = 302,
     STATUS_NOT_MODIFIED = 304,
@@ -199,6 +200,13 @@ void api_ready(const struct service *service, const struct call *call, struct re
 void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_deepl_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_deepl_usage(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_deepl_glossary_pairs(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_deepl_glossaries(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_deepl_make_glossary(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_deepl_glossary(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_deepl_remove_glossary(const struct service *service, const struct call *call, struct request *request,
+                               struct reply *reply);
+void api_deepl_entries(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_google_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_microsoft_token(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply);

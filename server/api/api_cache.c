@@ -47,12 +47,13 @@ static char *canonical(const json_t *root) {
     return NULL;
 }
 
-/* The same question of two keys that may use other models may have two answers. NULL when memory is out: then nothing is found, nor
- * kept. */
+/* The same question of two keys that may use other models may have two answers, and a kept glossary's entries may change under its
+ * name. NULL when memory is out: then nothing is found, nor kept. */
 static const char *make_question(const char *dialect, const json_t *root, struct request *request) {
     char *text = canonical(root), *question = NULL;
     const char *models = request->key ? request->key->limits.models : "";
-    if (text && asprintf(&question, "%s %s %s", dialect, models, text) < 0)
+    size_t glossary = request->kept ? request->kept->number : 0;
+    if (text && asprintf(&question, "%s %s %zu %s", dialect, models, glossary, text) < 0)
         question = NULL;
     const char *copy = question ? arena_copy(&request->arena, question, strlen(question)) : NULL;
     free(question);

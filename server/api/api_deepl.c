@@ -107,11 +107,14 @@ static int read_tags(const json_t *root, struct order *order, struct arena *aren
 
 static int read_order(const json_t *root, struct order *order, bool *billed, struct arena *arena, struct reply *reply) {
     if (order_texts(root, order, API_MAX_TEXTS, reply) != 0 || order_string(root, "source_lang", &order->source, reply) != 0 ||
-        order_string(root, "target_lang", &order->targets[0], reply) != 0 || read_split(root, order, reply) != 0 ||
+        order_string(root, "target_lang", &order->targets[0], reply) != 0 ||
+        order_string(root, "glossary_id", &order->glossary, reply) != 0 || read_split(root, order, reply) != 0 ||
         read_formality(root, reply) != 0 || read_tags(root, order, arena, reply) != 0 ||
         order_flag(root, "show_billed_characters", billed, reply) != 0)
         return -1;
     order->target_count = 1;
+    if (order->glossary && !order->source)
+        return api_refuse(reply, "source_lang", "source_lang is required with glossary_id");
     return order->targets[0] ? 0 : api_refuse(reply, "target_lang", "target_lang is missing");
 }
 

@@ -29,7 +29,8 @@ static const struct field fields[] = {
      "attention weights for these steps, instead of the decoder's own", NULL},
     {"stream", BOTH, &field_boolean, FORM(stream), "reply with server-sent events: token, sentence, and finally result or error",
      NULL},
-    {"glossary", BOTH, &field_glossary, FORM(glossary), "target phrases that must be used to translate these source phrases", NULL},
+    {"glossary", BOTH, &field_glossary, FORM(glossary),
+     "target phrases that must be used to translate these source phrases; or the name of a glossary that the server keeps", NULL},
 };
 
 enum { FIELDS = sizeof fields / sizeof *fields };

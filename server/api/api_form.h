@@ -28,8 +28,8 @@ void api_fields_schema(struct writer *w, const char *key, enum api_kind kind);
 /* force_attention -> request->forced. -1: the reply is set. */
 int api_read_forced(json_t *value, struct request *request, struct reply *reply);
 
-/* glossary -> request->glossary. -1: the reply is set. */
-int api_read_glossary(json_t *value, struct request *request, struct reply *reply);
+/* glossary -> request->glossary, once the request has its model. -1: the reply is set. */
+int api_read_glossary(const struct service *service, json_t *value, struct request *request, struct reply *reply);
 /* What it may be: the members of a JSON schema. */
 void api_glossary_schema(struct writer *w);
 

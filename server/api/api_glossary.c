@@ -72,7 +72,7 @@ static bool fits(const struct kept_glossary *glossary, const void *context) {
 }
 
 const char *api_glossary_owner(const struct request *request) {
-    return request->key_name ? request->key_name : "";
+    return request->key ? request->key->name : "";
 }
 
 int api_use_glossary(const struct service *service, const char *asked, struct request *request, struct reply *reply) {

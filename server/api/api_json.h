@@ -45,6 +45,11 @@ int api_parse(const struct service *service, json_t *root, enum api_kind kind, s
 bool api_admit(const struct service *service, const struct request *request, struct reply *reply);
 /* True, and the reply is set: there are no models yet. */
 bool api_is_loading(const struct request *request, struct reply *reply);
+/* The kept glossary of this name or id, for the languages of the request's model -> request->glossary and kept. -1: there is none
+ * that the request may use; the reply is set. */
+int api_use_glossary(const struct service *service, const char *asked, struct request *request, struct reply *reply);
+/* Whose the glossaries are that it makes: struct glossary_about. */
+const char *api_glossary_owner(const struct request *request);
 /* Texts -> jobs. field: what a text's error names. Otherwise the reply is set. */
 void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply);
 /* The least that its answer can have, of one that is prepared. */

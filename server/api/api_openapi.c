@@ -34,6 +34,8 @@ static const struct {
      "{\"text\":\"It snows.\",\"translation\":\"Il neige.\",\"include\":[\"tokens\",\"alignment\"]}"},
     {"LibreDetect", "text", "One text", "{\"q\":\"Where is the train station?\"}"},
     {"DeeplRequest", "text", "One text", "{\"text\":[\"Where is the train station?\"],\"target_lang\":\"FR\"}"},
+    {"DeeplEntries", "entries", "Two entries",
+     "{\"name\":\"winter\",\"source_lang\":\"en\",\"target_lang\":\"fr\",\"entries\":\"snow\\tpoudreuse\\nice\\tverglas\"}"},
     {"GoogleRequest", "text", "One text", "{\"q\":\"Where is the train station?\",\"target\":\"fr\",\"format\":\"text\"}"},
     {"GoogleDetect", "text", "One text", "{\"q\":\"Where is the train station?\"}"},
     {"[MicrosoftText]", "text", "One text", "[{\"Text\":\"Where is the train station?\"}]"},
@@ -132,6 +134,11 @@ static void put_path_parameter(struct writer *w, const struct route *route) {
     writer_end_array(w);
 }
 
+/* Of a reply that is no JSON. */
+static const char *text_type(const struct route *route) {
+    return route->start == api_page ? "text/html" : route->start == api_deepl_entries ? "text/tab-separated-values" : "text/plain";
+}
+
 /* What it answers when all is well. What is decoded may be streamed, too. The stream is described in words: with a schema of its
  * own each reply would be an object or a string to those who make clients of this. */
 static void put_success(struct writer *w, const struct route *route) {
@@ -143,10 +150,14 @@ static void put_success(struct writer *w, const struct route *route) {
         writer_begin_object(w, "302");
         writer_string(w, "description", "redirects to /openapi.json");
         writer_end_object(w);
+    } else if (route->start == api_deepl_remove_glossary) {
+        writer_begin_object(w, "204");
+        writer_string(w, "description", text);
+        writer_end_object(w);
     } else if (route->gives) {
-        put_response(w, "200", text, JSON_TYPE, route->gives);
+        put_response(w, route->start == api_deepl_make_glossary ? "201" : "200", text, JSON_TYPE, route->gives);
     } else {
-        put_response(w, "200", text, route->start == api_page ? "text/html" : "text/plain", "string");
+        put_response(w, "200", text, text_type(route), "string");
     }
 }
 

@@ -162,6 +162,13 @@ static struct plan *create_plan(const struct order *order, struct request *reque
     return plan;
 }
 
+/* An order with a glossary has one source and one target: all of it is the first model's. */
+static int use_glossary(const struct order *order, const struct service *service, struct request *request, struct reply *reply) {
+    const struct plan *plan = request->plan;
+    request->variant = plan->items[0].variant;
+    return api_use_glossary(service, order->glossary, request, reply);
+}
+
 void order_start(struct order *order, const struct dialect *dialect, const struct service *service, const json_t *root,
                  struct request *request, struct reply *reply) {
     size_t rows = service->options.rows, most = service->options.max_text_chars;
@@ -169,6 +176,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     keep_codes(order, &request->arena);
     struct plan *plan = request->plan = create_plan(order, request, reply);
     if (!plan || fails(plan_choose(plan, request, &reason), order, &reason, most, reply) ||
+        (order->glossary && request->model && use_glossary(order, service, request, reply) != 0) ||
         fails(plan_prepare(plan, most, request, &reason), order, &reason, most, reply) || !request->model)
         return;
     request->characters = reason.characters;

@@ -367,7 +367,7 @@ int api_parse(const struct service *service, json_t *root, enum api_kind kind, s
     form.search.sampling.seed = random_seed();
     if (api_read_form(root, kind, &form, reply) == 0 && check_form(service, &form, &count, request, reply) == 0 &&
         (!form.force_attention || api_read_forced(form.force_attention, request, reply) == 0) &&
-        (!form.glossary || api_read_glossary(form.glossary, request, reply) == 0) &&
+        (!form.glossary || api_read_glossary(service, form.glossary, request, reply) == 0) &&
         copy_texts(&form, count, request, reply) == 0) {
         fill_options(&form, &service->options, request);
         result = 0;

@@ -95,6 +95,7 @@ struct order {
     const char *source;                     /* a language code; NULL or "auto": to be found out */
     const char *targets[PLAN_MOST_TARGETS]; /* [target_count] */
     size_t target_count;
+    const char *glossary;                              /* name or id of one that is kept; NULL: none */
     const char *text_name, *source_name, *target_name; /* of the fields, for what is refused */
     bool markup, whole, aligned, apart;                /* as of a plan */
     bool joined;                                       /* a line's end is white space, not a sentence's end */

@@ -9,6 +9,7 @@
 #include "server/base/metrics.h"
 #include "server/base/name_list.h"
 #include "server/decode/catalog.h"
+#include "server/decode/glossaries.h"
 #include "server/decode/scheduler.h"
 
 enum service_state { SERVICE_LOADING, SERVICE_READY, SERVICE_DRAINING };
@@ -34,6 +35,7 @@ struct service {
     struct cache *cache; /* NULL: off */
     struct limiter *limiter;
     struct usage *usage;
+    struct glossaries *glossaries;
     struct keys *keys; /* NULL: everybody may translate, nobody may administer */
     atomic_int state;  /* enum service_state; a reload does not change it */
 };

@@ -1,5 +1,6 @@
 #include "server/decode/request.h"
 #include "server/base/clock.h"
+#include "server/decode/kept_glossary.h"
 #include "server/decode/model_set.h"
 #include <assert.h>
 #include <stdint.h>
@@ -31,6 +32,8 @@ void request_done(struct request *request) {
         loaded_model_release(held->loaded);
     request->held = NULL;
     arena_done(&request->arena);
+    kept_glossary_release(request->kept);
+    request->kept = NULL;
     loaded_model_release(request->loaded);
     request->loaded = NULL;
     model_set_release(request->models);

@@ -38,6 +38,7 @@ enum include {
 };
 
 struct events;
+struct kept_glossary;
 struct model_set;
 struct served_model;
 struct loaded_model;
@@ -114,6 +115,7 @@ struct request {
     const char *prefix; /* of the translation of each text; NULL or "": any */
     size_t prefix_length;
     struct glossary glossary;   /* what phrases are translated as */
+    struct kept_glossary *kept; /* whose entries these are: a reference; NULL: the request's own */
     struct forced_step *forced; /* [forced_count] */
     size_t forced_count;
     uint32_t number;     /* of requests with one seed; each samples on its own */

@@ -24,7 +24,7 @@ async function native(body) {
 before(async () => {
   const keys = join(folder, "keys");
   writeFileSync(keys, `alice user ${createHash("sha256").update(key).digest("hex")}\n`);
-  daemon = await startDaemon(program, models, ["--api-keys", keys]);
+  daemon = await startDaemon(program, models, ["--api-keys", keys, "--glossaries", join(folder, "glossaries")]);
   url = daemon.url;
   expected = (await native({ text: sentence, model: "en-fr" })).translations[0].text;
 });
@@ -66,6 +66,46 @@ test("deepl-node asks what there is", async () => {
   assert.equal(usage.anyLimitReached(), false);
   const stranger = new deepl.Translator("other", { serverUrl: url, maxRetries: 0 });
   await assert.rejects(stranger.translateText(sentence, "en", "fr"), deepl.AuthorizationError);
+});
+
+test("deepl-node makes, lists, uses and deletes glossaries", async () => {
+  const deepl = require("deepl-node");
+  const translator = new deepl.Translator(key, { serverUrl: url, maxRetries: 0 });
+  const entries = new deepl.GlossaryEntries({ entries: { snow: "poudreuse", "train station": "halte" } });
+  const made = await translator.createGlossary("winter", "en", "fr", entries);
+  assert.equal(made.name, "winter");
+  assert.equal(made.entryCount, 2);
+  assert.ok(made.ready && Math.abs(made.creationTime - new Date()) < 60000);
+  assert.deepEqual((await translator.listGlossaries()).map((glossary) => glossary.glossaryId), [made.glossaryId]);
+  assert.deepEqual(await translator.getGlossary(made.glossaryId), made);
+  assert.deepEqual((await translator.getGlossaryEntries(made)).entries(), entries.entries());
+  const text = (await translator.translateText("I like snow.", "en", "fr", { glossary: made })).text;
+  assert.match(text, /poudreuse/);
+  assert.match((await translator.translateText(sentence, "en", "fr", { glossary: made.glossaryId })).text, /halte/);
+  const html = await translator.translateText("<p>I like <b>snow</b>.</p>", "en", "fr", { glossary: made, tagHandling: "html" });
+  assert.match(html.text, /<b>.*poudreuse.*<\/b>/);
+  const file = join(folder, "glossary.csv");
+  writeFileSync(file, 'snow,"neige, glace"\nice,verglas,en,fr\n');
+  const csv = await translator.createGlossaryWithCsv("csv", "en", "fr", file);
+  assert.equal(csv.entryCount, 2);
+  const pairs = await translator.getGlossaryLanguagePairs();
+  assert.deepEqual(pairs.map((pair) => `${pair.sourceLang}-${pair.targetLang}`).sort(), ["en-fr", "fr-en"]);
+  await assert.rejects(translator.translateText(sentence, "fr", "en-US", { glossary: made }), deepl.GlossaryNotFoundError);
+  await translator.deleteGlossary(made);
+  await translator.deleteGlossary(csv.glossaryId);
+  assert.deepEqual(await translator.listGlossaries(), []);
+  await assert.rejects(translator.getGlossary(made.glossaryId), deepl.GlossaryNotFoundError);
+  const stranger = new deepl.Translator("other", { serverUrl: url, maxRetries: 0 });
+  await assert.rejects(stranger.listGlossaries(), deepl.AuthorizationError);
+});
+
+test("deepl-node is told when there are too many glossaries: 456", async () => {
+  const deepl = require("deepl-node");
+  const translator = new deepl.Translator(key, { serverUrl: url, maxRetries: 0 });
+  const entries = new deepl.GlossaryEntries({ entries: { a: "b" } });
+  for (let i = 0; i < 100; i++) await translator.createGlossary(`${i}`, "en", "fr", entries);
+  await assert.rejects(translator.createGlossary("one more", "en", "fr", entries), deepl.QuotaExceededError);
+  for (const glossary of await translator.listGlossaries()) await translator.deleteGlossary(glossary);
 });
 
 /* ---- @google-cloud/translate ---- */

@@ -48,7 +48,10 @@ static void start(struct service *service) {
                                            .rows = options.rows,
                                            .most_waiting = options.queue};
     service->catalog = catalog_create(&models, service->metrics);
-    FUZZ_CHECK(service->metrics && service->scheduler && service->catalog && catalog_open(service->catalog, NULL) == 0);
+    static const struct name_list none;
+    service->glossaries = glossaries_open(&(struct glossaries_options){.fixed = &none}, NULL);
+    FUZZ_CHECK(service->metrics && service->scheduler && service->catalog && service->glossaries &&
+               catalog_open(service->catalog, NULL) == 0);
     atomic_store(&service->state, SERVICE_READY);
 }
 

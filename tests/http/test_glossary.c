@@ -38,9 +38,9 @@ static size_t occurrences(const char *text, const char *phrase) {
 static const struct {
     const char *fields, *field, *message;
 } wrong[] = {
-    {"'glossary': []", "glossary", "glossary must be an object, got an array"},
-    {"'glossary': 'a'", "glossary", "glossary must be an object, got a string"},
-    {"'glossary': null", "glossary", "glossary must be an object, got null"},
+    {"'glossary': []", "glossary", "glossary must be an object or the name of a glossary, got an array"},
+    {"'glossary': 'a', 'model': 'en-fr'", "glossary", "there is no glossary \"a\" from \"en\" to \"fr\""},
+    {"'glossary': null", "glossary", "glossary must be an object or the name of a glossary, got null"},
     {"'glossary': {'a': 1}", "glossary", "glossary must map phrases to strings, got an integer for \"a\""},
     {"'glossary': {'': 'b'}", "glossary", "glossary must not contain empty phrases"},
     {"'glossary': {'a': ''}", "glossary", "glossary must not contain empty phrases, got one for \"a\""},

@@ -24,7 +24,7 @@ export interface Request {
   prefix?: string;
   replace_unknowns?: boolean;
   split_sentences?: boolean;
-  glossary?: { [phrase: string]: string };
+  glossary?: { [phrase: string]: string } | string;
   include?: ("tokens" | "log_probs" | "attention" | "soft_alignment" | "alignment" | "words" | "offsets" | "entropy" | "top_k" | "beam" | "timing" | "eos" | "quality" | "heads")[];
 }
 export interface AttentionRequest extends Omit<Request, "target"> {

@@ -1,0 +1,227 @@
+/* Glossaries that the server keeps: DeepL's calls for them, whose they are, what SIGHUP and a restart do, and translations that use
+ * them in both dialects. */
+#include "tests/http/client.h"
+#include "tests/http/suites.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define FORM         "Content-Type: application/x-www-form-urlencoded"
+#define ALICE        "Authorization: DeepL-Auth-Key a-key-of-alice"
+#define BOB          "Authorization: DeepL-Auth-Key a-key-of-bob"
+#define MAKE         "{'name': 'winter', 'source_lang': 'EN', 'target_lang': 'FR', 'entries': 'snow\\tpoudreuse', 'entries_format': 'tsv'}"
+
+static struct daemon served;
+static char folder[] = "/tmp/alignd-kept-XXXXXX", keys[64], file[64], option[128], tsv[64];
+
+static void write_text(const char *path, const char *text) {
+    FILE *out = fopen(path, "w");
+    ck_assert_ptr_nonnull(out);
+    ck_assert(fputs(text, out) >= 0 && fclose(out) == 0);
+}
+
+static void start(void) {
+    daemon_start(&served, ARGUMENTS("--model", "weights/en-fr", "--api-keys", keys, "--glossaries", file, "--glossary", option,
+                                    "--cache-bytes", "1000000"));
+}
+
+/* printf %s a-key-of-alice | sha256sum */
+static void setup(void) {
+    strcpy(folder + strlen(folder) - 6, "XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(keys, sizeof keys, "%s/keys", folder);
+    snprintf(file, sizeof file, "%s/made", folder);
+    snprintf(tsv, sizeof tsv, "%s/ours.tsv", folder);
+    snprintf(option, sizeof option, "ours:en:fr=%s", tsv);
+    write_text(keys, "alice user 370b0a5941b0eb30b08a9387a4dc408ac42696bedc7d70acb594caa2ce554299\nbob user "
+                     "d1661aa17a46829d523b0e6ad1da5597cd32597e95b9bcde4cec8949f4cf606c\n");
+    write_text(tsv, "snow\tblizzard\n");
+    start();
+}
+
+static void teardown(void) {
+    char command[128];
+    daemon_stop(&served);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void ask(const struct call *call, long status, struct reply *reply) {
+    client_send(&served, call, reply);
+    ck_assert_msg(reply->status == status, "%s: wanted %ld, got %ld %s", call->path, status, reply->status,
+                  reply->body ? reply->body : "");
+}
+
+static void refuse(const struct call *call, long status, const char *message) {
+    struct reply reply;
+    ask(call, status, &reply);
+    ck_assert_str_eq(text_at(reply.json, "message"), message);
+    reply_done(&reply);
+}
+
+/* Its path. */
+static char *make(const char *json, const char *key) {
+    struct reply reply;
+    char *path;
+    ask(&(struct call){.path = "/v2/glossaries", .json = json, .headers = {key}}, 201, &reply);
+    ck_assert_int_gt(asprintf(&path, "/v2/glossaries/%s", text_at(reply.json, "glossary_id")), 0);
+    reply_done(&reply);
+    return path;
+}
+
+static const char *id_of(const char *path) {
+    return path + strlen("/v2/glossaries/");
+}
+
+/* The translation with a glossary, by DeepL's dialect. */
+static void expect(const char *glossary, const char *key, const char *word) {
+    char json[256];
+    struct reply reply;
+    snprintf(json, sizeof json,
+             "{'text': 'A boy plays in the snow.', 'source_lang': 'EN', 'target_lang': 'FR', 'glossary_id': '%s'}", glossary);
+    ask(&(struct call){.path = "/v2/translate", .json = json, .headers = {key}}, 200, &reply);
+    ck_assert_msg(strstr(text_at(reply.json, "translations.0.text"), word), "%s", reply.body);
+    reply_done(&reply);
+}
+
+START_TEST(made_listed_used_removed) {
+    struct reply reply;
+    char *path = make(MAKE, ALICE), entries[128];
+    ask(&(struct call){.path = path, .headers = {ALICE}}, 200, &reply);
+    ck_assert_str_eq(text_at(reply.json, "glossary_id"), id_of(path));
+    ck_assert_str_eq(text_at(reply.json, "name"), "winter");
+    ck_assert_str_eq(text_at(reply.json, "source_lang"), "en");
+    ck_assert_str_eq(text_at(reply.json, "target_lang"), "fr");
+    ck_assert_double_eq(number_at(reply.json, "entry_count"), 1);
+    ck_assert(json_is_true(json_at(reply.json, "ready")));
+    ck_assert_uint_eq(strlen(text_at(reply.json, "creation_time")), strlen("2021-08-03T14:16:18.329Z"));
+    reply_done(&reply);
+    snprintf(entries, sizeof entries, "%s/entries", path);
+    ask(&(struct call){.path = entries, .headers = {ALICE, "Accept: text/tab-separated-values"}}, 200, &reply);
+    ck_assert_str_eq(reply.body, "snow\tpoudreuse");
+    reply_done(&reply);
+    ask(&(struct call){.path = "/v2/glossaries", .headers = {ALICE}}, 200, &reply);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "glossaries")), 2);
+    ck_assert_str_eq(text_at(reply.json, "glossaries.0.glossary_id"), "ours");
+    ck_assert_str_eq(text_at(reply.json, "glossaries.1.glossary_id"), id_of(path));
+    reply_done(&reply);
+    expect(id_of(path), ALICE, "poudreuse");
+    ask(&(struct call){.method = "DELETE", .path = path, .headers = {ALICE}}, 204, &reply);
+    ck_assert_uint_eq(reply.length, 0);
+    reply_done(&reply);
+    refuse(&(struct call){.path = path, .headers = {ALICE}}, 404, "there is no such glossary");
+    free(path);
+}
+END_TEST
+
+/* As deepl-node and Weblate send them. */
+START_TEST(forms_and_csv) {
+    struct reply reply;
+    ask(&(struct call){.path = "/v2/glossaries",
+                       .body = "name=w&source_lang=en&target_lang=fr&entries_format=csv&entries=%22snow%22%2Cpoudreuse%0Aice%2Cx",
+                       .headers = {ALICE, FORM}},
+        201, &reply);
+    ck_assert_double_eq(number_at(reply.json, "entry_count"), 2);
+    reply_done(&reply);
+    ask(&(struct call){.path = "/v2/glossary-language-pairs", .headers = {ALICE}}, 200, &reply);
+    ck_assert_str_eq(text_at(reply.json, "supported_languages.0.source_lang"), "en");
+    ck_assert_str_eq(text_at(reply.json, "supported_languages.0.target_lang"), "fr");
+    reply_done(&reply);
+}
+END_TEST
+
+START_TEST(they_are_their_keys) {
+    char *path = make(MAKE, ALICE), json[256];
+    struct reply reply;
+    refuse(&(struct call){.path = path, .headers = {BOB}}, 404, "there is no such glossary");
+    refuse(&(struct call){.method = "DELETE", .path = path, .headers = {BOB}}, 404, "there is no such glossary");
+    snprintf(json, sizeof json, "{'text': 'x', 'source_lang': 'EN', 'target_lang': 'FR', 'glossary_id': '%s'}", id_of(path));
+    client_send(&served, &(struct call){.path = "/v2/translate", .json = json, .headers = {BOB}}, &reply);
+    ck_assert_int_eq(reply.status, 404);
+    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "message"), "there is no glossary"));
+    reply_done(&reply);
+    ask(&(struct call){.path = "/v2/glossaries", .headers = {BOB}}, 200, &reply);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "glossaries")), 1);
+    reply_done(&reply);
+    expect("ours", BOB, "blizzard");
+    refuse(&(struct call){.method = "DELETE", .path = "/v2/glossaries/ours", .headers = {BOB}}, 403,
+           "this glossary is the server's, and stays");
+    refuse(&(struct call){.path = "/v2/glossaries"}, 403,
+           "an API key is required: Authorization: Bearer KEY, X-Api-Key, or the field api_key");
+    free(path);
+}
+END_TEST
+
+static void native(const char *glossary, const char *word) {
+    char json[256];
+    struct reply reply;
+    snprintf(json, sizeof json, "{'text': 'A boy plays in the snow.', 'glossary': '%s'}", glossary);
+    ask(&(struct call){.path = "/translate", .json = json, .headers = {ALICE}}, 200, &reply);
+    ck_assert_msg(strstr(text_at(reply.json, "translations.0.text"), word), "%s", reply.body);
+    reply_done(&reply);
+}
+
+/* Nor is an answer from before given again. */
+START_TEST(sighup_and_restart) {
+    char *path = make(MAKE, ALICE);
+    native("ours", "blizzard");
+    native("ours", "blizzard");
+    native(id_of(path), "poudreuse");
+    native("winter", "poudreuse");
+    write_text(tsv, "snow\tverglas\n");
+    kill(served.pid, SIGHUP);
+    daemon_await_log(&served, "what=glossaries");
+    native("ours", "verglas");
+    daemon_stop(&served);
+    start();
+    native(id_of(path), "poudreuse");
+    expect(id_of(path), ALICE, "poudreuse");
+    free(path);
+}
+END_TEST
+
+START_TEST(what_is_refused) {
+    static const struct {
+        const char *json, *message;
+    } rows[] = {
+        {"{'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb'}", "name is missing"},
+        {"{'name': 'x', 'target_lang': 'fr', 'entries': 'a\\tb'}", "source_lang is missing"},
+        {"{'name': 'x', 'source_lang': 'e n', 'target_lang': 'fr', 'entries': 'a\\tb'}",
+         "source_lang must be a language code, got \"e n\""},
+        {"{'name': 'x', 'source_lang': 'en', 'target_lang': 'fr'}", "entries is missing"},
+        {"{'name': 'x\\n', 'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb'}", "name must have no control characters"},
+        {"{'name': 'x', 'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb\\nc'}",
+         "entries: line 2: there must be two phrases with a tab between them"},
+        {"{'name': 'x', 'source_lang': 'en', 'target_lang': 'fr', 'entries': 'a\\tb', 'entries_format': 'x'}",
+         "entries_format must be tsv or csv, got \"x\""},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        refuse(&(struct call){.path = "/v2/glossaries", .json = rows[i].json, .headers = {ALICE}}, 400, rows[i].message);
+    refuse(&(struct call){.path = "/v2/translate",
+                          .json = "{'text': 'x', 'target_lang': 'FR', 'glossary_id': 'ours'}",
+                          .headers = {ALICE}},
+           400, "source_lang is required with glossary_id");
+    for (size_t i = 0; i < 100; i++)
+        free(make(MAKE, BOB));
+    refuse(&(struct call){.path = "/v2/glossaries", .json = MAKE, .headers = {BOB}}, 456,
+           "there may be at most 100 glossaries of one key");
+    free(make(MAKE, ALICE));
+}
+END_TEST
+
+Suite *glossaries_suite(void) {
+    Suite *suite = suite_create("glossaries");
+    TCase *cases = tcase_create("all");
+    tcase_set_timeout(cases, TEST_TIMEOUT_S);
+    tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_add_test(cases, made_listed_used_removed);
+    tcase_add_test(cases, forms_and_csv);
+    tcase_add_test(cases, they_are_their_keys);
+    tcase_add_test(cases, sighup_and_restart);
+    tcase_add_test(cases, what_is_refused);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
