@@ -13,16 +13,18 @@ import { beamPanel } from "./beam.js";
 import { comparePanel } from "./compare.js";
 import { diagnosticsPanel } from "./diagnostics.js";
 import { exportPanel } from "./export.js";
+import { hasHeads, headsPanel } from "./headview.js";
 import { fail } from "./trouble.js";
 import { task, examples, opening } from "./task.js";
 import { asks, fresh, writeLink, readLink, past, remember, forget, width } from "./memory.js";
 import { helpMenu } from "./help.js";
 
 const PANELS = { map: ["Map", mapPanel], confidence: ["Confidence", confidencePanel], ask: ["Questions", questionsPanel],
-  beam: ["Beam", beamPanel], compare: ["Compare", comparePanel], diagnostics: ["Diagnostics", diagnosticsPanel], export: ["Export", exportPanel] };
+  beam: ["Beam", beamPanel], compare: ["Compare", comparePanel], diagnostics: ["Diagnostics", diagnosticsPanel],
+  heads: ["Heads", headsPanel], export: ["Export", exportPanel] };
 document.adoptedStyleSheets = [sharedSheet()];
 const app = {
-  state: { text: "", model: "", strategy: "beam", beam: 5, view: "map", look: LOOKS[0], words: true, eos: false, lines: false, threshold: 0, asTable: false, otherText: "", otherModel: "", otherStrategy: "", ...fresh() },
+  state: { text: "", model: "", strategy: "beam", beam: 5, view: "map", look: LOOKS[0], words: true, eos: false, lines: false, threshold: 0, asTable: false, otherText: "", otherModel: "", otherStrategy: "", head: "", ...fresh() },
   models: [], answer: null, questions: null, view: find("view"),
   base() { return this.answer?.sentences[this.state.active]; },
   sentence() { return this.questions?.current() ?? this.base(); },
@@ -139,6 +141,7 @@ function showTabs() {
     const on = tab.id === `tab-${app.state.view}`;
     tab.setAttribute("aria-selected", on);
     tab.tabIndex = on ? 0 : -1;
+    tab.hidden = tab.id === "tab-heads" && !on && !hasHeads(app.model());
     if (on) tabs.scrollLeft = tab.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - tab.offsetWidth) / 2;
   }
 }
@@ -149,7 +152,7 @@ function open(name) {
   showTabs();
 }
 tabs.addEventListener("keydown", (event) => {
-  const names = Object.keys(PANELS), at = names.indexOf(app.state.view);
+  const names = Object.keys(PANELS).filter((name) => !find(`tab-${name}`).hidden), at = names.indexOf(app.state.view);
   const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: names.length - 1 }[event.key];
   if (to === undefined) return;
   open(names[(to + names.length) % names.length]);

@@ -13,7 +13,7 @@ import { lineMap } from "./linemap.js";
 import { headMaps } from "./headmap.js";
 import { alternatives } from "./alternatives.js";
 
-const ASKED = ["server", "model", "source", "target", "text", "translation"], DRAWN = ["view", "look", "units", "eos", "threshold", "theme", "label", "drag"];
+const ASKED = ["server", "model", "source", "target", "text", "translation"], DRAWN = ["view", "look", "units", "eos", "threshold", "theme", "label", "drag", "head"];
 const VIEWS = ["threads", "map", "lines", "table", "heads"];
 const NARROW = 760, SIDE = 260, FEW = 30; /* px beside a map of not too many columns */
 let styles; /* one for all elements of the page */
@@ -170,6 +170,7 @@ export class AligndAttention extends HTMLElement {
     const focused = this.#root.activeElement, kept = focused && (focused.id || focused.className.baseVal || "");
     if (!this.#answer) this.#body.replaceChildren(...(this.hasAttribute("server") ? [] : [el("p", { class: "message" }, "No result.")]));
     else if (this.view === "threads") this.#drawThreads();
+    else if (this.view === "heads") this.#drawHeads();
     else this.#drawMap();
     if (kept) this.#root.getElementById(kept)?.focus({ preventScroll: true });
   }
@@ -228,17 +229,26 @@ export class AligndAttention extends HTMLElement {
       el("button", { type: "button", onclick: () => this.release() }, "Unpin")].filter(Boolean);
   }
 
+  #drawHeads() {
+    if (!this.sentence.heads) return this.#body.replaceChildren(el("p", { class: "message" }, "This answer has no heads."));
+    const { out, onSay } = this.#saying(), room = (this.#width = this.clientWidth);
+    const choose = (head) => { this.setAttribute("head", head); this.#tell("headselect", { head }); };
+    this.#body.replaceChildren(headMaps(this.sentence, { head: this.getAttribute("head"), room, colours: this.colours, onSay, choose }), out, el("div", { part: "legend" }, legend("attention", this.colours)), el("slot"));
+  }
+  #saying() {
+    const out = el("output", { class: "read", part: "read", "aria-live": "polite" });
+    return { out, onSay: (cell) => say(out, cell) };
+  }
   #drawMap() {
     const view = matrix(this.sentence, this.how), kind = this.view;
     if (!view) return this.#body.replaceChildren(el("p", { class: "message" }, "This model has no attention to show."));
-    const out = el("output", { class: "read", part: "read", "aria-live": "polite" }), onSay = (cell) => say(out, cell), width = (this.#width = this.clientWidth);
+    const { out, onSay } = this.#saying(), width = (this.#width = this.clientWidth);
     const room = width - (width > NARROW && view.columns.length < FEW ? SIDE : 0), options = { room, colours: this.colours, onSay, threshold: Number(this.getAttribute("threshold")) || 0, name: this.getAttribute("label") ?? undefined };
     const side = el("div", { class: "side" }, out, kind !== "table" && el("div", { part: "legend" }, legend(view.look, this.colours)), el("slot"));
     this.#body.replaceChildren(el("div", { class: "stage" }, el("div", { class: "place" }, this.#picture(kind, view, options)), side));
   }
   #picture(kind, view, options) {
     if (kind === "table") return el("div", { class: "scroll", id: "map", tabindex: 0, role: "group", "aria-label": "Table", part: "map" }, table(view));
-    if (kind === "heads") return headMaps(this.sentence, options);
     const onForce = this.hasAttribute("drag") ? (i, from, to) => this.#force(tokensOf(view.rows[i]), view.columns.slice(from, to + 1).flatMap(tokensOf)) : undefined;
     const map = kind === "lines" ? lineMap(view, { ...options, threshold: Math.max(0.02, options.threshold) }) : heatMap(view, { ...options, cell: this.cell, onForce });
     map.id = "map";

@@ -1,19 +1,84 @@
-/* The heads of a model that has several, as small heat maps: {encoder, decoder, cross: [layer][head][rows][columns]} over tokens. */
-import { el } from "./dom.js";
-import { heatMap } from "./heatmap.js";
+/* The heads of a model that has several, [layer][head][rows][columns] over tokens: a small picture of each, one of them large. */
+import { el, direction, percent, roving } from "./dom.js";
+import { arcMap } from "./arcs.js";
+import { heatMap, sheet } from "./heatmap.js";
 import { sources, targets } from "./sentence.js";
 
-const SIDES = { cross: ["target", "source"], encoder: ["source", "source"], decoder: ["target", "target"] };
-const LARGEST = 14, SMALLEST = 4;
+const KINDS = { cross: ["Cross-attention", "target to source"], encoder: ["Encoder", "source to source"], decoder: ["Decoder", "target to target"] };
+const START = { label: "(start)", surface: "", parts: [] };
+const SHADES = 256, SAME = 0.002, WIDEST = 620; /* weights come with four digits; px of a map */
 
-/* s: a sentence with `heads`. onSay: as of heatMap(). */
-export function headMaps(s, { room, colours, onSay }) {
-  if (!s.heads) return el("p", { class: "message" }, "This answer has no heads.");
-  const units = { source: sources(s, { words: false }), target: targets(s, { words: false, eos: true }) };
-  const map = (kind, weights, layer, head) => {
-    const [rows, columns] = SIDES[kind].map((side) => units[side]), cell = Math.max(SMALLEST, Math.min(LARGEST, Math.floor(room / 4 / columns.length)));
-    const view = { rows: rows.slice(0, weights.length), columns: columns.slice(0, weights[0].length), weights, most: [], look: "attention", text: s.text, source: s.source_text };
-    return el("figure", {}, heatMap(view, { cell, colours, onSay, bare: true, name: `${kind}, layer ${layer + 1}, head ${head + 1}` }), el("figcaption", {}, `${kind}, layer ${layer + 1}, head ${head + 1}`));
+const kindsOf = ({ heads }) => Object.keys(KINDS).filter((kind) => heads[kind]?.length);
+const nameOf = ({ kind, layer, head }) => `${kind}.${layer}.${head}`;
+const titleOf = ({ kind, layer, head }) => `${KINDS[kind][0]}, layer ${layer + 1}, head ${head + 1}`;
+
+/* The head of cross-attention that `attention` shows: {kind, layer, head}, or undefined. */
+export function alignmentHead({ heads, attention }) {
+  const same = (weights) => weights.every((row, i) => row.every((w, j) => Math.abs(w - attention?.[i]?.[j]) < SAME));
+  for (const [layer, list] of (heads.cross ?? []).entries()) {
+    const head = list.findIndex(same);
+    if (head >= 0) return { kind: "cross", layer, head };
+  }
+}
+
+/* By name, or else the one that `attention` shows, or the first. */
+function chosenOf(s, name, marked) {
+  const [, kind, layer, head] = /^(\w+)\.(\d+)\.(\d+)$/.exec(name) ?? [];
+  return s.heads[kind]?.[layer]?.[head] ? { kind, layer: Number(layer), head: Number(head) } : (marked ?? { kind: kindsOf(s)[0], layer: 0, head: 0 });
+}
+
+/* As matrix() of sentence.js. A step of the decoder looks at what has been read by then: at first the start. */
+function viewOf(s, { kind, layer, head }) {
+  const weights = s.heads[kind][layer][head], source = sources(s, { words: false }), target = targets(s, { words: false, eos: true });
+  const rows = kind === "encoder" ? source : target, columns = kind === "decoder" ? [START, ...target] : source;
+  return { rows: rows.slice(0, weights.length), columns: columns.slice(0, weights[0].length), weights, most: [], look: "attention", text: s.text, source: kind === "decoder" ? s.text : s.source_text };
+}
+
+/* The one place where a head looks, or how widely it looks. */
+const HABITS = { encoder: [[(i) => i - 1, "the token before"], [(i) => i, "the token itself"], [(i) => i + 1, "the token after"]], decoder: [[(i) => i, "the token written last"], [() => 0, "the start"]], cross: [] };
+function habit(weights, kind, end) {
+  const mean = (value) => weights.reduce((sum, row, i) => sum + value(row, i), 0) / weights.length;
+  for (const [at, says] of [...HABITS[kind], ...(end ? [[(_, row) => row.length - 1, "the end of the sentence"]] : [])]) {
+    const share = mean((row, i) => row[at(i, row)] ?? 0);
+    if (share >= 0.5) return `${percent(share)} on ${says}`;
+  }
+  return `spread over ${Math.exp(mean((row) => -row.reduce((sum, w) => sum + (w > 0 ? w * Math.log(w) : 0), 0))).toFixed(1)} tokens`;
+}
+
+/* Of weights. */
+const pixelsOf = (colours) => Uint32Array.from({ length: SHADES }, (_, k) => {
+  const rgb = parseInt(colours.scale(k / (SHADES - 1)).slice(1), 16);
+  return (0xff000000 | ((rgb & 0xff) << 16) | (rgb & 0xff00) | (rgb >> 16)) >>> 0;
+});
+function thumb(weights, shades, mirrored) {
+  const canvas = el("canvas", { width: weights[0].length, height: weights.length, class: mirrored && "mirrored" }), context = canvas.getContext("2d", { willReadFrequently: true });
+  const image = context.createImageData(canvas.width, canvas.height), pixels = new Uint32Array(image.data.buffer);
+  weights.forEach((row, i) => row.forEach((w, j) => { pixels[i * canvas.width + j] = shades[Math.round((SHADES - 1) * Math.min(1, w))]; }));
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+function grid(s, chosen, marked, colours, choose) {
+  const { kind } = chosen, layers = s.heads[kind], count = layers[0].length, shades = pixelsOf(colours), buttons = [];
+  const { columns, source } = viewOf(s, { kind, layer: 0, head: 0 }), end = columns.at(-1).end, mirrored = direction(source) === "rtl", number = (n) => el("span", { class: "n", "aria-hidden": "true" }, n);
+  const button = (weights, layer, head) => {
+    const one = { kind, layer, head }, name = nameOf(one), isMarked = !!marked && name === nameOf(marked), says = `Layer ${layer + 1}, head ${head + 1}: ${habit(weights, kind, end)}${isMarked ? "; shown as attention" : ""}`;
+    buttons.push(el("button", { type: "button", id: `head.${name}`, class: isMarked && "shown", "aria-pressed": String(name === nameOf(chosen)), "aria-label": says, title: says, onclick: () => choose(name) }, thumb(weights, shades, mirrored)));
+    return buttons.at(-1);
   };
-  return el("div", { class: "heads" }, Object.keys(SIDES).flatMap((kind) => (s.heads[kind] ?? []).flatMap((heads, layer) => heads.map((weights, head) => map(kind, weights, layer, head)))));
+  const place = el("div", { class: "grid", dir: "ltr", role: "group", "aria-label": `${KINDS[kind][0]}: arrow keys go from head to head`, vars: { "--heads": count } },
+    number("Layer"), Array.from({ length: count }, (_, head) => number(head ? head + 1 : "Head 1")), layers.map((heads, layer) => [number(layer + 1), heads.map((weights, head) => button(weights, layer, head))]));
+  roving(place, buttons, count);
+  return place;
+}
+
+/* s: a sentence with `heads`. head: the name of the one that is large, "cross.0.1"; choose(name): another one is wanted. onSay: as of heatMap(). */
+export function headMaps(s, { head, room, colours, onSay, choose }) {
+  const marked = alignmentHead(s), chosen = chosenOf(s, head, marked), view = viewOf(s, chosen), title = titleOf(chosen), self = chosen.kind === "encoder";
+  const kinds = kindsOf(s).map((kind) => el("button", { type: "button", id: `heads-${kind}`, "aria-pressed": String(kind === chosen.kind), title: KINDS[kind][1], onclick: () => choose(nameOf({ ...chosen, kind, ...(!s.heads[kind][chosen.layer]?.[chosen.head] && { layer: 0, head: 0 }) })) }, KINDS[kind][0]));
+  const map = Object.assign(heatMap(view, { room: Math.min(room - 24, WIDEST), colours, onSay, name: title, sides: { encoder: ["source", "source"], decoder: ["target", "target"] }[chosen.kind] }), { id: "map" });
+  return el("div", { class: "heads" }, el("div", { class: "group", role: "group", "aria-label": "Heads of" }, kinds),
+    el("div", { class: "stage" }, el("div", { class: "place" }, grid(s, chosen, marked, colours, choose), marked?.kind === chosen.kind && el("p", { class: "legend key" }, "the head that is shown as attention")),
+      el("figure", { class: "place" }, el("figcaption", {}, el("b", {}, title), `, ${KINDS[chosen.kind][1]}: ${habit(view.weights, chosen.kind, view.columns.at(-1).end)}`),
+        el("div", { class: "stage" }, self && el("div", { class: "scroll" }, arcMap(view, { room: room - 24, colours, onSay, name: title })), Object.assign(sheet(map), { part: "map" })))));
 }

@@ -9,10 +9,10 @@ const SMALLEST = 15, LARGEST = 48, ROUNDED = 20, NUMBERED = 34; /* px: cells of 
 export const cellSize = (columns, room) => Math.max(SMALLEST, Math.min(LARGEST, Math.floor(room / Math.max(1, columns))));
 
 /* Where things are. The columns of a source that is read from the right begin at the right. */
-function layout({ rows, columns, source }, cell, room, bare) {
-  const left = bare ? 0 : Math.ceil(Math.max(40, ...rows.map((r) => width(r.label)))) + 12, mirrored = direction(source) === "rtl";
+function layout({ rows, columns, source }, cell, room) {
+  const left = Math.ceil(Math.max(40, ...rows.map((r) => width(r.label)))) + 12, mirrored = direction(source) === "rtl";
   cell ??= cellSize(columns.length, room - left - 60);
-  const head = bare ? 0 : Math.ceil(Math.max(24, ...columns.map((c) => width(c.label))) * 0.78) + 20;
+  const head = Math.ceil(Math.max(24, ...columns.map((c) => width(c.label))) * 0.78) + 20;
   const place = (j) => (mirrored ? columns.length - 1 - j : j); /* its own inverse */
   return { cell, left, head, mirrored, count: [rows.length, columns.length], W: left + columns.length * cell + Math.ceil(head * 0.72), H: head + rows.length * cell + 4,
     x: (j) => left + place(j) * cell, y: (i) => head + i * cell,
@@ -144,14 +144,13 @@ function followKeys(root, l, cursor, onForce) {
 }
 
 /* cell: its size in px, otherwise what `room` px allow; weights below threshold are drawn as none. onSay(cell or null): what is pointed at.
- * onForce(row, from, to): columns were dragged along, or Enter pressed; without it a click pins. bare: without the
- * names of rows and columns. Returns an SVG element; its layout and names
- * (of rows and columns, groups) are for sheet(). */
-export function heatMap(view, { cell, threshold = 0, room = 900, colours = byTheme(), onSay = () => {}, onForce, bare = false, name = NAMES[view.look] }) {
-  const l = layout(view, cell, room, bare), names = bare ? { sides: [], tops: [] } : labels(view, l, colours), cursor = new Cursor(view, l, names, colours, onSay);
+ * onForce(row, from, to): columns were dragged along, or Enter pressed; without it a click pins. sides: what the
+ * rows and the columns are. Returns an SVG element; its layout and names (of rows and columns, groups) are for sheet(). */
+export function heatMap(view, { cell, threshold = 0, room = 900, colours = byTheme(), onSay = () => {}, onForce, name = NAMES[view.look], sides: [down, across] = ["target", "source"] }) {
+  const l = layout(view, cell, room), names = labels(view, l, colours), cursor = new Cursor(view, l, names, colours, onSay);
   const tops = svg("g", {}, names.tops), sides = svg("g", {}, names.sides);
   const root = svg("svg", { class: "map", width: l.W, height: l.H, viewBox: `0 0 ${l.W} ${l.H}`, role: "application", tabindex: 0, "data-force": !!onForce, "data-cells": l.count.join(" x "),
-    "aria-label": `${name}: ${l.count[0]} target by ${l.count[1]} source. Arrow keys move, Enter ${onForce ? "makes the word look there" : "pins"}, Escape releases.` },
+    "aria-label": `${name}: ${l.count[0]} ${down} by ${l.count[1]} ${across}. Arrow keys move, Enter ${onForce ? "makes the word look there" : "pins"}, Escape releases.` },
   svg("rect", { class: "ground", width: l.W, height: l.H, fill: colours.card }), cells(view, l, threshold, colours), cursor.frames, tops, sides);
   followPointer(root, l, cursor, onForce);
   followKeys(root, l, cursor, onForce);

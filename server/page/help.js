@@ -8,6 +8,7 @@ const VIEWS = {
   beam: ["The search tree: which beginnings were kept, and which were given up. The slider changes what counts as best.", "Who wrote this letter?"],
   compare: ["Two models, two searches or two texts side by side, with what differs marked.", "She gave him the book that he had lost."],
   diagnostics: ["What may be wrong: source words that were left out, repetitions, unknown and copied words.", "One of my wisdom teeth is coming in."],
+  heads: ["What each head of each layer of a transformer looked at.", "The man sees the dog."],
   export: ["The picture and the numbers to take away, and the request to repeat it.", "A boy plays in the snow."],
 };
 

@@ -3,7 +3,7 @@ import { LOOKS } from "./sentence.js";
 
 const STORED = { text: "t", model: "m", strategy: "s", beam: "b", view: "v" };
 const FLAGS = { words: true, eos: false, lines: false, asTable: false }; /* with their defaults, which the link leaves out */
-const WRITTEN = { own: "own", otherText: "t2", otherModel: "m2", otherStrategy: "s2" }; /* texts, left out when they are empty */
+const WRITTEN = { own: "own", otherText: "t2", otherModel: "m2", otherStrategy: "s2", head: "h" }; /* texts, left out when they are empty */
 const STRATEGIES = ["beam", "greedy", "sample", "exact"];
 const KEEP = 20;
 

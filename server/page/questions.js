@@ -61,6 +61,8 @@ export class Questions {
     const { app } = this, { source_text: text } = app.base();
     return { ...(target === undefined ? app.search() : { model: app.state.model, target }), text, split_sentences: false, ...(prefix && { prefix }), ...(force?.length && { force_attention: force }) };
   }
+  /* The sentence as it stands, with more in it. */
+  async again(include) { return (await api.decode(this.#body(this.asked.at(-1)?.given ?? {}), { include })).sentences[0]; }
 
   /* Returns whether there is an answer. */
   async #ask(title, mark, given) {

@@ -13,13 +13,7 @@ const HOST = `
 :host([theme="light"]) { color-scheme: light; }
 :host([hidden]) { display: none; }
 *, ::before, ::after { box-sizing: border-box; }
-[hidden] { display: none !important; }
 button { font: inherit; color: inherit; cursor: pointer; border: 1px solid var(--line); border-radius: 8px; background: var(--card); padding: .25rem .875rem; min-height: 2.25rem; }
-button:hover { border-color: var(--accent); color: var(--accent); }
-button:disabled { opacity: .6; cursor: default; }
-p { margin: 0; }
-.sr { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
 .hint, .read, .legend, .title, .message { color: var(--muted); font-size: var(--s0); }
 .title { margin: 0 0 .5rem; font-weight: 600; }
 .message { padding: .625rem 0; }
@@ -30,12 +24,35 @@ p { margin: 0; }
 .stage { display: flex; flex-wrap: wrap; gap: 1rem 2.5rem; align-items: flex-start; }
 .stage .place { max-width: 100%; min-width: 0; }
 .stage .side { flex: 1 1 14rem; max-width: 30rem; padding-top: .5rem; }
-.heads { display: flex; flex-wrap: wrap; gap: 1rem; }
+.heads .group { margin-bottom: 1rem; }
+.heads .group button { min-height: 1.875rem; padding: .125rem .625rem; font-size: var(--s0); }
+.grid { display: grid; grid-template-columns: max-content repeat(var(--heads), minmax(2.5rem, 4.5rem)); gap: 4px; align-items: center; overflow-x: auto; padding: 3px; max-width: 100%; }
+.grid .n { color: var(--muted); font-size: var(--s0); text-align: center; }
+.grid button { position: relative; display: grid; place-items: center; padding: 2px; border-radius: 5px; }
+.grid [aria-pressed="true"] { border-width: 3px; padding: 0; }
+.grid canvas { width: 100%; max-height: 6rem; image-rendering: pixelated; border-radius: 3px; }
+.grid .mirrored { transform: scaleX(-1); }
+.grid .shown::after, .key::before { content: ""; width: .625rem; height: .625rem; border-radius: 50%; background: var(--warn); border: 2px solid var(--card); }
+.grid .shown::after { position: absolute; top: -4px; right: -4px; }
+.key { margin-top: .5rem; }
 .heads figure { margin: 0; }
-.heads figcaption { color: var(--muted); font-size: var(--s0); }
+.heads figcaption { color: var(--muted); font-size: var(--s0); margin-bottom: .5rem; }
+.heads figcaption b { color: var(--ink); font-weight: 600; }
 `;
 
 const SHARED = `
+[hidden] { display: none !important; }
+p { margin: 0; }
+button:hover { border-color: var(--accent); color: var(--accent); }
+button:disabled { opacity: .6; cursor: default; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
+.sr { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.group { display: flex; }
+.group button { border-radius: 0; margin-inline-start: -1px; }
+.group button:first-child { border-radius: 8px 0 0 8px; margin: 0; }
+.group button:last-child { border-radius: 0 8px 8px 0; }
+.group button:only-child { border-radius: 8px; }
+button[aria-pressed="true"]:not(.unit) { background: var(--soft); border-color: var(--accent); color: var(--accent); }
 .pair { padding: .5rem 0 .5rem 1rem; border-inline-start: 3px solid transparent; margin-inline-start: -1rem; }
 .line { font-family: var(--serif); line-height: 1.6; margin: 0; overflow-wrap: anywhere; }
 .line.source { font-size: clamp(var(--s2), 2.4vw, 1.375rem); color: var(--muted); }
@@ -95,7 +112,7 @@ thead td { z-index: 2; }
 .popover li button:hover { border-color: var(--accent); color: inherit; }
 /* a finger needs 40 px */
 @media (pointer: coarse), (max-width: 40rem) {
-  .hint button, .popover button { min-height: 2.5rem; }
+  .hint button, .popover button, .group button, .grid button { min-height: 2.5rem; }
   .line.target { margin-top: .375rem; }
   .line.source { font-size: 1.25rem; }
   .unit { line-height: 1.25; padding-block: .45em; }
@@ -103,7 +120,7 @@ thead td { z-index: 2; }
 }
 @media (prefers-reduced-motion: reduce) { *, ::before, ::after { animation: none !important; transition: none !important; } }
 @media print { .hint, .read { display: none; } .scroll { max-height: none; overflow: visible; } .pane { position: static; background: none; } .stage { break-inside: avoid; } }
-@media (forced-colors: active) { .unit.pinned { outline: 2px solid; } .unit.lit { outline: 1px dashed; } .map, .pane, .legend svg, .threads { forced-color-adjust: none; } }
+@media (forced-colors: active) { .unit.pinned { outline: 2px solid; } .unit.lit { outline: 1px dashed; } .map, .pane, .legend svg, .threads, .grid canvas { forced-color-adjust: none; } }
 `;
 
 function made(...texts) {

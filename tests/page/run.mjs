@@ -11,5 +11,6 @@ await import("./test_scripts.mjs");
 await import("./test_trouble.mjs");
 await import("./test_reach.mjs");
 await import("./test_links.mjs");
+await import("./test_heads.mjs");
 await import("./test_element.mjs");
 await import("./test_speed.mjs");

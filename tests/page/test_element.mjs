@@ -1,7 +1,7 @@
 /* <alignd-attention> in pages of other people: from a server of another origin, and from the npm package in a Vite and a React page. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { tmpdir } from "node:os";
@@ -107,7 +107,8 @@ test("element: no violations that axe finds, in each view, both themes", () => o
         }
       }, [reply.results[0], heads, theme, view]);
       await page.waitForTimeout(100);
-      assert.equal(await page.locator("#given svg.map").count(), { threads: 0, table: 0, heads: 2 }[view] ?? 1, view);
+      assert.equal(await page.locator("#given svg.map").count(), { threads: 0, table: 0 }[view] ?? 1, view);
+      assert.equal(await page.locator("#given .grid canvas").count(), view === "heads" ? 2 : 0, view);
       assert.deepEqual((await violations(page)).filter((found) => !/^(landmark|region|html|page)/.test(found)), [], `${theme} ${view}`);
     }
   }
@@ -154,7 +155,7 @@ test("element: as a module of anywidget", () => open((path) => (path === "/index
   assert.equal(await page.evaluate(() => { window.leave(); return window.notebook.count(); }), 0);
 }));
 
-test("element: the package has what it names, and /embed.js stays small", async () => {
+test("element: the package has what it names, and it and the page stay small", async () => {
   const packed = join(folder, "node_modules", "alignd-attention"), manifest = JSON.parse(readFileSync(join(packed, "package.json"), "utf8"));
   for (const name of manifest.files) assert.ok(existsSync(join(packed, name)), name);
   assert.ok(existsSync(join(packed, "README.md")));
@@ -163,8 +164,10 @@ test("element: the package has what it names, and /embed.js stays small", async 
   for (const name of observedAttributes) assert.ok(readFileSync(join(packed, "README.md"), "utf8").includes(`| \`${name}\` |`), name);
   const whole = readdirSync(join(packed, "src")).map((name) => readFileSync(join(packed, "src", name)));
   const bytes = gzipSync(Buffer.concat(whole)).length;
-  console.log(`# the element: ${bytes} bytes compressed`);
+  const page = readdirSync(dirname(PACKAGE)).filter((name) => /\.(html|css|js|svg)$/.test(name)).reduce((sum, name) => sum + statSync(join(dirname(PACKAGE), name)).size, 0);
+  console.log(`# the element: ${bytes} bytes compressed; the page: ${page}, as they are`);
   assert.ok(bytes < 30000, `${bytes} bytes`);
+  assert.ok(page < 150000, `${page} bytes`);
 });
 
 /* The class as it stands, without a browser. */

@@ -33,6 +33,7 @@ export interface AligndAttentionEventMap {
   wordselect: CustomEvent<WordSelect>;
   alternative: CustomEvent<Alternative>;
   force: CustomEvent<Force>;
+  headselect: CustomEvent<{ head: string }>;
   result: CustomEvent<{ result: Answer }>;
   error: CustomEvent<{ error: Error & { status: number; field?: string } }>;
 }

@@ -1,0 +1,47 @@
+/* Where the tokens of a sentence look among themselves, in SVG: arcs on their right to what comes later, on their left to what came before. */
+import { svg } from "./dom.js";
+import { label, width } from "./map.js";
+
+const LEAST = 0.05, STEP = 22, TIGHT = 17, MANY = 30, NEAR = 14, EACH = 9; /* px an arc is wide, and more for each token between its ends */
+const faint = (w) => 0.08 + 0.72 * w;
+
+function layout({ rows }, room) {
+  const step = rows.length > MANY ? TIGHT : STEP, names = Math.max(30, ...rows.map((row) => width(row.label))), reach = Math.min(NEAR + EACH * rows.length, Math.max(40, (room - names) / 2 - 24));
+  const left = reach * 0.75 + 12, right = left + names + 16; /* a curve reaches three quarters of its handles */
+  return { step, left, right, W: Math.ceil(right + left), H: rows.length * step + 12, y: (k) => (k + 0.5) * step + 6, bend: (i, j) => Math.min(reach, NEAR + EACH * Math.abs(i - j)) };
+}
+
+function arc(i, j, w, l, colours) {
+  if (i === j) return svg("circle", { cx: l.right, cy: l.y(i), r: (1 + 3 * w).toFixed(1), fill: colours.accent });
+  const x = j > i ? l.right : l.left, far = (j > i ? 1 : -1) * l.bend(i, j);
+  return svg("path", { d: `M${x} ${l.y(i)}C${x + far} ${l.y(i)} ${x + far} ${l.y(j)} ${x} ${l.y(j)}`, fill: "none", stroke: colours.accent, "stroke-width": (1 + 4 * w).toFixed(2) });
+}
+
+/* view: as of heatMap() of heatmap.js, with rows and columns alike. onSay(cell or null): the token that is chosen, and where it looks most. */
+export function arcMap(view, { room, colours, onSay, name }) {
+  const { rows, weights } = view, l = layout(view, room), nodes = weights.flatMap((row, i) => row.flatMap((w, j) => (w < LEAST ? [] : [{ i, j, w, node: arc(i, j, w, l, colours) }])));
+  const names = rows.map((row, k) => label(row, "left", colours, { x: l.right - 8, y: l.y(k) + 4.5 }));
+  const root = svg("svg", { class: "map arcs", id: "arcs", width: l.W, height: l.H, viewBox: `0 0 ${l.W} ${l.H}`, tabindex: 0, role: "application",
+    "aria-label": `${name} as arcs between ${rows.length} tokens. Arrow keys choose a token.` }, svg("rect", { class: "ground", width: l.W, height: l.H, fill: colours.card }), svg("g", { "stroke-linecap": "round" }, nodes.map(({ node }) => node)), names);
+  let at = -1;
+  const choose = (k) => {
+    at = k;
+    for (const { i, w, node } of nodes) node.setAttribute("opacity", (k < 0 ? faint(w) : i === k ? Math.max(0.3, w) : 0.04).toFixed(2));
+    names.forEach((text, n) => (k >= 0 && (n === k || weights[k][n] >= 0.1) ? text.setAttribute("font-weight", 700) : text.removeAttribute("font-weight")));
+    onSay(k < 0 ? null : { view, i: k, j: weights[k].indexOf(Math.max(...weights[k])) });
+  };
+  choose(-1);
+  root.addEventListener("pointermove", (event) => {
+    const k = Math.floor((event.clientY - root.getBoundingClientRect().top - 6) / l.step);
+    if (k !== at && k >= 0 && k < rows.length) choose(k);
+  });
+  for (const type of ["pointerleave", "blur"]) root.addEventListener(type, () => choose(-1));
+  root.addEventListener("keydown", (event) => {
+    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (step) choose(Math.min(rows.length - 1, Math.max(0, at + step)));
+    else if (event.key === "Escape") choose(-1);
+    else return;
+    event.preventDefault();
+  });
+  return root;
+}
