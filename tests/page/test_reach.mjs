@@ -19,7 +19,7 @@ for (const theme of ["light", "dark"]) {
         for (const width of [390, 1024, 1600]) {
           await page.setViewportSize({ width, height: 900 });
           await page.waitForTimeout(200);
-          assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${view} is wider than ${width}`);
+          await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth).catch(() => assert.fail(`${view} is wider than ${width}`));
         }
       }, { theme, bypassCSP: true });
     }

@@ -76,7 +76,7 @@ test("9: right to left: the matrix's columns and labels", () => there(he({}), as
   await page.keyboard.press("ArrowLeft");
   assert.ok((await text(page.locator("#panel .read"))).includes(`is aligned with ${words(HEBREW)[1]}:`));
   await page.mouse.move(cell.x + cell.width / 2, cell.y + cell.height / 2);
-  assert.ok((await text(page.locator("#panel .read"))).includes(`is aligned with ${words(HEBREW)[0]}:`));
+  await page.locator("#panel .read", { hasText: `is aligned with ${words(HEBREW)[0]}:` }).waitFor();
 }));
 
 test("9: right to left: lines, table, confidence, tree, picture", async () => {

@@ -26,6 +26,7 @@ test("1: translates what is typed; pointing and focus shade both ways", () => vi
 
 test("1: threads lead from word to word, and follow what is pointed at", () => visit(link({}), async (page) => {
   await translated(page);
+  await page.locator(".threads path[d]").first().waitFor({ state: "attached" }); /* they are drawn when the lines have their places */
   const middle = async (unit) => { const { x, width } = await unit.boundingBox(); return x + width / 2; };
   const ends = await page.locator(".threads path").evaluateAll((list) => list.map((path) => {
     const box = path.ownerSVGElement.getBoundingClientRect(), at = (length) => path.getPointAtLength(length).x + box.x;
