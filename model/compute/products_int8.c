@@ -21,8 +21,9 @@ enum { PANEL = 1, BLOCK = 4 };
 #endif
 enum { WIDTH = VL * PANEL, GROUP = 4, LINE_BYTES = 64 };
 
-/* MAX_IN: 255 x 127 x MAX_IN fits into int32. ROWS_BYTES: rounded rows are kept on the stack; more than fit go in several runs. */
-enum { MAX_IN = 65536, ROWS_BYTES = 256 * 1024, MAX_ROWS = 256 };
+/* MAX_IN: 255 x 127 x MAX_IN fits into int32. ROWS_BYTES: rounded rows are kept on the stack; more than fit go in several runs.
+ * FEW_BYTES: those of a few rows. */
+enum { MAX_IN = 65536, ROWS_BYTES = 256 * 1024, FEW_BYTES = 16 * 1024, MAX_ROWS = 256 };
 
 /* ---- four by four ----
  * add_products: sums[lane] += w[lane] . x, each of four int8 side by side. Weights are kept as w + OFFSET. */
@@ -403,11 +404,11 @@ static void multiply_rounded(const struct product *product, const struct rounded
     }
 }
 
-static void multiply(const struct product *product) {
-    alignas(LINE_BYTES) char q[ROWS_BYTES];
+/* Rounded rows go to q [room], as many at a time as fit. */
+INLINE void multiply_within(const struct product *product, char *q, size_t room) {
     float scales[MAX_ROWS];
     int32_t offsets[MAX_ROWS];
-    size_t ld = groups_of(product->in) * GROUP, fit = sizeof q / ld, most = fit < MAX_ROWS ? fit : MAX_ROWS;
+    size_t ld = groups_of(product->in) * GROUP, fit = room / ld, most = fit < MAX_ROWS ? fit : MAX_ROWS;
     struct product part = *product;
     for (size_t left = product->rows, rows = 0; left > 0; left -= rows) {
         rows = left < most ? left : most;
@@ -417,6 +418,21 @@ static void multiply(const struct product *product) {
         part.x += rows * part.ldx;
         part.y += rows * part.ldy;
     }
+}
+
+static __attribute__((noinline)) void multiply_large(const struct product *product) {
+    alignas(LINE_BYTES) char q[ROWS_BYTES];
+    multiply_within(product, q, sizeof q);
+}
+
+/* A compiler that guards the stack touches every page of it that a function may use: not all those of a large product for a few
+ * rows. */
+static void multiply(const struct product *product) {
+    alignas(LINE_BYTES) char q[FEW_BYTES];
+    if (product->rows * groups_of(product->in) * GROUP > sizeof q)
+        multiply_large(product);
+    else
+        multiply_within(product, q, sizeof q);
 }
 
 /* ---- lookups ----
@@ -476,12 +492,25 @@ INLINE quad four_outputs(const struct lookup *lookup, const void *x, const int *
     return lookup->bias ? y + pick(lookup->bias, ids) : y;
 }
 
-static void look_up(const struct lookup *lookup) {
-    alignas(LINE_BYTES) char q[MAX_IN];
+/* The row is rounded into q [row_bytes]. */
+INLINE void look_up_within(const struct lookup *lookup, char *q) {
     int32_t offset;
     size_t ld = row_bytes(lookup->in);
     float scale = round_row(lookup->x, lookup->in, lookup->input_scale, q, ld, &offset);
     look_up_all(lookup, four_outputs, &(struct rounded){.ld = ld, .q = q, .scales = &scale, .offsets = &offset}, AHEAD);
+}
+
+static __attribute__((noinline)) void look_up_large(const struct lookup *lookup) {
+    alignas(LINE_BYTES) char q[MAX_IN];
+    look_up_within(lookup, q);
+}
+
+static void look_up(const struct lookup *lookup) {
+    alignas(LINE_BYTES) char q[FEW_BYTES];
+    if (row_bytes(lookup->in) > sizeof q)
+        look_up_large(lookup);
+    else
+        look_up_within(lookup, q);
 }
 
 const struct packing JOIN(packing_int8, KERNELS) = {"int8", MAX_IN, bytes, pack, multiply, rows_bytes, pack_rows, look_up};

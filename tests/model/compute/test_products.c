@@ -343,30 +343,35 @@ START_TEST(lookups_are_parts_of_the_product) {
 }
 END_TEST
 
-/* Also where values are rounded, and where nothing comes out even. */
+static void check_bits(const struct packing *packing, size_t out, size_t in, uint32_t seed) {
+    struct example p = {.rows = 1, .out = out, .in = in, .ldx = in, .ldy = out, .packing = packing};
+    p.x = noise(in, seed == 0 ? INFINITY : 3, seed);
+    p.weight = noise(out * in, 0.3f, seed + 100);
+    p.bias = seed % 2 == 0 ? noise(out, 2, seed + 200) : NULL;
+    p.packed = guarded((packing->bytes(out, in) + sizeof(float) - 1) / sizeof(float));
+    packing->pack(&(struct unpacked){.weight = p.weight, .out = out, .in = in}, p.packed);
+    float *rows = rows_create(&p), *y = guarded(out), *whole = guarded(out);
+    int *ids = malloc(out * sizeof *ids);
+    make_ids(0, out, ids);
+    multiply(&p, 0, 1, whole, out);
+    packing->look_up(
+        &(struct lookup){.rows = rows, .bias = p.bias, .out = out, .in = in, .x = p.x, .ids = ids, .count = out, .y = y});
+    for (size_t i = 0; i < out; i++)
+        ck_assert(seed == 0 ? isnan(y[i]) && isnan(whole[ids[i]]) : identical(&y[i], &whole[ids[i]], 1));
+    free(ids);
+    guarded_free(whole);
+    guarded_free(y);
+    guarded_free(rows);
+    example_done(&p);
+}
+
+/* Also where values are rounded, and where nothing comes out even; and of rows too long for the room of a few. */
 START_TEST(int8_lookups_have_the_bits_of_the_product) {
-    enum { OUT = 333, IN = 257 };
     const struct packing *packing = kernel_set(_i)->packings->int8;
-    int ids[OUT];
-    for (uint32_t seed = 0; seed < 20; seed++) {
-        struct example p = {.rows = 1, .out = OUT, .in = IN, .ldx = IN, .ldy = OUT, .packing = packing};
-        p.x = noise(IN, seed == 0 ? INFINITY : 3, seed);
-        p.weight = noise((size_t)OUT * IN, 0.3f, seed + 100);
-        p.bias = seed % 2 == 0 ? noise(OUT, 2, seed + 200) : NULL;
-        p.packed = guarded((packing->bytes(OUT, IN) + sizeof(float) - 1) / sizeof(float));
-        packing->pack(&(struct unpacked){.weight = p.weight, .out = OUT, .in = IN}, p.packed);
-        float *rows = rows_create(&p), *y = guarded(OUT), *whole = guarded(OUT);
-        make_ids(0, OUT, ids);
-        multiply(&p, 0, 1, whole, OUT);
-        packing->look_up(
-            &(struct lookup){.rows = rows, .bias = p.bias, .out = OUT, .in = IN, .x = p.x, .ids = ids, .count = OUT, .y = y});
-        for (size_t i = 0; i < OUT; i++)
-            ck_assert(seed == 0 ? isnan(y[i]) && isnan(whole[ids[i]]) : identical(&y[i], &whole[ids[i]], 1));
-        guarded_free(whole);
-        guarded_free(y);
-        guarded_free(rows);
-        example_done(&p);
-    }
+    for (uint32_t seed = 0; seed < 20; seed++)
+        check_bits(packing, 333, 257, seed);
+    check_bits(packing, 5, 20000, 2);
+    check_bits(packing, 5, packing->max_in, 3);
 }
 END_TEST
 
