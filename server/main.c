@@ -218,6 +218,7 @@ static struct service_options service_options(const struct options *options) {
                                     .rate = options->rate,
                                     .burst = options->burst,
                                     .client_header = options->client_header,
+                                    .pivot = options->pivot,
                                     .cors = &options->cors};
 }
 

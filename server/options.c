@@ -31,6 +31,9 @@ static const struct option table[] = {
      COMMAND_SERVE, set_size, FIELD(model_memory), 0, 1e15},
     {"idle-unload-s", "N", "0", "unload a model that has not been asked for in this time; 0: never", COMMAND_SERVE, set_size,
      FIELD(idle_unload_s), 0, 1e9},
+    {"pivot", "CODE", NULL,
+     "language through which two models translate a pair that no model is for; none: they do not (default: any language)",
+     COMMAND_SERVE, set_string, FIELD(pivot), 0, 0},
     {"workers", "N", "cores", "decoding threads", ALL, set_size, FIELD(workers), 1, 1024},
     {"rows", "N", "256", "hypotheses that a worker decodes at the same time", ALL, set_size, FIELD(rows), 1, 4096},
     {"compute", "TYPE", "float32",
@@ -384,6 +387,7 @@ void options_done(struct options *options) {
     free(options->log_format);
     free(options->compute);
     free(options->client_header);
+    free(options->pivot);
     free(options->target);
     free(options->links);
     free(options->address);

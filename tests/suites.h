@@ -38,6 +38,7 @@
     X(request) \
     X(scheduler) \
     X(integrity) \
+    X(pivot) \
     X(usage) \
     X(chores) \
     X(meter) \

@@ -141,6 +141,10 @@ __attribute__((format(printf, 4, 5))) void api_fail(struct reply *reply, unsigne
 void api_fail_coded(struct reply *reply, unsigned status, const char *code, const char *field, const char *message);
 /* It was not prepared, since its model is not in memory yet: once it is submitted and finished, start is to be called again. */
 bool api_waits(const struct request *request);
+/* Its jobs have ended, and it is to be decoded once more, by another model: api_go_on makes the jobs of that. -1: the reply is set.
+ */
+bool api_goes_on(const struct request *request);
+int api_go_on(struct request *request, struct reply *reply);
 /* Hands a prepared request to those who finish it: the workers, or those who load models. */
 enum scheduler_verdict api_submit(const struct service *service, struct request *request);
 

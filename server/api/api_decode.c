@@ -149,6 +149,9 @@ static bool has_models(const struct service *service, struct request *request, s
         if (text->model && !has_model(service, text->model, request, reply))
             return false;
         text->loaded = text->model ? find_held(request, text->model)->loaded : NULL;
+        if (text->second && !has_model(service, text->second, request, reply))
+            return false;
+        text->second_loaded = text->second ? find_held(request, text->second)->loaded : NULL;
     }
     return true;
 }

@@ -266,7 +266,7 @@ void api_deepl_glossary_pairs(const struct service *service, const struct call *
     writer_begin_object(&w, NULL);
     writer_begin_array(&w, "supported_languages");
     for (size_t i = 0; !failed && i < sources.count; i++) {
-        failed = plan_targets(request->models, sources.all[i], &request->arena, &targets) != 0;
+        failed = plan_targets(request->models, sources.all[i], "none", &request->arena, &targets) != 0;
         if (!failed)
             put_pairs(&w, sources.all[i], &targets);
     }

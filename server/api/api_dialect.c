@@ -1,5 +1,6 @@
 /* The decoding endpoints: each request is answered in the dialect that it speaks. */
 #include "server/api/api_dialect.h"
+#include "server/decode/pivot.h"
 #include <string.h>
 
 /* Of one path the first is what is taken where none speaks for itself. */
@@ -69,6 +70,10 @@ void api_decode_start(const struct service *service, const struct call *call, st
 }
 
 void api_decode_finish(const struct service *service, struct request *request, struct reply *reply) {
+    if (pivot_compose(request, NULL) != 0) {
+        api_fail_memory(reply);
+        return;
+    }
     reply->dialect->finish(service, request, reply);
     api_remember(service, request, reply);
 }

@@ -13,6 +13,7 @@ struct api_form {
     struct search_options search; /* its parameters: server/decode/parameters.h */
     bool split, split_given, stream, replace_unknowns;
     unsigned include;
+    struct api_pivot pivot; /* first NULL: one model translates */
 };
 
 /* Fills what is there, over the defaults. Strict: an unknown field is an error, so that a typo is not silently ignored, and so is

@@ -41,6 +41,16 @@ int api_check_fields(const struct call *call, struct reply *reply);
 /* JSON object -> request: everything checked, nothing tokenized. -1: the reply is set. */
 int api_parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply);
 
+/* Two models that meet in a language. */
+struct api_pivot {
+    struct served_model *first, *second;
+    const char *first_variant; /* NULL: none */
+};
+/* The nearest two from source to target, which are not the same language. through: as struct service_options' pivot. False: there
+ * are none. */
+bool api_find_pivot(const struct model_set *models, const char *through, const char *source, const char *target,
+                    struct api_pivot *out);
+
 /* False, and the reply is set: the daemon is loading or draining. */
 bool api_admit(const struct service *service, const struct request *request, struct reply *reply);
 /* True, and the reply is set: there are no models yet. */

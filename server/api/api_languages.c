@@ -47,13 +47,14 @@ static void put_code(struct writer *w, const char *code) {
     writer_strings(w, "code", code, "name", name, NULL);
 }
 
-static void put_language(struct writer *w, const struct model_set *models, const char *code, struct arena *arena) {
+static void put_language(struct writer *w, const struct model_set *models, const char *pivot, const char *code,
+                         struct arena *arena) {
     struct plan_codes targets;
     struct arena_mark mark = arena_mark(arena);
     writer_begin_object(w, NULL);
     put_code(w, code);
     writer_begin_array(w, "targets");
-    if (plan_targets(models, code, arena, &targets) != 0)
+    if (plan_targets(models, code, pivot, arena, &targets) != 0)
         writer_fail(w);
     for (size_t i = 0; !writer_ended(w) && i < targets.count; i++)
         writer_string(w, NULL, targets.all[i]);
@@ -63,18 +64,17 @@ static void put_language(struct writer *w, const struct model_set *models, const
 }
 
 /* Each once: sources, then those that are targets only. */
-static void put_languages(struct writer *w, const struct model_set *models, struct arena *arena) {
+static void put_languages(struct writer *w, const struct model_set *models, const char *pivot, struct arena *arena) {
     struct plan_codes codes;
     if (plan_languages(models, true, true, arena, &codes) != 0) {
         writer_fail(w);
         return;
     }
     for (size_t i = 0; i < codes.count; i++)
-        put_language(w, models, codes.all[i], arena);
+        put_language(w, models, pivot, codes.all[i], arena);
 }
 
 void api_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    (void)service;
     if (api_is_loading(request, reply))
         return;
     if (microsoft_speaks(&(struct dialect_fields){.call = call})) {
@@ -83,7 +83,7 @@ void api_languages(const struct service *service, const struct call *call, struc
     }
     struct writer w = {.most = SIZE_MAX};
     writer_begin_array(&w, NULL);
-    put_languages(&w, request->models, &request->arena);
+    put_languages(&w, request->models, service->options.pivot, &request->arena);
     writer_end_array(&w);
     api_reply_json(reply, &w);
 }

@@ -72,6 +72,22 @@ static void native_start(const struct dialect *dialect, const struct service *se
         api_prepare(service, "text", request, reply);
 }
 
+/* The models that the texts went through. */
+static void put_pivot(struct writer *w, const struct request *request) {
+    const struct text *text = request->texts;
+    if (request->text_count == 0 || !text->second)
+        return;
+    writer_begin_array(w, "pivot");
+    writer_string(w, NULL, text->model->info.name);
+    writer_string(w, NULL, text->second->info.name);
+    writer_end_array(w);
+}
+
+static const char *source_of(const struct request *request) {
+    bool two = request->text_count > 0 && request->texts[0].second;
+    return two ? request->texts[0].model->info.source : request->model->info.source;
+}
+
 /* {"model","source","target", array_name: [{"text","sentences"}]} */
 static void native_finish(const struct service *service, const char *array_name, struct request *request, struct reply *reply) {
     if (api_fail_decoded(request, reply))
@@ -79,7 +95,8 @@ static void native_finish(const struct service *service, const char *array_name,
     const struct translator_info *info = &request->model->info;
     struct writer w = api_begin_answer(service);
     writer_begin_object(&w, NULL);
-    writer_strings(&w, "model", info->name, "source", info->source, "target", info->target, NULL);
+    writer_strings(&w, "model", info->name, "source", source_of(request), "target", info->target, NULL);
+    put_pivot(&w, request);
     if (request->variant)
         writer_string(&w, "variant", request->variant);
     if (request->search.strategy == &search_sample)

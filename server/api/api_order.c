@@ -141,7 +141,7 @@ static void keep_codes(struct order *order, struct arena *arena) {
         order->targets[i] = arena_copy(arena, order->targets[i], strlen(order->targets[i]));
 }
 
-static struct plan *create_plan(const struct order *order, struct request *request, struct reply *reply) {
+static struct plan *create_plan(const struct order *order, const char *pivot, struct request *request, struct reply *reply) {
     struct plan *plan = arena_zalloc(&request->arena, 1, sizeof *plan);
     if (arena_failed(&request->arena) || !plan || plan_read(plan, order->texts, order->count, &request->arena) != 0) {
         api_fail_memory(reply);
@@ -159,6 +159,7 @@ static struct plan *create_plan(const struct order *order, struct request *reque
     plan->apart = order->apart;
     plan->alternatives = order->alternatives;
     plan->order = order;
+    plan->pivot = pivot;
     return plan;
 }
 
@@ -174,7 +175,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
     size_t rows = service->options.rows, most = service->options.max_text_chars;
     struct plan_reason reason = {0};
     keep_codes(order, &request->arena);
-    struct plan *plan = request->plan = create_plan(order, request, reply);
+    struct plan *plan = request->plan = create_plan(order, service->options.pivot, request, reply);
     if (!plan || fails(plan_choose(plan, request, &reason), order, &reason, most, reply) ||
         (order->glossary && request->model && use_glossary(order, service, request, reply) != 0) ||
         fails(plan_prepare(plan, most, request, &reason), order, &reason, most, reply) || !request->model)

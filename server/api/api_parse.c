@@ -139,17 +139,56 @@ static int fail_model(const struct model_set *models, const struct api_form *for
 }
 
 /* The model that fits best, of several the first: with nothing said, the first of all. */
-static int choose_model(const struct model_set *models, const struct api_form *form, struct served_model **model,
-                        struct reply *reply) {
+static struct served_model *find_model(const struct model_set *models, const struct api_form *form) {
+    struct served_model *model = NULL;
     int least = MISFIT;
     for (size_t i = 0; i < models->count; i++) {
         int far = misfit(&models->all[i]->info, form);
         if (far < least) {
             least = far;
-            *model = models->all[i];
+            model = models->all[i];
         }
     }
-    return least < MISFIT ? 0 : fail_model(models, form, reply);
+    return model;
+}
+
+static int choose_model(const struct model_set *models, const struct api_form *form, struct served_model **model,
+                        struct reply *reply) {
+    *model = find_model(models, form);
+    return *model ? 0 : fail_model(models, form, reply);
+}
+
+/* One model, or two where there is none: then the request's is the second. */
+static int choose_models(const struct service *service, struct api_form *form, struct request *request, struct reply *reply) {
+    bool pair = !form->model && !form->variant && form->source && form->target_language;
+    request->model = find_model(request->models, form);
+    if (!request->model && pair &&
+        api_find_pivot(request->models, service->options.pivot, form->source, form->target_language, &form->pivot))
+        request->model = form->pivot.second;
+    return request->model ? 0 : fail_model(request->models, form, reply);
+}
+
+/* What is said of one model's work has no meaning for that of two. */
+static int check_pivot(const struct api_form *form, struct reply *reply) {
+    const struct {
+        const char *field;
+        bool given;
+    } fields[] = {{form->target_name, form->target != NULL},
+                  {"force_attention", form->force_attention != NULL},
+                  {"glossary", form->glossary != NULL},
+                  {"prefix", *form->prefix != '\0'},
+                  {"stream", form->stream}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].given)
+            return api_refuse(reply, fields[i].field,
+                              "%s must be omitted: the text is translated by two models, \"%.60s\" and \"%.60s\"", fields[i].field,
+                              form->pivot.first->info.name, form->pivot.second->info.name);
+    if (form->include & (INCLUDE_HEADS | INCLUDE_QUALITY))
+        return api_refuse(
+            reply, "include",
+            "include must not contain heads or quality: the text is translated by two models, \"%.60s\" and \"%.60s\"",
+            form->pivot.first->info.name, form->pivot.second->info.name);
+    return 0;
 }
 
 /* What says nothing else gets the variant of the model's own target. */
@@ -264,6 +303,12 @@ static int copy_texts(const struct api_form *form, size_t count, struct request 
         text->source = arena_copy(&request->arena, json_string_value(source), text->source_length);
         request->characters += utf8_count(json_string_value(source), text->source_length);
         text->target_length = json_string_length(target);
+        if (form->pivot.first) {
+            text->model = form->pivot.first;
+            text->variant = form->pivot.first_variant;
+            text->second = request->model;
+            text->second_variant = request->variant;
+        }
         text->target = target ? arena_copy(&request->arena, json_string_value(target), text->target_length) : NULL;
     }
     request->prefix_length = strlen(form->prefix);
@@ -348,7 +393,8 @@ static int check_form(const struct service *service, struct api_form *form, size
                       struct reply *reply) {
     if (choose_target(request->models, form, reply) != 0 || check_strings(service, form, count, reply) != 0 ||
         check_prefix(form, service->options.max_text_chars, reply) != 0 || check_glossary(form, reply) != 0 ||
-        choose_model(request->models, form, &request->model, reply) != 0 || choose_variant(form, request, reply) != 0)
+        choose_models(service, form, request, reply) != 0 || choose_variant(form, request, reply) != 0 ||
+        (form->pivot.first && check_pivot(form, reply) != 0))
         return -1;
     parameters_settle(&form->search, &request->model->info, service->options.rows);
     if (check_numbers(form, service->options.rows, reply) != 0)
@@ -357,6 +403,8 @@ static int check_form(const struct service *service, struct api_form *form, size
         return api_refuse(reply, "force_attention", "force_attention must be used with one text only, got %zu", *count);
     if (form->include & INCLUDE_HEADS && *count > 1)
         return api_refuse(reply, "include", "include: heads must be used with one text only, got %zu", *count);
+    if (form->pivot.first && check_model(&form->pivot.first->info, form, reply) != 0)
+        return -1;
     return check_model(&request->model->info, form, reply);
 }
 

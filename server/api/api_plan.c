@@ -68,10 +68,23 @@ int plan_languages(const struct model_set *models, bool sources, bool targets, s
     return 0;
 }
 
-int plan_targets(const struct model_set *models, const char *source, struct arena *arena, struct plan_codes *codes) {
+/* What two models come to, but for where they began. */
+static void add_pivots(const struct model_set *models, const char *source, const char *pivot, struct plan_codes *codes) {
+    size_t direct = codes->count;
+    for (size_t i = 0; i < direct; i++)
+        if (!pivot || language_distance(codes->all[i], pivot) < LANGUAGE_FAR)
+            add_targets(models, codes->all[i], codes);
+    for (size_t i = direct; i < codes->count; i++)
+        if (language_same(codes->all[i], source))
+            memmove(codes->all[i], codes->all[--codes->count], VARIANT_CODE_BYTES);
+}
+
+int plan_targets(const struct model_set *models, const char *source, const char *pivot, struct arena *arena,
+                 struct plan_codes *codes) {
     if (make_codes(models, arena, codes) != 0)
         return -1;
     add_targets(models, source, codes);
+    add_pivots(models, source, pivot, codes);
     return 0;
 }
 
@@ -171,6 +184,21 @@ static enum plan_refusal choose_model(const struct model_set *models, const char
     return item->model || language_same(reason->source, reason->target) ? PLAN_OK : PLAN_PAIR;
 }
 
+/* The same of two, where there is not one. */
+static enum plan_refusal choose_models(const struct model_set *models, const char *pivot, const char *source, const char *target,
+                                       const struct plan_reason *reason, struct plan_item *item) {
+    struct api_pivot found;
+    enum plan_refusal refusal = choose_model(models, source, target, reason, item);
+    item->second = NULL;
+    if (refusal != PLAN_PAIR || !api_find_pivot(models, pivot, source, target, &found))
+        return refusal;
+    item->model = found.first;
+    item->variant = found.first_variant;
+    item->second = found.second;
+    item->second_variant = variant_for(&found.second->info, target);
+    return PLAN_OK;
+}
+
 /* The items' guesses: one for all strings, or each its own. */
 static enum plan_refusal guess_sources(struct plan *plan, const struct model_set *models) {
     size_t together = plan->apart ? 1 : plan->strings;
@@ -196,7 +224,7 @@ static int repeat_items(struct plan *plan, size_t targets, struct arena *arena) 
 }
 
 static enum plan_refusal choose_item(struct plan_item *item, const char *source, const char *target, const struct model_set *models,
-                                     struct plan_reason *reason) {
+                                     const char *pivot, struct plan_reason *reason) {
     reason->source = find_language(models, source);
     reason->asked = reason->source ? target : source;
     if (!reason->source)
@@ -204,7 +232,7 @@ static enum plan_refusal choose_item(struct plan_item *item, const char *source,
     reason->target = find_language(models, target);
     if (!reason->target)
         return PLAN_TARGET;
-    return choose_model(models, source, target, reason, item);
+    return choose_models(models, pivot, source, target, reason, item);
 }
 
 const char *plan_source(const struct plan *plan, size_t i) {
@@ -230,8 +258,11 @@ enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct
         const struct plan_item *before = chosen_before(plan, i);
         item->model = before ? before->model : NULL;
         item->variant = before ? before->variant : NULL;
+        item->second = before ? before->second : NULL;
+        item->second_variant = before ? before->second_variant : NULL;
         if (!before)
-            refusal = choose_item(item, plan_source(plan, i), order->targets[i / plan->strings], request->models, reason);
+            refusal =
+                choose_item(item, plan_source(plan, i), order->targets[i / plan->strings], request->models, plan->pivot, reason);
         if (!request->model)
             request->model = item->model;
     }
@@ -286,6 +317,8 @@ static int make_texts(struct plan *plan, struct request *request) {
         for (size_t j = 0; j < item->count; j++, text++) {
             text->model = item->model;
             text->variant = item->variant;
+            text->second = item->second;
+            text->second_variant = item->second_variant;
             text->source = plan->markup ? item->html.segments[j].text : item->source;
             text->source_length = plan->markup ? item->html.segments[j].length : item->length;
         }

@@ -17,10 +17,12 @@ struct plan_guess {
 struct plan_item {
     const char *source; /* [length], valid UTF-8 */
     size_t length;
-    struct served_model *model; /* NULL: it is in the target language already, nothing is translated */
-    const char *variant;        /* of the model; NULL: none */
-    struct plan_guess guess;    /* of the source language, where that was not given */
-    struct text *texts;         /* [count] */
+    struct served_model *model;  /* NULL: it is in the target language already, nothing is translated */
+    const char *variant;         /* of the model; NULL: none */
+    struct served_model *second; /* that goes on from what the other writes, and its variant; NULL: none */
+    const char *second_variant;
+    struct plan_guess guess; /* of the source language, where that was not given */
+    struct text *texts;      /* [count] */
     size_t count;
     struct html html;
 };
@@ -37,6 +39,7 @@ struct plan {
     size_t alternatives;          /* wanted beside each translation; of markup there are none */
     bool guessed;                 /* the source language was not given */
     const struct order *order;    /* what it was made for */
+    const char *pivot;            /* as of struct service_options */
 };
 
 /* Why a request is refused. */
@@ -61,8 +64,9 @@ struct plan_codes {
 /* The models' languages: those that are sources, then those that are targets, as far as they are asked for; of a model with
  * variants, these. -1: memory is out. */
 int plan_languages(const struct model_set *models, bool sources, bool targets, struct arena *arena, struct plan_codes *codes);
-/* The targets of one source. */
-int plan_targets(const struct model_set *models, const char *source, struct arena *arena, struct plan_codes *codes);
+/* The targets of one source, by one model or two (pivot: as of struct service_options). */
+int plan_targets(const struct model_set *models, const char *source, const char *pivot, struct arena *arena,
+                 struct plan_codes *codes);
 
 /* Copies the strings of an array, or the one, to items: [count] >= 1 of them, all strings. -1: memory is out. */
 int plan_read(struct plan *plan, const json_t *strings, size_t count, struct arena *arena);

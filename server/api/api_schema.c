@@ -22,6 +22,7 @@ static const struct property properties[] = {
     {NULL, "target", "string", "language code", false},
     {NULL, "variant", "string", "of a model that writes several languages: which one this is", true},
     {NULL, "seed", "integer", "strategy sample: the seed that was used", true},
+    {NULL, "pivot", "[string]", "the two models, where none translates the pair alone", true},
     {NULL, "translations", "[Answer]", "one for each text", false},
 
     {"Attentions", "model", "string", NULL, false},
@@ -29,9 +30,11 @@ static const struct property properties[] = {
     {NULL, "target", "string", "language code", false},
     {NULL, "variant", "string", "of a model that writes several languages: which one this is", true},
     {NULL, "seed", "integer", "strategy sample: the seed that was used", true},
+    {NULL, "pivot", "[string]", "the two models, where none translates the pair alone", true},
     {NULL, "results", "[Answer]", "one for each text", false},
 
     {"Answer", "text", "string", "the whole text, with the white space between sentences", false},
+    {NULL, "pivot_text", "string", "what the first of two models wrote and the second read", true},
     {NULL, "sentences", "[Sentence]", NULL, false},
     {NULL, "warnings", "[Warning]", "what is likely wrong with the text or its translation, if anything is", true},
 

@@ -404,6 +404,8 @@ void api_render_text(struct request *request, const struct text *text, struct wr
     if (render_text(text, &arena, &rendered, NULL) == 0) {
         writer_begin_object(out, NULL);
         writer_string_of(out, "text", rendered.text, rendered.length);
+        if (text->pivot)
+            writer_string_of(out, "pivot_text", text->pivot->text, text->pivot->length);
         put_sentences(&view, &rendered);
         api_put_warnings(request, text, &arena, out);
         writer_end_object(out);

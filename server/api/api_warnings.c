@@ -50,7 +50,7 @@ static const char **likely_languages(const struct model_set *models, struct aren
 
 static void warn_of_language(const struct request *request, const struct text *text, struct arena *arena,
                              struct warnings *warnings) {
-    const char *source = request->model->info.source;
+    const char *source = text->second ? text->model->info.source : request->model->info.source;
     char looks[LANGUAGE_NAME_BYTES], reads[LANGUAGE_NAME_BYTES];
     size_t count;
     const char **likely = likely_languages(request->models, arena, &count);
@@ -97,6 +97,8 @@ static void warn_of_omissions(const struct request *request, const struct text *
     const struct translator_info *info = &request->model->info;
     struct omission sum = {0};
     bool tells = info->attention && info->attention_trained;
+    if (text->second)
+        tells &= text->model->info.attention && text->model->info.attention_trained;
     for (size_t i = 0; tells && plan_translates(info) && i < text->count; i++)
         if (add_omissions(&text->sentences[i], arena, &sum) != 0)
             writer_fail(warnings->out);

@@ -2,6 +2,7 @@
 #include "server/base/clock.h"
 #include "server/decode/kept_glossary.h"
 #include "server/decode/model_set.h"
+#include "server/decode/parameters.h"
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
@@ -17,12 +18,20 @@ void request_init(struct request *request) {
     atomic_init(&request->cancelled, false);
 }
 
+/* Of one that was decoded twice the two parts; what was put together of them owns nothing. */
+static void text_done(struct text *text) {
+    const struct pivot *pivot = text->pivot;
+    for (size_t i = 0; i < text->count; i++) {
+        sentence_done(pivot ? &pivot->first[i] : &text->sentences[i]);
+        if (pivot && pivot->second[i])
+            sentence_done(pivot->second[i]);
+    }
+}
+
 void request_done(struct request *request) {
     assert(atomic_load(&request->pending) == 0);
-    for (size_t i = 0; i < request->text_count; i++) {
-        for (size_t j = 0; j < request->texts[i].count; j++)
-            sentence_done(&request->texts[i].sentences[j]);
-    }
+    for (size_t i = 0; i < request->text_count; i++)
+        text_done(&request->texts[i]);
     request->texts = NULL;
     request->text_count = 0;
     request->plan = NULL;
@@ -90,7 +99,7 @@ static int prepare_heads(struct text *text, enum request_input *input, struct er
 
 /* What is given of the answer, if there will be one: nothing is said about a blank text. */
 static int prepare_given(const struct request *request, struct text *text, enum request_input *input, struct error *err) {
-    if (text->count == 0)
+    if (text->count == 0 || text->second)
         return 0;
     if (text->target && prepare_target(request, text, input, err) != 0)
         return -1;
@@ -126,9 +135,21 @@ static int prepare_phrases(struct request *request, struct text *text, enum requ
     return 0;
 }
 
+/* How the first of two models searches: as its folder says, for one translation. */
+static struct search_options first_options(const struct request *request, const struct text *text) {
+    struct search_options options = parameters_default();
+    if (request->search.strategy == &search_greedy)
+        options.strategy = &search_greedy;
+    size_t most = request->search.max_rows, beam = request->search.beam_size;
+    options.max_rows = most;
+    parameters_settle(&options, &text->loaded->info, most > 0 ? most : beam > 0 ? beam : 1);
+    options.n_best = 1;
+    return options;
+}
+
 /* Those of one text: of a given target it is known from the start, for the source is then read as it stands. */
 static struct search_options options_of(const struct request *request, const struct text *text) {
-    struct search_options options = request->search;
+    struct search_options options = text->second ? first_options(request, text) : request->search;
     if (text->target)
         options.strategy = &search_forced;
     return options;
@@ -144,6 +165,22 @@ static size_t steps_of(const struct sentence *sentence) {
     return given > sentence->length ? given : sentence->length;
 }
 
+void job_init(struct job *job, struct request *request, struct sentence *sentence, const struct loaded_model *model,
+              size_t number) {
+    sentence->cancelled = &request->cancelled;
+    sentence->replace_unknowns = request->replace_unknowns;
+    sentence->wants_alignment = request->aligns;
+    sentence->owner = job;
+    sentence->options.sampling.stream = (uint64_t)request->number << 32 | (uint64_t)number;
+    *job = (struct job){.request = request,
+                        .sentence = sentence,
+                        .model = model,
+                        .rows = sentence_max_rows(sentence),
+                        .tokens = sentence->length,
+                        .steps = steps_of(sentence),
+                        .bytes = sentence_max_bytes(sentence)};
+}
+
 static int prepare_jobs(struct request *request, struct error *err) {
     size_t count = 0;
     for (size_t i = 0; i < request->text_count; i++)
@@ -153,21 +190,9 @@ static int prepare_jobs(struct request *request, struct error *err) {
         return error_memory(err);
     struct job *job = jobs;
     for (size_t i = 0; i < request->text_count; i++) {
-        for (size_t j = 0; j < request->texts[i].count; j++, job++) {
-            struct sentence *sentence = &request->texts[i].sentences[j];
-            sentence->cancelled = &request->cancelled;
-            sentence->replace_unknowns = request->replace_unknowns;
-            sentence->wants_alignment = request->aligns;
-            sentence->owner = job;
-            sentence->options.sampling.stream = (uint64_t)request->number << 32 | (uint64_t)(job - jobs);
-            *job = (struct job){.request = request,
-                                .sentence = sentence,
-                                .model = request->texts[i].loaded ? request->texts[i].loaded : request->loaded,
-                                .rows = sentence_max_rows(sentence),
-                                .tokens = sentence->length,
-                                .steps = steps_of(sentence),
-                                .bytes = sentence_max_bytes(sentence)};
-        }
+        const struct text *text = &request->texts[i];
+        for (size_t j = 0; j < text->count; j++, job++)
+            job_init(job, request, &text->sentences[j], text->loaded ? text->loaded : request->loaded, (size_t)(job - jobs));
     }
     request->jobs = jobs;
     request->job_count = count;

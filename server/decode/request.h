@@ -68,6 +68,14 @@ struct job {
     bool express;      /* admitted by the express lane (admission.h) */
 };
 
+/* Of a text that is decoded twice (server/decode/pivot.h); in the request's arena. */
+struct pivot {
+    struct sentence *first, **second; /* [count]: what the first model read; what the second read of it */
+    struct rendering *renderings;     /* [count] what the first wrote */
+    const char *text;                 /* all of it, [length] */
+    size_t length, count;
+};
+
 struct text {
     const char *source; /* valid UTF-8 */
     size_t source_length;
@@ -76,6 +84,10 @@ struct text {
     struct served_model *model;        /* that reads it, and its variant; NULL: the request's */
     const struct loaded_model *loaded; /* that in memory, which the request holds; NULL: the request's */
     const char *variant;
+    struct served_model *second; /* that translates what the other writes, and its variant; NULL: none */
+    const struct loaded_model *second_loaded;
+    const char *second_variant;
+    struct pivot *pivot;        /* NULL: not yet, or never */
     struct sentence *sentences; /* [count] */
     size_t count;
 };
@@ -162,6 +174,9 @@ size_t job_work(const struct job *job);
 size_t request_work(const struct request *request);
 /* The most that decoding one of its sentences takes. */
 size_t request_decoding_bytes(const struct request *request);
+
+/* The job of a sentence that is prepared; number: of the request's, which samples on its own. */
+void job_init(struct job *job, struct request *request, struct sentence *sentence, const struct loaded_model *model, size_t number);
 
 /* One job has ended. The last one calls finish: the caller must not touch job or request afterwards. */
 void job_end(struct job *job);

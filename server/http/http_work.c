@@ -60,8 +60,39 @@ static void add_chore(struct exchange *exchange, enum metrics_chore kind, void (
     exchange->chore = (struct chore){&exchange->request, kind, exchange->body.capacity, run, exchange, 0, NULL};
 }
 
+/* The second decoding is refused. */
+static void give_up(struct exchange *exchange) {
+    watch_remove(exchange->exchanges->watch, &exchange->watched);
+    resume(exchange);
+}
+
+/* As a chore, between two decodings: the request is watched and suspended. */
+static void run_second(void *owner) {
+    struct exchange *exchange = owner;
+    struct request *request = &exchange->request;
+    const struct service *service = exchange->exchanges->service;
+    if (request_is_over(request)) {
+        conclude(exchange);
+        return;
+    }
+    if (api_go_on(request, &exchange->reply) != 0) {
+        give_up(exchange);
+        return;
+    }
+    enum scheduler_verdict verdict = api_submit(service, request); /* once accepted, it may be gone */
+    if (verdict == SCHEDULER_ACCEPTED)
+        return;
+    api_fail_refused(service, verdict, request, &exchange->reply);
+    give_up(exchange);
+}
+
 static void work_finish(struct request *request) {
     struct exchange *exchange = request->owner;
+    if (request_reason(request) == CANCEL_NONE && api_goes_on(request)) {
+        add_chore(exchange, CHORE_RENDERING, run_second);
+        chores_submit(exchange->exchanges->chores, &exchange->chore);
+        return;
+    }
     if (request_reason(request) != CANCEL_NONE || !api_is_large(request)) {
         conclude(exchange);
         return;

@@ -407,6 +407,88 @@ START_TEST(the_nearest_is_taken) {
 }
 END_TEST
 
+/* ---- two in the place of one ---- */
+
+#define VIA "{'text': 'A boy plays. A dog runs.', 'source': 'pt-BR', 'target': 'fr'"
+
+static double sum_of(const json_t *row) {
+    double sum = 0;
+    size_t i;
+    json_t *value;
+    json_array_foreach(row, i, value) sum += json_number_value(value);
+    return sum;
+}
+
+/* What the first writes of each sentence is what the second reads. */
+START_TEST(two_models_meet_in_a_language) {
+    struct reply reply, part;
+    start("--queue", "64");
+    translate(VIA ", 'include': ['tokens', 'attention', 'alignment', 'offsets', 'words']}", 200, &reply);
+    ck_assert_str_eq(text_at(reply.json, "source"), "pt-BR");
+    ck_assert_str_eq(text_at(reply.json, "target"), "fr");
+    ck_assert_str_eq(json_string_value(json_array_get(json_at(reply.json, "pivot"), 0)), "c");
+    ck_assert_str_eq(json_string_value(json_array_get(json_at(reply.json, "pivot"), 1)), "a");
+    const json_t *answer = json_array_get(json_at(reply.json, "translations"), 0), *sentences = json_at(answer, "sentences");
+    ck_assert_uint_eq(json_array_size(sentences), 2);
+    const json_t *sentence = json_array_get(sentences, 1), *rows = json_at(sentence, "attention");
+    ck_assert_str_eq(text_at(sentence, "source_text"), "A dog runs.");
+    ck_assert_uint_eq(json_array_size(rows), json_array_size(json_at(sentence, "tokens")));
+    ck_assert_uint_eq(json_array_size(json_array_get(rows, 0)), json_array_size(json_at(sentence, "source_tokens")));
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        ck_assert_double_eq_tol(sum_of(json_array_get(rows, i)), 1, 1e-4);
+    translate("{'text': 'A boy plays. A dog runs.', 'model': 'c', 'include': []}", 200, &part);
+    ck_assert_str_eq(text_at(answer, "pivot_text"), text_at(json_array_get(json_at(part.json, "translations"), 0), "text"));
+    reply_done(&part);
+    reply_done(&reply);
+}
+END_TEST
+
+START_TEST(two_models_in_other_dialects) {
+    struct reply reply;
+    start("--queue", "64");
+    client_post(&served, "/translate", "{'q': '<b>A boy</b> plays.', 'source': 'pt-BR', 'target': 'de', 'format': 'html'}", 200,
+                &reply);
+    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "translatedText"), "<b>"));
+    reply_done(&reply);
+    client_post(&served, "/v2/translate", "{'text': ['A boy plays.', 'A dog.'], 'source_lang': 'PT-BR', 'target_lang': 'DE'}", 200,
+                &reply);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "translations")), 2);
+    reply_done(&reply);
+    client_send(&served, &(struct call){.path = "/languages"}, &reply);
+    ck_assert_ptr_nonnull(
+        strstr(reply.body, "{\"code\":\"pt-BR\",\"name\":\"Portuguese (Brazil)\",\"targets\":[\"en\",\"fr\",\"de\"]}"));
+    reply_done(&reply);
+}
+END_TEST
+
+START_TEST(what_two_models_cannot_do) {
+    static const char *const fields[] = {"'stream': true", "'prefix': 'Un'", "'glossary': {'dog': 'chien'}",
+                                         "'include': ['quality']"};
+    start("--queue", "64");
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        char body[256];
+        snprintf(body, sizeof body, "%s, %s}", VIA, fields[i]);
+        ask(body, 400);
+    }
+    ask("{'text': 'x', 'source': 'fr', 'target': 'de'}", 400);    /* no chain */
+    ask("{'text': 'x', 'source': 'pt-BR', 'target': 'pt'}", 400); /* the same language */
+    ask("{'text': 'x', 'source': 'pt-BR', 'target': 'fr', 'model': 'c'}", 400);
+    ask("{'text': ['', ' '], 'source': 'pt-BR', 'target': 'fr'}", 200);
+}
+END_TEST
+
+START_TEST(only_one_language_to_meet_in) {
+    start("--pivot", "es");
+    ask(VIA "}", 400);
+    daemon_stop(&served);
+    start("--pivot", "none");
+    ask(VIA "}", 400);
+    daemon_stop(&served);
+    start("--pivot", "en");
+    ask(VIA "}", 200);
+}
+END_TEST
+
 /* ---- one more, one less ---- */
 
 START_TEST(a_reload_looks_again) {
@@ -498,6 +580,10 @@ Suite *many_models_suite(void) {
     tcase_add_test(tcase, the_idle_are_unloaded);
     tcase_add_test(tcase, regions_fall_back);
     tcase_add_test(tcase, the_nearest_is_taken);
+    tcase_add_test(tcase, two_models_meet_in_a_language);
+    tcase_add_test(tcase, two_models_in_other_dialects);
+    tcase_add_test(tcase, what_two_models_cannot_do);
+    tcase_add_test(tcase, only_one_language_to_meet_in);
     tcase_add_test(tcase, a_reload_looks_again);
     tcase_add_test(tcase, administrators_add_and_remove);
     tcase_add_test(tcase, more_than_thirty_two);
