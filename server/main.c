@@ -212,6 +212,7 @@ static struct service_options service_options(const struct options *options) {
                                     .request_memory = options->request_memory,
                                     .max_reply_bytes = options->max_reply_bytes,
                                     .reply_memory = options->reply_memory,
+                                    .model_memory = options->model_memory,
                                     .max_steps = options->search.max_steps,
                                     .deadline_ms = options->deadline_ms,
                                     .heartbeat_ms = options->heartbeat_ms,

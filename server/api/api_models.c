@@ -266,6 +266,7 @@ void api_metrics(const struct service *service, const struct call *call, struct 
     struct metrics_state state = {.models = served,
                                   .model_count = count,
                                   .model_bytes = residence_bytes(catalog_residence(service->catalog)),
+                                  .model_memory = service->options.model_memory,
                                   .queue_depth = scheduler_depth(service->scheduler),
                                   .cache_bytes = service->cache ? cache_bytes(service->cache) : 0};
     if (metrics_write(service->metrics, &state, &made.body, &made.length, NULL) != 0)

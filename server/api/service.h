@@ -19,7 +19,8 @@ struct service_options {
     size_t workers, rows, queue;
     size_t decode_memory; /* of a sentence; 0: no limit */
     size_t max_body_bytes, max_text_chars, request_memory, max_reply_bytes, reply_memory;
-    size_t max_steps; /* of an exact search */
+    size_t max_steps;    /* of an exact search */
+    size_t model_memory; /* of all models together; 0: no limit */
     size_t deadline_ms, heartbeat_ms;
     double rate; /* sentences a second; 0: no limit */
     size_t burst;

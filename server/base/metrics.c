@@ -407,6 +407,7 @@ static void write_models(FILE *out, const struct metrics_state *state) {
         fprintf(out, "} %d\n", state->models[i].architecture != NULL);
     }
     write_gauge(out, "models_bytes", "Memory of the models.", (int64_t)state->model_bytes);
+    write_gauge(out, "model_memory_bytes", "What they may take together; 0: no limit.", (int64_t)state->model_memory);
 }
 
 static void write_reloads(FILE *out, const struct metrics *metrics) {

@@ -76,8 +76,8 @@ struct metrics_served {
 };
 /* What others know of the moment. */
 struct metrics_state {
-    const struct metrics_served *models;                       /* [model_count] in service */
-    size_t model_count, model_bytes, queue_depth, cache_bytes; /* model_bytes: of those in memory */
+    const struct metrics_served *models;                                     /* [model_count] in service */
+    size_t model_count, model_bytes, model_memory, queue_depth, cache_bytes; /* of those in memory; that they may take, 0: any */
 };
 /* Writes everything. text is the caller's to free. */
 int metrics_write(const struct metrics *metrics, const struct metrics_state *state, char **text, size_t *length, struct error *err);

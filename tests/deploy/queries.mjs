@@ -15,12 +15,12 @@ function queries() {
   const alerts = parse(readFileSync("docker/alerts.yml", "utf8")).groups.flatMap((group) => group.rules.map((rule) => rule.expr));
   const dashboard = JSON.parse(readFileSync("docker/grafana/dashboard.json", "utf8"));
   assert(dashboard.panels.length > 0);
-  return [...alerts, ...dashboard.panels.flatMap((panel) => panel.targets.map((target) => target.expr))];
+  return [...alerts, ...dashboard.panels.flatMap((panel) => (panel.targets ?? []).map((target) => target.expr))];
 }
 
 // A metric stands before a selector, a range, an operator or a parenthesis, and no label does.
 function metricsOf(query) {
-  const bare = query.replace(/\{[^}]*\}/g, "").replace(/\b(by|without)\s*\([^)]*\)/g, "").replace(/\[[^\]]*\]/g, "");
+  const bare = query.replace(/\{[^}]*\}/g, "").replace(/\b(by|without)\s*\([^)]*\)/g, "").replace(/\[[^\]]*\]/g, "").replace(/\b(and|or|unless)\b/g, "");
   return [...bare.matchAll(/[a-z_]+(?!\w|\s*\()/g)].map((match) => match[0]);
 }
 

@@ -24,7 +24,7 @@ static void write_with(const struct metrics_served *model) {
     size_t length;
     free(text);
     struct metrics_state state = {
-        .models = model, .model_count = model != NULL, .model_bytes = 7, .queue_depth = 3, .cache_bytes = 12};
+        .models = model, .model_count = model != NULL, .model_bytes = 7, .model_memory = 9, .queue_depth = 3, .cache_bytes = 12};
     ck_assert_int_eq(metrics_write(metrics, &state, &text, &length, NULL), 0);
     ck_assert_uint_eq(length, strlen(text));
 }
@@ -127,6 +127,7 @@ START_TEST(models_show_once_loaded) {
     write_with(&model);
     assert_line("alignd_model_loaded{model=\"en-fr\"} 1");
     assert_line("alignd_models_bytes 7");
+    assert_line("alignd_model_memory_bytes 9");
     assert_line(
         "alignd_model_info{model=\"en-fr\",source=\"en\",target=\"fr\",architecture=\"a\",compute=\"int8\",storage=\"float16\"} 1");
     assert_line("alignd_model_load_duration_seconds{model=\"en-fr\"} 0.250000");
