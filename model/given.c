@@ -9,7 +9,9 @@
 static int give(struct sentence *sentence, const char *what, const char *text, size_t length, struct error *err) {
     struct token *tokens;
     size_t count;
-    if (tokenizer_encode(sentence->translator->target, text, length, &sentence->arena, &tokens, &count, err) != 0)
+    bool lowered; /* only where the translation will be in capitals again */
+    if (tokenizer_encode(sentence->translator->target, text, length, sentence->lowered ? &lowered : NULL, &sentence->arena, &tokens,
+                         &count, err) != 0)
         return -1;
     if (count > TRANSLATOR_MAX_TARGET)
         return error_set(err, ERROR_LENGTH, "the %s has %zu tokens, more than %d", what, count, (int)TRANSLATOR_MAX_TARGET);

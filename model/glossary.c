@@ -139,7 +139,7 @@ static int read_writing(const struct tokenizer *target, const char *text, struct
                         struct error *err) {
     struct token *tokens;
     size_t count;
-    if (tokenizer_encode(target, text, strlen(text), arena, &tokens, &count, err) != 0)
+    if (tokenizer_encode(target, text, strlen(text), NULL, arena, &tokens, &count, err) != 0)
         return -1;
     if (count == 0 || !writes(target, tokens, count, text, arena)) {
         writing->piece = make_piece(target, text, arena);

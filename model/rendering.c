@@ -4,6 +4,7 @@
 #include "model/model.h"
 #include "model/network/copies.h"
 #include "model/soft_alignment.h"
+#include "model/text/capitals.h"
 
 /* The source token with the most weight but for placeholders, or where it has no character the next that has one; NULL: there is
  * none. */
@@ -64,6 +65,13 @@ static void tell_unknowns(const struct sentence *sentence, struct token *tokens,
             tokens[i].piece = tokenizer_piece(t->target, unknown);
 }
 
+/* What was read in small letters is written in capitals; copies are what they are. */
+static void raise_letters(const struct sentence *sentence, const struct token *tokens, size_t count, char *text) {
+    for (size_t i = 0; i < count; i++)
+        if (!sentence->copies || !copies_token(sentence->copies, tokens[i].id))
+            capitals_raise(text + tokens[i].begin, tokens[i].end - tokens[i].begin);
+}
+
 int translator_render_rest(const struct sentence *sentence, const struct hypothesis *hypothesis, size_t first, struct arena *arena,
                            struct rendering *out, struct error *err) {
     size_t count = hypothesis->length - first;
@@ -77,6 +85,8 @@ int translator_render_rest(const struct sentence *sentence, const struct hypothe
             return -1;
     if (tokenizer_decode(sentence->translator->target, tokens, count, arena, &out->text, err) != 0)
         return -1;
+    if (sentence->lowered)
+        raise_letters(sentence, tokens, count, out->text);
     tell_unknowns(sentence, tokens, count);
     out->tokens = tokens;
     return sentence->given && first == 0 ? given_render(sentence, count, arena, out, err) : 0;

@@ -43,8 +43,8 @@ static int tokenize(struct sentence *sentence, struct error *err) {
     const struct translator *t = sentence->translator;
     size_t bytes = sentence->source.end - sentence->source.begin, count;
     struct token *tokens, *with_end;
-    if (tokenizer_encode(reader(t, &sentence->options), sentence->text + sentence->source.begin, bytes, &sentence->arena, &tokens,
-                         &count, err) != 0)
+    if (tokenizer_encode(reader(t, &sentence->options), sentence->text + sentence->source.begin, bytes, &sentence->lowered,
+                         &sentence->arena, &tokens, &count, err) != 0)
         return -1;
     with_end = arena_alloc(&sentence->arena, count + 1, sizeof *with_end);
     if (!with_end)

@@ -31,7 +31,8 @@ struct sentence {
     struct token *tokens; /* [length]; the last is </s> if the encoder reads it; offsets are within the sentence */
     size_t length;        /* T, 1.. */
     bool labelled;        /* the first is a label (model/variants.h), and not the text's */
-    size_t unknown;       /* tokens that the vocabulary does not have */
+    bool lowered; /* it is in capitals and was read in small letters (model/text/capitals.h); its translation is in capitals, too */
+    size_t unknown; /* tokens that the vocabulary does not have */
     struct search_options options;
     bool usual_length;                         /* options.max_length is the model's, not the caller's */
     bool replace_unknowns;                     /* for translator_render; the caller's */

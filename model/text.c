@@ -72,7 +72,8 @@ static size_t end_of(const struct wrap *wrap, size_t token) {
 static int count_tokens(const struct wrap *wrap, size_t begin, size_t end, size_t *count, struct error *err) {
     struct arena_mark mark = arena_mark(wrap->scratch);
     struct token *tokens;
-    int result = tokenizer_encode(wrap->tokenizer, wrap->text + begin, end - begin, wrap->scratch, &tokens, count, err);
+    bool lowered; /* as it will be when the piece is a sentence */
+    int result = tokenizer_encode(wrap->tokenizer, wrap->text + begin, end - begin, &lowered, wrap->scratch, &tokens, count, err);
     arena_release(wrap->scratch, mark);
     return result;
 }
@@ -124,7 +125,8 @@ static int copy_spans(struct arena *arena, const struct span *pieces, size_t fou
 /* The sentence is tokenized once, for the places to cut; each piece again, to see that it fits. */
 static int wrap_sentence(struct wrap *wrap, struct span **pieces, size_t *count, struct error *err) {
     struct token *tokens;
-    if (tokenizer_encode(wrap->tokenizer, wrap->text, wrap->length, wrap->scratch, &tokens, &wrap->count, err) != 0)
+    bool lowered;
+    if (tokenizer_encode(wrap->tokenizer, wrap->text, wrap->length, &lowered, wrap->scratch, &tokens, &wrap->count, err) != 0)
         return -1;
     wrap->tokens = tokens;
     *pieces = arena_alloc(wrap->scratch, wrap->count + 1, sizeof **pieces);

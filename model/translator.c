@@ -21,7 +21,8 @@ static int path_in(const char *folder, const char *file, char *buffer, size_t by
 static struct tokenizer *open_tokenizer(const char *folder, const char *kind, const char *file, const struct tokenizer_side *side,
                                         struct error *err) {
     char path[4096], pieces[4096];
-    struct tokenizer_options options = {.prepared = side->prepared, .lowercase = side->lowercase, .punctuation = side->punctuation};
+    struct tokenizer_options options = {
+        .prepared = side->prepared, .lowers = side->lowers, .lowercase = side->lowercase, .punctuation = side->punctuation};
     if (config_has_file(side->pieces))
         options.pieces = pieces;
     if (path_in(folder, file, path, sizeof path, err) != 0 || path_in(folder, side->pieces, pieces, sizeof pieces, err) != 0)

@@ -15,6 +15,7 @@
     X(tokenizer) \
     X(numbered) \
     X(preparation) \
+    X(capitals) \
     X(bytes) \
     X(segmenter) \
     X(text) \

@@ -18,7 +18,7 @@ import pytest
 TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS.parent))
 
-from weights import card, config, copies, data, encoders, evaluate, export, folder, methods, safetensors, scores, search, tokenizer, train  # noqa: E402
+from weights import capitals, card, config, copies, data, encoders, evaluate, export, folder, methods, safetensors, scores, search, tokenizer, train  # noqa: E402
 from weights.model import Model  # noqa: E402
 from weights.spelling import Spelling  # noqa: E402
 from weights.tokenizer import EOS  # noqa: E402
@@ -233,6 +233,22 @@ def test_prepared_text():
         places = [len(case["text"][:place].encode()) for place in origins]
         firsts = [len(prepared[:i].encode()) for i in range(len(prepared) + 1)]
         assert prepared == case["prepared"] and places == [case["origins"][first] for first in firsts]
+
+
+def test_capitals():
+    """What the server is held to, too."""
+    for case in json.loads((TESTS / "data" / "capitals.json").read_text(encoding="utf-8")):
+        found = {"only": capitals.only(case["text"]), "lowered": capitals.lowered(case["text"]), "raised": capitals.raised(case["text"])}
+        assert case == {"text": case["text"]} | found
+
+
+def test_capitals_are_read_in_small_letters():
+    side = tokenizer.SentencePiece(TESTS / "data" / "tiny.en.spm", {"capitals": "lowered"})
+    config = {"encoder": {"eos": True}, "output": {"type": "vocabulary"}}
+    source, same = (copies.source_of(text, side, side, config) for text in ("A BOY PLAYS.", "A boy plays."))
+    assert source.lowered and not same.lowered and source.ids == same.ids
+    assert copies.target_ids("A BOY PLAYS.", side, source) == side.encode("A boy plays.") != copies.target_ids("A BOY PLAYS.", side, same)
+    assert copies.decode(source.ids[:-1], side, source) == copies.decode(same.ids[:-1], side, same).upper()
 
 
 PLAIN = json.loads((TESTS / "data" / "plain_tokens.json").read_text(encoding="utf-8"))

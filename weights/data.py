@@ -90,6 +90,8 @@ CORPORA: dict[str, Corpus] = {
     "tsv": Corpus("", _splits("{}.tsv.gz")),
     "tatoeba-en-fr": Corpus("tatoeba-en-fr", _splits("{}.tsv.gz")),
     "tatoeba-en-de": Corpus("tatoeba-en-de", _splits("{}.tsv.gz")),
+    "flores-en-fr": Corpus("broad", {"test": "flores-dev.en-fr.tsv.gz"}),
+    "flores-en-de": Corpus("broad", {"test": "flores-dev.en-de.tsv.gz"}),
     "multi30k-en-de": _multi30k("de"),
     "multi30k-en-fr": _multi30k("fr"),
     "geoquery": Corpus("geoquery", _splits("{}.tsv.gz"), held_out=60, language="logical_form"),

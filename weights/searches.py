@@ -36,6 +36,8 @@ SEARCHES: dict[str, dict] = {
     "beam 2": {"beam_size": 2, "length_penalty": 0},
     "beam 5": {"beam_size": 5, "length_penalty": 0},
     "beam 5, length penalty 1": {"beam_size": 5, "length_penalty": 1},
+    "the same, coverage penalty 0.05": {"beam_size": 5, "length_penalty": 1, "coverage_penalty": 0.05},
+    "the same, coverage penalty 0.2": {"beam_size": 5, "length_penalty": 1, "coverage_penalty": 0.2},
     "beam 32": {"beam_size": 32, "length_penalty": 0},
     "sample": {"strategy": "sample", "seed": 1},
     "sample, top_p 0.9": {"strategy": "sample", "top_p": 0.9, "seed": 1},
@@ -78,24 +80,29 @@ def length_ratio(hypotheses: list[str], references: list[str]) -> float:
     return count(hypotheses) / count(references)
 
 
-def search_errors(found: list[Found], exact: list[Found]) -> float:
-    """Share of the sentences with a proven optimum for which this one is worse, 0..100."""
-    return scores.share(ours.log_prob < best.log_prob - TOLERANCE for ours, best in zip(found, exact, strict=True) if best.proven)
+def search_errors(found: list[Found], exact: list[Found]) -> str:
+    """Share of the sentences with a proven optimum for which this one is worse, 0..100; -: exact is empty."""
+    if not exact:
+        return "-"
+    return f"{scores.share(ours.log_prob < best.log_prob - TOLERANCE for ours, best in zip(found, exact, strict=True) if best.proven):.1f}"
 
 
 def search_row(name: str, found: list[Found], exact: list[Found], references: list[str]) -> str:
     texts = [f.text for f in found]
-    cells = [name, f"{scores.bleu(texts, references):.2f}", f"{length_ratio(texts, references):.3f}", f"{search_errors(found, exact):.1f}",
+    cells = [name, f"{scores.bleu(texts, references):.2f}", f"{length_ratio(texts, references):.3f}", f"{search_errors(found, exact)}",
              f"{scores.share(not text.strip() for text in texts):.1f}", f"{statistics.mean(f.log_prob for f in found):.2f}"]
     return "| " + " | ".join(cells) + " |"
 
 
-def search_table(client: Daemon, sources: list[str], references: list[str]) -> None:
-    exact = translate(client, sources, SEARCHES["exact"], "exact")
-    print(f"exact search proved its optimum for {scores.share(f.proven for f in exact):.1f}% of the sentences\n")
+def search_table(client: Daemon, sources: list[str], references: list[str], with_exact: bool) -> None:
+    exact = translate(client, sources, SEARCHES["exact"], "exact") if with_exact else []
+    if exact:
+        print(f"exact search proved its optimum for {scores.share(f.proven for f in exact):.1f}% of the sentences\n")
     print("| search | BLEU | length ratio | search errors % | empty % | mean log-probability |")
     print("|" + "---|" * 6)
     for name, fields in SEARCHES.items():
+        if name == "exact" and not exact:
+            continue
         found = exact if name == "exact" else translate(client, sources, fields, name)
         print(search_row(name, found, exact, references), flush=True)
 
@@ -138,17 +145,18 @@ def main() -> None:
     add_arguments(parser)
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
     parser.add_argument("--sentences", type=int, default=1000)
-    parser.add_argument("--exact-steps", type=int, default=20000, help="decoder steps of an exact search, at most")
-    parser.add_argument("--repeats", type=int, default=5, help="of each measurement of time")
+    parser.add_argument("--exact-steps", type=int, default=20000, help="decoder steps of an exact search, at most; 0: none")
+    parser.add_argument("--repeats", type=int, default=5, help="of each measurement of time; 0: none")
     arguments = parser.parse_args()
     pairs = data.CORPORA[arguments.corpus].read(arguments.data, arguments.split, arguments.flip)[:arguments.sentences]
     sources, references = [s for s, _ in pairs], [t for _, t in pairs]
     name = json.loads((arguments.model / "config.json").read_text())["name"]
     print(f"{name}, {arguments.split}: the first {len(pairs)} sentences; exact search of up to {arguments.exact_steps} steps")
-    with daemon(arguments.alignd, arguments.model, Variant("float32", ["--exact-steps", str(arguments.exact_steps)])) as url:
+    with daemon(arguments.alignd, arguments.model, Variant("float32", ["--exact-steps", str(max(1, arguments.exact_steps))])) as url:
         client = Daemon(url, name)
-        search_table(client, sources, references)
-        output_table(client, sources, arguments.repeats)
+        search_table(client, sources, references, arguments.exact_steps > 0)
+        if arguments.repeats:
+            output_table(client, sources, arguments.repeats)
 
 
 if __name__ == "__main__":

@@ -46,7 +46,8 @@ class Tokenizer:
     special: tuple[int, int, int]  # the ids of <unk>, <s>, </s>; -1: there is none
 
     def __init__(self, path: Path, options: dict) -> None:
-        raise NotImplementedError
+        """options: what concerns all; path: for subclasses."""
+        self.lowers = options.get("capitals") == "lowered"  # weights/copies.py reads texts in capitals in small letters
 
     @classmethod
     def train(cls, lines: list[str], path: Path, size: int, min_count: int, seed: int, options: dict) -> None:
@@ -115,6 +116,7 @@ class SentencePiece(Tokenizer):
     """The library's."""
 
     def __init__(self, path: Path, options: dict) -> None:
+        super().__init__(path, options)
         self.prepares = options.get("preparation", "none") != "none"
         self.processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
         self.pieces = [self.processor.id_to_piece(i) for i in range(self.processor.get_piece_size())]
@@ -189,6 +191,7 @@ class Plain(Tokenizer):
     """Text cut by rule, ids by a vocabulary file."""
 
     def __init__(self, path: Path, options: dict) -> None:
+        super().__init__(path, options)
         self.options = options
         self.pieces = read_vocabulary(path)
         self.special = tuple(self.pieces.index(piece) if piece in self.pieces else -1 for piece in SPECIAL)
@@ -299,7 +302,7 @@ KINDS: dict[str, type[Tokenizer]] = {"sentencepiece": SentencePiece, "words": Wo
 
 def options_of(section: dict, side: str) -> dict:
     """section: config.json's, validated. side: source or target. -> what a tokenizer of that side does beside cutting."""
-    return {key: section[key] in (side, "both") for key in ("lowercase", "punctuation")} | {"preparation": section["preparation"]}
+    return {key: section[key] in (side, "both") for key in ("lowercase", "punctuation")} | {key: section[key] for key in ("preparation", "capitals")}
 
 
 def _open(folder: Path, section: dict, side: str) -> Tokenizer:

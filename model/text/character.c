@@ -70,6 +70,10 @@ int32_t character_lower(int32_t character) {
     return u_tolower(character);
 }
 
+int32_t character_upper(int32_t character) {
+    return u_toupper(character);
+}
+
 size_t character_put(int32_t character, char *to) {
     static const unsigned char leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
     size_t size = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;

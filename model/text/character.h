@@ -22,8 +22,9 @@ bool character_is_other(int32_t character);
 bool character_is_wide(int32_t character);
 /* A letter or digit of a script that writes spaces between words; false for -1. */
 bool character_is_spaced(int32_t character);
-/* Unicode's simple lower case: one character of one. */
+/* Unicode's simple lower and upper case: one character of one. */
 int32_t character_lower(int32_t character);
+int32_t character_upper(int32_t character);
 
 /* Writes a character, at most 4 bytes; returns how many. */
 size_t character_put(int32_t character, char *to);

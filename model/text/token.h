@@ -21,6 +21,7 @@ struct token {
 struct tokenizer_options {
     const char *pieces; /* sentencepiece: the path of a list whose ids are the model's, not the file's; NULL: there is none */
     bool prepared;      /* sentencepiece: as model/text/preparation.h says */
+    bool lowers;        /* reads text in capitals in small letters, where it is asked to (tokenizer_encode) */
     bool lowercase;
     bool punctuation; /* words: punctuation marks are tokens of their own */
 };

@@ -1,6 +1,7 @@
 #include "model/text/tokenizer.h"
 #include "model/base/table.h"
 #include "model/base/utf8.h"
+#include "model/text/capitals.h"
 #include "model/text/character.h"
 #include "model/text/masked.h"
 #include "model/text/numbered.h"
@@ -47,6 +48,7 @@ struct tokenizer {
     const struct tokenizer_kind *kind;
     void *model;
     bool prepares; /* text, before the model reads it */
+    bool lowers;   /* text in capitals */
     bool masking;  /* the model is another's */
 };
 
@@ -75,7 +77,8 @@ struct tokenizer *tokenizer_open(const char *kind, const char *path, const struc
         error_memory(err);
         return NULL;
     }
-    *tokenizer = (struct tokenizer){.kind = row, .model = row->open(path, options, err), .prepares = options->prepared};
+    *tokenizer = (struct tokenizer){
+        .kind = row, .model = row->open(path, options, err), .prepares = options->prepared, .lowers = options->lowers};
     if (tokenizer->model == NULL || check_pieces(tokenizer, path, err) != 0) {
         tokenizer_free(tokenizer);
         return NULL;
@@ -86,7 +89,7 @@ struct tokenizer *tokenizer_open(const char *kind, const char *path, const struc
 struct tokenizer *tokenizer_masking(const struct tokenizer *tokenizer, struct error *err) {
     struct tokenizer *masking = malloc(sizeof *masking);
     if (masking)
-        *masking = (struct tokenizer){tokenizer->kind, tokenizer->model, tokenizer->prepares, .masking = true};
+        *masking = (struct tokenizer){tokenizer->kind, tokenizer->model, tokenizer->prepares, tokenizer->lowers, .masking = true};
     else
         error_memory(err);
     return masking;
@@ -138,11 +141,26 @@ const char *tokenizer_mark(const struct tokenizer *tokenizer) {
     return tokenizer->kind->mark;
 }
 
+/* *lowered: whether it is in capitals; then text is a copy of it in small letters. */
+static int lower_capitals(struct prepared_text *text, struct arena *arena, bool *lowered, struct error *err) {
+    *lowered = capitals_only(text->text, text->length);
+    if (!*lowered)
+        return 0;
+    char *copy = arena_copy(arena, text->text, text->length);
+    if (!copy)
+        return error_memory(err);
+    capitals_lower(copy, text->length);
+    text->text = copy;
+    return 0;
+}
+
 /* Through the text as it is prepared. kept: preparation_make. */
 static int tokenizer_encode_prepared(const struct tokenizer *tokenizer, const char *text, size_t length, int32_t kept,
-                                     struct arena *arena, struct token **tokens, size_t *count, struct error *err) {
+                                     bool *lowered, struct arena *arena, struct token **tokens, size_t *count, struct error *err) {
     struct prepared_text prepared = {text, length, NULL};
     if (tokenizer->prepares && preparation_make(text, length, kept, arena, &prepared, err) != 0)
+        return -1;
+    if (tokenizer->lowers && lowered && lower_capitals(&prepared, arena, lowered, err) != 0)
         return -1;
     if (tokenizer->kind->encode(tokenizer->model, prepared.text, prepared.length, arena, tokens, count, err) != 0)
         return -1;
@@ -151,23 +169,25 @@ static int tokenizer_encode_prepared(const struct tokenizer *tokenizer, const ch
 }
 
 /* Through a text in which placeholders are hidden, if there are any. */
-static int tokenizer_encode_raw(const struct tokenizer *tokenizer, const char *text, size_t length, struct arena *arena,
-                                struct token **tokens, size_t *count, struct error *err) {
+static int tokenizer_encode_raw(const struct tokenizer *tokenizer, const char *text, size_t length, bool *lowered,
+                                struct arena *arena, struct token **tokens, size_t *count, struct error *err) {
     struct masked masked = {0};
     if (tokenizer->masking && masked_make(text, length, arena, &masked, err) != 0)
         return -1;
     if (!masked.text)
-        return tokenizer_encode_prepared(tokenizer, text, length, -1, arena, tokens, count, err);
-    if (tokenizer_encode_prepared(tokenizer, masked.text, masked.length, MASKED_CHARACTER, arena, tokens, count, err) != 0)
+        return tokenizer_encode_prepared(tokenizer, text, length, -1, lowered, arena, tokens, count, err);
+    if (tokenizer_encode_prepared(tokenizer, masked.text, masked.length, MASKED_CHARACTER, lowered, arena, tokens, count, err) != 0)
         return -1;
     return masked_restore(&masked, text, tokenizer_unknown(tokenizer), tokenizer->kind->mark, arena, tokens, count, err);
 }
 
-int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, struct arena *arena, struct token **tokens,
-                     size_t *count, struct error *err) {
+int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, bool *lowered, struct arena *arena,
+                     struct token **tokens, size_t *count, struct error *err) {
     if (length > INT_MAX)
         return error_set(err, ERROR_LENGTH, "a text of %zu bytes is too long", length);
-    if (tokenizer_encode_raw(tokenizer, text, length, arena, tokens, count, err) != 0)
+    if (lowered)
+        *lowered = false;
+    if (tokenizer_encode_raw(tokenizer, text, length, lowered, arena, tokens, count, err) != 0)
         return -1;
     trim_tokens(text, *tokens, *count);
     return 0;

@@ -34,10 +34,12 @@ int tokenizer_find(const struct tokenizer *tokenizer, const char *piece);
 const char *tokenizer_mark(const struct tokenizer *tokenizer);
 
 /* text: valid UTF-8, length bytes. Tokens (no </s>) go to the arena; offsets lie on character boundaries. Blank text gives none,
- * and neither do characters that normalisation takes away (U+200B). Returns 0, or -1 with ERROR_LENGTH (over INT_MAX bytes),
- * ERROR_INPUT or ERROR_MEMORY. */
-int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, struct arena *arena, struct token **tokens,
-                     size_t *count, struct error *err);
+ * and neither do characters that normalisation takes away (U+200B). lowered: NULL, and letters are read as they are; or set to
+ * whether the text is in capitals and was read in small letters (model/text/capitals.h), which a tokenizer with that option does.
+ * Placeholders that are hidden stay as they are. Returns 0, or -1 with ERROR_LENGTH (over INT_MAX bytes), ERROR_INPUT or
+ * ERROR_MEMORY. */
+int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, bool *lowered, struct arena *arena,
+                     struct token **tokens, size_t *count, struct error *err);
 
 /* Tokens -> text (NUL-terminated, in the arena). tokens [count], without </s>: id 0..V-1 and piece NULL; or, with any id, a piece
  * that the vocabulary need not have, as encoding writes it. Sets begin and end to their bytes within the text, and piece where it

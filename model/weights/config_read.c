@@ -174,6 +174,7 @@ static void set_sides(const struct raw_config *raw, struct model_config *config)
     if (!config_has_file(config->tokenizer.target.pieces))
         memcpy(config->tokenizer.target.pieces, config->tokenizer.source.pieces, CONFIG_NAME_BYTES);
     config->tokenizer.source.prepared = config->tokenizer.target.prepared = strcmp(raw->preparation, "none") != 0;
+    config->tokenizer.source.lowers = config->tokenizer.target.lowers = strcmp(raw->capitals, "lowered") == 0;
     config->tokenizer.source.lowercase = strcmp(raw->lowercase, "none") != 0;
     config->tokenizer.target.lowercase = strcmp(raw->lowercase, "both") == 0;
     config->tokenizer.source.punctuation = strcmp(raw->punctuation, "none") != 0;

@@ -9,8 +9,8 @@
 struct raw_config {
     size_t format;
     char initial_state[CONFIG_NAME_BYTES], first_input[CONFIG_NAME_BYTES];
-    char scale[CONFIG_NAME_BYTES], keys[CONFIG_NAME_BYTES], values[CONFIG_NAME_BYTES]; /* of the attention */
-    char lowercase[CONFIG_NAME_BYTES], punctuation[CONFIG_NAME_BYTES];                 /* on which sides */
+    char scale[CONFIG_NAME_BYTES], keys[CONFIG_NAME_BYTES], values[CONFIG_NAME_BYTES];              /* of the attention */
+    char capitals[CONFIG_NAME_BYTES], lowercase[CONFIG_NAME_BYTES], punctuation[CONFIG_NAME_BYTES]; /* on which sides */
     char initial_cell[CONFIG_NAME_BYTES], preparation[CONFIG_NAME_BYTES];
     struct model_config config;
 };

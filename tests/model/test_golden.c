@@ -100,7 +100,7 @@ static struct token *tokens_of(const struct translator *t, const json_t *sentenc
     const char *text = json_string_value(json_object_get(sentence, "text"));
     struct token *tokens = arena_zalloc(arena, length, sizeof *tokens), *encoded;
     size_t count;
-    ck_assert_int_eq(tokenizer_encode(t->source, text, strlen(text), arena, &encoded, &count, NULL), 0);
+    ck_assert_int_eq(tokenizer_encode(t->source, text, strlen(text), NULL, arena, &encoded, &count, NULL), 0);
     for (size_t j = 0; j < length; j++)
         tokens[j] = (struct token){.id = ids[j], .piece = j < count ? encoded[j].piece : tokenizer_piece(t->source, ids[j])};
     return tokens;

@@ -80,7 +80,7 @@ static size_t token_count(const char *text, size_t length) {
     struct token *tokens;
     size_t count;
     struct arena_mark mark = arena_mark(&arena);
-    ck_assert_int_eq(tokenizer_encode(tokenizer, text, length, &arena, &tokens, &count, &err), 0);
+    ck_assert_int_eq(tokenizer_encode(tokenizer, text, length, NULL, &arena, &tokens, &count, &err), 0);
     arena_release(&arena, mark);
     return count;
 }

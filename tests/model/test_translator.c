@@ -1,4 +1,5 @@
 /* The facade: loading a folder, cutting text into sentences, targets, rendering. */
+#include "model/text/capitals.h"
 #include "model/translator.h"
 #include "tests/models.h"
 #include "tests/suites.h"
@@ -6,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MODEL "tests/golden/luong-general-gru"
 
@@ -402,6 +404,45 @@ START_TEST(auto_says_what_it_chose) {
 }
 END_TEST
 
+/* The text's translation, or of the one given, by the shipped model, which reads capitals in small letters. */
+static const struct hypothesis *translate_shipped(const char *text, const char *given, struct sentence **sentence,
+                                                  struct rendering *rendering) {
+    struct error err = {0};
+    ck_assert_uint_eq(prepare(text, false, sentence), 1);
+    if (given)
+        ck_assert_int_eq(translator_force(*sentence, given, strlen(given), NULL), 0);
+    const struct hypothesis *best = decode(*sentence)->hypotheses;
+    ck_assert_int_eq(translator_render(*sentence, best, &arena, rendering, &err), 0);
+    return best;
+}
+
+/* The same as of the text in small letters, but for the case of what is written. */
+static void check_capitals(const char *text, const char *given, const char *small, const char *given_small) {
+    struct sentence *sentences[2];
+    struct rendering capitals, other;
+    const struct hypothesis *best = translate_shipped(text, given, &sentences[0], &capitals),
+                            *same = translate_shipped(small, given_small, &sentences[1], &other);
+    ck_assert_str_ne(capitals.text, other.text);
+    ck_assert(strcasecmp(capitals.text, other.text) == 0 && capitals_only(capitals.text, strlen(capitals.text)));
+    ck_assert_uint_eq(best->length, same->length);
+    ck_assert_double_eq(best->log_prob, same->log_prob);
+    for (size_t i = 0; i < best->length; i++) {
+        ck_assert_int_eq(best->tokens[i], same->tokens[i]);
+        ck_assert_uint_eq(capitals.tokens[i].begin, other.tokens[i].begin);
+        ck_assert_uint_eq(capitals.tokens[i].end, other.tokens[i].end);
+    }
+    end_all(sentences[0], 1);
+    end_all(sentences[1], 1);
+}
+
+START_TEST(capitals_come_back) {
+    translator_free(translator);
+    translator = open_with("float32");
+    check_capitals("I LIKE SNOW AND BOOKS.", NULL, "I like snow and books.", NULL);
+    check_capitals("I LIKE SNOW AND BOOKS.", "LE CHAT DORT.", "I like snow and books.", "Le chat dort.");
+}
+END_TEST
+
 START_TEST(an_unknown_compute_type_is_refused) {
     struct error err = {0};
     ck_assert_ptr_null(translator_open(MODEL, &(struct translator_options){.compute = "int7"}, &err));
@@ -436,6 +477,7 @@ Suite *translator_suite(void) {
     tcase_add_test(tests, a_forced_target_keeps_its_words);
     tcase_add_test(tests, compute_types_agree);
     tcase_add_test(tests, auto_says_what_it_chose);
+    tcase_add_test(tests, capitals_come_back);
     tcase_add_test(tests, an_unknown_compute_type_is_refused);
     suite_add_tcase(suite, tests);
     return suite;

@@ -22,7 +22,7 @@ static void teardown(void) {
 
 static struct token *encode(const char *text, size_t *count) {
     struct token *tokens = NULL;
-    ck_assert_msg(tokenizer_encode(tokenizer, text, strlen(text), &arena, &tokens, count, &err) == 0, "%s", err.message);
+    ck_assert_msg(tokenizer_encode(tokenizer, text, strlen(text), NULL, &arena, &tokens, count, &err) == 0, "%s", err.message);
     return tokens;
 }
 

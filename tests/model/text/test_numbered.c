@@ -42,7 +42,7 @@ static void teardown(void) {
 
 static struct token *encode(const struct tokenizer *tokenizer, const char *text, size_t *count) {
     struct token *tokens = NULL;
-    ck_assert_msg(tokenizer_encode(tokenizer, text, strlen(text), &arena, &tokens, count, &err) == 0, "%s", err.message);
+    ck_assert_msg(tokenizer_encode(tokenizer, text, strlen(text), NULL, &arena, &tokens, count, &err) == 0, "%s", err.message);
     return tokens;
 }
 

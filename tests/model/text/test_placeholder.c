@@ -53,7 +53,7 @@ static void check_tokens(const struct tokenizer *masking, const char *text, stru
     struct token *tokens;
     struct span span;
     size_t count, next = 0, end = 0, at = 0, length = strlen(text);
-    ck_assert_int_eq(tokenizer_encode(masking, text, length, arena, &tokens, &count, NULL), 0);
+    ck_assert_int_eq(tokenizer_encode(masking, text, length, NULL, arena, &tokens, &count, NULL), 0);
     while (placeholder_next(text, length, &at, &span)) {
         while (next < count && !(tokens[next].begin == span.begin && tokens[next].end == span.end))
             next++;
@@ -101,13 +101,13 @@ START_TEST(the_rest_is_read_as_ever) {
     struct tokenizer *tokenizer = tokenizer_open("sentencepiece", vocabularies[0][1], NULL, &err);
     struct tokenizer *masking = tokenizer_masking(tokenizer, &err);
     arena_init(&arena, 1024);
-    ck_assert_int_eq(tokenizer_encode(tokenizer, "A boy plays", 11, &arena, &plain, &plain_count, &err), 0);
-    ck_assert_int_eq(tokenizer_encode(masking, "A boy plays {x}", 15, &arena, &masked, &masked_count, &err), 0);
+    ck_assert_int_eq(tokenizer_encode(tokenizer, "A boy plays", 11, NULL, &arena, &plain, &plain_count, &err), 0);
+    ck_assert_int_eq(tokenizer_encode(masking, "A boy plays {x}", 15, NULL, &arena, &masked, &masked_count, &err), 0);
     ck_assert_uint_eq(masked_count, plain_count + 1);
     for (size_t i = 0; i < plain_count; i++)
         ck_assert_int_eq(plain[i].id, masked[i].id);
     ck_assert_str_eq(masked[plain_count].piece, "\xe2\x96\x81{x}");
-    ck_assert_int_eq(tokenizer_encode(masking, "A({x}", 5, &arena, &masked, &masked_count, &err), 0);
+    ck_assert_int_eq(tokenizer_encode(masking, "A({x}", 5, NULL, &arena, &masked, &masked_count, &err), 0);
     ck_assert_str_eq(masked[masked_count - 1].piece, "{x}");
     arena_done(&arena);
     tokenizer_free(masking);

@@ -83,7 +83,7 @@ START_TEST(tokens_are_those_of_python) {
         struct token *tokens;
         size_t count;
         ck_assert_int_eq(
-            tokenizer_encode(tokenizer, json_string_value(text), json_string_length(text), &arena, &tokens, &count, &err), 0);
+            tokenizer_encode(tokenizer, json_string_value(text), json_string_length(text), NULL, &arena, &tokens, &count, &err), 0);
         check_tokens(want, tokens, count);
         check_decoded(tokenizer, tokens, count, false, text_at(want, "decoded"));
         check_decoded(tokenizer, tokens, count, true, text_at(want, "printed"));
@@ -103,7 +103,7 @@ START_TEST(ill_formed_text_is_survived) {
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
             struct token *tokens;
             size_t count;
-            ck_assert_int_eq(tokenizer_encode(tokenizer, texts[i], strlen(texts[i]), &arena, &tokens, &count, &err), 0);
+            ck_assert_int_eq(tokenizer_encode(tokenizer, texts[i], strlen(texts[i]), NULL, &arena, &tokens, &count, &err), 0);
             ck_assert(count > 0 && tokens[count - 1].end == strlen(texts[i]));
         }
         tokenizer_free(tokenizer);
@@ -144,7 +144,7 @@ START_TEST(special_tokens_stand_anywhere) {
     size_t count;
     ck_assert_int_eq(tokenizer_decode(tokenizer, decoded, 4, &arena, &text, &err), 0);
     ck_assert_str_eq(text, "b \u2047 10\u00a0000");
-    ck_assert_int_eq(tokenizer_encode(tokenizer, "b </s> c", 8, &arena, &tokens, &count, &err), 0);
+    ck_assert_int_eq(tokenizer_encode(tokenizer, "b </s> c", 8, NULL, &arena, &tokens, &count, &err), 0);
     ck_assert_uint_eq(count, 3);
     ck_assert(tokens[0].id == 3 && tokens[1].id == 1 && tokens[2].id == 1); /* </s> is no text */
     tokenizer_free(tokenizer);

@@ -56,8 +56,8 @@ START_TEST(tokens_of_a_prepared_text) {
     struct token *tokens, *want;
     size_t count, wanted;
     ck_assert_msg(tokenizer != NULL, "%s", err.message);
-    ck_assert_int_eq(tokenizer_encode(tokenizer, text, strlen(text), &arena, &tokens, &count, &err), 0);
-    ck_assert_int_eq(tokenizer_encode(tokenizer, plain, strlen(plain), &arena, &want, &wanted, &err), 0);
+    ck_assert_int_eq(tokenizer_encode(tokenizer, text, strlen(text), NULL, &arena, &tokens, &count, &err), 0);
+    ck_assert_int_eq(tokenizer_encode(tokenizer, plain, strlen(plain), NULL, &arena, &want, &wanted, &err), 0);
     ck_assert_uint_eq(count, wanted);
     size_t end = 0;
     for (size_t i = 0; i < count; i++) {
@@ -79,7 +79,7 @@ START_TEST(placeholders_survive) {
     struct tokenizer *masking = tokenizer_masking(tokenizer, &err);
     struct token *tokens;
     size_t count, found = 0;
-    ck_assert_int_eq(tokenizer_encode(masking, text, strlen(text), &arena, &tokens, &count, &err), 0);
+    ck_assert_int_eq(tokenizer_encode(masking, text, strlen(text), NULL, &arena, &tokens, &count, &err), 0);
     for (size_t i = 0; i < count; i++)
         found += tokens[i].end - tokens[i].begin == 6 && memcmp(text + tokens[i].begin, "{name}", 6) == 0;
     ck_assert_uint_eq(found, 1);

@@ -32,7 +32,7 @@ static void close_both(void) {
 
 static struct token *encode(const struct tokenizer *tokenizer, const char *text, size_t length, size_t *count) {
     struct token *tokens = NULL;
-    ck_assert_msg(tokenizer_encode(tokenizer, text, length, &arena, &tokens, count, &err) == 0, "%s", err.message);
+    ck_assert_msg(tokenizer_encode(tokenizer, text, length, NULL, &arena, &tokens, count, &err) == 0, "%s", err.message);
     return tokens;
 }
 
@@ -284,7 +284,7 @@ END_TEST
 START_TEST(a_text_too_long_is_refused) {
     struct token *tokens = NULL;
     size_t count = 7;
-    ck_assert_int_eq(tokenizer_encode(english, "", (size_t)1 << 31, &arena, &tokens, &count, &err), -1);
+    ck_assert_int_eq(tokenizer_encode(english, "", (size_t)1 << 31, NULL, &arena, &tokens, &count, &err), -1);
     ck_assert_int_eq(err.code, ERROR_LENGTH);
     ck_assert_str_eq(err.message, "a text of 2147483648 bytes is too long");
     ck_assert(tokens == NULL && count == 7);
