@@ -25,6 +25,7 @@ Suite *batch_mode_suite(void);
 Suite *strategies_suite(void);
 Suite *libre_suite(void);
 Suite *dialects_suite(void);
+Suite *dialect_clients_suite(void);
 Suite *forms_suite(void);
 Suite *page_suite(void);
 Suite *access_suite(void);
