@@ -91,7 +91,7 @@ static const struct {
      "include must be any of tokens, log_probs, attention, soft_alignment, alignment, words, offsets, entropy, top_k, beam, "
      "quality, heads, timing, eos, got "
      "\"other\""},
-    {"text=x&glossary=boy:gars", "glossary", "glossary must be an object, got a string"},
+    {"text=x&glossary=boy:gars", "glossary", "there is no glossary \"boy:gars\" from \"en\" to \"fr\""},
     {"text=x&strategy=best", "strategy", "strategy must be greedy, beam, sample or exact, got \"best\""},
 };
 
