@@ -221,8 +221,8 @@ def weights_of(run: broad.Run) -> dict[str, torch.Tensor]:
 
 
 def test_a_run_resumes_to_the_bit_and_starts_from_a_model(recipe: Path, corpora: Path, tmp_path: Path) -> None:
-    def run(out: str, last: int, start: Path | None = None, flip: bool = False) -> broad.Run:
-        made = broad.Run(recipe, corpora, tmp_path / out, flip, start, tmp_path / "cache")
+    def run(out: str, last: int) -> broad.Run:
+        made = broad.Run(recipe, corpora, tmp_path / out, None, tmp_path / "cache")
         made.resume()
         made.stream.chunk = 6
         made.run(1e9, 1e9, last=last)
@@ -240,7 +240,10 @@ def test_a_run_resumes_to_the_bit_and_starts_from_a_model(recipe: Path, corpora:
     assert all(torch.equal(tensor, last[name]) for name, tensor in weights_of(whole).items())
     assert side.processor.encode("\u4e2d") and 0 not in side.encode("\u4e2d 12")  # bytes: nothing is unknown
     assert {piece for piece in side.processor.encode("2024", out_type=str)} >= {"0", "4"}
-    started = broad.Run(recipe, corpora, tmp_path / "flipped", True, tmp_path / "model", tmp_path / "cache")
+    turned = tmp_path / "turned.json"
+    turned.write_text(json.dumps(json.loads(recipe.read_text()) | {"source": "fr", "target": "en"}))
+    started = broad.Run(turned, corpora, tmp_path / "turned", tmp_path / "model", tmp_path / "cache")
+    assert started.stream.flip and not whole.stream.flip
     assert all(torch.equal(p, dict(started.model.named_parameters())[name]) for name, p in model.named_parameters())
 
 

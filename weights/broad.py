@@ -1,11 +1,11 @@
-"""Training of general models: python3 -m weights.broad RECIPE --data CORPORA --out DIR [--flip] [--from MODEL_FOLDER] [--cool STEPS]
+"""Training of general models: python3 -m weights.broad RECIPE --data CORPORA --out DIR [--from MODEL_FOLDER] [--cool STEPS]
 
-Input: a recipe (config.json's sections and a `training` section with the keys of DEFAULTS), the folder of all corpora and links. The stream of
-examples is weights/mixture.py's, the arithmetic weights/fused.py's. Output in --out: the vocabulary, checkpoint.pt (all that a resumed run needs), best.pt
+Input: a recipe (config.json's sections and a `training` section with the keys of DEFAULTS), the folder of all corpora and links. training.pair names the
+corpora, source and target which of their languages is translated into which. The stream of examples is weights/mixture.py's, the arithmetic weights/fused.py's. Output in --out: the vocabulary, checkpoint.pt (all that a resumed run needs), best.pt
 (the averaged weights with the best mean validation chrF, as weights/export.py reads them), log.jsonl and samples.txt (each validation's translations).
 
 A run has no planned end: after the warm-up the learning rate stays for `hold` steps and then falls with the root of the steps, and what is kept is a
-moving average of the weights. --cool lets the rate fall to 1% on a straight line from here, and ends the run. Stopped at any moment, the same command goes
+moving average of the weights. --cool lets the rate fall to 1% on a straight line from here, and ends the run; so does the next --cool, which may follow. Stopped at any moment, the same command goes
 on from the last checkpoint, to the bit. --from starts from an exported model with the same configuration and its vocabulary; the optimiser then starts anew.
 """
 
@@ -51,7 +51,14 @@ def load_recipe(path: Path) -> tuple[dict, dict]:
     config = configuration.validate(recipe)
     if not fused.supported(config) or config["tokenizer"]["source"] != config["tokenizer"]["target"] or not config["encoder"]["eos"]:
         sys.exit("this configuration cannot be trained here: weights/fused.py says what can; one vocabulary for both sides, encoder.eos true")
+    if {config["source"], config["target"]} != set((DEFAULTS | training)["pair"].split("-")):
+        sys.exit("source and target must be the languages of training.pair")
     return config, DEFAULTS | training
+
+
+def is_flipped(config: dict, training: dict) -> bool:
+    """The pair's second language is translated into its first."""
+    return training["pair"] != f"{config['source']}-{config['target']}"
 
 
 def train_vocabulary(kept: mixture.Cache, pair: str, path: Path, size: int, seed: int) -> None:
@@ -82,9 +89,9 @@ def guide_of(batch: list[Encoded], steps: int, tokens: int) -> Tensor:
 class Run:
     """One run: its model, averaged weights, moments and position."""
 
-    def __init__(self, recipe: Path, root: Path, out: Path, flip: bool, start: Path | None, cache: Path | None) -> None:
+    def __init__(self, recipe: Path, root: Path, out: Path, start: Path | None, cache: Path | None) -> None:
         self.config, self.training = load_recipe(recipe)
-        self.out, self.pair = out, self.training["pair"]
+        self.out, self.pair, flip = out, self.training["pair"], is_flipped(self.config, self.training)
         out.mkdir(parents=True, exist_ok=True)
         kept = mixture.cache(root, self.pair, cache or out / "cache.pickle")
         path = out / self.config["tokenizer"]["source"]
@@ -237,7 +244,6 @@ def main() -> None:
     parser.add_argument("recipe", type=Path)
     parser.add_argument("--data", type=Path, required=True, help="folder of all corpora and links")
     parser.add_argument("--out", type=Path, required=True, help="run folder: vocabulary, checkpoints, log")
-    parser.add_argument("--flip", action="store_true", help="translate the second language into the first")
     parser.add_argument("--from", type=Path, dest="start", help="a model folder to start from")
     parser.add_argument("--cache", type=Path, help="where the normalised corpora are kept; default: in --out")
     parser.add_argument("--save-every", type=float, default=300, help="seconds between checkpoints")
@@ -247,9 +253,9 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     begun = time.monotonic()
-    run = Run(arguments.recipe, arguments.data, arguments.out, arguments.flip, arguments.start, arguments.cache)
+    run = Run(arguments.recipe, arguments.data, arguments.out, arguments.start, arguments.cache)
     run.resume()
-    if arguments.cool and run.cool is None:
+    if arguments.cool and (run.cool is None or run.step >= sum(run.cool)):
         run.cool = (run.step, arguments.cool)
     print(f"{sum(p.numel() for p in run.parameters.values()):,} parameters, {run.stream.size:,.0f} examples a pass, {run.fused.kernels.dtype}, "
           f"torch {torch.__version__}", flush=True)
