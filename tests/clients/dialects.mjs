@@ -23,7 +23,8 @@ async function native(body) {
 
 before(async () => {
   const keys = join(folder, "keys");
-  writeFileSync(keys, `alice user ${createHash("sha256").update(key).digest("hex")}\n`);
+  const hash = (secret) => createHash("sha256").update(secret).digest("hex");
+  writeFileSync(keys, `alice user ${hash(key)}\nbob user ${hash("a-key-of-bob")} daily=40\n`);
   daemon = await startDaemon(program, models, ["--api-keys", keys, "--glossaries", join(folder, "glossaries")]);
   url = daemon.url;
   expected = (await native({ text: sentence, model: "en-fr" })).translations[0].text;
@@ -68,6 +69,16 @@ test("deepl-node asks what there is", async () => {
   await assert.rejects(stranger.translateText(sentence, "en", "fr"), deepl.AuthorizationError);
 });
 
+test("deepl-node is told what its key has used, and when that is all: 456", async () => {
+  const deepl = require("deepl-node");
+  const bob = new deepl.Translator("a-key-of-bob", { serverUrl: url, maxRetries: 0 });
+  assert.equal((await bob.getUsage()).character.count, 0);
+  assert.equal((await bob.translateText(sentence, "en", "fr")).text, expected);
+  const usage = await bob.getUsage();
+  assert.deepEqual([usage.character.count, usage.character.limit], [sentence.length, 40]);
+  await assert.rejects(bob.translateText(sentence, "en", "fr"), deepl.QuotaExceededError);
+});
+
 test("deepl-node makes, lists, uses and deletes glossaries", async () => {
   const deepl = require("deepl-node");
   const translator = new deepl.Translator(key, { serverUrl: url, maxRetries: 0 });
@@ -90,7 +101,7 @@ test("deepl-node makes, lists, uses and deletes glossaries", async () => {
   assert.equal(csv.entryCount, 2);
   const pairs = await translator.getGlossaryLanguagePairs();
   assert.deepEqual(pairs.map((pair) => `${pair.sourceLang}-${pair.targetLang}`).sort(), ["en-fr", "fr-en"]);
-  await assert.rejects(translator.translateText(sentence, "fr", "en-US", { glossary: made }), deepl.GlossaryNotFoundError);
+  await assert.rejects(translator.translateText(sentence, "fr", "en-US", { glossary: made }), /there is no glossary .* from "fr" to "en"/);
   await translator.deleteGlossary(made);
   await translator.deleteGlossary(csv.glossaryId);
   assert.deepEqual(await translator.listGlossaries(), []);
