@@ -23,6 +23,7 @@ enum {
 };
 
 struct html_piece;
+struct html_buffer;
 
 struct html_segment {
     const char *text; /* [length] plain text: references decoded, white space collapsed */
@@ -35,6 +36,8 @@ struct html {
     size_t piece_count;
     struct html_segment *segments; /* [count], in order */
     size_t count;
+    bool built; /* of another format (html_build.h), whose text is written by escape; NULL: as it is */
+    void (*escape)(struct html_buffer *out, const char *text, size_t length);
 };
 
 /* markup: valid UTF-8. All in the arena. -1 with ERROR_MEMORY, ERROR_INPUT (more than HTML_MAX_DEPTH elements are open at once, a

@@ -1,5 +1,5 @@
 /* Texts that grow in an arena. */
-#include "server/html/html_piece.h"
+#include "server/html/html_buffer.h"
 #include <string.h>
 
 void html_put(struct html_buffer *buffer, const char *bytes, size_t length) {

@@ -3,6 +3,7 @@
 #define ALIGND_HTML_PIECE_H
 
 #include "server/html/html.h"
+#include "server/html/html_buffer.h"
 #include <stdint.h>
 
 enum html_kind {
@@ -19,8 +20,11 @@ struct html_piece {
     uint32_t length;
     uint32_t pair;          /* the other end of an element: an index of pieces */
     uint32_t begin, end;    /* in the segment's text; of a unit: the words that stand in for it */
+    uint32_t source_length; /* of a text of another format: how it was written */
+    const char *source;     /* [source_length]; NULL: its raw, escaped */
     uint8_t kind;           /* enum html_kind */
     bool plain;             /* raw is text, escaped when written; otherwise markup */
+    bool part;              /* of PIECE_OPEN: it shares the segment with those beside it (html_build.h) */
     bool opaque, stands_in; /* of PIECE_OPEN: the element is a unit; its content is part of the segment's text */
 };
 
@@ -41,18 +45,8 @@ int html_read(const char *markup, size_t length, struct arena *arena, struct htm
 int html_read_xml(const char *markup, size_t length, const struct html_tags *tags, struct arena *arena, struct html *html,
                   struct error *err);
 
-/* Bytes that grow in an arena. */
-struct html_buffer {
-    struct arena *arena;
-    char *bytes; /* [length] and a NUL, once something was put */
-    size_t length, capacity;
-    bool failed; /* memory: nothing more is put */
-};
-
-void html_put(struct html_buffer *buffer, const char *bytes, size_t length);
-void html_put_string(struct html_buffer *buffer, const char *string);
-/* With references for the marks: of "&<>\"" those that would be markup here. */
-void html_put_escaped(struct html_buffer *buffer, const char *text, size_t length, const char *marks);
+/* Pieces -> segments. html has its pieces. */
+int html_cut(struct html *html, struct arena *arena, struct html *out, struct error *err);
 
 /* HTML's white space. */
 static inline bool html_is_space(char c) {

@@ -107,6 +107,7 @@ static int find_nodes(struct placer *placer, struct arena *arena) {
             i = end;
         } else if (pieces[i].kind == PIECE_OPEN) {
             parent = add_node(placer, i, pieces[i].pair, parent, (struct span){pieces[i].begin, pieces[pieces[i].pair].begin});
+            placer->nodes[parent].part = pieces[i].part;
         } else if (pieces[i].kind == PIECE_CLOSE) {
             parent = placer->nodes[parent].parent;
         }
@@ -125,6 +126,8 @@ static int compare_sizes(const void *a, const void *b) {
 static size_t find_candidates(const struct placer *placer, const struct node *node) {
     const struct html_translation *translation = placer->translation;
     size_t count = 0, kept = 0;
+    if (node->source.begin == node->source.end) /* within a word it has none of it */
+        return 0;
     for (size_t i = link_behind(placer, node->source.begin);
          i < translation->link_count && translation->links[i].source.begin < node->source.end; i++) {
         size_t word = placer->link_word[i];
@@ -343,7 +346,11 @@ static int placer_prepare(struct placer *placer, struct arena *arena) {
 int html_place(struct placer *placer, struct arena *arena) {
     if (placer_prepare(placer, arena) != 0)
         return -1;
-    for (size_t i = 0; i < placer->count; i++)
-        place(placer, i);
+    place(placer, 0);
+    if (html_place_parts(placer, arena) != 0)
+        return -1;
+    for (size_t i = 1; i < placer->count; i++)
+        if (!placer->nodes[i].part)
+            place(placer, i);
     return 0;
 }

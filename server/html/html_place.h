@@ -10,7 +10,7 @@ struct node {
     struct span source;   /* bytes of the segment's text, without white space around them */
     size_t first, end;    /* words of the translation */
     size_t begin, behind; /* the same in bytes; of a point, equal */
-    bool unit, space_before, space_behind;
+    bool unit, part, space_before, space_behind;
 };
 
 struct placer {
@@ -26,6 +26,9 @@ struct placer {
     size_t count;
     size_t *candidates; /* [link_count] */
 };
+
+/* The parts of the segment, if it has any, get all words (html_part.c). -1: memory. */
+int html_place_parts(struct placer *placer, struct arena *arena);
 
 /* html, segment and translation are set: fills in the rest. -1: memory. */
 int html_place(struct placer *placer, struct arena *arena);

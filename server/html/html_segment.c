@@ -136,8 +136,7 @@ static size_t total_length(const struct html *html) {
     return length;
 }
 
-/* html has its pieces. */
-static int cut(struct html *html, struct arena *arena, struct html *out, struct error *err) {
+int html_cut(struct html *html, struct arena *arena, struct html *out, struct error *err) {
     struct cutter cutter = {.arena = arena, .html = html, .text = arena_alloc(arena, total_length(html) + 1, 1)};
     if (!cutter.text)
         return error_memory(err);
@@ -156,7 +155,7 @@ int html_parse(const char *markup, size_t length, struct arena *arena, struct ht
     struct html html = {0};
     if (check_length(length, err) != 0 || html_read(markup, length, arena, &html, err) != 0)
         return -1;
-    return cut(&html, arena, out, err);
+    return html_cut(&html, arena, out, err);
 }
 
 int html_parse_xml(const char *markup, size_t length, const struct html_tags *tags, struct arena *arena, struct html *out,
@@ -164,5 +163,5 @@ int html_parse_xml(const char *markup, size_t length, const struct html_tags *ta
     struct html html = {0};
     if (check_length(length, err) != 0 || html_read_xml(markup, length, tags, arena, &html, err) != 0)
         return -1;
-    return cut(&html, arena, out, err);
+    return html_cut(&html, arena, out, err);
 }

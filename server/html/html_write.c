@@ -6,7 +6,9 @@
 static const char text_marks[] = "&<>";
 
 static void write_piece(struct html_buffer *out, const struct html_piece *piece) {
-    if (piece->plain)
+    if (piece->source)
+        html_put(out, piece->source, piece->source_length);
+    else if (piece->plain)
         html_put_escaped(out, piece->raw, piece->length, text_marks);
     else
         html_put(out, piece->raw, piece->length);
@@ -41,7 +43,13 @@ struct scribe {
 static void write_to(struct scribe *scribe, size_t byte) {
     if (byte <= scribe->at)
         return;
-    html_put_escaped(scribe->out, scribe->placer->translation->text + scribe->at, byte - scribe->at, text_marks);
+    const struct html *html = scribe->placer->html;
+    const char *text = scribe->placer->translation->text + scribe->at;
+    size_t length = byte - scribe->at;
+    if (!html->built)
+        html_put_escaped(scribe->out, text, length, text_marks);
+    else
+        (html->escape ? html->escape : html_put)(scribe->out, text, length);
     scribe->at = byte;
 }
 
@@ -91,7 +99,10 @@ static void write_nodes(struct scribe *scribe) {
             write_unit(scribe, &placer->nodes[child]);
             continue;
         }
-        write_to(scribe, placer->nodes[child].begin);
+        if (pieces[placer->nodes[child].piece].part) /* nothing stands between parts */
+            scribe->at = placer->nodes[child].begin;
+        else
+            write_to(scribe, placer->nodes[child].begin);
         write_piece(scribe->out, &pieces[placer->nodes[child].piece]);
         stack[depth++] = (struct frame){child, first_child(scribe, child), first_child(scribe, child + 1)};
     }
