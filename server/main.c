@@ -215,6 +215,7 @@ static struct service_options service_options(const struct options *options) {
                                     .model_memory = options->model_memory,
                                     .max_steps = options->search.max_steps,
                                     .deadline_ms = options->deadline_ms,
+                                    .document_ms = options->document_ms,
                                     .heartbeat_ms = options->heartbeat_ms,
                                     .rate = options->rate,
                                     .burst = options->burst,

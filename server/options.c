@@ -92,6 +92,8 @@ static const struct option table[] = {
      FIELD(reply_memory), 1024, 1e12},
     {"deadline-ms", "N", "10000", "maximum time for a request; after it 504 (the header X-Deadline-Ms can set a shorter one)",
      COMMAND_SERVE, set_size, FIELD(deadline_ms), 1, 1e9},
+    {"document-ms", "N", "600000", "maximum time for a document (POST /documents); after it 504", COMMAND_SERVE, set_size,
+     FIELD(document_ms), 1, 1e9},
     {"read-timeout-ms", "N", "30000", "maximum time for a whole request to arrive; after it the connection is closed",
      COMMAND_SERVE, set_size, FIELD(read_timeout_ms), 10, 1e9},
     {"send-timeout-ms", "N", "60000", "maximum time for a reply to be read; after it the connection is closed", COMMAND_SERVE,

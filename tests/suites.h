@@ -63,6 +63,9 @@
     X(table) \
     X(backpointers) \
     X(html) \
+    X(document) \
+    X(document_json) \
+    X(subtitles) \
     X(xml) \
     X(language) \
     X(events) \

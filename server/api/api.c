@@ -11,6 +11,9 @@ static const struct route routes[] = {
     {"/attention", "POST", ACCESS_USER, api_decode_start, api_decode_finish,
      "Tokens and attention matrices of the model's own translation or of one that is given", "AttentionRequest", "Attentions",
      NULL},
+    {"/documents", "POST", ACCESS_USER, api_document_start, api_document_finish,
+     "Translates a file, and answers with the translated file: plain text, subtitles, HTML, JSON and more", "DocumentRequest", NULL,
+     NULL},
     {"/models", "GET", ACCESS_OPEN, api_models, NULL, "The models, loaded or not", NULL, "Models", NULL},
     {"/models", "POST", ACCESS_ADMIN, api_add_model, NULL, "Puts one more model folder into service", "ModelFolder", "ModelChange",
      NULL},
@@ -86,6 +89,7 @@ enum { ROUTE_COUNT = sizeof routes / sizeof routes[0] };
 /* The labels of metrics and log lines: one of each path; other paths share the last, since clients may send any. */
 static const char *const labels[] = {"/translate",
                                      "/attention",
+                                     "/documents",
                                      "/models",
                                      "/models/reload",
                                      "/models/{name}",
@@ -195,6 +199,10 @@ void api_allowed(const struct route *route, char methods[API_METHODS_BYTES]) {
                                        strcmp(method, "GET") == 0 ? "GET, HEAD" : method);
     }
     snprintf(methods + length, API_METHODS_BYTES - length, "OPTIONS");
+}
+
+bool api_is_lasting(const struct route *route) {
+    return route->start == api_document_start;
 }
 
 bool api_is_for_administrators(const struct route *route) {

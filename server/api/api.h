@@ -34,6 +34,7 @@ struct api_field {
     const char *name;
     char *value; /* [length] bytes, any, and a NUL */
     size_t length;
+    const char *file_name, *media_type; /* of a multipart form's part that has them; NULL: none */
 };
 
 /* What an endpoint is given. */
@@ -53,18 +54,21 @@ struct call {
 
 struct dialect;
 
+enum { API_FILE_NAME_BYTES = 96 };
+
 struct reply {
     unsigned status; /* 0: not set yet */
     const char *content_type;
     char *body; /* malloc'ed, [length] */
     size_t length;
-    unsigned retry_after_s;        /* 0: no such header */
-    const char *location;          /* NULL: no such header; static */
-    const char *etag;              /* the same; what has one is asked for again before it is taken from a cache */
-    const char *policy;            /* Content-Security-Policy; the same */
-    bool close;                    /* nothing more is read from this connection */
-    bool streamed;                 /* the body comes piece by piece: nobody on the way may keep it */
-    const struct dialect *dialect; /* whose words and shape an error has (api_dialect.h); NULL: alignd's own. It stays */
+    unsigned retry_after_s;              /* 0: no such header */
+    const char *location;                /* NULL: no such header; static */
+    const char *etag;                    /* the same; what has one is asked for again before it is taken from a cache */
+    const char *policy;                  /* Content-Security-Policy; the same */
+    char file_name[API_FILE_NAME_BYTES]; /* under which it is to be kept: ASCII's letters, digits, "._-"; "": none */
+    bool close;                          /* nothing more is read from this connection */
+    bool streamed;                       /* the body comes piece by piece: nobody on the way may keep it */
+    const struct dialect *dialect;       /* whose words and shape an error has (api_dialect.h); NULL: alignd's own. It stays */
 };
 
 /* Who may call it. With API keys: everybody, who has a key, who has an admin's. Without: everybody, everybody, nobody. An
@@ -109,6 +113,8 @@ const char *const *api_labels(size_t *count);
 const struct dialect *api_dialect(const char *path);
 /* Sets the reply's, where several share the path, as far as the query string or a form tells it. */
 void api_choose_dialect(const struct route *route, const struct call *call, struct reply *reply);
+/* Whether it may take as long as a document (--document-ms). */
+bool api_is_lasting(const struct route *route);
 /* Whether it is found at addresses for administrators, too (--admin-listen). */
 bool api_is_for_administrators(const struct route *route);
 
@@ -199,6 +205,8 @@ void api_add_model(const struct service *service, const struct call *call, struc
 void api_remove_model(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_reload_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_reload_finish(const struct service *service, struct request *request, struct reply *reply);
+void api_document_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_document_finish(const struct service *service, struct request *request, struct reply *reply);
 void api_health(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_ready(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply);

@@ -59,17 +59,21 @@ static void put_examples(struct writer *w, const char *types) {
     writer_end_object(w);
 }
 
-/* JSON or, of an object, a form. */
-static void put_body(struct writer *w, const char *type) {
+/* JSON or, of an object, a form. file: it has one, and is a form of parts. */
+static void put_body(struct writer *w, const char *type, bool file) {
     writer_begin_object(w, "requestBody");
     writer_boolean(w, "required", true);
     writer_begin_object(w, "content");
-    writer_begin_object(w, JSON_TYPE);
-    api_schema(w, "schema", type);
-    put_examples(w, type);
-    writer_end_object(w);
-    for (size_t i = 0; type[0] != '[' && i < 2; i++)
-        put_content(w, i == 0 ? "application/x-www-form-urlencoded" : "multipart/form-data", type);
+    if (!file) {
+        writer_begin_object(w, JSON_TYPE);
+        api_schema(w, "schema", type);
+        put_examples(w, type);
+        writer_end_object(w);
+    }
+    if (!file && type[0] != '[')
+        put_content(w, "application/x-www-form-urlencoded", type);
+    if (type[0] != '[')
+        put_content(w, "multipart/form-data", type);
     writer_end_object(w);
     writer_end_object(w);
 }
@@ -85,7 +89,7 @@ static void put_failures(struct writer *w, const struct failure *failures, size_
 
 /* Its jobs are decoded, by the workers. */
 static bool is_decoded(const struct route *route) {
-    return route->finish && route->start == api_decode_start;
+    return route->finish && (route->start == api_decode_start || route->start == api_document_start);
 }
 
 /* What only requests that are decoded can meet. */
@@ -205,7 +209,7 @@ static void put_operation(struct writer *w, const struct route *route, bool firs
     if (route->access != ACCESS_OPEN)
         put_security(w, keys || route->access == ACCESS_ADMIN);
     if (route->takes)
-        put_body(w, route->takes);
+        put_body(w, route->takes, route->start == api_document_start);
     writer_end_object(w);
 }
 

@@ -1,5 +1,6 @@
 /* What a request of another service's dialect asks for, and its way: fields -> plan -> jobs -> answers. */
 #include "server/api/api_plan.h"
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -141,9 +142,19 @@ static void keep_codes(struct order *order, struct arena *arena) {
         order->targets[i] = arena_copy(arena, order->targets[i], strlen(order->targets[i]));
 }
 
+static int read_texts(struct plan *plan, const struct order *order, struct arena *arena) {
+    if (!order->document)
+        return plan_read(plan, order->texts, order->count, arena);
+    plan->count = plan->strings = 1;
+    plan->items = arena_zalloc(arena, 1, sizeof *plan->items);
+    if (plan->items)
+        *plan->items = (struct plan_item){.source = order->file.start, .length = order->file.length};
+    return plan->items ? 0 : -1;
+}
+
 static struct plan *create_plan(const struct order *order, const char *pivot, struct request *request, struct reply *reply) {
     struct plan *plan = arena_zalloc(&request->arena, 1, sizeof *plan);
-    if (arena_failed(&request->arena) || !plan || plan_read(plan, order->texts, order->count, &request->arena) != 0) {
+    if (arena_failed(&request->arena) || !plan || read_texts(plan, order, &request->arena) != 0) {
         api_fail_memory(reply);
         return NULL;
     }
@@ -154,6 +165,7 @@ static struct plan *create_plan(const struct order *order, const char *pivot, st
         }
     plan->markup = order->markup;
     plan->tags = order->tags;
+    plan->document = order->document;
     plan->whole = order->whole;
     plan->aligned = order->aligned && !order->markup;
     plan->apart = order->apart;
@@ -172,7 +184,7 @@ static int use_glossary(const struct order *order, const struct service *service
 
 void order_start(struct order *order, const struct dialect *dialect, const struct service *service, const json_t *root,
                  struct request *request, struct reply *reply) {
-    size_t rows = service->options.rows, most = service->options.max_text_chars;
+    size_t rows = service->options.rows, most = order->document ? SIZE_MAX : service->options.max_text_chars;
     struct plan_reason reason = {0};
     keep_codes(order, &request->arena);
     struct plan *plan = request->plan = create_plan(order, service->options.pivot, request, reply);
@@ -182,7 +194,7 @@ void order_start(struct order *order, const struct dialect *dialect, const struc
         return;
     request->characters = reason.characters;
     plan_search(plan, rows, request);
-    if (!api_recall(service, dialect->name, root, request, reply))
+    if (!root || !api_recall(service, dialect->name, root, request, reply))
         api_prepare(service, order->text_name, request, reply);
 }
 

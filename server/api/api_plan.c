@@ -204,7 +204,8 @@ static enum plan_refusal guess_sources(struct plan *plan, const struct model_set
     size_t together = plan->apart ? 1 : plan->strings;
     for (size_t i = 0; i < plan->strings; i++) {
         struct plan_item *item = &plan->items[i];
-        item->guess = i % together == 0 ? plan_detect(item, together, plan->markup, models) : plan->items[0].guess;
+        item->guess =
+            i % together == 0 ? plan_detect(item, together, plan->markup && !plan->document, models) : plan->items[0].guess;
         if (!item->guess.code)
             return PLAN_MEMORY;
     }
@@ -282,6 +283,8 @@ size_t plan_characters(const struct plan *plan, size_t index) {
 }
 
 static int parse_item(const struct plan *plan, struct plan_item *item, struct arena *arena, struct error *err) {
+    if (plan->document)
+        return document_read(plan->document, item->source, item->length, arena, &item->html, err);
     if (plan->tags)
         return html_parse_xml(item->source, item->length, plan->tags, arena, &item->html, err);
     return html_parse(item->source, item->length, arena, &item->html, err);

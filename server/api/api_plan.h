@@ -5,7 +5,7 @@
 
 #include "server/api/api_dialect.h"
 #include "server/decode/variant.h"
-#include "server/html/html.h"
+#include "server/document/document.h"
 
 /* A language that a text is likely in. */
 struct plan_guess {
@@ -32,14 +32,15 @@ struct plan {
     struct plan_item *items; /* [count]: all strings in the first target language, then in the next */
     size_t count, strings;
     bool markup;
-    const struct html_tags *tags; /* the markup is XML, and this is said of it; NULL: it is HTML */
-    bool whole;                   /* not cut into sentences */
-    bool aligned;                 /* plan_align will be asked for */
-    bool apart;                   /* where the source language is not given, each string may be in another */
-    size_t alternatives;          /* wanted beside each translation; of markup there are none */
-    bool guessed;                 /* the source language was not given */
-    const struct order *order;    /* what it was made for */
-    const char *pivot;            /* as of struct service_options */
+    const struct document_format *document; /* the markup is a document of this format; NULL: it is none */
+    const struct html_tags *tags;           /* it is XML, and this is said of it; NULL: it is HTML */
+    bool whole;                             /* not cut into sentences */
+    bool aligned;                           /* plan_align will be asked for */
+    bool apart;                             /* where the source language is not given, each string may be in another */
+    size_t alternatives;                    /* wanted beside each translation; of markup there are none */
+    bool guessed;                           /* the source language was not given */
+    const struct order *order;              /* what it was made for */
+    const char *pivot;                      /* as of struct service_options */
 };
 
 /* Why a request is refused. */
@@ -108,7 +109,9 @@ struct order {
     void (*refuse)(enum plan_refusal refusal, const struct order *order, const struct plan_reason *reason, size_t most,
                    struct reply *reply);
     const struct html_tags *tags; /* as of a plan; in the arena */
-    const void *own;              /* the dialect's */
+    const struct document_format *document;
+    struct html_bytes file; /* the document, in the arena; then texts is NULL */
+    const void *own;        /* the dialect's */
 };
 
 /* A form and the query string, of valid UTF-8, as an object of strings, without keys (api_is_key); of fields of the same name the
@@ -125,7 +128,7 @@ int order_read(const json_t *root, const char *name, size_t most, struct plan *p
 
 /* A new one; NULL: the reply is set. */
 struct order *order_create(struct request *request, struct reply *reply);
-/* Order -> jobs, or the reply is set. root: as of api_recall. */
+/* Order -> jobs, or the reply is set. root: as of api_recall; NULL: the answer is not kept. */
 void order_start(struct order *order, const struct dialect *dialect, const struct service *service, const json_t *root,
                  struct request *request, struct reply *reply);
 

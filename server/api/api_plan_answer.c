@@ -1,6 +1,6 @@
 /* The answers of a plan: translations, markup with its tags, alternatives. */
 #include "server/api/api_plan.h"
-#include "server/decode/links.h"
+#include "server/document/document.h"
 #include <string.h>
 
 static bool is_blank(const char *text, size_t length) {
@@ -16,86 +16,24 @@ static int render_item(const struct text *text, struct arena *arena, struct rend
     return 0;
 }
 
-/* The words of a translation and their links, as they are found. */
-struct word_list {
-    struct span *words;      /* [count], room for more */
-    struct html_link *links; /* [linked], room for more: a word has one at most */
-    size_t count, linked, room, link_room;
-};
-
-static int make_room(struct word_list *list, size_t more, struct arena *arena) {
-    struct span *words = arena_grow(arena, list->words, list->count, &list->room, more, sizeof *words);
-    struct html_link *links = arena_grow(arena, list->links, list->linked, &list->link_room, more, sizeof *links);
-    if (!words || !links)
-        return -1;
-    list->words = words;
-    list->links = links;
-    return 0;
+static char *write_markup(const struct plan *plan, const struct plan_item *item, const struct html_translation *translations,
+                          struct arena *arena, size_t *length) {
+    return plan->document
+               ? document_write(plan->document, item->source, item->length, &item->html, translations, arena, length, NULL)
+               : html_write(&item->html, translations, arena, length, NULL);
 }
 
-static struct span shifted(struct span span, size_t by) {
-    return (struct span){by + span.begin, by + span.end};
-}
-
-/* What each word is aligned with; without an alignment head, the best source word, after each source word got its share of the
- * attention (server/decode/links.h). sides: of the sentence; first: its first word in the list. */
-static int add_links(const struct sentence *sentence, const struct word_sides *sides, size_t first, struct arena *arena,
-                     struct word_list *list) {
-    bool head = translator_info(sentence->translator).alignment_head;
-    struct word_matrix words;
-    if (links_find(sentence, sides, arena, &words, NULL) != 0)
-        return -1;
-    links_prepare(links_kind_find(head ? "best" : "balanced"), &words, true);
-    for (size_t word = 0, source; word < words.target_count; word++)
-        if (links_of(links_kind_find("best"), &words, word, &source))
-            list->links[list->linked++] =
-                (struct html_link){shifted(sides->source.words[source], sentence->source.begin), list->words[first + word]};
-    return 0;
-}
-
-static int add_words(const struct text *text, const struct rendered *rendered, size_t i, struct arena *arena,
-                     struct word_list *list) {
-    const struct sentence *sentence = &text->sentences[i];
-    struct word_sides sides;
-    size_t first = list->count;
-    if (render_words(sentence, WORDS_UNICODE, &sentence->hypotheses[0], &rendered->sentences[i], arena, &sides, NULL) != 0 ||
-        make_room(list, sides.target.count, arena) != 0)
-        return -1;
-    for (size_t word = 0; word < sides.target.count; word++)
-        list->words[list->count++] = shifted(sides.target.words[word], rendered->begins[i]);
-    bool attention = translator_info(sentence->translator).attention;
-    return attention ? add_links(sentence, &sides, first, arena, list) : 0;
-}
-
-static int translate_segment(const struct text *text, struct arena *arena, struct html_translation *out) {
-    struct rendered rendered;
-    struct plan_answer answer;
-    if (render_item(text, arena, &rendered, &answer) != 0)
-        return -1;
-    if (answer.text == text->source)
-        return 0; /* as it is, with its tags */
-    *out = (struct html_translation){.text = answer.text, .length = answer.length};
-    struct word_list list = {0};
-    for (size_t i = 0; i < text->count; i++)
-        if (add_words(text, &rendered, i, arena, &list) != 0)
-            return -1;
-    out->words = list.words;
-    out->word_count = list.count;
-    out->links = list.links;
-    out->link_count = list.linked;
-    return 0;
-}
-
-static int translate_markup(const struct plan_item *item, struct arena *arena, struct plan_answer *answer) {
+static int translate_markup(const struct plan *plan, const struct plan_item *item, struct arena *arena,
+                            struct plan_answer *answer) {
     struct html_translation *translations = arena_zalloc(arena, item->count, sizeof *translations);
     if (!translations)
         return -1;
     for (size_t i = 0; i < item->count; i++) {
-        if (translate_segment(&item->texts[i], arena, &translations[i]) != 0)
+        if (document_translate(&item->texts[i], arena, &translations[i]) != 0)
             return -1;
     }
     size_t length;
-    const char *markup = html_write(&item->html, translations, arena, &length, NULL);
+    const char *markup = write_markup(plan, item, translations, arena, &length);
     if (!markup)
         return -1;
     if (length > 0) /* markup that says nothing ("</b>") is its own translation, as texts are */
@@ -108,7 +46,7 @@ static int translate_item(const struct plan *plan, const struct plan_item *item,
     *answer = (struct plan_answer){item->source, item->length};
     if (!item->model)
         return 0;
-    return plan->markup ? translate_markup(item, arena, answer) : render_item(&item->texts[0], arena, &rendered, answer);
+    return plan->markup ? translate_markup(plan, item, arena, answer) : render_item(&item->texts[0], arena, &rendered, answer);
 }
 
 /* The text of the sentences' hypotheses of this rank; of one that has fewer, its last. */
@@ -158,6 +96,10 @@ const struct plan_answers *plan_answers(const struct plan *plan, struct arena *a
 }
 
 /* ---- what became of what ---- */
+
+static struct span shifted(struct span span, size_t by) {
+    return (struct span){by + span.begin, by + span.end};
+}
 
 static int align_sentence(const struct text *text, const struct rendered *rendered, size_t i, struct arena *arena,
                           struct plan_alignment *out, size_t *room) {

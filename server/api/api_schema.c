@@ -264,6 +264,12 @@ static const struct property properties[] = {
     {NULL, "target_lang", "string", NULL, false},
     {NULL, "method", "string", NULL, false},
 
+    {"DocumentRequest", "file", "file", "the document; its name or media type tells the format", false},
+    {NULL, "target", "string", "language code", false},
+    {NULL, "source", "string", "language code; without it, the likeliest", true},
+    {NULL, "format", "=txt,srt,vtt,json,html", "where neither the file's name nor its type tells it", true},
+    {NULL, "stream", "boolean", "sentences as server-sent events; the last one, result, has file_name, format and text", true},
+
     {"Language", "code", "string", NULL, false},
     {NULL, "name", "string", NULL, false},
     {NULL, "targets", "[string]", NULL, false},
@@ -318,6 +324,8 @@ static void put_members(struct writer *w, const char *type, size_t length) {
     if (type[0] == '=') {
         writer_string(w, "type", "string");
         put_list(w, "enum", type + 1, length - 1, ',', put_name);
+    } else if (length == 4 && memcmp(type, "file", length) == 0) {
+        writer_strings(w, "type", "string", "format", "binary", NULL);
     } else if (memchr(type, '|', length)) {
         put_list(w, "oneOf", type, length, '|', put_schema);
     } else if (type[0] == '[') {

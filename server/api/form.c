@@ -39,7 +39,7 @@ static int form_add(struct form_fields *fields, char *name, size_t name_length, 
         return error_set(err, ERROR_INPUT, "the name of a field contains a zero byte");
     if (fields->count == FORM_MOST_FIELDS)
         return error_set(err, ERROR_INPUT, "a form must have at most %d fields", FORM_MOST_FIELDS);
-    fields->all[fields->count++] = (struct api_field){name, value, length};
+    fields->all[fields->count++] = (struct api_field){.name = name, .value = value, .length = length};
     return 0;
 }
 
@@ -162,16 +162,31 @@ static bool form_split(struct bytes body, const struct delimiter *delimiter, str
     }
 }
 
-/* headers: lines, each with its end. */
-static struct bytes part_name(struct bytes headers) {
+/* The line of this name, colon included. headers: lines, each with its end. Bytes NULL: there is none. */
+static struct bytes header_of(struct bytes headers, const char *name) {
     while (headers.length > 0) {
         const char *end = memmem(headers.start, headers.length, "\r\n", 2);
         struct bytes line = {headers.start, end ? (size_t)(end - headers.start) : headers.length};
-        if (begins(line, "Content-Disposition:"))
-            return parameter(line, "name");
+        if (begins(line, name))
+            return line;
         headers = bytes_skip(headers, end ? line.length + 2 : line.length);
     }
     return (struct bytes){0};
+}
+
+static const char *copy_bytes(struct bytes bytes, struct arena *arena) {
+    return bytes.start ? arena_copy(arena, bytes.start, bytes.length) : NULL;
+}
+
+static struct bytes media_type(struct bytes headers) {
+    static const char name[] = "Content-Type:";
+    struct bytes line = header_of(headers, name), type = line;
+    if (!line.start)
+        return line;
+    type = bytes_skip(line, strlen(name));
+    while (type.length > 0 && (*type.start == ' ' || *type.start == '\t'))
+        type = bytes_skip(type, 1);
+    return type;
 }
 
 /* part: the end of the delimiter's line, headers, an empty line, the value. */
@@ -180,11 +195,18 @@ static int add_part(struct form_fields *fields, struct bytes part, struct error 
     if (!end)
         return error_set(err, ERROR_INPUT, "a part of the form has no empty line before its value");
     struct bytes headers = {part.start, (size_t)(end - part.start)}, value = bytes_skip(part, headers.length + 4);
-    struct bytes name = part_name(headers);
+    struct bytes disposition = header_of(headers, "Content-Disposition:");
+    struct bytes name = disposition.start ? parameter(disposition, "name") : disposition;
     if (!name.start)
         return error_set(err, ERROR_INPUT, "a part of the form has no name");
-    return form_add(fields, arena_copy(fields->arena, name.start, name.length), name.length,
-                    arena_copy(fields->arena, value.start, value.length), value.length, err);
+    const char *file_name = copy_bytes(parameter(disposition, "filename"), fields->arena);
+    const char *type = copy_bytes(media_type(headers), fields->arena);
+    if (form_add(fields, arena_copy(fields->arena, name.start, name.length), name.length,
+                 arena_copy(fields->arena, value.start, value.length), value.length, err) != 0)
+        return -1;
+    fields->all[fields->count - 1].file_name = file_name;
+    fields->all[fields->count - 1].media_type = type;
+    return 0;
 }
 
 /* What stands before the first delimiter and behind the last counts for nothing. */

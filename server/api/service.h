@@ -21,7 +21,7 @@ struct service_options {
     size_t max_body_bytes, max_text_chars, request_memory, max_reply_bytes, reply_memory;
     size_t max_steps;    /* of an exact search */
     size_t model_memory; /* of all models together; 0: no limit */
-    size_t deadline_ms, heartbeat_ms;
+    size_t deadline_ms, document_ms, heartbeat_ms;
     double rate; /* sentences a second; 0: no limit */
     size_t burst;
     const char *client_header;    /* NULL: none */

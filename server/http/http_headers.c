@@ -35,7 +35,7 @@ static void add_cors(const struct heading *heading, struct headed *headed) {
     if (!allowed)
         return;
     add_header(headed, "Access-Control-Allow-Origin", allowed);
-    add_header(headed, "Access-Control-Expose-Headers", "X-Request-Id, Retry-After");
+    add_header(headed, "Access-Control-Expose-Headers", "X-Request-Id, Retry-After, Content-Disposition");
     if (heading->route && strcmp(heading->method, "OPTIONS") == 0) {
         add_allowed(headed, "Access-Control-Allow-Methods", heading->route);
         add_header(
@@ -58,6 +58,11 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
     if (reply->streamed) {
         add_header(&headed, "Cache-Control", "no-cache");
         add_header(&headed, "X-Accel-Buffering", "no"); /* nginx */
+    }
+    if (*reply->file_name) {
+        char disposition[API_FILE_NAME_BYTES + 32];
+        snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"", reply->file_name);
+        add_header(&headed, "Content-Disposition", disposition);
     }
     if (reply->location)
         add_header(&headed, "Location", reply->location);

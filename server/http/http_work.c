@@ -311,7 +311,8 @@ static void defer(struct exchange *exchange) {
 }
 
 static int set_deadline(struct exchange *exchange) {
-    size_t deadline_ms, most_ms = exchange->exchanges->service->options.deadline_ms;
+    const struct service_options *options = &exchange->exchanges->service->options;
+    size_t deadline_ms, most_ms = api_is_lasting(exchange->route) ? options->document_ms : options->deadline_ms;
     if (sent_deadline(exchange->connection, most_ms, &deadline_ms, &exchange->reply) != 0)
         return -1;
     exchange->request.deadline_us = exchange->began_us + (int64_t)deadline_ms * 1000;

@@ -27,6 +27,7 @@ Suite *libre_suite(void);
 Suite *dialects_suite(void);
 Suite *dialect_clients_suite(void);
 Suite *forms_suite(void);
+Suite *documents_suite(void);
 Suite *page_suite(void);
 Suite *access_suite(void);
 Suite *tls_suite(void);

@@ -93,6 +93,20 @@ static const struct kind {
       .body = PART("q", "A boy.") PART("source", "en") PART("target", "fr") "--XX--\r\n",
       .headers = {MULTIPART_TYPE}},
      0},
+    {"document",
+     {.path = "/documents",
+      .body =
+          "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.srt\"\r\n\r\n"
+          "1\n00:00:01,000 --> 00:00:02,000\nA <i>boy</i>\n\n2\n00:00:02,000 --> 00:00:03,000\nplays in the white, white, white "
+          "snow.\n\r\n" PART("target", "fr") "--XX--\r\n",
+      .headers = {MULTIPART_TYPE}},
+     0},
+    {"json",
+     {.path = "/documents",
+      .body = "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.json\"\r\n\r\n"
+              "{\"a\": [\"A \\u0062oy.\", 1]}\r\n" PART("target", "fr") "--XX--\r\n",
+      .headers = {MULTIPART_TYPE}},
+     0},
     {"deepl",
      {.path = "/v2/translate",
       .json =

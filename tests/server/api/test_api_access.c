@@ -73,8 +73,10 @@ END_TEST
 START_TEST(places) {
     static char user[] = "user", nothing[] = "";
     static char longer[] = "user\0x";
-    static const struct api_field fields[] = {{"q", user, 4}, {"api_key", nothing, 0}, {"api_key", user, 4}};
-    static const struct api_field zero[] = {{"api_key", longer, 6}};
+    static const struct api_field fields[] = {{.name = "q", .value = user, .length = 4},
+                                              {.name = "api_key", .value = nothing},
+                                              {.name = "api_key", .value = user, .length = 4}};
+    static const struct api_field zero[] = {{.name = "api_key", .value = longer, .length = 6}};
     static const struct {
         struct call call;
         unsigned status;

@@ -1,0 +1,173 @@
+/* POST /documents: a file of a form, translated as its format has it, and answered with the translated file. */
+#include "server/api/api_plan.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the answer needs, beside the plan; order->own. */
+struct document_order {
+    char file_name[API_FILE_NAME_BYTES];
+};
+
+/* ---- names ---- */
+
+static bool is_plain(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("._-", c);
+}
+
+/* "film.srt" -> "film.fr.srt"; of a name that has a path, the last part. What a header or a file system may take otherwise becomes
+ * '_'. */
+static void make_name(const char *sent, const char *target, const struct document_format *format, char name[API_FILE_NAME_BYTES]) {
+    const char *base = sent && *sent ? sent : "document";
+    for (const char *c = base; *c; c++)
+        base = *c == '/' || *c == '\\' ? c + 1 : base;
+    const char *dot = strrchr(base, '.');
+    size_t most = API_FILE_NAME_BYTES / 2, stem = dot && dot > base ? (size_t)(dot - base) : strlen(base);
+    size_t first = strcspn(format->extensions, " ");
+    bool known = dot && dot > base && strlen(dot) < most / 2;
+    snprintf(name, API_FILE_NAME_BYTES, "%.*s.%.16s.%.*s", (int)(stem < most ? stem : most), base, target,
+             known ? (int)strlen(dot + 1) : (int)first, known ? dot + 1 : format->extensions);
+    for (char *c = name; *c; c++)
+        *c = is_plain(*c) ? *c : '_';
+}
+
+/* ---- fields ---- */
+
+enum { FILE_FIELD, SOURCE_FIELD, TARGET_FIELD, FORMAT_FIELD, STREAM_FIELD, FIELDS };
+static const char *const names[FIELDS] = {"file", "source", "target", "format", "stream"};
+
+/* sent [FIELDS]: NULL where there is none. */
+static int find_fields(const struct call *call, const struct api_field **sent, struct reply *reply) {
+    for (size_t i = 0; i < call->field_count; i++) {
+        const struct api_field *field = &call->fields[i];
+        size_t known = 0;
+        while (known < FIELDS && strcmp(names[known], field->name) != 0)
+            known++;
+        if (known == FIELDS && !api_is_key(field->name))
+            return api_refuse(reply, field->name, "unknown field \"%.60s\"", field->name);
+        if (known < FIELDS && sent[known])
+            return api_refuse(reply, field->name, "%s must be given only once", field->name);
+        if (known < FIELDS)
+            sent[known] = field;
+    }
+    return 0;
+}
+
+static const char *value_of(const struct api_field *field) {
+    return field && field->length > 0 ? field->value : NULL;
+}
+
+static int read_format(const struct api_field *const *sent, struct order *order, struct reply *reply) {
+    const struct api_field *file = sent[FILE_FIELD];
+    const char *name = value_of(sent[FORMAT_FIELD]);
+    char all[DOCUMENT_NAMES_BYTES];
+    order->document = name ? document_find(name) : document_guess(file->file_name, file->media_type);
+    if (order->document)
+        return 0;
+    document_names(all);
+    return name ? api_refuse(reply, names[FORMAT_FIELD], "format must be one of %s, got \"%.60s\"", all, name)
+                : api_refuse(reply, names[FILE_FIELD], "the file's name tells no format: name it in format, one of %s", all);
+}
+
+static int read_stream(const struct api_field *field, bool *streamed, struct reply *reply) {
+    const char *value = value_of(field);
+    *streamed = value && strcmp(value, "true") == 0;
+    if (!value || *streamed || strcmp(value, "false") == 0)
+        return 0;
+    return api_refuse(reply, names[STREAM_FIELD], "stream must be true or false");
+}
+
+static int read_order(const struct call *call, struct order *order, struct request *request, struct reply *reply) {
+    const struct api_field *sent[FIELDS] = {NULL};
+    struct document_order *own = arena_zalloc(&request->arena, 1, sizeof *own);
+    if (!own) {
+        api_fail_memory(reply);
+        return -1;
+    }
+    if (find_fields(call, sent, reply) != 0)
+        return -1;
+    if (!sent[FILE_FIELD])
+        return api_refuse(reply, names[FILE_FIELD], "file is missing: send it as a part of the form");
+    order->source = value_of(sent[SOURCE_FIELD]);
+    order->targets[0] = value_of(sent[TARGET_FIELD]);
+    if (!order->targets[0])
+        return api_refuse(reply, names[TARGET_FIELD], "target is missing: the code of the language to translate to");
+    if (read_format(sent, order, reply) != 0 || read_stream(sent[STREAM_FIELD], &request->streamed, reply) != 0)
+        return -1;
+    order->file = (struct html_bytes){sent[FILE_FIELD]->value, sent[FILE_FIELD]->length};
+    make_name(sent[FILE_FIELD]->file_name, order->targets[0], order->document, own->file_name);
+    order->own = own;
+    return 0;
+}
+
+/* The file itself is checked where it is read, which tells where it is wrong. */
+static int check_fields(const struct call *call, struct reply *reply) {
+    if (!call->form) {
+        api_fail(reply, STATUS_MEDIA_TYPE, NULL, "send the document as the part file of a form (multipart/form-data)");
+        return -1;
+    }
+    for (size_t i = 0; i < call->field_count; i++) {
+        struct call field = {.fields = &call->fields[i], .field_count = 1};
+        if (strcmp(call->fields[i].name, names[FILE_FIELD]) != 0 && api_check_fields(&field, reply) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+void api_document_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    if (!api_admit(service, request, reply) || check_fields(call, reply) != 0)
+        return;
+    struct order *order = order_create(request, reply);
+    if (!order)
+        return;
+    order->text_name = names[FILE_FIELD];
+    order->source_name = names[SOURCE_FIELD];
+    order->target_name = names[TARGET_FIELD];
+    order->count = order->target_count = 1;
+    order->markup = true;
+    if (read_order(call, order, request, reply) == 0)
+        order_start(order, NULL, service, NULL, request, reply);
+}
+
+/* ---- the answer ---- */
+
+/* The last event of a stream, which is one line. */
+static void reply_event(const struct service *service, const struct order *order, const struct plan_answer *file,
+                        struct reply *reply) {
+    const struct document_order *own = order->own;
+    struct writer w = api_begin_answer(service);
+    writer_begin_object(&w, NULL);
+    writer_strings(&w, "file_name", own->file_name, "format", order->document->name, NULL);
+    writer_string_of(&w, "text", file->text, file->length);
+    writer_end_object(&w);
+    api_reply_answer(service, reply, &w);
+}
+
+static void reply_file(const struct service *service, const struct order *order, const struct plan_answer *file,
+                       struct reply *reply) {
+    const struct document_order *own = order->own;
+    if (file->length > service->options.max_reply_bytes) {
+        api_fail_length(service, file->length, reply);
+        return;
+    }
+    char *body = malloc(file->length + 1);
+    if (!body) {
+        api_fail_memory(reply);
+        return;
+    }
+    memcpy(body, file->text, file->length);
+    *reply =
+        (struct reply){.status = STATUS_OK, .content_type = order->document->content_type, .body = body, .length = file->length};
+    memcpy(reply->file_name, own->file_name, sizeof reply->file_name);
+}
+
+void api_document_finish(const struct service *service, struct request *request, struct reply *reply) {
+    if (api_fail_decoded(request, reply))
+        return;
+    const struct plan *plan = request->plan;
+    const struct plan_answers *answers = plan_answers(plan, &request->arena);
+    if (!answers)
+        api_fail_memory(reply);
+    else
+        (request->streamed ? reply_event : reply_file)(service, plan->order, &answers->all[0], reply);
+}

@@ -1,0 +1,99 @@
+#include "server/document/document.h"
+#include "model/base/utf8.h"
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct document_format *const formats[] = {&format_txt, &format_srt, &format_vtt, &format_json, &format_html};
+enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
+
+const struct document_format *document_nth(size_t i) {
+    return i < FORMAT_COUNT ? formats[i] : NULL;
+}
+
+const struct document_format *document_find(const char *name) {
+    for (size_t i = 0; i < FORMAT_COUNT; i++)
+        if (strcasecmp(formats[i]->name, name) == 0)
+            return formats[i];
+    return NULL;
+}
+
+/* One of the words of a list. */
+static bool is_among(const char *list, const char *word, size_t length) {
+    for (size_t at = 0; list[at]; at += strspn(list + at, " ")) {
+        size_t bytes = strcspn(list + at, " ");
+        if (bytes == length && strncasecmp(list + at, word, length) == 0)
+            return true;
+        at += bytes;
+    }
+    return false;
+}
+
+const struct document_format *document_guess(const char *file_name, const char *media_type) {
+    const char *dot = file_name ? strrchr(file_name, '.') : NULL;
+    for (size_t i = 0; dot && i < FORMAT_COUNT; i++)
+        if (is_among(formats[i]->extensions, dot + 1, strlen(dot + 1)))
+            return formats[i];
+    for (size_t i = 0; media_type && i < FORMAT_COUNT; i++)
+        if (is_among(formats[i]->media_types, media_type, strcspn(media_type, "; \t")))
+            return formats[i];
+    return NULL;
+}
+
+void document_names(char names[DOCUMENT_NAMES_BYTES]) {
+    size_t length = 0;
+    for (size_t i = 0; i < FORMAT_COUNT && length < DOCUMENT_NAMES_BYTES; i++)
+        length += (size_t)snprintf(names + length, DOCUMENT_NAMES_BYTES - length, "%s%s", i > 0 ? ", " : "", formats[i]->name);
+}
+
+/* The line of the first byte that is not as it must be. */
+static int check_text(const char *source, size_t length, struct error *err) {
+    size_t line = 1;
+    if (utf8_valid(source, length) && !memchr(source, '\0', length))
+        return 0;
+    for (size_t at = 0; at < length;) {
+        bool valid;
+        size_t bytes = utf8_first(source + at, length - at, &valid);
+        if (!valid || source[at] == '\0')
+            return error_set(err, ERROR_INPUT, valid ? "line %zu: there is a zero byte" : "line %zu: it is not valid UTF-8", line);
+        line += source[at] == '\n';
+        at += bytes;
+    }
+    return error_set(err, ERROR_INPUT, "it is not valid UTF-8");
+}
+
+/* Bytes of the mark that some editors put in front of UTF-8: it stays where it is, and no format need know of it. */
+static size_t mark_length(const char *source, size_t length) {
+    static const char mark[] = {'\xef', '\xbb', '\xbf'};
+    return length >= sizeof mark && memcmp(source, mark, sizeof mark) == 0 ? sizeof mark : 0;
+}
+
+int document_read(const struct document_format *format, const char *source, size_t length, struct arena *arena, struct html *out,
+                  struct error *err) {
+    if (length >= HTML_MAX_BYTES)
+        return error_set(err, ERROR_LENGTH, "the document is too long");
+    if (check_text(source, length, err) != 0)
+        return -1;
+    size_t mark = mark_length(source, length);
+    return format->read(source + mark, length - mark, arena, out, err);
+}
+
+static char *put_behind(const char *mark, size_t length, const char *text, struct arena *arena, size_t *text_length,
+                        struct error *err) {
+    struct html_buffer out = {.arena = arena};
+    html_put(&out, mark, length);
+    html_put(&out, text, *text_length);
+    if (out.failed)
+        error_memory(err);
+    *text_length = out.length;
+    return out.failed ? NULL : out.bytes;
+}
+
+char *document_write(const struct document_format *format, const char *source, size_t length, const struct html *html,
+                     const struct html_translation *translations, struct arena *arena, size_t *out_length, struct error *err) {
+    size_t mark = mark_length(source, length);
+    char *written = html_write(html, translations, arena, out_length, err);
+    if (written && format->finish)
+        written = format->finish(source + mark, length - mark, written, *out_length, arena, out_length, err);
+    return written && mark > 0 ? put_behind(source, mark, written, arena, out_length, err) : written;
+}

@@ -1,0 +1,44 @@
+/* A format of documents, and what their readers share. */
+#ifndef ALIGND_DOCUMENT_FORMAT_H
+#define ALIGND_DOCUMENT_FORMAT_H
+
+#include "server/html/html_build.h"
+
+struct document_format {
+    const char *name;         /* "srt" */
+    const char *extensions;   /* of file names, without the dot; separated by spaces */
+    const char *media_types;  /* the same */
+    const char *content_type; /* of an answer */
+    /* source: valid UTF-8 without zero bytes, which outlives the html. As html_parse; messages name the line. */
+    int (*read)(const char *source, size_t length, struct arena *arena, struct html *out, struct error *err);
+    /* Of what has been written, what is still to be done, such as breaking lines. All in the arena. NULL with ERROR_MEMORY. The
+     * member NULL: nothing. */
+    char *(*finish)(const char *source, size_t length, const char *written, size_t written_length, struct arena *arena,
+                    size_t *out_length, struct error *err);
+};
+
+extern const struct document_format format_txt, format_srt, format_vtt, format_json, format_md, format_html;
+
+static inline struct html_bytes bytes_between(const char *begin, const char *end) {
+    return (struct html_bytes){begin, (size_t)(end - begin)};
+}
+
+/* The line in hand, and where the next begins. */
+struct line {
+    const char *begin, *end; /* without its end: LF, CR LF or CR */
+    const char *next;
+    size_t number; /* from 1; 0: none has been read */
+};
+/* False: there is none behind it. *line zeroed but for next, the document's begin: before the first. */
+bool line_next(struct line *line, const char *end);
+/* The text of it without white space (of ASCII) on both sides. */
+struct html_bytes line_trimmed(const struct line *line);
+
+/* The last character of text is one that ends a sentence (quotation marks and brackets behind it not counted), or there is none. */
+bool text_ends_sentence(const char *text, size_t length);
+/* Bytes in front of what a line says: a dash or a bullet with the white space behind it, of text without white space around. */
+size_t text_bullet(const char *text, size_t length);
+/* It begins as a sentence in the middle does: with a small letter. */
+bool text_goes_on(const char *text, size_t length);
+
+#endif

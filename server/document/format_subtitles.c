@@ -1,0 +1,153 @@
+/* SubRip (srt) and WebVTT (vtt). A sentence that runs over cues is one segment with a part in each. */
+#include "server/document/subtitles.h"
+#include <string.h>
+
+enum { MOST_PARTS = 8, MOST_PARTS_UNMARKED = 3 /* where nothing tells that the sentence goes on */ };
+
+struct subtitles {
+    struct html_builder builder;
+    struct cue_reader cues;
+    const char *at;         /* the document up to here is in pieces */
+    size_t parts;           /* of the sentence in hand */
+    struct html_bytes last; /* the last one's text */
+    bool vtt;
+    struct error *err;
+};
+
+/* Its first character, behind tags, quotation marks and the like. */
+static struct html_bytes without_marks(struct html_bytes text) {
+    while (text.length > 0 && strchr("<{\"'", *text.start)) {
+        const char *close = *text.start == '<'   ? memchr(text.start, '>', text.length)
+                            : *text.start == '{' ? memchr(text.start, '}', text.length)
+                                                 : text.start;
+        if (!close)
+            return text;
+        text = bytes_between(close + 1, text.start + text.length);
+    }
+    return text;
+}
+
+/* The same at the end: `going on</i>`. */
+static struct html_bytes without_last_mark(struct html_bytes text) {
+    while (text.length > 0 && text.start[text.length - 1] == '>') {
+        const char *open = memrchr(text.start, '<', text.length);
+        if (!open)
+            return text;
+        text = bytes_between(text.start, open);
+    }
+    return text;
+}
+
+static bool is_alone(const char *text, size_t length) {
+    static const char *const begins[] = {"-", "\u2013", "\u2014", "\u266a", "\u266b", "[", "("};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (length >= strlen(begins[i]) && memcmp(text, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return length == 0;
+}
+
+static bool continues(const struct subtitles *subtitles, struct html_bytes text) {
+    struct html_bytes before = without_last_mark(subtitles->last), now = without_marks(text);
+    bool marked = text_goes_on(now.start, now.length) || (before.length > 0 && before.start[before.length - 1] == ',');
+    return subtitles->parts > 0 && subtitles->parts < (marked ? MOST_PARTS : MOST_PARTS_UNMARKED) &&
+           !text_ends_sentence(before.start, before.length) && !is_alone(now.start, now.length);
+}
+
+/* Up to where the next text begins, or the document ends. */
+static void end_sentence(struct subtitles *subtitles, const char *to) {
+    if (subtitles->parts > 0)
+        html_end_part(&subtitles->builder, (struct html_bytes){"", 0});
+    subtitles->parts = 0;
+    html_add_break(&subtitles->builder, bytes_between(subtitles->at, to));
+    subtitles->at = to;
+}
+
+static int add_part(struct subtitles *subtitles, struct html_bytes text) {
+    struct error inner = {0};
+    size_t dash = text_bullet(text.start, text.length);
+    text = bytes_between(text.start + dash, text.start + text.length);
+    if (dash == 0 && continues(subtitles, text))
+        html_end_part(&subtitles->builder, bytes_between(subtitles->at, text.start));
+    else
+        end_sentence(subtitles, text.start);
+    subtitles->parts++;
+    subtitles->last = text;
+    subtitles->at = text.start + text.length;
+    html_add_part(&subtitles->builder);
+    if (cue_add_marked(&subtitles->builder, text, subtitles->vtt, &inner) == 0)
+        return 0;
+    return error_set(subtitles->err, inner.code, "cue %zu: %s", subtitles->cues.number, inner.message);
+}
+
+/* What several say is a text for each line. */
+static int add_cue(struct subtitles *subtitles, const struct cue *cue) {
+    if (cue->lines == 0)
+        return 0;
+    if (!cue_is_dialogue(cue))
+        return add_part(subtitles, cue->text);
+    end_sentence(subtitles, cue->text.start);
+    for (const char *at = cue->text.start; at < cue->text.start + cue->text.length;) {
+        if (add_part(subtitles, cue_line(cue->text, &at)) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void escape_vtt(struct html_buffer *out, const char *text, size_t length) {
+    for (size_t at = 0; at < length; at++) {
+        size_t plain = at;
+        while (at < length && !strchr("&<>", text[at]))
+            at++;
+        html_put(out, text + plain, at - plain);
+        if (at < length)
+            html_put(out, text[at] == '&' ? "&amp;" : text[at] == '<' ? "&lt;" : "&gt;", text[at] == '&' ? 5 : 4);
+    }
+}
+
+static int subtitles_read(const char *source, size_t length, bool vtt, struct arena *arena, struct html *out, struct error *err) {
+    struct subtitles subtitles = {.builder.arena = arena,
+                                  .cues = {.end = source + length, .line.next = source, .vtt = vtt},
+                                  .at = source,
+                                  .vtt = vtt,
+                                  .err = err};
+    struct cue cue;
+    int found;
+    while ((found = cue_next(&subtitles.cues, &cue, err)) == 1)
+        if (add_cue(&subtitles, &cue) != 0)
+            return -1;
+    if (found < 0)
+        return -1;
+    end_sentence(&subtitles, source + length);
+    return html_build(&subtitles.builder, vtt ? escape_vtt : NULL, out, err);
+}
+
+static int srt_read(const char *source, size_t length, struct arena *arena, struct html *out, struct error *err) {
+    return subtitles_read(source, length, false, arena, out, err);
+}
+
+static int vtt_read(const char *source, size_t length, struct arena *arena, struct html *out, struct error *err) {
+    return subtitles_read(source, length, true, arena, out, err);
+}
+
+static char *srt_finish(const char *source, size_t length, const char *written, size_t written_length, struct arena *arena,
+                        size_t *out_length, struct error *err) {
+    return subtitles_wrap(source, length, written, written_length, false, arena, out_length, err);
+}
+
+static char *vtt_finish(const char *source, size_t length, const char *written, size_t written_length, struct arena *arena,
+                        size_t *out_length, struct error *err) {
+    return subtitles_wrap(source, length, written, written_length, true, arena, out_length, err);
+}
+
+const struct document_format format_srt = {.name = "srt",
+                                           .extensions = "srt",
+                                           .media_types = "application/x-subrip text/srt",
+                                           .content_type = "application/x-subrip; charset=utf-8",
+                                           .read = srt_read,
+                                           .finish = srt_finish};
+const struct document_format format_vtt = {.name = "vtt",
+                                           .extensions = "vtt",
+                                           .media_types = "text/vtt",
+                                           .content_type = "text/vtt; charset=utf-8",
+                                           .read = vtt_read,
+                                           .finish = vtt_finish};

@@ -1,0 +1,38 @@
+/* Subtitles, SubRip and WebVTT alike: blocks of lines between blank ones, with a line of times, then what is shown. Included by
+ * server/document/ only. */
+#ifndef ALIGND_DOCUMENT_SUBTITLES_H
+#define ALIGND_DOCUMENT_SUBTITLES_H
+
+#include "server/document/format.h"
+
+enum { SUBTITLES_WIDTH = 42 /* characters that a line should have at most */ };
+
+struct cue {
+    struct html_bytes text; /* its lines with the ends between them; length 0: it shows nothing */
+    size_t lines;
+};
+
+struct cue_reader {
+    const char *end;
+    struct line line; /* the last one read; zeroed but for next, the document's begin: none */
+    size_t number;    /* of cues so far */
+    bool vtt;
+};
+
+/* 1: the next cue. 0: there are no more. -1 with ERROR_INPUT: a block is no cue; the message tells the line and the cue. */
+int cue_next(struct cue_reader *reader, struct cue *cue, struct error *err);
+
+/* One line of a cue's text: from *at, which is moved to the next one; at the text's end there are no more. */
+struct html_bytes cue_line(struct html_bytes text, const char **at);
+/* Its lines are said by several: one begins with a dash. */
+bool cue_is_dialogue(const struct cue *cue);
+
+/* Appends a cue's text as pieces: tags that have an end go around their words, others are units. */
+int cue_add_marked(struct html_builder *builder, struct html_bytes text, bool vtt, struct error *err);
+
+/* As finish of a format: a cue has as many lines as it had, of at most SUBTITLES_WIDTH characters, or more lines where it does not
+ * fit. */
+char *subtitles_wrap(const char *source, size_t length, const char *written, size_t written_length, bool vtt, struct arena *arena,
+                     size_t *out_length, struct error *err);
+
+#endif

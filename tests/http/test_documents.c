@@ -1,0 +1,238 @@
+/* POST /documents: a file comes back translated, whatever else is in it; what cannot be read is refused with its place. */
+#include "tests/http/client.h"
+#include "tests/http/sse.h"
+#include "tests/http/suites.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define MULTIPART    "Content-Type: multipart/form-data; boundary=XX"
+#define TIMES        "00:00:01,000 --> 00:00:04,000"
+#define DOG          "The dog runs."
+
+static struct daemon served;
+
+static void setup(void) {
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--max-text-chars", "100", "--deadline-ms", "60000"));
+}
+
+static void teardown(void) {
+    daemon_stop(&served);
+}
+
+/* A form with the file and other parts, `name=value` each. The caller frees it. */
+static char *form(const char *name, const char *type, const char *text, const char *const *fields) {
+    char *body = NULL;
+    size_t length;
+    FILE *out = open_memstream(&body, &length);
+    for (; *fields; fields++) {
+        const char *value = strchr(*fields, '=') + 1;
+        fprintf(out, "--XX\r\nContent-Disposition: form-data; name=\"%.*s\"\r\n\r\n%s\r\n", (int)(value - *fields - 1), *fields,
+                value);
+    }
+    fprintf(out,
+            "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"%s\"\r\nContent-Type: %s\r\n\r\n%s\r\n--XX--\r\n",
+            name, type, text);
+    fclose(out);
+    return body;
+}
+
+static void upload(const char *name, const char *type, const char *text, const char *const *fields, struct reply *reply) {
+    char *body = form(name, type, text, fields);
+    client_send(&served, &(struct call){.path = "/documents", .body = body, .headers = {MULTIPART}}, reply);
+    free(body);
+}
+
+#define FIELDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void expect(const char *name, const char *text, const char *expected) {
+    struct reply reply;
+    upload(name, "application/octet-stream", text, FIELDS("source=en", "target=fr"), &reply);
+    ck_assert_msg(reply.status == 200, "%s: %ld %s", name, reply.status, reply.body);
+    ck_assert_str_eq(reply.body, expected);
+    reply_done(&reply);
+}
+
+static void refuse(const char *name, const char *text, const char *const *fields, long status, const char *message) {
+    struct reply reply;
+    upload(name, "application/octet-stream", text, fields, &reply);
+    ck_assert_msg(reply.status == status, "%s: %ld %s", name, reply.status, reply.body);
+    ck_assert_str_eq(text_at(reply.json, "error"), message);
+    reply_done(&reply);
+}
+
+/* What /translate makes of it. The caller frees it. */
+static char *translation(const char *text) {
+    char json[256];
+    struct reply reply;
+    snprintf(json, sizeof json, "{'text': '%s'}", text);
+    client_post(&served, "/translate", json, 200, &reply);
+    char *copy = strdup(text_at(reply.json, "translations.0.text"));
+    reply_done(&reply);
+    return copy;
+}
+
+/* What stands in a document is translated as it is in a request; $ is its place. */
+START_TEST(formats) {
+    static const struct {
+        const char *name, *pattern;
+    } cases[] = {
+        {"a.txt", "$\n\n12\n"},
+        {"a.srt", "1\n" TIMES "\n$\n\n2\n" TIMES "\n12\n"},
+        {"a.vtt", "WEBVTT\n\nNOTE a note\n\n00:01.000 --> 00:02.000\n$\n"},
+        {"a.json", "{\"a dog\": \"$\", \"n\": [1.50]}"},
+        {"a.html", "<p>$</p><pre>a dog</pre>"},
+    };
+    char *translated = translation(DOG);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char source[256], expected[256];
+        const char *place = strchr(cases[i].pattern, '$');
+        int before = (int)(place - cases[i].pattern);
+        snprintf(source, sizeof source, "%.*s%s%s", before, cases[i].pattern, DOG, place + 1);
+        snprintf(expected, sizeof expected, "%.*s%s%s", before, cases[i].pattern, translated, place + 1);
+        expect(cases[i].name, source, expected);
+    }
+    free(translated);
+}
+END_TEST
+
+START_TEST(names_and_types) {
+    static const struct {
+        const char *name, *type, *format, *file, *content;
+    } cases[] = {
+        {"dir/my film.SRT", "text/plain", NULL, "my_film.fr.SRT", "application/x-subrip; charset=utf-8"},
+        {"notes", "text/plain; charset=utf-8", NULL, "notes.fr.txt", "text/plain; charset=utf-8"},
+        {"C:\\a\\.json", "application/json", NULL, ".json.fr.json", "application/json; charset=utf-8"},
+        {"", "", "format=vtt", "document.fr.vtt", "text/vtt; charset=utf-8"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct reply reply;
+        char value[HEADER_BYTES], expected[HEADER_BYTES];
+        const char *text = strstr(cases[i].content, "json") ? "[]" : strstr(cases[i].content, "vtt") ? "WEBVTT\n" : "";
+        upload(cases[i].name, cases[i].type, text, FIELDS("target=fr", cases[i].format), &reply);
+        ck_assert_msg(reply.status == 200, "%zu: %ld %s", i, reply.status, reply.body);
+        snprintf(expected, sizeof expected, "attachment; filename=\"%s\"", cases[i].file);
+        ck_assert(reply_header(&reply, "Content-Disposition", value));
+        ck_assert_str_eq(value, expected);
+        ck_assert(reply_header(&reply, "Content-Type", value));
+        ck_assert_str_eq(value, cases[i].content);
+        reply_done(&reply);
+    }
+}
+END_TEST
+
+START_TEST(refusals) {
+    const char *const *usual = FIELDS("source=en", "target=fr");
+    refuse("a.srt", "1\nnever\n", usual, 400,
+           "file: line 2, cue 1: \"never\" is no line of times such as 00:00:01,000 --> 00:00:04,000");
+    refuse("a.json", "{\"a\": \n oops}", usual, 400, "file: line 2, column 2: a value is expected here");
+    refuse("a.txt", "a\n\xff", usual, 400, "file: line 2: it is not valid UTF-8");
+    refuse("a.docx", "a", usual, 400, "the file's name tells no format: name it in format, one of txt, srt, vtt, json, html");
+    refuse("a.txt", "a", FIELDS("target=fr", "format=doc"), 400, "format must be one of txt, srt, vtt, json, html, got \"doc\"");
+    refuse("a.txt", "a", FIELDS("source=en"), 400, "target is missing: the code of the language to translate to");
+    refuse("a.txt", "a", FIELDS("target=fr", "target=fr"), 400, "target must be given only once");
+    refuse("a.txt", "a", FIELDS("target=fr", "colour=red"), 400, "unknown field \"colour\"");
+    refuse("a.txt", "a", FIELDS("target=zz"), 400, "target: \"zz\" is not supported");
+    refuse("a.txt", "a", FIELDS("target=fr", "stream=perhaps"), 400, "stream must be true or false");
+}
+END_TEST
+
+START_TEST(bodies_without_file) {
+    struct reply reply;
+    client_send(&served, &(struct call){.path = "/documents", .json = "{'target': 'fr'}"}, &reply);
+    ck_assert_int_eq(reply.status, 415);
+    reply_done(&reply);
+    client_send(&served, &(struct call){.path = "/documents", .body = "target=fr"}, &reply);
+    ck_assert_int_eq(reply.status, 400);
+    ck_assert_str_eq(text_at(reply.json, "field"), "file");
+    reply_done(&reply);
+}
+END_TEST
+
+/* Longer than a text of a request may be: a document is bounded by the body's length. Each line is one sentence. */
+START_TEST(long_document) {
+    struct reply reply;
+    char text[64 * 16] = "";
+    for (size_t i = 0; i < 64; i++)
+        strcat(text, DOG "\n");
+    upload("a.txt", "", text, FIELDS("target=fr"), &reply);
+    ck_assert_msg(reply.status == 200, "%ld %s", reply.status, reply.body);
+    size_t lines = 0;
+    for (const char *c = reply.body; *c; c++)
+        lines += *c == '\n';
+    ck_assert_uint_eq(lines, 64);
+    reply_done(&reply);
+}
+END_TEST
+
+START_TEST(streamed) {
+    struct reply reply, plain;
+    const char *text = DOG "\n\n" DOG " " DOG "\n";
+    upload("a.txt", "", text, FIELDS("target=fr"), &plain);
+    upload("a.txt", "", text, FIELDS("target=fr", "stream=true"), &reply);
+    ck_assert_int_eq(reply.status, 200);
+    struct sse sse = sse_read(reply.body);
+    ck_assert_uint_eq(sse_count(&sse, "sentence"), 3);
+    ck_assert_str_eq(text_at(sse_last(&sse, "result"), "text"), plain.body);
+    ck_assert_str_eq(text_at(sse_last(&sse, "result"), "file_name"), "a.fr.txt");
+    sse_done(&sse);
+    reply_done(&plain);
+    reply_done(&reply);
+}
+END_TEST
+
+/* Documents have a time of their own. */
+START_TEST(time_limit) {
+    struct daemon former = served;
+    struct reply reply;
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--document-ms", "1", "--deadline-ms", "60000"));
+    char *text = malloc(40000), *end = text;
+    for (size_t i = 0; i < 800; i++)
+        end = stpcpy(end, "a boy plays in the white snow\n\n");
+    upload("a.txt", "", text, FIELDS("target=fr"), &reply);
+    ck_assert_msg(reply.status == 504, "%ld %s", reply.status, reply.body);
+    reply_done(&reply);
+    free(text);
+    daemon_stop(&served);
+    served = former;
+}
+END_TEST
+
+/* Long files need not delay others, and stop when nobody waits for them. */
+START_TEST(client_leaves) {
+    char *text = malloc(40000), *end = text;
+    for (size_t i = 0; i < 800; i++)
+        end = stpcpy(end, "a boy plays in the white snow\n\n");
+    char *body = form("a.txt", "", text, FIELDS("target=fr", "stream=true"));
+    struct flight *flight = flight_open(&served);
+    struct reply reply;
+    flight_send(flight, &(struct call){.path = "/documents", .body = body, .headers = {MULTIPART}}, &reply);
+    metric_await_least(&served, "alignd_rows_live", 1, flight);
+    char *translated = translation(DOG); /* takes its turn */
+    ck_assert(*translated);
+    flight_close(flight);
+    metric_await(&served, "alignd_cancelled_total{reason=\"client\"}", 1, NULL);
+    metric_await(&served, "alignd_rows_live", 0, NULL);
+    free(translated);
+    free(body);
+    free(text);
+}
+END_TEST
+
+Suite *documents_suite(void) {
+    Suite *suite = suite_create("documents");
+    TCase *cases = tcase_create("documents");
+    tcase_set_timeout(cases, TEST_TIMEOUT_S);
+    tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_add_test(cases, formats);
+    tcase_add_test(cases, names_and_types);
+    tcase_add_test(cases, refusals);
+    tcase_add_test(cases, bodies_without_file);
+    tcase_add_test(cases, long_document);
+    tcase_add_test(cases, streamed);
+    tcase_add_test(cases, time_limit);
+    tcase_add_test(cases, client_leaves);
+    suite_add_tcase(suite, cases);
+    return suite;
+}

@@ -1,0 +1,25 @@
+/* Documents translated without a model. */
+#ifndef ALIGND_TESTS_DOCUMENT_FAKE_H
+#define ALIGND_TESTS_DOCUMENT_FAKE_H
+
+#include "server/document/document.h"
+
+enum fake_kind {
+    FAKE_UPPER,   /* ASCII's letters become capitals */
+    FAKE_LONGER,  /* and each word stands twice */
+    FAKE_REVERSED /* and the last word comes first */
+};
+
+/* Words are linked with what they came from. All in the arena. */
+struct html_translation fake_translation(enum fake_kind kind, const char *text, size_t length, struct arena *arena);
+
+/* The document of this format, translated; the test fails where it cannot be read. */
+char *fake_document(const char *format, enum fake_kind kind, const char *source, struct arena *arena);
+/* Whether it comes out as this. */
+void fake_expect(const char *format, enum fake_kind kind, const char *source, const char *expected);
+/* It is refused with this message. */
+void fake_refused(const char *format, const char *source, const char *message);
+/* So many bytes that begin with head, go on with as many `middle` as fit, and end with tail. The caller frees them. */
+char *fake_long(const char *head, const char *middle, const char *tail, size_t bytes);
+
+#endif

@@ -1,0 +1,111 @@
+/* Documents of every format, and plain text: what is translated, and that nothing else changes. */
+#include "tests/server/document/fake.h"
+#include "tests/suites.h"
+#include <stdlib.h>
+#include <string.h>
+
+START_TEST(formats_by_name_and_type) {
+    static const struct {
+        const char *file, *type, *format;
+    } cases[] = {{"a.txt", NULL, "txt"},
+                 {"Film.FR.SRT", "application/octet-stream", "srt"},
+                 {"a.htm", NULL, "html"},
+                 {"talk.vtt", "text/plain", "vtt"},
+                 {NULL, "text/html; charset=utf-8", "html"},
+                 {"de", "application/json", "json"},
+                 {"notes", "text/plain", "txt"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_ptr_eq(document_guess(cases[i].file, cases[i].type), document_find(cases[i].format));
+    ck_assert_ptr_null(document_guess("a.docx", NULL));
+    ck_assert_ptr_null(document_guess("srt", NULL));
+    ck_assert_ptr_null(document_guess(NULL, "application/octet-stream"));
+    ck_assert_ptr_null(document_find("doc"));
+}
+END_TEST
+
+/* What is not text at all, in every format. */
+START_TEST(bytes_that_are_no_text) {
+    struct arena arena;
+    arena_init(&arena, 1 << 14);
+    for (size_t i = 0; document_nth(i); i++) {
+        struct html html;
+        struct error invalid = {0}, zero = {0};
+        ck_assert_int_eq(document_read(document_nth(i), "a\nb\n\xff", 5, &arena, &html, &invalid), -1);
+        ck_assert_str_eq(invalid.message, "line 3: it is not valid UTF-8");
+        ck_assert_int_eq(document_read(document_nth(i), "a\n\0b", 4, &arena, &html, &zero), -1);
+        ck_assert_str_eq(zero.message, "line 2: there is a zero byte");
+    }
+    arena_done(&arena);
+}
+END_TEST
+
+START_TEST(txt_lines) {
+    fake_expect("txt", FAKE_UPPER, "", "");
+    fake_expect("txt", FAKE_UPPER, "One.\n\n  two three  \r\nFour", "ONE.\n\n  TWO THREE  \r\nFOUR");
+    fake_expect("txt", FAKE_UPPER, "12 34\n\n--\n", "12 34\n\n--\n");
+    fake_expect("txt", FAKE_UPPER, "a\rb.\rC\r", "A\rB.\rC\r");
+    fake_expect("txt", FAKE_UPPER, "\xef\xbb\xbfOne.\n", "\xef\xbb\xbfONE.\n");
+    fake_expect("txt", FAKE_UPPER, "a < b & c\n", "A < B & C\n");
+}
+END_TEST
+
+/* A sentence over lines is one text, and its words stay in their lines. */
+START_TEST(txt_sentences_over_lines) {
+    struct arena arena;
+    struct html html;
+    const char *text = "the dog runs\n  in the snow.\nIt is white.\n";
+    arena_init(&arena, 1 << 14);
+    ck_assert_int_eq(document_read(document_find("txt"), text, strlen(text), &arena, &html, NULL), 0);
+    ck_assert_uint_eq(html.count, 2);
+    ck_assert_uint_eq(html.segments[0].length, strlen("the dog runs in the snow."));
+    ck_assert_int_eq(memcmp(html.segments[0].text, "the dog runs in the snow.", html.segments[0].length), 0);
+    arena_done(&arena);
+    fake_expect("txt", FAKE_UPPER, text, "THE DOG RUNS\n  IN THE SNOW.\nIT IS WHITE.\n");
+    fake_expect("txt", FAKE_LONGER, "a b\nc.\n", "A A B B\nC. C.\n");
+}
+END_TEST
+
+/* A list, or verses, are no sentence. */
+START_TEST(txt_lines_apart) {
+    fake_expect("txt", FAKE_REVERSED, "Red wine\nBlue cheese\n- a dog\n- a cat\n", "WINE RED\nCHEESE BLUE\n- DOG A\n- CAT A\n");
+}
+END_TEST
+
+/* As few as can be are in another line than they came from, and each line has one at least. */
+START_TEST(txt_words_that_change_places) {
+    fake_expect("txt", FAKE_REVERSED, "a b c\nd\n", "D C B\nA\n");
+    fake_expect("txt", FAKE_REVERSED, "one two three four\nfive six seven eight\n", "EIGHT\nSEVEN SIX FIVE FOUR THREE TWO ONE\n");
+}
+END_TEST
+
+START_TEST(html_is_as_ever) {
+    fake_expect("html", FAKE_UPPER, "<p>a <b>b</b></p><pre>c</pre>", "<p>A <b>B</b></p><pre>c</pre>");
+}
+END_TEST
+
+START_TEST(txt_without_end) {
+    struct arena arena;
+    char *text = fake_long("", "word ", "", 1 << 20), *lines = fake_long("", "word\n", "", 1 << 17);
+    arena_init(&arena, 1 << 16);
+    ck_assert_uint_eq(strlen(fake_document("txt", FAKE_UPPER, text, &arena)), strlen(text));
+    ck_assert_uint_eq(strlen(fake_document("txt", FAKE_UPPER, lines, &arena)), strlen(lines));
+    free(text);
+    free(lines);
+    arena_done(&arena);
+}
+END_TEST
+
+Suite *document_suite(void) {
+    Suite *suite = suite_create("document");
+    TCase *cases = tcase_create("document");
+    suite_add_tcase(suite, cases);
+    tcase_add_test(cases, formats_by_name_and_type);
+    tcase_add_test(cases, bytes_that_are_no_text);
+    tcase_add_test(cases, txt_lines);
+    tcase_add_test(cases, txt_sentences_over_lines);
+    tcase_add_test(cases, txt_lines_apart);
+    tcase_add_test(cases, txt_words_that_change_places);
+    tcase_add_test(cases, html_is_as_ever);
+    tcase_add_test(cases, txt_without_end);
+    return suite;
+}

@@ -1,0 +1,131 @@
+/* SubRip and WebVTT: numbers, times, places and tags stay; sentences run over cues; lines are short and even. */
+#include "tests/server/document/fake.h"
+#include "tests/suites.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TIMES "00:00:01,000 --> 00:00:04,000"
+#define LATER "00:00:05,000 --> 00:00:08,500"
+
+START_TEST(srt_cues) {
+    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\nHello there.\n\n2\n" LATER " X1:40 X2:600\nA dog.\n",
+                "1\n" TIMES "\nHELLO THERE.\n\n2\n" LATER " X1:40 X2:600\nA DOG.\n");
+    fake_expect("srt", FAKE_UPPER, "1\r\n" TIMES "\r\nOne\r\ntwo.\r\n\r\n\r\n2\r\n" LATER "\r\n\r\n3\r\n" LATER "\r\nC.",
+                "1\r\n" TIMES "\r\nONE\r\nTWO.\r\n\r\n\r\n2\r\n" LATER "\r\n\r\n3\r\n" LATER "\r\nC.");
+    fake_expect("srt", FAKE_UPPER,
+                "\xef\xbb\xbf"
+                "1\n" TIMES "\na < b & c.\n",
+                "\xef\xbb\xbf"
+                "1\n" TIMES "\nA < B & C.\n");
+    fake_expect("srt", FAKE_UPPER, "", "");
+}
+END_TEST
+
+START_TEST(srt_tags) {
+    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\n{\\an8}The <i>white</i> <font color=\"red\">dog</font>.\n",
+                "1\n" TIMES "\n{\\an8}THE <i>WHITE</i> <font color=\"red\">DOG</font>.\n");
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\nthe <i>white dog</i> runs\n", "1\n" TIMES "\nRUNS <i>DOG WHITE</i> THE\n");
+    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\n<i>never ended, </b>nor begun, <x>\n",
+                "1\n" TIMES "\n<i>NEVER ENDED, </b>NOR BEGUN, <X>\n");
+}
+END_TEST
+
+/* One text of two cues; each keeps its words and tags. */
+START_TEST(sentences_over_cues) {
+    struct arena arena;
+    struct html html;
+    const char *text = "1\n" TIMES "\nThe <i>dog</i> that I saw\n\n2\n" LATER "\nruns in the <b>snow</b>.\n\n3\n" LATER "\nYes.\n";
+    arena_init(&arena, 1 << 14);
+    ck_assert_int_eq(document_read(document_find("srt"), text, strlen(text), &arena, &html, NULL), 0);
+    ck_assert_uint_eq(html.count, 2);
+    ck_assert_uint_eq(html.segments[0].length, strlen("The dog that I saw runs in the snow."));
+    arena_done(&arena);
+    fake_expect("srt", FAKE_UPPER, text,
+                "1\n" TIMES "\nTHE <i>DOG</i> THAT I SAW\n\n2\n" LATER "\nRUNS IN THE <b>SNOW</b>.\n\n3\n" LATER "\nYES.\n");
+    fake_expect("srt", FAKE_LONGER, "1\n" TIMES "\na b,\n\n2\n" LATER "\nc d.\n",
+                "1\n" TIMES "\nA A B, B,\n\n2\n" LATER "\nC C D. D.\n");
+}
+END_TEST
+
+START_TEST(what_begins_anew) {
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\n- one two\n- three four\n\n2\n" LATER "\n\u266a five six \u266a\n",
+                "1\n" TIMES "\n- TWO ONE\n- FOUR THREE\n\n2\n" LATER "\n\u266a SIX FIVE \u266a\n");
+}
+END_TEST
+
+/* As many lines as there were, of 42 characters at most, about as long as each other. */
+START_TEST(lines_of_cues) {
+    fake_expect("srt", FAKE_LONGER, "1\n" TIMES "\nabcd efgh\nijkl mnop.\n",
+                "1\n" TIMES "\nABCD ABCD EFGH EFGH\nIJKL IJKL MNOP. MNOP.\n");
+    fake_expect("srt", FAKE_LONGER, "1\n" TIMES "\nabcd efgh ijkl mnop qrst uvwx.\n",
+                "1\n" TIMES "\nABCD ABCD EFGH EFGH IJKL IJKL\nMNOP MNOP QRST QRST UVWX. UVWX.\n");
+    fake_expect("srt", FAKE_LONGER, "1\n" TIMES "\n<i>abcd</i> efgh ijkl mnop.\n",
+                "1\n" TIMES "\n<i>ABCD ABCD</i> EFGH EFGH IJKL IJKL MNOP. MNOP.\n");
+    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\nabcd efgh ijkl mnop qrst uvwx yzab cdef ?\n",
+                "1\n" TIMES "\nABCD EFGH IJKL MNOP QRST UVWX YZAB CDEF ?\n");
+    fake_expect("srt", FAKE_UPPER, "1\r\n" TIMES "\r\na b\r\nc d e f g h\r\n", "1\r\n" TIMES "\r\nA B C D\r\nE F G H\r\n");
+}
+END_TEST
+
+START_TEST(vtt_cues) {
+    fake_expect("vtt", FAKE_UPPER,
+                "WEBVTT - Title\nKind: captions\n\nNOTE a note\nof two lines\n\nSTYLE\n::cue { color: red }\n\nname\n00:01.000 --> "
+                "00:04.000 line:0\n<v Roger>a &amp; b &lt; c</v>, <c.loud>no<00:02.000>w</c>&nbsp;!\n",
+                "WEBVTT - Title\nKind: captions\n\nNOTE a note\nof two lines\n\nSTYLE\n::cue { color: red }\n\nname\n00:01.000 --> "
+                "00:04.000 line:0\n<v Roger>A &amp; B &lt; C</v>, <c.loud><00:02.000>NOW</c>\u00a0!\n");
+    fake_expect("vtt", FAKE_UPPER, "WEBVTT\n", "WEBVTT\n");
+    fake_expect("vtt", FAKE_UPPER, "WEBVTT\n\n00:01.000 --> 00:04.000\n12 &amp; 34\n",
+                "WEBVTT\n\n00:01.000 --> 00:04.000\n12 &amp; 34\n");
+}
+END_TEST
+
+START_TEST(damaged_subtitles) {
+    fake_refused("srt", "1\n" TIMES "\nHello.\n\n2\n00:00:05 --> 00:00:08,500\nA.\n",
+                 "line 6, cue 2: \"00:00:05 --> 00:00:08,500\" is no line of times such as 00:00:01,000 --> 00:00:04,000");
+    fake_refused("srt", "1\n" TIMES "\nHello.\n\nA dog.\n",
+                 "line 5, cue 2: \"A dog.\" is no line of times such as 00:00:01,000 --> 00:00:04,000");
+    fake_refused("srt", "1\nHello.\n", "line 2, cue 1: \"Hello.\" is no line of times such as 00:00:01,000 --> 00:00:04,000");
+    fake_refused("vtt", "1\n00:01.000 --> 00:04.000\nHello.\n", "line 1: a WebVTT file begins with \"WEBVTT\"");
+    fake_refused("vtt", "", "line 1: a WebVTT file begins with \"WEBVTT\"");
+    fake_refused("vtt", "WEBVTT\n\n00:01.000 -> 00:04.000\nHello.\n",
+                 "line 4, cue 1: \"Hello.\" is no line of times such as 00:01.000 --> 00:04.000");
+}
+END_TEST
+
+START_TEST(too_many_tags) {
+    char *text = fake_long("1\n" TIMES "\nA.\n\n2\n" TIMES "\n", "<b>a</b>", "\n", 1 << 10);
+    fake_refused("srt", text, "cue 2: it has more than 64 tags");
+    free(text);
+}
+END_TEST
+
+/* Bombs: one cue of a megabyte, or many cues that never end a sentence, or marks without end. */
+START_TEST(long_subtitles) {
+    static const char *const middles[] = {"word ", "<", "{\\", "&", "a\n", "\n\n1\n" TIMES "\nand"};
+    for (size_t i = 0; i < sizeof middles / sizeof *middles; i++) {
+        struct arena arena;
+        char *text = fake_long("1\n" TIMES "\na", middles[i], "\n", 1 << 18);
+        arena_init(&arena, 1 << 16);
+        fake_document("srt", FAKE_UPPER, text, &arena);
+        free(text);
+        arena_done(&arena);
+    }
+}
+END_TEST
+
+Suite *subtitles_suite(void) {
+    Suite *suite = suite_create("subtitles");
+    TCase *cases = tcase_create("subtitles");
+    suite_add_tcase(suite, cases);
+    tcase_add_test(cases, srt_cues);
+    tcase_add_test(cases, srt_tags);
+    tcase_add_test(cases, sentences_over_cues);
+    tcase_add_test(cases, what_begins_anew);
+    tcase_add_test(cases, lines_of_cues);
+    tcase_add_test(cases, vtt_cues);
+    tcase_add_test(cases, damaged_subtitles);
+    tcase_add_test(cases, too_many_tags);
+    tcase_add_test(cases, long_subtitles);
+    return suite;
+}
