@@ -366,7 +366,7 @@ START_TEST(elements_follow_their_words) {
         {"run <code>ls</code> now", "now <code>ls</code> run"},
         {"run <code>ls</code>, now", "now <code>ls</code>, run"},
         {"a <img src=x> b", "b a <img src=\"x\"/>"},
-        {"a no<img src=x>w", "<img src=\"x\"/>now a"},
+        {"a no<img src=x>w", "now a<img src=\"x\"/>"},
     };
     CHECK(&backwards, examples);
 }
