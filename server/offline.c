@@ -8,6 +8,7 @@
 #include "server/decode/parameters.h"
 #include "server/decode/variant.h"
 #include "server/decode/worker.h"
+#include "server/offline_document.h"
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
@@ -405,6 +406,14 @@ static void close_stream(struct stream *stream) {
     pthread_mutex_destroy(&stream->lock);
 }
 
+static int run(struct stream *stream, struct error *err) {
+    const struct options *options = stream->options;
+    if (!options->file && !options->format)
+        return run_stream(stream, err);
+    struct loaded_model *model = stream->models[0];
+    return offline_document(options, model, variant_of(options, &model->info), stream->scheduler, err);
+}
+
 /* Nobody waits for a single token: no step is too long. */
 static int decode_stream(struct stream *stream, struct metrics *metrics, struct error *err) {
     struct worker_options options = {
@@ -415,7 +424,7 @@ static int decode_stream(struct stream *stream, struct metrics *metrics, struct 
         .metrics = metrics,
     };
     struct workers *workers = workers_start(&options, err);
-    int result = workers ? run_stream(stream, err) : -1;
+    int result = workers ? run(stream, err) : -1;
     scheduler_close(stream->scheduler);
     workers_free(workers);
     return result;

@@ -4,8 +4,9 @@
 
 #include "server/options.h"
 
-/* `alignd translate` and `alignd attention`: stdin to stdout until the end of the input. skipped: lines that are longer than the
- * model takes, told of on stderr; each is empty in the output. -1: what went wrong; lines before it may have been written. */
+/* A document (offline_document.h), or: `alignd translate` and `alignd attention`: stdin to stdout until the end of the input.
+ * skipped: lines that are longer than the model takes, told of on stderr; each is empty in the output. -1: what went wrong; lines
+ * before it may have been written. */
 int offline_run(const struct options *options, size_t *skipped, struct error *err);
 
 #endif

@@ -109,6 +109,9 @@ static const struct option table[] = {
     {"cors", "ORIGINS", "*", "web origins that may read replies, separated by ','; *: all; empty: none", COMMAND_SERVE, set_origins,
      FIELD(cors), 0, 0},
     {.flag = PARAMETERS_HERE},
+    {"format", "FORMAT", NULL,
+     "translate the document FILE, or the input, as txt, srt, vtt, json, md or html (default: as FILE's name tells)",
+     COMMAND_TRANSLATE, set_string, FIELD(format), 0, 0},
     {"split-sentences", NULL, NULL, "split each line into sentences (default: a line is one sentence)", COMMAND_TRANSLATE,
      set_switch, FIELD(split_sentences), 0, 0},
     {"keep-unknowns", NULL, NULL, "print unknown words as \u2047 (default: as the source words with the most attention)",
@@ -297,6 +300,17 @@ static int parse_flag(struct options *options, struct arguments *arguments, stru
     return options_set(options, option, name, value, err);
 }
 
+/* What is no flag: the document. */
+static int parse_file(struct options *options, struct arguments *arguments, struct error *err) {
+    options->file = strdup(arguments->values[arguments->next++]);
+    return options->file ? 0 : error_memory(err);
+}
+
+static int parse_argument(struct options *options, struct arguments *arguments, struct error *err) {
+    bool file = options->command == COMMAND_TRANSLATE && !options->file && arguments->values[arguments->next][0] != '-';
+    return file ? parse_file(options, arguments, err) : parse_flag(options, arguments, err);
+}
+
 static enum command parse_command(struct arguments *arguments) {
     const char *word = arguments->count > 1 ? arguments->values[1] : "";
     enum command command = strcmp(word, "translate") == 0   ? COMMAND_TRANSLATE
@@ -357,7 +371,7 @@ int options_parse(struct options *options, int argc, char *const *argv, struct e
         if (set_defaults(&parsed, &arguments.all, err) != 0)
             goto failed;
         while (arguments.next < arguments.count) {
-            if (parse_flag(&parsed, &arguments, err) != 0)
+            if (parse_argument(&parsed, &arguments, err) != 0)
                 goto failed;
         }
         if (options_check(&parsed, err) != 0)
@@ -392,6 +406,8 @@ void options_done(struct options *options) {
     free(options->pivot);
     free(options->target);
     free(options->links);
+    free(options->format);
+    free(options->file);
     free(options->address);
     free(options->admin_address);
     free(options->path);
@@ -425,6 +441,8 @@ char *options_help(void) {
         "  alignd --model DIR [--model DIR ...] [options]               serve HTTP\n"
         "  alignd --models DIR [options]                                serve the model folders in DIR, loaded when needed\n"
         "  alignd translate --model DIR [options] < source > target     translate lines\n"
+        "  alignd translate --model DIR [--format FORMAT] FILE          translate a document: subtitles, JSON, Markdown, HTML, "
+        "text\n"
         "  alignd attention --model DIR --target FILE < source          align the words of line pairs (Pharaoh format); with a\n"
         "                                                               second --model for the opposite direction, by both\n"
         "  alignd key --name NAME [--role admin] >> KEYS                make an API key, shown once, and its line for --api-keys\n"

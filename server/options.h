@@ -52,6 +52,7 @@ struct options {
 
     /* batch modes; unset when serving */
     char *target, *links, *variant;
+    char *format, *file; /* of a document; both NULL: lines are translated */
     bool split_sentences, keep_unknowns, stats;
 };
 

@@ -65,6 +65,7 @@
     X(html) \
     X(document) \
     X(document_json) \
+    X(markdown) \
     X(subtitles) \
     X(xml) \
     X(language) \

@@ -4,7 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct document_format *const formats[] = {&format_txt, &format_srt, &format_vtt, &format_json, &format_html};
+static const struct document_format *const formats[] = {&format_txt,  &format_srt, &format_vtt,
+                                                        &format_json, &format_md,  &format_html};
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
 
 const struct document_format *document_nth(size_t i) {

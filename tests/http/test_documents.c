@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define MULTIPART    "Content-Type: multipart/form-data; boundary=XX"
@@ -82,6 +83,7 @@ START_TEST(formats) {
         {"a.srt", "1\n" TIMES "\n$\n\n2\n" TIMES "\n12\n"},
         {"a.vtt", "WEBVTT\n\nNOTE a note\n\n00:01.000 --> 00:02.000\n$\n"},
         {"a.json", "{\"a dog\": \"$\", \"n\": [1.50]}"},
+        {"a.md", "# $\n\n```\na dog\n```\n"},
         {"a.html", "<p>$</p><pre>a dog</pre>"},
     };
     char *translated = translation(DOG);
@@ -128,8 +130,9 @@ START_TEST(refusals) {
            "file: line 2, cue 1: \"never\" is no line of times such as 00:00:01,000 --> 00:00:04,000");
     refuse("a.json", "{\"a\": \n oops}", usual, 400, "file: line 2, column 2: a value is expected here");
     refuse("a.txt", "a\n\xff", usual, 400, "file: line 2: it is not valid UTF-8");
-    refuse("a.docx", "a", usual, 400, "the file's name tells no format: name it in format, one of txt, srt, vtt, json, html");
-    refuse("a.txt", "a", FIELDS("target=fr", "format=doc"), 400, "format must be one of txt, srt, vtt, json, html, got \"doc\"");
+    refuse("a.docx", "a", usual, 400, "the file's name tells no format: name it in format, one of txt, srt, vtt, json, md, html");
+    refuse("a.txt", "a", FIELDS("target=fr", "format=doc"), 400,
+           "format must be one of txt, srt, vtt, json, md, html, got \"doc\"");
     refuse("a.txt", "a", FIELDS("source=en"), 400, "target is missing: the code of the language to translate to");
     refuse("a.txt", "a", FIELDS("target=fr", "target=fr"), 400, "target must be given only once");
     refuse("a.txt", "a", FIELDS("target=fr", "colour=red"), 400, "unknown field \"colour\"");
@@ -220,6 +223,33 @@ START_TEST(client_leaves) {
 }
 END_TEST
 
+/* `alignd translate` makes the same of it, by the file's name or by --format. */
+START_TEST(command_line) {
+    static const char text[] = "1\n" TIMES "\nThe dog that I saw\n\n2\n" TIMES "\nruns in the <i>snow</i>.\n";
+    struct reply reply;
+    struct outcome from_input, from_file, wrong;
+    char path[] = "/tmp/alignd-XXXXXX.srt";
+    int fd = mkstemps(path, 4);
+    ck_assert_int_eq(write(fd, text, sizeof text - 1), sizeof text - 1);
+    close(fd);
+    upload("a.srt", "", text, FIELDS("target=fr"), &reply);
+    program_run(ARGUMENTS("translate", "--model", MODEL, "--format", "srt"), text, &from_input);
+    program_run(ARGUMENTS("translate", "--model", MODEL, path), NULL, &from_file);
+    program_run(ARGUMENTS("translate", "--model", MODEL, "--format", "json"), text, &wrong);
+    ck_assert_int_eq(from_input.status + from_file.status, 0);
+    ck_assert_str_eq(from_input.out, reply.body);
+    ck_assert_str_eq(from_file.out, reply.body);
+    ck_assert_int_eq(wrong.status, 1);
+    ck_assert_ptr_nonnull(strstr(wrong.err, "the input: line 2, column 1: nothing may stand behind the value"));
+    ck_assert_str_eq(wrong.out, "");
+    unlink(path);
+    outcome_done(&from_input);
+    outcome_done(&from_file);
+    outcome_done(&wrong);
+    reply_done(&reply);
+}
+END_TEST
+
 Suite *documents_suite(void) {
     Suite *suite = suite_create("documents");
     TCase *cases = tcase_create("documents");
@@ -233,6 +263,7 @@ Suite *documents_suite(void) {
     tcase_add_test(cases, streamed);
     tcase_add_test(cases, time_limit);
     tcase_add_test(cases, client_leaves);
+    tcase_add_test(cases, command_line);
     suite_add_tcase(suite, cases);
     return suite;
 }

@@ -291,6 +291,8 @@ static const struct {
     {"translate --model a --shortlist=some", "--shortlist must be true or false, got \"some\""},
     {"--model a --step-ms 1000001", "--step-ms must be between 0 and 1000000, got 1000001"},
     {"translate --model a --step-ms 5", "unknown argument \"--step-ms\""},
+    {"translate --model a one two", "unknown argument \"two\""},
+    {"attention --model a one", "unknown argument \"one\""},
     {"translate --model a --model b", "--model must be given only once in this mode"},
     {"translate --model a --strategy best", "--strategy must be greedy, beam, sample or exact, got \"best\""},
     {"translate --model a --strategy forced", "--strategy must be greedy, beam, sample or exact, got \"forced\""},

@@ -13,6 +13,7 @@ START_TEST(formats_by_name_and_type) {
                  {"talk.vtt", "text/plain", "vtt"},
                  {NULL, "text/html; charset=utf-8", "html"},
                  {"de", "application/json", "json"},
+                 {"README.md", "application/octet-stream", "md"},
                  {"notes", "text/plain", "txt"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         ck_assert_ptr_eq(document_guess(cases[i].file, cases[i].type), document_find(cases[i].format));

@@ -1,0 +1,29 @@
+/* A parsed Markdown document of cmark's (GitHub's flavour). Included by server/document/ only. */
+#ifndef ALIGND_DOCUMENT_MARKDOWN_H
+#define ALIGND_DOCUMENT_MARKDOWN_H
+
+#include "model/base/error.h"
+#include <cmark-gfm-core-extensions.h>
+#include <cmark-gfm.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct markdown;
+
+/* Time is that of cmark; memory at most so many times the length. NULL with ERROR_MEMORY, or ERROR_INPUT: it needs more.
+ * Thread-safe: one parses at a time. */
+struct markdown *markdown_open(const char *source, size_t length, struct error *err);
+void markdown_free(struct markdown *markdown); /* NULL allowed */
+
+/* The root; it and all below it are the document's. Their literals can be read, nothing may be changed. */
+cmark_node *markdown_document(const struct markdown *markdown);
+
+/* A walk through all below a root: each node is entered and, after what it holds, left. */
+struct markdown_step {
+    cmark_node *node;
+    bool enter;
+};
+/* From {root, true}; false: the walk has ended. */
+bool markdown_next(cmark_node *root, struct markdown_step *step);
+
+#endif

@@ -1,0 +1,153 @@
+#include "server/offline_document.h"
+#include "server/decode/loaded_model.h"
+#include "server/decode/parameters.h"
+#include "server/document/document.h"
+#include <assert.h>
+#include <errno.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { READ_BYTES = 1 << 16 };
+
+struct work {
+    const struct options *options;
+    const struct document_format *format;
+    char *source; /* malloc'ed, [length] */
+    size_t length, room;
+    struct html html;
+    struct request request;
+    sem_t done;
+};
+
+/* ---- in ---- */
+
+static int find_format(struct work *work, struct error *err) {
+    const char *name = work->options->format, *file = work->options->file;
+    char all[DOCUMENT_NAMES_BYTES];
+    work->format = name ? document_find(name) : document_guess(file, NULL);
+    if (work->format)
+        return 0;
+    document_names(all);
+    return name ? error_set(err, ERROR_INPUT, "--format must be one of %s, got \"%.60s\"", all, name)
+                : error_set(err, ERROR_INPUT,
+                            "--format is missing, and the name of the file tells "
+                            "no format: one of %s",
+                            all);
+}
+
+static int read_some(struct work *work, FILE *in) {
+    if (work->room - work->length < READ_BYTES) {
+        size_t room = 2 * work->room + READ_BYTES;
+        char *longer = room < HTML_MAX_BYTES ? realloc(work->source, room) : NULL;
+        if (!longer)
+            return -1;
+        work->source = longer;
+        work->room = room;
+    }
+    work->length += fread(work->source + work->length, 1, READ_BYTES, in);
+    return 0;
+}
+
+static int read_file(struct work *work, struct error *err) {
+    const char *name = work->options->file ? work->options->file : "the input";
+    FILE *in = work->options->file ? fopen(work->options->file, "re") : stdin;
+    int result = in ? 0 : error_set(err, ERROR_FILE, "cannot open %s: %s", name, strerror(errno));
+    while (result == 0 && !feof(in) && !ferror(in))
+        if (read_some(work, in) != 0)
+            result = error_memory(err);
+    if (result == 0 && ferror(in))
+        result = error_set(err, ERROR_FILE, "cannot read %s: %s", name, strerror(errno));
+    if (in && in != stdin)
+        fclose(in);
+    return result;
+}
+
+static int parse(struct work *work, struct error *err) {
+    struct error inner = {0};
+    if (document_read(work->format, work->source, work->length, &work->request.arena, &work->html, &inner) == 0)
+        return 0;
+    return error_set(err, inner.code, "%s: %s", work->options->file ? work->options->file : "the input", inner.message);
+}
+
+/* ---- decoded ---- */
+
+static void finish(struct request *request) {
+    struct work *work = request->owner;
+    sem_post(&work->done);
+}
+
+static int ask(struct work *work, struct loaded_model *model, const char *variant, struct error *err) {
+    const struct options *options = work->options;
+    struct request *request = &work->request;
+    enum request_input input;
+    request->loaded = loaded_model_acquire(model);
+    request->variant = variant;
+    request->split = request->aligns = true;
+    request->replace_unknowns = !options->keep_unknowns;
+    request->search = options->search;
+    request->search.n_best = 1;
+    request->search.max_rows = options->rows;
+    parameters_settle(&request->search, &model->info, options->rows);
+    request->texts = arena_zalloc(&request->arena, work->html.count, sizeof *request->texts);
+    if (!request->texts)
+        return error_memory(err);
+    for (size_t i = 0; i < work->html.count; i++) {
+        request->texts[i].source = work->html.segments[i].text;
+        request->texts[i].source_length = work->html.segments[i].length;
+    }
+    request->text_count = work->html.count;
+    request->finish = finish;
+    request->owner = work;
+    return request_prepare(request, model->translator, &input, err);
+}
+
+static int decode(struct work *work, struct scheduler *scheduler, struct error *err) {
+    if (work->request.job_count == 0)
+        return 0;
+    enum scheduler_verdict verdict = scheduler_submit(scheduler, &work->request);
+    assert(verdict == SCHEDULER_ACCEPTED); /* the queue has no bound */
+    (void)verdict;
+    while (sem_wait(&work->done) != 0) /* interrupted */
+        ;
+    for (size_t i = 0; i < work->request.job_count; i++) {
+        const struct error *error = &work->request.jobs[i].sentence->error;
+        if (error->code != ERROR_NONE)
+            return error_set(err, error->code, "%s", error->message);
+    }
+    return 0;
+}
+
+/* ---- out ---- */
+
+static int print(struct work *work, struct error *err) {
+    struct arena *arena = &work->request.arena;
+    struct html_translation *translations = arena_zalloc(arena, work->html.count, sizeof *translations);
+    size_t length;
+    if (!translations)
+        return error_memory(err);
+    for (size_t i = 0; i < work->html.count; i++)
+        if (document_translate(&work->request.texts[i], arena, &translations[i]) != 0)
+            return error_memory(err);
+    char *text = document_write(work->format, work->source, work->length, &work->html, translations, arena, &length, err);
+    if (!text)
+        return -1;
+    fwrite(text, 1, length, stdout);
+    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
+}
+
+int offline_document(const struct options *options, struct loaded_model *model, const char *variant, struct scheduler *scheduler,
+                     struct error *err) {
+    struct work work = {.options = options};
+    sem_init(&work.done, 0, 0);
+    request_init(&work.request);
+    int result = find_format(&work, err) == 0 && read_file(&work, err) == 0 && parse(&work, err) == 0 &&
+                         ask(&work, model, variant, err) == 0 && decode(&work, scheduler, err) == 0
+                     ? print(&work, err)
+                     : -1;
+    request_done(&work.request);
+    free(work.source);
+    sem_destroy(&work.done);
+    return result;
+}
