@@ -123,6 +123,9 @@ static const struct kind {
     {"deeplx", {.path = "/deeplx", .json = "{'text': 'A boy.', 'source_lang': 'auto', 'target_lang': 'FR'}"}, 0},
     {"wrong", {.path = "/translate", .json = "{'text': 'A boy.', 'beam_size': 99}"}, 0},
     {"detect", {.path = "/detect", .json = "{'q': 'A boy plays in the snow.'}"}, 0},
+    {"glossaries", {.path = "/v2/glossaries"}, 0},
+    {"entries", {.path = "/v2/glossaries/ours/entries"}, 0},
+    {"kept glossary", {.path = "/translate", .json = "{'text': 'A boy plays.', 'glossary': 'ours', 'strategy': 'greedy'}"}, 0},
     {"languages", {.path = "/languages"}, 0},
     {"settings", {.path = "/frontend/settings"}, 0},
     {"models", {.path = "/models"}, 0},
@@ -272,7 +275,11 @@ static void start(const struct kind *kind) {
     const char *model = (kind->traits & HEADED)   ? "tests/golden/alignment-luong-gru"
                         : (kind->traits & FORMER) ? "tests/golden/transformer-alignment"
                                                   : MODEL;
-    daemon_start(&served, ARGUMENTS("--model", model, "--workers", "1", "--heartbeat-ms", "60000"));
+    char option[64];
+    int glossary = memory_file("boy\tgars|jeune homme\n");
+    snprintf(option, sizeof option, "ours:en:fr=/proc/%d/fd/%d", (int)getpid(), glossary);
+    daemon_start(&served, ARGUMENTS("--model", model, "--workers", "1", "--heartbeat-ms", "60000", "--glossary", option));
+    close(glossary);
     close(keys);
 }
 
