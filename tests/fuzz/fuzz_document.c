@@ -1,46 +1,11 @@
-/* Documents of every format, and their translation by something that reverses words. The first byte chooses the format, and how
- * many words are linked with what they came from; a document that was written can be read again. */
+/* Documents of every format, and their translation by something that reverses words. The first byte chooses the format, and which
+ * words are linked with what they came from; a document that was written can be read again. */
 #include "model/base/utf8.h"
 #include "server/document/document.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/reversed.h"
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_WORDS = 64 };
-
-static size_t split(const char *text, size_t length, struct span *words) {
-    size_t count = 0;
-    for (size_t at = 0; at < length && count < MAX_WORDS;) {
-        size_t end = at;
-        while (end < length && text[end] != ' ')
-            end++;
-        if (end > at)
-            words[count++] = (struct span){at, end};
-        at = end + 1;
-    }
-    return count;
-}
-
-static struct html_translation reverse(const struct html_segment *segment, unsigned linked, struct arena *arena) {
-    struct span words[MAX_WORDS];
-    size_t count = split(segment->text, segment->length, words), length = 0, links = 0;
-    struct html_translation out = {.text = "", .links = arena_alloc(arena, count + 1, sizeof *out.links)};
-    char *text = arena_alloc(arena, segment->length + 1, 1);
-    FUZZ_CHECK(out.links && text);
-    for (size_t i = count; i-- > 0;) {
-        size_t bytes = words[i].end - words[i].begin;
-        memcpy(text + length, segment->text + words[i].begin, bytes);
-        if (linked >> i % 4 & 1)
-            out.links[links++] = (struct html_link){words[i], {length, length + bytes}};
-        length += bytes;
-        if (i > 0)
-            text[length++] = ' ';
-    }
-    out.text = text;
-    out.length = length;
-    out.link_count = links;
-    return out;
-}
 
 static char *translate(const struct document_format *format, const char *source, size_t length, unsigned linked,
                        struct arena *arena, size_t *written) {
@@ -58,7 +23,7 @@ static char *translate(const struct document_format *format, const char *source,
         FUZZ_CHECK(*written == length && memcmp(same, source, length) == 0);
     struct html_translation *translations = arena_zalloc(arena, html.count + 1, sizeof *translations);
     for (size_t i = 0; i < html.count; i++)
-        translations[i] = reverse(&html.segments[i], linked, arena);
+        translations[i] = fuzz_reverse(&html.segments[i], linked | linked << 4, arena);
     char *out = document_write(format, source, length, &html, translations, arena, written, NULL);
     FUZZ_CHECK(out && out[*written] == '\0');
     FUZZ_CHECK(utf8_valid(out, *written));
