@@ -79,15 +79,29 @@ static int add_part(struct subtitles *subtitles, struct html_bytes text) {
     return error_set(subtitles->err, inner.code, "cue %zu: %s", subtitles->cues.number, inner.message);
 }
 
-/* What several say is a text for each line. */
+/* What one of several says: lines from *at to the next one that begins with a dash, to where it is moved. */
+static struct html_bytes next_speech(struct html_bytes text, const char **at) {
+    struct html_bytes speech = cue_line(text, at);
+    for (const char *next = *at; next < text.start + text.length; *at = next) {
+        struct html_bytes line = cue_line(text, &next);
+        if (text_bullet(line.start, line.length) > 0)
+            break;
+        speech = bytes_between(speech.start, line.start + line.length);
+    }
+    return speech;
+}
+
+/* What several say is a text for each of them: were one a part of a sentence, it might get no words, and a blank line end the cue.
+ */
 static int add_cue(struct subtitles *subtitles, const struct cue *cue) {
     if (cue->lines == 0)
         return 0;
     if (!cue_is_dialogue(cue))
         return add_part(subtitles, cue->text);
-    end_sentence(subtitles, cue->text.start);
     for (const char *at = cue->text.start; at < cue->text.start + cue->text.length;) {
-        if (add_part(subtitles, cue_line(cue->text, &at)) != 0)
+        struct html_bytes speech = next_speech(cue->text, &at);
+        end_sentence(subtitles, speech.start);
+        if (add_part(subtitles, speech) != 0)
             return -1;
     }
     return 0;

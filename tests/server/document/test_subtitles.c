@@ -54,6 +54,13 @@ START_TEST(what_begins_anew) {
 }
 END_TEST
 
+/* A speech of two lines, of which the second gets no word: no blank line ends the cue. */
+START_TEST(speeches_of_lines) {
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\n- one two,\nthree\n- four\n", "1\n" TIMES "\n- THREE TWO, ONE\n- FOUR\n");
+    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\n...\nb\n- c\n", "1\n" TIMES "\n... B\n- C\n");
+}
+END_TEST
+
 /* As many lines as there were, of 42 characters at most, about as long as each other. */
 START_TEST(lines_of_cues) {
     fake_expect("srt", FAKE_LONGER, "1\n" TIMES "\nabcd efgh\nijkl mnop.\n",
@@ -122,6 +129,7 @@ Suite *subtitles_suite(void) {
     tcase_add_test(cases, srt_tags);
     tcase_add_test(cases, sentences_over_cues);
     tcase_add_test(cases, what_begins_anew);
+    tcase_add_test(cases, speeches_of_lines);
     tcase_add_test(cases, lines_of_cues);
     tcase_add_test(cases, vtt_cues);
     tcase_add_test(cases, damaged_subtitles);
