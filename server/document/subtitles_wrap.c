@@ -57,8 +57,9 @@ static int add_word(struct wrapper *wrapper, struct html_bytes bytes, size_t wid
     return 0;
 }
 
+/* What a blank line may consist of is no word: of such alone a line would be blank. */
 static bool is_blank_at(const char *at, const char *end) {
-    return at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t');
+    return at < end && strchr(" \t\r\n\v\f", *at);
 }
 
 /* White space in a tag is none between words. */

@@ -58,6 +58,8 @@ END_TEST
 START_TEST(speeches_of_lines) {
     fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\n- one two,\nthree\n- four\n", "1\n" TIMES "\n- THREE TWO, ONE\n- FOUR\n");
     fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\n...\nb\n- c\n", "1\n" TIMES "\n... B\n- C\n");
+    fake_expect("srt", FAKE_LONGER, "1\n" TIMES "\nabcdefghijklmnopq \v\v\v\v\v\v\v\v\v\v\v\v\v\v\v\v abcd\n",
+                "1\n" TIMES "\nABCDEFGHIJKLMNOPQ\nABCDEFGHIJKLMNOPQ ABCD ABCD\n");
 }
 END_TEST
 
