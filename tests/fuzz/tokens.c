@@ -7,7 +7,8 @@ static void check_text(const struct tokenizer *tokenizer, const char *text, stru
     struct token *tokens;
     size_t count, length = strlen(text), at = 0;
     char *decoded;
-    if (tokenizer_encode(tokenizer, text, length, arena, &tokens, &count, NULL) != 0)
+    bool lowered;
+    if (tokenizer_encode(tokenizer, text, length, &lowered, arena, &tokens, &count, NULL) != 0)
         return;
     for (size_t i = 0; i < count; i++) {
         FUZZ_CHECK(tokens[i].id >= 0 && (size_t)tokens[i].id < tokenizer_size(tokenizer));
@@ -19,11 +20,14 @@ static void check_text(const struct tokenizer *tokenizer, const char *text, stru
 }
 
 void fuzz_tokenizer(const char *kind, const uint8_t *data, size_t size) {
-    static const char *const texts[] = {"", "A boy plays in the snow.",
+    static const char *const texts[] = {"",
+                                        "A boy plays in the snow.",
                                         "\u00a0 ﬁne\u2026 \u200bna\u00efve\u0301 \u4e2d\u6587 \U0001f600!",
-                                        "\t{name} https://x.org/a \n", "aaaaaaaaaaaaaaaaaaaaaaaa \xef\xb7\xba"};
+                                        "A BOY {x} \u0130S L\u00c0.",
+                                        "\t{name} https://x.org/a \n",
+                                        "aaaaaaaaaaaaaaaaaaaaaaaa \xef\xb7\xba"};
     struct error error = {0};
-    struct tokenizer *tokenizer = tokenizer_open(kind, fuzz_file(data, size), NULL, &error);
+    struct tokenizer *tokenizer = tokenizer_open(kind, fuzz_file(data, size), &(struct tokenizer_options){.lowers = true}, &error);
     FUZZ_CHECK(tokenizer || error.message[0] != '\0');
     if (!tokenizer)
         return;

@@ -171,12 +171,15 @@ END_TEST
 
 #define A4  "\"A\",\"B\",\"C\",\"D\""
 #define A16 A4 "," A4 "," A4 "," A4
-#define A64 A16 "," A16 "," A16 "," A16
+/* Texts of eight sentences. */
+#define B1  "\"A boy! A dog! A boy! A dog! A boy! A dog! A boy! A dog!\""
+#define B8  B1 "," B1 "," B1 "," B1 "," B1 "," B1 "," B1 "," B1
+#define B64 B8 "," B8 "," B8 "," B8 "," B8 "," B8 "," B8 "," B8
 #define GREEDY(texts, more)                                                                                                        \
     "{\"text\": [" texts "], \"strategy\": \"greedy\", \"min_length\": 1000, \"max_length\": 1000, \"stream\": true" more "}"
 
 /* They take long enough for the tests to come in between. */
-static const char endless[] = GREEDY(A64, ""), long_greedy[] = GREEDY("\"A\"", "");
+static const char endless[] = GREEDY(B64, ""), long_greedy[] = GREEDY("\"A\"", "");
 static const char long_beam[] =
     "{\"text\": \"A boy.\", \"beam_size\": 32, \"min_length\": 1000, \"max_length\": 1000, \"stream\": true}";
 
