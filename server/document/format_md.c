@@ -1,14 +1,11 @@
 /* Markdown with GitHub's tables and strikethrough. cmark tells the blocks and what is inline in them; a second walk, over the
  * source itself, finds where each of it is written, so that everything keeps its notation. A block in which the two do not agree
  * stays as it is. Never translated: front matter, code, HTML, addresses of links, definitions of references. */
-#include "model/text/character.h"
 #include "server/document/format.h"
 #include "server/document/markdown.h"
-#include <ctype.h>
+#include "server/document/markdown_notation.h"
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_REFERENCE = 40 };
 
 /* A block of inline content, and where it begins. */
 struct block {
@@ -28,125 +25,6 @@ struct md_reader {
     struct arena *arena;
 };
 
-/* ---- notation ---- */
-
-static bool is_mark(char c) {
-    return ispunct((unsigned char)c) != 0;
-}
-
-/* Bytes of "&name;" that begins there; 0: none does. */
-static size_t reference_length(const char *at, const char *end) {
-    const char *c = at + 1;
-    while (c < end && c - at < MOST_REFERENCE && (isalnum((unsigned char)*c) || *c == '#'))
-        c++;
-    return c < end && *c == ';' && c > at + 1 ? (size_t)(c + 1 - at) : 0;
-}
-
-/* What a reference stands for, of those that texts have, in UTF-8 [*length]. NULL: it is another one. buffer: for its character. */
-static const char *decode(const char *reference, size_t bytes, char buffer[4], size_t *length) {
-    static const char *const known[][2] = {
-        {"amp", "&"},        {"lt", "<"},         {"gt", ">"},         {"quot", "\""},      {"apos", "'"},
-        {"nbsp", "\u00a0"},  {"copy", "\u00a9"},  {"reg", "\u00ae"},   {"trade", "\u2122"}, {"hellip", "\u2026"},
-        {"mdash", "\u2014"}, {"ndash", "\u2013"}, {"laquo", "\u00ab"}, {"raquo", "\u00bb"}, {"lsquo", "\u2018"},
-        {"rsquo", "\u2019"}, {"ldquo", "\u201c"}, {"rdquo", "\u201d"}, {"bull", "\u2022"},  {"middot", "\u00b7"},
-        {"times", "\u00d7"}, {"deg", "\u00b0"},   {"euro", "\u20ac"},  {"shy", "\u00ad"},
-    };
-    const char *name = reference + 1;
-    size_t name_length = bytes - 2;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strlen(known[i][0]) == name_length && memcmp(known[i][0], name, name_length) == 0) {
-            *length = strlen(known[i][1]);
-            return known[i][1];
-        }
-    bool hexadecimal = name_length > 2 && (name[1] == 'x' || name[1] == 'X');
-    long number = *name == '#' && name_length < 10 ? strtol(name + 1 + hexadecimal, NULL, hexadecimal ? 16 : 10) : 0;
-    if (number < ' ' || number > 0x10ffff || (number >= 0xd800 && number < 0xe000))
-        return NULL;
-    *length = character_put((int32_t)number, buffer);
-    return buffer;
-}
-
-/* Behind so many of the character; NULL: they are not there. */
-static const char *skip_marks(const char *at, const char *end, char mark, size_t count) {
-    for (; count > 0; count--, at++)
-        if (at == end || *at != mark)
-            return NULL;
-    return at;
-}
-
-static const char *skip_space(const char *at, const char *end) {
-    while (at < end && (*at == ' ' || *at == '\t'))
-        at++;
-    return at;
-}
-
-/* A line's end, and what the next one has in front of its text: indentation, marks of quotations. */
-static const char *skip_line_end(const char *at, const char *end) {
-    at = skip_space(at, end);
-    if (at == end || (*at != '\n' && *at != '\r'))
-        return NULL;
-    at += *at == '\r' && at + 1 < end && at[1] == '\n' ? 2 : 1;
-    while (at < end && (*at == ' ' || *at == '\t' || *at == '>'))
-        at++;
-    return at;
-}
-
-static const char *skip_blanks(const char *at, const char *end) {
-    while (at < end && isspace((unsigned char)*at))
-        at++;
-    return at;
-}
-
-/* Up to the mark that ends it, escapes apart; NULL: there is none. */
-static const char *skip_until(const char *at, const char *end, char mark) {
-    for (; at < end; at++) {
-        if (*at == '\\' && at + 1 < end)
-            at++;
-        else if (*at == mark)
-            return at + 1;
-    }
-    return NULL;
-}
-
-/* An address in parentheses that nest, or in angles. */
-static const char *skip_address(const char *at, const char *end) {
-    size_t depth = 0;
-    if (at < end && *at == '<')
-        return skip_until(at + 1, end, '>');
-    for (; at < end && !isspace((unsigned char)*at) && (*at != ')' || depth > 0); at++) {
-        if (*at == '\\' && at + 1 < end)
-            at++;
-        else if (*at == '(')
-            depth++;
-        else if (*at == ')')
-            depth--;
-    }
-    return at;
-}
-
-/* (address "title"); NULL: it is none. */
-static const char *skip_target(const char *at, const char *end) {
-    const char *address = at < end && *at == '(' ? skip_address(skip_blanks(at + 1, end), end) : NULL;
-    if (!address)
-        return NULL;
-    at = skip_blanks(address, end);
-    if (at < end && at > address && strchr("\"'(", *at)) {
-        const char *behind = skip_until(at + 1, end, *at == '(' ? ')' : *at);
-        at = behind ? skip_blanks(behind, end) : end;
-    }
-    return at < end && *at == ')' ? at + 1 : NULL;
-}
-
-/* ](address), ][name], ] */
-static const char *skip_link_end(const char *at, const char *end) {
-    at = skip_marks(at, end, ']', 1);
-    const char *target = at ? skip_target(at, end) : NULL;
-    if (target || !at || at == end || *at != '[')
-        return target ? target : at;
-    const char *name = skip_until(at + 1, end, ']');
-    return name ? name : at;
-}
-
 /* ---- the walk ---- */
 
 /* text: of a node; as it is written at reader->at, with escapes and references. */
@@ -155,8 +33,8 @@ static bool take_text(struct md_reader *reader, const char *text) {
     size_t length = strlen(text), read = 0;
     while (read < length) {
         char buffer[4];
-        size_t reference = at < end && *at == '&' ? reference_length(at, end) : 0, bytes;
-        const char *decoded = reference > 0 ? decode(at, reference, buffer, &bytes) : NULL;
+        size_t reference = at < end && *at == '&' ? markdown_reference_length(at, end) : 0, bytes;
+        const char *decoded = reference > 0 ? markdown_decode(at, reference, buffer, &bytes) : NULL;
         if (decoded) {
             if (strncmp(text + read, decoded, bytes) != 0)
                 return false;
@@ -164,7 +42,7 @@ static bool take_text(struct md_reader *reader, const char *text) {
             read += bytes;
             continue;
         }
-        if (at + 1 < end && *at == '\\' && is_mark(at[1]) && at[1] == text[read])
+        if (at + 1 < end && *at == '\\' && markdown_is_mark(at[1]) && at[1] == text[read])
             at++;
         if (at == end || *at != text[read])
             return false;
@@ -192,7 +70,7 @@ static bool take_unit(struct md_reader *reader, const char *behind) {
 }
 
 static bool take_soft_break(struct md_reader *reader) {
-    const char *behind = skip_line_end(reader->at, reader->end);
+    const char *behind = markdown_skip_line_end(reader->at, reader->end);
     if (behind)
         html_add_text(&reader->builder, (struct html_bytes){" ", 1}, bytes_between(reader->at, behind));
     reader->at = behind ? behind : reader->at;
@@ -201,7 +79,7 @@ static bool take_soft_break(struct md_reader *reader) {
 
 static bool take_hard_break(struct md_reader *reader) {
     const char *at = reader->at + (reader->at < reader->end && *reader->at == '\\');
-    const char *behind = skip_line_end(at, reader->end);
+    const char *behind = markdown_skip_line_end(at, reader->end);
     if (behind)
         html_add_break(&reader->builder, bytes_between(reader->at, behind));
     reader->at = behind ? behind : reader->at;
@@ -244,12 +122,12 @@ static bool take_close(struct md_reader *reader, const char *behind) {
 /* * or _, as often as the element needs; ~ once or twice. */
 static const char *skip_emphasis(const struct md_reader *reader, size_t count) {
     char mark = reader->at < reader->end ? *reader->at : '\0';
-    return mark == '*' || mark == '_' ? skip_marks(reader->at, reader->end, mark, count) : NULL;
+    return mark == '*' || mark == '_' ? markdown_skip_marks(reader->at, reader->end, mark, count) : NULL;
 }
 
 static const char *skip_strike(const struct md_reader *reader) {
-    const char *twice = skip_marks(reader->at, reader->end, '~', 2);
-    return twice ? twice : skip_marks(reader->at, reader->end, '~', 1);
+    const char *twice = markdown_skip_marks(reader->at, reader->end, '~', 2);
+    return twice ? twice : markdown_skip_marks(reader->at, reader->end, '~', 1);
 }
 
 /* Enters or leaves an element. *whole: what is in it has been taken, too. */
@@ -257,12 +135,12 @@ static bool take_link(struct md_reader *reader, bool enter, bool image, bool *wh
     const char *at = reader->at;
     *whole = enter && !image && at < reader->end && *at == '<';
     if (*whole)
-        return take_unit(reader, skip_until(at + 1, reader->end, '>'));
+        return take_unit(reader, markdown_skip_until(at + 1, reader->end, '>'));
     if (!enter)
-        return take_close(reader, skip_link_end(at, reader->end));
+        return take_close(reader, markdown_skip_link_end(at, reader->end));
     if (image)
-        at = skip_marks(at, reader->end, '!', 1);
-    return take_open(reader, at ? skip_marks(at, reader->end, '[', 1) : NULL);
+        at = markdown_skip_marks(at, reader->end, '!', 1);
+    return take_open(reader, at ? markdown_skip_marks(at, reader->end, '[', 1) : NULL);
 }
 
 /* Types of extensions have numbers of their own, at run time. */
@@ -293,7 +171,7 @@ static bool take_inline(struct md_reader *reader, cmark_node *node, bool enter, 
         return take_unit(reader, there ? reader->at + length : NULL);
     }
     if (type == CMARK_NODE_FOOTNOTE_REFERENCE)
-        return take_unit(reader, skip_until(reader->at, reader->end, ']'));
+        return take_unit(reader, markdown_skip_until(reader->at, reader->end, ']'));
     if (type == CMARK_NODE_LINK || type == CMARK_NODE_IMAGE)
         return take_link(reader, enter, type == CMARK_NODE_IMAGE, whole);
     bool strike = is_of(node, "strikethrough");
@@ -334,14 +212,14 @@ static const char *content_of(const struct md_reader *reader, cmark_node *node) 
     const char *end = (size_t)line < reader->line_count ? reader->lines[line] : reader->end;
     if (column > end - begin)
         return NULL;
-    const char *at = skip_space(begin + column - 1, end);
+    const char *at = markdown_skip_space(begin + column - 1, end);
     char mark = cmark_node_get_type(node) == CMARK_NODE_HEADING ? '#' : '|';
     if (cmark_node_get_type(node) != CMARK_NODE_PARAGRAPH)
         while (at < end && *at == mark)
             at++;
-    at = skip_space(at, end);
+    at = markdown_skip_space(at, end);
     bool task = is_of(cmark_node_parent(node), "tasklist") && end - at > 3 && at[0] == '[' && at[2] == ']';
-    return task ? skip_space(at + 3, end) : at;
+    return task ? markdown_skip_space(at + 3, end) : at;
 }
 
 static int add_block(struct md_reader *reader, cmark_node *node) {
@@ -414,63 +292,6 @@ static const char *skip_front_matter(const char *source, const char *end) {
     return source;
 }
 
-/* ---- text as Markdown ---- */
-
-/* Only indentation and marks of blocks stand before it in its line. */
-static bool begins_block(const struct html_buffer *out) {
-    size_t at = out->length;
-    while (at > 0 && strchr(" \t>*+-#.)0123456789|", out->bytes[at - 1]))
-        at--;
-    return at == 0 || out->bytes[at - 1] == '\n' || out->bytes[at - 1] == '\r';
-}
-
-/* Of text that begins a block: the byte before which an escape keeps it from being a list, a heading or a quotation; length: none.
- */
-static size_t block_mark(const char *text, size_t length) {
-    size_t digits = 0;
-    while (digits < length && isdigit((unsigned char)text[digits]))
-        digits++;
-    if (length > 0 && strchr("#>+-=", *text))
-        return 0;
-    return digits > 0 && digits < length && (text[digits] == '.' || text[digits] == ')') ? digits : length;
-}
-
-static bool is_marked(const char *text, size_t length, size_t at) {
-    bool inside = at > 0 && at + 1 < length && (isalnum((unsigned char)text[at - 1]) || text[at - 1] < 0) &&
-                  (isalnum((unsigned char)text[at + 1]) || text[at + 1] < 0);
-    switch (text[at]) {
-    case '\\':
-    case '`':
-    case '*':
-    case '[':
-    case ']':
-    case '<':
-    case '|':
-        return true;
-    case '_':
-        return !inside;
-    case '~':
-        return at + 1 < length ? text[at + 1] == '~' : at > 0 && text[at - 1] == '~';
-    case '&':
-        return reference_length(text + at, text + length) > 0;
-    default:
-        return false;
-    }
-}
-
-static void md_escape(struct html_buffer *out, const char *text, size_t length) {
-    size_t first = length > 0 && begins_block(out) ? block_mark(text, length) : length;
-    for (size_t at = 0, plain = 0; at <= length; at++) {
-        bool marked = at < length && (at == first || is_marked(text, length, at));
-        if (!marked && at < length)
-            continue;
-        html_put(out, text + plain, at - plain);
-        if (marked)
-            html_put(out, "\\", 1);
-        plain = at;
-    }
-}
-
 /* ---- all of it ---- */
 
 static int md_read(const char *source, size_t length, struct arena *arena, struct html *out, struct error *err) {
@@ -489,7 +310,7 @@ static int md_read(const char *source, size_t length, struct arena *arena, struc
     if (result != 0)
         return error_memory(err);
     html_add_break(&reader.builder, bytes_between(reader.done, end));
-    return html_build(&reader.builder, md_escape, out, err);
+    return html_build(&reader.builder, markdown_escape, out, err);
 }
 
 const struct document_format format_md = {.name = "md",
