@@ -439,6 +439,7 @@ def test_first_input_needs_its_token(tmp_path):
     _, path, sides = made_model(tmp_path, MODELS["gru"])
     config = convert(path, sides, tmp_path / "out") / "config.json"
     config.write_text(config.read_text().replace('"first_input": "zero"', '"first_input": "bos"'))
+    (tmp_path / "out" / "manifest.json").unlink()
     done = subprocess.run([ALIGND, "translate", "--model", tmp_path / "out"], input=b"", capture_output=True)
     assert done.returncode != 0 and b"first_input is bos, but the target vocabulary has no <s>" in done.stderr
 

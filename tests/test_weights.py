@@ -287,7 +287,8 @@ def test_vocabulary_refused(tmp_path, content, message):
 
 def test_special_tokens_stand_anywhere(tmp_path):
     """As Marian writes them, and with what it may hold inside a word."""
-    options = {"type": "words", "source": "v", "target": "v", "lowercase": False, "punctuation": False, "pieces": "none", "target_pieces": "none", "preparation": "none"}
+    options = {"type": "words", "source": "v", "target": "v", "lowercase": False, "punctuation": False, "pieces": "none", "target_pieces": "none", "preparation": "none",
+               "capitals": "kept"}
     (tmp_path / "v").write_text("</s>\n<unk>\n10\u00a0000\nb\n", encoding="utf-8")
     side = tokenizer.load(tmp_path, options)[0]
     assert side.special == (1, -1, 0)

@@ -6,16 +6,13 @@ from __future__ import annotations
 LEAST = 5  # letters
 
 
-def _simple(changed: str, character: str) -> str:
-    return changed if len(changed) == 1 else character
-
-
 def _lower(character: str) -> str:
-    return _simple(character.lower(), character)
+    return character.lower()[0]  # Unicode's simple mapping: of more than one, the first (of U+0130)
 
 
 def _upper(character: str) -> str:
-    return _simple(character.upper(), character)
+    changed = character.upper()
+    return changed if len(changed) == 1 else character
 
 
 def _in_place(changed: str, character: str) -> str:
