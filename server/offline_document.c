@@ -1,8 +1,6 @@
-#include "server/offline_document.h"
 #include "server/decode/loaded_model.h"
-#include "server/decode/parameters.h"
 #include "server/document/document.h"
-#include <assert.h>
+#include "server/offline_modes.h"
 #include <errno.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -31,18 +29,17 @@ static int find_format(struct work *work, struct error *err) {
         return 0;
     document_names(all);
     return name ? error_set(err, ERROR_INPUT, "--format must be one of %s, got \"%.60s\"", all, name)
-                : error_set(err, ERROR_INPUT,
-                            "--format is missing, and the name of the file tells "
-                            "no format: one of %s",
-                            all);
+                : error_set(err, ERROR_INPUT, "--format is missing, and the name of the file tells no format: one of %s", all);
 }
 
-static int read_some(struct work *work, FILE *in) {
+static int read_some(struct work *work, FILE *in, struct error *err) {
     if (work->room - work->length < READ_BYTES) {
         size_t room = 2 * work->room + READ_BYTES;
-        char *longer = room < HTML_MAX_BYTES ? realloc(work->source, room) : NULL;
+        if (work->length >= HTML_MAX_BYTES)
+            return error_set(err, ERROR_LENGTH, "the document is too long");
+        char *longer = realloc(work->source, room);
         if (!longer)
-            return -1;
+            return error_memory(err);
         work->source = longer;
         work->room = room;
     }
@@ -55,8 +52,7 @@ static int read_file(struct work *work, struct error *err) {
     FILE *in = work->options->file ? fopen(work->options->file, "re") : stdin;
     int result = in ? 0 : error_set(err, ERROR_FILE, "cannot open %s: %s", name, strerror(errno));
     while (result == 0 && !feof(in) && !ferror(in))
-        if (read_some(work, in) != 0)
-            result = error_memory(err);
+        result = read_some(work, in, err);
     if (result == 0 && ferror(in))
         result = error_set(err, ERROR_FILE, "cannot read %s: %s", name, strerror(errno));
     if (in && in != stdin)
@@ -78,18 +74,13 @@ static void finish(struct request *request) {
     sem_post(&work->done);
 }
 
-static int ask(struct work *work, struct loaded_model *model, const char *variant, struct error *err) {
-    const struct options *options = work->options;
+static int ask(struct work *work, struct loaded_model *model, struct error *err) {
     struct request *request = &work->request;
     enum request_input input;
     request->loaded = loaded_model_acquire(model);
-    request->variant = variant;
+    request->variant = offline_variant(work->options, &model->info);
+    offline_ask(work->options, request);
     request->split = request->aligns = true;
-    request->replace_unknowns = !options->keep_unknowns;
-    request->search = options->search;
-    request->search.n_best = 1;
-    request->search.max_rows = options->rows;
-    parameters_settle(&request->search, &model->info, options->rows);
     request->texts = arena_zalloc(&request->arena, work->html.count, sizeof *request->texts);
     if (!request->texts)
         return error_memory(err);
@@ -103,12 +94,10 @@ static int ask(struct work *work, struct loaded_model *model, const char *varian
     return request_prepare(request, model->translator, &input, err);
 }
 
-static int decode(struct work *work, struct scheduler *scheduler, struct error *err) {
+static int decode(struct work *work, struct offline *offline, struct error *err) {
     if (work->request.job_count == 0)
         return 0;
-    enum scheduler_verdict verdict = scheduler_submit(scheduler, &work->request);
-    assert(verdict == SCHEDULER_ACCEPTED); /* the queue has no bound */
-    (void)verdict;
+    offline_submit(offline, &work->request);
     while (sem_wait(&work->done) != 0) /* interrupted */
         ;
     for (size_t i = 0; i < work->request.job_count; i++) {
@@ -137,13 +126,12 @@ static int print(struct work *work, struct error *err) {
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
 }
 
-int offline_document(const struct options *options, struct loaded_model *model, const char *variant, struct scheduler *scheduler,
-                     struct error *err) {
-    struct work work = {.options = options};
+int offline_document(struct offline *offline, struct error *err) {
+    struct work work = {.options = offline->options};
     sem_init(&work.done, 0, 0);
     request_init(&work.request);
     int result = find_format(&work, err) == 0 && read_file(&work, err) == 0 && parse(&work, err) == 0 &&
-                         ask(&work, model, variant, err) == 0 && decode(&work, scheduler, err) == 0
+                         ask(&work, offline->models[0], err) == 0 && decode(&work, offline, err) == 0
                      ? print(&work, err)
                      : -1;
     request_done(&work.request);

@@ -1,5 +1,6 @@
 #include "server/api/keys.h"
 #include "model/base/file.h"
+#include "server/base/hex.h"
 #include <assert.h>
 #include <gnutls/crypto.h>
 #include <math.h>
@@ -45,20 +46,6 @@ int keys_parse_role(const char *name, enum key_role *role) {
 
 static int hash_secret(const char *secret, size_t length, unsigned char hash[HASH_BYTES]) {
     return gnutls_hash_fast(GNUTLS_DIG_SHA256, secret, length, hash) == 0 ? 0 : -1;
-}
-
-static void write_hex(unsigned char *bytes, unsigned count, char *text, size_t size) {
-    int code = gnutls_hex_encode(&(gnutls_datum_t){bytes, count}, text, &size);
-    assert(code == 0);
-    (void)code;
-}
-
-static int read_hash(char *text, unsigned char hash[HASH_BYTES]) {
-    size_t length = strlen(text), bytes = HASH_BYTES;
-    if (length != HASH_DIGITS)
-        return -1;
-    return gnutls_hex_decode(&(gnutls_datum_t){(unsigned char *)text, HASH_DIGITS}, hash, &bytes) == 0 && bytes == HASH_BYTES ? 0
-                                                                                                                              : -1;
 }
 
 static bool is_key_name(const char *name) {
@@ -188,7 +175,7 @@ static int read_line(char *line, struct key_table *table, struct error *err) {
         return error_set(err, ERROR_INPUT, "a name must have 1 to %d visible ASCII characters, none of \"#=\\", KEY_NAME_BYTES - 1);
     if (keys_parse_role(role, &key.holder.role) != 0)
         return error_set(err, ERROR_INPUT, "the role must be user or admin");
-    if (read_hash(hash, key.hash) != 0)
+    if (!hex_parse(hash, key.hash, HASH_BYTES))
         return error_set(err, ERROR_INPUT, "the hash must have %d hexadecimal digits", HASH_DIGITS);
     if (read_limits(&rest, &key.holder.limits, err) != 0)
         return -1;
@@ -299,10 +286,10 @@ int keys_make(const char *name, enum key_role role, const char *limits, char sec
     if (code != 0)
         return error_set(err, ERROR_FILE, "cannot generate random numbers: %s", gnutls_strerror(code));
     strcpy(secret, SECRET_PREFIX);
-    write_hex(random, sizeof random, secret + prefix, KEY_SECRET_BYTES - prefix);
+    hex_print(random, sizeof random, secret + prefix);
     if (hash_secret(secret, strlen(secret), hash) != 0)
         return error_set(err, ERROR_FILE, "SHA-256 is not available");
-    write_hex(hash, sizeof hash, digits, sizeof digits);
+    hex_print(hash, sizeof hash, digits);
     int length = snprintf(line, KEY_LINE_BYTES, "%s %s %s%s%s", name, roles[role], digits, limits ? " " : "", limits ? limits : "");
     return length < KEY_LINE_BYTES ? 0 : error_set(err, ERROR_INPUT, "--limits is too long");
 }

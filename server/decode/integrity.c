@@ -1,4 +1,5 @@
 #include "server/decode/integrity.h"
+#include "server/base/hex.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -157,7 +158,7 @@ int integrity_check(struct integrity *integrity, const char *folder, enum integr
         result = check_file(integrity, folder, &manifest.files[i], extent, &later, err);
         found->checked &= !later;
         if (strcmp(manifest.files[i].name, "model.safetensors") == 0)
-            manifest_print(manifest.files[i].sha256, found->sha256);
+            hex_print(manifest.files[i].sha256, SHA256_BYTES, found->sha256);
     }
     manifest_done(&manifest);
     return result;

@@ -1,10 +1,9 @@
 #include "server/decode/manifest.h"
 #include "model/base/file.h"
+#include "server/base/hex.h"
 #include <errno.h>
 #include <gnutls/crypto.h>
-#include <gnutls/gnutls.h>
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,24 +22,15 @@ void manifest_done(struct manifest *manifest) {
     *manifest = (struct manifest){0};
 }
 
-static bool read_hash(const json_t *value, unsigned char sha256[SHA256_BYTES]) {
-    size_t bytes = SHA256_BYTES;
-    if (json_string_length(value) != SHA256_DIGITS)
-        return false;
-    gnutls_datum_t digits = {(unsigned char *)strdup(json_string_value(value)), SHA256_DIGITS};
-    bool read = digits.data && gnutls_hex_decode(&digits, sha256, &bytes) == 0 && bytes == SHA256_BYTES;
-    free(digits.data);
-    return read;
-}
-
 /* A name that leads out of the folder is none of its files. */
 static int read_file(struct manifest_file *file, const char *name, const json_t *value, struct error *err) {
     const json_t *bytes = json_object_get(value, "bytes");
+    const char *sha256 = json_string_value(json_object_get(value, "sha256"));
     if (!*name || strchr(name, '/') || strcmp(name, "..") == 0 || strcmp(name, ".") == 0)
         return wrong(name, "not the name of a file in the folder", err);
     if (!json_is_integer(bytes) || json_integer_value(bytes) < 0)
         return wrong(name, "bytes must be a whole number", err);
-    if (!read_hash(json_object_get(value, "sha256"), file->sha256))
+    if (!sha256 || !hex_parse(sha256, file->sha256, SHA256_BYTES))
         return wrong(name, "sha256 must have 64 hexadecimal digits", err);
     file->bytes = (uintmax_t)json_integer_value(bytes);
     file->name = strdup(name);
@@ -128,9 +118,4 @@ int manifest_digest(const char *path, const atomic_bool *stop, unsigned char sha
     free(buffer);
     close(descriptor);
     return result;
-}
-
-void manifest_print(const unsigned char sha256[SHA256_BYTES], char text[SHA256_DIGITS + 1]) {
-    for (size_t i = 0; i < SHA256_BYTES; i++)
-        snprintf(text + 2 * i, 3, "%02x", sha256[i]);
 }

@@ -32,7 +32,4 @@ void manifest_done(struct manifest *manifest);
  * or ERROR_MEMORY. */
 int manifest_digest(const char *path, const atomic_bool *stop, unsigned char sha256[SHA256_BYTES], struct error *err);
 
-/* In hexadecimal, with a NUL. */
-void manifest_print(const unsigned char sha256[SHA256_BYTES], char text[SHA256_DIGITS + 1]);
-
 #endif

@@ -1,21 +1,10 @@
 /* model/text/capitals: tests/data/capitals.json, which weights/capitals.py is held to as well, and tokens of texts in capitals. */
 #include "model/text/capitals.h"
 #include "model/text/tokenizer.h"
+#include "tests/scratch.h"
 #include "tests/suites.h"
 #include <jansson.h>
 #include <string.h>
-
-static struct arena arena;
-static struct error err;
-
-static void setup(void) {
-    arena_init(&arena, 1 << 16);
-    err = (struct error){0};
-}
-
-static void teardown(void) {
-    arena_done(&arena);
-}
 
 static void check_changed(void (*change)(char *text, size_t length), const char *text, const char *want) {
     size_t length = strlen(text);
@@ -110,7 +99,7 @@ END_TEST
 Suite *capitals_suite(void) {
     Suite *suite = suite_create("capitals");
     TCase *tests = tcase_create("capitals");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, scratch_setup, scratch_teardown);
     tcase_add_test(tests, shared_cases);
     tcase_add_test(tests, text_in_capitals_is_read_in_small_letters);
     tcase_add_test(tests, otherwise_as_it_is);

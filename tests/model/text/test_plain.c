@@ -1,21 +1,10 @@
 /* model/plain and model/vocabulary: the cases that weights/tokenizer.py is held to as well, and files that are refused. */
 #include "model/text/tokenizer.h"
 #include "tests/files.h"
+#include "tests/scratch.h"
 #include "tests/suites.h"
 #include <jansson.h>
 #include <string.h>
-
-static struct arena arena;
-static struct error err;
-
-static void setup(void) {
-    arena_init(&arena, 1 << 16);
-    err = (struct error){0};
-}
-
-static void teardown(void) {
-    arena_done(&arena);
-}
 
 /* ---- tests/data/plain_tokens.json ---- */
 
@@ -197,7 +186,7 @@ END_TEST
 Suite *plain_suite(void) {
     Suite *suite = suite_create("plain");
     TCase *tests = tcase_create("plain");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, scratch_setup, scratch_teardown);
     tcase_add_test(tests, tokens_are_those_of_python);
     tcase_add_test(tests, ill_formed_text_is_survived);
     tcase_add_test(tests, pieces_have_ids);

@@ -1,21 +1,10 @@
 /* model/preparation: tests/data/prepared.json, which weights/tokenizer.py is held to as well, and tokens of prepared texts. */
 #include "model/text/preparation.h"
 #include "model/text/tokenizer.h"
+#include "tests/scratch.h"
 #include "tests/suites.h"
 #include <jansson.h>
 #include <string.h>
-
-static struct arena arena;
-static struct error err;
-
-static void setup(void) {
-    arena_init(&arena, 1 << 16);
-    err = (struct error){0};
-}
-
-static void teardown(void) {
-    arena_done(&arena);
-}
 
 static void check_case(const json_t *item) {
     const char *text = json_string_value(json_object_get(item, "text"));
@@ -91,7 +80,7 @@ END_TEST
 Suite *preparation_suite(void) {
     Suite *suite = suite_create("preparation");
     TCase *tests = tcase_create("preparation");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, scratch_setup, scratch_teardown);
     tcase_add_test(tests, shared_cases);
     tcase_add_test(tests, one_character_may_be_kept);
     tcase_add_test(tests, tokens_of_a_prepared_text);

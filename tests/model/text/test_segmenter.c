@@ -1,20 +1,10 @@
 #include "model/text/character.h"
 #include "model/text/segmenter.h"
+#include "tests/scratch.h"
 #include "tests/suites.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct arena arena;
-static struct error err;
-
-static void setup(void) {
-    arena_init(&arena, 1 << 16);
-}
-
-static void teardown(void) {
-    arena_done(&arena);
-}
 
 static struct span *split(const struct segmenter *segmenter, const char *text, size_t length, size_t *count) {
     struct span *spans;
@@ -219,7 +209,7 @@ END_TEST
 Suite *segmenter_suite(void) {
     Suite *suite = suite_create("segmenter");
     TCase *tests = tcase_create("segmenter");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_checked_fixture(tests, scratch_setup, scratch_teardown);
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, sentences, 0, sizeof cases / sizeof *cases);
     tcase_add_test(tests, nothing_visible_is_left_out);

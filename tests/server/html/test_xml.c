@@ -1,20 +1,9 @@
 /* XML to texts and back: which elements end segments, what is not translated, and what is refused. */
 #include "server/html/html.h"
+#include "tests/scratch.h"
 #include "tests/suites.h"
 #include <stdlib.h>
 #include <string.h>
-
-static struct arena arena;
-static struct error err;
-
-static void setup(void) {
-    arena_init(&arena, 1 << 16);
-    err = (struct error){0};
-}
-
-static void teardown(void) {
-    arena_done(&arena);
-}
 
 static const char *const x[] = {"x", "keep"}, *const par[] = {"par", "br"}, *const b[] = {"b"};
 static const struct html_tags outline = {.ignored = {x, 2}, .splitting = {par, 2}, .inline_names = {b, 1}, .outline = true},
@@ -118,7 +107,7 @@ END_TEST
 Suite *xml_suite(void) {
     Suite *suite = suite_create("xml");
     TCase *tcase = tcase_create("xml");
-    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_checked_fixture(tcase, scratch_setup, scratch_teardown);
     tcase_add_loop_test(tcase, segments, 0, (int)(sizeof cases / sizeof *cases));
     tcase_add_test(tcase, references_are_written_again);
     tcase_add_loop_test(tcase, refusals, 0, (int)(sizeof wrong / sizeof *wrong));
