@@ -50,7 +50,7 @@ export async function decode(body, { path = "/attention", onText, include = [], 
     reply = await ask(path, { ...full, include: full.include.filter((name) => !ATTENDED.includes(name) && name !== "quality") }, onText, at);
   }
   const answer = (reply.translations ?? reply.results)[0];
-  return { model: reply.model, source: reply.source, target: reply.target, text: answer.text, sentences: answer.sentences };
+  return { model: reply.model, source: reply.source, target: reply.target, text: answer.text, sentences: answer.sentences, warnings: answer.warnings ?? [] };
 }
 
 /* How likely the model takes one result to be for each of the texts: log-probabilities. */

@@ -16,6 +16,7 @@ import { exportPanel } from "./export.js";
 import { hasHeads, headsPanel } from "./headview.js";
 import { fail } from "./trouble.js";
 import { task, examples, opening } from "./task.js";
+import { readerOf, reverses } from "./pairs.js";
 import { asks, fresh, writeLink, readLink, past, remember, forget, width } from "./memory.js";
 import { helpMenu } from "./help.js";
 
@@ -85,7 +86,7 @@ async function run(keep, step = keep) {
   if (app.state.strategy === "sample") app.state.seed ??= Math.floor(Math.random() * 2 ** 32); /* so that questions and the link throw the same dice */
   writeLink(app.state, step);
   name(text);
-  if (!text.trim()) { app.answer = null; app.questions.reset(); return show(); }
+  if (!text.trim()) return take(null);
   find("reading").classList.add("busy");
   find("reading").setAttribute("aria-busy", "true");
   const slow = setTimeout(() => waiting(""), 250);
@@ -93,21 +94,17 @@ async function run(keep, step = keep) {
   try {
     const answer = await api.decode({ text, ...app.search() }, { path: "/translate", onText, signal: mine.signal });
     if (running !== mine) return;
-    app.answer = answer;
     Object.assign(app.state, { asked, own }); /* meanwhile others may have been asked of the sentences before */
     app.state.active = Math.max(0, Math.min(app.state.active, answer.sentences.length - 1));
-    app.questions.reset();
     if (keep) { remember(app.state); showHistory(); }
     clearTimeout(slow);
-    show();
+    take({ ...answer, of: text });
     if (answer.sentences.length) await app.questions.restore({ asked, own });
   } catch (error) {
     if (error.name === "AbortError" || running !== mine) return;
     if (!(error instanceof api.ApiError)) throw error;
-    app.answer = null;
-    app.questions.reset();
     clearTimeout(slow);
-    show();
+    take(null);
     if (error.status === 400 || error.status === 413) fail(find("text-error"), error);
     else trouble(error, () => run(keep, step));
   } finally {
@@ -117,6 +114,13 @@ async function run(keep, step = keep) {
       find("reading").removeAttribute("aria-busy");
     }
   }
+}
+/* The answer to what is in the box; null: there is none. */
+function take(answer) {
+  app.answer = answer;
+  app.questions.reset();
+  showLanguage();
+  show();
 }
 /* In place of the translation. */
 function instead(...nodes) {
@@ -167,6 +171,17 @@ function showPanel() {
   panel.replaceChildren();
   if (sentence) PANELS[app.state.view][1](panel, app);
   if (focused) find(focused)?.focus({ preventScroll: true });
+}
+
+const foreign = () => app.answer?.warnings.find(({ code }) => code === "language");
+/* The text is in another language than the model reads: says so, and offers a model that reads it. */
+function showLanguage() {
+  const warning = foreign(), place = find("language");
+  place.hidden = !warning;
+  if (!warning) return;
+  const reader = readerOf(app.models, warning.language, app.model()), ask = () => { start({ ...fresh(), model: reader.name }); find("model").focus(); };
+  place.replaceChildren(`Note: ${warning.message}.`);
+  if (reader) place.append(el("button", { type: "button", onclick: ask }, `Translate with ${reader.name}`));
 }
 
 const EMPTY = [el("strong", {}, "See what each word was made from."), el("p", {}, "Type a sentence above or choose an example. Then point at a word of the translation: the source words that it is aligned with light up.")];
@@ -232,6 +247,11 @@ find("text").addEventListener("keydown", (event) => {
 find("text").addEventListener("input", () => {
   clearTimeout(typing);
   typing = setTimeout(() => submit(false), 450);
+});
+/* The other direction: what has just been translated goes back. */
+find("model").addEventListener("change", ({ target }) => {
+  const next = app.models.find((m) => m.name === target.value), { answer } = app;
+  if (answer && answer.of === find("text").value && !foreign() && reverses(app.model(), next)) find("text").value = answer.text;
 });
 for (const id of ["model", "strategy", "beam"]) find(id).addEventListener("change", () => { readForm(); fillForm(); run(true); });
 find("history").querySelector(".quiet").addEventListener("click", () => { forget(); showHistory(); find("text").focus(); });

@@ -6,6 +6,7 @@ const TASKS = {
 const OTHER = { act: "Run", result: "Result", word: "word of the result" };
 const EXAMPLES = {
   en: ["She gave him the book that he had lost.", "A boy plays in the snow.", "Where is the train station?", "Who wrote this letter?"],
+  de: ["Die Katze, die auf dem Sofa liegt, schläft.", "Wo ist der Bahnhof?", "Ein Junge spielt im Schnee."],
   fr: ["Il faut que tu viennes demain.", "Où se trouve la gare ?", "Un garçon joue dans la neige.", "Elle ne m'a pas vu."],
   "x-geoquery": ["What is the population of Zurich?", "Which rivers run through Texas?", "What is the highest mountain in Alaska?"],
 };

@@ -76,6 +76,46 @@ test("1: what is typed and sent with Enter is asked once, and remembered, howeve
   assert.deepEqual(asked, [sentence]);
 }));
 
+test("1: a text in another language than the model reads: says so, and offers a model that reads it", () => visit(link({ t: "Un garçon joue dans la neige avec son chien." }), async (page) => {
+  await translated(page);
+  assert.equal(await text(page.locator("#language")), "Note: the text looks like French, but the model reads English.Translate with fr-en");
+  await page.getByRole("button", { name: "Translate with fr-en" }).click();
+  await target(page, "snow").waitFor();
+  assert.equal(await page.locator("#model").inputValue(), "fr-en");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "model");
+  assert.equal(await page.locator("#language").isVisible(), false);
+  await page.goBack(); /* it was a question of its own */
+  await page.locator("#language").waitFor();
+  assert.equal(await page.locator("#model").inputValue(), "en-fr");
+  await page.locator("#model").selectOption("fr-en"); /* what was made of it by the wrong model does not go back */
+  await target(page, "snow").waitFor();
+  assert.match(await page.locator("#text").inputValue(), /^Un garçon/);
+}));
+
+test("1: of the models that read a language, the one that writes the same, else the other direction, else the first", () => visit(link({}), async (page) => {
+  await translated(page);
+  const chosen = (model, language, names) => page.evaluate(async ([own, code, served]) => {
+    const model = (name) => { const [source, target] = name.split("-"); return { name, source, target, task: target === "logic" ? "parsing" : "translation" }; };
+    return (await import("/page/pairs.js")).readerOf(served.map(model), code, model(own))?.name;
+  }, [model, language, names]);
+  assert.equal(await chosen("en-fr", "de", ["de-logic", "de-es", "de-en", "de-fr"]), "de-fr");
+  assert.equal(await chosen("en-fr", "de", ["de-logic", "de-es", "de-en"]), "de-en");
+  assert.equal(await chosen("en-fr", "de-AT", ["en-fr", "de-logic", "de-es"]), "de-es");
+  assert.equal(await chosen("en-fr", "de", ["en-fr", "de-logic"]), undefined);
+}));
+
+test("1: the other direction translates back what is there, unless something else has been typed", () => visit(link({ t: "A boy plays in the snow." }), async (page) => {
+  await translated(page);
+  const there = await text(page.locator(".line.target"));
+  await page.locator("#model").selectOption("fr-en");
+  await target(page, "snow").waitFor();
+  assert.equal(await page.locator("#text").inputValue(), there);
+  await page.locator("#text").fill("I like snow.");
+  await page.locator("#model").selectOption("en-fr");
+  await target(page, "neige").waitFor();
+  assert.equal(await page.locator("#text").inputValue(), "I like snow.");
+}));
+
 test("1: a link to a sample throws the same dice", () => visit(link({ s: "sample", v: "export" }), async (page) => {
   await translated(page);
   await page.waitForFunction(() => location.hash.includes("seed="));

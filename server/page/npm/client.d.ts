@@ -1,4 +1,4 @@
-import type { Answer, Sentence } from "./index.js";
+import type { Answer, Sentence, Warning } from "./index.js";
 
 /** Fields of `/translate` and `/attention`; `/openapi.json` describes them. */
 export interface Request {
@@ -31,7 +31,7 @@ export interface AttentionRequest extends Omit<Request, "target"> {
   translation?: string | string[];
   force_attention?: { step: number; weights: number[] }[];
 }
-export interface Translated { text: string; sentences: Sentence[] }
+export interface Translated { text: string; sentences: Sentence[]; warnings?: Warning[] }
 export interface TranslateReply { model: string; source: string; target: string; translations: Translated[] }
 export interface AttentionReply { model: string; source: string; target: string; results: Translated[] }
 /** One that is not ready lacks what only loading tells; one whose folder cannot be read has its name, `state` and `reason` alone. */
