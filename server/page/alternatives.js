@@ -1,5 +1,5 @@
 /* The five best tokens of a step, in a popover. */
-import { el, number, percent } from "./dom.js";
+import { button, el, number, percent } from "./dom.js";
 import { END } from "./sentence.js";
 
 const GAP = 8, EDGE = 16; /* px to the button, and to the window's edges */
@@ -11,16 +11,15 @@ function place(box, button) {
   box.style.top = `${below || at.top < mine.height + EDGE ? Math.min(at.bottom + GAP, innerHeight - mine.height - GAP) : at.top - mine.height - GAP}px`;
 }
 
-/* box: the popover; choose(token). */
-export function alternatives(box, s, i, button, choose) {
+/* box: the popover; opener: the button that opens it; choose(token). */
+export function alternatives(box, s, i, opener, choose) {
   box.replaceChildren(el("p", { class: "title" }, "Instead of ", el("b", { dir: "auto" }, s.tokens[i])),
-    el("ul", {}, s.top_k[i].map(({ token, log_prob }) => el("li", {}, el("button", { type: "button", disabled: token === s.tokens[i], vars: { "--p": Math.exp(log_prob).toFixed(4) },
-      onclick: () => { box.hidePopover(); choose(token); } },
-      el("span", { dir: "auto" }, token === END ? "</s> (end here)" : token), el("span", {}, percent(Math.exp(log_prob))))))),
+    el("ul", {}, s.top_k[i].map(({ token, log_prob }) => el("li", {}, button([el("span", { dir: "auto" }, token === END ? "</s> (end here)" : token), el("span", {}, percent(Math.exp(log_prob)))],
+      () => { box.hidePopover(); choose(token); }, { disabled: token === s.tokens[i], vars: { "--p": Math.exp(log_prob).toFixed(4) } })))),
     el("p", { class: "read" }, `Entropy ${number(s.entropy[i])} nats. Choose one to continue from there.`));
   box.showPopover();
-  place(box, button);
+  place(box, opener);
   box.querySelector("button:not(:disabled)")?.focus();
   /* Within a shadow tree the browser itself does not give the focus back; and toggle comes too late for who types on. */
-  box.onbeforetoggle = (event) => { if (event.newState === "closed" && box.contains(box.getRootNode().activeElement)) (button.isConnected ? button : box.getRootNode().host).focus(); };
+  box.onbeforetoggle = (event) => { if (event.newState === "closed" && box.contains(box.getRootNode().activeElement)) (opener.isConnected ? opener : box.getRootNode().host).focus(); };
 }

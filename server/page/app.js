@@ -1,5 +1,5 @@
 /* The page's state and its parts. */
-import { el, find } from "./dom.js";
+import { button, el, find, note, toggle } from "./dom.js";
 import { onTheme } from "./colour.js";
 import * as api from "./api.js";
 import { sharedSheet } from "./sheet.js";
@@ -43,7 +43,7 @@ function showHistory() {
   const list = past();
   find("history").hidden = list.length === 0;
   find("history").querySelector("ol").replaceChildren(...list.map(({ text, model }) =>
-    el("li", {}, el("button", { type: "button", dir: "auto", onclick: () => start({ ...fresh(), text, model }) }, text.slice(0, 90)))));
+    el("li", {}, button(text.slice(0, 90), () => start({ ...fresh(), text, model }), { dir: "auto" }))));
 }
 
 /* ---- the form ---- */
@@ -57,7 +57,7 @@ function fillForm() {
   find("beam-field").hidden = state.strategy !== "beam";
   find("go").textContent = app.task().act;
   find("reading").setAttribute("aria-label", app.task().result);
-  find("examples").replaceChildren(...examples(app.model()).map((text) => el("button", { type: "button", onclick: () => start({ ...fresh(), text }) }, text)));
+  find("examples").replaceChildren(...examples(app.model()).map((text) => button(text, () => start({ ...fresh(), text }))));
 }
 function readForm() {
   Object.assign(app.state, { ...fresh(), text: find("text").value, model: find("model").value, strategy: find("strategy").value,
@@ -97,13 +97,11 @@ async function run(keep, step = keep) {
     Object.assign(app.state, { asked, own }); /* meanwhile others may have been asked of the sentences before */
     app.state.active = Math.max(0, Math.min(app.state.active, answer.sentences.length - 1));
     if (keep) { remember(app.state); showHistory(); }
-    clearTimeout(slow);
     take({ ...answer, of: text });
     if (answer.sentences.length) await app.questions.restore({ asked, own });
   } catch (error) {
     if (error.name === "AbortError" || running !== mine) return;
     if (!(error instanceof api.ApiError)) throw error;
-    clearTimeout(slow);
     take(null);
     if (error.status === 400 || error.status === 413) fail(find("text-error"), error);
     else trouble(error, () => run(keep, step));
@@ -139,7 +137,7 @@ function waiting(text) {
 /* ---- drawing ---- */
 
 const tabs = document.querySelector(".tabs");
-tabs.append(...Object.entries(PANELS).map(([name, [label]]) => el("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "panel", onclick: () => open(name) }, label)));
+tabs.append(...Object.entries(PANELS).map(([name, [label]]) => button(label, () => open(name), { role: "tab", id: `tab-${name}`, "aria-controls": "panel" })));
 function showTabs() {
   for (const tab of tabs.children) {
     const on = tab.id === `tab-${app.state.view}`;
@@ -181,7 +179,7 @@ function showLanguage() {
   if (!warning) return;
   const reader = readerOf(app.models, warning.language, app.model()), ask = () => { start({ ...fresh(), model: reader.name }); find("model").focus(); };
   place.replaceChildren(`Note: ${warning.message}.`);
-  if (reader) place.append(el("button", { type: "button", onclick: ask }, `Translate with ${reader.name}`));
+  if (reader) place.append(button(`Translate with ${reader.name}`, ask));
 }
 
 const EMPTY = [el("strong", {}, "See what each word was made from."), el("p", {}, "Type a sentence above or choose an example. Then point at a word of the translation: the source words that it is aligned with light up.")];
@@ -213,9 +211,8 @@ function showLook() {
   const { state } = app, place = find("look"), untrained = state.look === "alignment" && !hasHead(app.model());
   place.hidden = !app.sentence()?.attention;
   place.replaceChildren(
-    el("div", { class: "group", role: "group", "aria-label": "What is shown" }, LOOKS.map((look) =>
-      el("button", { type: "button", id: `look-${look}`, "aria-pressed": String(state.look === look), onclick: () => app.set({ look }) }, NAMES[look]))),
-    el("p", { class: "note" }, untrained ? "This model was not trained to align: what you see is its attention, and often wrong." : SHOWS[state.look]));
+    el("div", { class: "group", role: "group", "aria-label": "What is shown" }, LOOKS.map((look) => toggle(NAMES[look], state.look === look, () => app.set({ look }), { id: `look-${look}` }))),
+    note(untrained ? "This model was not trained to align: what you see is its attention, and often wrong." : SHOWS[state.look]));
 }
 
 function show() {

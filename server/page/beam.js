@@ -1,8 +1,9 @@
 /* The search tree and its n best, which the length penalty orders anew. */
-import { el, svg, number, direction } from "./dom.js";
+import { direction, el, keys, note, number, svg } from "./dom.js";
 import { colours } from "./colour.js";
+import { drawing } from "./map.js";
 import * as api from "./api.js";
-import { fail } from "./trouble.js";
+import { failure } from "./trouble.js";
 
 const short = (n) => [...(n.token ?? "")].slice(0, 11).join("");
 const STEP = 112, ROW = 24, MOST = 700;
@@ -25,7 +26,7 @@ function tree(nodes) {
   const best = new Set();
   let node = list.filter((n) => n.state === "finished").sort((a, b) => b.score - a.score)[0];
   for (; node; node = byId.get(node.parent)) best.add(node.id);
-  const { ink, muted, accent, card } = colours(), edges = svg("g", { fill: "none" }), labels = svg("g", { "font-size": 12 });
+  const palette = colours(), { ink, muted, accent, card } = palette, edges = svg("g", { fill: "none" }), labels = svg("g", { "font-size": 12 });
   for (const n of list) {
     const parent = byId.get(n.parent), on = best.has(n.id), pruned = n.state === "pruned";
     if (parent) edges.append(svg("path", { d: `M${Math.min(x(n) - 24, x(parent) + 12 + 7.4 * short(parent).length)} ${y(parent)}C${x(n) - 14} ${y(parent)} ${x(n) - 16} ${y(n)} ${x(n) - 3} ${y(n)}`,
@@ -35,9 +36,9 @@ function tree(nodes) {
     svg("text", { x: x(n) + 8, y: y(n) + 4, fill: pruned ? muted : ink, "font-weight": on ? 700 : 400, direction: direction(n.token ?? ""), "text-anchor": direction(n.token ?? "") === "rtl" ? "end" : "start" }, short(n),
       n.state === "finished" ? svg("tspan", { fill: muted, "font-weight": 400 }, ` ${number(n.score, 2)}`) : ""));
   }
-  return svg("svg", { class: "map tree", width: W, height: H, viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label":
-    `Search tree: ${list.filter((n) => n.state === "kept").length} kept, ${list.filter((n) => n.state === "pruned").length} pruned, ${list.filter((n) => n.state === "finished").length} finished nodes` },
-  svg("rect", { class: "ground", width: W, height: H, fill: card }), edges, labels);
+  return drawing("map tree", { W, H }, palette, { role: "img", "aria-label":
+    `Search tree: ${["kept", "pruned", "finished"].map((state) => `${list.filter((n) => n.state === state).length} ${state}`).join(", ")} nodes` },
+  edges, labels);
 }
 
 function draw(panel, s) {
@@ -53,9 +54,9 @@ function draw(panel, s) {
     el("div", { class: "bar" }, el("h2", {}, `${(s.hypotheses ?? [s]).length} best`), el("label", {}, "Length penalty",
       el("input", { type: "range", id: "penalty", min: 0, max: 2, step: 0.05, value: penalty, oninput: (event) => { penalty = Number(event.target.value); order(); } }), value)),
     list, el("h2", {}, "Search tree"),
-    el("div", { class: "keys" }, el("span", { vars: { "--c": "var(--accent)" } }, "best path, finished"), el("span", { vars: { "--c": "var(--muted)" } }, "kept"), el("span", { vars: { "--c": "var(--line)" } }, "pruned, dashed")),
-    nodes.length ? el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Search tree" }, tree(nodes)) : el("p", { class: "note" }, "There is no tree for this search."),
-    el("p", { class: "note" }, "score = log-probability / length", el("sup", {}, "penalty"), ". The slider reorders the hypotheses of this search; a search with another penalty may find others."));
+    keys([["accent", "best path, finished"], ["muted", "kept"], ["line", "pruned, dashed"]]),
+    nodes.length ? el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Search tree" }, tree(nodes)) : note("There is no tree for this search."),
+    note("score = log-probability / length", el("sup", {}, "penalty"), ". The slider reorders the hypotheses of this search; a search with another penalty may find others."));
 }
 
 export async function beamPanel(panel, app) {
@@ -70,8 +71,6 @@ export async function beamPanel(panel, app) {
     if (panel.contains(place)) draw(place, sentences[0]);
   } catch (error) {
     if (!panel.contains(place)) return;
-    const note = el("p", { class: "error", role: "alert" });
-    place.replaceChildren(note);
-    fail(note, error, () => beamPanel(panel, app));
+    place.replaceChildren(failure(error, () => beamPanel(panel, app)));
   }
 }

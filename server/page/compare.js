@@ -1,5 +1,5 @@
 /* Two models, two searches or two texts side by side, on one scale. */
-import { el } from "./dom.js";
+import { el, find, note } from "./dom.js";
 import * as api from "./api.js";
 import { matrix } from "./sentence.js";
 import { cellSize } from "./heatmap.js";
@@ -29,7 +29,7 @@ export function comparePanel(panel, app) {
   const { state } = app, text = app.answer.sentences.length === 1 ? app.sentence().source_text : state.text;
   const ours = app.answer.sentences.map((s, k) => (k === state.active ? app.sentence() : s));
   const known = app.models.some((m) => m.name === state.otherModel), other = { text: state.otherText || text, model: known ? state.otherModel : state.model, strategy: state.otherStrategy || unlike(state.strategy) };
-  const place = el("div"), note = el("p", { class: "error", role: "alert", hidden: true });
+  const place = el("div"), wrong = el("p", { class: "error", role: "alert", hidden: true });
   const field = (name) => (event) => { other[name] = event.target.value; if (event.type === "change") ask(); };
   const keep = () => {
     Object.assign(state, { otherText: other.text === text ? "" : other.text, otherModel: other.model === state.model ? "" : other.model, otherStrategy: other.strategy === unlike(state.strategy) ? "" : other.strategy });
@@ -37,23 +37,23 @@ export function comparePanel(panel, app) {
   };
   const choose = (label, id, name, options) => el("label", {}, label, el("select", { id, onchange: field(name) }, options.map(([value, says]) => el("option", { value, selected: value === other[name] }, says))));
   async function ask() {
-    note.hidden = true;
+    wrong.hidden = true;
     keep();
     running?.abort(); /* of several, the last one counts */
     const key = JSON.stringify([other.text, other.model, other.strategy, app.state.beam]), { signal } = (running = new AbortController());
     try {
       if (made.key !== key) made = { key, ...(await api.decode({ text: other.text, ...api.search({ ...other, beam: app.state.beam }) }, { signal })) };
     } catch (error) {
-      if (panel.contains(place) && !signal.aborted) fail(note, error, ask);
+      if (panel.contains(place) && !signal.aborted) fail(wrong, error, ask);
       return;
     }
     if (!panel.contains(place)) return;
     place.replaceChildren(pairs(panel, app, other, ours, made.sentences));
   }
-  panel.append(el("h2", {}, "Side by side"), el("p", { class: "note" }, "A is the result above. For B, change the model, the search or the text. Both use the same scale for colours and sizes."),
+  panel.append(el("h2", {}, "Side by side"), note("A is the result above. Both use the same scale for colours and sizes."),
     el("form", { onsubmit: (event) => { event.preventDefault(); ask(); } },
       el("label", {}, "Text of B", el("textarea", { id: "text-b", rows: 1, dir: "auto", value: other.text, oninput: field("text") })),
       el("div", { class: "row" }, choose("Model of B", "model-b", "model", app.models.map((m) => [m.name, m.name])),
-        choose("Search of B", "strategy-b", "strategy", [["beam", "Beam"], ["greedy", "Greedy"], ["sample", "Sample"], ["exact", "Exact"]]), el("button", { class: "primary" }, "Compare"))), note, place);
+        choose("Search of B", "strategy-b", "strategy", [...find("strategy").options].map(({ value, label }) => [value, label])), el("button", { class: "primary" }, "Compare"))), wrong, place);
   if (other.text.trim()) ask();
 }

@@ -1,5 +1,5 @@
 /* How sure the model was: log-probabilities, entropies, and the five best tokens of each step. */
-import { el, percent, number, roving, direction } from "./dom.js";
+import { direction, el, keys, note, number, percent, roving } from "./dom.js";
 
 /* A bar for each token. onStep(i, button) may be left out. */
 export function strip(s, onStep) {
@@ -16,8 +16,7 @@ export function strip(s, onStep) {
 
 export function confidencePanel(panel, app) {
   const s = app.sentence();
-  panel.append(el("div", { class: "keys" },
-    el("span", { vars: { "--c": "var(--accent)" } }, "probability"), el("span", { vars: { "--c": "var(--warn)" } }, "below 50%"), el("span", { vars: { "--c": "var(--muted)" } }, "entropy, 4 nats high")),
+  panel.append(keys([["accent", "probability"], ["warn", "below 50%"], ["muted", "entropy, 4 nats high"]]),
     strip(s, (i, button) => app.view.showAlternatives(i, button)),
-    el("p", { class: "note" }, `Log-probability ${number(s.log_prob)}, score ${number(s.score, 3)}. Choose a token to see its alternatives.`));
+    note(`Log-probability ${number(s.log_prob)}, score ${number(s.score, 3)}. Choose a token to see its alternatives.`));
 }

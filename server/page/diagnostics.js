@@ -1,9 +1,9 @@
 /* What may be wrong with a translation: coverage, left out words, repetitions, unknown and copied words. */
-import { el } from "./dom.js";
+import { el, note } from "./dom.js";
 import * as api from "./api.js";
 import { hasHead, matrix, sources, targets } from "./sentence.js";
 import { translates } from "./task.js";
-import { fail } from "./trouble.js";
+import { failure } from "./trouble.js";
 
 const how = { words: true, eos: false, look: "alignment" };
 const LITTLE = 0.3, MUCH = 2.2, MOST_ASKED = 32;
@@ -75,9 +75,7 @@ async function tellLeftOut(list, s, app, usual) {
       row.querySelector(".verdict").textContent = SAYS.left;
     }
   } catch (error) {
-    const note = el("p", { class: "error", role: "alert" });
-    list.after(note);
-    fail(note, error);
+    list.after(failure(error));
   }
   list.removeAttribute("aria-busy");
 }
@@ -85,13 +83,13 @@ async function tellLeftOut(list, s, app, usual) {
 export function diagnosticsPanel(panel, app) {
   const s = app.sentence(), found = diagnose(s), even = usualOf(s);
   const usual = translates(app.model()) ? even : 0, result = app.task().result.toLowerCase();
-  panel.append(el("h2", {}, "Coverage"), el("p", { class: "note" }, `How much of the ${result} is aligned with each source word. ${usual ? "A word that is translated by one word gets about 1. " : ""}The line marks ${(1.5 * even).toFixed(1)}.`));
+  panel.append(el("h2", {}, "Coverage"), note(`How much of the ${result} is aligned with each source word. ${usual ? "A word that is translated by one word gets about 1. " : ""}The line marks ${(1.5 * even).toFixed(1)}.`));
   if (found.coverage.length) {
     const list = bars(found.coverage, even, usual);
     panel.append(list);
     if (usual && hasHead(app.model())) { list.setAttribute("aria-busy", "true"); tellLeftOut(list, s, app, usual); }
-    else if (usual) panel.append(el("p", { class: "note" }, "What is left out is told by models that were trained to align."));
-  } else panel.append(el("p", { class: "note" }, "This model has no attention."));
+    else if (usual) panel.append(note("What is left out is told by models that were trained to align."));
+  } else panel.append(note("This model has no attention."));
   const card = (title, words, none) => el("div", { class: "card" }, el("h3", {}, title), el("p", { dir: "auto" }, words.length ? words.join(", ") : none));
   panel.append(el("div", { class: "cards three" }, card("Repetitions", found.repeated, "Nothing is repeated."), card("Unknown words", found.unknown, "Every word was known."), card("Copied words", found.copied, "No word was taken over as it is.")));
 }

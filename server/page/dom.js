@@ -15,6 +15,11 @@ function fill(node, props, children) {
 
 export const el = (tag, props, ...children) => fill(document.createElement(tag), props, children);
 export const svg = (tag, props, ...children) => fill(document.createElementNS(SVG, tag), props, children);
+export const button = (says, onclick, props) => el("button", { type: "button", onclick, ...props }, says);
+export const toggle = (says, on, onclick, props) => button(says, onclick, { "aria-pressed": String(on), ...props });
+export const note = (...says) => el("p", { class: "note" }, says);
+/* What colours mean: [[a custom property's name, says], ...]. */
+export const keys = (list) => el("div", { class: "keys" }, list.map(([name, says]) => el("span", { vars: { "--c": `var(--${name})` } }, says)));
 export const find = (id) => document.getElementById(id);
 
 const RTL = /^[^\p{L}]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/u;

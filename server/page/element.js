@@ -1,6 +1,6 @@
 /* <alignd-attention>: a translation, and what each of its words was made from, in any page (npm/README.md is its reference). It draws a result that
  * it is given, or asks a server for one. All drawing of the page goes through it. */
-import { el } from "./dom.js";
+import { button, el } from "./dom.js";
 import * as api from "./api.js";
 import { colours, offTheme, onTheme } from "./colour.js";
 import { hostSheet } from "./sheet.js";
@@ -225,8 +225,8 @@ export class AligndAttention extends HTMLElement {
   #pinnedHint(s, view, i) {
     const step = tokensOf(view.rows[i])[0], asks = this.hasAttribute("server");
     return [el("span", {}, ...this.#sayRow(s, view, i), asks ? ". Choose a source word to make it look there, or see " : "."),
-      s.top_k && el("button", { type: "button", id: "see", onclick: (event) => this.showAlternatives(step, event.currentTarget) }, "its alternatives"),
-      el("button", { type: "button", onclick: () => this.release() }, "Unpin")].filter(Boolean);
+      s.top_k && button("its alternatives", (event) => this.showAlternatives(step, event.currentTarget), { id: "see" }),
+      button("Unpin", () => this.release())].filter(Boolean);
   }
 
   #drawHeads() {

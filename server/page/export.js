@@ -1,5 +1,5 @@
 /* The picture and the numbers, to take away. */
-import { el, copy } from "./dom.js";
+import { button, copy, el, note } from "./dom.js";
 import * as api from "./api.js";
 import { matrix } from "./sentence.js";
 import { heatMap } from "./heatmap.js";
@@ -47,13 +47,10 @@ export function toCurl(app) {
 export function exportPanel(panel, app) {
   const s = app.sentence(), view = matrix(s, app.how()), said = el("span", { class: "hint", role: "status" });
   const text = (name, type, make) => () => save(name, new Blob([make()], { type }));
-  const button = (label, act, off) => el("button", { type: "button", disabled: off, onclick: act }, label);
-  const copied = (label, make) => button(label, async () => { await copy(make()); said.textContent = "Copied."; });
-  panel.append(el("h2", {}, "Picture"), el("p", { class: "note" }, "The heat map or the lines, as the map view shows them."),
-    el("div", { class: "buttons" }, button("PNG", async () => save(`${view.look}.png`, await toPng(app)), !view), button("SVG", text(`${view?.look}.svg`, "image/svg+xml", () => toSvg(app)), !view)),
-    el("h2", {}, "Numbers"), el("p", { class: "note" }, "CSV contains the matrix as shown, JSON the sentence as sent by the server, Pharaoh the alignment of tokens as source-target pairs."),
-    el("div", { class: "buttons" }, button("CSV", text(`${view?.look}.csv`, "text/csv", () => toCsv(view)), !view), button("JSON", text("sentence.json", "application/json", () => JSON.stringify(s, null, 1))),
-      button("Pharaoh", text("alignment.txt", "text/plain", () => toPharaoh(s)), !view)),
-    el("h2", {}, "Repeat"), el("p", { class: "note" }, "The link opens this page with this sentence, model and search."),
-    el("div", { class: "buttons" }, copied("Copy as curl", () => toCurl(app)), copied("Copy link", () => app.link()), said), el("pre", { tabindex: 0, "aria-label": "The request as curl" }, toCurl(app)));
+  const copied = (label, make) => button(label, async () => { await copy(make()); said.textContent = "Copied."; }), needs = { disabled: !view };
+  panel.append(el("h2", {}, "Picture"), el("div", { class: "buttons" }, button("PNG", async () => save(`${view.look}.png`, await toPng(app)), needs), button("SVG", text(`${view?.look}.svg`, "image/svg+xml", () => toSvg(app)), needs)),
+    el("h2", {}, "Numbers"), note("CSV contains the matrix as shown, JSON the sentence as sent by the server, Pharaoh the alignment of tokens as source-target pairs."),
+    el("div", { class: "buttons" }, button("CSV", text(`${view?.look}.csv`, "text/csv", () => toCsv(view)), needs), button("JSON", text("sentence.json", "application/json", () => JSON.stringify(s, null, 1))),
+      button("Pharaoh", text("alignment.txt", "text/plain", () => toPharaoh(s)), needs)),
+    el("h2", {}, "Repeat"), el("div", { class: "buttons" }, copied("Copy as curl", () => toCurl(app)), copied("Copy link", () => app.link()), said), el("pre", { tabindex: 0, "aria-label": "The request as curl" }, toCurl(app)));
 }

@@ -1,5 +1,5 @@
 /* The heads of a model that has several, [layer][head][rows][columns] over tokens: a small picture of each, one of them large. */
-import { el, direction, percent, roving } from "./dom.js";
+import { direction, el, percent, roving, toggle } from "./dom.js";
 import { arcMap } from "./arcs.js";
 import { heatMap, sheet } from "./heatmap.js";
 import { sources, targets } from "./sentence.js";
@@ -63,7 +63,7 @@ function grid(s, chosen, marked, colours, choose) {
   const { columns, source } = viewOf(s, { kind, layer: 0, head: 0 }), end = columns.at(-1).end, mirrored = direction(source) === "rtl", number = (n) => el("span", { class: "n", "aria-hidden": "true" }, n);
   const button = (weights, layer, head) => {
     const one = { kind, layer, head }, name = nameOf(one), isMarked = !!marked && name === nameOf(marked), says = `Layer ${layer + 1}, head ${head + 1}: ${habit(weights, kind, end)}${isMarked ? "; shown as attention" : ""}`;
-    buttons.push(el("button", { type: "button", id: `head.${name}`, class: isMarked && "shown", "aria-pressed": String(name === nameOf(chosen)), "aria-label": says, title: says, onclick: () => choose(name) }, thumb(weights, shades, mirrored)));
+    buttons.push(toggle(thumb(weights, shades, mirrored), name === nameOf(chosen), () => choose(name), { id: `head.${name}`, class: isMarked && "shown", "aria-label": says, title: says }));
     return buttons.at(-1);
   };
   const place = el("div", { class: "grid", dir: "ltr", role: "group", "aria-label": `${KINDS[kind][0]}: arrow keys go from head to head`, vars: { "--heads": count } },
@@ -75,7 +75,8 @@ function grid(s, chosen, marked, colours, choose) {
 /* s: a sentence with `heads`. head: the name of the one that is large, "cross.0.1"; choose(name): another one is wanted. onSay: as of heatMap(). */
 export function headMaps(s, { head, room, colours, onSay, choose }) {
   const marked = alignmentHead(s), chosen = chosenOf(s, head, marked), view = viewOf(s, chosen), title = titleOf(chosen), self = chosen.kind === "encoder";
-  const kinds = kindsOf(s).map((kind) => el("button", { type: "button", id: `heads-${kind}`, "aria-pressed": String(kind === chosen.kind), title: KINDS[kind][1], onclick: () => choose(nameOf({ ...chosen, kind, ...(!s.heads[kind][chosen.layer]?.[chosen.head] && { layer: 0, head: 0 }) })) }, KINDS[kind][0]));
+  const kinds = kindsOf(s).map((kind) => toggle(KINDS[kind][0], kind === chosen.kind,
+    () => choose(nameOf({ ...chosen, kind, ...(!s.heads[kind][chosen.layer]?.[chosen.head] && { layer: 0, head: 0 }) })), { id: `heads-${kind}`, title: KINDS[kind][1] }));
   const map = Object.assign(heatMap(view, { room: Math.min(room - 24, WIDEST), colours, onSay, name: title, sides: { encoder: ["source", "source"], decoder: ["target", "target"] }[chosen.kind] }), { id: "map" });
   return el("div", { class: "heads" }, el("div", { class: "group", role: "group", "aria-label": "Heads of" }, kinds),
     el("div", { class: "stage" }, el("div", { class: "place" }, grid(s, chosen, marked, colours, choose), marked?.kind === chosen.kind && el("p", { class: "legend key" }, "the head that is shown as attention")),

@@ -1,7 +1,7 @@
 /* A view (matrix() of sentence.js) as a heat map, in SVG. */
 import { el, svg, direction } from "./dom.js";
 import { colours as byTheme } from "./colour.js";
-import { NAMES, label, width } from "./map.js";
+import { NAMES, drawing, label, width } from "./map.js";
 
 const SMALLEST = 15, LARGEST = 48, ROUNDED = 20, NUMBERED = 34; /* px: cells of so much have round corners, numbers */
 
@@ -149,9 +149,9 @@ function followKeys(root, l, cursor, onForce) {
 export function heatMap(view, { cell, threshold = 0, room = 900, colours = byTheme(), onSay = () => {}, onForce, name = NAMES[view.look], sides: [down, across] = ["target", "source"] }) {
   const l = layout(view, cell, room), names = labels(view, l, colours), cursor = new Cursor(view, l, names, colours, onSay);
   const tops = svg("g", {}, names.tops), sides = svg("g", {}, names.sides);
-  const root = svg("svg", { class: "map", width: l.W, height: l.H, viewBox: `0 0 ${l.W} ${l.H}`, role: "application", tabindex: 0, "data-force": !!onForce, "data-cells": l.count.join(" x "),
+  const root = drawing("map", l, colours, { role: "application", tabindex: 0, "data-force": !!onForce, "data-cells": l.count.join(" x "),
     "aria-label": `${name}: ${l.count[0]} ${down} by ${l.count[1]} ${across}. Arrow keys move, Enter ${onForce ? "makes the word look there" : "pins"}, Escape releases.` },
-  svg("rect", { class: "ground", width: l.W, height: l.H, fill: colours.card }), cells(view, l, threshold, colours), cursor.frames, tops, sides);
+  cells(view, l, threshold, colours), cursor.frames, tops, sides);
   followPointer(root, l, cursor, onForce);
   followKeys(root, l, cursor, onForce);
   return Object.assign(root, { layout: l, names: { tops, sides } });

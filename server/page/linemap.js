@@ -1,7 +1,7 @@
 /* A view (matrix() of sentence.js) as lines between two columns of words, in SVG. */
 import { svg } from "./dom.js";
 import { colours as byTheme } from "./colour.js";
-import { NAMES, label, width } from "./map.js";
+import { NAMES, drawing, label, width } from "./map.js";
 
 const LEAST = 0.01; /* thinner ones cannot be seen */
 const faint = (w) => 0.12 + 0.88 * w;
@@ -61,9 +61,9 @@ export function lineMap(view, { threshold = 0.05, room = 900, colours = byTheme(
   const { rows, columns } = view, l = layout(view, room), paths = lines(view, l, threshold);
   const side = (units, x, toward) => units.map((unit, k) => label(unit, toward, colours, { x, y: l.y(k, units) + 5, "font-size": 15 }));
   const names = { columns: side(columns, l.left - 12, "left"), rows: side(rows, l.right + 12, "right") };
-  const root = svg("svg", { class: "map lines", width: l.W, height: l.H, viewBox: `0 0 ${l.W} ${l.H}`, tabindex: 0, role: "application",
+  const root = drawing("map lines", l, colours, { tabindex: 0, role: "application",
     "aria-label": `${name} as lines from ${columns.length} source to ${rows.length} target words. Arrow keys choose a target word.` },
-  svg("rect", { class: "ground", width: l.W, height: l.H, fill: colours.card }), svg("g", { fill: "none", stroke: colours.accent, "stroke-linecap": "round" }, paths.map((path) => path.node)), names.columns, names.rows);
+  svg("g", { fill: "none", stroke: colours.accent, "stroke-linecap": "round" }, paths.map((path) => path.node)), names.columns, names.rows);
   follow(root, view, l, chooser(view, paths, names, onSay));
   return root;
 }

@@ -14,6 +14,10 @@ export function label(unit, toward, colours, props) {
   return svg("text", { "font-size": 13, fill: unit.end ? colours.muted : colours.ink, direction: way, "text-anchor": anchor, "data-end": unit.end, ...props }, cut(unit.label));
 }
 
+/* A picture of W x H px. Its ground is seen where it is saved. */
+export const drawing = (name, { W, H }, colours, props, ...content) => svg("svg", { class: name, width: W, height: H, viewBox: `0 0 ${W} ${H}`, ...props },
+  svg("rect", { class: "ground", width: W, height: H, fill: colours.card }), content);
+
 /* The same as a table. */
 export function table({ rows, columns, weights, source, look }) {
   return el("table", { dir: direction(source) }, el("caption", { class: "sr" }, `${NAMES[look]}: rows are target, columns source`),

@@ -1,8 +1,8 @@
 /* The map view: heat map, lines, or a table. */
-import { el, percent } from "./dom.js";
+import { el, note, percent, toggle } from "./dom.js";
 import { matrix } from "./sentence.js";
 
-const toggle = (label, on, act) => el("button", { type: "button", id: `show-${label.split(" ")[0]}`, "aria-pressed": String(on), onclick: act }, label);
+const choice = (says, on, act) => toggle(says, on, act, { id: `show-${says.split(" ")[0]}` });
 let forcing = false;
 const CELLS = { alignment: "how much of the first is aligned with the second", attention: "how much attention the first gave to the second" };
 
@@ -15,23 +15,23 @@ export function picture(s, { state }, props) {
 
 export function mapPanel(panel, app) {
   const { state } = app;
-  if (!matrix(app.sentence(), app.how())) return panel.append(el("p", { class: "note" }, "This model has no attention to show."));
+  if (!matrix(app.sentence(), app.how())) return panel.append(note("This model has no attention to show."));
   const value = el("output", {}, percent(state.threshold)), change = (changes) => app.set(changes), kind = state.asTable ? "table" : state.lines ? "lines" : "map";
   const check = (id, label, name) => el("label", {}, el("input", { type: "checkbox", id, checked: state[name], onchange: (event) => change({ [name]: event.target.checked }) }), label);
   const map = picture(app.sentence(), app, { id: "map-view", view: kind, threshold: state.threshold, drag: forcing, onforce: (event) => { event.preventDefault(); app.questions.force(event.detail); } });
-  map.append(el("p", { class: "note" }, forcing ? "Drag along a row to make that word look there; the rest is decoded again." :
+  map.append(note(forcing ? "Drag along a row to make that word look there; the rest is decoded again." :
     `A row is a ${app.task().word}, a column a source word; a cell shows ${CELLS[state.look]}. The hatched column is the end of the sentence (</s>): what lies there is on no word.`));
   panel.append(
     el("div", { class: "bar" },
       el("div", { class: "group", role: "group", "aria-label": "Picture" },
-        toggle("Heat map", kind === "map", () => change({ lines: false, asTable: false })),
-        toggle("Lines", kind === "lines", () => change({ lines: true, asTable: false })),
-        toggle("Table", kind === "table", () => change({ asTable: true }))),
+        choice("Heat map", kind === "map", () => change({ lines: false, asTable: false })),
+        choice("Lines", kind === "lines", () => change({ lines: true, asTable: false })),
+        choice("Table", kind === "table", () => change({ asTable: true }))),
       el("div", { class: "group", role: "group", "aria-label": "Units" },
-        toggle("Words", state.words, () => change({ words: true })), toggle("Subwords", !state.words, () => change({ words: false }))),
+        choice("Words", state.words, () => change({ words: true })), choice("Subwords", !state.words, () => change({ words: false }))),
       check("with-end", "Row of </s>", "eos"),
       el("label", {}, "Threshold", el("input", { type: "range", id: "threshold", min: 0, max: 0.5, step: 0.01, value: state.threshold,
         oninput: (event) => { state.threshold = Number(event.target.value); value.textContent = percent(state.threshold); map.setAttribute("threshold", state.threshold); } }), value),
-      kind === "map" && toggle("Force by dragging", forcing, () => { forcing = !forcing; app.show(); })),
+      kind === "map" && choice("Force by dragging", forcing, () => { forcing = !forcing; app.show(); })),
     map);
 }

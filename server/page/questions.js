@@ -1,12 +1,12 @@
 /* What if: another token, another place to look, a translation of the reader's own. Each question is asked of the sentence as it
  * stands; undo goes one back. Of questions that are asked before the last one is answered, the last one counts. */
-import { el, number } from "./dom.js";
+import { button, el, note, number } from "./dom.js";
 import * as api from "./api.js";
 import { END, changed, forced, matrix, prefix, targets, tokensOf } from "./sentence.js";
 import { NAMES } from "./map.js";
 import { picture } from "./mapview.js";
 import { strip } from "./confidence.js";
-import { fail } from "./trouble.js";
+import { fail, failure } from "./trouble.js";
 
 const facts = (s) => el("dl", {}, [["score", number(s.score, 3)], ["log-probability", number(s.log_prob)], ["tokens", s.tokens.length]].map(([k, v]) => el("div", {}, el("dt", {}, k), el("dd", {}, v))));
 
@@ -120,15 +120,11 @@ export class Questions {
   show(place) {
     const last = this.asked.at(-1);
     place.replaceChildren();
-    if (this.error) {
-      const note = el("p", { class: "error", role: "alert" });
-      place.append(note);
-      fail(note, this.error);
-    }
+    if (this.error) place.append(failure(this.error));
     if (!last) return;
     const same = last.before.text === last.sentence.text;
-    place.append(el("div", { class: "bar" }, el("h2", {}, `What if ${last.title}?`), el("button", { type: "button", id: "undo", onclick: () => this.undo() }, "Undo"),
-      this.asked.length > 1 && el("button", { type: "button", onclick: () => this.#back(0) }, `Back to the beginning (${this.asked.length})`)),
+    place.append(el("div", { class: "bar" }, el("h2", {}, `What if ${last.title}?`), button("Undo", () => this.undo(), { id: "undo" }),
+      this.asked.length > 1 && button(`Back to the beginning (${this.asked.length})`, () => this.#back(0))),
       beside({ role: "status" }, ["Before", same ? "After: the same" : "After"], last.before, last.sentence));
   }
 
@@ -157,14 +153,13 @@ function reference(panel, app) {
 }
 
 export function questionsPanel(panel, app) {
-  const { questions } = app, { word, result } = app.task(), note = el("p", { class: "error", role: "alert", hidden: true }), s = app.sentence();
-  if (questions.wrong) fail(note, questions.wrong);
+  const { questions } = app, { word, result } = app.task(), wrong = el("p", { class: "error", role: "alert", hidden: true }), s = app.sentence();
+  if (questions.wrong) fail(wrong, questions.wrong);
   const text = el("textarea", { id: "reference", rows: 2, dir: "auto", value: questions.text, oninput: (event) => { questions.text = event.target.value; } });
   panel.append(el("h2", {}, "What does the model think of your own version?"),
-    el("p", { class: "note" }, "The model is forced to write exactly this text; you see its probabilities and attention for your words."),
-    el("form", { onsubmit: (event) => { event.preventDefault(); note.hidden = true; if (text.value.trim()) questions.score(text.value.trim()); } },
-      el("label", {}, `Your ${result.toLowerCase()} of \u201c${s.source_text}\u201d`, text), el("div", { class: "row" }, el("button", { class: "primary" }, "Score it"))), note);
+    note("The model is forced to write exactly this text; you see its probabilities and attention for your words."),
+    el("form", { onsubmit: (event) => { event.preventDefault(); wrong.hidden = true; if (text.value.trim()) questions.score(text.value.trim()); } },
+      el("label", {}, `Your ${result.toLowerCase()} of \u201c${s.source_text}\u201d`, text), el("div", { class: "row" }, el("button", { class: "primary" }, "Score it"))), wrong);
   if (questions.reference) reference(panel, app);
-  panel.append(el("h2", {}, "More questions"), el("p", { class: "note" },
-    `Choose a ${word} above, then a source word: it then looks there, and the rest is decoded again. In the map view, drag along a row. In the confidence view, choose another token.`));
+  panel.append(note(`Choose a ${word} above, then a source word, to make it look there; or another token in the confidence view.`));
 }

@@ -14,20 +14,19 @@ const HOST = `
 :host([hidden]) { display: none; }
 *, ::before, ::after { box-sizing: border-box; }
 button { font: inherit; color: inherit; cursor: pointer; border: 1px solid var(--line); border-radius: 8px; background: var(--card); padding: .25rem .875rem; min-height: 2.25rem; }
-.hint, .read, .legend, .title, .message { color: var(--muted); font-size: var(--s0); }
+.hint, .read, .legend, .title, .message, .grid .n, figcaption { color: var(--muted); font-size: var(--s0); }
 .title { margin: 0 0 .5rem; font-weight: 600; }
 .message { padding: .625rem 0; }
 .message.wrong { color: var(--warn); }
-.hint button { min-height: 1.875rem; padding: .125rem .625rem; font-size: var(--s0); }
+.hint button, .heads .group button { min-height: 1.875rem; padding: .125rem .625rem; font-size: var(--s0); }
 .many .pair.active { border-color: var(--accent); }
 .busy { opacity: .55; transition: opacity .2s .15s; }
 .stage { display: flex; flex-wrap: wrap; gap: 1rem 2.5rem; align-items: flex-start; }
 .stage .place { max-width: 100%; min-width: 0; }
 .stage .side { flex: 1 1 14rem; max-width: 30rem; padding-top: .5rem; }
 .heads .group { margin-bottom: 1rem; }
-.heads .group button { min-height: 1.875rem; padding: .125rem .625rem; font-size: var(--s0); }
 .grid { display: grid; grid-template-columns: max-content repeat(var(--heads), minmax(2.5rem, 4.5rem)); gap: 4px; align-items: center; overflow-x: auto; padding: 3px; max-width: 100%; }
-.grid .n { color: var(--muted); font-size: var(--s0); text-align: center; }
+.grid .n { text-align: center; }
 .grid button { position: relative; display: grid; place-items: center; padding: 2px; border-radius: 5px; }
 .grid [aria-pressed="true"] { border-width: 3px; padding: 0; }
 .grid canvas { width: 100%; max-height: 6rem; image-rendering: pixelated; border-radius: 3px; }
@@ -35,9 +34,8 @@ button { font: inherit; color: inherit; cursor: pointer; border: 1px solid var(-
 .grid .shown::after, .key::before { content: ""; width: .625rem; height: .625rem; border-radius: 50%; background: var(--warn); border: 2px solid var(--card); }
 .grid .shown::after { position: absolute; top: -4px; right: -4px; }
 .key { margin-top: .5rem; }
-.heads figure { margin: 0; }
-.heads figcaption { color: var(--muted); font-size: var(--s0); margin-bottom: .5rem; }
-.heads figcaption b { color: var(--ink); font-weight: 600; }
+figure { margin: 0; }
+figcaption { margin-bottom: .5rem; }
 `;
 
 const SHARED = `
@@ -71,7 +69,7 @@ button[aria-pressed="true"]:not(.unit) { background: var(--soft); border-color: 
 @keyframes spin { from { stroke-dashoffset: 1; } }
 .pieces .unit:not(.end, .pinned, :hover) { box-shadow: inset 0 0 0 1px var(--line); }
 .unit { all: unset; cursor: pointer; border-radius: 5px; padding: .05em .12em; margin: 0 -.12em; color: inherit; transition: background-color .12s;
-  background: color-mix(in oklab, var(--heat) calc(var(--w, 0) * 42%), transparent); -webkit-box-decoration-break: clone; box-decoration-break: clone; }
+  --lit: color-mix(in oklab, var(--heat) calc(var(--w, 0) * 42%), transparent); background: var(--lit); -webkit-box-decoration-break: clone; box-decoration-break: clone; }
 .source .unit.lit { color: var(--ink); }
 .unit.end { font: var(--s0) var(--sans); color: var(--muted); margin-inline-start: .5em; box-shadow: inset 0 0 0 1px var(--line);
   background: repeating-linear-gradient(-45deg, color-mix(in oklab, var(--heat) calc(var(--w, 0) * 70%), transparent) 0 3px, color-mix(in oklab, var(--heat) calc(var(--w, 0) * 20%), transparent) 3px 6px); }
@@ -79,9 +77,8 @@ button[aria-pressed="true"]:not(.unit) { background: var(--soft); border-color: 
 .rest { color: var(--muted); }
 .target .unit { text-decoration: underline .1em color-mix(in oklab, var(--warn) calc(var(--doubt, 0) * 100%), transparent); text-underline-offset: .22em; text-decoration-skip-ink: none; }
 .target .unit.rated { text-decoration: none; padding-bottom: .14em; print-color-adjust: exact; background:
-  linear-gradient(to right, color-mix(in oklab, var(--accent) calc(var(--q) * 100%), var(--warn)) calc(var(--q) * 100%), var(--line) 0) no-repeat 0 100% / 100% .09em,
-  color-mix(in oklab, var(--heat) calc(var(--w, 0) * 42%), transparent); }
-.target[dir="rtl"] .unit.rated, .target:dir(rtl) .unit.rated { background-image: linear-gradient(to left, color-mix(in oklab, var(--accent) calc(var(--q) * 100%), var(--warn)) calc(var(--q) * 100%), var(--line) 0); }
+  linear-gradient(var(--way, 90deg), color-mix(in oklab, var(--accent) calc(var(--q) * 100%), var(--warn)) calc(var(--q) * 100%), var(--line) 0) no-repeat 0 100% / 100% .09em, var(--lit); }
+.target:dir(rtl) { --way: -90deg; }
 .unit:hover, .unit.pinned { box-shadow: inset 0 0 0 1.5px var(--accent); }
 .unit:focus-visible { outline: 2px solid var(--accent); }
 .hint { min-height: 2.5rem; padding: .25rem 0 1rem; display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .75rem; }
@@ -96,7 +93,7 @@ button[aria-pressed="true"]:not(.unit) { background: var(--soft); border-color: 
 .map text, .pane text { font-family: var(--sans); }
 .map[data-force] { cursor: crosshair; touch-action: none; }
 .read { display: block; min-height: 2.25rem; padding-top: .5rem; }
-.read b { color: var(--ink); font-weight: 600; }
+.read b, figcaption b { color: var(--ink); font-weight: 600; }
 .legend { display: flex; align-items: center; gap: .5rem; }
 .legend svg { border-radius: 3px; flex: none; }
 table { border-collapse: collapse; font-size: var(--s0); }
@@ -105,8 +102,8 @@ th { font-weight: 600; }
 thead > tr > * { position: sticky; top: -3px; background: var(--paper); z-index: 1; }
 th[scope="row"], thead td { position: sticky; inset-inline-start: -3px; background: var(--paper); text-align: start; }
 thead td { z-index: 2; }
-.popover { position: fixed; inset: auto; margin: 0; border: 1px solid var(--line); border-radius: 12px; background: var(--card); color: var(--ink); padding: .75rem; width: min(19rem, calc(100vw - 2rem));
-  box-shadow: 0 12px 40px rgb(0 0 0 / 22%); }
+[popover] { border: 1px solid var(--line); border-radius: 12px; background: var(--card); color: var(--ink); box-shadow: 0 12px 40px rgb(0 0 0 / 22%); }
+.popover { position: fixed; inset: auto; margin: 0; padding: .75rem; width: min(19rem, calc(100vw - 2rem)); }
 .popover ul { list-style: none; margin: .25rem 0 0; padding: 0; }
 .popover li button { width: 100%; display: grid; grid-template-columns: 1fr auto; gap: 0 .75rem; border-color: transparent; text-align: start; position: relative; background: linear-gradient(var(--soft), var(--soft)) no-repeat 0 / calc(var(--p) * 100%) 100%; margin-bottom: 2px; }
 .popover li button:hover { border-color: var(--accent); color: inherit; }

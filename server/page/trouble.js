@@ -1,5 +1,5 @@
 /* What went wrong, where it happened, and how to go on. */
-import { el } from "./dom.js";
+import { el, button } from "./dom.js";
 import { useKey } from "./api.js";
 
 /* status: a title, where the server's own words are not one, and what to do about it. */
@@ -41,8 +41,15 @@ export function fail(place, error, again) {
   place.hidden = false;
   if (!again) return;
   if (error.status === 401 || error.status === 403) return place.append(askKey(again));
-  const row = el("span", { class: "again" }, el("button", { type: "button", onclick: again }, "Try again"));
+  const row = el("span", { class: "again" }, button("Try again", again));
   place.append(row);
   if (error.status === 429 || error.status === 503) row.append(countDown(Math.max(1, error.retryAfter), again));
   if (error.status === 0) addEventListener("online", () => { if (row.isConnected && row.checkVisibility()) again(); }, { once: true });
+}
+
+/* The same, as a paragraph. */
+export function failure(error, again) {
+  const place = el("p", { class: "error", role: "alert" });
+  fail(place, error, again);
+  return place;
 }
