@@ -134,7 +134,7 @@ static const struct option table[] = {
     {"role", "ROLE", "user", "user, or admin, who may also reload models", COMMAND_KEY, set_role, FIELD(role), 0, 0},
     {"limits", "LIMITS", NULL,
      "what the key may ask for, separated by blanks: rate=N (sentences per second), burst=N, daily=N (characters), "
-     "models=NAME,NAME",
+     "models=NAME,NAME, priority=batch (its requests wait for others)",
      COMMAND_KEY, set_string, FIELD(limits), 0, 0},
     {"listen", "ADDRESS", OPTIONS_LISTEN, "where the daemon listens, HOST:PORT or unix:PATH; if several are given, the first",
      COMMAND_HEALTH, set_string, FIELD(address), 0, 0},

@@ -267,8 +267,9 @@ void api_metrics(const struct service *service, const struct call *call, struct 
                                   .model_count = count,
                                   .model_bytes = residence_bytes(catalog_residence(service->catalog)),
                                   .model_memory = service->options.model_memory,
-                                  .queue_depth = scheduler_depth(service->scheduler),
                                   .cache_bytes = service->cache ? cache_bytes(service->cache) : 0};
+    for (int i = 0; i < PRIORITIES; i++)
+        state.queue_depth[i] = scheduler_depth_of(service->scheduler, (enum priority)i);
     if (metrics_write(service->metrics, &state, &made.body, &made.length, NULL) != 0)
         api_fail_memory(reply);
     else

@@ -78,6 +78,10 @@ static int read_models(const char *text, struct key_limits *limits, struct error
     return 0;
 }
 
+static int read_priority(const char *text, struct key_limits *limits, struct error *err) {
+    return priority_find(text, &limits->priority) == 0 ? 0 : error_set(err, ERROR_INPUT, "priority must be interactive or batch");
+}
+
 /* word: NAME=VALUE. */
 static int read_limit(const char *word, struct key_limits *limits, struct error *err) {
     double number;
@@ -85,9 +89,12 @@ static int read_limit(const char *word, struct key_limits *limits, struct error 
     size_t length = value ? (size_t)(value++ - word) : 0;
     if (length == 6 && strncmp(word, "models", length) == 0)
         return read_models(value, limits, err);
+    if (length == 8 && strncmp(word, "priority", length) == 0)
+        return read_priority(value, limits, err);
     bool rate = length == 4 && strncmp(word, "rate", length) == 0, burst = length == 5 && strncmp(word, "burst", length) == 0;
     if (!rate && !burst && !(length == 5 && strncmp(word, "daily", length) == 0))
-        return error_set(err, ERROR_INPUT, "a limit must be rate=N, burst=N, daily=N or models=NAME,NAME, got \"%.60s\"", word);
+        return error_set(err, ERROR_INPUT,
+                         "a limit must be rate=N, burst=N, daily=N, models=NAME,NAME or priority=batch, got \"%.60s\"", word);
     if (read_number(value, rate ? 1e6 : 1e15, &number) != 0 || (!rate && number != floor(number)))
         return error_set(err, ERROR_INPUT, "%.*s must be a %snumber above 0", (int)length, word, rate ? "" : "whole ");
     limits->rate = rate ? number : limits->rate;

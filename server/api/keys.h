@@ -1,6 +1,6 @@
 /* API keys: who may use the service. A file has one key a line, as keys_make writes it:
  *
- *     NAME ROLE SHA-256 [rate=N] [burst=N] [daily=N] [models=NAME,NAME]
+ *     NAME ROLE SHA-256 [rate=N] [burst=N] [daily=N] [models=NAME,NAME] [priority=batch]
  *
  * with the hash of the key in hexadecimal, so that the file tells nobody a key; blank lines and what follows a # count for nothing.
  * A key is 256 random bits, which need no slower hash. */
@@ -8,6 +8,7 @@
 #define ALIGND_KEYS_H
 
 #include "model/base/error.h"
+#include "server/base/priority.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +24,7 @@ struct key_limits {
     double rate;                   /* sentences a second; 0: as any client (--rate) */
     size_t burst;                  /* sentences at once; 0: as any client */
     uint64_t daily;                /* characters a day; 0: any number */
+    enum priority priority;        /* the best that its requests have */
     char models[KEY_MODELS_BYTES]; /* names with ',' between them; "": all */
 };
 

@@ -49,6 +49,7 @@ struct metrics {
     struct endpoint_metrics *endpoints;
     struct histogram queue, step, rows, chores[CHORE_KINDS];
     atomic_int_fast64_t requests_in_flight, rows_live, decoding_bytes, chores_waiting, reply_bytes, model_sets;
+    atomic_uint_fast64_t admitted[PRIORITIES];
     atomic_uint_fast64_t cancelled[CANCELLED_COUNT], rejected[REJECTED_COUNT], slow[SLOW_COUNT];
     atomic_uint_fast64_t reloads[2], loads[2], unloads, cache[2]; /* failed, done; the same; misses, hits */
 
@@ -134,7 +135,8 @@ void metrics_slow(struct metrics *metrics, enum metrics_slow reason) {
     counter_add(&metrics->slow[reason], 1);
 }
 
-void metrics_queued(struct metrics *metrics, struct model_metrics *model, int64_t duration_us) {
+void metrics_queued(struct metrics *metrics, struct model_metrics *model, enum priority priority, int64_t duration_us) {
+    counter_add(&metrics->admitted[priority], 1);
     observe(&metrics->queue, &request_scale, duration_us);
     observe(&model->queue, &request_scale, duration_us);
 }
@@ -263,14 +265,28 @@ static void write_gauge(FILE *out, const char *name, const char *help, int64_t v
     fprintf(out, "alignd_%s %lld\n", name, (long long)value);
 }
 
-static void write_decoding(FILE *out, const struct metrics *metrics, size_t queue_depth) {
+/* depth [PRIORITIES] */
+static void write_queue(FILE *out, const struct metrics *metrics, const size_t *depth) {
+    size_t all = 0;
+    for (size_t i = 0; i < PRIORITIES; i++)
+        all += depth[i];
+    write_gauge(out, "queue_depth", "Sentences waiting.", (int64_t)all);
+    write_head(out, "queue_priority_depth", "gauge", "Sentences waiting, by priority.");
+    for (size_t i = 0; i < PRIORITIES; i++)
+        fprintf(out, "alignd_queue_priority_depth{priority=\"%s\"} %zu\n", priority_names[i], depth[i]);
+    write_head(out, "sentences_admitted_total", "counter", "Sentences taken from the queue to be decoded, by priority.");
+    for (size_t i = 0; i < PRIORITIES; i++)
+        fprintf(out, "alignd_sentences_admitted_total{priority=\"%s\"} %llu\n", priority_names[i],
+                (unsigned long long)counter_load(&metrics->admitted[i]));
+}
+
+static void write_decoding(FILE *out, const struct metrics *metrics) {
     write_head(out, "queue_duration_seconds", "histogram", "Time that a sentence waited in the queue.");
     write_histogram(out, "queue_duration_seconds", "", &metrics->queue, &request_scale);
     write_head(out, "step_duration_seconds", "histogram", "One decoder step for all live rows of a worker.");
     write_histogram(out, "step_duration_seconds", "", &metrics->step, &step_scale);
     write_head(out, "step_rows", "histogram", "Rows in a decoder step.");
     write_histogram(out, "step_rows", "", &metrics->rows, &rows_scale);
-    write_gauge(out, "queue_depth", "Sentences waiting.", (int64_t)queue_depth);
     write_gauge(out, "requests_in_flight", "Requests not yet answered.",
                 atomic_load_explicit(&metrics->requests_in_flight, memory_order_relaxed));
     write_gauge(out, "rows_live", "Rows being decoded.", atomic_load_explicit(&metrics->rows_live, memory_order_relaxed));
@@ -442,7 +458,8 @@ int metrics_write(const struct metrics *metrics, const struct metrics_state *sta
     if (!out)
         return error_memory(err);
     write_requests(out, metrics);
-    write_decoding(out, metrics, state->queue_depth);
+    write_queue(out, metrics, state->queue_depth);
+    write_decoding(out, metrics);
     write_chores(out, metrics);
     write_reasons(out, metrics);
     write_models(out, state);

@@ -4,6 +4,7 @@
 #define ALIGND_METRICS_H
 
 #include "model/base/error.h"
+#include "server/base/priority.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,7 +48,7 @@ void metrics_rejected(struct metrics *metrics, enum metrics_rejected reason);
 void metrics_slow(struct metrics *metrics, enum metrics_slow reason);
 
 /* From submitted to admitted, one sentence. */
-void metrics_queued(struct metrics *metrics, struct model_metrics *model, int64_t duration_us);
+void metrics_queued(struct metrics *metrics, struct model_metrics *model, enum priority priority, int64_t duration_us);
 void metrics_step(struct metrics *metrics, size_t rows, int64_t duration_us);
 void metrics_rows_changed(struct metrics *metrics, int64_t difference);
 void metrics_decoding_changed(struct metrics *metrics, int64_t bytes);     /* that live sentences may need */
@@ -76,8 +77,9 @@ struct metrics_served {
 };
 /* What others know of the moment. */
 struct metrics_state {
-    const struct metrics_served *models;                                     /* [model_count] in service */
-    size_t model_count, model_bytes, model_memory, queue_depth, cache_bytes; /* of those in memory; that they may take, 0: any */
+    const struct metrics_served *models;                        /* [model_count] in service */
+    size_t model_count, model_bytes, model_memory, cache_bytes; /* of those in memory; that they may take, 0: any */
+    size_t queue_depth[PRIORITIES];
 };
 /* Writes everything. text is the caller's to free. */
 int metrics_write(const struct metrics *metrics, const struct metrics_state *state, char **text, size_t *length, struct error *err);

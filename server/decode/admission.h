@@ -66,7 +66,7 @@ void admission_free(struct admission *admission); /* NULL allowed */
 void admission_round(struct admission *admission);
 /* What a sentence may take of the target and, where there are 128 or more, of the rows. */
 enum admission_share {
-    ADMISSION_MOST,     /* all but an eighth, which is kept for clients that have nothing live */
+    ADMISSION_MOST,     /* all but an eighth, which is kept for clients that have nothing live; of batch jobs all */
     ADMISSION_ALL,      /* all */
     ADMISSION_NEWCOMER, /* all, and where others use up the target, however long they do, an eighth of it on top: in a round for all
                            newcomers together */

@@ -16,7 +16,7 @@ int client_queues_init(struct client_queues *queues, size_t most_jobs) {
 }
 
 void client_queues_done(struct client_queues *queues) {
-    assert(!queues->first);
+    assert(queues->jobs == 0);
     free(queues->all);
     free(queues->buckets);
     *queues = (struct client_queues){0};
@@ -26,30 +26,30 @@ static struct client_queue **bucket(const struct client_queues *queues, uint64_t
     return &queues->buckets[client % queues->bucket_count];
 }
 
-struct client_queue *client_queues_find(const struct client_queues *queues, uint64_t client) {
-    struct client_queue *queue = *bucket(queues, client);
-    while (queue && queue->client != client)
+struct client_queue *client_queues_find(const struct client_queues *queues, const struct request *request) {
+    struct client_queue *queue = *bucket(queues, request->client);
+    while (queue && (queue->client != request->client || queue->priority != request->priority))
         queue = queue->chain;
     return queue;
 }
 
-bool client_queues_admits(const struct client_queues *queues, uint64_t client) {
-    return queues->free || queues->used < queues->most || client_queues_find(queues, client);
+bool client_queues_admits(const struct client_queues *queues, const struct request *request) {
+    return queues->free || queues->used < queues->most || client_queues_find(queues, request);
 }
 
-static void link_last(struct client_queues *queues, struct client_queue *queue) {
+static void link_last(struct client_ring *ring, struct client_queue *queue) {
     queue->next = NULL;
-    queue->previous = queues->last;
-    *(queues->last ? &queues->last->next : &queues->first) = queue;
-    queues->last = queue;
+    queue->previous = ring->last;
+    *(ring->last ? &ring->last->next : &ring->first) = queue;
+    ring->last = queue;
 }
 
-static void unlink_flow(struct client_queues *queues, struct client_queue *queue) {
-    *(queue->previous ? &queue->previous->next : &queues->first) = queue->next;
-    *(queue->next ? &queue->next->previous : &queues->last) = queue->previous;
+static void unlink_flow(struct client_ring *ring, struct client_queue *queue) {
+    *(queue->previous ? &queue->previous->next : &ring->first) = queue->next;
+    *(queue->next ? &queue->next->previous : &ring->last) = queue->previous;
 }
 
-static struct client_queue *queue_begin(struct client_queues *queues, uint64_t client) {
+static struct client_queue *queue_begin(struct client_queues *queues, const struct request *request) {
     struct client_queue *queue = queues->free;
     if (queue) {
         queues->free = queue->chain;
@@ -57,10 +57,10 @@ static struct client_queue *queue_begin(struct client_queues *queues, uint64_t c
         assert(queues->used < queues->most);
         queue = &queues->all[queues->used++];
     }
-    struct client_queue **chain = bucket(queues, client);
-    *queue = (struct client_queue){.client = client, .tail = &queue->head, .chain = *chain};
+    struct client_queue **chain = bucket(queues, request->client);
+    *queue = (struct client_queue){.client = request->client, .priority = request->priority, .tail = &queue->head, .chain = *chain};
     *chain = queue;
-    link_last(queues, queue);
+    link_last(&queues->rings[queue->priority], queue);
     return queue;
 }
 
@@ -69,19 +69,20 @@ static void queue_end(struct client_queues *queues, struct client_queue *queue) 
     while (*chain != queue)
         chain = &(*chain)->chain;
     *chain = queue->chain;
-    unlink_flow(queues, queue);
+    unlink_flow(&queues->rings[queue->priority], queue);
     queue->chain = queues->free;
     queues->free = queue;
 }
 
 void client_queues_push(struct client_queues *queues, struct job *job) {
-    struct client_queue *queue = client_queues_find(queues, job->request->client);
+    struct client_queue *queue = client_queues_find(queues, job->request);
     if (!queue)
-        queue = queue_begin(queues, job->request->client);
+        queue = queue_begin(queues, job->request);
     job->next = NULL;
     *queue->tail = job;
     queue->tail = &job->next;
     queues->jobs++;
+    queues->rings[queue->priority].jobs++;
     queues->work += job_work(job);
 }
 
@@ -92,6 +93,7 @@ bool client_queues_take(struct client_queues *queues, struct client_queue *queue
         queue->tail = link;
     job->next = NULL;
     queues->jobs--;
+    queues->rings[queue->priority].jobs--;
     queues->work -= job_work(job);
     bool last = !queue->head;
     if (last)
@@ -100,6 +102,7 @@ bool client_queues_take(struct client_queues *queues, struct client_queue *queue
 }
 
 void client_queues_rotate(struct client_queues *queues, struct client_queue *queue) {
-    unlink_flow(queues, queue);
-    link_last(queues, queue);
+    struct client_ring *ring = &queues->rings[queue->priority];
+    unlink_flow(ring, queue);
+    link_last(ring, queue);
 }

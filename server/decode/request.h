@@ -8,6 +8,7 @@
 #define ALIGND_REQUEST_H
 
 #include "model/translator.h"
+#include "server/base/priority.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -105,6 +106,7 @@ struct request {
     const struct key_holder *key; /* whose API key it came with (server/api/keys.h); in the arena; NULL: none was asked for */
     size_t characters;            /* of its texts */
     uint64_t client;              /* whose turn the jobs take (client.h); any number where there is but one */
+    enum priority priority;
 
     struct model_set *models;    /* a reference; NULL: none */
     struct served_model *model;  /* one of them */

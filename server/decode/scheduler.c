@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { SWEEP_US = 10000, OVERTAKES = 16 };
+enum { SWEEP_US = 10000, OVERTAKES = 16, BATCH_SHARE = 10 }; /* of the work, one part in so many is batch's if it waits */
 
 struct scheduler {
     struct scheduler_limits limits; /* constant */
@@ -15,6 +15,7 @@ struct scheduler {
     pthread_cond_t ready;        /* a job was queued, or the queue closed */
     struct client_queues queues; /* what waits */
     struct meter meter;          /* of the work taken */
+    size_t owed;                 /* interactive work taken while batch jobs waited, for which they have had no share yet */
     size_t waiting;              /* workers blocked in scheduler_take */
     bool closed;
     int64_t swept_us; /* when expired jobs were last looked for */
@@ -44,9 +45,14 @@ void scheduler_free(struct scheduler *scheduler) {
 
 /* ---- in ---- */
 
+/* Batch requests are as one client's. */
+static bool has_waiting(const struct client_queues *queues, const struct request *request) {
+    return request->priority == PRIORITY_BATCH ? queues->rings[PRIORITY_BATCH].first : client_queues_find(queues, request);
+}
+
 /* By how much the request goes beyond what its client may fill. One that has no jobs yet will have one at least. */
 static struct scheduler_limits excess(const struct scheduler *scheduler, const struct request *request) {
-    bool waits = client_queues_find(&scheduler->queues, request->client) != NULL;
+    bool waits = has_waiting(&scheduler->queues, request);
     struct scheduler_limits most = scheduler->limits;
     most.jobs -= waits ? most.jobs / 8 : 0;
     most.work -= waits ? most.work / 8 : 0;
@@ -59,7 +65,7 @@ static enum scheduler_verdict scheduler_judge_room(const struct scheduler *sched
     if (scheduler->closed)
         return SCHEDULER_CLOSED;
     struct scheduler_limits over = excess(scheduler, request);
-    if (over.jobs > 0 || !client_queues_admits(&scheduler->queues, request->client))
+    if (over.jobs > 0 || !client_queues_admits(&scheduler->queues, request))
         return SCHEDULER_FULL;
     return over.work > 0 ? SCHEDULER_FULL_WORK : SCHEDULER_ACCEPTED;
 }
@@ -142,13 +148,14 @@ static void take_expired_of(struct scheduler *scheduler, struct client_queue *qu
 
 static void take_expired(struct scheduler *scheduler, struct taken *taken) {
     int64_t now_us = clock_us();
-    if (!scheduler->queues.first || now_us - scheduler->swept_us < SWEEP_US)
+    if (scheduler->queues.jobs == 0 || now_us - scheduler->swept_us < SWEEP_US)
         return;
     scheduler->swept_us = now_us;
-    for (struct client_queue *queue = scheduler->queues.first, *next; queue; queue = next) {
-        next = queue->next;
-        take_expired_of(scheduler, queue, now_us, taken);
-    }
+    for (size_t i = 0; i < PRIORITIES; i++)
+        for (struct client_queue *queue = scheduler->queues.rings[i].first, *next; queue; queue = next) {
+            next = queue->next;
+            take_expired_of(scheduler, queue, now_us, taken);
+        }
 }
 
 /* The share of a worker that was idle is rounded up, that of a busy one down: a single job is left to an idle worker. */
@@ -157,10 +164,30 @@ static size_t fair_share(const struct scheduler *scheduler, bool idle) {
     return (scheduler->queues.jobs + (idle ? workers - 1 : 0)) / workers;
 }
 
+static struct client_queue *first_of(const struct scheduler *scheduler, enum priority priority) {
+    return scheduler->queues.rings[priority].first;
+}
+
+/* batch: NULL, and it is not. */
+static bool is_due(const struct scheduler *scheduler, const struct client_queue *batch) {
+    return batch && scheduler->owed / (BATCH_SHARE - 1) >= job_work(batch->head);
+}
+
+/* The queue's first job is taken. What is due already does not become more. */
+static void account(struct scheduler *scheduler, const struct client_queue *queue) {
+    const struct client_queue *batch = first_of(scheduler, PRIORITY_BATCH);
+    size_t work = job_work(queue->head), paid = (BATCH_SHARE - 1) * work;
+    if (queue->priority == PRIORITY_BATCH)
+        scheduler->owed -= paid < scheduler->owed ? paid : scheduler->owed;
+    else if (!is_due(scheduler, batch))
+        scheduler->owed = batch ? scheduler->owed + work : 0;
+}
+
 /* The turn of one client is over. Returns whose is next: while it is the only one that can be served, its own. */
 static struct client_queue *take_turn(struct scheduler *scheduler, struct client_queue *queue, struct taken *taken) {
     struct client_queue *next = queue->next;
     taken->work += (double)job_work(queue->head);
+    account(scheduler, queue);
     queue->overtaken = 0;
     if (scheduler_take_job(scheduler, queue, &queue->head, taken))
         return next;
@@ -168,23 +195,42 @@ static struct client_queue *take_turn(struct scheduler *scheduler, struct client
     return next ? next : queue;
 }
 
-/* A round through the ring. stuck: the first client that has no room yet, whose turn is not over. */
+/* A round through both rings. */
+struct turns {
+    struct client_queue *next[PRIORITIES];
+    struct client_queue *stuck; /* the first client that has no room yet, whose turn is not over */
+};
+
+/* NULL: the round is over. */
+static struct client_queue *whose_turn(const struct scheduler *scheduler, const struct turns *turns) {
+    struct client_queue *batch = turns->next[PRIORITY_BATCH];
+    bool goes = batch && (!first_of(scheduler, PRIORITY_INTERACTIVE) || is_due(scheduler, batch));
+    return goes ? batch : turns->next[PRIORITY_INTERACTIVE];
+}
+
+/* What is due to batch jobs is not passed without limit, whatever their client has already. */
+static bool gets_stuck(const struct scheduler *scheduler, const struct client_queue *queue, enum scheduler_claim claim) {
+    bool due = queue->priority == PRIORITY_BATCH && first_of(scheduler, PRIORITY_INTERACTIVE);
+    return claim == CLAIM_NO_ROOM || due;
+}
+
 static void take_turns(struct scheduler *scheduler, const struct scheduler_room *room, size_t most, struct taken *taken) {
-    struct client_queue *queue = scheduler->queues.first, *stuck = NULL;
-    while (most > 0 && queue) {
+    struct turns turns = {{first_of(scheduler, PRIORITY_INTERACTIVE), first_of(scheduler, PRIORITY_BATCH)}, NULL};
+    for (struct client_queue *queue; most > 0 && (queue = whose_turn(scheduler, &turns)) != NULL;) {
+        struct client_queue **next = &turns.next[queue->priority], *stuck = turns.stuck;
         bool reserved = stuck && stuck->overtaken >= OVERTAKES;
         enum scheduler_claim claim = room->claim(room->owner, queue->head, reserved);
         assert(!reserved || claim != CLAIM_TAKEN);
         if (claim == CLAIM_TAKEN || claim == CLAIM_EXPRESS) {
-            queue = take_turn(scheduler, queue, taken);
+            *next = take_turn(scheduler, queue, taken);
             most--;
             if (stuck && claim == CLAIM_TAKEN)
                 stuck->overtaken++;
             continue;
         }
-        if (claim == CLAIM_NO_ROOM && !stuck)
-            stuck = queue;
-        queue = queue->next;
+        if (!stuck && gets_stuck(scheduler, queue, claim))
+            turns.stuck = queue;
+        *next = queue->next;
     }
 }
 
@@ -192,7 +238,7 @@ struct job *scheduler_take(struct scheduler *scheduler, const struct scheduler_r
     struct taken taken = {.end = &taken.jobs};
     struct client_queues *queues = &scheduler->queues;
     pthread_mutex_lock(&scheduler->lock);
-    while (wait && !queues->first && !scheduler->closed) {
+    while (wait && queues->jobs == 0 && !scheduler->closed) {
         scheduler->waiting++;
         pthread_cond_wait(&scheduler->ready, &scheduler->lock);
         scheduler->waiting--;
@@ -200,8 +246,8 @@ struct job *scheduler_take(struct scheduler *scheduler, const struct scheduler_r
     take_expired(scheduler, &taken);
     take_turns(scheduler, room, fair_share(scheduler, wait), &taken);
     meter_observe(&scheduler->meter, taken.work, queues->jobs, clock_us());
-    assert(!wait || taken.jobs || !queues->first); /* an idle worker has room for any job */
-    bool pass_on = queues->first && scheduler->waiting > 0;
+    assert(!wait || taken.jobs || queues->jobs == 0); /* an idle worker has room for any job */
+    bool pass_on = queues->jobs > 0 && scheduler->waiting > 0;
     pthread_mutex_unlock(&scheduler->lock);
     if (pass_on)
         pthread_cond_signal(&scheduler->ready);
@@ -218,6 +264,13 @@ void scheduler_close(struct scheduler *scheduler) {
 size_t scheduler_depth(struct scheduler *scheduler) {
     pthread_mutex_lock(&scheduler->lock);
     size_t depth = scheduler->queues.jobs;
+    pthread_mutex_unlock(&scheduler->lock);
+    return depth;
+}
+
+size_t scheduler_depth_of(struct scheduler *scheduler, enum priority priority) {
+    pthread_mutex_lock(&scheduler->lock);
+    size_t depth = scheduler->queues.rings[priority].jobs;
     pthread_mutex_unlock(&scheduler->lock);
     return depth;
 }

@@ -4,7 +4,11 @@
  * Nobody starves. The first job of a client whose turn it is may not fit yet: others go before it, but only OVERTAKES times
  * (scheduler.c), then everybody waits until it does. One of a client that has jobs in the worker's hands already may be passed
  * without limit: those end, and then the rule above holds for it. Whoever the worker has room apart for (the express lane of
- * admission.h) passes nobody and does not wait for them. */
+ * admission.h) passes nobody and does not wait for them.
+ *
+ * Of two priorities (request.priority) interactive jobs go first: batch jobs are handed out while no interactive one waits, and
+ * otherwise where a tenth of the work is due to them. What is due waits for room as everybody does, and is passed no more often.
+ * Clients take turns within a priority. Of what may wait, all batch jobs together have what one client has. */
 #ifndef ALIGND_SCHEDULER_H
 #define ALIGND_SCHEDULER_H
 
@@ -54,8 +58,9 @@ struct job *scheduler_take(struct scheduler *scheduler, const struct scheduler_r
 /* From now on nothing is accepted; what waits is still handed out. */
 void scheduler_close(struct scheduler *scheduler);
 
-/* Jobs that wait, and workers that wait for one. */
+/* Jobs that wait, in all and of one priority, and workers that wait for one. */
 size_t scheduler_depth(struct scheduler *scheduler);
+size_t scheduler_depth_of(struct scheduler *scheduler, enum priority priority);
 size_t scheduler_idle(struct scheduler *scheduler);
 const struct scheduler_limits *scheduler_limits(const struct scheduler *scheduler);
 

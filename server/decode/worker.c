@@ -15,6 +15,7 @@ struct held {
 /* What one job is of its client's work. */
 struct holder {
     uint64_t client;
+    enum priority priority;
     size_t work; /* rows x steps */
 };
 
@@ -65,6 +66,10 @@ static void let_go(struct held held[2], const struct job *job) {
     held[job->express].bytes -= job->bytes;
 }
 
+static struct holder holder_of(const struct job *job) {
+    return (struct holder){job->request->client, job->request->priority, job->rows * job->steps};
+}
+
 /* As admission.h takes it: what goes by the lane must be short, its translation, too. */
 static size_t length_of(const struct job *job) {
     return job->express ? job->steps : job->tokens;
@@ -72,7 +77,7 @@ static size_t length_of(const struct job *job) {
 
 static void add_live(struct worker *worker, struct job *job) {
     job->live_index = worker->live_count;
-    worker->holders[worker->live_count] = (struct holder){job->request->client, job->rows * job->steps};
+    worker->holders[worker->live_count] = holder_of(job);
     worker->live[worker->live_count++] = job;
     worker->followed += job->request->progress != NULL;
     hold(worker->held, job);
@@ -152,7 +157,7 @@ static void admit(struct worker *worker, struct job *jobs) {
     int64_t now_us = clock_us();
     for (struct job *job = fresh; job; job = job->next) {
         job->admitted_us = now_us;
-        metrics_queued(worker->pool->options.metrics, job->model->metrics, now_us - job->queued_us);
+        metrics_queued(worker->pool->options.metrics, job->model->metrics, job->request->priority, now_us - job->queued_us);
         add_live(worker, job);
     }
     admission_settle(worker->admission);
@@ -214,17 +219,25 @@ static void expire(struct worker *worker) {
     }
 }
 
-static size_t work_of(const struct worker *worker, uint64_t client) {
+/* What a client has given for batch is not in the way of what it asks for beside that. */
+static size_t work_of(const struct worker *worker, const struct request *request) {
     size_t work = 0;
-    for (size_t i = 0; i < worker->live_count + worker->claimed; i++)
-        work += worker->holders[i].client == client ? worker->holders[i].work : 0;
+    for (size_t i = 0; i < worker->live_count + worker->claimed; i++) {
+        const struct holder *holder = &worker->holders[i];
+        work += holder->client == request->client && holder->priority == request->priority ? holder->work : 0;
+    }
     return work;
 }
 
-static enum admission_share share_of(const struct worker *worker, size_t own) {
+/* What is kept for newcomers, and the lane, are not for batch. */
+static bool is_interactive(const struct job *job) {
+    return job->request->priority == PRIORITY_INTERACTIVE;
+}
+
+static enum admission_share share_of(const struct worker *worker, const struct job *job, size_t own) {
     if (!worker->pool->options.shared)
         return ADMISSION_ALL;
-    return own > 0 ? ADMISSION_MOST : ADMISSION_NEWCOMER;
+    return own > 0 || !is_interactive(job) ? ADMISSION_MOST : ADMISSION_NEWCOMER;
 }
 
 /* The main room, where it has nothing, takes any job. */
@@ -240,22 +253,22 @@ static bool has_memory(const struct worker *worker, const struct job *job, bool 
 /* own: work of its client. */
 static bool claim_main(struct worker *worker, const struct job *job, size_t own) {
     return has_memory(worker, job, false) &&
-           admission_claim(worker->admission, &batch_of(worker, job)->load, job->rows, job->tokens, share_of(worker, own));
+           admission_claim(worker->admission, &batch_of(worker, job)->load, job->rows, job->tokens, share_of(worker, job, own));
 }
 
 static bool claim_express(struct worker *worker, const struct job *job, size_t own) {
-    return worker->pool->options.shared && has_memory(worker, job, true) &&
+    return worker->pool->options.shared && is_interactive(job) && has_memory(worker, job, true) &&
            admission_claim_express(worker->admission, &batch_of(worker, job)->load, job->rows, job->steps, own);
 }
 
 static enum scheduler_claim claim(void *owner, struct job *job, bool express) {
     struct worker *worker = owner;
-    size_t own = work_of(worker, job->request->client);
+    size_t own = work_of(worker, job->request);
     bool wanted = batch_wants(batch_of(worker, job)->batch), taken = wanted && !express && claim_main(worker, job, own);
     job->express = !taken && wanted && claim_express(worker, job, own);
     if (!taken && !job->express)
         return own > 0 ? CLAIM_SERVED : CLAIM_NO_ROOM;
-    worker->holders[worker->live_count + worker->claimed++] = (struct holder){job->request->client, job->rows * job->steps};
+    worker->holders[worker->live_count + worker->claimed++] = holder_of(job);
     hold(worker->taking, job);
     return taken ? CLAIM_TAKEN : CLAIM_EXPRESS;
 }

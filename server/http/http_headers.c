@@ -38,9 +38,9 @@ static void add_cors(const struct heading *heading, struct headed *headed) {
     add_header(headed, "Access-Control-Expose-Headers", "X-Request-Id, Retry-After, Content-Disposition");
     if (heading->route && strcmp(heading->method, "OPTIONS") == 0) {
         add_allowed(headed, "Access-Control-Allow-Methods", heading->route);
-        add_header(
-            headed, "Access-Control-Allow-Headers",
-            "Authorization, Content-Type, X-Api-Key, Ocp-Apim-Subscription-Key, X-Goog-Api-Key, X-Deadline-Ms, X-Request-Id");
+        add_header(headed, "Access-Control-Allow-Headers",
+                   "Authorization, Content-Type, X-Api-Key, Ocp-Apim-Subscription-Key, X-Goog-Api-Key, X-Deadline-Ms, X-Priority, "
+                   "X-Request-Id");
         add_header(headed, "Access-Control-Max-Age", "86400");
     }
 }

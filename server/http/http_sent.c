@@ -105,6 +105,16 @@ uint64_t sent_client(struct MHD_Connection *connection, const char *header) {
     return client_of_peer(info ? info->client_addr : NULL);
 }
 
+int sent_priority(struct MHD_Connection *connection, enum priority *priority, struct reply *reply) {
+    static const char name[] = "X-Priority";
+    const char *sent = sent_header(connection, name);
+    *priority = PRIORITY_INTERACTIVE;
+    if (!sent || priority_find(sent, priority) == 0)
+        return 0;
+    api_fail(reply, STATUS_INVALID, name, "%s must be interactive or batch, got \"%.60s\"", name, sent);
+    return -1;
+}
+
 int sent_deadline(struct MHD_Connection *connection, size_t most_ms, size_t *deadline_ms, struct reply *reply) {
     static const char name[] = "X-Deadline-Ms";
     const char *sent = sent_header(connection, name);

@@ -28,6 +28,8 @@ int sent_as_it_is(struct MHD_Connection *connection, struct reply *reply);
 /* Who sends it (client.h): the peer, or whom the last of the headers of this name tells of, if there is one. NULL: none does. */
 uint64_t sent_client(struct MHD_Connection *connection, const char *header);
 
+/* X-Priority; without that header interactive. -1 with the reply set. */
+int sent_priority(struct MHD_Connection *connection, enum priority *priority, struct reply *reply);
 /* X-Deadline-Ms, most_ms at most; without that header most_ms. -1 with the reply set. */
 int sent_deadline(struct MHD_Connection *connection, size_t most_ms, size_t *deadline_ms, struct reply *reply);
 

@@ -263,6 +263,8 @@ static void work_prepare(struct exchange *exchange) {
     if (exchange->request.key) {
         strcpy(exchange->key_name, exchange->request.key->name);
         exchange->request.client = client_of_name(exchange->key_name, strlen(exchange->key_name));
+        if (exchange->request.key->limits.priority > exchange->request.priority) /* a request asks for less, never for more */
+            exchange->request.priority = exchange->request.key->limits.priority;
     }
     if (!exchange->request.models && api_take_models(service, &exchange->request, &exchange->reply) != 0)
         return;
@@ -322,7 +324,8 @@ static int set_deadline(struct exchange *exchange) {
 static bool call_route(struct exchange *exchange) {
     const struct service *service = exchange->exchanges->service;
     bool reads = strcmp(exchange->route->method, "POST") == 0 || exchange->route->finish;
-    if (reads && set_deadline(exchange) != 0)
+    if (reads &&
+        (set_deadline(exchange) != 0 || sent_priority(exchange->connection, &exchange->request.priority, &exchange->reply) != 0))
         return false;
     if (reads && service_state(service) == SERVICE_READY && !is_small(exchange)) {
         defer(exchange);

@@ -205,6 +205,27 @@ START_TEST(models_of_its_own) {
 }
 END_TEST
 
+#define ADMITTED(priority) metric(&served, "alignd_sentences_admitted_total{priority=\"" priority "\"}")
+
+/* A request may ask for less than its key has, never for more. */
+START_TEST(a_priority_of_its_own) {
+    struct call call = {.path = "/translate", .json = "{'text': 'x'}", .headers = {header}};
+    start_with_limits("rate=1000");
+    check(&call, 200, NULL);
+    call.headers[1] = "X-Priority: batch";
+    check(&call, 200, NULL);
+    ck_assert_double_eq(ADMITTED("interactive"), 1);
+    ck_assert_double_eq(ADMITTED("batch"), 1);
+    start_with_limits("priority=batch");
+    call.headers[1] = NULL;
+    check(&call, 200, NULL);
+    call.headers[1] = "X-Priority: interactive";
+    check(&call, 200, NULL);
+    ck_assert_double_eq(ADMITTED("interactive"), 0);
+    ck_assert_double_eq(ADMITTED("batch"), 2);
+}
+END_TEST
+
 START_TEST(limits_that_are_none) {
     struct outcome outcome;
     program_run(ARGUMENTS("key", "--name", "alice", "--limits", "rate=often"), NULL, &outcome);
@@ -236,6 +257,7 @@ Suite *access_suite(void) {
     tcase_add_test(keys, a_rate_of_its_own);
     tcase_add_test(keys, a_quota_of_the_day);
     tcase_add_test(keys, models_of_its_own);
+    tcase_add_test(keys, a_priority_of_its_own);
     suite_add_tcase(suite, keys);
     tcase_set_timeout(start, TEST_TIMEOUT_S);
     tcase_add_test(start, limits_that_are_none);

@@ -266,6 +266,20 @@ START_TEST(targets) {
 }
 END_TEST
 
+START_TEST(priorities) {
+    static const char *const values[] = {"", "Batch", "high", "batch, batch", "1"};
+    for (size_t i = 0; i < COUNT(values); i++) {
+        struct reply reply;
+        char header[100], message[200];
+        snprintf(header, sizeof header, "X-Priority%s%s", *values[i] ? ": " : ";", values[i]);
+        snprintf(message, sizeof message, "X-Priority must be interactive or batch, got \"%s\"", values[i]);
+        client_send(&served, &(struct call){.path = "/translate", .json = "{'text': 'x'}", .headers = {header}}, &reply);
+        check_error(&reply, 400, "invalid_request", "X-Priority", message);
+        reply_done(&reply);
+    }
+}
+END_TEST
+
 START_TEST(deadlines) {
     static const char *const values[] = {"0", "-1", "x", "1.5", "10 ms", "", "0x10"};
     for (size_t i = 0; i < COUNT(values); i++) {
@@ -428,6 +442,7 @@ Suite *errors_suite(void) {
     tcase_add_test(tcase, models_and_languages);
     tcase_add_test(tcase, targets);
     tcase_add_test(tcase, deadlines);
+    tcase_add_test(tcase, priorities);
     tcase_add_test(tcase, unknown_paths);
     tcase_add_test(tcase, wrong_methods);
     tcase_add_test(tcase, media_types);

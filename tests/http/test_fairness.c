@@ -181,6 +181,39 @@ START_TEST(a_place_in_the_queue) {
 }
 END_TEST
 
+/* ---- priorities ---- */
+
+#define ADMITTED(priority) "alignd_sentences_admitted_total{priority=\"" priority "\"}"
+#define WAITING(priority)  "alignd_queue_priority_depth{priority=\"" priority "\"}"
+
+/* Two clients ask for the same, one as batch. While the other's sentences fill all rows and wait, it gets a tenth. */
+START_TEST(batch_beside_an_interactive_hog) {
+    enum { REQUESTS = 14, TEXTS = 60, BATCH = 20 };
+    struct daemon daemon;
+    struct reply replies[REQUESTS], batch;
+    char *hog = work_body(TEXTS, 1, 100), *body = work_body(BATCH, 1, 100);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "8", "--step-ms", "0", "--deadline-ms", "60000"));
+    struct flight *flight = flight_open(&daemon);
+    for (size_t i = 0; i < REQUESTS; i++)
+        flight_send(flight, &(struct call){.path = "/translate", .json = hog, .from = HOG}, &replies[i]);
+    metric_await_least(&daemon, WAITING("interactive"), 500, flight);
+    double before = metric(&daemon, ADMITTED("interactive"));
+    flight_send(flight, &(struct call){.path = "/translate", .json = body, .from = OTHER, .headers = {"X-Priority: batch"}},
+                &batch);
+    metric_await_least(&daemon, ADMITTED("batch"), BATCH, flight);
+    double interactive = metric(&daemon, ADMITTED("interactive")) - before;
+    ck_assert_msg(interactive >= 9 * BATCH, "%g before %d of batch", interactive, BATCH);
+    ck_assert_double_ge(metric(&daemon, WAITING("interactive")), 1); /* it did not have to wait for all of them */
+    flight_close(flight);
+    for (size_t i = 0; i < REQUESTS; i++)
+        reply_done(&replies[i]);
+    reply_done(&batch);
+    free(hog);
+    free(body);
+    daemon_stop(&daemon);
+}
+END_TEST
+
 /* ---- work ---- */
 
 START_TEST(a_queue_full_of_work) {
@@ -333,6 +366,7 @@ Suite *fairness_suite(void) {
     tcase_add_test(tcase, short_sentences_beside_four_wide_clients);
     tcase_add_test(tcase, a_wide_job_gets_its_turn);
     tcase_add_test(tcase, a_place_in_the_queue);
+    tcase_add_test(tcase, batch_beside_an_interactive_hog);
     tcase_add_test(tcase, a_queue_full_of_work);
     tcase_add_test(tcase, rate_of_a_client);
     tcase_add_test(tcase, clients_behind_a_proxy);

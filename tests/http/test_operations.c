@@ -263,7 +263,8 @@ START_TEST(preflight) {
     check_header(&reply, "Access-Control-Allow-Origin", "*");
     check_header(&reply, "Access-Control-Allow-Methods", "POST, OPTIONS");
     check_header(&reply, "Access-Control-Allow-Headers",
-                 "Authorization, Content-Type, X-Api-Key, Ocp-Apim-Subscription-Key, X-Goog-Api-Key, X-Deadline-Ms, X-Request-Id");
+                 "Authorization, Content-Type, X-Api-Key, Ocp-Apim-Subscription-Key, X-Goog-Api-Key, X-Deadline-Ms, X-Priority, "
+                 "X-Request-Id");
     check_header(&reply, "Access-Control-Max-Age", "86400");
     check_header(&reply, "Allow", "POST, OPTIONS");
     reply_done(&reply);

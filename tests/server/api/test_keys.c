@@ -74,17 +74,22 @@ END_TEST
 START_TEST(limits) {
     struct error err;
     struct key_holder holder;
-    struct keys *keys = open_text("a user " SECRET_HASH " rate=0.5 burst=3 daily=500000 models=en-fr,fr-en # all\n", &err);
+    struct keys *keys =
+        open_text("a user " SECRET_HASH " rate=0.5 burst=3 daily=500000 models=en-fr,fr-en priority=batch # all\n", &err);
     ck_assert_msg(keys != NULL, "%s", err.message);
     ck_assert(find(keys, "secret", &holder));
     keys_free(keys);
     ck_assert_double_eq(holder.limits.rate, 0.5);
     ck_assert_uint_eq(holder.limits.burst, 3);
     ck_assert_uint_eq(holder.limits.daily, 500000);
+    ck_assert_int_eq(holder.limits.priority, PRIORITY_BATCH);
     ck_assert(keys_allow(&holder.limits, "en-fr") && keys_allow(&holder.limits, "fr-en"));
     ck_assert(!keys_allow(&holder.limits, "en") && !keys_allow(&holder.limits, "en-fr-2") && !keys_allow(&holder.limits, ""));
     ck_assert_int_eq(keys_parse_limits("rate=1", &holder.limits, NULL), 0);
     ck_assert(holder.limits.daily == 0 && keys_allow(&holder.limits, "any"));
+    ck_assert_int_eq(holder.limits.priority, PRIORITY_INTERACTIVE);
+    ck_assert_int_eq(keys_parse_limits("priority=interactive", &holder.limits, NULL), 0);
+    ck_assert_int_eq(holder.limits.priority, PRIORITY_INTERACTIVE);
 }
 END_TEST
 
@@ -102,6 +107,7 @@ START_TEST(wrong_files) {
         {"alice user " ZEROS " daily=-1", ", line 1: daily must be a whole number above 0"},
         {"alice user " ZEROS " daily=inf", ", line 1: daily must be a whole number above 0"},
         {"alice user " ZEROS " models=", ", line 1: models must be names"},
+        {"alice user " ZEROS " priority=high", ", line 1: priority must be interactive or batch"},
         {"alice user " ZEROS " size=1", ", line 1: a limit must be rate=N"},
         {"alice boss " ZEROS, ", line 1: the role must be user or admin"},
         {"alice user 00", ", line 1: the hash must have 64 hexadecimal digits"},

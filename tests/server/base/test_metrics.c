@@ -23,8 +23,12 @@ static void teardown(void) {
 static void write_with(const struct metrics_served *model) {
     size_t length;
     free(text);
-    struct metrics_state state = {
-        .models = model, .model_count = model != NULL, .model_bytes = 7, .model_memory = 9, .queue_depth = 3, .cache_bytes = 12};
+    struct metrics_state state = {.models = model,
+                                  .model_count = model != NULL,
+                                  .model_bytes = 7,
+                                  .model_memory = 9,
+                                  .queue_depth = {1, 2},
+                                  .cache_bytes = 12};
     ck_assert_int_eq(metrics_write(metrics, &state, &text, &length, NULL), 0);
     ck_assert_uint_eq(length, strlen(text));
 }
@@ -62,7 +66,7 @@ START_TEST(requests) {
 END_TEST
 
 START_TEST(decoding) {
-    metrics_queued(metrics, metrics_model(metrics, "en-fr", NULL), 1000);
+    metrics_queued(metrics, metrics_model(metrics, "en-fr", NULL), PRIORITY_BATCH, 1000);
     metrics_step(metrics, 4, 700);
     metrics_step(metrics, 5, 700);
     metrics_rows_changed(metrics, 9);
@@ -87,6 +91,10 @@ START_TEST(decoding) {
     assert_line("alignd_step_rows_count 2");
     assert_line("alignd_rows_live 5");
     assert_line("alignd_queue_depth 3");
+    assert_line("alignd_queue_priority_depth{priority=\"interactive\"} 1");
+    assert_line("alignd_queue_priority_depth{priority=\"batch\"} 2");
+    assert_line("alignd_sentences_admitted_total{priority=\"interactive\"} 0");
+    assert_line("alignd_sentences_admitted_total{priority=\"batch\"} 1");
 }
 END_TEST
 
@@ -208,8 +216,8 @@ START_TEST(by_model) {
     ck_assert_ptr_null(strstr(text, "alignd_model_request_duration_seconds_count"));
     metrics_request_began(metrics);
     metrics_request_ended(metrics, 0, counters, 200, 3000);
-    metrics_queued(metrics, counters, 1000);
-    metrics_queued(metrics, counters, 60000000);
+    metrics_queued(metrics, counters, PRIORITY_INTERACTIVE, 1000);
+    metrics_queued(metrics, counters, PRIORITY_INTERACTIVE, 60000000);
     metrics_cache_asked(metrics, counters, true);
     write_with(&model);
     assert_line("alignd_model_request_duration_seconds_bucket{model=\"en-\\\"fr\",le=\"0.005\"} 1");

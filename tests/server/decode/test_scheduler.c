@@ -303,12 +303,189 @@ START_TEST(many_clients_come_and_go) {
 }
 END_TEST
 
-/* ---- work ---- */
-
 static void give_tokens(struct fake *fake, size_t tokens) {
     for (size_t i = 0; i < fake->request.job_count; i++)
         fake->jobs[i].tokens = tokens;
 }
+
+/* ---- priorities: work is rows, of one token each ---- */
+
+static void submit_with(struct fake *fakes, size_t count, enum priority priority, uint64_t client, size_t rows) {
+    for (size_t i = 0; i < count; i++) {
+        fake_init(&fakes[i], 1, rows);
+        give_tokens(&fakes[i], 1);
+        fakes[i].request.client = client;
+        fakes[i].request.priority = priority;
+        ck_assert_int_eq(scheduler_submit(scheduler, &fakes[i].request), SCHEDULER_ACCEPTED);
+    }
+}
+
+static void make_large_scheduler(void) {
+    scheduler_free(scheduler);
+    scheduler = scheduler_create(&(struct scheduler_limits){4000, 100000});
+}
+
+START_TEST(batch_waits_for_interactive) {
+    static struct fake batch[3], interactive[3];
+    static const uint64_t order[] = {2, 2, 2, 1, 1, 1};
+    submit_with(batch, 3, PRIORITY_BATCH, 1, 1);
+    submit_with(interactive, 3, PRIORITY_INTERACTIVE, 2, 1);
+    ck_assert_uint_eq(scheduler_depth_of(scheduler, PRIORITY_BATCH), 3);
+    ck_assert_uint_eq(scheduler_depth_of(scheduler, PRIORITY_INTERACTIVE), 3);
+    struct job *jobs = take(64, false), *job = jobs;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++, job = job->next)
+        ck_assert_uint_eq(job->request->client, order[i]);
+    ck_assert_ptr_null(job);
+    end_jobs(jobs);
+    ck_assert_uint_eq(scheduler_depth(scheduler), 0);
+}
+END_TEST
+
+/* Nothing else waits: it gets all there is, again and again. */
+START_TEST(an_idle_machine_is_batch_s) {
+    static struct fake batch[40];
+    make_large_scheduler();
+    submit_with(batch, 40, PRIORITY_BATCH, 1, 1);
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_uint_eq(end_jobs(take(10, false)), 10);
+}
+END_TEST
+
+/* What is interactive and waits without room is not passed by what would fit. */
+START_TEST(batch_does_not_pass_who_waits) {
+    static struct fake wide[1], batch[1];
+    submit_with(wide, 1, PRIORITY_INTERACTIVE, 1, 5);
+    submit_with(batch, 1, PRIORITY_BATCH, 2, 1);
+    ck_assert_ptr_null(take(4, false));
+    struct job *jobs = take(6, false);
+    ck_assert_ptr_eq(jobs, wide[0].jobs);
+    ck_assert_ptr_eq(jobs->next, batch[0].jobs);
+    end_jobs(jobs);
+}
+END_TEST
+
+/* Jobs of client 1 among those taken in so many rounds with so many rows, which others keep full; least: jobs of others before its
+ * first. */
+static size_t count_batch(size_t rounds, size_t rows, size_t least) {
+    size_t batch = 0, others = 0;
+    for (size_t i = 0; i < rounds; i++) {
+        struct job *jobs = take(rows, false);
+        for (struct job *job = jobs; job; job = job->next) {
+            batch += job->request->client == 1;
+            others += job->request->client != 1;
+            ck_assert(batch == 0 || others >= least);
+        }
+        ck_assert_uint_eq(end_jobs(jobs), rows);
+    }
+    return batch;
+}
+
+START_TEST(batch_gets_a_tenth_while_rows_are_full) {
+    static struct fake batch[100], interactive[2000];
+    make_large_scheduler();
+    submit_with(interactive, 1000, PRIORITY_INTERACTIVE, 2, 1);
+    submit_with(interactive + 1000, 1000, PRIORITY_INTERACTIVE, 3, 1);
+    ck_assert_uint_eq(count_batch(50, 1, 0), 0); /* before it waits nothing becomes due */
+    submit_with(batch, 100, PRIORITY_BATCH, 1, 1);
+    ck_assert_uint_eq(count_batch(200, 1, 9), 20);
+    ck_assert_uint_eq(count_batch(50, 8, 0), 40); /* within one round, too */
+}
+END_TEST
+
+/* A tenth of the work, not of the jobs: nine times its own must have gone before. Then it waits for its rows as everybody does. */
+START_TEST(a_wide_batch_job_gets_its_turn) {
+    static struct fake wide[1], narrow[400];
+    make_large_scheduler();
+    submit_with(wide, 1, PRIORITY_BATCH, 1, 32);
+    submit_with(narrow, 400, PRIORITY_INTERACTIVE, 2, 1);
+    size_t before = 0;
+    while (taken_client(1) == 2)
+        before++;
+    ck_assert_uint_eq(before, 9 * 32 + 16);
+    ck_assert_uint_eq(taken_client(32), 1);
+    ck_assert_uint_eq(taken_client(1), 2);
+}
+END_TEST
+
+/* client 1 has something live: there is room for more of it in the wide. */
+static enum scheduler_claim claim_beside_its_own(void *owner, struct job *job, bool express) {
+    size_t *rows = owner;
+    if (job->request->client == 1 && *rows < 4)
+        return CLAIM_SERVED;
+    return claim(owner, job, express);
+}
+
+static uint64_t taken_beside_its_own(size_t rows) {
+    struct job *jobs = scheduler_take(scheduler, &(struct scheduler_room){claim_beside_its_own, &rows}, false);
+    uint64_t client = jobs ? jobs->request->client : 0;
+    end_jobs(jobs);
+    return client;
+}
+
+/* That some of it is being decoded does not take its tenth away. */
+START_TEST(what_is_due_is_held_back_for_no_longer) {
+    static struct fake batch[2], interactive[100];
+    make_large_scheduler();
+    submit_with(batch, 2, PRIORITY_BATCH, 1, 1);
+    submit_with(interactive, 100, PRIORITY_INTERACTIVE, 2, 1);
+    size_t before = 0;
+    while (taken_beside_its_own(1) == 2)
+        before++;
+    ck_assert_uint_eq(before, 9 + 16);
+    ck_assert_uint_eq(taken_beside_its_own(4), 1);
+}
+END_TEST
+
+START_TEST(batch_clients_take_turns) {
+    static struct fake a[3], b[2], interactive[1];
+    static const uint64_t turns[] = {3, 1, 2, 1, 2, 1, 0};
+    submit_with(a, 3, PRIORITY_BATCH, 1, 1);
+    submit_with(b, 2, PRIORITY_BATCH, 2, 1);
+    submit_with(interactive, 1, PRIORITY_INTERACTIVE, 3, 1);
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++)
+        ck_assert_uint_eq(taken_client(1), turns[i]);
+}
+END_TEST
+
+/* A client's own batch jobs do not stand before what it asks for now. */
+START_TEST(a_client_of_both_priorities) {
+    static struct fake batch[3], now[2];
+    submit_with(batch, 3, PRIORITY_BATCH, 1, 1);
+    submit_with(now, 2, PRIORITY_INTERACTIVE, 1, 1);
+    struct job *jobs = take(3, false);
+    ck_assert_ptr_eq(jobs, now[0].jobs);
+    ck_assert_ptr_eq(jobs->next, now[1].jobs);
+    ck_assert_ptr_eq(jobs->next->next, batch[0].jobs);
+    end_jobs(jobs);
+}
+END_TEST
+
+START_TEST(cancelled_batch_jobs_leave) {
+    static struct fake batch[2], interactive[1];
+    submit_with(batch, 2, PRIORITY_BATCH, 1, 1);
+    submit_with(interactive, 1, PRIORITY_INTERACTIVE, 2, 5);
+    request_cancel(&batch[0].request, CANCEL_CLIENT);
+    struct job *jobs = take(1, false); /* nothing fits whose turn it is */
+    ck_assert_ptr_eq(jobs, batch[0].jobs);
+    ck_assert_uint_eq(end_jobs(jobs), 1);
+    ck_assert_uint_eq(scheduler_depth_of(scheduler, PRIORITY_BATCH), 1);
+}
+END_TEST
+
+/* However many they are, they leave an eighth of the queue to others. */
+START_TEST(batch_clients_leave_room_for_others) {
+    static struct fake batch[CAPACITY], other[1];
+    submit_with(batch, CAPACITY - 2, PRIORITY_BATCH, 1, 1);
+    submit_with(&batch[CAPACITY - 2], 1, PRIORITY_BATCH, 2, 1);
+    fake_init(&batch[CAPACITY - 1], 1, 1);
+    batch[CAPACITY - 1].request.client = 3;
+    batch[CAPACITY - 1].request.priority = PRIORITY_BATCH;
+    ck_assert_int_eq(scheduler_submit(scheduler, &batch[CAPACITY - 1].request), SCHEDULER_FULL);
+    submit_with(other, 1, PRIORITY_INTERACTIVE, 1, 1);
+}
+END_TEST
+
+/* ---- work ---- */
 
 START_TEST(work_is_bounded) {
     static struct fake a, b, c;
@@ -475,6 +652,7 @@ static void *produce(void *argument) {
     struct fake *fakes = argument;
     for (size_t i = 0; i < REQUESTS; i++) {
         fake_init(&fakes[i], 1 + i % 4, 1 + i % 3);
+        fakes[i].request.priority = i % 2 == 0 ? PRIORITY_BATCH : PRIORITY_INTERACTIVE;
         while (scheduler_submit(scheduler, &fakes[i].request) != SCHEDULER_ACCEPTED)
             sched_yield();
         atomic_fetch_add(&accepted, 1 + i % 4);
@@ -530,6 +708,16 @@ Suite *scheduler_suite(void) {
     tcase_add_test(tcase, the_lane_waits_for_nobody);
     tcase_add_test(tcase, a_client_leaves_room_for_others);
     tcase_add_test(tcase, many_clients_come_and_go);
+    tcase_add_test(tcase, batch_waits_for_interactive);
+    tcase_add_test(tcase, an_idle_machine_is_batch_s);
+    tcase_add_test(tcase, batch_does_not_pass_who_waits);
+    tcase_add_test(tcase, batch_gets_a_tenth_while_rows_are_full);
+    tcase_add_test(tcase, a_wide_batch_job_gets_its_turn);
+    tcase_add_test(tcase, what_is_due_is_held_back_for_no_longer);
+    tcase_add_test(tcase, batch_clients_take_turns);
+    tcase_add_test(tcase, a_client_of_both_priorities);
+    tcase_add_test(tcase, cancelled_batch_jobs_leave);
+    tcase_add_test(tcase, batch_clients_leave_room_for_others);
     tcase_add_test(tcase, work_is_bounded);
     tcase_add_test(tcase, waiting_time_is_measured);
     tcase_add_test(tcase, closed_accepts_nothing_but_hands_out_the_rest);
