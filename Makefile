@@ -5,7 +5,8 @@ VERSION := 0.1.0
 
 #? Settings
 #? BUILD: build, the folder that everything is built in
-#? MODELS, LISTEN, PREFIX, DESTDIR: what is served or installed, and where
+#? MODELS, PREFIX, DESTDIR: which models are installed, and where
+#? LISTEN, ARGUMENTS: where alignd is run, and with which other options
 #? CC, CXX, CFLAGS, OPTIMIZE, JOBS: the compilers, more flags for C, -O2, processes at a time
 #? V=1, WERROR=1, SLOW=1: show the commands; warnings are errors; tests take fewer samples
 #? SANITIZE: address,undefined or thread
@@ -17,8 +18,7 @@ CXX := g++
 endif
 BUILD    ?= build
 JOBS     ?= $(shell nproc)
-# the first is the default of requests that name none
-MODELS   ?= weights/en-fr $(filter-out weights/en-fr,$(patsubst %/config.json,%,$(wildcard weights/*/config.json)))
+MODELS   ?= $(patsubst %/config.json,%,$(wildcard weights/*/config.json))
 LISTEN   ?= 127.0.0.1:8080
 PREFIX   ?= /usr/local
 PYTHON   ?= /usr/bin/python3
@@ -45,7 +45,7 @@ help:
 	@awk '/^#\?/ { sub(/^#\? ?/, ""); i = index($$0, ": "); if (i) printf "  %-42s %s\n", substr($$0, 1, i - 1), substr($$0, i + 2); else print "\n" $$0 }' Makefile
 
 #? To use it
-#? run: installs what is missing, builds, serves the shipped models on LISTEN
+#? run: installs what is missing, builds, serves the models of weights/ on LISTEN
 #? all: builds alignd, and the word aligner of weights/
 #? install: install-program, install-models, install-man, install-units (systemd's)
 #? deb: a Debian package in BUILD/deb
@@ -56,7 +56,7 @@ all: $(BUILD)/alignd $(if $(wildcard weights/gibbs/*.c),$(BUILD)/gibbs)
 
 run: deps
 	@$(SUBMAKE) all
-	$(BUILD)/alignd $(foreach model,$(MODELS),--model $(model)) --listen $(LISTEN)
+	$(BUILD)/alignd --listen $(LISTEN) $(ARGUMENTS)
 
 install: install-program install-models install-man install-units
 install-program: all
@@ -259,7 +259,7 @@ BENCH_TOOLS = bench clients lexicon random_model $(if $(shell $(CC) -E -include 
 LOAD_TOOLS := load faults soak abuse
 $(LOAD_TOOLS:%=check-%): check-%: deps-test
 	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/load/$*
-	$(BUILD)/tests/load/$* $(BUILD)/alignd $(MODELS:%=--model %)
+	$(BUILD)/tests/load/$* $(BUILD)/alignd $(ARGUMENTS)
 
 check-scale: deps
 	@$(call INSTALL_MISSING,haproxy python3)

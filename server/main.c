@@ -4,10 +4,12 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/decode/worker.h"
+#include "server/greeting.h"
 #include "server/health.h"
 #include "server/http/http.h"
 #include "server/offline.h"
 #include "server/options.h"
+#include "server/shipped.h"
 #include <errno.h>
 #include <malloc.h>
 #include <semaphore.h>
@@ -56,6 +58,8 @@ static void catch_signals(void) {
 /* What runs, and what it was told. */
 struct daemon {
     const struct options *options;
+    const struct name_list *folders; /* of models that are loaded at the start */
+    const char *directory;           /* that the models are in; NULL: each was named */
     struct service *service;
 };
 
@@ -173,9 +177,41 @@ static struct http_options http_options(const struct options *options) {
     };
 }
 
-static void log_ready(const struct daemon *daemon) {
+/* The first one for users. NULL: all are for administrators. */
+static const char *main_address(const struct http *http) {
+    const char *address;
+    bool admin = true;
+    for (size_t i = 0; (address = http_address(http, i, &admin)) != NULL && admin; i++) {
+    }
+    return address;
+}
+
+/* On a terminal somebody may be new to it. */
+static void greet(const struct daemon *daemon, const struct http *http, const struct model_set *models) {
+    const char **names = calloc(models->count + 1, sizeof *names);
+    const struct greeting greeting = {.address = main_address(http),
+                                      .tls = daemon->options->tls_cert != NULL,
+                                      .keys = daemon->service->keys != NULL,
+                                      .directory = daemon->directory,
+                                      .models = names,
+                                      .model_count = models->count};
+    for (size_t i = 0; names && i < models->count; i++)
+        names[i] = models->all[i]->info.name;
+    char *line;
+    for (size_t i = 0; names && (line = greeting_line(&greeting, i)) != NULL; i++) {
+        log_message(line);
+        free(line);
+    }
+    free(names);
+}
+
+static void tell_ready(const struct daemon *daemon, const struct http *http) {
+    enum log_format format = LOG_TEXT;
+    log_parse_format(daemon->options->log_format, &format);
     struct model_set *models = catalog_acquire(daemon->service->catalog);
     log_event(LOG_INFO, "ready", "models=%zu workers=%zu", models->count, daemon->options->workers);
+    if (isatty(STDERR_FILENO) && format == LOG_TEXT && main_address(http))
+        greet(daemon, http, models);
     model_set_release(models);
 }
 
@@ -193,7 +229,7 @@ static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct 
     int result = start_decoding(daemon, &workers, err);
     if (result == 0) {
         atomic_store(&daemon->service->state, SERVICE_READY);
-        log_ready(daemon);
+        tell_ready(daemon, http);
         sd_notify(0, "READY=1");
         wait_for_stop(daemon, http);
         *clean = drain(daemon, http, workers);
@@ -224,12 +260,16 @@ static struct service_options service_options(const struct options *options) {
                                     .cors = &options->cors};
 }
 
-static int serve(const struct options *options, bool *clean, struct error *err) {
+/* shipped: what is served where the options name no models. */
+static int serve(const struct options *options, const struct shipped *shipped, bool *clean, struct error *err) {
     size_t label_count;
     const char *const *labels = api_labels(&label_count);
     struct service service = {.options = service_options(options)};
-    const struct daemon daemon = {options, &service};
-    const struct catalog_options models = {.folders = &options->models,
+    const struct daemon daemon = {.options = options,
+                                  .folders = shipped->directory ? &shipped->folders : &options->models,
+                                  .directory = shipped->directory ? shipped->directory : options->directory,
+                                  .service = &service};
+    const struct catalog_options models = {.folders = daemon.folders,
                                            .directory = options->directory,
                                            .compute = options->compute,
                                            .shortlist = options->shortlist,
@@ -295,8 +335,14 @@ static int run_offline(const struct options *options, int *status, struct error 
 }
 
 static int run_daemon(const struct options *options, int *status, struct error *err) {
-    bool clean = true;
-    int result = serve(options, &clean, err);
+    bool clean = true, named = options->models.count > 0 || options->directory;
+    struct shipped shipped = {0};
+    if (!named && shipped_find(&shipped, err) != 0)
+        return -1;
+    if (!named)
+        log_event(LOG_INFO, "models_found", "directory=%s models=%zu", shipped.directory, shipped.folders.count);
+    int result = serve(options, &shipped, &clean, err);
+    shipped_done(&shipped);
     if (result == 0)
         log_event(clean ? LOG_INFO : LOG_WARN, "stopped", "clean=%s", clean ? "true" : "false");
     *status = clean ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -336,7 +336,7 @@ static int options_check(const struct options *options, struct error *err) {
         return options->name ? 0 : error_set(err, ERROR_INPUT, "--name NAME is missing");
     if (options->command == COMMAND_HEALTH)
         return 0;
-    if (options->models.count == 0 && !options->directory)
+    if (options->models.count == 0 && options->command != COMMAND_SERVE)
         return error_set(err, ERROR_INPUT, "--model DIR is missing");
     if (options->command == COMMAND_TRANSLATE && options->models.count > 1)
         return error_set(err, ERROR_INPUT, "--model must be given only once in this mode");
@@ -438,7 +438,9 @@ char *options_help(void) {
         return NULL;
     fputs(
         "alignd: a translation service that shows its attention\n\n"
-        "  alignd --model DIR [--model DIR ...] [options]               serve HTTP\n"
+        "  alignd [options]                                             serve the models that came with it over HTTP: those of\n"
+        "                                                               ../share/alignd or ../weights, seen from its own folder\n"
+        "  alignd --model DIR [--model DIR ...] [options]               serve these models\n"
         "  alignd --models DIR [options]                                serve the model folders in DIR, loaded when needed\n"
         "  alignd translate --model DIR [options] < source > target     translate lines\n"
         "  alignd translate --model DIR [--format FORMAT] FILE          translate a document: subtitles, JSON, Markdown, HTML, "

@@ -36,6 +36,8 @@
     X(variant) \
     X(options) \
     X(health) \
+    X(shipped) \
+    X(greeting) \
     X(request) \
     X(scheduler) \
     X(integrity) \

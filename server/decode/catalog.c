@@ -1,8 +1,7 @@
 #include "server/decode/catalog.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
-#include <dirent.h>
-#include <errno.h>
+#include "server/decode/model_folders.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,34 +130,6 @@ static int read_folder(struct catalog *catalog, struct model_set *models, const 
     return error_set(err, inner.code, "cannot load %s: %s", folder, inner.message);
 }
 
-static int compare_names(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* DIRECTORY/NAME if that is a model folder. -1: memory is out. */
-static int list_folder(struct name_list *list, const char *directory, const char *name) {
-    char path[4096];
-    struct stat status;
-    int length = snprintf(path, sizeof path, "%s/%s/config.json", directory, name);
-    if (name[0] == '.' || length < 0 || (size_t)length >= sizeof path || stat(path, &status) != 0)
-        return 0;
-    return name_list_add(list, path, (size_t)length - strlen("/config.json"));
-}
-
-/* The model folders in a directory, by name. */
-static int list_directory(struct name_list *list, const char *directory, struct error *err) {
-    DIR *open = opendir(directory);
-    if (!open)
-        return error_set(err, ERROR_FILE, "cannot open %s: %s", directory, strerror(errno));
-    int result = 0;
-    for (const struct dirent *entry; result == 0 && (entry = readdir(open)) != NULL;)
-        result = list_folder(list, directory, entry->d_name);
-    closedir(open);
-    if (list->count > 0)
-        qsort(list->names, list->count, sizeof *list->names, compare_names);
-    return result == 0 ? 0 : error_memory(err);
-}
-
 static int read_list(struct catalog *catalog, struct model_set *models, const struct name_list *folders, bool broken,
                      struct error *err) {
     for (size_t i = 0; i < folders->count; i++) {
@@ -173,7 +144,7 @@ static int read_all(struct catalog *catalog, struct model_set *models, struct er
     const char *directory = catalog->options.directory;
     int result = read_list(catalog, models, catalog->options.folders, false, err);
     if (result == 0 && directory)
-        result = list_directory(&found, directory, err);
+        result = model_folders_list(&found, directory, err);
     if (result == 0)
         result = read_list(catalog, models, &found, true, err);
     if (result == 0)

@@ -21,6 +21,7 @@ Suite *load_suite(void);
 Suite *steady_suite(void);
 Suite *drain_suite(void);
 Suite *command_suite(void);
+Suite *shipped_suite(void);
 Suite *batch_mode_suite(void);
 Suite *strategies_suite(void);
 Suite *libre_suite(void);

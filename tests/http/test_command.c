@@ -24,7 +24,6 @@ START_TEST(wrong_flags) {
     static const struct {
         const char *arguments[4], *line;
     } rows[] = {
-        {{NULL}, "--model DIR is missing" HINT},
         {{"--modle", MODEL, NULL}, "unknown argument \"--modle\"" HINT},
         {{"serve", NULL}, "unknown argument \"serve\"" HINT},
         {{"-m", NULL}, "unknown argument \"-m\"" HINT},
@@ -42,6 +41,7 @@ START_TEST(wrong_flags) {
         {{"--strategy", "beam", NULL}, "unknown argument \"--strategy\"" HINT}, /* of the batch mode */
         {{"translate", "--listen", "x", NULL}, "unknown argument \"--listen\"" HINT},
         {{"translate", NULL}, "--model DIR is missing" HINT},
+        {{"attention", NULL}, "--model DIR is missing" HINT},
         {{"translate", "--strategy", "best", NULL}, "--strategy must be greedy, beam, sample or exact, got \"best\"" HINT},
         {{"translate", "--length-penalty", "3", NULL}, "--length-penalty must be between 0 and 2, got 3" HINT},
         {{"translate", "--length-penalty", "nan", NULL}, "--length-penalty must be a number, got \"nan\"" HINT},

@@ -27,6 +27,9 @@ static void teardown(void) {
 }
 
 START_TEST(defaults) {
+    ck_assert_int_eq(parse(""), 0);
+    ck_assert(options.models.count == 0 && !options.directory); /* the shipped ones */
+    teardown();
     ck_assert_int_eq(parse("--model a"), 0);
     ck_assert_int_eq(options.command, COMMAND_SERVE);
     ck_assert_uint_eq(options.listen.count, 0);
@@ -268,7 +271,8 @@ END_TEST
 static const struct {
     const char *words, *message;
 } wrong[] = {
-    {"", "--model DIR is missing"},
+    {"translate", "--model DIR is missing"},
+    {"attention", "--model DIR is missing"},
     {"--model", "--model needs a value"},
     {"--model a:", "--model needs the name of a model folder"},
     {"--model a --qeue 3", "unknown argument \"--qeue\""},

@@ -1,0 +1,44 @@
+/* server/greeting: the address as a browser and curl take it. */
+#include "server/greeting.h"
+#include "tests/suites.h"
+#include <stdlib.h>
+
+#define QUESTION "/translate?text=Where+is+the+train+station%3F'"
+
+static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n"};
+
+static const struct {
+    struct greeting greeting;
+    const char *lines[3];
+} rows[] = {
+    {{.address = "127.0.0.1:8080", .directory = "/usr/share/alignd", .models = names, .model_count = 2},
+     {"alignd serves http://127.0.0.1:8080/ (Ctrl+C ends it)", "Models: a, b, in /usr/share/alignd",
+      "Try:    curl 'http://127.0.0.1:8080" QUESTION}},
+    {{.address = "0.0.0.0:80", .models = names, .model_count = 1, .keys = true},
+     {"alignd serves http://127.0.0.1:80/ (Ctrl+C ends it)", "Models: a",
+      "Try:    curl -H 'Authorization: Bearer KEY' 'http://127.0.0.1:80" QUESTION}},
+    {{.address = "[::]:8443", .tls = true, .models = names, .model_count = 14},
+     {"alignd serves https://[::1]:8443/ (Ctrl+C ends it)", "Models: a, b, c, d, e, f, g, h, i, j, k, l and 2 more",
+      "Try:    curl -k 'https://[::1]:8443" QUESTION}},
+    {{.address = "unix:/run/alignd.socket", .tls = true, .models = names, .model_count = 12},
+     {"alignd serves the socket /run/alignd.socket (Ctrl+C ends it)", "Models: a, b, c, d, e, f, g, h, i, j, k, l",
+      "Try:    curl --unix-socket '/run/alignd.socket' 'http://localhost" QUESTION}},
+};
+
+START_TEST(lines) {
+    for (size_t i = 0; i < 3; i++) {
+        char *line = greeting_line(&rows[_i].greeting, i);
+        ck_assert_str_eq(line, rows[_i].lines[i]);
+        free(line);
+    }
+    ck_assert_ptr_null(greeting_line(&rows[_i].greeting, 3));
+}
+END_TEST
+
+Suite *greeting_suite(void) {
+    Suite *suite = suite_create("greeting");
+    TCase *tests = tcase_create("greeting");
+    tcase_add_loop_test(tests, lines, 0, sizeof rows / sizeof *rows);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
