@@ -8,8 +8,15 @@ static const struct route routes[] = {
      "Translates: a body with text uses alignd's own fields, one with q LibreTranslate's, and with api-version in the query string "
      "Microsoft's, of which it is an array (MicrosoftText, MicrosoftTranslated)",
      "TranslateRequest|LibreRequest", "Translations|LibreTranslation", NULL},
+    {"/translate", "GET", ACCESS_USER, api_decode_start, api_decode_finish,
+     "Translates the text in the query string, whose fields are those of the body of POST; with q instead of text, "
+     "LibreTranslate's",
+     "TranslateRequest", "Translations|LibreTranslation", NULL},
     {"/attention", "POST", ACCESS_USER, api_decode_start, api_decode_finish,
      "Tokens and attention matrices of the model's own translation or of one that is given", "AttentionRequest", "Attentions",
+     NULL},
+    {"/attention", "GET", ACCESS_USER, api_decode_start, api_decode_finish,
+     "The same of the text in the query string, whose fields are those of the body of POST", "AttentionRequest", "Attentions",
      NULL},
     {"/documents", "POST", ACCESS_USER, api_document_start, api_document_finish,
      "Translates a file, and answers with the translated file: plain text, subtitles, HTML, JSON and more", "DocumentRequest", NULL,
@@ -81,6 +88,7 @@ static const struct route routes[] = {
      &dialect_deeplx},
     {"/spec", "GET", ACCESS_OPEN, api_spec, NULL, "LibreTranslate: redirects to /openapi.json", NULL, NULL, NULL},
     {"/openapi.json", "GET", ACCESS_OPEN, api_openapi, NULL, "This description", NULL, "object", NULL},
+    {"/docs", "GET", ACCESS_OPEN, api_docs, NULL, "This description, for people", NULL, NULL, NULL},
     {"/", "GET", ACCESS_OPEN, api_page, NULL, "The web page; its other files are under /page/", NULL, NULL,
      NULL}, /* the last: its files, too */
 };
@@ -117,6 +125,7 @@ static const char *const labels[] = {"/translate",
                                      "/deeplx",
                                      "/spec",
                                      "/openapi.json",
+                                     "/docs",
                                      "/",
                                      "other"};
 enum { LABEL_COUNT = sizeof labels / sizeof labels[0] };

@@ -84,7 +84,8 @@ struct route {
     enum access access;
     void (*start)(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
     void (*finish)(const struct service *service, struct request *request, struct reply *reply);
-    /* for /openapi.json: what it does, the schemas (api_schema) of body and reply; NULL: none; of a reply: text */
+    /* for /openapi.json: what it does, the schemas (api_schema) of body and reply; NULL: none; of a reply: text. Of GET the body's
+     * fields are in the query string */
     const char *summary, *takes, *gives;
     /* Whose words its errors have, and who starts and finishes what it decodes. NULL: alignd's own or, where several dialects share
      * the path, as the request's fields say. */
@@ -224,6 +225,7 @@ void api_microsoft_token(const struct service *service, const struct call *call,
 void api_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_settings(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_openapi(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_docs(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_spec(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_page(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 

@@ -18,6 +18,7 @@ struct field_type {
      * it the value is the string. */
     json_t *(*from_text)(const char *text, size_t length);
     bool several; /* a form may have it several times: an array */
+    bool as_json; /* a form has it as JSON */
 };
 
 extern const struct field_type field_texts, field_forced, field_glossary, field_string, field_strategy, field_integer, field_real,

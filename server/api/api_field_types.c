@@ -275,8 +275,8 @@ static json_t *text_to_names(const char *text, size_t length) {
 
 const struct field_type
     field_texts = {.read = read_value, .schema = texts_schema, .apart = always, .several = true},
-    field_forced = {.read = read_value, .schema = forced_schema, .from_text = text_to_json},
-    field_glossary = {.read = read_value, .schema = glossary_schema, .from_text = text_to_json},
+    field_forced = {.read = read_value, .schema = forced_schema, .from_text = text_to_json, .as_json = true},
+    field_glossary = {.read = read_value, .schema = glossary_schema, .from_text = text_to_json, .as_json = true},
     field_string = {.read = read_string, .schema = string_schema, .apart = is_given},
     field_strategy = {.read = read_strategy, .schema = strategy_schema, .apart = always},
     field_integer = {.read = read_integer, .schema = integer_schema, .apart = is_in_range, .from_text = text_to_integer},

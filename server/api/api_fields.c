@@ -56,10 +56,17 @@ static bool field_nth(size_t i, struct field *field) {
 
 /* ---- what the table says, as a JSON schema ---- */
 
-static void put_field(struct writer *w, const struct field *field, const void *value) {
-    char text[300];
+enum { FIELD_TEXT_BYTES = 300 };
+static const char needed[] = "text"; /* the one that has no default */
+
+static void describe(const struct field *field, char text[FIELD_TEXT_BYTES]) {
     const struct search_kind *only = field->parameter ? field->parameter->only : NULL;
-    snprintf(text, sizeof text, "%s%s%s", field->text, only ? "; only for strategy " : "", only ? search_name(only) : "");
+    snprintf(text, FIELD_TEXT_BYTES, "%s%s%s", field->text, only ? "; only for strategy " : "", only ? search_name(only) : "");
+}
+
+static void put_field(struct writer *w, const struct field *field, const void *value) {
+    char text[FIELD_TEXT_BYTES];
+    describe(field, text);
     bool apart = field->type->apart && field->type->apart(field, value);
     api_begin_described(w, field->name, text, apart);
     field->type->schema(w, field, value);
@@ -88,10 +95,40 @@ void api_fields_schema(struct writer *w, const char *key, enum api_kind kind) {
             put_field(w, &field, (const char *)&defaults + field.offset);
     writer_end_object(w);
     writer_begin_array(w, "required");
-    writer_string(w, NULL, "text");
+    writer_string(w, NULL, needed);
     writer_end_array(w);
     writer_boolean(w, "additionalProperties", false);
     writer_end_object(w);
+}
+
+static void put_parameter(struct writer *w, const struct field *field, const void *value) {
+    char text[FIELD_TEXT_BYTES];
+    describe(field, text);
+    writer_begin_object(w, NULL);
+    writer_strings(w, "name", field->name, "in", "query", "description", text, NULL);
+    writer_boolean(w, "required", strcmp(field->name, needed) == 0);
+    if (field->type->as_json) {
+        writer_begin_object(w, "content");
+        writer_begin_object(w, "application/json");
+    }
+    writer_begin_object(w, "schema");
+    field->type->schema(w, field, value);
+    writer_end_object(w);
+    if (field->type->as_json) {
+        writer_end_object(w);
+        writer_end_object(w);
+    }
+    writer_end_object(w);
+}
+
+void api_fields_parameters(struct writer *w, const char *key, enum api_kind kind) {
+    struct api_form defaults = api_default_form(kind);
+    struct field field;
+    writer_begin_array(w, key);
+    for (size_t i = 0; field_nth(i, &field); i++)
+        if (field.kinds & (int)kind)
+            put_parameter(w, &field, (const char *)&defaults + field.offset);
+    writer_end_array(w);
 }
 
 /* ---- reading ---- */

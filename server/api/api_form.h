@@ -25,6 +25,8 @@ struct api_form api_default_form(enum api_kind kind);
 
 /* The JSON schema of a body, made from the table. */
 void api_fields_schema(struct writer *w, const char *key, enum api_kind kind);
+/* The same fields as parameters of a query string: an array of OpenAPI's parameter objects. */
+void api_fields_parameters(struct writer *w, const char *key, enum api_kind kind);
 
 /* force_attention -> request->forced. -1: the reply is set. */
 int api_read_forced(json_t *value, struct request *request, struct reply *reply);

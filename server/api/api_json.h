@@ -90,6 +90,9 @@ void api_end_described(struct writer *w, const char *text, bool apart);
 /* All components but the bodies of the decoding endpoints (api_fields_schema), as members. */
 void api_schemas(struct writer *w);
 
+/* The whole of /openapi.json. keys: there are API keys. */
+void api_describe(struct writer *w, bool keys);
+
 /* "warnings" of a text, if there are any, as a member of its object: what is likely wrong with it. arena: scratch. */
 void api_put_warnings(const struct request *request, const struct text *text, struct arena *arena, struct writer *out);
 

@@ -138,9 +138,23 @@ static void put_path_parameter(struct writer *w, const struct route *route) {
     writer_end_array(w);
 }
 
+/* The fields of the body that a POST to the same path takes, in the query string. */
+static bool is_in_query(const struct route *route) {
+    return route->takes && strcmp(route->method, "GET") == 0;
+}
+
+static void put_parameters(struct writer *w, const struct route *route) {
+    if (is_in_query(route))
+        api_fields_parameters(w, "parameters", strcmp(route->takes, "AttentionRequest") == 0 ? API_ATTENTION : API_TRANSLATE);
+    else
+        put_path_parameter(w, route);
+}
+
 /* Of a reply that is no JSON. */
 static const char *text_type(const struct route *route) {
-    return route->start == api_page ? "text/html" : route->start == api_deepl_entries ? "text/tab-separated-values" : "text/plain";
+    return route->start == api_page || route->start == api_docs ? "text/html"
+           : route->start == api_deepl_entries                  ? "text/tab-separated-values"
+                                                                : "text/plain";
 }
 
 /* What it answers when all is well. What is decoded may be streamed, too. The stream is described in words: with a schema of its
@@ -204,11 +218,11 @@ static void put_operation(struct writer *w, const struct route *route, bool firs
     writer_begin_object(w, lower_method(route));
     put_operation_id(w, route, first);
     writer_string(w, "summary", route->summary);
-    put_path_parameter(w, route);
+    put_parameters(w, route);
     put_responses(w, route);
     if (route->access != ACCESS_OPEN)
         put_security(w, keys || route->access == ACCESS_ADMIN);
-    if (route->takes)
+    if (route->takes && !is_in_query(route))
         put_body(w, route->takes, route->start == api_document_start);
     writer_end_object(w);
 }
@@ -248,14 +262,18 @@ static void put_info(struct writer *w) {
     writer_json(w, "servers", "[{\"url\":\"/\"}]");
 }
 
+void api_describe(struct writer *w, bool keys) {
+    writer_begin_object(w, NULL);
+    put_info(w);
+    put_paths(w, keys);
+    put_components(w);
+    writer_end_object(w);
+}
+
 void api_openapi(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)call;
     (void)request;
     struct writer w = {.most = SIZE_MAX};
-    writer_begin_object(&w, NULL);
-    put_info(&w);
-    put_paths(&w, service->keys != NULL);
-    put_components(&w);
-    writer_end_object(&w);
+    api_describe(&w, service->keys != NULL);
     api_reply_json(reply, &w);
 }

@@ -39,7 +39,7 @@ bool api_is_form(const struct call *call) {
 
 json_t *api_load_value(const struct call *call, struct reply *reply) {
     if (api_is_blank(call)) {
-        api_fail(reply, STATUS_INVALID, NULL, "the body is empty: send a JSON object");
+        api_fail(reply, STATUS_INVALID, NULL, "the body is empty: send a JSON object, or the fields in the query string");
         return NULL;
     }
     if (!api_begins_json(call) && !is_json_type(call->content_type)) {

@@ -45,6 +45,15 @@ static void add_cors(const struct heading *heading, struct headed *headed) {
     }
 }
 
+/* What a key may be needed for is between the client and the server, and no cache keeps it; only of GET would one. NULL: nothing is
+ * said. */
+static const char *cache_control(const struct heading *heading) {
+    bool asks = strcmp(heading->method, "GET") == 0 || strcmp(heading->method, "HEAD") == 0;
+    if (asks && heading->route && heading->route->access != ACCESS_OPEN)
+        return "no-store";
+    return heading->reply->streamed || heading->reply->etag ? "no-cache" : NULL;
+}
+
 int headers_add(const struct heading *heading, struct MHD_Response *response) {
     struct headed headed = {.response = response};
     const struct reply *reply = heading->reply;
@@ -55,10 +64,11 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
         snprintf(seconds, sizeof seconds, "%u", reply->retry_after_s);
         add_header(&headed, "Retry-After", seconds);
     }
-    if (reply->streamed) {
-        add_header(&headed, "Cache-Control", "no-cache");
+    const char *caching = cache_control(heading);
+    if (caching)
+        add_header(&headed, "Cache-Control", caching);
+    if (reply->streamed)
         add_header(&headed, "X-Accel-Buffering", "no"); /* nginx */
-    }
     if (*reply->file_name) {
         char disposition[API_FILE_NAME_BYTES + 32];
         snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"", reply->file_name);
@@ -66,10 +76,8 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
     }
     if (reply->location)
         add_header(&headed, "Location", reply->location);
-    if (reply->etag) {
+    if (reply->etag)
         add_header(&headed, "ETag", reply->etag);
-        add_header(&headed, "Cache-Control", "no-cache");
-    }
     if (reply->policy)
         add_header(&headed, "Content-Security-Policy", reply->policy);
     add_header(&headed, "X-Content-Type-Options", "nosniff");

@@ -70,7 +70,7 @@ static void set_method(CURL *easy, const char *method) {
 
 /* "unix:PATH" or "HOST:PORT", where the daemon speaks HTTPS if it has a certificate. */
 static void set_address(CURL *easy, const struct daemon *daemon, const char *path) {
-    char url[256];
+    static char url[32 * 1024];
     bool local = strncmp(daemon->address, "unix:", 5) == 0, secure = daemon->certificate && !local;
     ck_assert_int_lt(snprintf(url, sizeof url, "%s://%s%s", secure ? "https" : "http", local ? "localhost" : daemon->address, path),
                      (int)sizeof url);

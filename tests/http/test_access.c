@@ -81,6 +81,9 @@ START_TEST(guarded_endpoints) {
         check(&call, 200, NULL);
     }
     check(&(struct call){.path = "/translate", .json = "{"}, 401, "unauthorized");
+    check(&(struct call){.path = "/translate?text=x"}, 401, "unauthorized");
+    check(&(struct call){.path = "/translate?text=x", .headers = {"X-Api-Key: wrong"}}, 403, "forbidden");
+    check(&(struct call){.path = "/translate?text=x", .headers = {header}}, 200, NULL);
     daemon_await_log(&served, "endpoint=/detect status=200");
     ck_assert(daemon_logged(&served, " key=alice\n"));
 }

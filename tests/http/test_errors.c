@@ -52,8 +52,8 @@ static void check_invalid(const char *path, const struct refusal *refusals, size
 
 START_TEST(json_syntax) {
     static const struct refusal refusals[] = {
-        {"", NULL, "the body is empty: send a JSON object"},
-        {" \n ", NULL, "the body is empty: send a JSON object"},
+        {"", NULL, "the body is empty: send a JSON object, or the fields in the query string"},
+        {" \n ", NULL, "the body is empty: send a JSON object, or the fields in the query string"},
         {"{'text': 'x'", NULL, "the body is not valid JSON: line 1, column 12: *"},
         {"{'text': 'x',}", NULL, "the body is not valid JSON: line 1, column 14: *"},
         {"{\n'text': 'x'\n'model': 1}", NULL, "the body is not valid JSON: line 3, column 7: *"},
@@ -323,12 +323,18 @@ START_TEST(wrong_methods) {
     static const struct {
         const char *method, *path, *allow;
     } rows[] = {
-        {"GET", "/translate", "POST, OPTIONS"},         {"PUT", "/translate", "POST, OPTIONS"},
-        {"DELETE", "/attention", "POST, OPTIONS"},      {"PATCH", "/attention", "POST, OPTIONS"},
-        {"OPTIONSX", "/attention", "POST, OPTIONS"},    {"post", "/translate", "POST, OPTIONS"},
-        {"POST", "/health", "GET, HEAD, OPTIONS"},      {"PUT", "/ready", "GET, HEAD, OPTIONS"},
-        {"PUT", "/models", "GET, HEAD, POST, OPTIONS"}, {"DELETE", "/metrics", "GET, HEAD, OPTIONS"},
-        {"PROPFIND", "/metrics", "GET, HEAD, OPTIONS"}, {"GET", "/models/x", "DELETE, OPTIONS"},
+        {"GET", "/documents", "POST, OPTIONS"},
+        {"PUT", "/translate", "POST, GET, HEAD, OPTIONS"},
+        {"DELETE", "/attention", "POST, GET, HEAD, OPTIONS"},
+        {"PATCH", "/attention", "POST, GET, HEAD, OPTIONS"},
+        {"OPTIONSX", "/attention", "POST, GET, HEAD, OPTIONS"},
+        {"post", "/translate", "POST, GET, HEAD, OPTIONS"},
+        {"POST", "/health", "GET, HEAD, OPTIONS"},
+        {"PUT", "/ready", "GET, HEAD, OPTIONS"},
+        {"PUT", "/models", "GET, HEAD, POST, OPTIONS"},
+        {"DELETE", "/metrics", "GET, HEAD, OPTIONS"},
+        {"PROPFIND", "/metrics", "GET, HEAD, OPTIONS"},
+        {"GET", "/models/x", "DELETE, OPTIONS"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct reply reply;

@@ -2,6 +2,8 @@
  * And /attention's translation, which is called target, too. */
 #include "tests/http/client.h"
 #include "tests/http/suites.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -41,6 +43,11 @@ static const struct {
     {{.path = "/translate", .body = "text=A+boy.&source=en&target=fr&model=luong-general-gru"}, "{'text': 'A boy.'}"},
     {{.path = "/translate", .body = "text="}, "{'text': ''}"},
     {{.path = "/attention", .body = "text=A+boy."}, "{'text': 'A boy.'}"},
+    {{.path = "/translate?text=A+boy+plays."}, "{'text': 'A boy plays.'}"},
+    {{.path = "/translate?text=A+boy.&text=A%20dog.&target=fr&include=tokens,entropy&beam_size=3&n_best=2"},
+     "{'text': ['A boy.', 'A dog.'], 'target': 'fr', 'include': ['tokens', 'entropy'], 'beam_size': 3, 'n_best': 2}"},
+    {{.path = "/translate?q=A+boy.&source=en&target=fr"}, "{'q': 'A boy.', 'source': 'en', 'target': 'fr'}"},
+    {{.path = "/attention?text=A+boy.&translation=Un+gars."}, "{'text': 'A boy.', 'translation': 'Un gars.'}"},
     {{.path = "/attention", .body = PART("text") "A boy.\r\n" PART("translation") "Un gars.\r\n--XX--\r\n", .headers = {MULTIPART}},
      "{'text': 'A boy.', 'translation': 'Un gars.'}"},
     {{.path = "/attention", .body = "text=.&force_attention=%5B%7B%22step%22:0,%22weights%22:%5B0,1,0%5D%7D%5D"},
@@ -113,6 +120,85 @@ START_TEST(what_is_wrong_is_told) {
 }
 END_TEST
 
+/* ---- one address to try ---- */
+
+static void check_header(const struct reply *reply, const char *name, const char *expected) {
+    char value[HEADER_BYTES];
+    ck_assert_msg(reply_header(reply, name, value), "no header %s in\n%s", name, reply->headers);
+    ck_assert_str_eq(value, expected);
+}
+
+static char *long_path(size_t length) {
+    static const char path[] = "/translate?text=";
+    char *text = malloc(sizeof path + length);
+    memcpy(text, path, sizeof path - 1);
+    memset(text + sizeof path - 1, 'a', length);
+    text[sizeof path - 1 + length] = '\0';
+    return text;
+}
+
+START_TEST(an_address_is_not_kept_by_caches) {
+    static const char path[] = "/translate?text=A+boy.";
+    struct reply whole, head;
+    char length[HEADER_BYTES];
+    client_send(&served, &(struct call){.path = path, .headers = {"Origin: https://example.org"}}, &whole);
+    ck_assert_int_eq(whole.status, 200);
+    check_header(&whole, "Cache-Control", "no-store");
+    check_header(&whole, "Access-Control-Allow-Origin", "*");
+    client_send(&served, &(struct call){.path = path, .method = "HEAD"}, &head);
+    ck_assert_int_eq(head.status, 200);
+    snprintf(length, sizeof length, "%zu", whole.length);
+    check_header(&head, "Content-Length", length);
+    check_header(&head, "Cache-Control", "no-store");
+    ck_assert_uint_eq(head.length, 0);
+    reply_done(&whole);
+    reply_done(&head);
+    client_send(&served, &(struct call){.path = "/translate?text=A+boy.&stream=true"}, &whole);
+    check_header(&whole, "Content-Type", "text/event-stream");
+    check_header(&whole, "Cache-Control", "no-store");
+    ck_assert_ptr_nonnull(strstr(whole.body, "event: result"));
+    reply_done(&whole);
+    client_send(&served, &(struct call){.path = "/translate?text=A+boy.&stream=true", .method = "HEAD"}, &head);
+    ck_assert_int_eq(head.status, 200);
+    ck_assert_uint_eq(head.length, 0);
+    reply_done(&head);
+    client_send(&served, &(struct call){.path = "/health"}, &whole);
+    ck_assert(!reply_header(&whole, "Cache-Control", length));
+    reply_done(&whole);
+}
+END_TEST
+
+/* As of a body, and what only an address can be: too long. */
+START_TEST(what_is_wrong_with_an_address) {
+    static const struct {
+        const char *path, *field, *message;
+    } rows[] = {
+        {"/translate?texts=x", "text", MISSING},
+        {"/attention?q=x", "text", MISSING},
+        {"/translate?text=x&typo=1", "typo", "unknown field \"typo\""},
+    };
+    struct reply reply;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        check_refusal(&(struct call){.path = rows[i].path}, rows[i].field, rows[i].message);
+    client_send(&served, &(struct call){.path = "/translate"}, &reply);
+    ck_assert_int_eq(reply.status, 400);
+    ck_assert_str_eq(text_at(reply.json, "error"), "the body is empty: send a JSON object, or the fields in the query string");
+    reply_done(&reply);
+    char *many = long_path(10001), *longer = long_path(30000);
+    client_send(&served, &(struct call){.path = many}, &reply);
+    ck_assert_int_eq(reply.status, 413);
+    ck_assert_str_eq(text_at(reply.json, "field"), "text");
+    check_header(&reply, "Cache-Control", "no-store");
+    reply_done(&reply);
+    client_send(&served, &(struct call){.path = longer}, &reply);
+    ck_assert_int_eq(reply.status, 400);
+    ck_assert_str_eq(text_at(reply.json, "error"), "the query string is too long");
+    reply_done(&reply);
+    free(many);
+    free(longer);
+}
+END_TEST
+
 /* ---- translation, or target ---- */
 
 START_TEST(translation_is_target) {
@@ -172,6 +258,8 @@ Suite *forms_suite(void) {
     tcase_set_timeout(tests, TEST_TIMEOUT_S);
     tcase_add_loop_test(tests, a_form_is_the_json_of_its_fields, 0, COUNT(same));
     tcase_add_test(tests, what_is_wrong_is_told);
+    tcase_add_test(tests, an_address_is_not_kept_by_caches);
+    tcase_add_test(tests, what_is_wrong_with_an_address);
     tcase_add_test(tests, translation_is_target);
     tcase_add_test(tests, what_target_was_meant_for);
     suite_add_tcase(suite, tests);

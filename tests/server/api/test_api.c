@@ -26,6 +26,8 @@ START_TEST(methods_of_paths) {
     ck_assert_ptr_nonnull(api_find("/translate", "other", &index));
     ck_assert(!api_method_fits(api_find("/translate", "other", &index), "other"));
     api_allowed(api_find("/translate", "GET", &index), methods);
+    ck_assert_str_eq(methods, "POST, GET, HEAD, OPTIONS");
+    api_allowed(api_find("/documents", "GET", &index), methods);
     ck_assert_str_eq(methods, "POST, OPTIONS");
     api_allowed(api_find("/health", "GET", &index), methods);
     ck_assert_str_eq(methods, "GET, HEAD, OPTIONS");

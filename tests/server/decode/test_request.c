@@ -63,8 +63,8 @@ static void assert_error(unsigned status, const char *code, const char *field, c
 static const struct {
     const char *body, *field, *message;
 } wrong[] = {
-    {"", NULL, "the body is empty: send a JSON object"},
-    {" \n", NULL, "the body is empty: send a JSON object"},
+    {"", NULL, "the body is empty: send a JSON object, or the fields in the query string"},
+    {" \n", NULL, "the body is empty: send a JSON object, or the fields in the query string"},
     {"{\"text\":", NULL, "the body is not valid JSON: line 1, column 8: unexpected token near end of file"},
     {"{\n\"text\": tru}", NULL, "the body is not valid JSON: line 2, column 11: invalid token near 'tru'"},
     {"{\"text\":\"a\"} x", NULL, "the body is not valid JSON: line 1, column 14: end of file expected near 'x'"},
