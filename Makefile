@@ -110,7 +110,7 @@ deps-ci:
 #? check-deploy: what docker/ deploys, by HAProxy, promtool, docker-compose, kubectl and Kubernetes' schemas
 #? asan, tsan: unit and HTTP tests under AddressSanitizer and UBSan; under ThreadSanitizer
 #? warnings-clang: built by clang without a warning
-#? fuzz: every reader of foreign bytes; FUZZ_SECONDS=60 each, FUZZ_RUNS=0: only the corpus; FUZZ="html spm"
+#? fuzz: every reader of foreign bytes; FUZZ_SECONDS=60 each, FUZZ_RUNS=0: only the corpus; FUZZ="html spm"; FUZZ=document FUZZ_FORMAT=srt
 #? check-memory: every allocation fails in turn
 #? check-arm64: cross-compiled, and run by QEMU
 
@@ -215,8 +215,8 @@ warnings-clang:
 	@$(SUBMAKE) BUILD=build/clang CC=clang CXX=clang++ WERROR=1 build/clang/tests/run build/clang/alignd
 	build/clang/tests/run
 
-# libFuzzer over every reader of foreign bytes, FUZZ_SECONDS for each (FUZZ_RUNS=0: only the corpus, some seconds); FUZZ: which. What is
-# found goes to build/fuzz/findings; mended, it becomes a file of tests/fuzz/corpus.
+# libFuzzer over every reader of foreign bytes, FUZZ_SECONDS for each (0: no bound; FUZZ_RUNS=0: only the corpus, some seconds); FUZZ: which;
+# FUZZ_FORMAT: of documents, one format only. What is found goes to build/fuzz/findings; mended, it becomes a file of tests/fuzz/corpus.
 FUZZ         ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 60
 FUZZ_RUNS    ?= -1

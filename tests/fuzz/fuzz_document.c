@@ -1,5 +1,6 @@
-/* Documents of every format, and their translation by something that reverses words. The first byte chooses the format, and which
- * words are linked with what they came from; a document that was written can be read again. */
+/* Documents of every format, and their translation by something that reverses words. The first byte chooses the format, unless the
+ * variable FUZZ_FORMAT names one, and which words are linked with what they came from; a document that was written can be read
+ * again. */
 #include "model/base/utf8.h"
 #include "server/document/document.h"
 #include "tests/fuzz/fuzz.h"
@@ -30,13 +31,21 @@ static char *translate(const struct document_format *format, const char *source,
     return out;
 }
 
+static const struct document_format *format_of(uint8_t first) {
+    const char *only = getenv("FUZZ_FORMAT");
+    size_t formats = 0;
+    while (document_nth(formats))
+        formats++;
+    const struct document_format *format = only && *only ? document_find(only) : document_nth(first / 16 % formats);
+    FUZZ_CHECK(format);
+    return format;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0)
         return 0;
-    size_t formats = 0, once, twice;
-    while (document_nth(formats))
-        formats++;
-    const struct document_format *format = document_nth(data[0] / 16 % formats);
+    size_t once, twice;
+    const struct document_format *format = format_of(data[0]);
     struct arena arena;
     char *source = malloc(size); /* of exactly this size: a byte too far is noticed */
     memcpy(source, data + 1, size - 1);
