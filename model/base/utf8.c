@@ -55,6 +55,15 @@ size_t utf8_clip(const char *text, size_t length, size_t max_bytes) {
     return end;
 }
 
+struct utf8_place utf8_place(const char *text, const char *at) {
+    struct utf8_place place = {1, 1};
+    for (const char *c = text; c < at; c++) {
+        place.column = *c == '\n' ? 1 : place.column + !continues(*c);
+        place.line += *c == '\n';
+    }
+    return place;
+}
+
 size_t utf16_position(struct utf16_cursor *cursor, size_t byte) {
     if (byte < cursor->byte)
         cursor->byte = cursor->unit = 0;

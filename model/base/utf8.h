@@ -17,6 +17,12 @@ size_t utf8_count(const char *text, size_t length);
 /* The longest prefix of at most max_bytes that ends on a character boundary. */
 size_t utf8_clip(const char *text, size_t length, size_t max_bytes);
 
+/* Where a byte of a text stands: its line and column in characters, both from 1. at: in the text, or at its end. */
+struct utf8_place {
+    size_t line, column;
+};
+struct utf8_place utf8_place(const char *text, const char *at);
+
 /* Turns byte positions in one text into UTF-16 positions; quickest when they rise. */
 struct utf16_cursor {
     const char *text;

@@ -1,5 +1,6 @@
 /* JSON (RFC 8259): the strings that are values are translated, line by line; names of members and all else stay byte for byte,
  * which is why no library reads it: one would not tell where a value stood, nor how its numbers and escapes were written. */
+#include "model/base/utf8.h"
 #include "model/text/character.h"
 #include "server/document/format.h"
 #include <ctype.h>
@@ -21,12 +22,8 @@ struct json_reader {
 };
 
 static int refuse(const struct json_reader *reader, const char *at, const char *what) {
-    size_t line = 1, column = 1;
-    for (const char *c = reader->begin; c < at; c++) {
-        column = *c == '\n' ? 1 : column + (((unsigned char)*c & 0xc0) != 0x80);
-        line += *c == '\n';
-    }
-    return error_set(reader->err, ERROR_INPUT, "line %zu, column %zu: %s", line, column, what);
+    struct utf8_place place = utf8_place(reader->begin, at);
+    return error_set(reader->err, ERROR_INPUT, "line %zu, column %zu: %s", place.line, place.column, what);
 }
 
 /* ---- strings ---- */

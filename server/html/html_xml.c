@@ -1,5 +1,6 @@
 /* A piece of XML -> pieces that nest. Tags stay byte for byte as they are; nothing is looked up or expanded, so that time and
  * memory are linear in the markup's length: a reference that is not of XML's own five or a number is a unit, as it is. */
+#include "model/base/utf8.h"
 #include "server/html/html_piece.h"
 #include <stdlib.h>
 #include <string.h>
@@ -36,14 +37,10 @@ struct reader {
 /* ---- errors ---- */
 
 static int refuse(struct reader *reader, const char *at, const char *what, struct name name) {
-    size_t line = 1, column = 1;
-    for (const char *c = reader->begin; c < at; c++) {
-        column = *c == '\n' ? 1 : column + 1;
-        line += *c == '\n';
-    }
-    int shown = (int)(name.length < NAME_SHOWN ? name.length : NAME_SHOWN);
-    return error_set(reader->err, ERROR_INPUT, "line %zu, column %zu: %s%s%.*s", line, column, what, shown > 0 ? " " : "", shown,
-                     name.text ? name.text : "");
+    struct utf8_place place = utf8_place(reader->begin, at);
+    int shown = (int)utf8_clip(name.text, name.length, NAME_SHOWN);
+    return error_set(reader->err, ERROR_INPUT, "line %zu, column %zu: %s%s%.*s", place.line, place.column, what,
+                     shown > 0 ? " " : "", shown, name.text ? name.text : "");
 }
 
 /* ---- pieces ---- */

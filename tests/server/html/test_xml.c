@@ -73,6 +73,7 @@ static const struct {
 } wrong[] = {
     {"<a>x", "line 1, column 5: this is not ended: a"},
     {"x\n<a></b>", "line 2, column 4: another tag ends than began: b"},
+    {"\u00e9\u00e9 <b", "line 1, column 4: this is no whole tag"},
     {"</a>", "line 1, column 1: nothing is open that ends here: a"},
     {"x <", "line 1, column 3: this is no whole tag"},
     {"x < y", "line 1, column 3: this is no whole tag"},
