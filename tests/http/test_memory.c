@@ -33,6 +33,9 @@ enum {
 #define FORM_TYPE         "Content-Type: application/x-www-form-urlencoded"
 #define MULTIPART_TYPE    "Content-Type: multipart/form-data; boundary=XX"
 #define PART(name, value) "--XX\r\nContent-Disposition: form-data; name=\"" name "\"\r\n\r\n" value "\r\n"
+#define DOCUMENT(name, text)                                                                                                       \
+    "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" name "\"\r\n\r\n" text                                    \
+    "\r\n" PART("target", "fr") "--XX--\r\n"
 #define ALL                                                                                                                        \
     "'include': ['tokens', 'log_probs', 'attention', 'soft_alignment', 'alignment', 'words', 'offsets', 'entropy', 'top_k', "      \
     "'eos', 'beam']"
@@ -93,20 +96,25 @@ static const struct kind {
       .body = PART("q", "A boy.") PART("source", "en") PART("target", "fr") "--XX--\r\n",
       .headers = {MULTIPART_TYPE}},
      0},
-    {"document",
+    {"txt", {.path = "/documents", .body = DOCUMENT("a.txt", "A boy\nplays.\n\n- It snows.\n"), .headers = {MULTIPART_TYPE}}, 0},
+    {"srt",
      {.path = "/documents",
-      .body =
-          "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.srt\"\r\n\r\n"
-          "1\n00:00:01,000 --> 00:00:02,000\nA <i>boy</i>\n\n2\n00:00:02,000 --> 00:00:03,000\nplays in the white, white, white "
-          "snow.\n\r\n" PART("target", "fr") "--XX--\r\n",
+      .body = DOCUMENT("a.srt", "1\n00:00:01,000 --> 00:00:02,000\nA <i>boy</i>\n\n2\n00:00:02,000 --> 00:00:03,000\n"
+                                "plays in the white, white, white snow.\n"),
       .headers = {MULTIPART_TYPE}},
      0},
-    {"json",
+    {"vtt",
      {.path = "/documents",
-      .body = "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.json\"\r\n\r\n"
-              "{\"a\": [\"A \\u0062oy.\", 1]}\r\n" PART("target", "fr") "--XX--\r\n",
+      .body = DOCUMENT("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n<v B>A boy</v> &amp; <c>plays</c>.\n"),
       .headers = {MULTIPART_TYPE}},
      0},
+    {"json", {.path = "/documents", .body = DOCUMENT("a.json", "{\"a\": [\"A \\u0062oy.\", 1]}"), .headers = {MULTIPART_TYPE}}, 0},
+    {"md", {.path = "/documents", .body = DOCUMENT("a.md", "# A *boy*\n\n- plays &amp; `x`\n"), .headers = {MULTIPART_TYPE}}, 0},
+    {"html file", {.path = "/documents", .body = DOCUMENT("a.html", "<p>A <b>boy</b>.</p>"), .headers = {MULTIPART_TYPE}}, 0},
+    {"streamed file",
+     {.path = "/documents", .body = PART("stream", "true") DOCUMENT("a.txt", "A boy."), .headers = {MULTIPART_TYPE}},
+     0},
+    {"wrong file", {.path = "/documents", .body = DOCUMENT("a.json", "{\"a\": oops}"), .headers = {MULTIPART_TYPE}}, 0},
     {"deepl",
      {.path = "/v2/translate",
       .json =
@@ -204,10 +212,13 @@ static bool same(const struct kind *kind, const struct answer *a, const struct a
     return a->status == b->status && ((kind->traits & MOVING) || strcmp(essence(a), essence(b)) == 0);
 }
 
+static bool is_stream(const struct call *call) {
+    return (call->json && strstr(call->json, "'stream'")) || (call->body && strstr(call->body, "\"stream\""));
+}
+
 /* An answer that tells of the shortage. A stream has sent its status before, and ends with the error or without an end. */
 static bool tells(const struct kind *kind, const struct answer *answer) {
-    bool cut =
-        answer->status == 0 || (kind->call.json && strstr(kind->call.json, "'stream'") && !strstr(answer->body, "event: result"));
+    bool cut = answer->status == 0 || (is_stream(&kind->call) && !strstr(answer->body, "event: result"));
     return cut || (answer->status == 503 && strstr(answer->body, "out of memory"));
 }
 
