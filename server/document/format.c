@@ -68,3 +68,7 @@ bool text_goes_on(const char *text, size_t length) {
     bool is_letter = !character_is_space(first) && !character_is_punctuation(first) && !(first >= '0' && first <= '9');
     return is_letter && character_lower(first) == first && !character_is_wide(first);
 }
+
+void text_escape_markup(struct html_buffer *out, const char *text, size_t length) {
+    html_put_escaped(out, text, length, "&<>");
+}

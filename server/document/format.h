@@ -41,4 +41,7 @@ size_t text_bullet(const char *text, size_t length);
 /* It begins as a sentence in the middle does: with a small letter. */
 bool text_goes_on(const char *text, size_t length);
 
+/* As an html_escape: "&amp;", "&lt;", "&gt;". */
+void text_escape_markup(struct html_buffer *out, const char *text, size_t length);
+
 #endif

@@ -10,6 +10,7 @@ struct subtitles {
     const char *at;         /* the document up to here is in pieces */
     size_t parts;           /* of the sentence in hand */
     struct html_bytes last; /* the last one's text */
+    struct cue_marks marks; /* of the cue in hand */
     bool vtt;
     struct error *err;
 };
@@ -74,7 +75,7 @@ static int add_part(struct subtitles *subtitles, struct html_bytes text) {
     subtitles->last = text;
     subtitles->at = text.start + text.length;
     html_add_part(&subtitles->builder);
-    if (cue_add_marked(&subtitles->builder, text, subtitles->vtt, &inner) == 0)
+    if (cue_add_marked(&subtitles->builder, text, subtitles->vtt, &subtitles->marks, &inner) == 0)
         return 0;
     return error_set(subtitles->err, inner.code, "cue %zu: %s", subtitles->cues.number, inner.message);
 }
@@ -107,17 +108,6 @@ static int add_cue(struct subtitles *subtitles, const struct cue *cue) {
     return 0;
 }
 
-static void escape_vtt(struct html_buffer *out, const char *text, size_t length) {
-    for (size_t at = 0; at < length; at++) {
-        size_t plain = at;
-        while (at < length && !strchr("&<>", text[at]))
-            at++;
-        html_put(out, text + plain, at - plain);
-        if (at < length)
-            html_put(out, text[at] == '&' ? "&amp;" : text[at] == '<' ? "&lt;" : "&gt;", text[at] == '&' ? 5 : 4);
-    }
-}
-
 static int subtitles_read(const char *source, size_t length, bool vtt, struct arena *arena, struct html *out, struct error *err) {
     struct subtitles subtitles = {.builder.arena = arena,
                                   .cues = {.end = source + length, .line.next = source, .vtt = vtt},
@@ -132,7 +122,7 @@ static int subtitles_read(const char *source, size_t length, bool vtt, struct ar
     if (found < 0)
         return -1;
     end_sentence(&subtitles, source + length);
-    return html_build(&subtitles.builder, vtt ? escape_vtt : NULL, out, err);
+    return html_build(&subtitles.builder, vtt ? text_escape_markup : srt_escape, out, err);
 }
 
 static int srt_read(const char *source, size_t length, struct arena *arena, struct html *out, struct error *err) {

@@ -1,5 +1,6 @@
 /* Cues, and the sentences that run over them. */
 #include "server/document/subtitles.h"
+#include "model/base/utf8.h"
 #include <ctype.h>
 #include <string.h>
 
@@ -76,9 +77,7 @@ static int read_header(struct cue_reader *reader, struct error *err) {
 }
 
 static int fail(const struct cue_reader *reader, struct error *err) {
-    int shown = (int)(reader->line.end - reader->line.begin < LINE_SHOWN ? reader->line.end - reader->line.begin : LINE_SHOWN);
-    while (shown > 0 && ((unsigned char)reader->line.begin[shown] & 0xc0) == 0x80)
-        shown--; /* no part of a character */
+    int shown = (int)utf8_clip(reader->line.begin, (size_t)(reader->line.end - reader->line.begin), LINE_SHOWN);
     return error_set(err, ERROR_INPUT, "line %zu, cue %zu: \"%.*s\" is no line of times such as %s", reader->line.number,
                      reader->number + 1, shown, reader->line.begin,
                      reader->vtt ? "00:01.000 --> 00:04.000" : "00:00:01,000 --> 00:00:04,000");

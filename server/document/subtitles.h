@@ -27,8 +27,18 @@ struct html_bytes cue_line(struct html_bytes text, const char **at);
 /* Its lines are said by several: one begins with a dash. */
 bool cue_is_dialogue(const struct cue *cue);
 
-/* Appends a cue's text as pieces: tags that have an end go around their words, others are units. */
-int cue_add_marked(struct html_builder *builder, struct html_bytes text, bool vtt, struct error *err);
+/* Tags and the like of a cue. Zeroed, then kept from cue to cue: its room is the builder's arena's. */
+struct cue_marks {
+    struct mark *all; /* [count], room for more */
+    size_t count, room;
+};
+
+/* Appends a cue's text as pieces: tags that have an end go around their words, others are units. -1 with ERROR_INPUT, it has too
+ * many tags, or ERROR_MEMORY. */
+int cue_add_marked(struct html_builder *builder, struct html_bytes text, bool vtt, struct cue_marks *marks, struct error *err);
+
+/* As an html_escape, of SubRip: text of a translation that reads as text again. */
+void srt_escape(struct html_buffer *out, const char *text, size_t length);
 
 /* As finish of a format: a cue has as many lines as it had, of at most SUBTITLES_WIDTH characters, or more lines where it does not
  * fit. */

@@ -4,7 +4,12 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MOST_TAGS = 64, NAME_BYTES = 16, MOST_REFERENCE = 32 };
+enum {
+    MOST_TAGS = 1000, /* a coloured letter each is common */
+    MOST_OPEN = 64,   /* at once: each end looks for its start among them */
+    NAME_BYTES = 16,
+    MOST_REFERENCE = 32
+};
 
 enum mark_kind { MARK_START, MARK_END, MARK_OTHER };
 
@@ -15,9 +20,16 @@ struct mark {
     bool paired; /* its other end is there */
 };
 
-/* <name ...>, </name>: SubRip has a few names, WebVTT any, and times. */
-static bool is_known(const char *name) {
+/* "name" or "/name" that begins there, cut where it is longer; whether it is one that SubRip knows. WebVTT has any, and times. */
+static bool read_name(const char *at, const char *end, char name[NAME_BYTES]) {
     static const char *const known[] = {"b", "i", "u", "s", "font"};
+    size_t length = 0;
+    at += at < end && *at == '/';
+    while (length + 1 < NAME_BYTES && at + length < end && isalnum((unsigned char)at[length])) {
+        name[length] = at[length];
+        length++;
+    }
+    name[length] = '\0';
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcasecmp(name, known[i]) == 0)
             return true;
@@ -32,19 +44,14 @@ static const char *next_of(const char *at, const char *end, char one, char other
 }
 
 static bool read_tag(const char *at, const char *end, bool vtt, struct mark *mark) {
-    const char *close = next_of(at + 1, end, '>', '<'), *name = at + 1;
+    const char *close = next_of(at + 1, end, '>', '<');
     if (!close || *close == '<')
         return false;
-    *mark = (struct mark){.raw = bytes_between(at, close + 1), .kind = *name == '/' ? MARK_END : MARK_START};
-    name += *name == '/';
-    size_t length = 0;
-    while (length + 1 < NAME_BYTES && isalnum((unsigned char)name[length])) {
-        mark->name[length] = name[length];
-        length++;
-    }
-    if (vtt && (length == 0 || isdigit((unsigned char)*name)))
+    *mark = (struct mark){.raw = bytes_between(at, close + 1), .kind = at[1] == '/' ? MARK_END : MARK_START};
+    bool known = read_name(at + 1, end, mark->name);
+    if (vtt && !isalpha((unsigned char)*mark->name))
         mark->kind = MARK_OTHER; /* a time, or the end of what is open */
-    return vtt || is_known(mark->name);
+    return vtt || known;
 }
 
 /* {\an8} and the like, of SubRip. */
@@ -63,33 +70,60 @@ static bool read_mark(const char *at, const char *end, bool vtt, struct mark *ma
     return *at == '{' && !vtt && read_braces(at, end, mark);
 }
 
-/* Up to MOST_TAGS + 1. */
-static size_t find_marks(struct html_bytes text, bool vtt, struct mark *marks) {
+static int add_to_list(struct cue_marks *list, const struct mark *mark, struct arena *arena, struct error *err) {
+    if (list->count == MOST_TAGS)
+        return error_set(err, ERROR_INPUT, "it has more than %d tags", MOST_TAGS);
+    struct mark *all = arena_grow(arena, list->all, list->count, &list->room, 1, sizeof *all);
+    if (!all)
+        return error_memory(err);
+    list->all = all;
+    all[list->count++] = *mark;
+    return 0;
+}
+
+static int find_marks(struct html_bytes text, bool vtt, struct cue_marks *list, struct arena *arena, struct error *err) {
     const char *end = text.start + text.length;
-    size_t count = 0;
-    for (const char *at = text.start; at < end && count <= MOST_TAGS;) {
-        bool found = read_mark(at, end, vtt, &marks[count]);
-        at = found ? marks[count].raw.start + marks[count].raw.length : at + 1;
-        count += found;
+    list->count = 0;
+    for (const char *at = text.start; at < end;) {
+        struct mark mark;
+        bool found = read_mark(at, end, vtt, &mark);
+        if (found && add_to_list(list, &mark, arena, err) != 0)
+            return -1;
+        at = found ? mark.raw.start + mark.raw.length : at + 1;
     }
-    return count;
+    return 0;
+}
+
+/* Starts that have not ended, the innermost last. Where there are too many, the outermost is forgotten. */
+struct open_marks {
+    struct mark *all[MOST_OPEN];
+    size_t count;
+};
+
+static void open_mark(struct open_marks *open, struct mark *mark) {
+    if (open->count == MOST_OPEN)
+        memmove(open->all, open->all + 1, --open->count * sizeof *open->all);
+    open->all[open->count++] = mark;
+}
+
+static void close_mark(struct open_marks *open, struct mark *mark) {
+    size_t top = open->count;
+    while (top > 0 && strcasecmp(open->all[top - 1]->name, mark->name) != 0)
+        top--;
+    if (top == 0)
+        return;
+    mark->paired = open->all[top - 1]->paired = true;
+    open->count = top - 1;
 }
 
 /* Ends with the start that they nest with; others are units. */
-static void pair_marks(struct mark *marks, size_t count) {
-    size_t open[MOST_TAGS + 1], depth = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (marks[i].kind == MARK_START) {
-            open[depth++] = i;
-        } else if (marks[i].kind == MARK_END) {
-            size_t top = depth;
-            while (top > 0 && strcasecmp(marks[open[top - 1]].name, marks[i].name) != 0)
-                top--;
-            if (top == 0)
-                continue;
-            marks[i].paired = marks[open[top - 1]].paired = true;
-            depth = top - 1;
-        }
+static void pair_marks(struct cue_marks *list) {
+    struct open_marks open = {.count = 0};
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->all[i].kind == MARK_START)
+            open_mark(&open, &list->all[i]);
+        else if (list->all[i].kind == MARK_END)
+            close_mark(&open, &list->all[i]);
     }
 }
 
@@ -152,18 +186,35 @@ static void add_mark(struct html_builder *builder, const struct mark *mark) {
         html_add_close(builder, mark->raw);
 }
 
-int cue_add_marked(struct html_builder *builder, struct html_bytes text, bool vtt, struct error *err) {
-    struct mark marks[MOST_TAGS + 1];
-    size_t count = find_marks(text, vtt, marks);
+int cue_add_marked(struct html_builder *builder, struct html_bytes text, bool vtt, struct cue_marks *marks, struct error *err) {
     const char *at = text.start;
-    if (count > MOST_TAGS)
-        return error_set(err, ERROR_INPUT, "it has more than %d tags", MOST_TAGS);
-    pair_marks(marks, count);
-    for (size_t i = 0; i < count; i++) {
-        add_text(builder, at, marks[i].raw.start, vtt);
-        add_mark(builder, &marks[i]);
-        at = marks[i].raw.start + marks[i].raw.length;
+    if (find_marks(text, vtt, marks, builder->arena, err) != 0)
+        return -1;
+    pair_marks(marks);
+    for (size_t i = 0; i < marks->count; i++) {
+        const struct mark *mark = &marks->all[i];
+        add_text(builder, at, mark->raw.start, vtt);
+        add_mark(builder, mark);
+        at = mark->raw.start + mark->raw.length;
     }
     add_text(builder, at, text.start + text.length, vtt);
     return 0;
+}
+
+/* ---- text ---- */
+
+/* SubRip has no references: white space keeps what looks like a mark from being one. A mark has its begin in one text, but may end
+ * in another. */
+void srt_escape(struct html_buffer *out, const char *text, size_t length) {
+    const char *end = text + length, *done = text;
+    for (const char *at = text; at < end; at++) {
+        char name[NAME_BYTES];
+        bool tag = *at == '<' && read_name(at + 1, end, name), braces = *at == '{' && at + 1 < end && at[1] == '\\';
+        if (!tag && !braces)
+            continue;
+        html_put(out, done, (size_t)(at + 1 - done));
+        html_put(out, " ", 1);
+        done = at + 1;
+    }
+    html_put(out, done, (size_t)(end - done));
 }

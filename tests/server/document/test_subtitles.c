@@ -102,10 +102,40 @@ START_TEST(damaged_subtitles) {
 }
 END_TEST
 
+static size_t count_of(const char *text, const char *what) {
+    size_t count = 0;
+    for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
+        count++;
+    return count;
+}
+
+/* A colour for each letter; far more open than end. */
+START_TEST(many_tags) {
+    static const char head[] = "1\n" TIMES "\n", letter[] = "<font color=\"#ff0000\">A</font> ", open[] = "<i>";
+    struct arena arena;
+    char *letters = fake_long(head, letter, "\n", sizeof head + 500 * (sizeof letter - 1));
+    char *opens = fake_long(head, open, "A</i></i>\n", sizeof head + 900 * (sizeof open - 1));
+    arena_init(&arena, 1 << 14);
+    ck_assert_uint_eq(count_of(fake_document("srt", FAKE_UPPER, letters, &arena), ">A</font>"), 500);
+    ck_assert_uint_eq(count_of(fake_document("srt", FAKE_UPPER, opens, &arena), "<i>"), 900);
+    arena_done(&arena);
+    free(letters);
+    free(opens);
+}
+END_TEST
+
 START_TEST(too_many_tags) {
-    char *text = fake_long("1\n" TIMES "\nA.\n\n2\n" TIMES "\n", "<b>a</b>", "\n", 1 << 10);
-    fake_refused("srt", text, "cue 2: it has more than 64 tags");
+    char *text = fake_long("1\n" TIMES "\nA.\n\n2\n" TIMES "\n", "<b>a</b>", "\n", 1 << 13);
+    fake_refused("srt", text, "cue 2: it has more than 1000 tags");
     free(text);
+}
+END_TEST
+
+/* Text whose words change places so that they would be a tag stays text: what was written is read as it was meant. */
+START_TEST(srt_text_is_no_tag) {
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\nx> a <b\n", "1\n" TIMES "\n< B A X>\n");
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\nx} a {\\b\n", "1\n" TIMES "\n{ \\B A X}\n");
+    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\na <3 b < c {d} <bus>\n", "1\n" TIMES "\nA <3 B < C {D} <BUS>\n");
 }
 END_TEST
 
@@ -135,7 +165,9 @@ Suite *subtitles_suite(void) {
     tcase_add_test(cases, lines_of_cues);
     tcase_add_test(cases, vtt_cues);
     tcase_add_test(cases, damaged_subtitles);
+    tcase_add_test(cases, many_tags);
     tcase_add_test(cases, too_many_tags);
+    tcase_add_test(cases, srt_text_is_no_tag);
     tcase_add_test(cases, long_subtitles);
     return suite;
 }
