@@ -247,6 +247,27 @@ def test_a_run_resumes_to_the_bit_and_starts_from_a_model(recipe: Path, corpora:
     assert all(torch.equal(p, dict(started.model.named_parameters())[name]) for name, p in model.named_parameters())
 
 
+def test_a_run_starts_from_a_model_of_another_pair(recipe: Path, corpora: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broad.Run(recipe, corpora, tmp_path / "first", None, tmp_path / "cache").run(1e9, 1e9, last=1)
+    export.export(tmp_path / "first", tmp_path / "model", "float32")
+    kept = mixture.cache(corpora, "en-fr", tmp_path / "cache")
+    monkeypatch.setattr(mixture, "cache", lambda *_: kept)
+    monkeypatch.setattr(mixture, "held_out", lambda *_: {})
+    content = json.loads(recipe.read_text(encoding="utf-8")) | {"target": "de"}
+    content["training"] |= {"pair": "en-de", "vocabulary": 600}
+    recipe.write_text(json.dumps(content), encoding="utf-8")
+    started = broad.Run(recipe, corpora, tmp_path / "second", tmp_path / "model", tmp_path / "cache")
+    model, old, _ = folder.read(tmp_path / "model")
+    new, rows, expected = started.side, started.model.named_tensors()["decoder.embedding"], model.named_tensors()["decoder.embedding"]
+    assert len(new.pieces) == 600 != len(old.pieces)
+    both = [piece for piece in new.pieces if old.find(piece) >= 0]
+    assert len(both) > 300 and all(torch.equal(rows[new.find(piece)], expected[old.find(piece)]) for piece in both)
+    own = [piece for piece in new.pieces[3:] if old.find(piece) < 0]
+    assert own and all(torch.allclose(rows[new.find(piece)], expected[old.encode(piece.replace("\u2581", " "))].mean(0)) for piece in own)
+    assert torch.equal(rows[new.special[2]], expected[old.special[2]])
+    assert torch.equal(started.model.named_tensors()["readout.weight"], model.named_tensors()["readout.weight"])
+
+
 def test_the_rate_rises_stays_and_falls() -> None:
     training = {"warmup": 10, "hold": 100, "learning_rate": 1.0}
     assert [round(broad.learning_rate(step, training), 3) for step in (0, 9, 50, 100, 400)] == [0.1, 1.0, 1.0, 1.0, 0.5]

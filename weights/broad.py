@@ -6,7 +6,8 @@ corpora, source and target which of their languages is translated into which. Th
 
 A run has no planned end: after the warm-up the learning rate stays for `hold` steps and then falls with the root of the steps, and what is kept is a
 moving average of the weights. --cool lets the rate fall to 1% on a straight line from here, and ends the run; so does the next --cool, which may follow. Stopped at any moment, the same command goes
-on from the last checkpoint, to the bit. --from starts from an exported model with the same configuration and its vocabulary; the optimiser then starts anew.
+on from the last checkpoint, to the bit. --from starts from an exported model with the same configuration; the optimiser then starts anew. A model of the same
+pair brings its vocabulary; of another pair the rows of its pieces (carried_over).
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import math
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import torch
+from numpy import ndarray
 from torch import Tensor
 from tqdm import tqdm
 
@@ -29,7 +31,7 @@ from . import config as configuration
 from . import folder, fused, methods, mixture, rejoined, scores, search, tokenizer
 from .mixture import Encoded
 from .model import Model
-from .tokenizer import BOS, EOS
+from .tokenizer import BOS, EOS, SPACE
 from .train import save, shrink_embeddings
 
 DEFAULTS = {"seed": 1, "pair": "en-fr", "vocabulary": 8000, "batch_tokens": 3000, "learning_rate": 0.002, "warmup": 400, "hold": 4000, "dropout": 0.1,
@@ -51,9 +53,13 @@ def load_recipe(path: Path) -> tuple[dict, dict]:
     config = configuration.validate(recipe)
     if not fused.supported(config) or config["tokenizer"]["source"] != config["tokenizer"]["target"] or not config["encoder"]["eos"]:
         sys.exit("this configuration cannot be trained here: weights/fused.py says what can; one vocabulary for both sides, encoder.eos true")
-    if {config["source"], config["target"]} != set((DEFAULTS | training)["pair"].split("-")):
+    if not is_of_pair(config, (DEFAULTS | training)["pair"]):
         sys.exit("source and target must be the languages of training.pair")
     return config, DEFAULTS | training
+
+
+def is_of_pair(config: dict, pair: str) -> bool:
+    return {config["source"], config["target"]} == set(pair.split("-"))
 
 
 def is_flipped(config: dict, training: dict) -> bool:
@@ -69,6 +75,21 @@ def train_vocabulary(kept: mixture.Cache, pair: str, path: Path, size: int, seed
     tokenizer.train_unigram(lines, made, size, seed, character_coverage=0.9998, byte_fallback=True, split_digits=True, required_chars=REQUIRED)
     rejoined.rejoin(made, lines[:20000])
     made.rename(path)
+
+
+def carried_over(start: Path, side: tokenizer.SentencePiece, wanted: Collection[str]) -> dict[str, ndarray]:
+    """The wanted tensors of an exported model, for the vocabulary `side`: a piece that the model has not gets the mean row of those that it spells it with."""
+    model, old, _ = folder.read(start)
+    spelt = [[old.find(piece)] if old.find(piece) >= 0 or i in side.special else old.processor.encode(piece.replace(SPACE, " "))
+             for i, piece in enumerate(side.pieces)]
+    spelt = [ids if min(ids, default=-1) >= 0 else [0] for ids in spelt]
+    for special, theirs in zip(side.special, old.special):
+        spelt[special] = [theirs]
+    tensors = {name: tensor.detach() for name, tensor in model.named_tensors().items() if name in wanted}
+    for name in ("encoder.embedding", "decoder.embedding", "output.weight", "output.bias"):
+        if name in tensors and side.pieces != old.pieces:
+            tensors[name] = torch.stack([tensors[name][ids].mean(0) for ids in spelt])
+    return {name: tensor.numpy() for name, tensor in tensors.items()}
 
 
 def learning_rate(step: int, training: dict, cool: tuple[int, int] | None = None) -> float:
@@ -95,7 +116,7 @@ class Run:
         out.mkdir(parents=True, exist_ok=True)
         kept = mixture.cache(root, self.pair, cache or out / "cache.pickle")
         path = out / self.config["tokenizer"]["source"]
-        if not path.exists() and start:
+        if not path.exists() and start and is_of_pair(folder.read_config(start), self.pair):
             shutil.copyfile(start / folder.read_config(start)["tokenizer"]["source"], path)
         elif not path.exists():
             train_vocabulary(kept, self.pair, path, self.training["vocabulary"], self.training["seed"])
@@ -106,7 +127,7 @@ class Run:
         self.model = Model(self.config, **tokenizer.vocabulary_sizes(out, self.config), dropout=self.training["dropout"])
         shrink_embeddings(self.model, self.training["embedding_deviation"])
         if start and not (out / "checkpoint.pt").exists():
-            folder.load_tensors(self.model, {name: tensor.detach().numpy() for name, tensor in folder.read(start)[0].named_tensors().items()})
+            folder.load_tensors(self.model, carried_over(start, self.side, self.model.named_tensors().keys()))
         self.fused = fused.Fused(self.model)
         self.parameters = dict(self.model.named_parameters())
         self.average, self.first, self.second = ({name: p.detach().clone() if like else torch.zeros_like(p) for name, p in self.parameters.items()}

@@ -32,7 +32,7 @@ PHRASES = Path(__file__).with_name("phrases")
 CACHE_VERSION = 1
 LONGEST = 60       # words of a side
 JOINED = 0.12      # of examples are two or three neighbours
-PHRASE_WEIGHT = 12
+PHRASES_SHARE = 0.05
 
 
 class Source(NamedTuple):
@@ -266,7 +266,7 @@ class Mixture:
     def examples(self, number: int) -> list[Example]:
         chance = random.Random(repr((self.seed, "chunk", number)))
         found = [self.with_neighbours(name, index, chance) for name, index in self.picks(number)]
-        found += [self.phrases.draw(chance) for _ in range(int(self.phrases.size * PHRASE_WEIGHT * self.chunk / self.size))]
+        found += [self.phrases.draw(chance) for _ in range(int(PHRASES_SHARE * self.chunk) if self.phrases.size else 0)]
         found = [noise.noisy(one, self.rules, chance) for one in found]
         chance.shuffle(found)
         return found
