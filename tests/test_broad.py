@@ -258,6 +258,7 @@ def test_a_run_starts_from_a_model_of_another_pair(recipe: Path, corpora: Path, 
     recipe.write_text(json.dumps(content), encoding="utf-8")
     started = broad.Run(recipe, corpora, tmp_path / "second", tmp_path / "model", tmp_path / "cache")
     model, old, _ = folder.read(tmp_path / "model")
+    assert started.began.startswith("en-fr (1 steps, ") and started.state()["began"] == started.began
     new, rows, expected = started.side, started.model.named_tensors()["decoder.embedding"], model.named_tensors()["decoder.embedding"]
     assert len(new.pieces) == 600 != len(old.pieces)
     both = [piece for piece in new.pieces if old.find(piece) >= 0]

@@ -76,11 +76,13 @@ def test_the_card_says_what_a_model_is_and_whose_text_it_learned_from(tmp_path: 
     config, _ = broad.load_recipe(ROOT / "weights/recipes/en-fr-broad.json")
     for part, key in (("encoder", "hidden"), ("decoder", "hidden")):
         config[part][key] = 8
-    folder.write(tmp_path, Model(config, 300, 300), "int8", {"epoch": "1200", "tokens": "3500000", "core_seconds": "7200"})
+    folder.write(tmp_path, Model(config, 300, 300), "int8", {"epoch": "1200", "tokens": "3500000", "core_seconds": "7200",
+                                                            "began": "fr-en (90 steps, 70 target tokens)"})
     things = [general_card.Example(f"typed {i}", "a|b", i % 2 == 0) for i in range(40)]
     general_card.write(tmp_path, "| Flores dev | 20.0 |", "COMMAND", things, False)
     text = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert "# English to French" in text and "| Flores dev | 20.0 |" in text and "3,500,000 target tokens, 2.0 hours" in text
+    assert "core, from the weights of fr-en (90 steps, 70 target tokens)." in text and "--out RUN --from weights/fr-en\n" in text
     assert text.count("| typed ") == 32 and "a\\|b" in text  # fifteen of each, and two heads
     assert all(f"| {row.licence} | {row.attribution} |" in text for row in mixture.table("en-fr"))
     assert "shopware" not in text

@@ -28,7 +28,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from . import config as configuration
-from . import folder, fused, methods, mixture, rejoined, scores, search, tokenizer
+from . import folder, fused, methods, mixture, rejoined, safetensors, scores, search, tokenizer
 from .mixture import Encoded
 from .model import Model
 from .tokenizer import BOS, EOS, SPACE
@@ -75,6 +75,14 @@ def train_vocabulary(kept: mixture.Cache, pair: str, path: Path, size: int, seed
     tokenizer.train_unigram(lines, made, size, seed, character_coverage=0.9998, byte_fallback=True, split_digits=True, required_chars=REQUIRED)
     rejoined.rejoin(made, lines[:20000])
     made.rename(path)
+
+
+def described(start: Path) -> str:
+    """An exported model as the card of one that began from it names it, with what it had seen then."""
+    metadata = safetensors.read(start / "model.safetensors")[1]
+    steps, tokens = (metadata.get(key, "unknown").removeprefix("step ") for key in ("epoch", "tokens"))
+    earlier = f", itself from {metadata['began']}" if metadata.get("began") else ""
+    return f"{folder.read_config(start)['name']} ({steps} steps, {tokens} target tokens{earlier})"
 
 
 def carried_over(start: Path, side: tokenizer.SentencePiece, wanted: Collection[str]) -> dict[str, ndarray]:
@@ -128,6 +136,7 @@ class Run:
         shrink_embeddings(self.model, self.training["embedding_deviation"])
         if start and not (out / "checkpoint.pt").exists():
             folder.load_tensors(self.model, carried_over(start, self.side, self.model.named_tensors().keys()))
+        self.began = described(start) if start else ""
         self.fused = fused.Fused(self.model)
         self.parameters = dict(self.model.named_parameters())
         self.average, self.first, self.second = ({name: p.detach().clone() if like else torch.zeros_like(p) for name, p in self.parameters.items()}
@@ -141,7 +150,7 @@ class Run:
     def state(self) -> dict:
         return {"config": self.config, "training": self.training, "model": self.model.state_dict(), "average": self.average, "first": self.first,
                 "second": self.second, "random": torch.get_rng_state(), "torch": torch.__version__, "cool": self.cool,
-                "position": (self.step, self.chunk, self.batch, self.tokens, self.best), "seconds": self.seconds + time.process_time()}
+                "position": (self.step, self.chunk, self.batch, self.tokens, self.best), "began": self.began, "seconds": self.seconds + time.process_time()}
 
     def resume(self) -> None:
         path = self.out / "checkpoint.pt"
@@ -156,7 +165,7 @@ class Run:
                 tensor.copy_(saved[name][key])
         torch.set_rng_state(saved["random"])
         self.step, self.chunk, self.batch, self.tokens, self.best = saved["position"]
-        self.cool, self.seconds = saved["cool"], saved["seconds"] - time.process_time()
+        self.cool, self.began, self.seconds = saved["cool"], saved.get("began", self.began), saved["seconds"] - time.process_time()
         print(f"resumed at step {self.step}, chunk {self.chunk}", flush=True)
 
     def update(self, batch: list[Encoded]) -> tuple[float, float, int]:
@@ -223,7 +232,8 @@ class Run:
         if mean > self.best:
             self.best = mean
             save(self.out / "best.pt", {"config": self.config, "training": self.training, "model": model.state_dict(), "epoch": self.step,
-                                        "valid_bleu": line["flores"][0], "tokens": self.tokens, "core_seconds": line["core_seconds"]})
+                                        "valid_bleu": line["flores"][0], "tokens": self.tokens, "core_seconds": line["core_seconds"],
+                                        "began": self.began})
 
     def updates(self) -> Iterator[list[Encoded]]:
         while True:

@@ -47,7 +47,7 @@ and some that it does not:
 
 ## Training
 
-{steps} steps, {seen} target tokens, {hours} hours of one processor core. Adam with a moving average of the weights, which is what is here; recipe `{recipe}`.
+{steps} steps, {seen} target tokens, {hours} hours of one processor core{began}. Adam with a moving average of the weights, which is what is here; recipe `{recipe}`.
 
     python3 -m weights.broad {recipe} --data CORPORA --out RUN{start}
     python3 -m weights.export RUN {folder} --dtype {storage}
@@ -114,7 +114,8 @@ def write(path: Path, scores: str, command: str, things: list[Example], flip: bo
         good=examples([one for one in things if one.acceptable]), bad=examples([one for one in things if not one.acceptable]),
         steps=number["epoch"], seen=number["tokens"], hours=f"{float(metadata['core_seconds']) / 3600:.1f}" if "core_seconds" in metadata else "unknown",
         recipe=f"weights/recipes/{config['name']}-broad.json", flip=" --flip" if flip else "",
-        start=f" --from weights/{'-'.join(pair[::-1])}" if flip else "",
+        began=f", from the weights of {metadata['began']}" if "began" in metadata else "",
+        start=f" --from weights/{metadata['began'].split()[0]}" if "began" in metadata else "",
         head=f"queries and keys of {config['alignment']['size']}" if config["alignment"]["size"] else "none", pair="-".join(pair[::-1] if flip else pair),
         sources=sources("-".join(pair[::-1] if flip else pair)), caution=CAUTION)
     (path / "README.md").write_text(text, encoding="utf-8")
