@@ -49,7 +49,8 @@ container_start() {
         exec "$@"' sh "$root" "$volume" "${inside[@]}" /usr/bin/alignd >"$work/log" 2>&1 &
     container=$!
     url=http://127.0.0.1:8080
-    for _ in $(seq 50); do
+    local until=$((SECONDS + patience))
+    while kill -0 "$container" 2>/dev/null && [ $SECONDS -lt $until ]; do
         pid=$(pgrep -P "$container" || true)
         ! grep -qs listening "$work/log" || return 0
         sleep 0.1

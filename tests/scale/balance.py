@@ -1,9 +1,9 @@
 """Replicas behind HAProxy, with faults: python3 tests/scale/balance.py (make check-scale)
 
 Three daemons with one worker each behind Debian's HAProxy, all on loopback, with docker/haproxy.cfg: only addresses are put in. Requests
-come at random moments (Poisson), SCALE_LOAD (0.5) of what the three answer at best, for SCALE_SECONDS (10) with each fault. Prints a table,
-and fails where a client saw an error, and where a fault was none. "retries" are the requests that HAProxy sent again, "elsewhere" those of
-them, and of the ones kept back, that went to another replica.
+come at random moments (Poisson), SCALE_LOAD (0.5) of what the three answer at best, for SCALE_SECONDS (10) with each fault, and for as long
+again until the fault is over. Prints a table, and fails where a client saw an error, and where a fault was none. "retries" are the requests
+that HAProxy sent again, "elsewhere" those of them, and of the ones kept back, that went to another replica.
 
 SCALE_FIELDS: what requests ask besides their text, as in JSON."""
 
@@ -16,9 +16,11 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from replica import MODEL, ROOT, Load, Replica, Result, arrivals, await_true, draws, free_port, parameter, spawn
@@ -27,6 +29,7 @@ FIELDS = os.environ.get("SCALE_FIELDS") or '"strategy":"beam"'
 SECONDS = parameter("SCALE_SECONDS", 10)
 LOAD = parameter("SCALE_LOAD", 0.5)
 REPLICAS, CONNECTIONS, CAPACITY_REQUESTS, KILLS = 3, 256, 600, 3
+UNHURRIED = ("--deadline-ms", "600000", "--grace-ms", "600000", "--queue", "100000")  # a slow machine is none of the faults
 SLOT = "added"  # of the configuration, for one replica more
 
 
@@ -173,19 +176,31 @@ FAULTS: list[tuple[str, Callable[[Scene], None]]] = [
 ]
 
 
+def send(port: int, rate: float, over: threading.Event) -> Result:
+    """Load upon load, until one has ended after the fault was over -> all of them as one; of the percentiles the worst."""
+    results: list[Result] = []
+    while not (results and over.is_set()):
+        results.append(Load(port, CONNECTIONS, FIELDS, arrivals(rate, SECONDS, len(results) + 1)).result())
+    totals = {name: sum(getattr(result, name) for result in results) for name in ("requests", "failed")}
+    return Result(**{field.name: max(getattr(result, field.name) for result in results) for field in fields(Result)} | totals)
+
+
 def suffer(scene: Scene, name: str, fault: Callable[[Scene], None], rate: float) -> int:
     """Load with a fault in it; prints its row. Returns how many requests failed."""
     retries, moved = scene.balancer.total("wretr"), scene.balancer.total("wredis")
-    load = Load(scene.balancer.port, CONNECTIONS, FIELDS, arrivals(rate, SECONDS, 1))
-    time.sleep(SECONDS / 5)
-    began = time.monotonic()
-    fault(scene)
-    lasted = time.monotonic() - began
-    result = load.result()
+    over = threading.Event()
+    with ThreadPoolExecutor(1) as sender:
+        sent = sender.submit(send, scene.balancer.port, rate, over)
+        try:
+            time.sleep(SECONDS / 5)
+            began = time.monotonic()
+            fault(scene)
+            lasted = time.monotonic() - began
+        finally:
+            over.set()
+    result = sent.result()
     retries, moved = scene.balancer.total("wretr") - retries, scene.balancer.total("wredis") - moved
     print_row(name, result, retries, moved, lasted)
-    if lasted > 0.8 * SECONDS:
-        raise RuntimeError(f"{name}: it lasted longer than the load: SCALE_SECONDS={SECONDS:g} is too little")
     return result.failed
 
 
@@ -195,7 +210,7 @@ def print_row(name: str, result: Result, retries: int, moved: int, lasted: float
 
 
 def run() -> int:
-    replicas = [Replica(f"replica{i + 1}", "--model", MODEL, "--workers", "1", "--client-header", "X-Forwarded-For") for i in range(REPLICAS)]
+    replicas = [Replica(f"replica{i + 1}", "--model", MODEL, "--workers", "1", "--client-header", "X-Forwarded-For", *UNHURRIED) for i in range(REPLICAS)]
     for replica in replicas:
         replica.start()
     scene = Scene(replicas, Balancer(replicas))
