@@ -4,21 +4,28 @@
 VERSION := 0.1.0
 
 #? Settings
-#? BUILD: build, the folder that everything is built in
-#? MODELS, PREFIX, DESTDIR: which models are installed, and where
+#? BUILD: build, the folder that everything is built in; build/ARCH for an ARCH
+#? MODELS, PREFIX, DESTDIR, STRIP=1: which models are installed, and where; without debug information
 #? LISTEN, ARGUMENTS: where alignd is run, and with which other options
+#? ARCH: arm64: cross-compiled, for this Debian architecture (amd64, arm64)
 #? CC, CXX, CFLAGS, OPTIMIZE, JOBS: the compilers, more flags for C, -O2, processes at a time
 #? V=1, WERROR=1, SLOW=1: show the commands; warnings are errors; tests take fewer samples
 #? SANITIZE: address,undefined or thread
+BUILD    ?= build$(ARCH:%=/%)
+# Another architecture than this machine's is compiled for by Debian's cross compiler, against the libraries in SYSROOT.
+TRIPLE_amd64 := x86_64-linux-gnu
+TRIPLE_arm64 := aarch64-linux-gnu
+CROSS    := $(TRIPLE_$(if $(ARCH),$(filter-out $(shell dpkg --print-architecture),$(ARCH))))
+SYSROOT  ?= $(if $(CROSS),$(abspath $(BUILD))/sysroot)
 ifeq ($(origin CC),default)
-CC := gcc
+CC := $(CROSS:%=%-)gcc$(SYSROOT:%= --sysroot=%)
 endif
 ifeq ($(origin CXX),default)
-CXX := g++
+CXX := $(CROSS:%=%-)g++$(SYSROOT:%= --sysroot=%)
 endif
-BUILD    ?= build
 JOBS     ?= $(shell nproc)
-MODELS   ?= $(patsubst %/config.json,%,$(wildcard weights/*/config.json))
+FOLDERS_WITH = $(patsubst weights/%/$(1),weights/%,$(wildcard weights/*/$(1)))
+MODELS   ?= $(filter $(call FOLDERS_WITH,model.safetensors),$(call FOLDERS_WITH,config.json))
 LISTEN   ?= 127.0.0.1:8080
 PREFIX   ?= /usr/local
 PYTHON   ?= /usr/bin/python3
@@ -33,12 +40,15 @@ TEST_PACKAGES   := $(PACKAGES) check libcurl4-openssl-dev openssl
 PYTHON_PACKAGES := python3-torch python3-numpy python3-sentencepiece python3-tqdm python3-pytest
 CI_PACKAGES     := $(TEST_PACKAGES) $(PYTHON_PACKAGES) clang clang-format libclang-rt-dev
 INSTALL_MISSING  = sh docker/debian/install_missing.sh $(1)
+# what PACKAGES hold, for the architecture that is compiled for
+INSTALL_FOR_ARCH = $(if $(CROSS),$(call INSTALL_MISSING,make $(subst _,-,gcc-$(CROSS) g++-$(CROSS))) && \
+	sh docker/release/fetch.sh $(ARCH) $(SYSROOT) libc6-dev $(filter lib% check,$(1)),$(call INSTALL_MISSING,$(1)))
 
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
-.PHONY: help all run install install-program install-models install-man install-units man deb clean deps deps-test deps-python deps-node deps-ci \
+.PHONY: help all run install install-program install-models install-icu-data install-man install-units man deb clean deps deps-test deps-python deps-node deps-ci \
 	test test-threads check-http check-memory check-python check-readme check-clients check-page check-man check-metrics check-hardening \
-	check-systemd check-container check-package check-deploy check-arm64 asan tsan fuzz warnings-clang format format-check layers readme \
+	check-systemd check-container check-package check-deploy check-arm64 check-release asan tsan fuzz warnings-clang format format-check layers readme \
 	results bench check-load check-faults check-soak check-abuse check-scale check-queueing show-signals
 
 help:
@@ -60,35 +70,43 @@ run: deps
 
 install: install-program install-models install-man install-units
 install-program: all
-	install -D -m 755 $(BUILD)/alignd $(DESTDIR)$(PREFIX)/bin/alignd
+	install -D -m 755 $(if $(STRIP),--strip --strip-program=$(CROSS:%=%-)strip) $(BUILD)/alignd $(DESTDIR)$(PREFIX)/bin/alignd
 install-models:
 	@for model in $(MODELS); do install -d $(DESTDIR)$(PREFIX)/share/alignd/$$(basename $$model); \
 	  install -m 644 $$model/* $(DESTDIR)$(PREFIX)/share/alignd/$$(basename $$model)/; done
+# What alignd reads of ICU's data, for images, in which no other program needs the rest.
+install-icu-data:
+	sh docker/icu_data.sh "$(DESTDIR)" "$(SYSROOT)" "$(CROSS:%=%-)"
 install-man: man
 	install -D -m 644 $(BUILD)/alignd.1 $(DESTDIR)$(PREFIX)/share/man/man1/alignd.1
 	install -D -m 644 docker/man/alignd-model.5 $(DESTDIR)$(PREFIX)/share/man/man5/alignd-model.5
-install-units: $(UNITS)
+install-units:
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
-	@for unit in $^; do sed 's|/usr/bin/alignd|$(PREFIX)/bin/alignd|; s|/usr/share/alignd|$(PREFIX)/share/alignd|g' $$unit \
+	@for unit in $(wildcard docker/systemd/*); do sed 's|/usr/bin/alignd|$(PREFIX)/bin/alignd|; s|/usr/share/alignd|$(PREFIX)/share/alignd|g' $$unit \
 	  >$(DESTDIR)$(PREFIX)/lib/systemd/system/$$(basename $$unit); done
 
 # alignd(1) is what --help says, between what docker/man/alignd.h2m says.
 man: $(BUILD)/alignd.1
 $(BUILD)/alignd.1: $(BUILD)/alignd docker/man/alignd.h2m
 	@$(call INSTALL_MISSING,help2man)
-	help2man --no-info --include docker/man/alignd.h2m --output $@ $<
+	help2man --no-info --include docker/man/alignd.h2m --output $@ $(if $(CROSS),$(MAN_OF),$<)
+# of another architecture's program: one of the same version that runs here
+MAN_OF ?= build/alignd
 
-deb: deps $(UNITS)
+# The same bytes, whenever and wherever it is built: its times are that of the last commit.
+SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),$(shell stat -c %Y CHANGELOG.md))
+deb: deps
 	@$(call INSTALL_MISSING,build-essential dpkg-dev debhelper help2man)
-	sh docker/debian/package.sh $(BUILD) $(VERSION) $(JOBS) "$(filter-out gcc g++ make,$(PACKAGES))" $(MODELS)
+	SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) ARCH=$(or $(ARCH),$(shell dpkg --print-architecture)) SYSROOT=$(SYSROOT) MAN_OF=$(abspath $(MAN_OF)) \
+	  sh docker/debian/package.sh $(BUILD) $(VERSION) $(JOBS) "$(filter-out gcc g++ make,$(PACKAGES))" $(MODELS)
 
 clean:
 	rm -rf build
 
 deps:
-	@$(call INSTALL_MISSING,$(PACKAGES))
+	@$(call INSTALL_FOR_ARCH,$(PACKAGES))
 deps-test:
-	@$(call INSTALL_MISSING,$(TEST_PACKAGES))
+	@$(call INSTALL_FOR_ARCH,$(TEST_PACKAGES))
 deps-python:
 	@$(call INSTALL_MISSING,$(PYTHON_PACKAGES))
 # Node.js from elsewhere may bring npm along; Debian has it apart.
@@ -113,6 +131,7 @@ deps-ci:
 #? fuzz: every reader of foreign bytes; FUZZ_SECONDS=60 each, FUZZ_RUNS=0: only the corpus; FUZZ="html spm"; FUZZ=document FUZZ_FORMAT=srt
 #? check-memory: every allocation fails in turn
 #? check-arm64: cross-compiled, and run by QEMU
+#? check-release: docker/release.sh in a clone: packages and images for amd64 and arm64, and all that goes with them (root)
 
 test: deps-test
 	@$(SUBMAKE) $(BUILD)/tests/run $(BUILD)/alignd
@@ -179,11 +198,13 @@ check-systemd: deps
 # By a Docker engine or podman where there is one; else by Debian's buildah.
 check-container:
 	@{ docker info || podman info; } >/dev/null 2>&1 || { $(call INSTALL_MISSING,buildah debootstrap util-linux iproute2 procps curl); }
+	@$(call INSTALL_MISSING,python3)
 	sh tests/own_root.sh bash tests/container.sh
 
-# Looked at by lintian, installed in a container of Debian 12, used, removed, purged.
+# Built twice, looked at by lintian, installed in a container of Debian 12, used, removed, purged.
 check-package: deb
-	@$(call INSTALL_MISSING,lintian buildah debootstrap util-linux iproute2 procps)
+	@$(call INSTALL_MISSING,lintian buildah debootstrap util-linux iproute2 procps curl)
+	sh tests/reproducible.sh $(BUILD)
 	lintian --fail-on error $(BUILD)/deb/alignd_$(VERSION)_*.deb
 	sh tests/own_root.sh bash tests/package.sh $(BUILD)/deb/alignd_$(VERSION)_*.deb
 
@@ -199,9 +220,16 @@ $(BUILD)/promtool/promtool:
 $(BUILD)/kubectl/kubectl:
 	sh docker/debian/unpack_tool.sh kubernetes-client $(@F) $(@D)
 
+# docker/release.sh in a clone
+check-release:
+	@$(call INSTALL_MISSING,git buildah debootstrap qemu-user-static python3 util-linux)
+	sh tests/own_root.sh sh tests/release.sh
+
 check-arm64:
-	@$(call INSTALL_MISSING,make gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user-static curl)
-	CK_DEFAULT_TIMEOUT=900 sh tests/arm64.sh build/arm64 libc6-dev $(filter lib% check,$(TEST_PACKAGES))
+	@$(call INSTALL_MISSING,qemu-user-static curl)
+	@$(MAKE) --no-print-directory ARCH=arm64 BUILD=build/arm64 deps-test
+	@$(SUBMAKE) ARCH=arm64 BUILD=build/arm64 WERROR=1 SLOW=1 build/arm64/alignd build/arm64/tests/run
+	CK_DEFAULT_TIMEOUT=900 sh tests/arm64.sh build/arm64 build/arm64/sysroot
 
 # Sanitizers have build folders of their own and run both unit tests (tsan: those with threads) and the HTTP tests. An allocation that is too
 # large is NULL there too, as it is without them: tests of lacking memory need it. What the parent of all tests has freed is kept from
@@ -285,7 +313,7 @@ HARDEN   := -fPIE -fstack-protector-strong -fstack-clash-protection $(if $(SANIT
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all -DSANITIZED)
 COMMON   := $(OPTIMIZE) -g -MMD -MP -I. -DALIGND_VERSION='"$(VERSION)"' $(HARDEN) $(SANITIZER) $(if $(SANITIZE)$(SLOW),-DSLOW)
 # _GNU_SOURCE: POSIX threads and clocks, accept4 and pipe2; the language itself stays C11
-CFLAGS_ALL   = -std=c11 -D_GNU_SOURCE $(COMMON) -isystem /usr/include/libxml2 $(C_WARNINGS) $(CFLAGS)
+CFLAGS_ALL   = -std=c11 -D_GNU_SOURCE $(COMMON) -isystem $(SYSROOT)/usr/include/libxml2 $(C_WARNINGS) $(CFLAGS)
 CXXFLAGS_ALL = -std=c++17 $(COMMON) $(WARNINGS) $(CXXFLAGS)
 LDFLAGS_ALL  = -pie -Wl,-z,relro,-z,now,-z,noexecstack $(SANITIZER) $(LDFLAGS)
 LIBS = -lmicrohttpd -lgnutls -lsystemd -ljansson -lsentencepiece -licuuc -lxml2 -lcld2 -lcmark-gfm-extensions -lcmark-gfm -lstdc++ -lpthread -lm

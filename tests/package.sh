@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 deb=$1
 export BUILDAH_ISOLATION=chroot
 container='' daemon=''
-trap '[ -z "$daemon" ] || kill -KILL "$daemon" 2>/dev/null; [ -z "$container" ] || buildah rm "$container" >/dev/null; rm -f "$log"' EXIT
+trap '[ -z "$daemon" ] || kill -KILL "$daemon" 2>/dev/null; [ -z "$container" ] || buildah rm "$container" >/dev/null; rm -f "$log" "$log.models"' EXIT
 log=$(mktemp)
 
 say() { printf '  %s\n' "$*"; }
@@ -17,8 +17,8 @@ fail() {
     exit 1
 }
 
-sh tests/base_image.sh
-container=$(buildah from --pull=false debian:bookworm-slim)
+base=$(sh tests/base_image.sh)
+container=$(buildah from --pull=false "$base")
 root=$(buildah mount "$container")
 inside() { buildah run "$container" -- env DEBIAN_FRONTEND=noninteractive "$@"; }
 quietly() { "$@" >"$log" 2>&1 || fail "$*"; }
@@ -45,11 +45,19 @@ say "alignd translate: I am hungry. -> J'ai faim."
 unshare --net sh -c 'ip link set lo up; exec "$@"' sh chroot "$root" \
     setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs env -i "${environment[@]}" $command 2>"$log" &
 daemon=$!
-for _ in $(seq 100); do
-    ! nsenter --net --target "$daemon" chroot "$root" alignd health 2>/dev/null || break
+# As slowly as the machine is: until it answers, or ends.
+until grep -q 'event=ready' "$log"; do
+    kill -0 "$daemon" 2>/dev/null || fail "it does not start"
+    [ $SECONDS -lt 1800 ] || fail "it does not get ready"
     sleep 0.1
 done
-nsenter --net --target "$daemon" chroot "$root" alignd health || fail "it does not get ready"
+nsenter --net --target "$daemon" chroot "$root" alignd health || fail "alignd health says that it is not ready"
+nsenter --net --target "$daemon" curl -sf http://127.0.0.1:8080/models >"$log.models"
+for weights in weights/*/model.safetensors; do
+    model=$(basename "$(dirname "$weights")")
+    grep -q "\"name\":\"$model\"" "$log.models" || fail "the package does not serve $model"
+done
+say "every model of weights/ is served"
 kill -TERM "$daemon"
 status=0
 wait "$daemon" || status=$?
