@@ -1,25 +1,30 @@
 # docker build -t alignd . && docker run --rm -p 8080:8080 alignd
 # docker/README.md: models of your own, a base image pinned by its digest, what else can be set.
 ARG BASE=debian:bookworm-slim
+# What compiles. It may be of another architecture than the image: BASE is of ARCH then, Debian's name of it.
+ARG BUILDER=${BASE}
 
-FROM ${BASE} AS build
-RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends make icu-devtools
+FROM ${BUILDER} AS build
+ARG ARCH=
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends make icu-devtools python3
 WORKDIR /src
 COPY Makefile ./
 COPY docker/debian/install_missing.sh docker/debian/
-RUN make deps
-COPY docker/icu_data.sh docker/
-RUN sh docker/icu_data.sh "/out$(dirname /usr/lib/*/libicudata.so)"
+COPY docker/release/fetch.sh docker/release/
+RUN make deps ARCH="$ARCH"
+COPY docker/icu_data.sh docker/sbom.py docker/
+RUN make install-icu-data ARCH="$ARCH" DESTDIR=/out
 COPY model model
 COPY server server
 COPY weights weights
-RUN make -j"$(nproc)" all && make install-program install-models DESTDIR=/out PREFIX=/usr && strip /out/usr/bin/alignd
+RUN make -j"$(nproc)" all ARCH="$ARCH" && make install-program install-models ARCH="$ARCH" STRIP=1 DESTDIR=/out PREFIX=/usr
 
-FROM ${BASE}
+FROM ${BASE} AS system
 # The versions are those of Debian 12; what follows them may change, which is where Debian's security fixes are. Left out of the
-# packages: documentation, CLD2's second set of tables, most of ICU's data. OpenBLAS (36 MB) is for other processors than x86-64:
+# packages: documentation but for their licences, CLD2's second set of tables, most of ICU's data. OpenBLAS (36 MB) is for other processors than x86-64:
 # with AVX2 alignd does not load it, and of the older ones only those with AVX would be faster with it than without.
-RUN printf 'path-exclude=%s\n' '/usr/share/doc/*' '/usr/share/man/*' '*/libcld2_full.so*' '*/libicudata.so.*.*' >/etc/dpkg/dpkg.cfg.d/alignd \
+RUN printf 'path-%s\n' 'exclude=/usr/share/doc/*' 'include=/usr/share/doc/*/copyright' 'exclude=/usr/share/man/*' 'exclude=*/libcld2_full.so*' \
+        'exclude=*/libicudata.so.*.*' >/etc/dpkg/dpkg.cfg.d/alignd \
     && apt-get update -qq \
     && if [ "$(dpkg --print-architecture)" = amd64 ]; then blas=; else blas=libopenblas0-serial=0.3.21+ds-*; fi \
     && apt-get install -y -qq --no-install-recommends libmicrohttpd12=0.9.75-* libgnutls30=3.7.9-* libsystemd0=252.* libjansson4=2.14-* \
@@ -27,8 +32,20 @@ RUN printf 'path-exclude=%s\n' '/usr/share/doc/*' '/usr/share/man/*' '*/libcld2_
         libcmark-gfm0.29.0.gfm.6=0.29.0.gfm.6-* libcmark-gfm-extensions0.29.0.gfm.6=0.29.0.gfm.6-* $blas \
     && apt-get clean \
     && rm -rf /usr/lib/*/openblas-serial/liblapack.so.3 /var/lib/apt/lists/* /var/cache/ldconfig /var/log/*
+
+# What is in the image, as SPDX
+FROM build AS list
+ARG ARCH=
+ARG SOURCE_DATE_EPOCH=0
+COPY --from=system /var/lib/dpkg/status /system/var/lib/dpkg/status
+COPY --from=system /usr/share/doc /system/usr/share/doc
+RUN mkdir -p /out/usr/share/doc/alignd \
+    && cp -r /out/usr/share/alignd /system/usr/share/ \
+    && python3 docker/sbom.py /system "$(sed -n 's/^VERSION := //p' Makefile)" "${ARCH:-$(dpkg --print-architecture)}" >/out/usr/share/doc/alignd/sbom.spdx.json
+
+FROM system
 COPY --from=build /out/usr/lib /usr/lib
-COPY --from=build /out/usr/share /usr/share
+COPY --from=list /out/usr/share /usr/share
 COPY --from=build /out/usr/bin /usr/bin
 
 ARG VERSION=
@@ -43,8 +60,7 @@ USER 65532:65532
 EXPOSE 8080 8081
 # 8081: health checks and metrics, out of the way of whoever takes every place on 8080
 ENV ALIGND_LISTEN=0.0.0.0:8080 \
-    ALIGND_ADMIN_LISTEN=0.0.0.0:8081 \
-    ALIGND_MODEL=/usr/share/alignd/en-fr:/usr/share/alignd/fr-en:/usr/share/alignd/geoquery
+    ALIGND_ADMIN_LISTEN=0.0.0.0:8081
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=6s --start-period=30s --retries=3 CMD ["/usr/bin/alignd", "health"]
 ENTRYPOINT ["/usr/bin/alignd"]

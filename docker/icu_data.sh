@@ -1,10 +1,11 @@
 #!/bin/sh
-# sh docker/icu_data.sh FOLDER: makes FOLDER/libicudata.so.VERSION with what alignd reads of ICU's 31 MB of data: how texts are cut into
-# sentences, and the English names of languages. Calendars, currencies, collations, time zones and encodings are left out. Needs
-# icu-devtools, binutils and gcc; what is there now is taken from the libicudata that is installed.
+# sh docker/icu_data.sh ROOT SYSROOT PREFIX: makes ROOT/usr/lib/TRIPLE/libicudata.so.VERSION with what alignd reads of ICU's 31 MB of data:
+# how texts are cut into sentences, and the English names of languages. Calendars, currencies, collations, time zones and encodings are left
+# out. Needs icu-devtools, binutils and gcc, whose names begin with PREFIX; what is there now is taken from the libicudata of SYSROOT.
 set -eu
-folder=$1
-library=$(ls /usr/lib/*/libicudata.so.*.*)
+root=$1 sysroot=$2 prefix=$3
+library=$(ls "$sysroot"/usr/lib/*/libicudata.so.*.*)
+folder=$(dirname "$root${library#"$sysroot"}")
 version=$(basename "$library" | sed 's/libicudata\.so\.//')
 major=${version%%.*}
 keep='^brkitr/|^(lang|region)/(en|root|pool|res_index)\.res$|^(root|en|pool|res_index|keyTypeData|supplementalData|likelySubtags|icuver|langInfo|metadata|timezoneTypes)\.res$|^cnvalias\.icu$|\.nrm$'
@@ -14,12 +15,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/all" "$work/kept"
 name=icudt${major}$(printf '\1\0' | od -An -td2 | grep -q ' 1$' && echo l || echo b).dat
-objcopy -O binary -j .rodata "$library" "$work/all/$name"
+"${prefix}objcopy" -O binary -j .rodata "$library" "$work/all/$name"
 icupkg --list "$work/all/$name" | grep -vE "$keep" >"$work/remove.lst"
 icupkg --remove "$work/remove.lst" "$work/all/$name" "$work/kept/$name"
 
 mkdir -p "$folder"
-gcc -x assembler -shared -nostdlib -Wl,-soname,"libicudata.so.$major" -o "$folder/libicudata.so.$version" - <<END
+"${prefix}gcc" -x assembler -shared -nostdlib -Wl,-soname,"libicudata.so.$major" -o "$folder/libicudata.so.$version" - <<END
 .section .rodata
 .globl icudt${major}_dat
 .type icudt${major}_dat, %object

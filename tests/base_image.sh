@@ -1,23 +1,37 @@
 #!/bin/sh
-# sh tests/base_image.sh [fresh]: sees to it that buildah has debian:bookworm-slim: pulls it, or, where no registry can be reached, makes
-# it of Debian's packages with debootstrap, from the mirror that apt uses here. fresh: anew, whatever there is. Fails where neither works.
+# sh tests/base_image.sh [fresh] [ARCH]: sees to it that buildah has Debian's slim image of the machine's architecture, or of ARCH, and
+# prints its name: pulls it, or, where no registry can be reached, makes it of Debian's packages with debootstrap, from the mirror that apt
+# uses here. fresh: anew, whatever there is. Fails where neither works. Another architecture's programs must run here
+# (docker/release/emulated.sh).
 set -eu
-image=docker.io/library/debian:bookworm-slim
+fresh=''
+[ "${1:-}" != fresh ] || { fresh=yes && shift; }
+arch=${1:-$(dpkg --print-architecture)}
+case $arch in
+"$(dpkg --print-architecture)") repository=library ;;
+arm64) repository=arm64v8 ;;
+*) repository=$arch ;;
+esac
+image=docker.io/$repository/debian:bookworm-slim
 
-[ "${1:-}" != fresh ] || buildah rmi --force $image >/dev/null 2>&1 || true
-buildah inspect --type image $image >/dev/null 2>&1 && exit
-buildah pull -q $image >/dev/null 2>&1 && exit
-command -v debootstrap >/dev/null || { echo "no registry to pull $image from, and no debootstrap to make it with" >&2; exit 1; }
-echo "making $image with debootstrap: no registry can be reached"
+make_image() {
+    command -v debootstrap >/dev/null || { echo "no registry to pull $image from, and no debootstrap to make it with" >&2; exit 1; }
+    echo "making $image with debootstrap: no registry can be reached" >&2
+    root=$(mktemp -d)
+    trap 'rm -rf "$root" "$root.log"' EXIT
+    mirrors=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' | grep ' bookworm[-a-z]* main$' | sort -u)
+    debootstrap --arch="$arch" --variant=minbase bookworm "$root" "$(echo "$mirrors" | awk '$2 == "bookworm" { print $1; exit }')" >"$root.log" 2>&1 ||
+        { tail -5 "$root.log" >&2; exit 1; }
+    rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/*
+    echo "$mirrors" | sed 's/^/deb /' >"$root/etc/apt/sources.list"
+    container=$(buildah from scratch)
+    buildah add -q "$container" "$root" / >/dev/null
+    buildah config --cmd bash --arch "$arch" "$container"
+    buildah commit -q --rm "$container" "$image" >/dev/null
+}
 
-root=$(mktemp -d)
-trap 'rm -rf "$root"' EXIT
-mirrors=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' | grep ' bookworm[-a-z]* main$' | sort -u)
-debootstrap --variant=minbase bookworm "$root" "$(echo "$mirrors" | awk '$2 == "bookworm" { print $1; exit }')" >"$root.log" 2>&1 ||
-    { tail -5 "$root.log" >&2; exit 1; }
-rm -rf "$root.log" "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/*
-echo "$mirrors" | sed 's/^/deb /' >"$root/etc/apt/sources.list"
-container=$(buildah from scratch)
-buildah add -q "$container" "$root" / >/dev/null
-buildah config --cmd bash "$container"
-buildah commit -q --rm "$container" $image >/dev/null
+[ -z "$fresh" ] || buildah rmi --force "$image" >/dev/null 2>&1 || true
+if ! buildah inspect --type image "$image" >/dev/null 2>&1 && ! buildah pull -q "$image" >/dev/null 2>&1; then
+    make_image
+fi
+echo "$image"
