@@ -42,7 +42,7 @@ CI_PACKAGES     := $(TEST_PACKAGES) $(PYTHON_PACKAGES) clang clang-format libcla
 INSTALL_MISSING  = sh docker/debian/install_missing.sh $(1)
 # what PACKAGES hold, for the architecture that is compiled for
 INSTALL_FOR_ARCH = $(if $(CROSS),$(call INSTALL_MISSING,make $(subst _,-,gcc-$(CROSS) g++-$(CROSS))) && \
-	sh docker/release/fetch.sh $(ARCH) $(SYSROOT) libc6-dev $(filter lib% check,$(1)),$(call INSTALL_MISSING,$(1)))
+	sh docker/release/fetch.sh $(ARCH) $(SYSROOT) libc6-dev $(filter-out gcc g++ make pkg-config openssl,$(1)),$(call INSTALL_MISSING,$(1)))
 
 MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
