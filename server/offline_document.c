@@ -1,4 +1,5 @@
 #include "server/decode/loaded_model.h"
+#include "server/decode/variant.h"
 #include "server/document/document.h"
 #include "server/offline_modes.h"
 #include <errno.h>
@@ -11,9 +12,10 @@ enum { READ_BYTES = 1 << 16 };
 
 struct work {
     const struct options *options;
-    const struct document_format *format;
-    char *source; /* malloc'ed, [length] */
+    struct document document; /* of bytes, once they are read */
+    char *bytes;              /* malloc'ed, [length] */
     size_t length, room;
+    char language[VARIANT_CODE_BYTES];
     struct html html;
     struct request request;
     sem_t done;
@@ -24,8 +26,8 @@ struct work {
 static int find_format(struct work *work, struct error *err) {
     const char *name = work->options->format, *file = work->options->file;
     char all[DOCUMENT_NAMES_BYTES];
-    work->format = name ? document_find(name) : document_guess(file, NULL);
-    if (work->format)
+    work->document.format = name ? document_find(name) : document_guess(file, NULL);
+    if (work->document.format)
         return 0;
     document_names(all);
     return name ? error_set(err, ERROR_INPUT, "--format must be one of %s, got \"%.60s\"", all, name)
@@ -37,13 +39,13 @@ static int read_some(struct work *work, FILE *in, struct error *err) {
         size_t room = 2 * work->room + READ_BYTES;
         if (work->length >= HTML_MAX_BYTES)
             return error_set(err, ERROR_LENGTH, "the document is too long");
-        char *longer = realloc(work->source, room);
+        char *longer = realloc(work->bytes, room);
         if (!longer)
             return error_memory(err);
-        work->source = longer;
+        work->bytes = longer;
         work->room = room;
     }
-    work->length += fread(work->source + work->length, 1, READ_BYTES, in);
+    work->length += fread(work->bytes + work->length, 1, READ_BYTES, in);
     return 0;
 }
 
@@ -60,9 +62,12 @@ static int read_file(struct work *work, struct error *err) {
     return result;
 }
 
-static int parse(struct work *work, struct error *err) {
+static int parse(struct work *work, const struct translator_info *info, struct error *err) {
     struct error inner = {0};
-    if (document_read(work->format, work->source, work->length, &work->request.arena, &work->html, &inner) == 0)
+    const char *variant = offline_variant(work->options, info);
+    variant_code(variant ? variant : info->target, work->language);
+    work->document = (struct document){work->document.format, work->bytes, work->length, work->language};
+    if (document_read(&work->document, &work->request.arena, &work->html, &inner) == 0)
         return 0;
     return error_set(err, inner.code, "%s: %s", work->options->file ? work->options->file : "the input", inner.message);
 }
@@ -119,7 +124,7 @@ static int print(struct work *work, struct error *err) {
     for (size_t i = 0; i < work->html.count; i++)
         if (document_translate(&work->request.texts[i], arena, &translations[i]) != 0)
             return error_memory(err);
-    char *text = document_write(work->format, work->source, work->length, &work->html, translations, arena, &length, err);
+    char *text = document_write(&work->document, &work->html, translations, arena, &length, err);
     if (!text)
         return -1;
     fwrite(text, 1, length, stdout);
@@ -130,12 +135,12 @@ int offline_document(struct offline *offline, struct error *err) {
     struct work work = {.options = offline->options};
     sem_init(&work.done, 0, 0);
     request_init(&work.request);
-    int result = find_format(&work, err) == 0 && read_file(&work, err) == 0 && parse(&work, err) == 0 &&
+    int result = find_format(&work, err) == 0 && read_file(&work, err) == 0 && parse(&work, &offline->models[0]->info, err) == 0 &&
                          ask(&work, offline->models[0], err) == 0 && decode(&work, offline, err) == 0
                      ? print(&work, err)
                      : -1;
     request_done(&work.request);
-    free(work.source);
+    free(work.bytes);
     sem_destroy(&work.done);
     return result;
 }

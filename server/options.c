@@ -110,7 +110,7 @@ static const struct option table[] = {
      FIELD(cors), 0, 0},
     {.flag = PARAMETERS_HERE},
     {"format", "FORMAT", NULL,
-     "translate the document FILE, or the input, as txt, srt, vtt, json, md or html (default: as FILE's name tells)",
+     "translate the document FILE, or the input, as txt, srt, vtt, json, md, html or po (default: as FILE's name tells)",
      COMMAND_TRANSLATE, set_string, FIELD(format), 0, 0},
     {"split-sentences", NULL, NULL, "split each line into sentences (default: a line is one sentence)", COMMAND_TRANSLATE,
      set_switch, FIELD(split_sentences), 0, 0},
@@ -443,8 +443,8 @@ char *options_help(void) {
         "  alignd --model DIR [--model DIR ...] [options]               serve these models\n"
         "  alignd --models DIR [options]                                serve the model folders in DIR, loaded when needed\n"
         "  alignd translate --model DIR [options] < source > target     translate lines\n"
-        "  alignd translate --model DIR [--format FORMAT] FILE          translate a document: subtitles, JSON, Markdown, HTML, "
-        "text\n"
+        "  alignd translate --model DIR [--format FORMAT] FILE          translate a document: subtitles, JSON, Markdown,\n"
+        "                                                               HTML, gettext's PO, text\n"
         "  alignd attention --model DIR --target FILE < source          align the words of line pairs (Pharaoh format); with a\n"
         "                                                               second --model for the opposite direction, by both\n"
         "  alignd key --name NAME [--role admin] >> KEYS                make an API key, shown once, and its line for --api-keys\n"

@@ -68,6 +68,7 @@
     X(document) \
     X(document_json) \
     X(markdown) \
+    X(po) \
     X(subtitles) \
     X(xml) \
     X(language) \

@@ -284,7 +284,8 @@ size_t plan_characters(const struct plan *plan, size_t index) {
 
 static int parse_item(const struct plan *plan, struct plan_item *item, struct arena *arena, struct error *err) {
     if (plan->document)
-        return document_read(plan->document, item->source, item->length, arena, &item->html, err);
+        return document_read(&(struct document){plan->document, item->source, item->length, plan->order->targets[0]}, arena,
+                             &item->html, err);
     if (plan->tags)
         return html_parse_xml(item->source, item->length, plan->tags, arena, &item->html, err);
     return html_parse(item->source, item->length, arena, &item->html, err);

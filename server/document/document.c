@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct document_format *const formats[] = {&format_txt,  &format_srt, &format_vtt,
-                                                        &format_json, &format_md,  &format_html};
+static const struct document_format *const formats[] = {&format_txt, &format_srt,  &format_vtt, &format_json,
+                                                        &format_md,  &format_html, &format_po};
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
 
 const struct document_format *document_nth(size_t i) {
@@ -69,14 +69,18 @@ static size_t mark_length(const char *source, size_t length) {
     return length >= sizeof mark && memcmp(source, mark, sizeof mark) == 0 ? sizeof mark : 0;
 }
 
-int document_read(const struct document_format *format, const char *source, size_t length, struct arena *arena, struct html *out,
-                  struct error *err) {
-    if (length >= HTML_MAX_BYTES)
+/* What stands behind the mark, of `mark` bytes. */
+static struct document without_mark(const struct document *document, size_t mark) {
+    return (struct document){document->format, document->source + mark, document->length - mark, document->language};
+}
+
+int document_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+    if (document->length >= HTML_MAX_BYTES)
         return error_set(err, ERROR_LENGTH, "the document is too long");
-    if (check_text(source, length, err) != 0)
+    if (check_text(document->source, document->length, err) != 0)
         return -1;
-    size_t mark = mark_length(source, length);
-    return format->read(source + mark, length - mark, arena, out, err);
+    struct document unmarked = without_mark(document, mark_length(document->source, document->length));
+    return document->format->read(&unmarked, arena, out, err);
 }
 
 static char *put_behind(const char *mark, size_t length, const char *text, struct arena *arena, size_t *text_length,
@@ -90,11 +94,12 @@ static char *put_behind(const char *mark, size_t length, const char *text, struc
     return out.failed ? NULL : out.bytes;
 }
 
-char *document_write(const struct document_format *format, const char *source, size_t length, const struct html *html,
-                     const struct html_translation *translations, struct arena *arena, size_t *out_length, struct error *err) {
-    size_t mark = mark_length(source, length);
+char *document_write(const struct document *document, const struct html *html, const struct html_translation *translations,
+                     struct arena *arena, size_t *out_length, struct error *err) {
+    size_t mark = mark_length(document->source, document->length);
+    struct document unmarked = without_mark(document, mark);
     char *written = html_write(html, translations, arena, out_length, err);
-    if (written && format->finish)
-        written = format->finish(source + mark, length - mark, written, *out_length, arena, out_length, err);
-    return written && mark > 0 ? put_behind(source, mark, written, arena, out_length, err) : written;
+    if (written && document->format->finish)
+        written = document->format->finish(&unmarked, written, *out_length, arena, out_length, err);
+    return written && mark > 0 ? put_behind(document->source, mark, written, arena, out_length, err) : written;
 }

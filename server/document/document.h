@@ -20,13 +20,12 @@ const struct document_format *document_guess(const char *file_name, const char *
 enum { DOCUMENT_NAMES_BYTES = 128 };
 void document_names(char names[DOCUMENT_NAMES_BYTES]);
 
-/* Segments to be translated. source: any bytes; outlives the html. -1 with ERROR_MEMORY, ERROR_LENGTH, or ERROR_INPUT: the message
- * tells what is wrong, and where. */
-int document_read(const struct document_format *format, const char *source, size_t length, struct arena *arena, struct html *out,
-                  struct error *err);
+/* Segments to be translated. Its source: any bytes; outlives the html. -1 with ERROR_MEMORY, ERROR_LENGTH, or ERROR_INPUT: the
+ * message tells what is wrong, and where. */
+int document_read(const struct document *document, struct arena *arena, struct html *out, struct error *err);
 /* The document with its translations, as of html_write. */
-char *document_write(const struct document_format *format, const char *source, size_t length, const struct html *html,
-                     const struct html_translation *translations, struct arena *arena, size_t *out_length, struct error *err);
+char *document_write(const struct document *document, const struct html *html, const struct html_translation *translations,
+                     struct arena *arena, size_t *out_length, struct error *err);
 
 /* Translation of a text of a request that has been decoded, and what its words are linked with. text NULL: it stays as it is. All
  * in the arena. -1: memory. */

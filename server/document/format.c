@@ -3,11 +3,15 @@
 #include <string.h>
 
 /* All that there is to HTML is server/html's. */
+static int html_read_document(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+    return html_parse(document->source, document->length, arena, out, err);
+}
+
 const struct document_format format_html = {.name = "html",
                                             .extensions = "html htm xhtml",
                                             .media_types = "text/html application/xhtml+xml",
                                             .content_type = "text/html; charset=utf-8",
-                                            .read = html_parse};
+                                            .read = html_read_document};
 
 bool line_next(struct line *line, const char *end) {
     const char *begin = line->next, *at = begin;

@@ -4,20 +4,30 @@
 
 #include "server/html/html_build.h"
 
+struct document_format;
+
+/* A file that was sent, or what is translated of it. */
+struct document {
+    const struct document_format *format;
+    const char *source; /* [length] */
+    size_t length;
+    const char *language; /* that it is translated to, a BCP 47 code */
+};
+
 struct document_format {
     const char *name;         /* "srt" */
     const char *extensions;   /* of file names, without the dot; separated by spaces */
     const char *media_types;  /* the same */
     const char *content_type; /* of an answer */
-    /* source: valid UTF-8 without zero bytes, which outlives the html. As html_parse; messages name the line. */
-    int (*read)(const char *source, size_t length, struct arena *arena, struct html *out, struct error *err);
+    /* Its source: valid UTF-8 without zero bytes, which outlives the html. As html_parse; messages name the line. */
+    int (*read)(const struct document *document, struct arena *arena, struct html *out, struct error *err);
     /* Of what has been written, what is still to be done, such as breaking lines. All in the arena. NULL with ERROR_MEMORY. The
      * member NULL: nothing. */
-    char *(*finish)(const char *source, size_t length, const char *written, size_t written_length, struct arena *arena,
+    char *(*finish)(const struct document *document, const char *written, size_t written_length, struct arena *arena,
                     size_t *out_length, struct error *err);
 };
 
-extern const struct document_format format_txt, format_srt, format_vtt, format_json, format_md, format_html;
+extern const struct document_format format_txt, format_srt, format_vtt, format_json, format_md, format_html, format_po;
 
 static inline struct html_bytes bytes_between(const char *begin, const char *end) {
     return (struct html_bytes){begin, (size_t)(end - begin)};
@@ -33,6 +43,15 @@ struct line {
 bool line_next(struct line *line, const char *end);
 /* The text of it without white space (of ASCII) on both sides. */
 struct html_bytes line_trimmed(const struct line *line);
+
+/* How a line becomes pieces: bytes in front of what it says, as of text_bullet; what it says. */
+struct text_line {
+    size_t (*lead)(const char *text, size_t length);
+    void (*add)(const struct text_line *says, struct html_builder *builder, struct html_bytes text);
+};
+/* Plain text as pieces: each line by itself, but that a sentence may run over line ends, as in text that was wrapped. Such lines
+ * are parts of one segment, and the translation has line ends where their words do. says NULL: a line is words. */
+void text_add_lines(struct html_builder *builder, struct html_bytes text, const struct text_line *says);
 
 /* The last character of text is one that ends a sentence (quotation marks and brackets behind it not counted), or there is none. */
 bool text_ends_sentence(const char *text, size_t length);

@@ -249,10 +249,10 @@ static void json_escape(struct html_buffer *out, const char *text, size_t length
     }
 }
 
-static int json_read(const char *source, size_t length, struct arena *arena, struct html *out, struct error *err) {
-    struct json_reader reader = {
-        .builder.arena = arena, .begin = source, .at = source, .end = source + length, .done = source, .err = err};
-    reader.decoded = arena_alloc(arena, length + 1, 1);
+static int json_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+    const char *source = document->source, *end = source + document->length;
+    struct json_reader reader = {.builder.arena = arena, .begin = source, .at = source, .end = end, .done = source, .err = err};
+    reader.decoded = arena_alloc(arena, document->length + 1, 1);
     if (!reader.decoded)
         return error_memory(err);
     if (read_all(&reader) != 0)

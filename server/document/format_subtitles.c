@@ -108,12 +108,10 @@ static int add_cue(struct subtitles *subtitles, const struct cue *cue) {
     return 0;
 }
 
-static int subtitles_read(const char *source, size_t length, bool vtt, struct arena *arena, struct html *out, struct error *err) {
-    struct subtitles subtitles = {.builder.arena = arena,
-                                  .cues = {.end = source + length, .line.next = source, .vtt = vtt},
-                                  .at = source,
-                                  .vtt = vtt,
-                                  .err = err};
+static int subtitles_read(const struct document *document, bool vtt, struct arena *arena, struct html *out, struct error *err) {
+    const char *source = document->source, *end = source + document->length;
+    struct subtitles subtitles = {
+        .builder.arena = arena, .cues = {.end = end, .line.next = source, .vtt = vtt}, .at = source, .vtt = vtt, .err = err};
     struct cue cue;
     int found;
     while ((found = cue_next(&subtitles.cues, &cue, err)) == 1)
@@ -121,26 +119,26 @@ static int subtitles_read(const char *source, size_t length, bool vtt, struct ar
             return -1;
     if (found < 0)
         return -1;
-    end_sentence(&subtitles, source + length);
+    end_sentence(&subtitles, end);
     return html_build(&subtitles.builder, vtt ? text_escape_markup : srt_escape, out, err);
 }
 
-static int srt_read(const char *source, size_t length, struct arena *arena, struct html *out, struct error *err) {
-    return subtitles_read(source, length, false, arena, out, err);
+static int srt_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+    return subtitles_read(document, false, arena, out, err);
 }
 
-static int vtt_read(const char *source, size_t length, struct arena *arena, struct html *out, struct error *err) {
-    return subtitles_read(source, length, true, arena, out, err);
+static int vtt_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
+    return subtitles_read(document, true, arena, out, err);
 }
 
-static char *srt_finish(const char *source, size_t length, const char *written, size_t written_length, struct arena *arena,
+static char *srt_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
                         size_t *out_length, struct error *err) {
-    return subtitles_wrap(source, length, written, written_length, false, arena, out_length, err);
+    return subtitles_wrap(document->source, document->length, written, written_length, false, arena, out_length, err);
 }
 
-static char *vtt_finish(const char *source, size_t length, const char *written, size_t written_length, struct arena *arena,
+static char *vtt_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
                         size_t *out_length, struct error *err) {
-    return subtitles_wrap(source, length, written, written_length, true, arena, out_length, err);
+    return subtitles_wrap(document->source, document->length, written, written_length, true, arena, out_length, err);
 }
 
 const struct document_format format_srt = {.name = "srt",

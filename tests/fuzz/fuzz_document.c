@@ -12,20 +12,21 @@ static char *translate(const struct document_format *format, const char *source,
                        struct arena *arena, size_t *written) {
     struct html html;
     struct error error = {0};
-    if (document_read(format, source, length, arena, &html, &error) != 0) {
+    struct document document = {format, source, length, "fr"};
+    if (document_read(&document, arena, &html, &error) != 0) {
         FUZZ_CHECK(error.code == ERROR_INPUT);
         FUZZ_CHECK(utf8_valid(error.message, strlen(error.message)) || strlen(error.message) + 1 == sizeof error.message);
         return NULL;
     }
     struct html_translation *none = arena_zalloc(arena, html.count + 1, sizeof *none);
-    char *same = document_write(format, source, length, &html, none, arena, written, NULL);
+    char *same = document_write(&document, &html, none, arena, written, NULL);
     FUZZ_CHECK(same);
     if (strcmp(format->name, "html") != 0) /* byte for byte */
         FUZZ_CHECK(*written == length && memcmp(same, source, length) == 0);
     struct html_translation *translations = arena_zalloc(arena, html.count + 1, sizeof *translations);
     for (size_t i = 0; i < html.count; i++)
         translations[i] = fuzz_reverse(&html.segments[i], linked | linked << 4, arena);
-    char *out = document_write(format, source, length, &html, translations, arena, written, NULL);
+    char *out = document_write(&document, &html, translations, arena, written, NULL);
     FUZZ_CHECK(out && out[*written] == '\0');
     FUZZ_CHECK(utf8_valid(out, *written));
     return out;

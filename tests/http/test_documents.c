@@ -99,6 +99,33 @@ START_TEST(formats) {
 }
 END_TEST
 
+/* The pattern with this in the place of $. The caller frees it. */
+static char *filled(const char *pattern, const char *text) {
+    const char *place = strchr(pattern, '$');
+    char *out;
+    ck_assert_int_gt(asprintf(&out, "%.*s%s%s", (int)(place - pattern), pattern, text, place + 1), 0);
+    return out;
+}
+
+/* Translations that stand beside what was translated. */
+START_TEST(messages) {
+    static const char po[] = "msgid \"\"\nmsgstr \"\"\n\"Language: fr\\n\"\n\"MIME-Version: 1.0\\n\"\n"
+                             "\"Content-Type: text/plain; charset=UTF-8\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n"
+                             "\"Plural-Forms: nplurals=2; plural=(n > 1);\\n\"\n\nmsgid \"" DOG "\"\nmsgstr \"$\"\n";
+    static const struct {
+        const char *name, *pattern, *empty; /* of the pattern, where nothing is translated yet */
+    } cases[] = {{"a.po", po, ""}};
+    char *translated = translation(DOG);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char *source = filled(cases[i].pattern, cases[i].empty), *expected = filled(cases[i].pattern, translated);
+        expect(cases[i].name, source, expected);
+        free(source);
+        free(expected);
+    }
+    free(translated);
+}
+END_TEST
+
 START_TEST(names_and_types) {
     static const struct {
         const char *name, *type, *format, *file, *content;
@@ -130,9 +157,10 @@ START_TEST(refusals) {
            "file: line 2, cue 1: \"never\" is no line of times such as 00:00:01,000 --> 00:00:04,000");
     refuse("a.json", "{\"a\": \n oops}", usual, 400, "file: line 2, column 2: a value is expected here");
     refuse("a.txt", "a\n\xff", usual, 400, "file: line 2: it is not valid UTF-8");
-    refuse("a.docx", "a", usual, 400, "the file's name tells no format: name it in format, one of txt, srt, vtt, json, md, html");
+    refuse("a.docx", "a", usual, 400,
+           "the file's name tells no format: name it in format, one of txt, srt, vtt, json, md, html, po");
     refuse("a.txt", "a", FIELDS("target=fr", "format=doc"), 400,
-           "format must be one of txt, srt, vtt, json, md, html, got \"doc\"");
+           "format must be one of txt, srt, vtt, json, md, html, po, got \"doc\"");
     refuse("a.txt", "a", FIELDS("source=en"), 400, "target is missing: the code of the language to translate to");
     refuse("a.txt", "a", FIELDS("target=fr", "target=fr"), 400, "target must be given only once");
     refuse("a.txt", "a", FIELDS("target=fr", "colour=red"), 400, "unknown field \"colour\"");
@@ -256,6 +284,7 @@ Suite *documents_suite(void) {
     tcase_set_timeout(cases, TEST_TIMEOUT_S);
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, formats);
+    tcase_add_test(cases, messages);
     tcase_add_test(cases, names_and_types);
     tcase_add_test(cases, refusals);
     tcase_add_test(cases, bodies_without_file);

@@ -111,6 +111,12 @@ static const struct kind {
     {"json", {.path = "/documents", .body = DOCUMENT("a.json", "{\"a\": [\"A \\u0062oy.\", 1]}"), .headers = {MULTIPART_TYPE}}, 0},
     {"md", {.path = "/documents", .body = DOCUMENT("a.md", "# A *boy*\n\n- plays &amp; `x`\n"), .headers = {MULTIPART_TYPE}}, 0},
     {"html file", {.path = "/documents", .body = DOCUMENT("a.html", "<p>A <b>boy</b>.</p>"), .headers = {MULTIPART_TYPE}}, 0},
+    {"po",
+     {.path = "/documents",
+      .body = DOCUMENT("a.po", "#, c-format\nmsgid \"%s boy\"\nmsgid_plural \"%d\\tboys\\nplay.\\n\"\n"
+                               "msgstr[0] \"\"\nmsgstr[1] \"\"\n"),
+      .headers = {MULTIPART_TYPE}},
+     0},
     {"streamed file",
      {.path = "/documents", .body = PART("stream", "true") DOCUMENT("a.txt", "A boy."), .headers = {MULTIPART_TYPE}},
      0},

@@ -39,17 +39,22 @@ struct html_translation fake_translation(enum fake_kind kind, const char *text, 
     return out;
 }
 
+int fake_read(const char *format, const char *source, struct arena *arena, struct html *out, struct error *err) {
+    struct document document = {document_find(format), source, strlen(source), FAKE_LANGUAGE};
+    return document_read(&document, arena, out, err);
+}
+
 char *fake_document(const char *format, enum fake_kind kind, const char *source, struct arena *arena) {
     struct html html;
     struct error error = {0};
-    const struct document_format *found = document_find(format);
+    struct document document = {document_find(format), source, strlen(source), FAKE_LANGUAGE};
     size_t length;
-    ck_assert_ptr_nonnull(found);
-    ck_assert_msg(document_read(found, source, strlen(source), arena, &html, &error) == 0, "%s", error.message);
+    ck_assert_ptr_nonnull(document.format);
+    ck_assert_msg(document_read(&document, arena, &html, &error) == 0, "%s", error.message);
     struct html_translation *translations = arena_zalloc(arena, html.count, sizeof *translations);
     for (size_t i = 0; i < html.count; i++)
         translations[i] = fake_translation(kind, html.segments[i].text, html.segments[i].length, arena);
-    char *out = document_write(found, source, strlen(source), &html, translations, arena, &length, &error);
+    char *out = document_write(&document, &html, translations, arena, &length, &error);
     ck_assert_msg(out != NULL, "%s", error.message);
     ck_assert_uint_eq(strlen(out), length);
     return out;
@@ -67,7 +72,7 @@ void fake_refused(const char *format, const char *source, const char *message) {
     struct html html;
     struct error error = {0};
     arena_init(&arena, 1 << 14);
-    ck_assert_int_eq(document_read(document_find(format), source, strlen(source), &arena, &html, &error), -1);
+    ck_assert_int_eq(fake_read(format, source, &arena, &html, &error), -1);
     ck_assert_int_eq(error.code, ERROR_INPUT);
     ck_assert_str_eq(error.message, message);
     arena_done(&arena);

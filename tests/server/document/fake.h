@@ -13,6 +13,10 @@ enum fake_kind {
 /* Words are linked with what they came from. All in the arena. */
 struct html_translation fake_translation(enum fake_kind kind, const char *text, size_t length, struct arena *arena);
 
+#define FAKE_LANGUAGE "fr"
+
+/* As document_read. */
+int fake_read(const char *format, const char *source, struct arena *arena, struct html *out, struct error *err);
 /* The document of this format, translated; the test fails where it cannot be read. */
 char *fake_document(const char *format, enum fake_kind kind, const char *source, struct arena *arena);
 /* Whether it comes out as this. */

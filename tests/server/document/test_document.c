@@ -31,9 +31,10 @@ START_TEST(bytes_that_are_no_text) {
     for (size_t i = 0; document_nth(i); i++) {
         struct html html;
         struct error invalid = {0}, zero = {0};
-        ck_assert_int_eq(document_read(document_nth(i), "a\nb\n\xff", 5, &arena, &html, &invalid), -1);
+        ck_assert_int_eq(
+            document_read(&(struct document){document_nth(i), "a\nb\n\xff", 5, FAKE_LANGUAGE}, &arena, &html, &invalid), -1);
         ck_assert_str_eq(invalid.message, "line 3: it is not valid UTF-8");
-        ck_assert_int_eq(document_read(document_nth(i), "a\n\0b", 4, &arena, &html, &zero), -1);
+        ck_assert_int_eq(document_read(&(struct document){document_nth(i), "a\n\0b", 4, FAKE_LANGUAGE}, &arena, &html, &zero), -1);
         ck_assert_str_eq(zero.message, "line 2: there is a zero byte");
     }
     arena_done(&arena);
@@ -56,7 +57,7 @@ START_TEST(txt_sentences_over_lines) {
     struct html html;
     const char *text = "the dog runs\n  in the snow.\nIt is white.\n";
     arena_init(&arena, 1 << 14);
-    ck_assert_int_eq(document_read(document_find("txt"), text, strlen(text), &arena, &html, NULL), 0);
+    ck_assert_int_eq(fake_read("txt", text, &arena, &html, NULL), 0);
     ck_assert_uint_eq(html.count, 2);
     ck_assert_uint_eq(html.segments[0].length, strlen("the dog runs in the snow."));
     ck_assert_int_eq(memcmp(html.segments[0].text, "the dog runs in the snow.", html.segments[0].length), 0);

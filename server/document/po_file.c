@@ -1,0 +1,79 @@
+#include "server/document/po_file.h"
+#include "model/base/utf8.h"
+#include <string.h>
+
+int po_file_open(struct po_file *file, const struct document *document, struct arena *arena, struct error *err) {
+    *file = (struct po_file){.document = document,
+                             .reader = {document->source, document->source + document->length, 1, err},
+                             .plurals = *po_plurals_of(document->language)};
+    file->least = file->plurals.forms < 2 ? file->plurals.forms : 2;
+    file->room = arena_alloc(arena, document->length + 1, 1);
+    return file->room ? 0 : error_memory(err);
+}
+
+static struct html_bytes decode(struct po_file *file, const struct po_text *text) {
+    struct html_bytes decoded = po_decode(text, file->room);
+    file->room += decoded.length;
+    return decoded;
+}
+
+/* ---- the header ---- */
+
+static bool is_ascii(const struct document *document) {
+    for (size_t i = 0; i < document->length; i++)
+        if ((unsigned char)document->source[i] >= 0x80)
+            return false;
+    return true;
+}
+
+static int read_header(struct po_file *file) {
+    struct html_bytes charset;
+    file->id = decode(file, &file->message.forms[0]);
+    if (!po_header_is_utf8(file->id, &charset) && !is_ascii(file->document))
+        return error_set(file->reader.err, ERROR_INPUT,
+                         "line %zu: its character set is %.*s, and should be UTF-8 (msgconv --to-code=UTF-8 makes it so)",
+                         file->message.line, (int)utf8_clip(charset.start, charset.length, 20), charset.start);
+    file->plurals = po_header_plurals(file->id, file->document->language);
+    size_t forms = po_header_forms(file->id);
+    file->least = forms > 0 ? forms : file->least;
+    return 1;
+}
+
+/* ---- messages ---- */
+
+static bool is_text(struct html_bytes text) {
+    for (size_t i = 0; i < text.length; i++)
+        if ((unsigned char)text.start[i] < ' ' && !strchr("\n\t\r", text.start[i]))
+            return false;
+    return utf8_valid(text.start, text.length) && !memchr(text.start, '\0', text.length);
+}
+
+bool po_file_lacks(const struct po_file *file, size_t form) {
+    return file->fuzzy || form >= file->message.form_count || po_is_empty(&file->message.forms[form]);
+}
+
+static int read_wanted(struct po_file *file) {
+    const struct po_message *message = &file->message;
+    size_t forms = message->plural.begin ? file->plurals.forms : 1;
+    if (message->plural.begin && message->form_count < file->least)
+        return error_set(file->reader.err, ERROR_INPUT, "line %zu: the message with a plural has no msgstr[%zu]", message->line,
+                         message->form_count);
+    file->fuzzy = po_is_fuzzy(message);
+    for (size_t i = 0; i < forms; i++)
+        file->wanted |= po_file_lacks(file, i);
+    if (!file->wanted)
+        return 1;
+    file->id = decode(file, &message->id);
+    file->plural = message->plural.begin ? decode(file, &message->plural) : file->id;
+    file->wanted = is_text(file->id) && is_text(file->plural);
+    return 1;
+}
+
+int po_file_next(struct po_file *file) {
+    int found = po_next(&file->reader, &file->message);
+    if (found != 1)
+        return found;
+    file->header = po_is_header(&file->message);
+    file->wanted = false;
+    return file->header ? read_header(file) : read_wanted(file);
+}
