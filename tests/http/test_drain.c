@@ -4,22 +4,35 @@
 #include "tests/http/suites.h"
 #include "tests/http/work.h"
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-/* A load that is still there when the signal comes. */
+/* One whose rows two sentences of endless work take. */
+static void start_full(struct daemon *daemon, const char *grace_ms) {
+    daemon_start(daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", WORK_ENDLESS,
+                                   "--deadline-ms", "60000", "--grace-ms", grace_ms));
+}
+
+/* What decodes for as long as its client stays, and keeps all rows meanwhile, is there when the signal comes; so is what waits
+ * behind it. */
 static void signal_under_load(int signal_number) {
     enum { CLIENTS = 40, TEXTS = 4 };
     struct daemon daemon;
-    struct reply replies[CLIENTS];
-    char *body = work_body(TEXTS, 8, 200);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "2", "--deadline-ms", "60000", "--grace-ms", "60000"));
-    struct flight *flight = flight_open(&daemon);
+    struct reply live, replies[CLIENTS];
+    char *endless = work_endless(2, 32), *body = work_body(TEXTS, 8, 200);
+    start_full(&daemon, "60000");
+    struct flight *leaving = flight_open(&daemon), *flight = flight_open(&daemon);
+    flight_send(leaving, &(struct call){.path = "/translate", .json = endless}, &live);
+    metric_await(&daemon, "alignd_rows_live", 64, leaving);
     for (size_t i = 0; i < CLIENTS; i++)
         flight_send(flight, &(struct call){.path = "/translate", .json = body}, &replies[i]);
-    metric_await(&daemon, "alignd_requests_in_flight", CLIENTS + 1, flight);
+    metric_await(&daemon, "alignd_queue_depth", CLIENTS * TEXTS, flight);
     ck_assert_int_eq(kill(daemon.pid, signal_number), 0);
+    daemon_await_log(&daemon, "event=draining");
+    flight_close(leaving);
     flight_land(flight);
     for (size_t i = 0; i < CLIENTS; i++) {
         ck_assert_int_eq(replies[i].status, 200);
@@ -27,6 +40,8 @@ static void signal_under_load(int signal_number) {
         reply_done(&replies[i]);
     }
     flight_close(flight);
+    reply_done(&live);
+    free(endless);
     free(body);
     daemon_end(&daemon);
 }
@@ -41,47 +56,62 @@ START_TEST(interrupted_under_load) {
 }
 END_TEST
 
-/* A page of markup that takes some time to read. */
-static char *page(void) {
-    enum { TAGS = 40000 };
+/* A page of markup with so many tags. */
+static char *page(size_t tags) {
     static const char head[] = "{\"source\":\"en\",\"target\":\"fr\",\"format\":\"html\",\"q\":\"A boy plays.",
                       tag[] = "<b a=c></b>";
-    char *body = malloc(sizeof head + TAGS * sizeof tag + 2), *out = stpcpy(body, head);
-    for (size_t i = 0; i < TAGS; i++)
+    char *body = malloc(sizeof head + tags * sizeof tag + 2), *out = stpcpy(body, head);
+    for (size_t i = 0; i < tags; i++)
         out = stpcpy(out, tag);
     strcpy(out, "\"}");
     return body;
 }
 
-/* Large requests that wait to be read have been accepted, too. */
+/* Of a connection's reply the status; the rest is read, too, until the connection is closed. */
+static int status_of(int connection) {
+    char head[13] = "";
+    ck_assert_int_eq(recv(connection, head, sizeof head - 1, MSG_WAITALL), sizeof head - 1);
+    ck_assert(raw_closed(connection));
+    close(connection);
+    return atoi(head + strlen("HTTP/1.0 "));
+}
+
+/* Large requests that wait to be read have been accepted, too. They come one by one until some wait behind the first, which is many
+ * times as large. */
 START_TEST(terminated_while_large_ones_wait) {
-    enum { CLIENTS = 16 };
+    enum { CLIENTS = 100, TAGS = 2000, WAITING = 3 };
     struct daemon daemon;
     struct reply replies[CLIENTS];
-    char *body = page();
+    char head[100], *first = page(30 * TAGS), *body = page(TAGS);
     daemon_start(&daemon, ARGUMENTS("--model", "weights/en-fr", "--workers", "1", "--deadline-ms", "60000", "--grace-ms", "60000",
-                                    "--request-memory", "1000000000")); /* room for all of them */
+                                    "--request-memory", "1000000000", "--max-body-bytes", "100000000"));
+    int connection = raw_open(&daemon);
+    snprintf(head, sizeof head, "POST /translate HTTP/1.0\r\nContent-Length: %zu\r\n\r\n", strlen(first));
+    raw_write(connection, head, strlen(head));
+    raw_write(connection, first, strlen(first));
     struct flight *flight = flight_open(&daemon);
-    for (size_t i = 0; i < CLIENTS; i++)
-        flight_send(flight, &(struct call){.path = "/translate", .body = body}, &replies[i]);
+    size_t sent = 0;
     double waiting = 0;
-    for (struct patience patience = {0};;) { /* all but the one in hand wait, or have been read */
-        flight_move(flight);
+    for (struct patience patience = {0}; waiting < WAITING;) {
         double read = metric(&daemon, "alignd_chore_duration_seconds_count{kind=\"preparation\"}");
         waiting = metric(&daemon, "alignd_chores_waiting");
-        if (read + waiting >= CLIENTS - 1)
-            break;
+        if (read + waiting >= (double)sent && waiting < WAITING) { /* the last has come */
+            ck_assert_uint_lt(sent, CLIENTS);
+            flight_send(flight, &(struct call){.path = "/translate", .body = body}, &replies[sent++]);
+        }
+        flight_move(flight);
         patience_wait(&patience, "large requests to wait");
     }
     ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
-    ck_assert(waiting > 1);
     flight_land(flight);
-    for (size_t i = 0; i < CLIENTS; i++) {
+    ck_assert_int_eq(status_of(connection), 200);
+    for (size_t i = 0; i < sent; i++) {
         ck_assert_int_eq(replies[i].status, 200);
         ck_assert_ptr_nonnull(strstr(text_at(replies[i].json, "translatedText"), "<b a=\"c\"></b>"));
         reply_done(&replies[i]);
     }
     flight_close(flight);
+    free(first);
     free(body);
     daemon_end(&daemon);
 }
@@ -113,9 +143,8 @@ START_TEST(refused_while_draining) {
     CURL *connections[CALLS];
     struct daemon daemon;
     struct reply slow, reply;
-    char *body = work_body(64, 32, 1000);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", "--deadline-ms", "60000",
-                                    "--grace-ms", "60000"));
+    char *body = work_endless(64, 32);
+    start_full(&daemon, "60000");
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &slow);
     metric_await(&daemon, "alignd_rows_live", 64, flight);
@@ -163,9 +192,8 @@ END_TEST
 START_TEST(second_signal_quits_at_once) {
     struct daemon daemon;
     struct reply reply;
-    char *body = work_body(64, 32, 1000);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", "--deadline-ms", "60000",
-                                    "--grace-ms", "60000"));
+    char *body = work_endless(64, 32);
+    start_full(&daemon, "60000");
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
     metric_await(&daemon, "alignd_rows_live", 64, flight);
@@ -186,9 +214,8 @@ END_TEST
 START_TEST(grace_time_ends) {
     struct daemon daemon;
     struct reply reply;
-    char *body = work_body(64, 32, 1000);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", "--deadline-ms", "60000",
-                                    "--grace-ms", "50"));
+    char *body = work_endless(64, 32);
+    start_full(&daemon, "50");
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
     metric_await(&daemon, "alignd_rows_live", 64, flight);

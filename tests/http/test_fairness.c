@@ -34,7 +34,7 @@ struct hog {
 };
 
 static void hog_begin(struct hog *hog, const struct daemon *daemon, size_t beam_size) {
-    char *body = work_body(HOG_TEXTS, beam_size, 1000);
+    char *body = work_endless(HOG_TEXTS, beam_size);
     hog->flight = flight_open(daemon);
     for (size_t i = 0; i < HOG_REQUESTS; i++)
         flight_send(hog->flight, &(struct call){.path = "/translate", .json = body, .from = HOG}, &hog->replies[i]);
@@ -76,7 +76,7 @@ static void check_turns(size_t beam_size) {
     char *body = work_body(1, 5, TOKENS);
     double steps[REQUESTS];
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--queue", "2000", "--queue-work", "100000000",
-                                    "--deadline-ms", "60000"));
+                                    WORK_ENDLESS, "--deadline-ms", "60000"));
     hog_begin(&hog, &daemon, beam_size);
     for (size_t i = 0; i < REQUESTS; i++)
         steps[i] = steps_of(&daemon, body);
@@ -160,8 +160,9 @@ END_TEST
 START_TEST(a_place_in_the_queue) {
     struct daemon daemon;
     struct reply long_ones, reply;
-    char *body = work_body(64, 32, 1000);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue", "64", "--deadline-ms", "60000"));
+    char *body = work_endless(64, 32);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue", "64", WORK_ENDLESS,
+                                    "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body, .from = HOG}, &long_ones);
     metric_await(&daemon, "alignd_queue_depth", 63, flight);
@@ -219,12 +220,14 @@ END_TEST
 START_TEST(a_queue_full_of_work) {
     struct daemon daemon;
     struct reply first, reply;
-    char *body = work_body(32, 32, 1000), *more = work_body(8, 32, 1000);
-    daemon_start(&daemon,
-                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue-work", "20000", "--deadline-ms", "60000"));
+    char *body = work_endless(32, 32), *more = work_endless(8, 32);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue-work", "20000", WORK_ENDLESS,
+                                    "--deadline-ms", "60000"));
+    client_post(&daemon, "/translate", "{'text': 'x', 'beam_size': 32}", 200, &reply); /* the pace is known */
+    reply_done(&reply);
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &first);
-    metric_await(&daemon, "alignd_queue_depth", 29, flight); /* the pace is known */
+    metric_await(&daemon, "alignd_queue_depth", 31, flight);
     client_send(&daemon, &(struct call){.path = "/translate", .json = more}, &reply);
     check_error(&reply, 429, "queue_full", "the queue has no room for this much work");
     ck_assert_int_ge(retry_after(&reply), 1);
@@ -233,10 +236,11 @@ START_TEST(a_queue_full_of_work) {
     ck_assert_double_eq(metric(&daemon, "alignd_rejected_total{reason=\"queue_full\"}"), 0);
     reply_done(&reply);
     flight_close(flight);
+    metric_await(&daemon, "alignd_queue_depth", 0, NULL);
     reply_done(&first);
     free(body);
     free(more);
-    body = work_body(64, 32, 1000);
+    body = work_endless(64, 32);
     client_send(&daemon, &(struct call){.path = "/translate", .json = body}, &reply);
     ck_assert_int_eq(reply.status, 413); /* would never be accepted */
     ck_assert_str_eq(text_at(reply.json, "field"), "text");
@@ -317,8 +321,9 @@ END_TEST
 START_TEST(libre_while_full) {
     struct daemon daemon;
     struct reply long_one, waiting, reply;
-    char *body = work_body(1, 32, 1000);
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue", "1", "--deadline-ms", "60000"));
+    char *body = work_endless(1, 32);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue", "1", WORK_ENDLESS,
+                                    "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &long_one);
     metric_await(&daemon, "alignd_rows_live", 32, flight);

@@ -107,9 +107,9 @@ START_TEST(drains_every_socket) {
     enum { TEXTS = 32 };
     struct daemon daemon;
     struct reply gone, replies[2];
-    char *body = work_body(TEXTS, 8, 600), *endless = work_body(64, 32, 1000);
+    char *body = work_body(TEXTS, 8, 600), *endless = work_endless(64, 32);
     daemon_start(&daemon, ARGUMENTS("--listen", address, "--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0",
-                                    "--deadline-ms", "60000", "--grace-ms", "60000"));
+                                    WORK_ENDLESS, "--deadline-ms", "60000", "--grace-ms", "60000"));
     struct daemon local = daemon_at(&daemon, address);
     struct flight *leaving = flight_open(&local), *flights[] = {flight_open(&daemon), flight_open(&local)};
     flight_send(leaving, &(struct call){.path = "/translate", .json = endless}, &gone);

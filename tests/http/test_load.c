@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Takes seconds even in a fast build: no test waits for its end. */
-static char *endless(void) {
-    return work_body(64, 32, 1000);
-}
-
 static void check_error(const struct reply *reply, long status, const char *code, const char *message) {
     ck_assert_msg(reply->status == status, "wanted %ld, got %ld %s", status, reply->status, reply->body ? reply->body : "");
     ck_assert_str_eq(text_at(reply->json, "code"), code);
@@ -91,9 +86,9 @@ START_TEST(short_request_overtakes_long_ones) {
     enum { LONG = 64 };
     struct daemon daemon;
     struct reply replies[LONG], reply;
-    char *body = work_body(1, 8, 1000);
-    daemon_start(&daemon,
-                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "1024", "--step-ms", "0", "--deadline-ms", "60000"));
+    char *body = work_endless(1, 8);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "1024", "--step-ms", "0", WORK_ENDLESS,
+                                    "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     for (size_t i = 0; i < LONG; i++)
         flight_send(flight, &(struct call){.path = "/translate", .json = body}, &replies[i]);
@@ -140,9 +135,9 @@ END_TEST
 START_TEST(departed_client_frees_its_rows) {
     struct daemon daemon;
     struct reply reply;
-    char *body = endless();
-    daemon_start(&daemon,
-                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", "--deadline-ms", "60000"));
+    char *body = work_endless(64, 32);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", WORK_ENDLESS,
+                                    "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
     metric_await(&daemon, "alignd_rows_live", 64, flight); /* two sentences; the others wait */
@@ -164,8 +159,8 @@ START_TEST(departure_harms_nobody_else) {
     enum { CLIENTS = 24 };
     struct daemon daemon;
     struct reply staying[CLIENTS], leaving[CLIENTS];
-    char *body = work_body(2, 4, 60), *long_body = endless();
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "2", "--queue", "5000", "--deadline-ms", "60000"));
+    char *body = work_body(2, 4, 60), *long_body = work_endless(64, 32);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "2", "--queue", "5000", WORK_ENDLESS, "--deadline-ms", "60000"));
     struct flight *stay = flight_open(&daemon), *leave = flight_open(&daemon);
     for (size_t i = 0; i < CLIENTS; i++) {
         flight_send(leave, &(struct call){.path = "/translate", .json = long_body}, &leaving[i]);
@@ -199,9 +194,9 @@ END_TEST
 START_TEST(full_queue) {
     struct daemon daemon;
     struct reply first, second;
-    char seconds[HEADER_BYTES], *body = endless();
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", "--queue", "64",
-                                    "--deadline-ms", "60000"));
+    char seconds[HEADER_BYTES], *body = work_endless(64, 32);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", WORK_ENDLESS, "--queue",
+                                    "64", "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &first);
     metric_await(&daemon, "alignd_rows_live", 64, flight);
@@ -241,9 +236,9 @@ END_TEST
 START_TEST(deadline_of_a_request) {
     struct daemon daemon;
     struct reply reply;
-    char *body = endless();
-    daemon_start(&daemon,
-                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", "--deadline-ms", "60000"));
+    char *body = work_endless(64, 32);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", WORK_ENDLESS,
+                                    "--deadline-ms", "60000"));
     client_send(&daemon, &(struct call){.path = "/translate", .json = body, .headers = {"X-Deadline-Ms: 1"}}, &reply);
     check_error(&reply, 504, "deadline_exceeded", PASSED);
     reply_done(&reply);
@@ -257,8 +252,9 @@ END_TEST
 START_TEST(deadline_of_the_daemon) {
     struct daemon daemon;
     struct reply reply;
-    char *body = endless();
-    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", "--deadline-ms", "50"));
+    char *body = work_endless(64, 32);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", WORK_ENDLESS,
+                                    "--deadline-ms", "50"));
     client_send(&daemon, &(struct call){.path = "/translate", .json = body}, &reply);
     check_error(&reply, 504, "deadline_exceeded", PASSED);
     reply_done(&reply);
@@ -271,9 +267,9 @@ END_TEST
 START_TEST(deadline_in_the_queue) {
     struct daemon daemon;
     struct reply first, second;
-    char *body = endless();
-    daemon_start(&daemon,
-                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", "--deadline-ms", "60000"));
+    char *body = work_endless(64, 32);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "64", "--step-ms", "0", WORK_ENDLESS,
+                                    "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &first);
     metric_await(&daemon, "alignd_rows_live", 64, flight);

@@ -303,8 +303,8 @@ static size_t bytes_of_one(void) {
 static void start_with_room(double models) {
     char value[32];
     snprintf(value, sizeof value, "%.0f", models * (double)bytes_of_one());
-    daemon_start(&served, ARGUMENTS("--models", directory, "--workers", "2", "--step-ms", "0", "--deadline-ms", "30000",
-                                    "--model-memory", value));
+    daemon_start(&served, ARGUMENTS("--models", directory, "--workers", "2", "--step-ms", "0", WORK_ENDLESS, "--deadline-ms",
+                                    "30000", "--model-memory", value));
 }
 
 START_TEST(the_longest_unused_goes_first) {
@@ -325,7 +325,7 @@ END_TEST
 
 START_TEST(what_is_in_use_stays) {
     struct reply slow, reply;
-    char *body = work_body(64, 32, 1000);
+    char *body = work_endless(64, 32);
     body = realloc(body, strlen(body) + 32);
     strcpy(strrchr(body, '}'), ", 'model': 'a'}");
     start_with_room(1.2);

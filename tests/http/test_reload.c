@@ -20,8 +20,8 @@ static struct daemon served;
 static void setup(void) {
     strcpy(folder, FOLDER_TEMPLATE);
     folder_make(folder, "first", "en", "fr");
-    daemon_start(&served,
-                 ARGUMENTS("--model", folder, "--model", MODEL, "--workers", "2", "--step-ms", "0", "--deadline-ms", "60000"));
+    daemon_start(&served, ARGUMENTS("--model", folder, "--model", MODEL, "--workers", "2", "--step-ms", "0", WORK_ENDLESS,
+                                    "--deadline-ms", "60000"));
 }
 
 static void teardown(void) {
@@ -185,7 +185,7 @@ END_TEST
 
 START_TEST(requests_keep_their_models) {
     struct reply slow, quick;
-    char *body = work_body(12, 32, 1000); /* three of four rows */
+    char *body = work_endless(12, 32); /* three of four rows */
     struct flight *flight = flight_open(&served);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &slow);
     metric_await_least(&served, "alignd_rows_live", 1, flight);

@@ -3,6 +3,7 @@
 #include "tests/http/client.h"
 #include "tests/http/sse.h"
 #include "tests/http/suites.h"
+#include "tests/http/work.h"
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 static struct daemon served;
 
 static void setup(void) {
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "2", "--deadline-ms", "60000"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "2", WORK_ENDLESS, "--deadline-ms", "60000"));
 }
 
 static void teardown(void) {
@@ -178,10 +179,10 @@ END_TEST
 #define GREEDY(texts, more)                                                                                                        \
     "{\"text\": [" texts "], \"strategy\": \"greedy\", \"min_length\": 1000, \"max_length\": 1000, \"stream\": true" more "}"
 
-/* They take long enough for the tests to come in between. */
-static const char endless[] = GREEDY(B64, ""), long_greedy[] = GREEDY("\"A\"", "");
-static const char long_beam[] =
-    "{\"text\": \"A boy.\", \"beam_size\": 32, \"min_length\": 1000, \"max_length\": 1000, \"stream\": true}";
+/* Events come for long enough for the tests to come in between; nothing comes for as long as the client stays. */
+static const char many_events[] = GREEDY(B64, "");
+static const char endless[] =
+    "{\"text\": \"A boy.\", \"strategy\": \"exact\", \"beam_size\": 32, \"max_length\": 1000, \"stream\": true}";
 
 /* HTTP 1.0 streams without the lengths of chunks in between. */
 static int begin_raw(const char *json, int receive_bytes) {
@@ -209,7 +210,7 @@ static void await_bytes(int fd, const char *bytes) {
 }
 
 START_TEST(tokens_come_as_they_are_decided) {
-    int fd = begin_raw(endless, 0);
+    int fd = begin_raw(many_events, 0);
     await_bytes(fd, "event: token");
     ck_assert_double_gt(metric(&served, ROWS), 0);
     close(fd);
@@ -239,12 +240,12 @@ static void leave(const char *json, const char *after, double rows) {
 }
 
 START_TEST(reader_leaves_while_events_come) {
-    leave(endless, "event: token", 0);
+    leave(many_events, "event: token", 0);
 }
 END_TEST
 
 START_TEST(reader_leaves_while_nothing_comes) {
-    leave(long_beam, NULL, 32);
+    leave(endless, NULL, 32);
 }
 END_TEST
 
@@ -281,10 +282,8 @@ START_TEST(slow_reader) {
 END_TEST
 
 START_TEST(heartbeat) {
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--heartbeat-ms", "20", "--deadline-ms", "400"));
-    struct sse sse =
-        stream("/translate", "{'text': ['A boy.', 'b', 'c', 'd', 'e', 'f', 'g', 'h'], 'beam_size': 32, 'min_length': 1000, "
-                             "'max_length': 1000, 'stream': true}");
+    daemon_start(&served, ARGUMENTS("--model", MODEL, WORK_ENDLESS, "--heartbeat-ms", "20", "--deadline-ms", "400"));
+    struct sse sse = stream("/translate", endless);
     ck_assert_uint_gt(sse.comments, 3);
     ck_assert_uint_lt(sse.comments, 100);
     sse_done(&sse);
@@ -321,7 +320,7 @@ END_TEST
 
 START_TEST(deadline) {
     struct reply reply;
-    struct call call = {.path = "/translate", .body = long_beam, .headers = {"X-Deadline-Ms: 20"}};
+    struct call call = {.path = "/translate", .body = endless, .headers = {"X-Deadline-Ms: 20"}};
     client_send(&served, &call, &reply);
     ck_assert_int_eq(reply.status, 200); /* what was sent before */
     struct sse sse = sse_read(reply.body);
@@ -355,10 +354,11 @@ START_TEST(errors_before_the_stream) {
 END_TEST
 
 START_TEST(full_queue) {
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue", "1", "--deadline-ms", "60000"));
-    int live = begin_raw(long_beam, 0);
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--queue", "1", WORK_ENDLESS,
+                                    "--deadline-ms", "60000"));
+    int live = begin_raw(endless, 0);
     metric_await(&served, ROWS, 32, NULL);
-    int waiting = begin_raw(long_beam, 0);
+    int waiting = begin_raw(endless, 0);
     metric_await(&served, "alignd_queue_depth", 1, NULL);
     check_error(NULL, "{'text': 'a', 'stream': true}", 429, "the queue is full");
     close(waiting);
@@ -371,13 +371,21 @@ END_TEST
 
 START_TEST(terminated_while_streaming) {
     enum { STREAMS = 8 };
-    struct reply replies[STREAMS];
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "2", "--deadline-ms", "60000", "--grace-ms", "60000"));
-    struct flight *flight = flight_open(&served);
+    static const char greedy[] = "{'text': 'A', 'strategy': 'greedy', 'min_length': 300, 'max_length': 300, 'stream': true}",
+                      beam[] = "{'text': 'A', 'beam_size': 32, 'min_length': 300, 'max_length': 300, 'stream': true}";
+    struct reply live, replies[STREAMS];
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", WORK_ENDLESS, "--deadline-ms", "60000",
+                                    "--grace-ms", "60000"));
+    struct flight *leaving = flight_open(&served), *flight = flight_open(&served);
+    flight_send(leaving, &(struct call){.path = "/translate", .body = endless}, &live);
+    metric_await(&served, ROWS, 32, leaving); /* all: the others wait */
     for (size_t i = 0; i < STREAMS; i++)
-        flight_send(flight, &(struct call){.path = "/translate", .body = i % 4 == 0 ? long_beam : long_greedy}, &replies[i]);
-    metric_await(&served, "alignd_requests_in_flight", STREAMS + 1, flight);
+        flight_send(flight, &(struct call){.path = "/translate", .json = i % 4 == 0 ? beam : greedy}, &replies[i]);
+    metric_await(&served, "alignd_queue_depth", STREAMS, flight);
     ck_assert_int_eq(kill(served.pid, SIGTERM), 0);
+    daemon_await_log(&served, "event=draining");
+    flight_close(leaving);
+    reply_done(&live);
     flight_land(flight);
     for (size_t i = 0; i < STREAMS; i++) {
         struct sse sse = sse_read(replies[i].body);
@@ -393,10 +401,10 @@ END_TEST
 /* Cut off after the grace time: the stream says so. */
 START_TEST(killed_while_streaming) {
     struct reply reply;
-    daemon_start(&served,
-                 ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", "--deadline-ms", "60000", "--grace-ms", "1"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "32", WORK_ENDLESS, "--deadline-ms", "60000",
+                                    "--grace-ms", "1"));
     struct flight *flight = flight_open(&served);
-    flight_send(flight, &(struct call){.path = "/translate", .body = long_beam}, &reply);
+    flight_send(flight, &(struct call){.path = "/translate", .body = endless}, &reply);
     metric_await(&served, ROWS, 32, flight);
     ck_assert_int_eq(kill(served.pid, SIGTERM), 0);
     flight_land(flight);

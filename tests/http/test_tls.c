@@ -43,7 +43,7 @@ static void setup(void) {
     snprintf(other_key, PATH_BYTES, "%s/other_key", folder);
     make_certificate(certificate, key);
     launch(ARGUMENTS("--model", MODEL, "--tls-cert", certificate, "--tls-key", key, "--workers", "1", "--rows", "64", "--step-ms",
-                     "0", "--deadline-ms", "60000", "--grace-ms", "60000"));
+                     "0", WORK_ENDLESS, "--deadline-ms", "60000", "--grace-ms", "60000"));
 }
 
 static void teardown(void) {
@@ -99,7 +99,7 @@ END_TEST
 
 START_TEST(departed_client_frees_its_rows) {
     struct reply reply;
-    char *body = work_body(64, 32, 1000);
+    char *body = work_endless(64, 32);
     struct flight *flight = flight_open(&served);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
     metric_await(&served, "alignd_rows_live", 64, flight);
@@ -113,20 +113,26 @@ START_TEST(departed_client_frees_its_rows) {
 END_TEST
 
 START_TEST(terminated_under_load) {
-    enum { CLIENTS = 4 };
-    struct reply replies[CLIENTS];
-    char *body = work_body(32, 8, 600);
-    struct flight *flight = flight_open(&served);
+    enum { CLIENTS = 4, TEXTS = 32 };
+    struct reply live, replies[CLIENTS];
+    char *endless = work_endless(2, 32), *body = work_body(TEXTS, 8, 200);
+    struct flight *leaving = flight_open(&served), *flight = flight_open(&served);
+    flight_send(leaving, &(struct call){.path = "/translate", .json = endless}, &live);
+    metric_await(&served, "alignd_rows_live", 64, leaving); /* all: the others wait */
     for (size_t i = 0; i < CLIENTS; i++)
         flight_send(flight, &(struct call){.path = "/translate", .json = body}, &replies[i]);
-    metric_await(&served, "alignd_requests_in_flight", CLIENTS + 1, flight);
+    metric_await(&served, "alignd_queue_depth", CLIENTS * TEXTS, flight);
     ck_assert_int_eq(kill(served.pid, SIGTERM), 0);
+    daemon_await_log(&served, "event=draining");
+    flight_close(leaving);
     flight_land(flight);
     for (size_t i = 0; i < CLIENTS; i++) {
         ck_assert_int_eq(replies[i].status, 200);
         reply_done(&replies[i]);
     }
     flight_close(flight);
+    reply_done(&live);
+    free(endless);
     free(body);
     daemon_end(&served);
 }

@@ -3,15 +3,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-char *work_body(size_t texts, size_t beam_size, size_t tokens) {
+/* fields: what stands before the texts. */
+static char *texts_body(size_t texts, const char *fields) {
     char *body = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&body, &length);
     ck_assert_ptr_nonnull(out);
-    fprintf(out, "{'beam_size': %zu, 'min_length': %zu, 'max_length': %zu, 'text': [", beam_size, tokens, tokens);
+    fprintf(out, "{%s, 'text': [", fields);
     for (size_t i = 0; i < texts; i++)
         fprintf(out, "%s'Text number %zu goes here.'", i == 0 ? "" : ", ", i);
     fputs("]}", out);
     ck_assert_int_eq(fclose(out), 0);
     return body;
+}
+
+char *work_body(size_t texts, size_t beam_size, size_t tokens) {
+    char fields[100];
+    snprintf(fields, sizeof fields, "'beam_size': %zu, 'min_length': %zu, 'max_length': %zu", beam_size, tokens, tokens);
+    return texts_body(texts, fields);
+}
+
+char *work_endless(size_t texts, size_t beam_size) {
+    char fields[100];
+    snprintf(fields, sizeof fields, "'strategy': 'exact', 'beam_size': %zu, 'max_length': 1000", beam_size);
+    return texts_body(texts, fields);
 }

@@ -1,4 +1,4 @@
-/* Bodies of requests that take long: the tiny models are quick, so these ask for many tokens. */
+/* Bodies of requests that take long: the tiny models are quick, so these ask for many tokens, or for more than can ever be done. */
 #ifndef ALIGND_TESTS_HTTP_WORK_H
 #define ALIGND_TESTS_HTTP_WORK_H
 
@@ -7,5 +7,13 @@
 /* So many texts, each decoded to exactly so many tokens with a beam of this size (1: greedy). In the notation of call.json; the
  * caller frees it. */
 char *work_body(size_t texts, size_t beam_size, size_t tokens);
+
+/* So many texts that are decoded for as long as their client stays, in as many rows as a beam of this size, on a machine of any
+ * speed: exact search of the longest translations, by a daemon with WORK_ENDLESS. A test that needs something to be going on while
+ * it does something else guesses no time then. */
+char *work_endless(size_t texts, size_t beam_size);
+
+/* The daemon's arguments for it. */
+#define WORK_ENDLESS "--exact-steps", "1000000000"
 
 #endif
