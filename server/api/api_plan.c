@@ -304,6 +304,17 @@ static int parse_items(struct plan *plan, struct arena *arena, struct error *err
     return 0;
 }
 
+/* An item of the same string for an earlier target, which the same model reads as the first of two; NULL: none. */
+static const struct plan_item *find_twin(const struct plan *plan, size_t i) {
+    const struct plan_item *item = &plan->items[i];
+    for (size_t j = i % plan->strings; item->second && j < i; j += plan->strings) {
+        const struct plan_item *before = &plan->items[j];
+        if (before->second && before->model == item->model && before->variant == item->variant)
+            return before;
+    }
+    return NULL;
+}
+
 /* One text of the request for each string, or for each segment of markup. */
 static int make_texts(struct plan *plan, struct request *request) {
     size_t count = 0;
@@ -317,12 +328,14 @@ static int make_texts(struct plan *plan, struct request *request) {
         return -1;
     for (size_t i = 0; i < plan->count; i++) {
         struct plan_item *item = &plan->items[i];
+        const struct plan_item *twin = find_twin(plan, i);
         item->texts = text;
         for (size_t j = 0; j < item->count; j++, text++) {
             text->model = item->model;
             text->variant = item->variant;
             text->second = item->second;
             text->second_variant = item->second_variant;
+            text->twin = twin ? &twin->texts[j] : NULL;
             text->source = plan->markup ? item->html.segments[j].text : item->source;
             text->source_length = plan->markup ? item->html.segments[j].length : item->length;
         }

@@ -34,21 +34,32 @@ static int prepare_second(struct request *request, const struct text *text, size
     return translator_constrain(sentences, &request->glossary, err);
 }
 
-static int go_on(struct request *request, struct text *text, struct error *err) {
-    struct arena *arena = &request->arena;
-    struct pivot *pivot = arena_zalloc(arena, 1, sizeof *pivot);
-    struct sentence **second = arena_zalloc(arena, text->count, sizeof(struct sentence *));
+/* What the first model made of the text, which a twin's has made already. */
+static int fill_first(const struct text *text, struct arena *arena, struct pivot *pivot, struct error *err) {
     struct rendered rendered;
-    if (!pivot || !second)
-        return error_memory(err);
+    if (text->twin) {
+        *pivot = *text->twin->pivot;
+        return 0;
+    }
     if (render_text(text, arena, &rendered, err) != 0)
         return -1;
     *pivot = (struct pivot){.first = text->sentences,
-                            .second = second,
                             .renderings = rendered.sentences,
                             .text = rendered.text,
                             .length = rendered.length,
                             .count = text->count};
+    return 0;
+}
+
+static int go_on(struct request *request, struct text *text, struct error *err) {
+    struct arena *arena = &request->arena;
+    struct pivot *pivot = arena_zalloc(arena, 1, sizeof *pivot);
+    struct sentence **second = arena_zalloc(arena, text->count, sizeof(struct sentence *));
+    if (!pivot || !second)
+        return error_memory(err);
+    if (fill_first(text, arena, pivot, err) != 0)
+        return -1;
+    pivot->second = second;
     text->pivot = pivot;
     for (size_t i = 0; i < pivot->count; i++)
         if (prepare_second(request, text, i, arena, err) != 0)

@@ -5,7 +5,9 @@
  *     p(source j | target t) = sum over the pivot's tokens of p(j | q) p(q | t)
  *
  * where a token that the second model read is so far one that the first wrote as they share bytes. The weight of its </s> is that
- * of the source's. */
+ * of the source's.
+ *
+ * Texts that differ only in the second model are twins (request.h): the first model decodes them once. */
 #ifndef ALIGND_PIVOT_H
 #define ALIGND_PIVOT_H
 

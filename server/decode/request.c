@@ -18,11 +18,12 @@ void request_init(struct request *request) {
     atomic_init(&request->cancelled, false);
 }
 
-/* Of one that was decoded twice the two parts; what was put together of them owns nothing. */
+/* Of one that was decoded twice the two parts; what was put together of them owns nothing, and a twin not the first part. */
 static void text_done(struct text *text) {
     const struct pivot *pivot = text->pivot;
     for (size_t i = 0; i < text->count; i++) {
-        sentence_done(pivot ? &pivot->first[i] : &text->sentences[i]);
+        if (!text->twin)
+            sentence_done(pivot ? &pivot->first[i] : &text->sentences[i]);
         if (pivot && pivot->second[i])
             sentence_done(pivot->second[i]);
     }
@@ -184,14 +185,14 @@ void job_init(struct job *job, struct request *request, struct sentence *sentenc
 static int prepare_jobs(struct request *request, struct error *err) {
     size_t count = 0;
     for (size_t i = 0; i < request->text_count; i++)
-        count += request->texts[i].count;
+        count += request->texts[i].twin ? 0 : request->texts[i].count;
     struct job *jobs = arena_zalloc(&request->arena, count, sizeof *jobs);
     if (!jobs)
         return error_memory(err);
     struct job *job = jobs;
     for (size_t i = 0; i < request->text_count; i++) {
         const struct text *text = &request->texts[i];
-        for (size_t j = 0; j < text->count; j++, job++)
+        for (size_t j = 0; !text->twin && j < text->count; j++, job++)
             job_init(job, request, &text->sentences[j], text->loaded ? text->loaded : request->loaded, (size_t)(job - jobs));
     }
     request->jobs = jobs;
@@ -199,17 +200,25 @@ static int prepare_jobs(struct request *request, struct error *err) {
     return 0;
 }
 
+static int prepare_text(struct request *request, struct text *text, const struct translator *translator, enum request_input *input,
+                        struct error *err) {
+    struct search_options options = options_of(request, text);
+    *input = REQUEST_TEXT;
+    if (check_time(request, err) != 0 ||
+        translator_prepare(text->loaded ? text->loaded->translator : translator, text->source, text->source_length, request->split,
+                           &options, &request->arena, &text->sentences, &text->count, err) != 0 ||
+        prepare_variant(request, text, err) != 0)
+        return -1;
+    return prepare_given(request, text, input, err) != 0 ? -1 : prepare_phrases(request, text, input, err);
+}
+
 int request_prepare(struct request *request, const struct translator *translator, enum request_input *input, struct error *err) {
     for (size_t i = 0; i < request->text_count; i++) {
         struct text *text = &request->texts[i];
-        struct search_options options = options_of(request, text);
-        *input = REQUEST_TEXT;
-        if (check_time(request, err) != 0 ||
-            translator_prepare(text->loaded ? text->loaded->translator : translator, text->source, text->source_length,
-                               request->split, &options, &request->arena, &text->sentences, &text->count, err) != 0 ||
-            prepare_variant(request, text, err) != 0)
-            return -1;
-        if (prepare_given(request, text, input, err) != 0 || prepare_phrases(request, text, input, err) != 0)
+        if (text->twin) {
+            text->sentences = text->twin->sentences;
+            text->count = text->twin->count;
+        } else if (prepare_text(request, text, translator, input, err) != 0)
             return -1;
     }
     return prepare_jobs(request, err);

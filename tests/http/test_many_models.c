@@ -461,6 +461,38 @@ START_TEST(two_models_in_other_dialects) {
 }
 END_TEST
 
+static double source_tokens(const char *model) {
+    char name[64];
+    snprintf(name, sizeof name, "alignd_source_tokens_total{model=\"%s\"}", model);
+    return metric(&served, name);
+}
+
+/* Of a text for two targets the first model reads what it reads for one; the answers are those for each alone. */
+START_TEST(targets_share_the_first_decoding) {
+#define TO(targets) "/translate?api-version=3.0&from=pt-BR" targets
+    static const char body[] = "[{'Text': 'A boy plays. A dog runs.'}, {'Text': 'Two men walk.'}]";
+    struct reply french, german, both;
+    start("--queue", "64");
+    client_post(&served, TO("&to=fr"), body, 200, &french);
+    double alone = source_tokens("c");
+    ck_assert_double_gt(alone, 0);
+    client_post(&served, TO("&to=de"), body, 200, &german);
+    ck_assert_double_eq(source_tokens("c"), 2 * alone);
+    client_post(&served, TO("&to=de&to=fr"), body, 200, &both);
+    ck_assert_double_eq(source_tokens("c"), 3 * alone);
+    ck_assert_double_gt(source_tokens("a"), 0);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *pair = json_at(json_array_get(both.json, i), "translations");
+        ck_assert(json_equal(json_array_get(pair, 0), json_at(json_array_get(german.json, i), "translations.0")));
+        ck_assert(json_equal(json_array_get(pair, 1), json_at(json_array_get(french.json, i), "translations.0")));
+    }
+    reply_done(&french);
+    reply_done(&german);
+    reply_done(&both);
+#undef TO
+}
+END_TEST
+
 START_TEST(what_two_models_cannot_do) {
     static const char *const fields[] = {"'stream': true", "'prefix': 'Un'", "'glossary': {'dog': 'chien'}",
                                          "'include': ['quality']"};
@@ -582,6 +614,7 @@ Suite *many_models_suite(void) {
     tcase_add_test(tcase, the_nearest_is_taken);
     tcase_add_test(tcase, two_models_meet_in_a_language);
     tcase_add_test(tcase, two_models_in_other_dialects);
+    tcase_add_test(tcase, targets_share_the_first_decoding);
     tcase_add_test(tcase, what_two_models_cannot_do);
     tcase_add_test(tcase, only_one_language_to_meet_in);
     tcase_add_test(tcase, a_reload_looks_again);
