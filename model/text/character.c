@@ -48,6 +48,10 @@ bool character_is_space(int32_t character) {
     return character >= 0 && u_isUWhiteSpace(character);
 }
 
+bool character_ends_line(int32_t character) {
+    return character == '\n' || character == '\r' || character == 0x85 || character == 0x2028 || character == 0x2029;
+}
+
 bool character_is_punctuation(int32_t character) {
     return character >= 0 && (U_GET_GC_MASK(character) & (U_GC_P_MASK | U_GC_S_MASK)) != 0;
 }

@@ -14,6 +14,8 @@ int32_t character_previous(const char *text, size_t *end);
 
 /* Unicode's White_Space; false for -1. */
 bool character_is_space(int32_t character);
+/* Line and paragraph separators, CR and LF, NEL: what must end a line. */
+bool character_ends_line(int32_t character);
 /* Unicode's categories P (punctuation) and S (symbols); false for -1. */
 bool character_is_punctuation(int32_t character);
 /* Unicode's category C: control and format characters, private use, unassigned. */

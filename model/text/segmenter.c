@@ -2,6 +2,7 @@
 #include "model/base/reserve.h"
 #include "model/text/character.h"
 #include "model/text/elision.h"
+#include "model/text/ordinal.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 /* An iterator belongs to one text at a time: these are never given any, every call works with a clone. */
 struct segmenter {
     UBreakIterator *sentences, *words;
+    bool ordinals; /* end with a full stop, but no sentence */
 };
 
 /* ICU's name for a language together with the wish for its abbreviations: "en" -> "en@ss=standard". */
@@ -72,6 +74,7 @@ struct segmenter *segmenter_open(const char *language, struct error *err) {
         error_memory(err);
         return NULL;
     }
+    segmenter->ordinals = ordinal_has_stop(language);
     segmenter->sentences = open_rules(UBRK_SENTENCE, "sentence", name, language, err);
     segmenter->words = segmenter->sentences ? open_rules(UBRK_WORD, "word", name, language, err) : NULL;
     if (segmenter->words != NULL)
@@ -103,7 +106,8 @@ struct span segmenter_trim(const char *text, size_t length) {
 struct found_spans {
     struct span *spans;
     size_t count;
-    bool words; /* elided beginnings stand alone */
+    bool words;    /* elided beginnings stand alone */
+    bool ordinals; /* a sentence goes on behind them */
 };
 
 static void add_span(struct found_spans *found, size_t begin, size_t end) {
@@ -119,9 +123,32 @@ static void add_visible(struct found_spans *found, const char *text, struct span
     add_span(found, span.begin + elided, span.end);
 }
 
-static void visit(UBreakIterator *iterator, const char *text, struct found_spans *found) {
+/* What ends a line ends a sentence, too. */
+static bool ends_line(const char *text, struct span space) {
+    while (space.begin < space.end)
+        if (character_ends_line(character_next(text, space.end, &space.begin)))
+            return true;
+    return false;
+}
+
+/* The text from begin to end, where the rules see the end of a sentence, ends with an ordinal number of what stands behind it.
+ *
+ * "Platz 3. Danach" ends a sentence and "am 3. Mai" does not, which the letters cannot tell. In 167,000 German lines of Tatoeba,
+ * newstest and Flores 190 such numbers stand before a capitalised word, and 47 at the end; two sentences that are translated as one
+ * lose less than one that is cut in two. */
+static bool goes_on(const char *text, size_t length, size_t begin, size_t end) {
+    struct span visible = segmenter_trim(text + begin, end - begin);
+    struct span space = {begin + visible.end, end};
+    size_t next = end;
+    return next < length && (space.begin == end || character_is_spaced(character_next(text, length, &next))) &&
+           !ends_line(text, space) && ordinal_ends(text + begin, visible.end);
+}
+
+static void visit(UBreakIterator *iterator, const char *text, size_t length, struct found_spans *found) {
     size_t begin = (size_t)ubrk_first(iterator);
     for (int32_t end = ubrk_next(iterator); end != UBRK_DONE; end = ubrk_next(iterator)) {
+        if (found->ordinals && goes_on(text, length, begin, (size_t)end))
+            continue;
         struct span visible = segmenter_trim(text + begin, (size_t)end - begin);
         if (visible.begin < visible.end)
             add_visible(found, text, (struct span){begin + visible.begin, begin + visible.end});
@@ -129,9 +156,8 @@ static void visit(UBreakIterator *iterator, const char *text, struct found_spans
     }
 }
 
-/* rules: an iterator without a text. */
-static int cut(const UBreakIterator *rules, bool words, const char *text, size_t length, struct arena *arena, struct span **spans,
-               size_t *count, struct error *err) {
+static int cut(const struct segmenter *segmenter, bool words, const char *text, size_t length, struct arena *arena,
+               struct span **spans, size_t *count, struct error *err) {
     if (length > INT_MAX)
         return error_set(err, ERROR_LENGTH, "a text of %zu bytes is too long", length);
     if (reserve_fill(err) != 0)
@@ -139,8 +165,8 @@ static int cut(const UBreakIterator *rules, bool words, const char *text, size_t
     int result = -1;
     UErrorCode status = U_ZERO_ERROR;
     UText input = UTEXT_INITIALIZER;
-    UBreakIterator *iterator = ubrk_clone(rules, &status);
-    struct found_spans found = {.words = words};
+    UBreakIterator *iterator = ubrk_clone(words ? segmenter->words : segmenter->sentences, &status);
+    struct found_spans found = {.words = words, .ordinals = !words && segmenter->ordinals};
     utext_openUTF8(&input, text, (int64_t)length, &status);
     if (U_SUCCESS(status)) /* otherwise there may be no iterator */
         ubrk_setUText(iterator, &input, &status);
@@ -148,13 +174,14 @@ static int cut(const UBreakIterator *rules, bool words, const char *text, size_t
         error_memory(err);
         goto done;
     }
-    visit(iterator, text, &found);
-    found = (struct found_spans){.spans = arena_alloc(arena, found.count, sizeof *found.spans), .words = words};
+    visit(iterator, text, length, &found);
+    found.spans = arena_alloc(arena, found.count, sizeof *found.spans);
+    found.count = 0;
     if (found.spans == NULL) {
         error_memory(err);
         goto done;
     }
-    visit(iterator, text, &found);
+    visit(iterator, text, length, &found);
     *spans = found.spans;
     *count = found.count;
     result = 0;
@@ -166,10 +193,10 @@ done:
 
 int segmenter_split(const struct segmenter *segmenter, const char *text, size_t length, struct arena *arena, struct span **spans,
                     size_t *count, struct error *err) {
-    return cut(segmenter->sentences, false, text, length, arena, spans, count, err);
+    return cut(segmenter, false, text, length, arena, spans, count, err);
 }
 
 int segmenter_words(const struct segmenter *segmenter, const char *text, size_t length, struct arena *arena, struct span **spans,
                     size_t *count, struct error *err) {
-    return cut(segmenter->words, true, text, length, arena, spans, count, err);
+    return cut(segmenter, true, text, length, arena, spans, count, err);
 }

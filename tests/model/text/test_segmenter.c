@@ -35,6 +35,23 @@ static const struct {
     {"en", "What?! Really!!! Yes", "What?!|Really!!!|Yes"},
     {"en", "one\ntwo\r\n\r\n three \u2028four\u2029five\r", "one|two|three|four|five"},
     {"en", "by Mr.\nSmith", "by Mr.|Smith"},
+    {"de", "Im 19. Jahrhundert war es so. Am 3. Mai 2020 nicht.", "Im 19. Jahrhundert war es so.|Am 3. Mai 2020 nicht."},
+    {"de-AT", "Das 1. Kapitel. (2. Teil) 18./19. Jahrhundert", "Das 1. Kapitel.|(2. Teil) 18./19. Jahrhundert"},
+    {"de", "Ludwig XIV. Rex lebt. Papst Pius IX. Er", "Ludwig XIV. Rex lebt.|Papst Pius IX. Er"},
+    {"de", "Er kam auf Platz 3. Danach ging er.", "Er kam auf Platz 3. Danach ging er."}, /* who could tell */
+    {"de", "Das war 2020. Danach ging er.", "Das war 2020.|Danach ging er."},
+    {"de", "Es kostet 2,3. Das ist viel. Um 12:30. Ja.", "Es kostet 2,3.|Das ist viel.|Um 12:30.|Ja."},
+    {"de", "Platz A3. Danach.", "Platz A3.|Danach."},
+    {"de", "auf Platz 3! Danach. (Platz 3.) Ja. Platz 3. \u201eGut\u201c.",
+     "auf Platz 3!|Danach.|(Platz 3.)|Ja.|Platz 3.|\u201eGut\u201c."},
+    {"de", "am 3.\nMai. Am 3.\u2028Mai", "am 3.|Mai.|Am 3.|Mai"},
+    {"de", "1. Haus\n2. Hof\n3.", "1. Haus|2. Hof|3."},
+    {"de", "Am 3. 5. 2020. X. Tag.", "Am 3. 5. 2020.|X. Tag."},
+    {"fi", "XIX. Yy. IIII. Yy. MI. Yy. VX. Yy", "XIX. Yy.|IIII.|Yy.|MI.|Yy.|VX.|Yy"},
+    {"cs", "Karel IV. Lucembursk\u00fd vl\u00e1dl. Byl to on.", "Karel IV. Lucembursk\u00fd vl\u00e1dl.|Byl to on."},
+    {"en", "He came in at number 3. Then he left.", "He came in at number 3.|Then he left."},
+    {"fr", "Il a 19. Elle a 20.", "Il a 19.|Elle a 20."},
+    {"xx", "In 19. Then.", "In 19.|Then."},
     {"zh", "你好。再见！走吧？", "你好。|再见！|走吧？"},
     {"ja", "猫です。犬です。", "猫です。|犬です。"},
     {"en", "\u00a0Hello.\u00a0\u00a0 World.\u3000", "Hello.|World."},
@@ -85,6 +102,23 @@ START_TEST(nothing_visible_is_left_out) {
         }
         check_only_space(text, end, strlen(text));
     }
+    segmenter_free(segmenter);
+}
+END_TEST
+
+/* What stands before the text, in the same bytes, is no part of it. */
+START_TEST(nothing_before_the_text_is_read) {
+    static const char text[] = "A19. Mai", numeral[] = "VXI. Tag";
+    struct segmenter *segmenter = open_language("fi");
+    size_t count;
+    for (size_t begin = 0; begin < 3; begin++) { /* A19., 19., 9. */
+        split(segmenter, text + begin, sizeof text - 1 - begin, &count);
+        ck_assert_uint_eq(count, begin == 0 ? 2 : 1);
+        split(segmenter, numeral + begin, sizeof numeral - 1 - begin, &count);
+        ck_assert_uint_eq(count, begin == 0 ? 2 : 1);
+    }
+    split(segmenter, text + 3, sizeof text - 4, &count); /* the full stop alone */
+    ck_assert_uint_eq(count, 2);
     segmenter_free(segmenter);
 }
 END_TEST
@@ -213,6 +247,7 @@ Suite *segmenter_suite(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, sentences, 0, sizeof cases / sizeof *cases);
     tcase_add_test(tests, nothing_visible_is_left_out);
+    tcase_add_test(tests, nothing_before_the_text_is_read);
     tcase_add_test(tests, nul_is_a_character);
     tcase_add_test(tests, ill_formed_text_is_survived);
     tcase_add_test(tests, a_long_text_is_not_slow);
