@@ -52,6 +52,7 @@ LIBRARIES = {  # pattern of the header: files that may include it
     "systemd/*": "server/http/listen.c server/main.c",
     "libxml/*": "server/html/html_element.c server/html/html_read.c",
     "cld2/*": "server/api/cld2.cc",
+    "zlib.h": "server/http/http_compress.c",
     "cmark-gfm*": "server/document/markdown.[ch] server/document/format_md.c",
     "pthread.h": "server/*",
 }

@@ -67,6 +67,7 @@ struct reply {
     const char *policy;                  /* Content-Security-Policy; the same */
     char file_name[API_FILE_NAME_BYTES]; /* under which it is to be kept: ASCII's letters, digits, "._-"; "": none */
     bool close;                          /* nothing more is read from this connection */
+    bool compressed;                     /* the body is gzip */
     bool streamed;                       /* the body comes piece by piece: nobody on the way may keep it */
     const struct dialect *dialect;       /* whose words and shape an error has (api_dialect.h); NULL: alignd's own. It stays */
 };

@@ -2,6 +2,7 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/decode/events.h"
+#include "server/http/http_compress.h"
 #include "server/http/http_headers.h"
 #include "server/http/http_queue.h"
 #include <assert.h>
@@ -72,6 +73,7 @@ struct exchange *exchange_create(struct exchanges *exchanges, struct MHD_Connect
     exchange->reply.dialect = named ? exchange->route->dialect : api_dialect(path);
     set_id(exchange);
     sent_trace(connection, exchange->trace);
+    exchange->gzip = compress_is_accepted(sent_header(connection, "Accept-Encoding"));
     /* whoever knows better who this is, by an API key, sets client_of_name instead */
     exchange->request.client = sent_client(connection, exchanges->service->options.client_header);
     metrics_request_began(exchanges->service->metrics);
@@ -100,6 +102,11 @@ bool exchange_keep(struct exchange *exchange) {
 void exchange_forget(struct exchange *exchange) {
     atomic_fetch_sub(&exchange->exchanges->read, exchange->kept);
     exchange->kept = 0;
+}
+
+void exchange_compress(struct exchange *exchange) {
+    if (exchange->gzip && !exchange->reply.compressed && compress_is_worthwhile(&exchange->reply))
+        compress_reply(&exchange->reply);
 }
 
 static void let_go(struct exchange *exchange) {
@@ -212,8 +219,11 @@ enum MHD_Result exchange_respond(struct exchange *exchange) {
     if (exchange->stage == STAGE_STREAMING)
         return respond_streaming(exchange);
     struct reply *reply = &exchange->reply;
-    if (exchange->held == 0)
+    if (exchange->held == 0) { /* it was made on this thread, for which others wait */
+        if (reply->length <= COMPRESS_QUICK_BYTES)
+            exchange_compress(exchange);
         exchange_hold(exchange);
+    }
     assert(reply->status != 0 && exchange->stage != STAGE_ANSWERED);
     if (request_reason(&exchange->request) == CANCEL_CLIENT)
         return MHD_NO; /* nobody is there to read it */

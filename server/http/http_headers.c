@@ -1,7 +1,10 @@
 #include "server/http/http_headers.h"
+#include "server/http/http_compress.h"
 #include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { TAG_BYTES = 64 };
 
 /* A reply under way to its headers. */
 struct headed {
@@ -45,6 +48,13 @@ static void add_cors(const struct heading *heading, struct headed *headed) {
     }
 }
 
+/* Two bodies that say the same, one of them compressed, share a weak tag only. */
+static void add_tag(struct headed *headed, const struct reply *reply) {
+    char tag[TAG_BYTES];
+    snprintf(tag, sizeof tag, "%s%s", reply->compressed ? "W/" : "", reply->etag);
+    add_header(headed, "ETag", tag);
+}
+
 /* What a key may be needed for is between the client and the server, and no cache keeps it; only of GET would one. NULL: nothing is
  * said. */
 static const char *cache_control(const struct heading *heading) {
@@ -77,7 +87,11 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
     if (reply->location)
         add_header(&headed, "Location", reply->location);
     if (reply->etag)
-        add_header(&headed, "ETag", reply->etag);
+        add_tag(&headed, reply);
+    if (reply->compressed)
+        add_header(&headed, "Content-Encoding", "gzip");
+    if (reply->compressed || compress_is_worthwhile(reply))
+        add_header(&headed, "Vary", "Accept-Encoding"); /* caches must not give it to who takes the other one */
     if (reply->policy)
         add_header(&headed, "Content-Security-Policy", reply->policy);
     add_header(&headed, "X-Content-Type-Options", "nosniff");

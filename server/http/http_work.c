@@ -32,6 +32,8 @@ static void set_reply(struct exchange *exchange) {
     watch_remove(exchanges->watch, &exchange->watched); /* nobody cancels it any more */
     if (request_reason(&exchange->request) != CANCEL_NONE)
         fail_cancelled(exchange);
+    if (!exchange->stream)
+        exchange_compress(exchange);
     exchange_hold(exchange);
 }
 

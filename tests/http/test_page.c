@@ -116,6 +116,67 @@ START_TEST(a_known_file_is_not_sent_again) {
 }
 END_TEST
 
+/* The same as it is, or compressed, for who takes that; of GET and HEAD alike. */
+START_TEST(compressed_where_it_is_taken) {
+    static const char *const paths[] = {"/page/app.js", "/openapi.json", "/docs"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        struct reply plain, packed, head;
+        char value[HEADER_BYTES];
+        client_send(&served, &(struct call){.path = paths[i]}, &plain);
+        client_send(&served, &(struct call){.path = paths[i], .headers = {"Accept-Encoding: br, gzip"}}, &packed);
+        client_send(&served, &(struct call){.method = "HEAD", .path = paths[i], .headers = {"Accept-Encoding: gzip"}}, &head);
+        ck_assert(!reply_header(&plain, "Content-Encoding", value));
+        check_header(&plain, "Vary", "Accept-Encoding");
+        check_header(&packed, "Content-Encoding", "gzip");
+        check_header(&packed, "Vary", "Accept-Encoding");
+        ck_assert_uint_lt(packed.length, plain.length / 2);
+        ck_assert_int_eq(memcmp(packed.body, "\x1f\x8b", 2), 0);
+        snprintf(value, sizeof value, "%zu", packed.length);
+        check_header(&head, "Content-Length", value);
+        reply_done(&plain);
+        reply_done(&packed);
+        reply_done(&head);
+    }
+}
+END_TEST
+
+/* A tag of the compressed file is weak, and the file is not sent again for it. */
+START_TEST(a_compressed_file_is_known_too) {
+    struct reply reply;
+    char etag[HEADER_BYTES], known[HEADER_BYTES + 40];
+    client_send(&served, &(struct call){.path = "/page/app.js", .headers = {"Accept-Encoding: gzip"}}, &reply);
+    ck_assert(reply_header(&reply, "ETag", etag));
+    ck_assert_int_eq(strncmp(etag, "W/\"", 3), 0);
+    reply_done(&reply);
+    snprintf(known, sizeof known, "If-None-Match: %s", etag);
+    client_send(&served, &(struct call){.path = "/page/app.js", .headers = {"Accept-Encoding: gzip", known}}, &reply);
+    ck_assert_int_eq(reply.status, 304);
+    reply_done(&reply);
+}
+END_TEST
+
+/* What is decoded, too, but not what is short, a stream, or an error. */
+START_TEST(answers_are_compressed) {
+    static const struct {
+        const char *json;
+        bool packed;
+    } rows[] = {
+        {"{'text': 'A boy plays in the snow. A boy plays.', 'include': ['attention', 'beam', 'top_k']}", true},
+        {"{'text': 'A boy.', 'include': []}", false},
+        {"{'text': 'A boy plays in the snow.', 'include': ['attention', 'beam', 'top_k'], 'stream': true}", false},
+        {"{'text': 1}", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct reply reply;
+        char value[HEADER_BYTES];
+        client_send(&served, &(struct call){.path = "/translate", .json = rows[i].json, .headers = {"Accept-Encoding: gzip"}},
+                    &reply);
+        ck_assert_msg(reply_header(&reply, "Content-Encoding", value) == rows[i].packed, "%s", rows[i].json);
+        reply_done(&reply);
+    }
+}
+END_TEST
+
 START_TEST(other_pages_may_embed_the_element) {
     static const char *const paths[] = {"/embed.js", "/page/element.js"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
@@ -156,6 +217,9 @@ Suite *page_suite(void) {
     tcase_add_test(tests, every_file_is_served);
     tcase_add_test(tests, nothing_inline_nothing_from_elsewhere);
     tcase_add_test(tests, a_known_file_is_not_sent_again);
+    tcase_add_test(tests, compressed_where_it_is_taken);
+    tcase_add_test(tests, a_compressed_file_is_known_too);
+    tcase_add_test(tests, answers_are_compressed);
     tcase_add_test(tests, other_pages_may_embed_the_element);
     tcase_add_test(tests, other_methods_and_paths);
     suite_add_tcase(suite, tests);
