@@ -6,7 +6,10 @@
 #include "server/offline_modes.h"
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 const char *offline_variant(const struct options *options, const struct translator_info *info) {
     const char *variant = options->variant ? variant_for(info, options->variant) : NULL;
@@ -112,10 +115,33 @@ static int decode_with_models(struct offline *offline, struct metrics *metrics, 
     return result;
 }
 
+/* One with a checkpoint is not emptied: what is to stay of it the checkpoint says. */
+static FILE *open_for(const struct options *options) {
+    int fd = open(options->output, O_RDWR | O_CREAT | O_CLOEXEC | (options->checkpoint ? 0 : O_TRUNC), 0666);
+    FILE *out = fd >= 0 ? fdopen(fd, "r+") : NULL;
+    if (!out && fd >= 0)
+        close(fd);
+    return out;
+}
+
+/* Of two runs that write the same file both would be spoilt. */
+static int open_output(struct offline *offline, struct error *err) {
+    const struct options *options = offline->options;
+    offline->out = options->output ? open_for(options) : stdout;
+    if (!offline->out)
+        return error_set(err, ERROR_FILE, "cannot open %s: %s", options->output, strerror(errno));
+    if (!options->checkpoint || flock(fileno(offline->out), LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    return error_set(err, ERROR_FILE, "cannot lock %s: %s", options->output,
+                     errno == EWOULDBLOCK ? "another run writes it" : strerror(errno));
+}
+
 static int open_offline(struct offline *offline, struct error *err) {
     const struct options *options = offline->options;
     if (options->target && !(offline->target = fopen(options->target, "re")))
         return error_set(err, ERROR_FILE, "cannot open %s: %s", options->target, strerror(errno));
+    if (open_output(offline, err) != 0)
+        return -1;
     offline->scheduler = scheduler_create(&(struct scheduler_limits){SIZE_MAX, SIZE_MAX});
     return offline->scheduler ? 0 : error_memory(err);
 }
@@ -130,6 +156,8 @@ int offline_run(const struct options *options, size_t *skipped, struct error *er
     *skipped = offline.skipped;
     if (offline.target)
         fclose(offline.target);
+    if (offline.out && offline.out != stdout && fclose(offline.out) != 0 && result == 0)
+        result = error_set(err, ERROR_FILE, "cannot write %s: %s", options->output, strerror(errno));
     scheduler_free(offline.scheduler);
     metrics_free(metrics);
     return result;

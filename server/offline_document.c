@@ -115,7 +115,7 @@ static int decode(struct work *work, struct offline *offline, struct error *err)
 
 /* ---- out ---- */
 
-static int print(struct work *work, struct error *err) {
+static int print(struct work *work, FILE *out, struct error *err) {
     struct arena *arena = &work->request.arena;
     struct html_translation *translations = arena_zalloc(arena, work->html.count, sizeof *translations);
     size_t length;
@@ -127,8 +127,8 @@ static int print(struct work *work, struct error *err) {
     char *text = document_write(&work->document, &work->html, translations, arena, &length, err);
     if (!text)
         return -1;
-    fwrite(text, 1, length, stdout);
-    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
+    fwrite(text, 1, length, out);
+    return fflush(out) == 0 && !ferror(out) ? 0 : error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
 }
 
 int offline_document(struct offline *offline, struct error *err) {
@@ -137,7 +137,7 @@ int offline_document(struct offline *offline, struct error *err) {
     request_init(&work.request);
     int result = find_format(&work, err) == 0 && read_file(&work, err) == 0 && parse(&work, &offline->models[0]->info, err) == 0 &&
                          ask(&work, offline->models[0], err) == 0 && decode(&work, offline, err) == 0
-                     ? print(&work, err)
+                     ? print(&work, offline->out, err)
                      : -1;
     request_done(&work.request);
     free(work.bytes);

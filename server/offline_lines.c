@@ -4,14 +4,17 @@
 #include "server/base/clock.h"
 #include "server/decode/links.h"
 #include "server/decode/loaded_model.h"
+#include "server/headway.h"
 #include "server/offline_modes.h"
+#include "server/offline_resume.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { WINDOW_FACTOR = 4, MIN_WINDOW = 256, PROGRESS_LINES = 100 };
+enum { WINDOW_FACTOR = 4, MIN_WINDOW = 256, PROGRESS_US = 250000 };
 
 /* What a model is asked of a line: of the second, if there is one, the line's target as the source. */
 struct direction {
@@ -24,6 +27,7 @@ struct line {
     struct direction directions[OFFLINE_DIRECTIONS];
     char *source, *target;
     size_t source_length, target_length;
+    size_t source_bytes; /* with the line feed that a NUL stands for */
     struct stream *stream;
     bool skipped;   /* longer than a model takes: an empty line stands in its place */
     size_t pending; /* directions not ended; guarded by the stream's lock */
@@ -42,6 +46,9 @@ struct stream {
     const struct mode *mode;
     const struct links_kind *links; /* aligning */
     FILE *in, *out;
+    struct share share; /* of the input; its end UINT64_MAX: all that comes */
+    size_t before;      /* lines of the input that are not read here, but stand before those that are */
+    uint64_t passed;    /* bytes of the share that are read; the reader's */
     struct line *lines; /* [window] */
     size_t window;
 
@@ -52,7 +59,12 @@ struct stream {
     bool input_ended;
     struct error error; /* the first one ends the run */
 
-    size_t sentences, target_tokens; /* the writer's, until it has ended */
+    /* the writer's, until it has ended */
+    size_t sentences, target_tokens;
+    struct resume resume;
+    bool shown; /* progress, on a terminal that the output does not go to */
+    struct headway headway;
+    int64_t began_us, shown_us;
 };
 
 static void ask_translation(const struct options *options, struct request *request) {
@@ -122,6 +134,11 @@ static struct line *claim_line(struct stream *stream) {
     return line;
 }
 
+/* The number, as people count, of a line that is read or written. */
+static size_t line_number(const struct stream *stream, size_t index) {
+    return stream->before + index + 1;
+}
+
 /* 1: a line, without its line feed; 0: the end; -1. */
 static int read_text(FILE *file, size_t number, char **text, size_t *length, struct error *err) {
     size_t capacity = 0;
@@ -135,8 +152,12 @@ static int read_text(FILE *file, size_t number, char **text, size_t *length, str
 }
 
 static int read_texts(struct stream *stream, struct line *line, struct error *err) {
-    size_t number = stream->read + 1;
+    size_t number = line_number(stream, stream->read);
+    if (stream->passed >= stream->share.end - stream->share.begin)
+        return 0;
     int source = read_text(stream->in, number, &line->source, &line->source_length, err);
+    line->source_bytes = line->source_length + (source == 1 && !feof(stream->in));
+    stream->passed += line->source_bytes;
     if (source < 0 || !stream->run->target)
         return source;
     int target = read_text(stream->run->target, number, &line->target, &line->target_length, err);
@@ -160,7 +181,7 @@ static int direction_prepare(struct direction *direction, struct error *err) {
         request->split = true;
         return request_prepare(request, request->loaded->translator, &input, err);
     }
-    return error_set(err, refused.code, "line %zu: %s", stream->read + 1, refused.message);
+    return error_set(err, refused.code, "line %zu: %s", line_number(stream, stream->read), refused.message);
 }
 
 static int prepare_line(struct line *line, struct error *err) {
@@ -176,7 +197,7 @@ static int prepare_line(struct line *line, struct error *err) {
                                         .target_length = there ? line->target_length : line->source_length};
         direction->request.loaded = loaded_model_acquire(stream->run->models[i]);
         direction->request.variant = offline_variant(stream->run->options, &stream->run->models[i]->info);
-        direction->request.number = (uint32_t)stream->read;
+        direction->request.number = (uint32_t)(stream->before + stream->read);
         direction->request.texts = &direction->text;
         direction->request.text_count = 1;
         direction->request.target_name = "target";
@@ -287,7 +308,8 @@ static int count(struct stream *stream, const struct direction *direction, struc
     for (size_t i = 0; i < direction->request.job_count; i++) {
         const struct sentence *sentence = direction->request.jobs[i].sentence;
         if (sentence->error.code != ERROR_NONE)
-            return error_set(err, sentence->error.code, "line %zu: %s", stream->written + 1, sentence->error.message);
+            return error_set(err, sentence->error.code, "line %zu: %s", line_number(stream, stream->written),
+                             sentence->error.message);
         stream->sentences++;
         stream->target_tokens += sentence->hypotheses[0].length + sentence->hypotheses[0].ended;
     }
@@ -304,33 +326,49 @@ static int print_line(struct stream *stream, struct line *line, struct error *er
     return ferror(stream->out) ? error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno)) : 0;
 }
 
-static void show_progress(const struct stream *stream, bool last) {
-    if (last || stream->written % PROGRESS_LINES == 0)
-        fprintf(stderr, "\r%zu lines%s", stream->written, last ? "\n" : "");
+/* A line is written: counts it, for the next run, too. */
+static int note_line(struct stream *stream, struct line *line, struct error *err) {
+    stream->headway.done += line->source_bytes;
+    stream->headway.lines++;
+    if (line->source_bytes > line->source_length)
+        line->source[line->source_length] = '\n';
+    resume_note(&stream->resume, line->source, line->source_bytes, line->skipped);
+    return resume_save(&stream->resume, stream->out, false, err);
+}
+
+/* What stood in the line before is covered. */
+static void show_progress(struct stream *stream, bool last) {
+    int64_t now_us = clock_us();
+    if (!stream->shown || (!last && now_us - stream->shown_us < PROGRESS_US))
+        return;
+    char text[HEADWAY_BYTES];
+    stream->shown_us = now_us;
+    stream->headway.seconds = (double)(now_us - stream->began_us) / 1e6;
+    headway_say(&stream->headway, text);
+    fprintf(stderr, "\r%-60s%s", text, last ? "\n" : "");
 }
 
 /* After an error lines are only released, until all are back from the workers. */
 static void *write_all(void *argument) {
     struct stream *stream = argument;
     struct error error = {0};
-    bool terminal = isatty(STDERR_FILENO) != 0;
     for (struct line *line; (line = next_line(stream)) != NULL;) {
-        if (error.code == ERROR_NONE && print_line(stream, line, &error) != 0)
+        if (error.code == ERROR_NONE && (print_line(stream, line, &error) != 0 || note_line(stream, line, &error) != 0))
             stream_fail(stream, &error);
         release_line(line);
         pthread_mutex_lock(&stream->lock);
         stream->written++;
         pthread_cond_signal(&stream->room);
         pthread_mutex_unlock(&stream->lock);
-        if (terminal)
-            show_progress(stream, false);
+        show_progress(stream, false);
     }
-    if (terminal)
-        show_progress(stream, true);
-    if (error.code == ERROR_NONE && fflush(stream->out) != 0) {
+    show_progress(stream, true);
+    if (error.code == ERROR_NONE && fflush(stream->out) != 0)
         error_set(&error, ERROR_FILE, "cannot write: %s", strerror(errno));
+    if (error.code == ERROR_NONE)
+        resume_save(&stream->resume, stream->out, true, &error);
+    if (error.code != ERROR_NONE)
         stream_fail(stream, &error);
-    }
     return NULL;
 }
 
@@ -342,7 +380,7 @@ static void print_stats(const struct stream *stream, int64_t duration_us) {
 
 static int run_stream(struct stream *stream, struct error *err) {
     pthread_t writer;
-    int64_t began_us = clock_us();
+    stream->began_us = clock_us();
     if (pthread_create(&writer, NULL, write_all, stream) != 0)
         return error_set(err, ERROR_MEMORY, "cannot start the writer thread");
     read_all(stream);
@@ -350,9 +388,38 @@ static int run_stream(struct stream *stream, struct error *err) {
     if (stream->error.code != ERROR_NONE)
         return error_set(err, stream->error.code, "%s", stream->error.message);
     if (stream->run->skipped > 0)
-        fprintf(stderr, "alignd: %zu of %zu lines were skipped\n", stream->run->skipped, stream->read);
+        fprintf(stderr, "alignd: %zu of %zu lines were skipped\n", stream->run->skipped,
+                stream->before - stream->share.lines + stream->read);
     if (stream->run->options->stats)
-        print_stats(stream, clock_us() - began_us);
+        print_stats(stream, clock_us() - stream->began_us);
+    return 0;
+}
+
+/* What is left of the input. 0: it is no file, and nobody knows, or nothing. */
+static uint64_t left_bytes(const struct stream *stream) {
+    struct stat status;
+    off_t at = ftello(stream->in);
+    if (stream->share.end != UINT64_MAX)
+        return stream->share.end - (uint64_t)at;
+    bool known = at >= 0 && fstat(fileno(stream->in), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > at;
+    return known ? (uint64_t)(status.st_size - at) : 0;
+}
+
+/* Goes to where the first line to be read begins. */
+static int open_share(struct stream *stream, struct error *err) {
+    const struct options *options = stream->run->options;
+    bool whole = options->shard.count == 0;
+    stream->share = (struct share){.end = UINT64_MAX};
+    if (!whole || options->checkpoint) {
+        if (share_find(stream->in, options->shard.index, whole ? 1 : options->shard.count, &stream->share, err) != 0)
+            return -1;
+    }
+    if (resume_begin(&stream->resume, stream->run, stream->in, &stream->share, err) != 0)
+        return -1;
+    stream->before = stream->share.lines + stream->resume.at.lines;
+    stream->passed = stream->resume.at.input_bytes;
+    stream->run->skipped = stream->resume.at.skipped;
+    stream->headway.of_bytes = left_bytes(stream);
     return 0;
 }
 
@@ -363,9 +430,10 @@ static int open_stream(struct stream *stream, struct error *err) {
     stream->mode = options->command == COMMAND_ATTENTION ? &attention_mode : &translate_mode;
     stream->links = options->links ? links_kind_find(options->links) : NULL;
     stream->in = stdin;
-    stream->out = stdout;
+    stream->out = stream->run->out;
+    stream->shown = isatty(STDERR_FILENO) && !isatty(fileno(stream->out));
     stream->lines = calloc(stream->window, sizeof *stream->lines);
-    return stream->lines ? 0 : error_memory(err);
+    return stream->lines ? open_share(stream, err) : error_memory(err);
 }
 
 int offline_lines(struct offline *run, struct error *err) {
@@ -377,6 +445,7 @@ int offline_lines(struct offline *run, struct error *err) {
     if (result == 0)
         result = run_stream(&stream, err);
     free(stream.lines);
+    resume_done(&stream.resume);
     pthread_cond_destroy(&stream.ready);
     pthread_cond_destroy(&stream.room);
     pthread_mutex_destroy(&stream.lock);

@@ -14,14 +14,15 @@ struct offline {
     size_t directions;
     struct scheduler *scheduler; /* without a bound, with workers behind it */
     FILE *target;                /* of pairs of lines; NULL when translating */
+    FILE *out;                   /* of the translation or the alignment */
     size_t skipped;              /* out: lines that are longer than the model takes */
 };
 
-/* Lines of stdin to stdout until the end of the input. -1: what went wrong; lines before it may have been written. */
+/* Lines of stdin to offline->out until the end of the input. -1: what went wrong; lines before it may have been written. */
 int offline_lines(struct offline *offline, struct error *err);
 
 /* `alignd translate --format FORMAT FILE`: reads options->file (NULL: stdin) as options->format (NULL: as its name tells) and
- * writes its translation to stdout. -1: what went wrong; nothing has been written. */
+ * writes its translation to offline->out. -1: what went wrong; nothing has been written. */
 int offline_document(struct offline *offline, struct error *err);
 
 /* Both modes: what a request asks of this model as --variant says (NULL: nothing); sets what the options say of a translation;

@@ -6,10 +6,13 @@
 #include "server/decode/parameters.h"
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MOST_SHARDS = 1000000 };
 
 int set_string(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     (void)option;
@@ -181,4 +184,27 @@ int set_role(const struct option *option, const char *name, const char *value, v
     if (keys_parse_role(value, &role) != 0)
         return error_set(err, ERROR_INPUT, "%s must be user or admin, got \"%.60s\"", name, value);
     return set_string(option, name, value, field, err);
+}
+
+/* A number from 0, and what it ends at. */
+static bool read_count(const char **at, size_t *count) {
+    char *end;
+    errno = 0;
+    unsigned long long number = isdigit((unsigned char)**at) ? strtoull(*at, &end, 10) : ULLONG_MAX;
+    if (number > MOST_SHARDS)
+        return false;
+    *count = (size_t)number;
+    *at = end;
+    return true;
+}
+
+int set_shard(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    (void)option;
+    struct option_shard shard;
+    const char *at = value;
+    if (!read_count(&at, &shard.index) || *at++ != '/' || !read_count(&at, &shard.count) || *at || shard.index >= shard.count)
+        return error_set(err, ERROR_INPUT, "%s must be K/N, K from 0 to N - 1, N at most %d, got \"%.60s\"", name, MOST_SHARDS,
+                         value);
+    *(struct option_shard *)field = shard;
+    return 0;
 }

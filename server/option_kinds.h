@@ -5,6 +5,11 @@
 #include "model/base/error.h"
 #include <stddef.h>
 
+/* --shard K/N */
+struct option_shard {
+    size_t index, count; /* index < count */
+};
+
 struct option;
 /* name: of the flag or variable, for messages. value NULL: a switch without one. -1 with ERROR_INPUT or ERROR_MEMORY. */
 typedef int option_set(const struct option *option, const char *name, const char *value, void *field, struct error *err);
@@ -30,6 +35,8 @@ option_set set_strategy;
 option_set set_mode;
 /* bool */
 option_set set_switch;
+/* struct option_shard */
+option_set set_shard;
 /* struct name_list, appended to: folders with ':' between them, addresses, web origins and glossaries with ',' */
 option_set set_folders, set_addresses, set_origins, set_glossaries;
 

@@ -114,6 +114,18 @@ static const struct option table[] = {
      COMMAND_TRANSLATE, set_string, FIELD(format), 0, 0},
     {"split-sentences", NULL, NULL, "split each line into sentences (default: a line is one sentence)", COMMAND_TRANSLATE,
      set_switch, FIELD(split_sentences), 0, 0},
+    {"output", "FILE", NULL, "write the translation to FILE (default: standard output)", COMMAND_TRANSLATE, set_string,
+     FIELD(output), 0, 0},
+    {"shard", "K/N", NULL,
+     "translate only the K-th of N shares of the input, which must be a file: from 0, whole lines, about as many bytes each; their "
+     "outputs, one behind the other, are that of the whole input",
+     COMMAND_TRANSLATE, set_shard, FIELD(shard), 0, 0},
+    {"checkpoint", "FILE", NULL,
+     "keep in FILE how far the output is; where it says that something is, go on from there, however the run before was ended; "
+     "needs --output and a file as the input",
+     COMMAND_TRANSLATE, set_string, FIELD(checkpoint), 0, 0},
+    {"checkpoint-s", "N", "10", "time between two checkpoints; 0: one after each line", COMMAND_TRANSLATE, set_size,
+     FIELD(checkpoint_s), 0, 1e6},
     {"keep-unknowns", NULL, NULL, "print unknown words as \u2047 (default: as the source words with the most attention)",
      COMMAND_TRANSLATE, set_switch, FIELD(keep_unknowns), 0, 0},
     {"target", "FILE", NULL, "the translations to align, one per line", COMMAND_ATTENTION, set_string, FIELD(target), 0, 0},
@@ -342,6 +354,10 @@ static int options_check(const struct options *options, struct error *err) {
         return error_set(err, ERROR_INPUT, "--model must be given only once in this mode");
     if (options->command == COMMAND_ATTENTION && options->models.count > 2)
         return error_set(err, ERROR_INPUT, "--model must be given at most twice in this mode, once for each direction");
+    if (options->checkpoint && !options->output)
+        return error_set(err, ERROR_INPUT, "--output FILE is missing: --checkpoint needs an output that it can cut");
+    if ((options->file || options->format) && (options->checkpoint || options->shard.count > 0))
+        return error_set(err, ERROR_INPUT, "--shard and --checkpoint are for lines, not for documents");
     if (options->command == COMMAND_ATTENTION && !options->target)
         return error_set(err, ERROR_INPUT, "--target FILE is missing");
     const struct search_options *search = &options->search;
@@ -408,6 +424,8 @@ void options_done(struct options *options) {
     free(options->links);
     free(options->format);
     free(options->file);
+    free(options->output);
+    free(options->checkpoint);
     free(options->address);
     free(options->admin_address);
     free(options->path);
@@ -445,6 +463,8 @@ char *options_help(void) {
         "  alignd translate --model DIR [options] < source > target     translate lines\n"
         "  alignd translate --model DIR [--format FORMAT] FILE          translate a document: subtitles, JSON, Markdown,\n"
         "                                                               HTML, gettext's PO, text\n"
+        "  alignd translate --model DIR --shard K/N --checkpoint FILE --output FILE < source\n"
+        "                                                               translate a share of a corpus, and go on after a crash\n"
         "  alignd attention --model DIR --target FILE < source          align the words of line pairs (Pharaoh format); with a\n"
         "                                                               second --model for the opposite direction, by both\n"
         "  alignd key --name NAME [--role admin] >> KEYS                make an API key, shown once, and its line for --api-keys\n"

@@ -5,6 +5,7 @@
 
 #include "model/translator.h"
 #include "server/base/name_list.h"
+#include "server/option_kinds.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -54,6 +55,11 @@ struct options {
     char *target, *links, *variant;
     char *format, *file; /* of a document; both NULL: lines are translated */
     bool split_sentences, keep_unknowns, stats;
+
+    /* of translating lines */
+    char *output, *checkpoint; /* files; NULL: stdout, none */
+    size_t checkpoint_s;       /* at least, between two */
+    struct option_shard shard; /* of the input; count 0: all of it */
 };
 
 /* Flag before environment (ALIGND_*) before default. Owns copies of all strings. -1 with ERROR_INPUT and a message that names the

@@ -37,6 +37,10 @@
     X(options) \
     X(health) \
     X(shipped) \
+    X(share) \
+    X(checkpoint) \
+    X(headway) \
+    X(compress) \
     X(greeting) \
     X(request) \
     X(scheduler) \

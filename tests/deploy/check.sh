@@ -15,6 +15,8 @@ step "$promtool" check config docker/prometheus.yml
 step "$promtool" test rules tests/deploy/alerts.yml
 step node tests/deploy/queries.mjs "$alignd" "$promtool"
 step docker-compose -f docker/compose.yaml config --quiet
-echo "== $kubectl kustomize docker/kubernetes"
-"$kubectl" kustomize docker/kubernetes >build/kubernetes.yaml
-step node tests/deploy/kubernetes.mjs "$alignd" <build/kubernetes.yaml
+for folder in docker/kubernetes docker/kubernetes/bulk; do
+    echo "== $kubectl kustomize $folder"
+    "$kubectl" kustomize "$folder" >build/kubernetes.yaml
+    step node tests/deploy/kubernetes.mjs "$alignd" <build/kubernetes.yaml
+done

@@ -1,4 +1,4 @@
-// kubectl kustomize docker/kubernetes | node tests/deploy/kubernetes.mjs
+// kubectl kustomize docker/kubernetes | node tests/deploy/kubernetes.mjs ALIGND; the same of docker/kubernetes/bulk
 // Reads manifests, YAML documents, on standard input. Each must satisfy the schema that Kubernetes publishes for its kind (compiled in the
 // package kubernetes-models) and hold no field that the schema lacks. Together they must fit: labels, ports, settings, times; and the pods
 // must be as restricted as Kubernetes' Pod Security Standards ask. First the validator is shown faults, which it must find.
@@ -16,8 +16,10 @@ const SCHEMAS = {
   "policy/v1 PodDisruptionBudget": "IoK8sApiPolicyV1PodDisruptionBudget",
 };
 
+const BULK = { "batch/v1 Job": "IoK8sApiBatchV1Job" };
+
 const validators = new Map();
-for (const [kind, schema] of Object.entries(SCHEMAS)) {
+for (const [kind, schema] of Object.entries({ ...SCHEMAS, ...BULK })) {
   validators.set(kind, (await import(`./node_modules/kubernetes-models/_schemas/${schema}.mjs`)).validate);
 }
 
@@ -80,7 +82,8 @@ function checkRestricted(pod) {
   assert.equal(container.securityContext.allowPrivilegeEscalation, false);
   assert.deepEqual(container.securityContext.capabilities.drop, ["ALL"]);
   assert.equal(container.securityContext.readOnlyRootFilesystem, true);
-  for (const key of ["hostNetwork", "hostPID", "hostIPC", "volumes"]) assert.equal(pod[key], undefined, key);
+  for (const key of ["hostNetwork", "hostPID", "hostIPC"]) assert.equal(pod[key], undefined, key);
+  for (const volume of pod.volumes ?? []) assert.deepEqual(Object.keys(volume).sort(), ["name", "persistentVolumeClaim"]);
 }
 
 function checkTogether(manifests) {
@@ -112,6 +115,20 @@ function checkTogether(manifests) {
   assert(pod.spec.terminationGracePeriodSeconds >= preStop + grace + 5, "a drain would be killed");
 }
 
+// Each pod has a share of its own, and files named by it; all shares are somebody's.
+function checkJob({ spec }) {
+  const pod = spec.template.spec, [container] = pod.containers, [line] = container.args, index = "$(JOB_COMPLETION_INDEX)";
+  assert.equal(spec.completionMode, "Indexed");
+  assert.equal(spec.completions, spec.parallelism);
+  assert(line.includes(`--shard ${index}/${spec.completions} `), "the shares are not as many as the pods");
+  for (const option of ["--output", "--checkpoint"]) assert(line.match(`${option} (\\S+)`)[1].includes(index), option);
+  assert(container.env.some(({ name }) => name === "JOB_COMPLETION_INDEX"));
+  for (const { name, mountPath } of container.volumeMounts) {
+    assert(pod.volumes.some((volume) => volume.name === name));
+    assert(line.includes(` <${mountPath}/`));
+  }
+}
+
 // Each setting must be an option of alignd's.
 function checkSettings(settings, alignd) {
   const help = execFileSync(alignd, ["--help"], { encoding: "utf8" });
@@ -122,14 +139,19 @@ const manifests = parseAllDocuments(readFileSync(0, "utf8")).map((document) => {
   assert.deepEqual(document.errors, []);
   return document.toJS();
 });
-checkValidator(manifests.find((manifest) => manifest.kind === "Deployment"));
+const job = manifests.find((manifest) => manifest.kind === "Job");
+if (!job) checkValidator(manifests.find((manifest) => manifest.kind === "Deployment"));
 for (const manifest of manifests) {
   const found = faults(manifest);
   for (const fault of found) console.error(`${manifest.kind}${fault}`);
   if (found.length > 0) process.exit(1);
 }
-assert.deepEqual(manifests.map((manifest) => `${manifest.apiVersion} ${manifest.kind}`).sort(), Object.keys(SCHEMAS).sort());
-checkRestricted(manifests.find((manifest) => manifest.kind === "Deployment").spec.template.spec);
-checkTogether(manifests);
-checkSettings(manifests.find((manifest) => manifest.kind === "ConfigMap"), process.argv[2]);
+assert.deepEqual(manifests.map((manifest) => `${manifest.apiVersion} ${manifest.kind}`).sort(), Object.keys(job ? BULK : SCHEMAS).sort());
+checkRestricted((job ?? manifests.find((manifest) => manifest.kind === "Deployment")).spec.template.spec);
+if (job) {
+  checkJob(job);
+} else {
+  checkTogether(manifests);
+  checkSettings(manifests.find((manifest) => manifest.kind === "ConfigMap"), process.argv[2]);
+}
 console.log(`${manifests.length} manifests are valid and fit together`);

@@ -22,6 +22,7 @@ Suite *steady_suite(void);
 Suite *drain_suite(void);
 Suite *command_suite(void);
 Suite *shipped_suite(void);
+Suite *bulk_suite(void);
 Suite *batch_mode_suite(void);
 Suite *strategies_suite(void);
 Suite *libre_suite(void);

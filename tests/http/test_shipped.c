@@ -2,6 +2,7 @@
 #include "tests/http/client.h"
 #include "tests/http/folder.h"
 #include "tests/http/suites.h"
+#include "tests/http/terminal.h"
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -95,32 +96,6 @@ START_TEST(nothing_beside_it) {
 END_TEST
 
 /* ---- on a terminal ---- */
-
-/* What a terminal shows is read by its other end. */
-struct terminal {
-    int reader, writer;
-    char text[8192];
-    size_t length;
-};
-
-static void terminal_open(struct terminal *terminal) {
-    *terminal = (struct terminal){.reader = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK)};
-    ck_assert(terminal->reader >= 0 && grantpt(terminal->reader) == 0 && unlockpt(terminal->reader) == 0);
-    terminal->writer = open(ptsname(terminal->reader), O_RDWR | O_NOCTTY | O_CLOEXEC);
-    ck_assert_int_ge(terminal->writer, 0);
-}
-
-static bool terminal_shows(struct terminal *terminal, const char *text) {
-    ssize_t count;
-    while ((count = read(terminal->reader, terminal->text + terminal->length, sizeof terminal->text - 1 - terminal->length)) > 0)
-        terminal->length += (size_t)count;
-    return strstr(terminal->text, text) != NULL;
-}
-
-static void terminal_close(struct terminal *terminal) {
-    close(terminal->reader);
-    close(terminal->writer);
-}
 
 /* Runs until the terminal shows that text. */
 static void run_on_terminal(const char *const *arguments, struct terminal *terminal, const char *until) {
