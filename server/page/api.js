@@ -36,11 +36,18 @@ async function stream(path, body, onText, at) {
 }
 const ask = (path, body, onText, at) => (onText ? stream(path, body, onText, at) : client(at).json(path, body, at));
 
+export const languages = () => client().json("/languages");
+
+/* How a request names a model, or a pair (task.js). */
+export const named = ({ name, pair, source, target }) => (pair ? { source, target } : { model: name });
+/* On /attention a target is a translation. */
+export const pathOf = ({ source }) => (source ? "/translate" : "/attention");
+
 /* The fields of a search. */
-export const search = ({ model, strategy, beam, seed }) => ({ model, strategy, ...(strategy === "beam" && { beam_size: beam }), ...(strategy === "sample" && seed !== undefined && { seed }) });
+export const search = (model, { strategy, beam, seed }) => ({ ...named(model), strategy, ...(strategy === "beam" && { beam_size: beam }), ...(strategy === "sample" && seed !== undefined && { seed }) });
 
 /* The sentences of one text. A model without attention is asked again without. onText: streams; gets the text so far. at: as of send(). */
-export async function decode(body, { path = "/attention", onText, include = [], ...at } = {}) {
+export async function decode(body, { path = pathOf(body), onText, include = [], ...at } = {}) {
   const full = { ...body, include: [...INCLUDE, ...include, ...(estimating.has(nameAt(at, body.model)) ? ["quality"] : [])] };
   let reply;
   try {
@@ -50,7 +57,7 @@ export async function decode(body, { path = "/attention", onText, include = [], 
     reply = await ask(path, { ...full, include: full.include.filter((name) => !ATTENDED.includes(name) && name !== "quality") }, onText, at);
   }
   const answer = (reply.translations ?? reply.results)[0];
-  return { model: reply.model, source: reply.source, target: reply.target, text: answer.text, sentences: answer.sentences, warnings: answer.warnings ?? [] };
+  return { model: reply.model, source: reply.source, target: reply.target, pivot: reply.pivot, between: answer.pivot_text, text: answer.text, sentences: answer.sentences, warnings: answer.warnings ?? [] };
 }
 
 /* How likely the model takes one result to be for each of the texts: log-probabilities. */

@@ -1,11 +1,11 @@
 /* The page's state and its parts. */
-import { button, el, find, note, toggle } from "./dom.js";
+import { button, el, find, group, note, toggle } from "./dom.js";
 import { onTheme } from "./colour.js";
 import * as api from "./api.js";
 import { sharedSheet } from "./sheet.js";
 import { hasHead, LOOKS } from "./sentence.js";
 import "./element.js";
-import { NAMES } from "./map.js";
+import { cut, NAMES } from "./map.js";
 import { mapPanel } from "./mapview.js";
 import { confidencePanel } from "./confidence.js";
 import { Questions, questionsPanel } from "./questions.js";
@@ -15,8 +15,7 @@ import { diagnosticsPanel } from "./diagnostics.js";
 import { exportPanel } from "./export.js";
 import { hasHeads, headsPanel } from "./headview.js";
 import { fail } from "./trouble.js";
-import { task, examples, opening } from "./task.js";
-import { readerOf, reverses } from "./pairs.js";
+import { task, examples, opening, pairsOf, readerOf, reverses } from "./task.js";
 import { asks, fresh, writeLink, readLink, past, remember, forget, width } from "./memory.js";
 import { helpMenu } from "./help.js";
 
@@ -25,14 +24,16 @@ const PANELS = { map: ["Map", mapPanel], confidence: ["Confidence", confidencePa
   heads: ["Heads", headsPanel], export: ["Export", exportPanel] };
 document.adoptedStyleSheets = [sharedSheet()];
 const app = {
-  state: { text: "", model: "", strategy: "beam", beam: 5, view: "map", look: LOOKS[0], words: true, eos: false, lines: false, threshold: 0, asTable: false, otherText: "", otherModel: "", otherStrategy: "", head: "", ...fresh() },
-  models: [], answer: null, questions: null, view: find("view"),
+  state: { text: "", model: "", strategy: "beam", beam: 5, view: "map", threshold: 0 }, /* and what readLink() adds */
+  models: [], languages: [], answer: null, questions: null, view: find("view"),
   base() { return this.answer?.sentences[this.state.active]; },
   sentence() { return this.questions?.current() ?? this.base(); },
   model() { return this.models.find((m) => m.name === this.state.model); },
   task() { return task(this.model()); },
   how() { return { words: this.state.words, eos: this.state.eos, look: this.state.look }; },
-  search() { return api.search(this.state); },
+  search() { return api.search(this.model(), this.state); },
+  /* Whether questions can be asked of the answer. */
+  asks() { return !this.model()?.pair; },
   set(changes) { Object.assign(this.state, changes); this.remember(); show(); },
   remember(step = true) { writeLink(this.state, step); },
   show, showPanel, link: () => location.href,
@@ -72,9 +73,6 @@ function start(changes) {
 
 /* ---- asking the daemon ---- */
 
-/* The tab's title. */
-const name = (text) => { document.title = text.trim() ? `${text.trim().slice(0, 60)} \u2013 alignd` : "alignd"; };
-
 let running = null, typing = 0;
 /* keep: in the history of texts; step: it is one that Back takes back. */
 async function run(keep, step = keep) {
@@ -85,12 +83,12 @@ async function run(keep, step = keep) {
   find("text-error").hidden = true;
   if (app.state.strategy === "sample") app.state.seed ??= Math.floor(Math.random() * 2 ** 32); /* so that questions and the link throw the same dice */
   writeLink(app.state, step);
-  name(text);
-  if (!text.trim()) return take(null);
-  find("reading").classList.add("busy");
-  find("reading").setAttribute("aria-busy", "true");
+  const some = text.trim();
+  document.title = some ? `${some.slice(0, 60)} \u2013 alignd` : "alignd";
+  busy(some !== "");
+  if (!some) return take(null);
   const slow = setTimeout(() => waiting(""), 250);
-  const onText = app.state.strategy === "greedy" || app.state.strategy === "sample" ? (part) => { clearTimeout(slow); waiting(part); } : undefined;
+  const onText = app.asks() && ["greedy", "sample"].includes(app.state.strategy) ? (part) => { clearTimeout(slow); waiting(part); } : undefined;
   try {
     const answer = await api.decode({ text, ...app.search() }, { path: "/translate", onText, signal: mine.signal });
     if (running !== mine) return;
@@ -107,11 +105,12 @@ async function run(keep, step = keep) {
     else trouble(error, () => run(keep, step));
   } finally {
     clearTimeout(slow);
-    if (running === mine) {
-      find("reading").classList.remove("busy");
-      find("reading").removeAttribute("aria-busy");
-    }
+    if (running === mine) busy(false);
   }
+}
+function busy(on) {
+  find("reading").classList.toggle("busy", on);
+  find("reading").setAttribute("aria-busy", on);
 }
 /* The answer to what is in the box; null: there is none. */
 function take(answer) {
@@ -182,7 +181,7 @@ function showLanguage() {
   if (reader) place.append(button(`Translate with ${reader.name}`, ask));
 }
 
-const EMPTY = [el("strong", {}, "See what each word was made from."), el("p", {}, "Type a sentence above or choose an example. Then point at a word of the translation: the source words that it is aligned with light up.")];
+const EMPTY = [el("strong", {}, "See what each word was made from."), el("p", {}, "Type a sentence above or choose an example. Then point at a word of the translation: what it is aligned with lights up.")];
 function showReading() {
   const { view, state, answer } = app;
   if (!answer) return instead(el("div", { class: "state" }, app.models.length ? EMPTY : []));
@@ -207,12 +206,17 @@ app.view.addEventListener("alternative", (event) => { event.preventDefault(); ap
 
 /* What is shown, in words: a model that was not trained to align has nothing but its attention. */
 const SHOWS = { alignment: "Alignment: which source words each word was made from.", attention: "Attention: what the decoder looked at before it chose each word." };
+/* What the first of two models made of the text, which the second one read. */
+function through({ pivot, between }) {
+  const code = app.models.find(({ name }) => name === pivot[1])?.source, { name } = app.languages.find((one) => one.code === code) ?? { name: code };
+  return el("p", { class: "note", id: "through" }, `By way of ${name}: `, el("q", { lang: code }, cut(between, 200)));
+}
 function showLook() {
   const { state } = app, place = find("look"), untrained = state.look === "alignment" && !hasHead(app.model());
   place.hidden = !app.sentence()?.attention;
   place.replaceChildren(
-    el("div", { class: "group", role: "group", "aria-label": "What is shown" }, LOOKS.map((look) => toggle(NAMES[look], state.look === look, () => app.set({ look }), { id: `look-${look}` }))),
-    note(untrained ? "This model was not trained to align: what you see is its attention, and often wrong." : SHOWS[state.look]));
+    group("What is shown", LOOKS.map((look) => toggle(NAMES[look], state.look === look, () => app.set({ look }), { id: `look-${look}` }))),
+    note(untrained ? "This model was not trained to align: what you see is its attention, and often wrong." : SHOWS[state.look]), ...(app.answer?.pivot ? [through(app.answer)] : []));
 }
 
 function show() {
@@ -282,7 +286,8 @@ async function begin() {
   find("text").value ||= app.state.text;
   instead(el("p", { class: "line target wait" }));
   try {
-    app.models = await api.models();
+    const [models, languages] = await Promise.all([api.models(), api.languages()]);
+    Object.assign(app, { models: [...models, ...pairsOf(models, languages)], languages });
   } catch (error) {
     return trouble(error, begin);
   }

@@ -1,6 +1,6 @@
 /* Where the tokens of a sentence look among themselves, in SVG: arcs on their right to what comes later, on their left to what came before. */
 import { svg } from "./dom.js";
-import { drawing, label, width } from "./map.js";
+import { arrows, drawing, label, width } from "./map.js";
 
 const LEAST = 0.05, STEP = 22, TIGHT = 17, MANY = 30, NEAR = 14, EACH = 9; /* px an arc is wide, and more for each token between its ends */
 const faint = (w) => 0.08 + 0.72 * w;
@@ -36,12 +36,6 @@ export function arcMap(view, { room, colours, onSay, name }) {
     if (k !== at && k >= 0 && k < rows.length) choose(k);
   });
   for (const type of ["pointerleave", "blur"]) root.addEventListener(type, () => choose(-1));
-  root.addEventListener("keydown", (event) => {
-    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-    if (step) choose(Math.min(rows.length - 1, Math.max(0, at + step)));
-    else if (event.key === "Escape") choose(-1);
-    else return;
-    event.preventDefault();
-  });
+  arrows(root, rows.length, choose);
   return root;
 }

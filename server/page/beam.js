@@ -56,7 +56,7 @@ function draw(panel, s) {
     list, el("h2", {}, "Search tree"),
     keys([["accent", "best path, finished"], ["muted", "kept"], ["line", "pruned, dashed"]]),
     nodes.length ? el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Search tree" }, tree(nodes)) : note("There is no tree for this search."),
-    note("score = log-probability / length", el("sup", {}, "penalty"), ". The slider reorders the hypotheses of this search; a search with another penalty may find others."));
+    note("score = log-probability / length", el("sup", {}, "penalty"), ". The slider reorders these hypotheses; a search with another penalty may find others."));
 }
 
 export async function beamPanel(panel, app) {
@@ -66,7 +66,7 @@ export async function beamPanel(panel, app) {
   if (kept.key === key) return draw(place, kept.sentence);
   place.append(el("p", { class: "wait" }, "Searching"));
   try {
-    const { sentences } = await api.decode({ text: source, model, beam_size: size, n_best: size, split_sentences: false }, { include: ["beam"] });
+    const { sentences } = await api.decode({ text: source, ...api.named(app.model()), beam_size: size, n_best: size, split_sentences: false }, { include: ["beam"] });
     kept = { key, sentence: sentences[0] };
     if (panel.contains(place)) draw(place, sentences[0]);
   } catch (error) {

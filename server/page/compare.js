@@ -35,14 +35,14 @@ export function comparePanel(panel, app) {
     Object.assign(state, { otherText: other.text === text ? "" : other.text, otherModel: other.model === state.model ? "" : other.model, otherStrategy: other.strategy === unlike(state.strategy) ? "" : other.strategy });
     app.remember();
   };
-  const choose = (label, id, name, options) => el("label", {}, label, el("select", { id, onchange: field(name) }, options.map(([value, says]) => el("option", { value, selected: value === other[name] }, says))));
+  const choose = (says, id, name) => el("label", {}, says, el("select", { id, onchange: field(name) }, [...find(name).options].map(({ value, label }) => el("option", { value, selected: value === other[name] }, label))));
   async function ask() {
     wrong.hidden = true;
     keep();
     running?.abort(); /* of several, the last one counts */
     const key = JSON.stringify([other.text, other.model, other.strategy, app.state.beam]), { signal } = (running = new AbortController());
     try {
-      if (made.key !== key) made = { key, ...(await api.decode({ text: other.text, ...api.search({ ...other, beam: app.state.beam }) }, { signal })) };
+      if (made.key !== key) made = { key, ...(await api.decode({ text: other.text, ...api.search(app.models.find(({ name }) => name === other.model), { ...other, beam: app.state.beam }) }, { signal })) };
     } catch (error) {
       if (panel.contains(place) && !signal.aborted) fail(wrong, error, ask);
       return;
@@ -50,10 +50,10 @@ export function comparePanel(panel, app) {
     if (!panel.contains(place)) return;
     place.replaceChildren(pairs(panel, app, other, ours, made.sentences));
   }
-  panel.append(el("h2", {}, "Side by side"), note("A is the result above. Both use the same scale for colours and sizes."),
+  panel.append(el("h2", {}, "Side by side"), note("A is the result above. Both use the same scale."),
     el("form", { onsubmit: (event) => { event.preventDefault(); ask(); } },
       el("label", {}, "Text of B", el("textarea", { id: "text-b", rows: 1, dir: "auto", value: other.text, oninput: field("text") })),
-      el("div", { class: "row" }, choose("Model of B", "model-b", "model", app.models.map((m) => [m.name, m.name])),
-        choose("Search of B", "strategy-b", "strategy", [...find("strategy").options].map(({ value, label }) => [value, label])), el("button", { class: "primary" }, "Compare"))), wrong, place);
+      el("div", { class: "row" }, choose("Model of B", "model-b", "model"),
+        choose("Search of B", "strategy-b", "strategy"), el("button", { class: "primary" }, "Compare"))), wrong, place);
   if (other.text.trim()) ask();
 }

@@ -17,6 +17,6 @@ export function strip(s, onStep) {
 export function confidencePanel(panel, app) {
   const s = app.sentence();
   panel.append(keys([["accent", "probability"], ["warn", "below 50%"], ["muted", "entropy, 4 nats high"]]),
-    strip(s, (i, button) => app.view.showAlternatives(i, button)),
-    note(`Log-probability ${number(s.log_prob)}, score ${number(s.score, 3)}. Choose a token to see its alternatives.`));
+    strip(s, app.asks() && ((i, button) => app.view.showAlternatives(i, button))),
+    note(`Log-probability ${number(s.log_prob)}, score ${number(s.score, 3)}.${app.asks() ? " Choose a token to see its alternatives." : ""}`));
 }

@@ -87,8 +87,8 @@ export function diagnosticsPanel(panel, app) {
   if (found.coverage.length) {
     const list = bars(found.coverage, even, usual);
     panel.append(list);
-    if (usual && hasHead(app.model())) { list.setAttribute("aria-busy", "true"); tellLeftOut(list, s, app, usual); }
-    else if (usual) panel.append(note("What is left out is told by models that were trained to align."));
+    if (usual && hasHead(app.model()) && app.asks()) { list.setAttribute("aria-busy", "true"); tellLeftOut(list, s, app, usual); }
+    else if (usual) panel.append(note("What is left out is told by one model that was trained to align."));
   } else panel.append(note("This model has no attention."));
   const card = (title, words, none) => el("div", { class: "card" }, el("h3", {}, title), el("p", { dir: "auto" }, words.length ? words.join(", ") : none));
   panel.append(el("div", { class: "cards three" }, card("Repetitions", found.repeated, "Nothing is repeated."), card("Unknown words", found.unknown, "Every word was known."), card("Copied words", found.copied, "No word was taken over as it is.")));

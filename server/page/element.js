@@ -6,8 +6,7 @@ import { colours, offTheme, onTheme } from "./colour.js";
 import { hostSheet } from "./sheet.js";
 import { forced, LOOKS, matrix, prefix, ratings, targets, tokensOf } from "./sentence.js";
 import { pair } from "./reading.js";
-import { legend, say, table } from "./map.js";
-import { sayMost, sayRating } from "./say.js";
+import { legend, say, sayMost, sayRating, table } from "./map.js";
 import { heatMap, sheet } from "./heatmap.js";
 import { lineMap } from "./linemap.js";
 import { headMaps } from "./headmap.js";
@@ -81,7 +80,7 @@ export class AligndAttention extends HTMLElement {
   get result() { return this.#answer; }
   set result(reply) {
     const answer = resultOf(reply);
-    this.#answer = answer?.sentences?.length ? { ...answer, model: reply.model, source: reply.source, target: reply.target } : null;
+    this.#answer = answer?.sentences?.length ? { ...answer, model: reply.model, source: reply.source, target: reply.target, pivot: reply.pivot } : null;
     this.#active = 0;
     this.#pinned = -1;
     this.#fresh = true;
@@ -100,6 +99,8 @@ export class AligndAttention extends HTMLElement {
     return { words: this.getAttribute("units") !== "tokens", eos: this.hasAttribute("eos"), look: LOOKS.includes(look) ? look : LOOKS[0] };
   }
   get colours() { return colours(this.getAttribute("theme")); }
+  /* Of two models that translate in turn no more can be asked. */
+  get #asks() { return !this.#answer.pivot; }
   get #langs() { return [this.#answer.source, this.#answer.target].map((code) => (!code || code.startsWith("x-") ? undefined : code)); }
 
   focus(options) { this.#root.querySelector(".unit.pinned, .body [tabindex='0']")?.focus(options); }
@@ -195,7 +196,7 @@ export class AligndAttention extends HTMLElement {
   }
   #idle() {
     if (!matrix(this.sentence, this.how)) return "This model has no attention to show.";
-    return `Point at a word to see ${this.how.look === "alignment" ? "what it is aligned with" : "where it looks"}.${this.hasAttribute("server") ? " Choose a word of the result to explore it." : ""}`;
+    return `Point at a word to see ${this.how.look === "alignment" ? "what it is aligned with" : "where it looks"}.${this.hasAttribute("server") && this.#asks ? " Choose a word of the result to explore it." : ""}`;
   }
   #pair(s, k, hint) {
     const active = k === this.#active, how = { ...this.how, langs: this.#langs, result: this.getAttribute("label") ?? "Result" };
@@ -209,7 +210,7 @@ export class AligndAttention extends HTMLElement {
       pinned: active ? this.#pinned : -1,
       onTarget: (unit, i) => { select(); this.#pin(i); this.#select("target", unit, i); },
       onSource: (unit, j) => {
-        if (active && this.#pinned >= 0) this.#force(tokensOf(targets(s, how)[this.#pinned]), tokensOf(unit));
+        if (active && this.#pinned >= 0 && this.#asks) this.#force(tokensOf(targets(s, how)[this.#pinned]), tokensOf(unit));
         else { if (select()) this.#drawThreads(); this.#select("source", unit, j); }
       },
       hinted: (view, i) => {
@@ -223,14 +224,15 @@ export class AligndAttention extends HTMLElement {
   }
   #sayRow(s, view, i) { return [...sayMost(view, i), ...sayRating(ratings(s, this.how), i)]; }
   #pinnedHint(s, view, i) {
-    const step = tokensOf(view.rows[i])[0], asks = this.hasAttribute("server");
+    const step = tokensOf(view.rows[i])[0], asks = this.hasAttribute("server") && this.#asks;
     return [el("span", {}, ...this.#sayRow(s, view, i), asks ? ". Choose a source word to make it look there, or see " : "."),
-      s.top_k && button("its alternatives", (event) => this.showAlternatives(step, event.currentTarget), { id: "see" }),
+      s.top_k && this.#asks && button("its alternatives", (event) => this.showAlternatives(step, event.currentTarget), { id: "see" }),
       button("Unpin", () => this.release())].filter(Boolean);
   }
 
+  #say(text) { this.#body.replaceChildren(el("p", { class: "message" }, text)); }
   #drawHeads() {
-    if (!this.sentence.heads) return this.#body.replaceChildren(el("p", { class: "message" }, "This answer has no heads."));
+    if (!this.sentence.heads) return this.#say("This answer has no heads.");
     const { out, onSay } = this.#saying(), room = (this.#width = this.clientWidth);
     const choose = (head) => { this.setAttribute("head", head); this.#tell("headselect", { head }); };
     this.#body.replaceChildren(headMaps(this.sentence, { head: this.getAttribute("head"), room, colours: this.colours, onSay, choose }), out, el("div", { part: "legend" }, legend("attention", this.colours)), el("slot"));
@@ -241,7 +243,7 @@ export class AligndAttention extends HTMLElement {
   }
   #drawMap() {
     const view = matrix(this.sentence, this.how), kind = this.view;
-    if (!view) return this.#body.replaceChildren(el("p", { class: "message" }, "This model has no attention to show."));
+    if (!view) return this.#say("This model has no attention to show.");
     const { out, onSay } = this.#saying(), width = (this.#width = this.clientWidth);
     const room = width - (width > NARROW && view.columns.length < FEW ? SIDE : 0), options = { room, colours: this.colours, onSay, threshold: Number(this.getAttribute("threshold")) || 0, name: this.getAttribute("label") ?? undefined };
     const side = el("div", { class: "side" }, out, kind !== "table" && el("div", { part: "legend" }, legend(view.look, this.colours)), el("slot"));

@@ -41,7 +41,7 @@ export const toPharaoh = (s) => s.alignment.map(([j, i]) => `${j}-${i}`).join(" 
 
 export function toCurl(app) {
   const body = JSON.stringify({ text: app.base().source_text, ...app.search() });
-  return `curl -s ${location.origin}/attention${api.hasKey() ? ' -H "X-Api-Key: $KEY"' : ""} -d '${body.replaceAll("'", "'\\''")}'`;
+  return `curl -s ${location.origin}${api.pathOf(app.search())}${api.hasKey() ? ' -H "X-Api-Key: $KEY"' : ""} -d '${body.replaceAll("'", "'\\''")}'`;
 }
 
 export function exportPanel(panel, app) {
@@ -49,7 +49,7 @@ export function exportPanel(panel, app) {
   const text = (name, type, make) => () => save(name, new Blob([make()], { type }));
   const copied = (label, make) => button(label, async () => { await copy(make()); said.textContent = "Copied."; }), needs = { disabled: !view };
   panel.append(el("h2", {}, "Picture"), el("div", { class: "buttons" }, button("PNG", async () => save(`${view.look}.png`, await toPng(app)), needs), button("SVG", text(`${view?.look}.svg`, "image/svg+xml", () => toSvg(app)), needs)),
-    el("h2", {}, "Numbers"), note("CSV contains the matrix as shown, JSON the sentence as sent by the server, Pharaoh the alignment of tokens as source-target pairs."),
+    el("h2", {}, "Numbers"), note("CSV: the matrix as shown. JSON: what the server sent. Pharaoh: pairs of aligned tokens."),
     el("div", { class: "buttons" }, button("CSV", text(`${view?.look}.csv`, "text/csv", () => toCsv(view)), needs), button("JSON", text("sentence.json", "application/json", () => JSON.stringify(s, null, 1))),
       button("Pharaoh", text("alignment.txt", "text/plain", () => toPharaoh(s)), needs)),
     el("h2", {}, "Repeat"), el("div", { class: "buttons" }, copied("Copy as curl", () => toCurl(app)), copied("Copy link", () => app.link()), said), el("pre", { tabindex: 0, "aria-label": "The request as curl" }, toCurl(app)));

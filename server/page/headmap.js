@@ -1,5 +1,5 @@
 /* The heads of a model that has several, [layer][head][rows][columns] over tokens: a small picture of each, one of them large. */
-import { direction, el, percent, roving, toggle } from "./dom.js";
+import { direction, el, group, percent, roving, toggle } from "./dom.js";
 import { arcMap } from "./arcs.js";
 import { heatMap, sheet } from "./heatmap.js";
 import { sources, targets } from "./sentence.js";
@@ -78,7 +78,7 @@ export function headMaps(s, { head, room, colours, onSay, choose }) {
   const kinds = kindsOf(s).map((kind) => toggle(KINDS[kind][0], kind === chosen.kind,
     () => choose(nameOf({ ...chosen, kind, ...(!s.heads[kind][chosen.layer]?.[chosen.head] && { layer: 0, head: 0 }) })), { id: `heads-${kind}`, title: KINDS[kind][1] }));
   const map = Object.assign(heatMap(view, { room: Math.min(room - 24, WIDEST), colours, onSay, name: title, sides: { encoder: ["source", "source"], decoder: ["target", "target"] }[chosen.kind] }), { id: "map" });
-  return el("div", { class: "heads" }, el("div", { class: "group", role: "group", "aria-label": "Heads of" }, kinds),
+  return el("div", { class: "heads" }, group("Heads of", kinds),
     el("div", { class: "stage" }, el("div", { class: "place" }, grid(s, chosen, marked, colours, choose), marked?.kind === chosen.kind && el("p", { class: "legend key" }, "the head that is shown as attention")),
       el("figure", { class: "place" }, el("figcaption", {}, el("b", {}, title), `, ${KINDS[chosen.kind][1]}: ${habit(view.weights, chosen.kind, view.columns.at(-1).end)}`),
         el("div", { class: "stage" }, self && el("div", { class: "scroll" }, arcMap(view, { room: room - 24, colours, onSay, name: title })), Object.assign(sheet(map), { part: "map" })))));

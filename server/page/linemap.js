@@ -1,7 +1,7 @@
 /* A view (matrix() of sentence.js) as lines between two columns of words, in SVG. */
 import { svg } from "./dom.js";
 import { colours as byTheme } from "./colour.js";
-import { NAMES, drawing, label, width } from "./map.js";
+import { NAMES, arrows, drawing, label, width } from "./map.js";
 
 const LEAST = 0.01; /* thinner ones cannot be seen */
 const faint = (w) => 0.12 + 0.88 * w;
@@ -40,20 +40,13 @@ function chooser(view, paths, names, onSay) {
 }
 
 function follow(root, { rows, columns }, l, choose) {
-  let at = -1;
   root.addEventListener("pointermove", (event) => {
     const box = root.getBoundingClientRect(), x = event.clientX - box.left, isTarget = x > l.right, units = isTarget ? rows : columns;
     const k = l.nearest(event.clientY - box.top, units);
     (x < l.left || isTarget) && k >= 0 && k < units.length ? choose(isTarget, k) : choose();
   });
   root.addEventListener("pointerleave", () => choose());
-  root.addEventListener("keydown", (event) => {
-    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-    if (step) choose(true, (at = Math.min(rows.length - 1, Math.max(0, at + step))));
-    else if (event.key === "Escape") choose();
-    else return;
-    event.preventDefault();
-  });
+  arrows(root, rows.length, (k) => choose(true, k));
 }
 
 /* Source on the left, target on the right, a line for each weight of at least threshold. As heatMap() of heatmap.js. */

@@ -1,10 +1,9 @@
 /* What the pictures of an attention matrix share. */
-import { el, svg, direction } from "./dom.js";
-import { sayCell } from "./say.js";
+import { direction, el, percent, svg } from "./dom.js";
 
 export const NAMES = { alignment: "Alignment", attention: "Attention" };
-const CHAR = 7.1, WIDE = 14, MOST = 16;
-export const cut = (label) => ([...label].length > MOST ? [...label].slice(0, MOST - 1).join("") + "\u2026" : label);
+const CHAR = 7.1, WIDE = 14, LONGEST = 16;
+export const cut = (label, most = LONGEST) => ([...label].length > most ? [...label].slice(0, most - 1).join("") + "\u2026" : label);
 /* About how wide a label is, in px. */
 export const width = (label) => [...cut(label)].reduce((sum, c) => sum + (c.codePointAt(0) > 0x2e7f ? WIDE : CHAR), 0);
 
@@ -18,6 +17,18 @@ export function label(unit, toward, colours, props) {
 export const drawing = (name, { W, H }, colours, props, ...content) => svg("svg", { class: name, width: W, height: H, viewBox: `0 0 ${W} ${H}`, ...props },
   svg("rect", { class: "ground", width: W, height: H, fill: colours.card }), content);
 
+/* Up and down choose one of so many rows, Escape none (-1). */
+export function arrows(root, count, choose) {
+  let at = -1;
+  root.addEventListener("keydown", (event) => {
+    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (step) choose((at = Math.min(count - 1, Math.max(0, at + step))));
+    else if (event.key === "Escape") choose(-1);
+    else return;
+    event.preventDefault();
+  });
+}
+
 /* The same as a table. */
 export function table({ rows, columns, weights, source, look }) {
   return el("table", { dir: direction(source) }, el("caption", { class: "sr" }, `${NAMES[look]}: rows are target, columns source`),
@@ -28,6 +39,24 @@ export function table({ rows, columns, weights, source, look }) {
 export function legend(look, colours) {
   return el("div", { class: "legend" }, "0%", svg("svg", { width: 120, height: 10, "aria-hidden": "true" },
     Array.from({ length: 24 }, (_, k) => svg("rect", { x: k * 5, width: 5.5, height: 10, fill: colours.scale(k / 23) }))), `100% of the ${look}`);
+}
+
+/* A cell and a row in words. */
+const DOES = { alignment: " is aligned with ", attention: " looks at " }, MOST = { alignment: DOES.alignment, attention: " looks most at " };
+
+const name = (unit) => el("b", { dir: "auto" }, unit.end ? "the end of the sentence" : unit.label);
+
+const sayCell = ({ rows, columns, weights, look }, i, j) => [name(rows[i]), DOES[look], name(columns[j]), `: ${percent(weights[i][j])} (${weights[i][j].toFixed(4)})`];
+
+/* How likely it is that the word is right (ratings() of sentence.js). */
+export const sayRating = (rated, i) => (rated?.[i] === undefined ? [] : [`; ${percent(rated[i])} likely to be right`]);
+
+/* Where most of row i lies. */
+export function sayMost({ rows, columns, weights, most, look }, i) {
+  const j = most[i];
+  if (j < 0) return [name(rows[i]), look === "alignment" ? " is aligned with no word" : " looks at no word"];
+  if (look === "alignment" && columns[j].end && !rows[i].end) return [name(rows[i]), ` is aligned with no word: ${percent(weights[i][j])} is at the end of the sentence`];
+  return [name(rows[i]), MOST[look], name(columns[j]), `, ${percent(weights[i][j])}`];
 }
 
 /* What the reader points at, in words. cell: {view, i, j, pinned}, or null. */

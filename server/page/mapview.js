@@ -1,5 +1,5 @@
 /* The map view: heat map, lines, or a table. */
-import { el, note, percent, toggle } from "./dom.js";
+import { el, group, note, percent, toggle } from "./dom.js";
 import { matrix } from "./sentence.js";
 
 const choice = (says, on, act) => toggle(says, on, act, { id: `show-${says.split(" ")[0]}` });
@@ -16,22 +16,22 @@ export function picture(s, { state }, props) {
 export function mapPanel(panel, app) {
   const { state } = app;
   if (!matrix(app.sentence(), app.how())) return panel.append(note("This model has no attention to show."));
-  const value = el("output", {}, percent(state.threshold)), change = (changes) => app.set(changes), kind = state.asTable ? "table" : state.lines ? "lines" : "map";
+  const value = el("output", {}, percent(state.threshold)), change = (changes) => app.set(changes), drag = forcing && app.asks(), kind = state.asTable ? "table" : state.lines ? "lines" : "map";
   const check = (id, label, name) => el("label", {}, el("input", { type: "checkbox", id, checked: state[name], onchange: (event) => change({ [name]: event.target.checked }) }), label);
-  const map = picture(app.sentence(), app, { id: "map-view", view: kind, threshold: state.threshold, drag: forcing, onforce: (event) => { event.preventDefault(); app.questions.force(event.detail); } });
-  map.append(note(forcing ? "Drag along a row to make that word look there; the rest is decoded again." :
+  const map = picture(app.sentence(), app, { id: "map-view", view: kind, threshold: state.threshold, drag, onforce: (event) => { event.preventDefault(); app.questions.force(event.detail); } });
+  map.append(note(drag ? "Drag along a row to make that word look there; the rest is decoded again." :
     `A row is a ${app.task().word}, a column a source word; a cell shows ${CELLS[state.look]}. The hatched column is the end of the sentence (</s>): what lies there is on no word.`));
   panel.append(
     el("div", { class: "bar" },
-      el("div", { class: "group", role: "group", "aria-label": "Picture" },
+      group("Picture",
         choice("Heat map", kind === "map", () => change({ lines: false, asTable: false })),
         choice("Lines", kind === "lines", () => change({ lines: true, asTable: false })),
         choice("Table", kind === "table", () => change({ asTable: true }))),
-      el("div", { class: "group", role: "group", "aria-label": "Units" },
+      group("Units",
         choice("Words", state.words, () => change({ words: true })), choice("Subwords", !state.words, () => change({ words: false }))),
       check("with-end", "Row of </s>", "eos"),
       el("label", {}, "Threshold", el("input", { type: "range", id: "threshold", min: 0, max: 0.5, step: 0.01, value: state.threshold,
         oninput: (event) => { state.threshold = Number(event.target.value); value.textContent = percent(state.threshold); map.setAttribute("threshold", state.threshold); } }), value),
-      kind === "map" && choice("Force by dragging", forcing, () => { forcing = !forcing; app.show(); })),
+      kind === "map" && app.asks() && choice("Force by dragging", forcing, () => { forcing = !forcing; app.show(); })),
     map);
 }

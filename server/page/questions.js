@@ -153,11 +153,12 @@ function reference(panel, app) {
 }
 
 export function questionsPanel(panel, app) {
+  if (!app.asks()) return panel.append(note("Two models translate this in turn. Choose one of them to ask it."));
   const { questions } = app, { word, result } = app.task(), wrong = el("p", { class: "error", role: "alert", hidden: true }), s = app.sentence();
   if (questions.wrong) fail(wrong, questions.wrong);
   const text = el("textarea", { id: "reference", rows: 2, dir: "auto", value: questions.text, oninput: (event) => { questions.text = event.target.value; } });
   panel.append(el("h2", {}, "What does the model think of your own version?"),
-    note("The model is forced to write exactly this text; you see its probabilities and attention for your words."),
+    note("The model is forced to write this text."),
     el("form", { onsubmit: (event) => { event.preventDefault(); wrong.hidden = true; if (text.value.trim()) questions.score(text.value.trim()); } },
       el("label", {}, `Your ${result.toLowerCase()} of \u201c${s.source_text}\u201d`, text), el("div", { class: "row" }, el("button", { class: "primary" }, "Score it"))), wrong);
   if (questions.reference) reference(panel, app);

@@ -18,7 +18,6 @@ button { font: inherit; color: inherit; cursor: pointer; border: 1px solid var(-
 .title { margin: 0 0 .5rem; font-weight: 600; }
 .message { padding: .625rem 0; }
 .message.wrong { color: var(--warn); }
-.hint button, .heads .group button { min-height: 1.875rem; padding: .125rem .625rem; font-size: var(--s0); }
 .many .pair.active { border-color: var(--accent); }
 .busy { opacity: .55; transition: opacity .2s .15s; }
 .stage { display: flex; flex-wrap: wrap; gap: 1rem 2.5rem; align-items: flex-start; }
@@ -45,6 +44,7 @@ button:hover { border-color: var(--accent); color: var(--accent); }
 button:disabled { opacity: .6; cursor: default; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
 .sr { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.hint button, .bar button, .heads .group button { min-height: 1.875rem; padding: .125rem .625rem; font-size: var(--s0); }
 .group { display: flex; }
 .group button { border-radius: 0; margin-inline-start: -1px; }
 .group button:first-child { border-radius: 8px 0 0 8px; margin: 0; }
@@ -109,7 +109,7 @@ thead td { z-index: 2; }
 .popover li button:hover { border-color: var(--accent); color: inherit; }
 /* a finger needs 40 px */
 @media (pointer: coarse), (max-width: 40rem) {
-  .hint button, .popover button, .group button, .grid button { min-height: 2.5rem; }
+  .hint button, .bar button, .popover button, .group button, .grid button { min-height: 2.5rem; }
   .line.target { margin-top: .375rem; }
   .line.source { font-size: 1.25rem; }
   .unit { line-height: 1.25; padding-block: .45em; }

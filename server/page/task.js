@@ -1,4 +1,6 @@
-/* What a model's task is called, and the examples of it. */
+/* What a model's task is called, the examples of it, and which model translates what. */
+import { hasHead } from "./sentence.js";
+
 const TASKS = {
   translation: { act: "Translate", result: "Translation", word: "translated word" },
   parsing: { act: "Parse", result: "Logical form", word: "symbol of the result" },
@@ -18,3 +20,19 @@ export const translates = (model) => model?.task === "translation";
 export const examples = (model) => EXAMPLES[model?.target] && !translates(model) ? EXAMPLES[model.target] : (translates(model) && EXAMPLES[model.source]) || [];
 /* What the first visit shows: on a phone, something that fits. */
 export const opening = (model) => examples(model).find((text) => innerWidth >= 640 || text.length <= SHORT) ?? "";
+
+const without = (code) => code?.split("-")[0]; /* its region */
+
+/* Of those that read a language, the one to take instead of a model that does not: one that writes the same as that, or what that reads. */
+export function readerOf(models, language, { source, target }) {
+  const readers = models.filter((model) => translates(model) && without(model.source) === without(language));
+  return readers.find((model) => model.target === target) ?? readers.find((model) => model.target === source) ?? readers[0];
+}
+
+/* The pairs that no model serves but two in turn do: of what the server says that it translates (`languages`), what is left. They are in the list
+ * like models; a request names their languages. */
+export const pairsOf = (models, languages) => languages.flatMap(({ code, targets }) => targets
+  .filter((target) => !models.some((model) => translates(model) && without(model.source) === without(code) && (model.variants || without(model.target) === without(target))))
+  .map((target) => ({ name: `${code} \u2192 ${target}`, source: code, target, task: "translation", pair: true, alignment_head: models.filter(translates).every(hasHead) })));
+
+export const reverses = (model, other) => translates(model) && translates(other) && model.source === other.target && model.target === other.source;

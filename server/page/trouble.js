@@ -2,13 +2,14 @@
 import { el, button } from "./dom.js";
 import { useKey } from "./api.js";
 
+const KEPT = "Your text is still here.";
 /* status: a title, where the server's own words are not one, and what to do about it. */
 const WORDS = {
-  0: ["The server cannot be reached.", "Your text is still here."],
+  0: ["The server cannot be reached.", KEPT],
   401: ["This server requires an API key.", "It is kept only until you close this tab."],
   403: ["The server does not accept this key.", ""],
-  429: ["The server is busy.", "Your text is still here."],
-  503: ["", "Your text is still here."],
+  429: ["The server is busy.", KEPT],
+  503: ["", KEPT],
   504: ["That took longer than the server allows.", "Try a shorter text or a narrower beam."],
 };
 

@@ -1,8 +1,8 @@
 /* Model folders for scripts that no shipped model writes: those of tests/golden with other words in their vocabularies. The weights stay made
  * up, and with them what is translated; tokens, offsets and attention are the daemon's. */
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 const letters = /\p{L}/u;
 
@@ -21,6 +21,16 @@ export function scriptFolder(name, golden, [source, target]) {
   writeFileSync(path, JSON.stringify({ ...config, name, source: source.code, target: target.code, limits: { max_source_tokens: 60, max_target_ratio: 1.5 } }));
   replaceWords(join(folder, "source.vocab"), source.words);
   replaceWords(join(folder, "target.vocab"), target.words);
+  return folder;
+}
+
+/* A model under another name, with other languages. Returns the folder. */
+export function renamedFolder(model, name, changes) {
+  const folder = join(mkdtempSync(join(tmpdir(), "alignd-page-")), name);
+  mkdirSync(folder);
+  for (const file of readdirSync(model)) if (!["config.json", "manifest.json"].includes(file)) symlinkSync(resolve(model, file), join(folder, file));
+  const config = JSON.parse(readFileSync(join(model, "config.json"), "utf8"));
+  writeFileSync(join(folder, "config.json"), JSON.stringify({ ...config, name, ...changes }));
   return folder;
 }
 

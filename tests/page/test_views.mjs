@@ -96,7 +96,7 @@ test("1: of the models that read a language, the one that writes the same, else 
   await translated(page);
   const chosen = (model, language, names) => page.evaluate(async ([own, code, served]) => {
     const model = (name) => { const [source, target] = name.split("-"); return { name, source, target, task: target === "logic" ? "parsing" : "translation" }; };
-    return (await import("/page/pairs.js")).readerOf(served.map(model), code, model(own))?.name;
+    return (await import("/page/task.js")).readerOf(served.map(model), code, model(own))?.name;
   }, [model, language, names]);
   assert.equal(await chosen("en-fr", "de", ["de-logic", "de-es", "de-en", "de-fr"]), "de-fr");
   assert.equal(await chosen("en-fr", "de", ["de-logic", "de-es", "de-en"]), "de-en");
