@@ -48,8 +48,8 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .PHONY: help all run install install-program install-models install-icu-data install-man install-units man deb clean deps deps-test deps-python deps-node deps-ci \
 	test test-threads check-http check-memory check-python check-readme check-clients check-page check-man check-metrics check-hardening \
-	check-systemd check-container check-package check-deploy check-arm64 check-release asan tsan fuzz warnings-clang format format-check layers readme \
-	results bench check-load check-faults check-soak check-abuse check-scale check-queueing show-signals
+	check-systemd check-container check-package check-deploy check-arm64 check-release page-tools asan tsan fuzz warnings-clang format format-check \
+	layers readme results bench bench-page pictures check-load check-faults check-soak check-abuse check-scale check-queueing show-signals
 
 help:
 	@awk '/^#\?/ { sub(/^#\? ?/, ""); i = index($$0, ": "); if (i) printf "  %-42s %s\n", substr($$0, 1, i - 1), substr($$0, i + 2); else print "\n" $$0 }' Makefile
@@ -171,11 +171,19 @@ check-clients: deps deps-node
 	node tests/clients/client.mjs $(BUILD)/alignd
 	node tests/clients/stream.mjs $(BUILD)/alignd
 
-check-page: deps deps-node
+check-page: page-tools
+	node tests/page/run.mjs $(BUILD)/alignd
+bench-page: page-tools
+	@node tests/page/bench.mjs $(BUILD)/alignd
+pictures: page-tools
+	@$(call INSTALL_MISSING,pngquant webp)
+	node tests/page/shots.mjs $(BUILD)/alignd tests/page/screenshots README
+	pngquant 64 --force --ext .png --skip-if-larger tests/page/screenshots/*.png
+	node tests/page/moving.mjs $(BUILD)/alignd tests/page/screenshots/moving.webp
+page-tools: deps deps-node
 	@$(call INSTALL_MISSING,chromium)
 	@$(SUBMAKE) all $(BUILD)/tests/bench/random_model
 	npm ci --prefix tests/page --no-audit --no-fund --silent
-	node tests/page/run.mjs $(BUILD)/alignd
 
 check-man: man
 	@$(call INSTALL_MISSING,man-db groff bsdextrautils)
@@ -257,6 +265,7 @@ fuzz: deps-test
 #? To change it
 #? format, format-check: clang-format
 #? layers: includes of model/ and server/ only in the allowed direction
+#? pictures: the documents' pictures of the page (npm)
 #? readme: writes into the documents what their commands print now
 
 SOURCES = $(call IN_ROOMS,weights model server,[ch]) $(call IN_ROOMS,model server,cc) $(wildcard tests/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
@@ -274,6 +283,7 @@ readme: deps deps-node
 
 #? To measure it (on a machine that has nothing else to do)
 #? bench: the machine's ceilings; alignd on shipped and random models; variables: tests/bench/run.sh
+#? bench-page: first paint, drawing and size of the page in Debian's chromium (npm)
 #? check-load, check-faults, check-soak, check-abuse: overload; what goes wrong; hours of mixed load; the worst requests: tests/README.md
 #? check-scale, check-queueing, show-signals: replicas behind HAProxy; latency predicted and measured; /metrics under load
 #? results: trains what is missing and writes weights/RESULTS.md; DATA=CORPORA, TABLES="a g1", BUDGET=3600

@@ -1,58 +1,29 @@
 /* Large matrices: how long they take, and whether they stay usable. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
 import { startDaemon } from "../clients/daemon.mjs";
 import { program, text, translated, visit } from "./browser.mjs";
+import { measureMap, randomModel } from "./measure.mjs";
 
 const RUNS = 7, ROUNDS = 4, LIMIT_MS = 100;
-let folder, daemon, words;
-
-/* A model of random weights, whose translations are as long as their source. */
+let random, daemon;
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "alignd-page-"));
-  const sizes = ["embedding", "hidden", "attention", "readout"].flatMap((name) => [`--${name}`, "16"]), model = join(folder, "random");
-  execFileSync(join(dirname(program), "tests/bench/random_model"), [...sizes, "--vocabulary", "200", model]);
-  words = readFileSync(join(model, "source.txt"), "utf8").split(/\s+/);
-  daemon = await startDaemon(program, [model]);
+  random = randomModel();
+  daemon = await startDaemon(program, [random.model]);
 });
 after(() => {
   daemon?.stop();
-  rmSync(folder, { recursive: true });
+  rmSync(random.folder, { recursive: true });
 });
 
-/* A link to n - 1 words, which with their </s> have an n x n matrix. */
-const square = (n) => "#" + new URLSearchParams({ t: words.slice(0, n - 1).join(" "), words: 0, eos: 1 });
-
-/* A click on Translate, until the frame after the new map has been painted; less what the browser measured for the API's answer. */
-const clickToDrawn = (page) => page.evaluate(() => new Promise((resolve) => {
-  const find = () => document.querySelector("#map-view")?.shadowRoot.querySelector(".map"), old = find(), began = performance.now();
-  const watch = () => {
-    const map = find();
-    if (!map || map === old) return setTimeout(watch);
-    requestAnimationFrame(() => setTimeout(async () => {
-      const drawn = performance.now(), answer = () => performance.getEntriesByType("resource").find((entry) => entry.startTime >= began && entry.name.endsWith("/translate"));
-      while (!answer()) await new Promise((next) => setTimeout(next, 5)); /* the browser may note it later */
-      resolve({ cells: map.dataset.cells, api: answer().duration, ms: drawn - began - answer().duration });
-    }));
-  };
-  document.getElementById("go").click();
-  watch();
-}));
-
 async function measure(page) {
-  const runs = [];
-  for (let run = 0; run < RUNS; run++) runs.push(await clickToDrawn(page));
-  const median = (name) => runs.map((one) => one[name]).sort((a, b) => a - b)[RUNS >> 1];
-  const result = { cells: runs[0].cells, ms: median("ms") };
-  console.log(`# ${result.cells}: drawn ${result.ms.toFixed(0)} ms after the click, beyond the API's own ${median("api").toFixed(0)} ms (median of ${RUNS})`);
+  const result = await measureMap(page, RUNS);
+  console.log(`# ${result.cells}: drawn ${result.ms.toFixed(0)} ms after the click, beyond the API's own ${result.api_ms.toFixed(0)} ms (median of ${RUNS})`);
   return result;
 }
 
-test("9: 40 x 40 is drawn within 100 ms beyond the API's own time", () => visit(square(40), async (page) => {
+test("9: 40 x 40 is drawn within 100 ms beyond the API's own time", () => visit(random.square(40), async (page) => {
   await translated(page);
   let { cells, ms } = await measure(page);
   for (let round = 1; ms >= LIMIT_MS && round < ROUNDS; round++) ({ ms } = await measure(page)); /* other programs may have had the processor */
@@ -67,7 +38,7 @@ const places = (page) => page.evaluate(() => {
 });
 
 for (const width of [390, 1024]) {
-  test(`9: 80 x 80 stays usable at ${width} px: the names of rows and columns stay in view`, () => visit(square(80), async (page) => {
+  test(`9: 80 x 80 stays usable at ${width} px: the names of rows and columns stay in view`, () => visit(random.square(80), async (page) => {
     await translated(page);
     const { cells } = await measure(page);
     assert.equal(cells, "80 x 80");
