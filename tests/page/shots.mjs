@@ -1,5 +1,5 @@
 /* Pictures of each view and state, at three widths in both themes: node shots.mjs ALIGND FOLDER [NAME...], from the top folder. README as the
- * name: the four of tests/page/screenshots, which pngquant then makes small. */
+ * name: those of tests/page/screenshots (make pictures). */
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { startDaemon } from "../clients/daemon.mjs";
