@@ -49,13 +49,7 @@ static size_t bytes(size_t out, size_t in) {
 
 /* Of output channel `column`. */
 static float scale_of(const struct unpacked *from, size_t column) {
-    const float *weight = from->weight + column * from->in;
-    float most = 0;
-    if (from->scale > 0)
-        return from->scale;
-    for (size_t k = 0; k < from->in; k++)
-        most = fmaxf(most, fabsf(weight[k]));
-    return most / 127;
+    return from->scale > 0 ? from->scale : most_of(from->weight + column * from->in, from->in) / 127;
 }
 
 /* What a sum of products is multiplied with, besides the scale of a row that has its own. */
@@ -63,9 +57,14 @@ static float unscale_of(const struct unpacked *from, float scale) {
     return from->input_scale > 0 ? scale / from->input_scale : scale;
 }
 
-/* The scale may be too small for a quotient of full precision. */
+/* To nearest, ties to even; what adding 1.5 x 2^23 leaves. The scale may be too small for a quotient of full precision. */
 static char round_weight(float weight, float scale) {
-    return (char)(OFFSET + (scale > 0 ? lrintf(fminf(fmaxf(weight / scale, -127), 127)) : 0));
+    const float magic = 12582912.0f;
+    if (!(scale > 0))
+        return (char)OFFSET;
+    float quotient = weight / scale;
+    quotient = quotient > 127 ? 127 : quotient < -127 ? -127 : quotient;
+    return (char)(OFFSET + (int)(quotient + magic - magic));
 }
 
 static void pack(const struct unpacked *from, void *packed) {
