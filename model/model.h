@@ -33,6 +33,7 @@ struct translator {
     struct alignment alignment;
     struct speller speller;
     char architecture[288];
+    char unmapped[160];     /* translator_info's */
     size_t tokenizer_bytes; /* an estimate */
 };
 

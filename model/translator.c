@@ -154,6 +154,37 @@ static int open_quality(struct translator *t, const char *folder, struct error *
     return quality_read(path, t->quality, &inner) == 0 ? 0 : error_set(err, inner.code, "quality: %s", inner.message);
 }
 
+/* ---- packed weights ---- */
+
+static int packed_path(const struct translator *t, const char *folder, char *path, size_t bytes, struct error *err) {
+    char name[96];
+    snprintf(name, sizeof name, "packed-%s-%s.bin", compute_name(t->backend.compute), t->backend.kernels->processor);
+    return path_in(folder, name, path, bytes, err);
+}
+
+/* A file that is of no use is as good as none; what is wrong with it is kept for who wants to tell. */
+static void map_packed(struct translator *t, const char *folder, const char *sha256) {
+    char path[4096];
+    struct error inner = {0};
+    if (packed_path(t, folder, path, sizeof path, NULL) == 0 && (access(path, F_OK) == 0 || errno != ENOENT) &&
+        weights_map(t->weights, path, sha256, &inner) != 0)
+        snprintf(t->unmapped, sizeof t->unmapped, "%.150s", inner.message);
+}
+
+static void count_mapped(struct translator *t) {
+    struct weights_linears linears = weights_linears(t->weights);
+    if (linears.mapped > 0 && linears.mapped < linears.packed)
+        snprintf(t->unmapped, sizeof t->unmapped, "%zu of %zu matrices are missing or damaged", linears.packed - linears.mapped,
+                 linears.packed);
+}
+
+int translator_pack(const struct translator *translator, const char *folder, const char *sha256, char *path, size_t bytes,
+                    struct error *err) {
+    if (packed_path(translator, folder, path, bytes, err) != 0)
+        return -1;
+    return weights_pack(translator->weights, path, sha256, err);
+}
+
 /* A SentencePiece model in memory: its pieces, a map of them and a trie. Measured: 5 to 9 times the file. */
 enum { TOKENIZER_FACTOR = 8 };
 
@@ -185,8 +216,11 @@ static int translator_load(struct translator *t, const char *folder, const struc
     t->backend.half_past = options->half_past;
     t->tokenizer_bytes = tokenizer_bytes(&t->config, folder);
     weights_use(t->weights, &t->backend);
+    if (!options->pack)
+        map_packed(t, folder, options->sha256);
     if (load_network(t, err) != 0)
         return -1;
+    count_mapped(t);
     describe(t);
     return 0;
 }
@@ -233,6 +267,7 @@ void translator_free(struct translator *translator) {
 
 struct translator_info translator_info(const struct translator *translator) {
     const struct model_config *c = &translator->config;
+    struct weights_linears linears = weights_linears(translator->weights);
     return (struct translator_info){.name = c->name,
                                     .source = c->source,
                                     .target = c->target,
@@ -255,7 +290,10 @@ struct translator_info translator_info(const struct translator *translator) {
                                     .shortlist = translator->shortlist != NULL,
                                     .attention = translator->decoder.attends,
                                     .attention_trained = c->decoder.alignment_trained,
-                                    .alignment_head = translator->alignment.query.out > 0};
+                                    .alignment_head = translator->alignment.query.out > 0,
+                                    .matrices = linears.packed,
+                                    .mapped = linears.mapped,
+                                    .unmapped = translator->unmapped};
 }
 
 /* ---- what it takes, and what it will ---- */

@@ -53,6 +53,10 @@ struct translator_info {
     bool alignment_head; /* hypotheses have its rows, if sentence.wants_alignment */
     bool heads;          /* hypotheses have looks, if sentence.wants_looks */
     bool quality;        /* it estimates the quality of hypotheses (translator_quality) */
+    size_t matrices;     /* that are packed for products; */
+    size_t mapped;       /* so many of them in the folder's file, by translator_pack */
+    /* why that file is not used, though there is one; "": there is none, or it is used */
+    const char *unmapped;
 };
 
 struct translator_options {
@@ -66,6 +70,10 @@ struct translator_options {
     /* What a transformer's decoder keeps of each step, keys and values of self-attention, is IEEE binary16: half the memory.
      * Weights and products stay what they are. */
     bool half_past;
+    /* The SHA-256 of model.safetensors in hexadecimal digits, where it is known: what was packed of another file is not used. NULL
+     * or "": not known. */
+    const char *sha256;
+    bool pack; /* all weights now, whatever the folder has packed */
 };
 
 /* Call once, before any thread starts and any model is opened: loads what processors without AVX2 multiply with, if it is there.
@@ -78,6 +86,11 @@ void translator_setup(void);
 struct translator *translator_open(const char *folder, const struct translator_options *options, struct error *err);
 void translator_free(struct translator *translator);
 struct translator_info translator_info(const struct translator *translator);
+/* Writes what it has packed to FOLDER/packed-COMPUTE-PROCESSOR.bin, which a later translator_open with the same compute type on
+ * such a processor maps instead of packing, with the same results bit by bit. sha256: as in struct translator_options. path
+ * [bytes]: the file's. -1 with ERROR_INPUT (nothing is packed: OpenBLAS multiplies), ERROR_FILE or ERROR_MEMORY. */
+int translator_pack(const struct translator *translator, const char *folder, const char *sha256, char *path, size_t bytes,
+                    struct error *err);
 /* Memory that it takes, but for small things; of its tokenizers an estimate. */
 size_t translator_bytes(const struct translator *translator);
 

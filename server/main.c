@@ -9,6 +9,7 @@
 #include "server/http/http.h"
 #include "server/offline.h"
 #include "server/options.h"
+#include "server/pack.h"
 #include "server/shipped.h"
 #include <errno.h>
 #include <malloc.h>
@@ -359,6 +360,8 @@ static int run_command(const struct options *options, int *status, struct error 
     case COMMAND_HEALTH:
         return health_ask(options->admin_address ? options->admin_address : options->address, options->path,
                           options->tls_cert != NULL, HEALTH_TIMEOUT_MS, err);
+    case COMMAND_PACK:
+        return pack_run(options, err);
     case COMMAND_TRANSLATE:
     case COMMAND_ATTENTION:
         break;

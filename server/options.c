@@ -142,6 +142,11 @@ static const struct option table[] = {
      FIELD(cache_bytes), 0, 1e12},
     {"heartbeat-ms", "N", "5000", "an idle stream sends a comment at this interval", COMMAND_SERVE, set_size, FIELD(heartbeat_ms),
      10, 1e6},
+    {"model", "DIR", NULL, "model folder; may be given several times", COMMAND_PACK, set_folders, FIELD(models), 0, 0},
+    {"compute", "TYPE", "float32", "number type that they are packed for, as it will be given to the daemon", COMMAND_PACK,
+     set_compute, FIELD(compute), 0, 0},
+    {"shortlist", NULL, NULL, "pack what --shortlist needs, too: the file serves with it and without", COMMAND_PACK, set_switch,
+     FIELD(shortlist), 0, 0},
     {"name", "NAME", NULL, "owner of the key, as named in the log", COMMAND_KEY, set_string, FIELD(name), 0, 0},
     {"role", "ROLE", "user", "user, or admin, who may also reload models", COMMAND_KEY, set_role, FIELD(role), 0, 0},
     {"limits", "LIMITS", NULL,
@@ -329,6 +334,7 @@ static enum command parse_command(struct arguments *arguments) {
                            : strcmp(word, "attention") == 0 ? COMMAND_ATTENTION
                            : strcmp(word, "key") == 0       ? COMMAND_KEY
                            : strcmp(word, "health") == 0    ? COMMAND_HEALTH
+                           : strcmp(word, "pack") == 0      ? COMMAND_PACK
                                                             : COMMAND_SERVE;
     arguments->next = command == COMMAND_SERVE ? 1 : 2;
     return command;
@@ -467,6 +473,9 @@ char *options_help(void) {
         "                                                               translate a share of a corpus, and go on after a crash\n"
         "  alignd attention --model DIR --target FILE < source          align the words of line pairs (Pharaoh format); with a\n"
         "                                                               second --model for the opposite direction, by both\n"
+        "  alignd pack --model DIR [--model DIR ...] [--compute TYPE]   pack weights into a file in the folder, so that loading "
+        "is\n"
+        "                                                               faster and daemons share memory\n"
         "  alignd key --name NAME [--role admin] >> KEYS                make an API key, shown once, and its line for --api-keys\n"
         "  alignd health [--listen ADDRESS]                             check that a running daemon is ready: exit status 0\n\n"
         "Each option can also be set by the environment variable in brackets; flags take precedence. ALIGND_MODEL may hold "
@@ -478,6 +487,7 @@ char *options_help(void) {
     print_options(out, "Translating and aligning:", BATCH);
     print_options(out, "Translating:", COMMAND_TRANSLATE);
     print_options(out, "Aligning:", COMMAND_ATTENTION);
+    print_options(out, "Packing:", COMMAND_PACK);
     print_options(out, "Making an API key:", COMMAND_KEY);
     print_options(out, "Asking a daemon:", COMMAND_HEALTH);
     bool written = !ferror(out);

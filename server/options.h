@@ -16,7 +16,8 @@ enum command {
     COMMAND_TRANSLATE = 1 << 1,
     COMMAND_ATTENTION = 1 << 2,
     COMMAND_KEY = 1 << 3,
-    COMMAND_HEALTH = 1 << 4
+    COMMAND_HEALTH = 1 << 4,
+    COMMAND_PACK = 1 << 5
 };
 
 struct options {

@@ -2,6 +2,7 @@
 #include "model/compute/kernels.h"
 #include "tests/files.h"
 #include <check.h>
+#include <dirent.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +88,31 @@ struct translator *model_open_listed(const char *folder, const char *compute, co
     file_remove(path);
     ck_assert_msg(listed != NULL, "%s", err.message);
     return listed;
+}
+
+char *model_folder(const char *folder) {
+    static const char *const names[] = {"config.json", "model.safetensors", "source.spm", "target.spm"};
+    char *with = strdup("/tmp/alignd-test-XXXXXX"), original[256];
+    ck_assert_ptr_nonnull(with);
+    ck_assert_ptr_nonnull(mkdtemp(with));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(original, sizeof original, "%s/%s", folder, names[i]);
+        link_into(with, names[i], original);
+    }
+    return with;
+}
+
+void model_folder_remove(char *folder) {
+    char path[512];
+    DIR *open = opendir(folder);
+    ck_assert_ptr_nonnull(open);
+    for (const struct dirent *entry; (entry = readdir(open)) != NULL;) {
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        unlink(path);
+    }
+    closedir(open);
+    rmdir(folder);
+    free(folder);
 }
 
 /* The folder's config.json with another tokenizer.source. */

@@ -34,6 +34,11 @@ struct sentence *model_prepare_forced(const struct translator *translator, const
 /* Side by side; none may fail. */
 void model_decode(const struct translator *translator, struct sentence **sentences, size_t count);
 
+/* A new folder, in which the model's files are links to this one's, to be ended with model_folder_remove. */
+char *model_folder(const char *folder);
+/* With all that was written into it. */
+void model_folder_remove(char *folder);
+
 /* What opening the model says (ERROR_NONE: it opens) when the source side has this vocabulary, in a file of its own. */
 struct error model_error_with(const char *folder, const char *vocabulary);
 

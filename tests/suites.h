@@ -9,7 +9,9 @@
 #define SUITES(X) \
     X(arena) \
     X(file) \
+    X(checksum) \
     X(safetensors) \
+    X(panels) \
     X(weights) \
     X(config) \
     X(tokenizer) \

@@ -80,7 +80,8 @@ int file_read(const char *path, size_t most, char **bytes, size_t *size, struct 
 
 /* ---- writing ---- */
 
-static int write_all(int descriptor, const char *bytes, size_t size) {
+static int write_all(int descriptor, const void *from, size_t size) {
+    const char *bytes = from;
     while (size > 0) {
         ssize_t count = write(descriptor, bytes, size);
         if (count < 0 && errno != EINTR)
@@ -91,11 +92,22 @@ static int write_all(int descriptor, const char *bytes, size_t size) {
     return 0;
 }
 
-static int write_file(const char *path, const char *bytes, size_t size, struct error *err) {
-    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+/* parts [count]; mode: of its permissions. */
+struct content {
+    const struct file_part *parts;
+    size_t count;
+    mode_t mode;
+};
+
+static int write_file(const char *path, const struct content *content, struct error *err) {
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, content->mode);
     if (descriptor < 0)
         return error_set(err, ERROR_FILE, "cannot write %.150s: %s", path, strerror(errno));
-    int result = write_all(descriptor, bytes, size) == 0 && fsync(descriptor) == 0 ? 0 : -1;
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < content->count; i++)
+        result = write_all(descriptor, content->parts[i].bytes, content->parts[i].size);
+    if (result == 0)
+        result = fsync(descriptor);
     int reason = errno;
     close(descriptor);
     return result == 0 ? 0 : error_set(err, ERROR_FILE, "cannot write %.150s: %s", path, strerror(reason));
@@ -112,11 +124,11 @@ static void sync_folder(const char *path) {
     close(folder);
 }
 
-int file_replace(const char *path, const char *bytes, size_t size, struct error *err) {
+static int replace(const char *path, const struct content *content, struct error *err) {
     char *next;
     if (asprintf(&next, "%s.new", path) < 0)
         return error_memory(err);
-    int result = write_file(next, bytes, size, err);
+    int result = write_file(next, content, err);
     if (result == 0 && rename(next, path) != 0)
         result = error_set(err, ERROR_FILE, "cannot write %.150s: %s", path, strerror(errno));
     if (result == 0)
@@ -125,4 +137,12 @@ int file_replace(const char *path, const char *bytes, size_t size, struct error 
         unlink(next);
     free(next);
     return result;
+}
+
+int file_replace_parts(const char *path, const struct file_part *parts, size_t count, struct error *err) {
+    return replace(path, &(struct content){parts, count, 0666}, err);
+}
+
+int file_replace(const char *path, const char *bytes, size_t size, struct error *err) {
+    return replace(path, &(struct content){&(struct file_part){bytes, size}, 1, 0600}, err);
 }

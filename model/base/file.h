@@ -14,6 +14,16 @@ int file_open(const char *path, size_t most, size_t *size, struct error *err);
 /* The whole file and a NUL behind it, malloc'ed, the caller's. -1 with ERROR_FILE as file_open, or ERROR_MEMORY. */
 int file_read(const char *path, size_t most, char **bytes, size_t *size, struct error *err);
 
+/* Some of a file's bytes. */
+struct file_part {
+    const void *bytes; /* [size] */
+    size_t size;
+};
+
+/* Puts these parts [count], end to end, in the place of the file, or makes it, for everybody to read as far as the umask lets them:
+ * as file_replace. */
+int file_replace_parts(const char *path, const struct file_part *parts, size_t count, struct error *err);
+
 /* Puts these bytes in the place of the file, or makes it, readable by its owner alone: written to PATH.new, which is renamed once
  * all of it is on the disk. Whatever happens meanwhile, the file has its old content or the new. -1 with ERROR_FILE or
  * ERROR_MEMORY. One caller at a time. */

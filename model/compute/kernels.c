@@ -322,6 +322,7 @@ static void weighted_sum(const float *a, const float *h, size_t count, size_t n,
 
 const struct kernels JOIN(kernels, KERNELS) = {
     .name = TEXT(KERNELS),
+    .processor = ARCHITECTURE "-" TEXT(KERNELS),
     .packings = &JOIN(packings, KERNELS),
     .blocks = &JOIN(block_kernels, KERNELS),
     .tanh = tanh_floats,

@@ -22,7 +22,8 @@ struct coverage {
 };
 
 struct kernels {
-    const char *name; /* "generic", "v3" (AVX2, FMA), "v4" (AVX-512), "vnni" (and its int8 products) */
+    const char *name;      /* "generic", "v3" (AVX2, FMA), "v4" (AVX-512), "vnni" (and its int8 products) */
+    const char *processor; /* what packed weights are laid out for: "x86-64-vnni", "arm64-generic" */
 
     const struct packings *packings;    /* products with weights */
     const struct block_kernels *blocks; /* what a transformer has besides */

@@ -37,40 +37,55 @@ static void *matrix_allocate(struct pages *pages, size_t bytes) {
 }
 
 static int keep_packed(struct linear *linear, const struct unpacked *from, struct pages *pages) {
-    linear->packed = matrix_allocate(pages, linear->packing->bytes(linear->out, linear->in));
-    if (linear->packed)
-        linear->packing->pack(from, linear->packed);
-    return linear->packed ? 0 : -1;
+    void *packed = matrix_allocate(pages, linear->packing->bytes(linear->out, linear->in));
+    if (packed)
+        linear->packing->pack(from, packed);
+    linear->packed = packed;
+    linear->owned[0] = pages ? NULL : packed;
+    return packed ? 0 : -1;
 }
 
 static int keep_rows(struct linear *linear, const struct unpacked *from, struct pages *pages) {
-    linear->rows = matrix_allocate(pages, linear->packing->rows_bytes(linear->out, linear->in));
-    if (linear->rows)
-        linear->packing->pack_rows(from, linear->rows);
-    return linear->rows ? 0 : -1;
+    void *rows = matrix_allocate(pages, linear->packing->rows_bytes(linear->out, linear->in));
+    if (rows)
+        linear->packing->pack_rows(from, rows);
+    linear->rows = rows;
+    linear->owned[1] = pages ? NULL : rows;
+    return rows ? 0 : -1;
+}
+
+const struct packing *linear_packing(const struct linear_source *source, const struct backend *backend) {
+    const struct packing *packing = choose_packing(backend, source->stored, source->in);
+    return leave_to_blas(backend, packing) ? NULL : packing;
+}
+
+static int keep(struct linear *linear, const struct linear_source *source, const struct backend *backend) {
+    struct unpacked from = {source->weight, source->out, source->in, source->scale, source->input_scale};
+    int result = 0;
+    if (source->packed) {
+        assert(linear_packing(source, backend) && (source->rows || !source->lookups));
+        linear->packed = source->packed;
+        linear->rows = source->rows;
+        return 0;
+    }
+    if (leave_to_blas(backend, linear->packing)) {
+        linear->weight = source->weight;
+        linear->blas = backend->blas;
+    } else {
+        result = keep_packed(linear, &from, backend->pages);
+    }
+    return result == 0 && source->lookups ? keep_rows(linear, &from, backend->pages) : result;
 }
 
 int linear_init(struct linear *linear, const struct linear_source *source, const struct backend *backend, struct error *err) {
-    if (!source->weight)
+    if (!source->weight && !source->packed)
         return -1;
-    const struct packing *packing = choose_packing(backend, source->stored, source->in);
     struct linear made = {.out = source->out,
                           .in = source->in,
                           .bias = source->bias,
                           .input_scale = source->input_scale,
-                          .lent = backend->pages != NULL,
-                          .packing = packing};
-    struct unpacked from = {source->weight, source->out, source->in, source->scale, source->input_scale};
-    int result = 0;
-    if (leave_to_blas(backend, packing)) {
-        made.weight = source->weight;
-        made.blas = backend->blas;
-    } else {
-        result = keep_packed(&made, &from, backend->pages);
-    }
-    if (result == 0 && source->lookups)
-        result = keep_rows(&made, &from, backend->pages);
-    if (result != 0) {
+                          .packing = choose_packing(backend, source->stored, source->in)};
+    if (keep(&made, source, backend) != 0) {
         linear_done(&made);
         return error_memory(err);
     }
@@ -79,10 +94,8 @@ int linear_init(struct linear *linear, const struct linear_source *source, const
 }
 
 void linear_done(struct linear *linear) {
-    if (!linear->lent) {
-        free(linear->packed);
-        free(linear->rows);
-    }
+    free(linear->owned[0]);
+    free(linear->owned[1]);
     *linear = (struct linear){0};
 }
 

@@ -42,10 +42,10 @@ struct linear {
     size_t out, in;
     const float *weight;     /* [out, in] as loaded, for OpenBLAS; owned by the caller; NULL once packed */
     const float *bias;       /* [out] or NULL; owned by the caller */
-    void *packed;            /* NULL with OpenBLAS */
+    const void *packed;      /* NULL with OpenBLAS */
     const struct blas *blas; /* NULL once packed */
-    void *rows;              /* NULL without lookups */
-    bool lent;               /* both are the backend's pages'; false: owned */
+    const void *rows;        /* NULL without lookups */
+    void *owned[2];          /* both, but for what is the source's or the backend's pages' */
     float input_scale;       /* struct unpacked's */
     const struct packing *packing;
 };
@@ -60,10 +60,16 @@ struct linear_source {
     enum stored stored;
     float scale, input_scale; /* struct unpacked's; 0 where the weights came without */
     bool lookups;             /* keep the weights for linear_look_up, too */
+    /* What linear_packing's functions made of the same weight before, the rows if there are lookups; they outlive the linear.
+     * NULL: made now. The weight is not read then, and may be NULL. */
+    const void *packed, *rows;
 };
 
+/* How linear_init will pack it; only in and stored are read. NULL: it will leave it to OpenBLAS. */
+const struct packing *linear_packing(const struct linear_source *source, const struct backend *backend);
+
 /* The bias and the backend's pages must outlive the linear, the weight too unless linear->packed is set afterwards.
- * weight NULL (a failed weights_get): does nothing but return -1. Returns 0, or -1 with ERROR_MEMORY. */
+ * weight NULL (a failed weights_get), and nothing packed: does nothing but return -1. Returns 0, or -1 with ERROR_MEMORY. */
 int linear_init(struct linear *linear, const struct linear_source *source, const struct backend *backend, struct error *err);
 /* A zeroed linear is allowed. */
 void linear_done(struct linear *linear);

@@ -235,6 +235,13 @@ INLINE void store_columns(float *y, const float *bias, size_t at, size_t columns
     }
 }
 
+#if defined(__x86_64__)
+#define ARCHITECTURE "x86-64"
+#elif defined(__aarch64__)
+#define ARCHITECTURE "arm64"
+#else
+#define ARCHITECTURE "other"
+#endif
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b)  JOIN_(a, b)
 #define TEXT_(a)    #a

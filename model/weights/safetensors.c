@@ -1,5 +1,6 @@
 #include "model/weights/safetensors.h"
 #include "model/base/arena.h"
+#include "model/base/checksum.h"
 #include "model/base/file.h"
 #include <errno.h>
 #include <jansson.h>
@@ -10,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { LENGTH_BYTES = 8, MAX_HEADER_BYTES = 100000000 };
+enum { LENGTH_BYTES = 8, MAX_HEADER_BYTES = 100000000, SAMPLES = 8, SAMPLE_BYTES = 64 };
 
 static const size_t MAX_FILE_BYTES = SIZE_MAX / 2;
 
@@ -238,6 +239,27 @@ void safetensors_free(struct safetensors *file) {
 
 void safetensors_rest(const struct safetensors *file) {
     madvise(file->map, file->map_bytes, MADV_DONTNEED); /* advice: nothing depends on its success */
+}
+
+size_t safetensors_bytes(const struct safetensors *file) {
+    return file->map_bytes;
+}
+
+/* SAMPLES of SAMPLE_BYTES each, spread over the tensor; all of it where it is no larger. */
+static uint64_t sample_tensor(uint64_t sum, const struct tensor *tensor) {
+    if (tensor->bytes <= (size_t)SAMPLES * SAMPLE_BYTES)
+        return checksum(sum, tensor->data, tensor->bytes);
+    size_t last = tensor->bytes - SAMPLE_BYTES, distance = last / (SAMPLES - 1);
+    for (size_t i = 0; i < SAMPLES - 1; i++)
+        sum = checksum(sum, tensor->data + i * distance, SAMPLE_BYTES);
+    return checksum(sum, tensor->data + last, SAMPLE_BYTES);
+}
+
+uint64_t safetensors_sample(const struct safetensors *file) {
+    uint64_t sum = checksum(0, file->map, file->map_bytes - file->data_bytes);
+    for (size_t i = 0; i < file->count; i++)
+        sum = sample_tensor(sum, &file->tensors[i]);
+    return sum;
 }
 
 size_t safetensors_count(const struct safetensors *file) {

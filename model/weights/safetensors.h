@@ -8,6 +8,7 @@
 
 #include "model/base/error.h"
 #include <stddef.h>
+#include <stdint.h>
 
 enum dtype { DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_I8, DTYPE_I32 };
 
@@ -30,6 +31,11 @@ void safetensors_free(struct safetensors *file);
 
 /* Gives the pages read so far back to the kernel. The data stays valid: what is touched again is read again. */
 void safetensors_rest(const struct safetensors *file);
+
+size_t safetensors_bytes(const struct safetensors *file);
+/* A sum of the header, and of the first and last bytes of each tensor and of some between: of two files that training has made it
+ * is another, and it reads only a few pages of each tensor. */
+uint64_t safetensors_sample(const struct safetensors *file);
 
 size_t safetensors_count(const struct safetensors *file);
 /* index 0..count-1, sorted by data offset. */

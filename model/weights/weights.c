@@ -1,5 +1,6 @@
 #include "model/weights/weights.h"
 #include "model/base/arena.h"
+#include "model/weights/panels.h"
 #include "model/weights/safetensors.h"
 #include <float.h>
 #include <math.h>
@@ -30,6 +31,9 @@ struct weights {
     struct arena arena;           /* parameters, and the values that had to be expanded */
     struct parameter *parameters; /* [safetensors_count], scales included */
     size_t linears;               /* bytes of the linears made */
+    struct panels *panels;        /* NULL: all is packed here */
+    struct panels_matrix *packed; /* [packed_count] the linears made, but for those of OpenBLAS */
+    size_t packed_count, packed_room, mapped;
 };
 
 static float float_of_bits(uint32_t bits) {
@@ -204,6 +208,8 @@ const struct backend *weights_backend(const struct weights *weights) {
 void weights_free(struct weights *weights) {
     if (weights == NULL)
         return;
+    panels_free(weights->panels);
+    free(weights->packed);
     safetensors_free(weights->file);
     arena_done(&weights->arena);
     free(weights);
@@ -393,28 +399,80 @@ static const float *take_columns(struct weights *weights, const float *weight, c
     return taken;
 }
 
-static int make_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
-                       struct error *err) {
-    const float *bias = names->bias != NULL ? weights_get(weights, names->bias, out, 1, err) : NULL;
-    struct parameter *parameter = find_parameter(weights, names->weight);
-    bool expanded_before = parameter != NULL && parameter->values != NULL;
-    struct arena_mark mark = arena_mark(&weights->arena);
-    const float *weight = weights_get(weights, names->weight, out, names->columns > 0 ? names->columns : in, err);
-    if (weight == NULL || (names->bias != NULL && bias == NULL))
-        return -1;
-    if (names->columns > 0 && (weight = take_columns(weights, weight, names, out, in)) == NULL)
-        return error_memory(err);
-    struct linear_source source = {.weight = weight,
-                                   .bias = bias,
-                                   .out = out,
-                                   .in = in,
-                                   .stored = storages[parameter->tensor->dtype].stored,
-                                   .scale = given_scale(parameter),
-                                   .input_scale = parameter->input_scale,
-                                   .lookups = names->lookups};
-    if (linear_init(linear, &source, &weights->backend, err) != 0)
+/* How the linear is packed, and where its panels may be found. */
+static struct panels_matrix matrix_of(const struct weights *weights, const struct linear_names *names,
+                                      const struct linear_source *source) {
+    return (struct panels_matrix){.name = names->weight,
+                                  .first = names->first,
+                                  .out = source->out,
+                                  .in = source->in,
+                                  .packing = linear_packing(source, &weights->backend)};
+}
+
+static bool find_panels(const struct weights *weights, const struct linear_names *names, struct linear_source *source) {
+    struct panels_matrix matrix = matrix_of(weights, names, source);
+    if (weights->panels == NULL || matrix.packing == NULL || !panels_find(weights->panels, &matrix, source->lookups))
+        return false;
+    source->packed = matrix.packed;
+    source->rows = matrix.rows;
+    return true;
+}
+
+/* For weights_pack. */
+static int note_linear(struct weights *weights, const struct linear_names *names, const struct linear_source *source,
+                       const struct linear *linear) {
+    if (linear->packed == NULL)
+        return 0;
+    if (weights->packed_count == weights->packed_room) {
+        size_t room = 2 * weights->packed_room + 16;
+        struct panels_matrix *packed = realloc(weights->packed, room * sizeof *packed);
+        if (packed == NULL)
+            return -1;
+        weights->packed = packed;
+        weights->packed_room = room;
+    }
+    struct panels_matrix *matrix = &weights->packed[weights->packed_count++];
+    *matrix = matrix_of(weights, names, source);
+    matrix->name = find_parameter(weights, names->weight)->tensor->name;
+    matrix->packed = linear->packed;
+    matrix->rows = linear->rows;
+    return 0;
+}
+
+static int keep_linear(struct weights *weights, const struct linear_names *names, const struct linear_source *source,
+                       struct linear *linear, struct error *err) {
+    if (linear_init(linear, source, &weights->backend, err) != 0)
         return -1;
     weights->linears += linear_bytes(linear);
+    if (note_linear(weights, names, source, linear) == 0)
+        return 0;
+    linear_done(linear);
+    return error_memory(err);
+}
+
+/* Of panels that were found: the parameter's values are not read. */
+static int take_linear(struct weights *weights, const struct linear_names *names, struct parameter *parameter,
+                       const struct linear_source *source, struct linear *linear, struct error *err) {
+    if (check_shape(parameter->tensor, source->out, names->columns > 0 ? names->columns : source->in, err) != 0 ||
+        keep_linear(weights, names, source, linear, err) != 0)
+        return -1;
+    parameter->used = true;
+    weights->mapped++;
+    return 0;
+}
+
+static int pack_linear(struct weights *weights, const struct linear_names *names, struct parameter *parameter,
+                       struct linear_source *source, struct linear *linear, struct error *err) {
+    bool expanded_before = parameter->values != NULL;
+    struct arena_mark mark = arena_mark(&weights->arena);
+    source->weight = weights_get(weights, names->weight, source->out, names->columns > 0 ? names->columns : source->in, err);
+    if (source->weight == NULL)
+        return -1;
+    if (names->columns > 0 && (source->weight = take_columns(weights, source->weight, names, source->out, source->in)) == NULL)
+        return error_memory(err);
+    source->scale = given_scale(parameter);
+    if (keep_linear(weights, names, source, linear, err) != 0)
+        return -1;
     if (linear->packed != NULL && !expanded_before) {
         parameter->values = NULL;
         arena_release(&weights->arena, mark);
@@ -423,9 +481,55 @@ static int make_linear(struct weights *weights, const struct linear_names *names
     return 0;
 }
 
+static int make_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
+                       struct error *err) {
+    const float *bias = names->bias != NULL ? weights_get(weights, names->bias, out, 1, err) : NULL;
+    struct parameter *parameter = find_parameter(weights, names->weight);
+    if ((names->bias != NULL && bias == NULL) || (err != NULL && err->code != ERROR_NONE))
+        return -1;
+    if (parameter == NULL)
+        return error_set(err, ERROR_FORMAT, "tensor %s: missing", names->weight);
+    struct linear_source source = {.bias = bias,
+                                   .out = out,
+                                   .in = in,
+                                   .stored = storages[parameter->tensor->dtype].stored,
+                                   .input_scale = parameter->input_scale,
+                                   .lookups = names->lookups};
+    return find_panels(weights, names, &source) ? take_linear(weights, names, parameter, &source, linear, err)
+                                                : pack_linear(weights, names, parameter, &source, linear, err);
+}
+
 int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
                    struct error *err) {
     return make_linear(weights, names, out, in, linear, err) == 0 ? 0 : weights_fail(weights);
+}
+
+/* ---- packed before ---- */
+
+static struct panels_origin origin_of(const struct weights *weights, const char *sha256) {
+    struct panels_origin origin = {.source_bytes = safetensors_bytes(weights->file),
+                                   .source_sample = safetensors_sample(weights->file)};
+    snprintf(origin.compute, sizeof origin.compute, "%s", compute_name(weights->backend.compute));
+    snprintf(origin.processor, sizeof origin.processor, "%s", weights->backend.kernels->processor);
+    snprintf(origin.source_sha256, sizeof origin.source_sha256, "%s", sha256 != NULL ? sha256 : "");
+    return origin;
+}
+
+int weights_map(struct weights *weights, const char *path, const char *sha256, struct error *err) {
+    const struct panels_origin origin = origin_of(weights, sha256);
+    weights->panels = panels_open(path, &origin, err);
+    return weights->panels != NULL ? 0 : -1;
+}
+
+int weights_pack(const struct weights *weights, const char *path, const char *sha256, struct error *err) {
+    if (weights->packed_count == 0)
+        return error_set(err, ERROR_INPUT, "nothing is packed: OpenBLAS multiplies with the weights as they are");
+    const struct panels_origin origin = origin_of(weights, sha256);
+    return panels_write(path, &origin, weights->packed, weights->packed_count, err);
+}
+
+struct weights_linears weights_linears(const struct weights *weights) {
+    return (struct weights_linears){weights->packed_count, weights->mapped};
 }
 
 int weights_all_used(const struct weights *weights, struct error *err) {

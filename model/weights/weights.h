@@ -62,6 +62,19 @@ int weights_fail(struct weights *weights);
 int weights_linear(struct weights *weights, const struct linear_names *names, size_t out, size_t in, struct linear *linear,
                    struct error *err);
 
+/* Takes what linears are packed into from this file from now on, where it has them (model/weights/panels.h). Call after
+ * weights_use. sha256: of the container, in hexadecimal digits; NULL or "": not known. -1: why the file is not used, and nothing
+ * has changed. A matrix of which the file has no panels, or damaged ones, is packed as ever. */
+int weights_map(struct weights *weights, const char *path, const char *sha256, struct error *err);
+/* Writes the linears made so far into such a file. -1 with ERROR_INPUT where nothing was packed (OpenBLAS multiplies), ERROR_FILE
+ * or ERROR_MEMORY. */
+int weights_pack(const struct weights *weights, const char *path, const char *sha256, struct error *err);
+/* Linears made so far, and how many of them are the file's. */
+struct weights_linears {
+    size_t packed, mapped;
+};
+struct weights_linears weights_linears(const struct weights *weights);
+
 /* Fails (-1, ERROR_FORMAT) naming a tensor that weights_get was never asked for: a file with strange parameters is not this model.
  */
 int weights_all_used(const struct weights *weights, struct error *err);

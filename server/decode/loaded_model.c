@@ -68,8 +68,10 @@ static void model_free(struct loaded_model *model) {
 /* What was loaded before an error is in the model all the same. */
 static int model_load(struct loaded_model *model, const char *folder, const char *compute, const struct loading *loading,
                       struct error *err) {
-    struct translator_options choices = {
-        .compute = compute ? compute : loading->compute, .shortlist = loading->shortlist, .half_past = loading->half_past};
+    struct translator_options choices = {.compute = compute ? compute : loading->compute,
+                                         .shortlist = loading->shortlist,
+                                         .half_past = loading->half_past,
+                                         .sha256 = model->files.sha256};
     int64_t began_us = clock_us();
     if (loading->integrity && integrity_check(loading->integrity, folder, loading->extent, &model->files, err) != 0)
         return -1;
@@ -102,8 +104,13 @@ struct loaded_model *loaded_model_open(const char *folder, const char *compute, 
         model_free(model);
         return NULL;
     }
-    log_event(LOG_INFO, "model_loaded", "model=%s folder=%s parameters=%zu compute=%s duration_ms=%lld bytes=%zu", model->info.name,
-              folder, model->info.parameters, model->info.compute, (long long)(model->load_us / 1000), model->bytes);
+    const struct translator_info *info = &model->info;
+    if (*info->unmapped)
+        log_event(LOG_WARN, "packed_ignored", "model=%s folder=%s compute=%s reason=%s", info->name, folder, info->compute,
+                  info->unmapped);
+    log_event(LOG_INFO, "model_loaded", "model=%s folder=%s parameters=%zu compute=%s mapped=%zu/%zu duration_ms=%lld bytes=%zu",
+              info->name, folder, info->parameters, info->compute, info->mapped, info->matrices, (long long)(model->load_us / 1000),
+              model->bytes);
     return model;
 }
 

@@ -1,5 +1,6 @@
 /* `alignd translate` and `alignd attention`: lines in, lines out. */
 #include "tests/http/client.h"
+#include "tests/http/folder.h"
 #include "tests/http/suites.h"
 #include <fcntl.h>
 #include <signal.h>
@@ -155,6 +156,58 @@ START_TEST(penalties_and_exact_search) {
     ck_assert_str_eq(after.err, "alignd: --coverage-penalty must be 0: model \"fixed-gru\" has no attention\n");
     outcome_done(&after);
     outcome_done(&before);
+    free(input);
+}
+END_TEST
+
+/* Of the folder, with int8. said: what the log must tell. The caller frees it. */
+static char *translation_of(const char *folder, const char *input, const char *said) {
+    struct outcome outcome;
+    program_run(ARGUMENTS("translate", "--model", folder, "--compute", "int8", "--log-level", "info"), input, &outcome);
+    ck_assert_msg(outcome.status == 0, "%s", outcome.err);
+    ck_assert_msg(strstr(outcome.err, said) != NULL, "no %s in %s", said, outcome.err);
+    ck_assert_int_eq(strstr(outcome.err, "packed_ignored") != NULL, strstr(said, "packed_ignored") != NULL);
+    char *out = strdup(outcome.out);
+    outcome_done(&outcome);
+    return out;
+}
+
+/* The name of the file in the folder, as alignd pack prints it. Returns how many matrices it has. */
+static size_t pack(const char *folder, char *name) {
+    size_t count = 0;
+    struct outcome outcome;
+    program_run(ARGUMENTS("pack", "--model", folder, "--compute", "int8"), NULL, &outcome);
+    ck_assert_msg(outcome.status == 0, "%s", outcome.err);
+    ck_assert_int_eq(strncmp(outcome.out, folder, strlen(folder)), 0);
+    ck_assert_int_eq(sscanf(outcome.out + strlen(folder), "/%63[^:]: %zu matrices", name, &count), 2);
+    ck_assert_int_eq(strncmp(name, "packed-int8-", 12), 0);
+    outcome_done(&outcome);
+    return count;
+}
+
+/* With a file of packed weights, without, and with half of one. */
+START_TEST(packed_weights_change_nothing) {
+    char folder[] = FOLDER_TEMPLATE, name[64], mapped[64], *input = input_text(1);
+    folder_make(folder, "packed", "en", "fr");
+    char *without = translation_of(folder, input, " mapped=0/");
+    size_t count = pack(folder, name);
+    ck_assert_uint_eq(pack(folder, name), count);
+    snprintf(mapped, sizeof mapped, " mapped=%zu/%zu ", count, count);
+    char *with = translation_of(folder, input, mapped);
+    ck_assert_str_eq(with, without);
+    folder_truncate(folder, name);
+    char *half = translation_of(folder, input, "event=packed_ignored model=packed");
+    ck_assert_str_eq(half, without);
+    folder_lose(folder, "model.safetensors");
+    struct outcome outcome;
+    program_run(ARGUMENTS("pack", "--model", folder), NULL, &outcome);
+    ck_assert_int_eq(outcome.status, 1);
+    ck_assert_ptr_nonnull(strstr(outcome.err, "cannot pack /tmp/alignd-http-"));
+    outcome_done(&outcome);
+    folder_remove(folder);
+    free(without);
+    free(with);
+    free(half);
     free(input);
 }
 END_TEST
@@ -432,6 +485,7 @@ Suite *batch_mode_suite(void) {
     tcase_add_test(tcase, samples_are_repeated);
     tcase_add_test(tcase, penalties_and_exact_search);
     tcase_add_test(tcase, translate_edges);
+    tcase_add_test(tcase, packed_weights_change_nothing);
     tcase_add_test(tcase, translate_refuses_other_encodings);
     tcase_add_test(tcase, broken_pipe);
     tcase_add_test(tcase, full_disk);

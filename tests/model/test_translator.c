@@ -451,6 +451,62 @@ START_TEST(an_unknown_compute_type_is_refused) {
 }
 END_TEST
 
+/* ---- packed weights ---- */
+
+static struct translator *open_folder(const char *folder, const char *compute, const char *sha256) {
+    struct error err = {0};
+    struct translator *opened = translator_open(folder, &(struct translator_options){.compute = compute, .sha256 = sha256}, &err);
+    ck_assert_msg(opened != NULL, "%s", err.message);
+    return opened;
+}
+
+/* The score of the best translation, with all its bits. */
+static double score_of(const struct translator *t) {
+    struct sentence *sentence = model_prepare(t, "A boy plays in the snow.", &greedy, &arena);
+    model_decode(t, &sentence, 1);
+    ck_assert_int_eq(sentence->error.code, ERROR_NONE);
+    double score = sentence->hypotheses[0].score;
+    sentence_done(sentence);
+    return score;
+}
+
+static void check_mapped(const char *folder, const struct translator *packed, const char *compute) {
+    struct translator *mapped = open_folder(folder, compute, "aa");
+    struct translator_info info = translator_info(mapped), other = translator_info(packed);
+    double score = score_of(mapped), expected = score_of(packed);
+    ck_assert_uint_gt(info.matrices, 0);
+    ck_assert_uint_eq(info.matrices, other.matrices);
+    ck_assert_uint_eq(info.mapped, info.matrices);
+    ck_assert_str_eq(info.unmapped, "");
+    ck_assert_uint_eq(other.mapped, 0);
+    ck_assert_mem_eq(&score, &expected, sizeof score);
+    translator_free(mapped);
+}
+
+/* For each compute type a file of its own. A folder's file for another digest is not used, and the reason told. */
+START_TEST(packed_weights_are_mapped) {
+    char *folder = model_folder(MODEL), path[256];
+    struct error err = {0};
+    for (int i = 0; i < exact_computes(); i++) {
+        struct translator *packed = open_folder(folder, computes[i], NULL);
+        ck_assert_str_eq(translator_info(packed).unmapped, "");
+        ck_assert_int_eq(translator_pack(packed, folder, "aa", path, sizeof path, &err), 0);
+        ck_assert_ptr_nonnull(strstr(path, computes[i]));
+        check_mapped(folder, packed, computes[i]);
+        translator_free(packed);
+        struct translator *refused = open_folder(folder, computes[i], "ab");
+        ck_assert_uint_eq(translator_info(refused).mapped, 0);
+        ck_assert_str_eq(translator_info(refused).unmapped, "made of another model.safetensors");
+        translator_free(refused);
+        refused = translator_open(folder, &(struct translator_options){.compute = computes[i], .pack = true}, &err);
+        ck_assert_uint_eq(translator_info(refused).mapped, 0);
+        ck_assert_str_eq(translator_info(refused).unmapped, "");
+        translator_free(refused);
+    }
+    model_folder_remove(folder);
+}
+END_TEST
+
 Suite *translator_suite(void) {
     Suite *suite = suite_create("translator");
     TCase *tests = tcase_create("facade");
@@ -479,6 +535,7 @@ Suite *translator_suite(void) {
     tcase_add_test(tests, auto_says_what_it_chose);
     tcase_add_test(tests, capitals_come_back);
     tcase_add_test(tests, an_unknown_compute_type_is_refused);
+    tcase_add_test(tests, packed_weights_are_mapped);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -239,6 +239,22 @@ START_TEST(help_and_version_need_no_model) {
 }
 END_TEST
 
+START_TEST(pack_takes_several_models) {
+    ck_assert_int_eq(parse("pack --model a --model b --compute int8 --shortlist"), 0);
+    ck_assert_int_eq(options.command, COMMAND_PACK);
+    ck_assert_uint_eq(options.models.count, 2);
+    ck_assert_str_eq(options.compute, "int8");
+    ck_assert(options.shortlist);
+    teardown();
+    ck_assert_int_eq(parse("pack --model a"), 0);
+    ck_assert_str_eq(options.compute, "float32");
+    teardown();
+    ck_assert_int_eq(parse("pack"), -1);
+    ck_assert_str_eq(err.message, "--model DIR is missing");
+    ck_assert_int_eq(parse("pack --model a --workers 2"), -1);
+}
+END_TEST
+
 START_TEST(health_asks_where_the_daemon_listens) {
     ck_assert_int_eq(parse("health"), 0);
     ck_assert_int_eq(options.command, COMMAND_HEALTH);
@@ -374,6 +390,7 @@ Suite *options_suite(void) {
     tcase_add_test(tcase, links_of_one_model_or_two);
     tcase_add_test(tcase, help_and_version_need_no_model);
     tcase_add_test(tcase, health_asks_where_the_daemon_listens);
+    tcase_add_test(tcase, pack_takes_several_models);
     tcase_add_test(tcase, help_names_every_option_and_variable);
     tcase_add_loop_test(tcase, wrong_command_line, 0, sizeof wrong / sizeof wrong[0]);
     tcase_add_test(tcase, wrong_variable_is_named);
