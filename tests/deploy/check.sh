@@ -15,8 +15,16 @@ step "$promtool" check config docker/prometheus.yml
 step "$promtool" test rules tests/deploy/alerts.yml
 step node tests/deploy/queries.mjs "$alignd" "$promtool"
 step docker-compose -f docker/compose.yaml config --quiet
-for folder in docker/kubernetes docker/kubernetes/bulk; do
+# FOLDER KIND...: that of docker/kubernetes, and the kinds of manifests that it has besides
+kubernetes() {
+    folder=$1
+    shift
     echo "== $kubectl kustomize $folder"
     "$kubectl" kustomize "$folder" >build/kubernetes.yaml
-    step node tests/deploy/kubernetes.mjs "$alignd" <build/kubernetes.yaml
-done
+    step node tests/deploy/kubernetes.mjs "$alignd" "$@" <build/kubernetes.yaml
+}
+kubernetes docker/kubernetes
+kubernetes docker/kubernetes/bulk
+kubernetes docker/kubernetes/overlays/models
+kubernetes docker/kubernetes/overlays/ingress Ingress
+kubernetes docker/kubernetes/overlays/monitoring Service ServiceMonitor

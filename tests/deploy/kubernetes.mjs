@@ -1,4 +1,4 @@
-// kubectl kustomize docker/kubernetes | node tests/deploy/kubernetes.mjs ALIGND; the same of docker/kubernetes/bulk
+// kubectl kustomize docker/kubernetes | node tests/deploy/kubernetes.mjs ALIGND; the same of the folders in it, with the kinds that these add
 // Reads manifests, YAML documents, on standard input. Each must satisfy the schema that Kubernetes publishes for its kind (compiled in the
 // package kubernetes-models) and hold no field that the schema lacks. Together they must fit: labels, ports, settings, times; and the pods
 // must be as restricted as Kubernetes' Pod Security Standards ask. First the validator is shown faults, which it must find.
@@ -16,12 +16,15 @@ const SCHEMAS = {
   "policy/v1 PodDisruptionBudget": "IoK8sApiPolicyV1PodDisruptionBudget",
 };
 
-const BULK = { "batch/v1 Job": "IoK8sApiBatchV1Job" };
+const MORE = { "batch/v1 Job": "IoK8sApiBatchV1Job", "networking.k8s.io/v1 Ingress": "IoK8sApiNetworkingV1Ingress" };
+const MONITOR = "ComGithubPrometheusOperatorPrometheusOperatorPkgApisMonitoringV1ServiceMonitor.js";
 
 const validators = new Map();
-for (const [kind, schema] of Object.entries({ ...SCHEMAS, ...BULK })) {
+for (const [kind, schema] of Object.entries({ ...SCHEMAS, ...MORE })) {
   validators.set(kind, (await import(`./node_modules/kubernetes-models/_schemas/${schema}.mjs`)).validate);
 }
+const monitor = await import(`./node_modules/@kubernetes-models/prometheus-operator/_schemas/${MONITOR}`);
+validators.set("monitoring.coreos.com/v1 ServiceMonitor", (monitor.default ?? monitor).validate);
 
 // A compiled schema reads every field that it knows: what is left in unread afterwards is unknown to it.
 function watched(value, path, unread) {
@@ -94,12 +97,13 @@ function checkTogether(manifests) {
   const ports = container.ports.map((port) => port.name);
 
   selected(deployment.spec.selector.matchLabels);
-  selected(of("Service").spec.selector);
+  const services = manifests.filter((manifest) => manifest.kind === "Service");
+  services.forEach((service) => selected(service.spec.selector));
   selected(of("PodDisruptionBudget").spec.selector.matchLabels);
   selected(of("NetworkPolicy").spec.podSelector.matchLabels);
   pod.spec.topologySpreadConstraints.forEach((constraint) => selected(constraint.labelSelector.matchLabels));
 
-  for (const port of of("Service").spec.ports) assert(ports.includes(port.targetPort));
+  for (const service of services) service.spec.ports.forEach((port) => assert(ports.includes(port.targetPort)));
   for (const rule of of("NetworkPolicy").spec.ingress) rule.ports.forEach((port) => assert(ports.includes(port.port)));
   for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"]) assert(ports.includes(container[probe].httpGet.port), probe);
   assert.equal(container.livenessProbe.httpGet.path, "/health");
@@ -113,6 +117,29 @@ function checkTogether(manifests) {
 
   const preStop = Number(container.lifecycle.preStop.exec.command.at(-1)), grace = Number(settings.data.ALIGND_GRACE_MS) / 1000;
   assert(pod.spec.terminationGracePeriodSeconds >= preStop + grace + 5, "a drain would be killed");
+}
+
+// What an overlay adds must meet what is there: the Ingress and the ServiceMonitor a Service and its port, a volume the place where the
+// models are looked for, which nobody writes.
+function checkOverlay(manifests) {
+  const of = (kind) => manifests.find((manifest) => manifest.kind === kind), services = manifests.filter((manifest) => manifest.kind === "Service");
+  const has = (service, port) => service.spec.ports.some(({ name }) => name === port);
+  for (const rule of of("Ingress")?.spec.rules ?? []) {
+    for (const { backend } of rule.http.paths) {
+      assert(services.some(({ metadata }) => metadata.name === backend.service.name));
+      assert(has(services.find(({ metadata }) => metadata.name === backend.service.name), backend.service.port.name));
+    }
+    assert(of("Ingress").spec.tls.some(({ hosts }) => hosts.includes(rule.host)), "a host without a certificate");
+  }
+  const monitor = of("ServiceMonitor")?.spec;
+  if (monitor) {
+    const meant = services.filter(({ metadata }) => Object.entries(monitor.selector.matchLabels).every(([key, value]) => metadata.labels[key] === value));
+    assert.equal(meant.length, 1, "one Service is meant");
+    for (const { port, path } of monitor.endpoints) assert(has(meant[0], port) && path === "/metrics");
+  }
+  const { containers: [container], volumes = [] } = of("Deployment").spec.template.spec;
+  assert.deepEqual((container.volumeMounts ?? []).map(({ name }) => name), volumes.map(({ name }) => name));
+  for (const mount of container.volumeMounts ?? []) assert(mount.readOnly && of("ConfigMap").data.ALIGND_MODELS === mount.mountPath);
 }
 
 // Each pod has a share of its own, and files named by it; all shares are somebody's.
@@ -146,12 +173,14 @@ for (const manifest of manifests) {
   for (const fault of found) console.error(`${manifest.kind}${fault}`);
   if (found.length > 0) process.exit(1);
 }
-assert.deepEqual(manifests.map((manifest) => `${manifest.apiVersion} ${manifest.kind}`).sort(), Object.keys(job ? BULK : SCHEMAS).sort());
+const [alignd, ...added] = process.argv.slice(2), expected = job ? ["Job"] : [...Object.keys(SCHEMAS).map((kind) => kind.split(" ")[1]), ...added];
+assert.deepEqual(manifests.map(({ kind }) => kind).sort(), expected.sort());
 checkRestricted((job ?? manifests.find((manifest) => manifest.kind === "Deployment")).spec.template.spec);
 if (job) {
   checkJob(job);
 } else {
   checkTogether(manifests);
-  checkSettings(manifests.find((manifest) => manifest.kind === "ConfigMap"), process.argv[2]);
+  checkOverlay(manifests);
+  checkSettings(manifests.find((manifest) => manifest.kind === "ConfigMap"), alignd);
 }
 console.log(`${manifests.length} manifests are valid and fit together`);
