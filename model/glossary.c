@@ -3,7 +3,6 @@
 #include "model/model.h"
 #include "model/network/copies.h"
 #include "model/text/character.h"
-#include "model/text/placeholder.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -240,11 +239,10 @@ static const struct token *token_at(const struct sentence *sentence, size_t begi
 
 static int find_phrases(struct found *found, struct glossary *glossary, struct error *err) {
     const struct sentence *sentence = found->sentence;
-    const char *text = sentence->text + sentence->source.begin;
     size_t length = sentence->source.end - sentence->source.begin, behind = 0;
-    struct span span;
-    for (size_t at = 0; placeholder_next(text, length, &at, &span); behind = span.end) {
-        const struct token *token = sentence->translator->masking ? token_at(sentence, span.begin) : NULL;
+    for (size_t i = 0; i < sentence->held.count; behind = sentence->held.all[i++].end) {
+        struct span span = sentence->held.all[i];
+        const struct token *token = sentence->translator->holds ? token_at(sentence, span.begin) : NULL;
         if (add_entries(found, glossary, behind, span.begin, err) != 0 || (token && add_own(found, token, span, err) != 0))
             return -1;
         found->sentence->unknown -= token != NULL;
@@ -303,9 +301,8 @@ static bool is_wordless(const char *text, size_t length) {
 static bool is_bare(const struct sentence *sentence) {
     const char *text = sentence->text + sentence->source.begin;
     size_t length = sentence->source.end - sentence->source.begin, behind = 0;
-    struct span span;
-    for (size_t at = 0; placeholder_next(text, length, &at, &span); behind = span.end)
-        if (!is_wordless(text + behind, span.begin - behind))
+    for (size_t i = 0; i < sentence->held.count; behind = sentence->held.all[i++].end)
+        if (!is_wordless(text + behind, sentence->held.all[i].begin - behind))
             return false;
     return behind > 0 && is_wordless(text + behind, length - behind);
 }
@@ -321,7 +318,7 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
     struct found found = {.sentence = sentence};
     if (!search_constrains(&sentence->options))
         return 0;
-    if (sentence->translator->masking && !sentence->given && is_bare(sentence) && force_itself(sentence))
+    if (sentence->translator->holds && !sentence->given && is_bare(sentence) && force_itself(sentence))
         return 0;
     if (make_copies(&found, glossary, err) != 0 || find_phrases(&found, glossary, err) != 0)
         return -1;

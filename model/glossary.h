@@ -1,4 +1,4 @@
-/* What must stand in a sentence's translation (translator_constrain): the glossary's phrases and the placeholders. */
+/* What must stand in a sentence's translation (translator_constrain): the glossary's phrases and what is held. */
 #ifndef ALIGND_GLOSSARY_H
 #define ALIGND_GLOSSARY_H
 
@@ -21,8 +21,8 @@ struct glossary {
 /* lexicon, NULL allowed, and arena live as long as the sentences do. */
 void glossary_init(struct glossary *glossary, const struct lexicon *lexicon, struct arena *arena);
 
-/* Makes a prepared sentence's translation hold a target phrase wherever a source phrase stands in its text, and every placeholder
- * (model/text/placeholder.h) as it is; nothing changes where there are none. Behind translator_begin_with; for strategies beam and
+/* Makes a prepared sentence's translation hold a target phrase wherever a source phrase stands in its text, and all that is held
+ * of it (sentence.held) as it is; nothing changes where there are none. Behind translator_begin_with; for strategies beam and
  * greedy, with others nothing happens. Where source phrases overlap the first counts, of those that begin together the longest
  * (lexicon_next). Of an entry's target phrases it holds the one that the search likes best. -1 with ERROR_INPUT if the model cannot
  * write a phrase, with ERROR_LENGTH if they are of more than TRANSLATOR_MAX_TARGET tokens, or with ERROR_MEMORY. */

@@ -19,7 +19,7 @@ struct translator {
     struct model_config config;
     struct weights *weights;
     struct tokenizer *source, *target, *characters; /* characters: NULL unless the output spells */
-    struct tokenizer *masking; /* source, which hides placeholders; NULL: the model has no <unk> to write in their place */
+    bool holds;                                     /* placeholders: it has <unk>, to read and to write in their place */
     struct labels variants;
     bool *continues; /* [V] glossary_continues */
     struct segmenter *segmenter;

@@ -1,4 +1,5 @@
 #include "model/sentence.h"
+#include "model/guard.h"
 #include "model/model.h"
 #include "model/network/copies.h"
 #include "model/text.h"
@@ -33,9 +34,14 @@ static int find_copies(struct sentence *sentence, struct error *err) {
     return sentence->copies ? 0 : -1;
 }
 
-/* What reads the source: where the search can bring placeholders through, without them. */
-static const struct tokenizer *reader(const struct translator *translator, const struct search_options *options) {
-    return translator->masking && search_constrains(options) ? translator->masking : translator->source;
+bool translator_holds(const struct translator *translator) {
+    return translator->holds;
+}
+
+/* What the source is read around: what the search can bring through. */
+static struct placeholders read_around(const struct translator *translator, const struct search_options *options,
+                                       const struct placeholders *held) {
+    return translator->holds && search_constrains(options) ? *held : (struct placeholders){0};
 }
 
 /* Tokens of the sentence's own text, with </s> if the encoder reads one; none if nothing in it is visible to the tokenizer. */
@@ -43,8 +49,9 @@ static int tokenize(struct sentence *sentence, struct error *err) {
     const struct translator *t = sentence->translator;
     size_t bytes = sentence->source.end - sentence->source.begin, count;
     struct token *tokens, *with_end;
-    if (tokenizer_encode(reader(t, &sentence->options), sentence->text + sentence->source.begin, bytes, &sentence->lowered,
-                         &sentence->arena, &tokens, &count, err) != 0)
+    struct placeholders held = read_around(t, &sentence->options, &sentence->held);
+    if (tokenizer_encode_around(t->source, sentence->text + sentence->source.begin, bytes, &held, &sentence->lowered,
+                                &sentence->arena, &tokens, &count, err) != 0)
         return -1;
     with_end = arena_alloc(&sentence->arena, count + 1, sizeof *with_end);
     if (!with_end)
@@ -61,11 +68,23 @@ static int tokenize(struct sentence *sentence, struct error *err) {
     return 0;
 }
 
-static int sentence_init(struct sentence *sentence, const struct translator *translator, const char *text, struct span span,
-                         const struct search_options *options, struct error *err) {
-    *sentence = (struct sentence){.translator = translator, .text = text, .source = span, .options = *options};
+/* What translator_prepare_text makes. */
+struct prepared {
+    const struct translator *translator;
+    const struct translator_text *text;
+    const struct search_options *options;
+    struct arena *arena;
+    struct sentence *items;
+    size_t count, room;
+};
+
+static int sentence_init(struct sentence *sentence, const struct prepared *list, struct span span, struct error *err) {
+    *sentence =
+        (struct sentence){.translator = list->translator, .text = list->text->text, .source = span, .options = *list->options};
     arena_init(&sentence->arena, QUESTION_BYTES);
-    int result = tokenize(sentence, err);
+    int result = placeholders_within(&list->text->held, span, &sentence->arena, &sentence->held, err);
+    if (result == 0)
+        result = tokenize(sentence, err);
     sentence->arena.block_bytes = ANSWER_BYTES;
     if (result == 0)
         return 0;
@@ -93,16 +112,6 @@ void sentence_limit(struct sentence *sentence) {
     sentence->options.max_length = usual > least ? usual : least;
 }
 
-/* What translator_prepare makes. */
-struct prepared {
-    const struct translator *translator;
-    const char *text;
-    const struct search_options *options;
-    struct arena *arena;
-    struct sentence *items;
-    size_t count, room;
-};
-
 static int prepared_add(struct prepared *list, struct sentence *sentence, struct error *err) {
     if (list->count == list->room) {
         size_t room = list->room > 0 ? 2 * list->room : 1;
@@ -129,43 +138,42 @@ static int add_or_end(struct prepared *list, struct sentence *sentence, struct e
 }
 
 /* A sentence that is too long, in pieces. */
-static int add_wrapped(struct prepared *list, struct span span, bool split, struct error *err) {
+static int add_wrapped(struct prepared *list, struct span span, struct error *err) {
     const struct translator *t = list->translator;
     size_t limit = t->config.limits.max_source_tokens, count;
+    struct text_reading reading = {t->source, read_around(t, list->options, &list->text->held), limit};
     struct span *pieces;
     struct sentence sentence;
-    if (text_wrap(reader(t, list->options), list->text, span, limit, list->arena, &pieces, &count, err) != 0)
+    if (text_wrap(&reading, list->text->text, span, list->arena, &pieces, &count, err) != 0)
         return -1;
-    if (!split && count > 1)
+    if (!list->text->split && count > 1)
         return error_set(err, ERROR_LENGTH, "the text has more than %zu tokens, the most that the model reads at once", limit);
     for (size_t i = 0; i < count; i++) {
-        if (sentence_init(&sentence, t, list->text, pieces[i], list->options, err) != 0 || add_or_end(list, &sentence, err) != 0)
+        if (sentence_init(&sentence, list, pieces[i], err) != 0 || add_or_end(list, &sentence, err) != 0)
             return -1;
     }
     return 0;
 }
 
-static int add_span(struct prepared *list, struct span span, bool split, struct error *err) {
-    struct span visible = segmenter_trim(list->text + span.begin, span.end - span.begin);
+static int add_span(struct prepared *list, struct span span, struct error *err) {
+    struct span visible = segmenter_trim(list->text->text + span.begin, span.end - span.begin);
     struct span trimmed = {span.begin + visible.begin, span.begin + visible.end};
     struct sentence sentence;
-    if (sentence_init(&sentence, list->translator, list->text, trimmed, list->options, err) != 0)
+    if (sentence_init(&sentence, list, trimmed, err) != 0)
         return -1;
     if (sentence_fits(&sentence))
         return add_or_end(list, &sentence, err);
     sentence_done(&sentence);
-    return add_wrapped(list, trimmed, split, err);
+    return add_wrapped(list, trimmed, err);
 }
 
 /* Makes one of the spans that a placeholder goes across: sentences seem to end in some. */
-static void spans_join(const char *text, size_t length, struct span *spans, size_t *count) {
-    struct span placeholder = {0, 0};
-    size_t at = 0, kept = 0;
-    bool more = true;
+static void spans_join(const struct placeholders *held, struct span *spans, size_t *count) {
+    size_t next = 0, kept = 0;
     for (size_t i = 0; i < *count; i++) {
-        while (more && placeholder.end <= spans[i].begin)
-            more = placeholder_next(text, length, &at, &placeholder);
-        if (kept > 0 && more && placeholder.begin < spans[i].begin)
+        while (next < held->count && held->all[next].end <= spans[i].begin)
+            next++;
+        if (kept > 0 && next < held->count && held->all[next].begin < spans[i].begin)
             spans[kept - 1].end = spans[i].end;
         else
             spans[kept++] = spans[i];
@@ -173,26 +181,27 @@ static void spans_join(const char *text, size_t length, struct span *spans, size
     *count = kept;
 }
 
-static int add_all(struct prepared *list, size_t length, bool split, struct error *err) {
+static int add_all(struct prepared *list, struct error *err) {
     const struct translator *t = list->translator;
-    struct span whole = {0, length}, *spans = &whole;
-    size_t count = length > 0;
-    if (split && segmenter_split(t->segmenter, list->text, length, list->arena, &spans, &count, err) != 0)
+    const struct translator_text *text = list->text;
+    struct placeholders held = read_around(t, list->options, &text->held);
+    struct span whole = {0, text->length}, *spans = &whole;
+    size_t count = text->length > 0;
+    if (text->split && segmenter_split(t->segmenter, text->text, text->length, list->arena, &spans, &count, err) != 0)
         return -1;
-    if (reader(t, list->options) == t->masking)
-        spans_join(list->text, length, spans, &count);
+    spans_join(&held, spans, &count);
     for (size_t i = 0; i < count; i++) {
-        if (add_span(list, spans[i], split, err) != 0)
+        if (add_span(list, spans[i], err) != 0)
             return -1;
     }
     return 0;
 }
 
-int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,
-                       const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
-                       struct error *err) {
+int translator_prepare_text(const struct translator *translator, const struct translator_text *text,
+                            const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
+                            struct error *err) {
     struct prepared list = {.translator = translator, .text = text, .options = options, .arena = arena};
-    if (add_all(&list, length, split, err) != 0) {
+    if (add_all(&list, err) != 0) {
         while (list.count > 0)
             sentence_done(&list.items[--list.count]);
         return -1;
@@ -200,6 +209,16 @@ int translator_prepare(const struct translator *translator, const char *text, si
     *sentences = list.items;
     *count = list.count;
     return 0;
+}
+
+int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,
+                       const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
+                       struct error *err) {
+    struct guard placeholders = {0};
+    struct translator_text whole = {text, length, {0}, split};
+    if (guard_find(&placeholders, text, length, arena, &whole.held, err) != 0)
+        return -1;
+    return translator_prepare_text(translator, &whole, options, arena, sentences, count, err);
 }
 
 void sentence_leave(struct sentence *sentence) {

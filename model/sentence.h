@@ -5,6 +5,7 @@
 #include "model/base/arena.h"
 #include "model/base/error.h"
 #include "model/search/search.h"
+#include "model/text/placeholder.h"
 #include "model/text/segmenter.h"
 #include "model/text/token.h"
 #include "model/weights/shortlist.h"
@@ -26,11 +27,12 @@ struct forced_attention {
 struct sentence {
     /* the question: set by translator_prepare and the caller before batch_admit */
     const struct translator *translator;
-    const char *text;     /* the whole input text, not owned, not NUL-terminated */
-    struct span source;   /* this sentence's bytes within it */
-    struct token *tokens; /* [length]; the last is </s> if the encoder reads it; offsets are within the sentence */
-    size_t length;        /* T, 1.. */
-    bool labelled;        /* the first is a label (model/variants.h), and not the text's */
+    const char *text;         /* the whole input text, not owned, not NUL-terminated */
+    struct span source;       /* this sentence's bytes within it */
+    struct token *tokens;     /* [length]; the last is </s> if the encoder reads it; offsets are within the sentence */
+    size_t length;            /* T, 1.. */
+    struct placeholders held; /* of its bytes: come through as they are, each one token if the model and the search can do that */
+    bool labelled;            /* the first is a label (model/variants.h), and not the text's */
     bool lowered; /* it is in capitals and was read in small letters (model/text/capitals.h); its translation is in capitals, too */
     size_t unknown; /* tokens that the vocabulary does not have */
     struct search_options options;
@@ -66,16 +68,30 @@ struct sentence {
     size_t first_row;            /* place in its batch */
 };
 
-/* Cuts text into sentences ready to be admitted: segmented (split true; otherwise the text is one sentence), tokenized, and, where
- * a sentence has more than max_source_tokens, wrapped at clause punctuation or white space. For strategies beam and greedy a
- * placeholder (model/text/placeholder.h) is one token, and is not cut: translator_constrain must follow. With split false a text
- * over the limit is ERROR_LENGTH, and where the output copies source words, so is a part over it that cannot be cut. text: valid
- * UTF-8 that outlives the sentences. options: strategy and numbers for all; max_length 0 means the model's ratio, or min_length if
- * that is more. sentences: an array in the arena, each to be ended with sentence_done. A blank text gives count 0. -1 with
- * ERROR_INPUT, ERROR_LENGTH or ERROR_MEMORY. Thread-safe. */
+/* A text to be translated. */
+struct translator_text {
+    const char *text; /* [length], valid UTF-8, which outlives the sentences */
+    size_t length;
+    struct placeholders held; /* what comes through as it is (guard_find) */
+    bool split;               /* cut into sentences; otherwise it is one */
+};
+
+/* Cuts a text into sentences ready to be admitted: segmented, tokenized, and, where a sentence has more than max_source_tokens,
+ * wrapped at clause punctuation or white space. For strategies beam and greedy what is held is one token, and is not cut:
+ * translator_constrain must follow. A text over the limit that is not split is ERROR_LENGTH, and where the output copies source
+ * words, so is a part over it that cannot be cut. options: strategy and numbers for all; max_length 0 means the model's ratio, or
+ * min_length if that is more. sentences: an array in the arena, each to be ended with sentence_done. A blank text gives count 0. -1
+ * with ERROR_INPUT, ERROR_LENGTH or ERROR_MEMORY. Thread-safe. */
+int translator_prepare_text(const struct translator *translator, const struct translator_text *text,
+                            const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
+                            struct error *err);
+/* The same, where placeholders are what is held. */
 int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,
                        const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
                        struct error *err);
+
+/* True if what is held comes through it, with a search that can do that (search_constrains). */
+bool translator_holds(const struct translator *translator);
 
 /* What was prepared has another length now: sets the default of max_length anew. */
 void sentence_limit(struct sentence *sentence);

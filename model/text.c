@@ -11,6 +11,7 @@ struct wrap {
     const struct tokenizer *tokenizer;
     const char *text;
     size_t length;
+    struct placeholders held;
     const struct token *tokens; /* of the whole sentence */
     size_t count;
     size_t max_tokens;
@@ -72,8 +73,12 @@ static size_t end_of(const struct wrap *wrap, size_t token) {
 static int count_tokens(const struct wrap *wrap, size_t begin, size_t end, size_t *count, struct error *err) {
     struct arena_mark mark = arena_mark(wrap->scratch);
     struct token *tokens;
+    struct placeholders held;
     bool lowered; /* as it will be when the piece is a sentence */
-    int result = tokenizer_encode(wrap->tokenizer, wrap->text + begin, end - begin, &lowered, wrap->scratch, &tokens, count, err);
+    int result = placeholders_within(&wrap->held, (struct span){begin, end}, wrap->scratch, &held, err);
+    if (result == 0)
+        result = tokenizer_encode_around(wrap->tokenizer, wrap->text + begin, end - begin, &held, &lowered, wrap->scratch, &tokens,
+                                         count, err);
     arena_release(wrap->scratch, mark);
     return result;
 }
@@ -126,7 +131,8 @@ static int copy_spans(struct arena *arena, const struct span *pieces, size_t fou
 static int wrap_sentence(struct wrap *wrap, struct span **pieces, size_t *count, struct error *err) {
     struct token *tokens;
     bool lowered;
-    if (tokenizer_encode(wrap->tokenizer, wrap->text, wrap->length, &lowered, wrap->scratch, &tokens, &wrap->count, err) != 0)
+    if (tokenizer_encode_around(wrap->tokenizer, wrap->text, wrap->length, &wrap->held, &lowered, wrap->scratch, &tokens,
+                                &wrap->count, err) != 0)
         return -1;
     wrap->tokens = tokens;
     *pieces = arena_alloc(wrap->scratch, wrap->count + 1, sizeof **pieces);
@@ -139,20 +145,22 @@ static int wrap_sentence(struct wrap *wrap, struct span **pieces, size_t *count,
     return 0;
 }
 
-int text_wrap(const struct tokenizer *tokenizer, const char *text, struct span sentence, size_t max_tokens, struct arena *arena,
-              struct span **spans, size_t *count, struct error *err) {
-    assert(max_tokens > 0);
+int text_wrap(const struct text_reading *reading, const char *text, struct span sentence, struct arena *arena, struct span **spans,
+              size_t *count, struct error *err) {
+    assert(reading->max_tokens > 0);
     struct span visible = segmenter_trim(text + sentence.begin, sentence.end - sentence.begin);
     size_t offset = sentence.begin + visible.begin, found = 0;
     struct arena scratch;
     arena_init(&scratch, SCRATCH_BLOCK_BYTES);
-    struct wrap wrap = {.tokenizer = tokenizer,
+    struct wrap wrap = {.tokenizer = reading->tokenizer,
                         .text = text + offset,
                         .length = visible.end - visible.begin,
-                        .max_tokens = max_tokens,
+                        .max_tokens = reading->max_tokens,
                         .scratch = &scratch};
     struct span *pieces = NULL;
-    int result = wrap.length > 0 ? wrap_sentence(&wrap, &pieces, &found, err) : 0;
+    int result = placeholders_within(&reading->held, (struct span){offset, offset + wrap.length}, &scratch, &wrap.held, err);
+    if (result == 0 && wrap.length > 0)
+        result = wrap_sentence(&wrap, &pieces, &found, err);
     if (result == 0)
         result = copy_spans(arena, pieces, found, offset, spans, count, err);
     arena_done(&scratch);

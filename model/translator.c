@@ -41,11 +41,8 @@ static int open_vocabularies(struct translator *t, const char *folder, struct er
     if (!t->target || (spells && !t->characters) || glossary_continues(t->target, &t->continues, err) != 0)
         return -1;
     bool writes = strcmp(c->output.type, "pointer") != 0;
-    bool masks = writes && tokenizer_unknown(t->source) >= 0 && tokenizer_unknown(t->target) >= 0;
-    if (labels_find(t->source, &t->variants, err) != 0)
-        return -1;
-    t->masking = masks ? tokenizer_masking(t->source, err) : NULL;
-    return t->masking || !masks ? 0 : -1;
+    t->holds = writes && tokenizer_unknown(t->source) >= 0 && tokenizer_unknown(t->target) >= 0;
+    return labels_find(t->source, &t->variants, err);
 }
 
 /* Both sides read and write the same pieces with the same ids. */
@@ -255,7 +252,6 @@ void translator_free(struct translator *translator) {
     weights_free(translator->weights);
     shortlist_free(translator->shortlist);
     segmenter_free(translator->segmenter);
-    tokenizer_free(translator->masking);
     tokenizer_free(translator->source);
     tokenizer_free(translator->target);
     tokenizer_free(translator->characters);

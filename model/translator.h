@@ -16,6 +16,7 @@
 #include "model/batch.h"
 #include "model/given.h"
 #include "model/glossary.h"
+#include "model/guard.h"
 #include "model/lexicon.h"
 #include "model/looks.h"
 #include "model/quality.h"

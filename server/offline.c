@@ -11,12 +11,16 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+enum { ARENA_BLOCK_BYTES = 4096 };
+
 const char *offline_variant(const struct options *options, const struct translator_info *info) {
     const char *variant = options->variant ? variant_for(info, options->variant) : NULL;
     return variant ? variant : variant_usual(info);
 }
 
-void offline_ask(const struct options *options, struct request *request) {
+void offline_ask(const struct offline *offline, struct request *request) {
+    const struct options *options = offline->options;
+    request->protection = offline->protection;
     request->replace_unknowns = !options->keep_unknowns;
     request->search = options->search;
     request->search.n_best = 1;
@@ -136,6 +140,33 @@ static int open_output(struct offline *offline, struct error *err) {
                      errno == EWOULDBLOCK ? "another run writes it" : strerror(errno));
 }
 
+static int check_patterns(const struct name_list *patterns, struct error *err) {
+    for (size_t i = 0; i < patterns->count; i++) {
+        struct error inner = {0};
+        struct pattern *pattern = pattern_open(patterns->names[i], &inner);
+        if (!pattern)
+            return error_set(err, inner.code, "--protect-pattern \"%.60s\": %s", patterns->names[i], inner.message);
+        pattern_free(pattern);
+    }
+    return 0;
+}
+
+static int make_protection(struct offline *offline, struct arena *arena, struct error *err) {
+    const struct name_list *strings = &offline->options->protect, *patterns = &offline->options->protect_patterns;
+    if (strings->count + patterns->count == 0)
+        return 0;
+    struct protection *protection = arena_zalloc(arena, 1, sizeof *protection);
+    struct glossary_entry *entries = arena_alloc(arena, strings->count, sizeof *entries);
+    if (!protection || !entries)
+        return error_memory(err);
+    for (size_t i = 0; i < strings->count; i++)
+        entries[i] = (struct glossary_entry){strings->names[i], strings->names[i]};
+    protection->patterns = (const char *const *)patterns->names;
+    protection->pattern_count = patterns->count;
+    offline->protection = protection;
+    return lexicon_init(&protection->strings, entries, strings->count, arena, err) == 0 ? check_patterns(patterns, err) : -1;
+}
+
 static int open_offline(struct offline *offline, struct error *err) {
     const struct options *options = offline->options;
     if (options->target && !(offline->target = fopen(options->target, "re")))
@@ -150,9 +181,12 @@ int offline_run(const struct options *options, size_t *skipped, struct error *er
     static const char *const labels[] = {"none"};
     struct offline offline = {.options = options, .directions = options->models.count};
     struct metrics *metrics = metrics_create(labels, 1, err); /* with nowhere to be read */
-    int result = metrics ? open_offline(&offline, err) : -1;
+    struct arena arena;
+    arena_init(&arena, ARENA_BLOCK_BYTES);
+    int result = metrics && make_protection(&offline, &arena, err) == 0 ? open_offline(&offline, err) : -1;
     if (result == 0)
         result = decode_with_models(&offline, metrics, err);
+    arena_done(&arena);
     *skipped = offline.skipped;
     if (offline.target)
         fclose(offline.target);

@@ -79,12 +79,13 @@ static void finish(struct request *request) {
     sem_post(&work->done);
 }
 
-static int ask(struct work *work, struct loaded_model *model, struct error *err) {
+static int ask(struct work *work, const struct offline *offline, struct error *err) {
     struct request *request = &work->request;
+    struct loaded_model *model = offline->models[0];
     enum request_input input;
     request->loaded = loaded_model_acquire(model);
     request->variant = offline_variant(work->options, &model->info);
-    offline_ask(work->options, request);
+    offline_ask(offline, request);
     request->split = request->aligns = true;
     request->texts = arena_zalloc(&request->arena, work->html.count, sizeof *request->texts);
     if (!request->texts)
@@ -136,7 +137,7 @@ int offline_document(struct offline *offline, struct error *err) {
     sem_init(&work.done, 0, 0);
     request_init(&work.request);
     int result = find_format(&work, err) == 0 && read_file(&work, err) == 0 && parse(&work, &offline->models[0]->info, err) == 0 &&
-                         ask(&work, offline->models[0], err) == 0 && decode(&work, offline, err) == 0
+                         ask(&work, offline, err) == 0 && decode(&work, offline, err) == 0
                      ? print(&work, offline->out, err)
                      : -1;
     request_done(&work.request);

@@ -36,7 +36,7 @@ struct line {
 /* What the two modes do differently. */
 struct mode {
     /* Sets the options of a line's request. */
-    void (*ask)(const struct options *options, struct request *request);
+    void (*ask)(const struct offline *run, struct request *request);
     /* Prints the line's answer without the line feed. */
     int (*print)(struct line *line, FILE *out, struct error *err);
 };
@@ -67,13 +67,13 @@ struct stream {
     int64_t began_us, shown_us;
 };
 
-static void ask_translation(const struct options *options, struct request *request) {
-    offline_ask(options, request);
-    request->split = options->split_sentences;
+static void ask_translation(const struct offline *run, struct request *request) {
+    offline_ask(run, request);
+    request->split = run->options->split_sentences;
 }
 
-static void ask_alignment(const struct options *options, struct request *request) {
-    (void)options;
+static void ask_alignment(const struct offline *run, struct request *request) {
+    (void)run;
     request->aligns = true;
     request->search = (struct search_options){.strategy = &search_greedy, .beam_size = 1, .n_best = 1};
 }
@@ -174,7 +174,7 @@ static int direction_prepare(struct direction *direction, struct error *err) {
     const struct stream *stream = direction->line->stream;
     enum request_input input;
     struct error refused = {0};
-    stream->mode->ask(stream->run->options, request);
+    stream->mode->ask(stream->run, request);
     if (request_prepare(request, request->loaded->translator, &input, &refused) == 0)
         return 0;
     if (refused.code == ERROR_LENGTH && !request->split && !direction->text.target) {

@@ -12,10 +12,11 @@ struct offline {
     const struct options *options;
     struct loaded_model *models[OFFLINE_DIRECTIONS]; /* [directions]; the second is for the opposite direction */
     size_t directions;
-    struct scheduler *scheduler; /* without a bound, with workers behind it */
-    FILE *target;                /* of pairs of lines; NULL when translating */
-    FILE *out;                   /* of the translation or the alignment */
-    size_t skipped;              /* out: lines that are longer than the model takes */
+    const struct protection *protection; /* NULL: none */
+    struct scheduler *scheduler;         /* without a bound, with workers behind it */
+    FILE *target;                        /* of pairs of lines; NULL when translating */
+    FILE *out;                           /* of the translation or the alignment */
+    size_t skipped;                      /* out: lines that are longer than the model takes */
 };
 
 /* Lines of stdin to offline->out until the end of the input. -1: what went wrong; lines before it may have been written. */
@@ -28,7 +29,7 @@ int offline_document(struct offline *offline, struct error *err);
 /* Both modes: what a request asks of this model as --variant says (NULL: nothing); sets what the options say of a translation;
  * hands a request with jobs over. */
 const char *offline_variant(const struct options *options, const struct translator_info *info);
-void offline_ask(const struct options *options, struct request *request);
+void offline_ask(const struct offline *offline, struct request *request);
 void offline_submit(struct offline *offline, struct request *request);
 
 #endif

@@ -44,6 +44,16 @@ static void put_search(FILE *out, const struct offline *offline) {
             put_parameter(out, p, &search);
 }
 
+/* One a line, whatever is in it. */
+static void put_texts(FILE *out, const char *name, const struct name_list *texts) {
+    for (size_t i = 0; i < texts->count; i++) {
+        fprintf(out, "%s ", name);
+        for (const char *c = texts->names[i]; *c; c++)
+            fprintf(out, *c == '\n' || *c == '\\' ? "\\%02x" : "%c", *c);
+        putc('\n', out);
+    }
+}
+
 static int put_weights(FILE *out, const char *folder, struct error *err) {
     unsigned char digest[SHA256_BYTES];
     char path[PATH_MAX], text[2 * SHA256_BYTES + 1];
@@ -74,6 +84,8 @@ static char *make_conditions(const struct offline *offline, const struct share *
     fprintf(out, "compute %s\nshortlist %d\nhalf_past %d\nrows %zu\nvariant %s\n", info->compute, options->shortlist,
             options->half_past, options->rows, variant ? variant : "");
     fprintf(out, "split_sentences %d\nkeep_unknowns %d\n", options->split_sentences, options->keep_unknowns);
+    put_texts(out, "protect", &options->protect);
+    put_texts(out, "protect_pattern", &options->protect_patterns);
     put_search(out, offline);
     bool written = !ferror(out);
     if (fclose(out) == 0 && written && result == 0)

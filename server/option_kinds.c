@@ -113,7 +113,7 @@ struct item {
     const char *separator, *what;
     size_t most;
 };
-enum { MOST_ITEMS = 32, MOST_GLOSSARIES = 1000 };
+enum { MOST_ITEMS = 32, MOST_GLOSSARIES = 1000, MOST_TEXTS = 1000 };
 
 static int add_items(const struct item *item, const char *name, const char *value, struct name_list *list, struct error *err) {
     for (const char *at = value;;) {
@@ -143,6 +143,11 @@ int set_addresses(const struct option *option, const char *name, const char *val
 int set_glossaries(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     (void)option;
     return add_items(&(struct item){",", "NAME=FILE", MOST_GLOSSARIES}, name, value, field, err);
+}
+
+int set_texts(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    (void)option;
+    return add_items(&(struct item){"", "a text that is not empty", MOST_TEXTS}, name, value, field, err);
 }
 
 /* As browsers send them: SCHEME://HOST[:PORT], no path. */

@@ -37,7 +37,7 @@ option_set set_mode;
 option_set set_switch;
 /* struct option_shard */
 option_set set_shard;
-/* struct name_list, appended to: folders with ':' between them, addresses, web origins and glossaries with ',' */
-option_set set_folders, set_addresses, set_origins, set_glossaries;
+/* struct name_list, appended to: folders with ':' between them, addresses, web origins and glossaries with ',', one text */
+option_set set_folders, set_addresses, set_origins, set_glossaries, set_texts;
 
 #endif

@@ -128,6 +128,10 @@ static const struct option table[] = {
      FIELD(checkpoint_s), 0, 1e6},
     {"keep-unknowns", NULL, NULL, "print unknown words as \u2047 (default: as the source words with the most attention)",
      COMMAND_TRANSLATE, set_switch, FIELD(keep_unknowns), 0, 0},
+    {"protect", "STRING", NULL, "what is not translated, found as whole words; may be given several times", COMMAND_TRANSLATE,
+     set_texts, FIELD(protect), 0, 0},
+    {"protect-pattern", "PATTERN", NULL, "the same by a regular expression in RE2's syntax; may be given several times",
+     COMMAND_TRANSLATE, set_texts, FIELD(protect_patterns), 0, 0},
     {"target", "FILE", NULL, "the translations to align, one per line", COMMAND_ATTENTION, set_string, FIELD(target), 0, 0},
     {"variant", "NAME", NULL,
      "of a model that writes several languages: which one, by its label without the brackets or by its code", BATCH, set_string,
@@ -218,7 +222,7 @@ static void find_all(struct all *all) {
 /* Those that may be given several times; the first flag takes the place of default and variable. */
 static bool is_list(const struct option *option) {
     return option->set == set_folders || option->set == set_addresses || option->set == set_origins ||
-           option->set == set_glossaries;
+           option->set == set_glossaries || option->set == set_texts;
 }
 
 /* A list forgets what the default or the variable gave it. */
@@ -368,6 +372,9 @@ static int options_check(const struct options *options, struct error *err) {
         return error_set(err, ERROR_INPUT, "--target FILE is missing");
     const struct search_options *search = &options->search;
     bool translate = options->command == COMMAND_TRANSLATE, beam = translate && parameters_beam(search);
+    if (options->protect.count + options->protect_patterns.count > 0 && !search_constrains(search))
+        return error_set(err, ERROR_INPUT, "--protect and --protect-pattern require --strategy beam or greedy, got %s",
+                         search_name(search->strategy));
     if (beam && search->beam_size > options->rows)
         return error_set(err, ERROR_INPUT, "--beam-size must be at most --rows (%zu), got %zu", options->rows, search->beam_size);
     if (options->command == COMMAND_SERVE && options->max_reply_bytes > options->reply_memory)
@@ -415,6 +422,8 @@ void options_done(struct options *options) {
     free(options->variant);
     free(options->api_keys);
     name_list_done(&options->glossary);
+    name_list_done(&options->protect);
+    name_list_done(&options->protect_patterns);
     free(options->glossaries);
     free(options->tls_cert);
     free(options->tls_key);

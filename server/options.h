@@ -54,7 +54,8 @@ struct options {
 
     /* batch modes; unset when serving */
     char *target, *links, *variant;
-    char *format, *file; /* of a document; both NULL: lines are translated */
+    char *format, *file;                        /* of a document; both NULL: lines are translated */
+    struct name_list protect, protect_patterns; /* what stays as it is: strings and regular expressions */
     bool split_sentences, keep_unknowns, stats;
 
     /* of translating lines */

@@ -27,7 +27,7 @@ class Room(NamedTuple):
 ROOMS = {
     "model/base": Room("", "*"),
     "weights/gibbs": Room("model/base", ""),  # the word aligner, a program of its own
-    "model/text": Room("model/base", "capitals character labels placeholder segmenter token tokenizer"),
+    "model/text": Room("model/base", "capitals character labels pattern placeholder segmenter token tokenizer"),
     "model/compute": Room("model/base", "kernels matrix ranked"),
     "model/weights": Room("model/base model/compute", "config quality_weights shortlist weights"),
     "model/network": Room("model/base model/text model/compute model/weights", "alignment copies decoder distribution encoder output row speller"),
@@ -53,6 +53,7 @@ LIBRARIES = {  # pattern of the header: files that may include it
     "libxml/*": "server/html/html_element.c server/html/html_read.c",
     "cld2/*": "server/api/cld2.cc",
     "zlib.h": "server/http/http_compress.c",
+    "re2/*": "model/text/pattern.cc",
     "cmark-gfm*": "server/document/markdown.[ch] server/document/format_md.c",
     "pthread.h": "server/*",
 }

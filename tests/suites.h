@@ -81,6 +81,8 @@
     X(events) \
     X(phrases) \
     X(placeholder) \
+    X(pattern) \
+    X(guard) \
     X(glossary) \
     X(client) \
     X(limiter) \

@@ -5,36 +5,23 @@
 
 enum { HIDDEN_BYTES = sizeof MASKED_HIDDEN - 1 };
 
-static size_t count_placeholders(const char *text, size_t length) {
-    struct span span;
-    size_t count = 0;
-    for (size_t at = 0; placeholder_next(text, length, &at, &span);)
-        count++;
-    return count;
-}
-
-int masked_make(const char *text, size_t length, struct arena *arena, struct masked *out, struct error *err) {
-    *out = (struct masked){.count = count_placeholders(text, length)};
-    if (out->count == 0)
-        return 0;
-    struct span *spans = arena_alloc(arena, out->count, sizeof *spans);
-    size_t *places = arena_alloc(arena, out->count, sizeof *places);
-    char *made = arena_alloc(arena, length + out->count * HIDDEN_BYTES + 1, 1);
+int masked_make(const char *text, size_t length, const struct placeholders *held, struct arena *arena, struct masked *out,
+                struct error *err) {
+    size_t *places = arena_alloc(arena, held->count, sizeof *places);
+    char *made = arena_alloc(arena, length + held->count * HIDDEN_BYTES + 1, 1);
     if (arena_failed(arena))
         return error_memory(err);
     size_t copied = 0, end = 0;
-    for (size_t i = 0, at = 0; placeholder_next(text, length, &at, &spans[i]); i++) {
-        memcpy(made + end, text + copied, spans[i].begin - copied);
-        places[i] = end + spans[i].begin - copied;
+    for (size_t i = 0; i < held->count; i++) {
+        const struct span *span = &held->all[i];
+        memcpy(made + end, text + copied, span->begin - copied);
+        places[i] = end + span->begin - copied;
         memcpy(made + places[i], MASKED_HIDDEN, HIDDEN_BYTES);
         end = places[i] + HIDDEN_BYTES;
-        copied = spans[i].end;
+        copied = span->end;
     }
     memcpy(made + end, text + copied, length - copied);
-    out->text = made;
-    out->length = end + length - copied;
-    out->placeholders = spans;
-    out->places = places;
+    *out = (struct masked){made, end + length - copied, held->all, places, held->count};
     return 0;
 }
 

@@ -1,4 +1,5 @@
-/* A text whose placeholders (model/text/placeholder.h) are hidden from its tokenizer: each is one token of its own. */
+/* A text of which what is held (model/text/placeholder.h) is hidden from its tokenizer: each placeholder is one token of its own.
+ */
 #ifndef ALIGND_MASKED_H
 #define ALIGND_MASKED_H
 
@@ -12,15 +13,16 @@
 enum { MASKED_CHARACTER = 0xe000 };
 
 struct masked {
-    const char *text; /* with a character in place of each placeholder; NULL: there is none */
+    const char *text; /* with a character in place of each placeholder */
     size_t length;
     const struct span *placeholders; /* [count] in the text as it was */
     const size_t *places;            /* [count] of their characters */
     size_t count;
 };
 
-/* In the arena. -1 with ERROR_MEMORY. */
-int masked_make(const char *text, size_t length, struct arena *arena, struct masked *out, struct error *err);
+/* held: outlives it. In the arena. -1 with ERROR_MEMORY. */
+int masked_make(const char *text, size_t length, const struct placeholders *held, struct arena *arena, struct masked *out,
+                struct error *err);
 
 /* The tokens of the masked text -> those of the text as it was: a placeholder's has this id, and as its piece the mark, where white
  * space or nothing stands before it, and its text. -1 with ERROR_MEMORY, or with ERROR_INPUT if the tokenizer took one away. */

@@ -193,3 +193,31 @@ bool placeholder_next(const char *text, size_t length, size_t *at, struct span *
     *at = length;
     return false;
 }
+
+/* The first that ends behind this byte. */
+static size_t first_behind(const struct placeholders *held, size_t at) {
+    size_t first = 0, end = held->count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (held->all[middle].end <= at)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+int placeholders_within(const struct placeholders *held, struct span part, struct arena *arena, struct placeholders *out,
+                        struct error *err) {
+    size_t first = first_behind(held, part.begin), end = first;
+    while (end < held->count && held->all[end].end <= part.end)
+        end++;
+    first += first < end && held->all[first].begin < part.begin;
+    struct span *all = arena_alloc(arena, end - first, sizeof *all);
+    if (!all)
+        return error_memory(err);
+    for (size_t i = first; i < end; i++)
+        all[i - first] = (struct span){held->all[i].begin - part.begin, held->all[i].end - part.begin};
+    *out = (struct placeholders){all, end - first};
+    return 0;
+}

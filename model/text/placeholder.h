@@ -14,4 +14,13 @@
  *   jane.doe@example.com */
 bool placeholder_next(const char *text, size_t length, size_t *at, struct span *found);
 
+/* What is held of a text: placeholders, or what else is treated as they are (model/guard.h). In order, none overlaps another. */
+struct placeholders {
+    struct span *all; /* [count] */
+    size_t count;
+};
+/* Those that lie within this part of the text, as of that alone. In the arena. -1 with ERROR_MEMORY. */
+int placeholders_within(const struct placeholders *held, struct span part, struct arena *arena, struct placeholders *out,
+                        struct error *err);
+
 #endif

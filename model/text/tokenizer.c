@@ -49,7 +49,6 @@ struct tokenizer {
     void *model;
     bool prepares; /* text, before the model reads it */
     bool lowers;   /* text in capitals */
-    bool masking;  /* the model is another's */
 };
 
 /* Pieces go into JSON as they are. */
@@ -86,20 +85,10 @@ struct tokenizer *tokenizer_open(const char *kind, const char *path, const struc
     return tokenizer;
 }
 
-struct tokenizer *tokenizer_masking(const struct tokenizer *tokenizer, struct error *err) {
-    struct tokenizer *masking = malloc(sizeof *masking);
-    if (masking)
-        *masking = (struct tokenizer){tokenizer->kind, tokenizer->model, tokenizer->prepares, tokenizer->lowers, .masking = true};
-    else
-        error_memory(err);
-    return masking;
-}
-
 void tokenizer_free(struct tokenizer *tokenizer) {
     if (tokenizer == NULL)
         return;
-    if (!tokenizer->masking)
-        tokenizer->kind->free(tokenizer->model);
+    tokenizer->kind->free(tokenizer->model);
     free(tokenizer);
 }
 
@@ -168,29 +157,34 @@ static int tokenizer_encode_prepared(const struct tokenizer *tokenizer, const ch
     return 0;
 }
 
-/* Through a text in which placeholders are hidden, if there are any. */
-static int tokenizer_encode_raw(const struct tokenizer *tokenizer, const char *text, size_t length, bool *lowered,
-                                struct arena *arena, struct token **tokens, size_t *count, struct error *err) {
-    struct masked masked = {0};
-    if (tokenizer->masking && masked_make(text, length, arena, &masked, err) != 0)
-        return -1;
-    if (!masked.text)
+/* Through a text in which what is held is hidden, if there is anything. */
+static int tokenizer_encode_raw(const struct tokenizer *tokenizer, const char *text, size_t length, const struct placeholders *held,
+                                bool *lowered, struct arena *arena, struct token **tokens, size_t *count, struct error *err) {
+    struct masked masked;
+    if (held->count == 0)
         return tokenizer_encode_prepared(tokenizer, text, length, -1, lowered, arena, tokens, count, err);
-    if (tokenizer_encode_prepared(tokenizer, masked.text, masked.length, MASKED_CHARACTER, lowered, arena, tokens, count, err) != 0)
+    if (masked_make(text, length, held, arena, &masked, err) != 0 ||
+        tokenizer_encode_prepared(tokenizer, masked.text, masked.length, MASKED_CHARACTER, lowered, arena, tokens, count, err) != 0)
         return -1;
     return masked_restore(&masked, text, tokenizer_unknown(tokenizer), tokenizer->kind->mark, arena, tokens, count, err);
 }
 
-int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, bool *lowered, struct arena *arena,
-                     struct token **tokens, size_t *count, struct error *err) {
+int tokenizer_encode_around(const struct tokenizer *tokenizer, const char *text, size_t length, const struct placeholders *held,
+                            bool *lowered, struct arena *arena, struct token **tokens, size_t *count, struct error *err) {
     if (length > INT_MAX)
         return error_set(err, ERROR_LENGTH, "a text of %zu bytes is too long", length);
     if (lowered)
         *lowered = false;
-    if (tokenizer_encode_raw(tokenizer, text, length, lowered, arena, tokens, count, err) != 0)
+    if (tokenizer_encode_raw(tokenizer, text, length, held, lowered, arena, tokens, count, err) != 0)
         return -1;
     trim_tokens(text, *tokens, *count);
     return 0;
+}
+
+int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, bool *lowered, struct arena *arena,
+                     struct token **tokens, size_t *count, struct error *err) {
+    static const struct placeholders none = {0};
+    return tokenizer_encode_around(tokenizer, text, length, &none, lowered, arena, tokens, count, err);
 }
 
 int tokenizer_decode(const struct tokenizer *tokenizer, struct token *tokens, size_t count, struct arena *arena, char **text,

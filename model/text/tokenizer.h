@@ -6,6 +6,7 @@
 
 #include "model/base/arena.h"
 #include "model/base/error.h"
+#include "model/text/placeholder.h"
 #include "model/text/token.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,9 +16,6 @@ struct tokenizer;
 /* kind: config's tokenizer.type. options: NULL for none. NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; the message names the
  * file. */
 struct tokenizer *tokenizer_open(const char *kind, const char *path, const struct tokenizer_options *options, struct error *err);
-/* The same, but each placeholder of a text (model/text/placeholder.h) is one unknown token, whose piece is its text. For encoding.
- * Its tokenizer must outlive it. NULL with ERROR_MEMORY. */
-struct tokenizer *tokenizer_masking(const struct tokenizer *tokenizer, struct error *err);
 void tokenizer_free(struct tokenizer *tokenizer);
 
 /* V, and the ids of the special pieces (-1: there is none). */
@@ -36,10 +34,12 @@ const char *tokenizer_mark(const struct tokenizer *tokenizer);
 /* text: valid UTF-8, length bytes. Tokens (no </s>) go to the arena; offsets lie on character boundaries. Blank text gives none,
  * and neither do characters that normalisation takes away (U+200B). lowered: NULL, and letters are read as they are; or set to
  * whether the text is in capitals and was read in small letters (model/text/capitals.h), which a tokenizer with that option does.
- * Placeholders that are hidden stay as they are. Returns 0, or -1 with ERROR_LENGTH (over INT_MAX bytes), ERROR_INPUT or
- * ERROR_MEMORY. */
+ * Returns 0, or -1 with ERROR_LENGTH (over INT_MAX bytes), ERROR_INPUT or ERROR_MEMORY. */
 int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, bool *lowered, struct arena *arena,
                      struct token **tokens, size_t *count, struct error *err);
+/* The same, but each of what is held of the text is one unknown token, whose piece is its text as it stands. */
+int tokenizer_encode_around(const struct tokenizer *tokenizer, const char *text, size_t length, const struct placeholders *held,
+                            bool *lowered, struct arena *arena, struct token **tokens, size_t *count, struct error *err);
 
 /* Tokens -> text (NUL-terminated, in the arena). tokens [count], without </s>: id 0..V-1 and piece NULL; or, with any id, a piece
  * that the vocabulary need not have, as encoding writes it. Sets begin and end to their bytes within the text, and piece where it

@@ -157,10 +157,14 @@ static bool has_models(const struct service *service, struct request *request, s
 }
 
 void api_prepare(const struct service *service, const char *field, struct request *request, struct reply *reply) {
-    const char *const names[] = {
-        [REQUEST_TEXT] = field,         [REQUEST_TARGET] = request->target_name, [REQUEST_SPLIT] = "split_sentences",
-        [REQUEST_PREFIX] = "prefix",    [REQUEST_FORCE] = "force_attention",     [REQUEST_HEADS] = "include",
-        [REQUEST_GLOSSARY] = "glossary"};
+    const char *const names[] = {[REQUEST_TEXT] = field,
+                                 [REQUEST_TARGET] = request->target_name,
+                                 [REQUEST_SPLIT] = "split_sentences",
+                                 [REQUEST_PREFIX] = "prefix",
+                                 [REQUEST_FORCE] = "force_attention",
+                                 [REQUEST_HEADS] = "include",
+                                 [REQUEST_GLOSSARY] = "glossary",
+                                 [REQUEST_PROTECT] = "protect"};
     enum request_input input = REQUEST_TEXT;
     struct error error = {0};
     enum scheduler_verdict verdict = scheduler_judge(service->scheduler, request);

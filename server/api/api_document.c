@@ -33,8 +33,8 @@ static void make_name(const char *sent, const char *target, const struct documen
 
 /* ---- fields ---- */
 
-enum { FILE_FIELD, SOURCE_FIELD, TARGET_FIELD, FORMAT_FIELD, STREAM_FIELD, FIELDS };
-static const char *const names[FIELDS] = {"file", "source", "target", "format", "stream"};
+enum { FILE_FIELD, SOURCE_FIELD, TARGET_FIELD, FORMAT_FIELD, STREAM_FIELD, PROTECT_FIELD, FIELDS };
+static const char *const names[FIELDS] = {"file", "source", "target", "format", "stream", "protect"};
 
 /* sent [FIELDS]: NULL where there is none. */
 static int find_fields(const struct call *call, const struct api_field **sent, struct reply *reply) {
@@ -77,6 +77,22 @@ static int read_stream(const struct api_field *field, bool *streamed, struct rep
     return api_refuse(reply, names[STREAM_FIELD], "stream must be true or false");
 }
 
+/* In JSON, as in other requests. */
+static int read_protect(const struct api_field *field, struct request *request, struct reply *reply) {
+    if (!value_of(field))
+        return 0;
+    json_t *value = api_load_json(field->value, field->length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
+    int result = -1;
+    if (api_lacked_memory())
+        api_fail_memory(reply);
+    else if (!value)
+        api_fail(reply, STATUS_INVALID, names[PROTECT_FIELD], "protect must be an array in JSON");
+    else
+        result = api_read_protect(value, request, reply);
+    json_decref(value);
+    return result;
+}
+
 static int read_order(const struct call *call, struct order *order, struct request *request, struct reply *reply) {
     const struct api_field *sent[FIELDS] = {NULL};
     struct document_order *own = arena_zalloc(&request->arena, 1, sizeof *own);
@@ -92,7 +108,8 @@ static int read_order(const struct call *call, struct order *order, struct reque
     order->targets[0] = value_of(sent[TARGET_FIELD]);
     if (!order->targets[0])
         return api_refuse(reply, names[TARGET_FIELD], "target is missing: the code of the language to translate to");
-    if (read_format(sent, order, reply) != 0 || read_stream(sent[STREAM_FIELD], &request->streamed, reply) != 0)
+    if (read_format(sent, order, reply) != 0 || read_stream(sent[STREAM_FIELD], &request->streamed, reply) != 0 ||
+        read_protect(sent[PROTECT_FIELD], request, reply) != 0)
         return -1;
     order->file = (struct html_bytes){sent[FILE_FIELD]->value, sent[FILE_FIELD]->length};
     make_name(sent[FILE_FIELD]->file_name, order->targets[0], order->document, own->file_name);

@@ -216,7 +216,7 @@ static void include_schema(struct writer *w, const struct field *field, const vo
     put_includes(w, "default", *(const unsigned *)value);
 }
 
-/* Checked elsewhere: api_parse.c, api_force.c, api_glossary.c. */
+/* Checked elsewhere: api_parse.c, api_force.c, api_glossary.c, api_protect.c. */
 static void texts_schema(struct writer *w, const struct field *field, const void *value) {
     (void)field;
     (void)value;
@@ -233,6 +233,12 @@ static void glossary_schema(struct writer *w, const struct field *field, const v
     (void)field;
     (void)value;
     api_glossary_schema(w);
+}
+
+static void protect_schema(struct writer *w, const struct field *field, const void *value) {
+    (void)field;
+    (void)value;
+    api_protect_schema(w);
 }
 
 /* ---- from the text of a form. NULL: it is none of the type ---- */
@@ -277,6 +283,7 @@ const struct field_type
     field_texts = {.read = read_value, .schema = texts_schema, .apart = always, .several = true},
     field_forced = {.read = read_value, .schema = forced_schema, .from_text = text_to_json, .as_json = true},
     field_glossary = {.read = read_value, .schema = glossary_schema, .from_text = text_to_json, .as_json = true},
+    field_protect = {.read = read_value, .schema = protect_schema, .from_text = text_to_json, .as_json = true},
     field_string = {.read = read_string, .schema = string_schema, .apart = is_given},
     field_strategy = {.read = read_strategy, .schema = strategy_schema, .apart = always},
     field_integer = {.read = read_integer, .schema = integer_schema, .apart = is_in_range, .from_text = text_to_integer},

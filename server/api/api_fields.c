@@ -31,6 +31,8 @@ static const struct field fields[] = {
      NULL},
     {"glossary", BOTH, &field_glossary, FORM(glossary),
      "target phrases that must be used to translate these source phrases; or the name of a glossary that the server keeps", NULL},
+    {"protect", BOTH, &field_protect, FORM(protect),
+     "what is not translated and stays as it is: strings, found as whole words, and patterns in RE2's syntax", NULL},
 };
 
 enum { FIELDS = sizeof fields / sizeof *fields };

@@ -7,8 +7,8 @@
 
 /* Strings and values are borrowed from the JSON. */
 struct api_form {
-    json_t *text, *translation, *target, *force_attention, *glossary; /* target: on /attention, translation by another name */
-    const char *target_name;                                          /* by which it was sent; then target is set */
+    json_t *text, *translation, *target, *force_attention, *glossary, *protect; /* target: on /attention, translation */
+    const char *target_name; /* the name by which that was sent; then target is set */
     const char *model, *source, *target_language, *variant, *prefix;
     struct search_options search; /* its parameters: server/decode/parameters.h */
     bool split, split_given, stream, replace_unknowns;
@@ -35,5 +35,8 @@ int api_read_forced(json_t *value, struct request *request, struct reply *reply)
 int api_read_glossary(const struct service *service, json_t *value, struct request *request, struct reply *reply);
 /* What it may be: the members of a JSON schema. */
 void api_glossary_schema(struct writer *w);
+
+/* The same of what is not to be translated. */
+void api_protect_schema(struct writer *w);
 
 #endif

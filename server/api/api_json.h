@@ -58,6 +58,8 @@ bool api_is_loading(const struct request *request, struct reply *reply);
 /* The kept glossary of this name or id, for the languages of the request's model -> request->glossary and kept. -1: there is none
  * that the request may use; the reply is set. */
 int api_use_glossary(const struct service *service, const char *asked, struct request *request, struct reply *reply);
+/* What is not to be translated -> request->protection. -1: the reply is set. */
+int api_read_protect(const json_t *value, struct request *request, struct reply *reply);
 /* Whose the glossaries are that it makes: struct glossary_about. */
 const char *api_glossary_owner(const struct request *request);
 /* Texts -> jobs. field: what a text's error names. Otherwise the reply is set. */

@@ -282,14 +282,13 @@ static int check_prefix(const struct api_form *form, size_t most, struct reply *
 }
 
 /* Only beams and greedy search can be made to hold phrases. */
-static int check_glossary(const struct api_form *form, struct reply *reply) {
-    if (!form->glossary)
+static int check_phrases(const struct api_form *form, const char *name, const json_t *value, struct reply *reply) {
+    if (!value)
         return 0;
     if (form->target)
-        return api_refuse(reply, "glossary", "glossary must be omitted when %s is given", form->target_name);
+        return api_refuse(reply, name, "%s must be omitted when %s is given", name, form->target_name);
     if (!search_constrains(&form->search))
-        return api_refuse(reply, "glossary", "glossary requires strategy beam or greedy, got %s",
-                          search_name(form->search.strategy));
+        return api_refuse(reply, name, "%s requires strategy beam or greedy, got %s", name, search_name(form->search.strategy));
     return 0;
 }
 
@@ -392,7 +391,8 @@ static void fill_options(const struct api_form *form, const struct service_optio
 static int check_form(const struct service *service, struct api_form *form, size_t *count, struct request *request,
                       struct reply *reply) {
     if (choose_target(request->models, form, reply) != 0 || check_strings(service, form, count, reply) != 0 ||
-        check_prefix(form, service->options.max_text_chars, reply) != 0 || check_glossary(form, reply) != 0 ||
+        check_prefix(form, service->options.max_text_chars, reply) != 0 ||
+        check_phrases(form, "glossary", form->glossary, reply) != 0 || check_phrases(form, "protect", form->protect, reply) != 0 ||
         choose_models(service, form, request, reply) != 0 || choose_variant(form, request, reply) != 0 ||
         (form->pivot.first && check_pivot(form, reply) != 0))
         return -1;
@@ -416,7 +416,7 @@ int api_parse(const struct service *service, json_t *root, enum api_kind kind, s
     if (api_read_form(root, kind, &form, reply) == 0 && check_form(service, &form, &count, request, reply) == 0 &&
         (!form.force_attention || api_read_forced(form.force_attention, request, reply) == 0) &&
         (!form.glossary || api_read_glossary(service, form.glossary, request, reply) == 0) &&
-        copy_texts(&form, count, request, reply) == 0) {
+        (!form.protect || api_read_protect(form.protect, request, reply) == 0) && copy_texts(&form, count, request, reply) == 0) {
         fill_options(&form, &service->options, request);
         result = 0;
     }

@@ -269,6 +269,7 @@ static const struct property properties[] = {
     {NULL, "source", "string", "language code; without it, the likeliest", true},
     {NULL, "format", "=txt,srt,vtt,json,md,html,po", "where neither the file's name nor its type tells it", true},
     {NULL, "stream", "boolean", "sentences as server-sent events; the last one, result, has file_name, format and text", true},
+    {NULL, "protect", "string", "what is not translated: in JSON, as of POST /translate", true},
 
     {"Language", "code", "string", NULL, false},
     {NULL, "name", "string", NULL, false},

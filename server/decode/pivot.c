@@ -15,18 +15,27 @@ bool pivot_goes_on(const struct request *request) {
     return more;
 }
 
+/* One sentence, or none where the text is blank. */
+static int prepare_sentence(struct request *request, const struct translator *translator, struct guard *guard, const char *written,
+                            size_t length, struct sentence **sentence, size_t *count, struct error *err) {
+    struct translator_text text = {written, length, {0}, false};
+    if (request_hold(request, translator, guard, &text, &request->arena, err) != 0)
+        return -1;
+    return translator_prepare_text(translator, &text, &request->search, &request->arena, sentence, count, err);
+}
+
 /* What was written of sentence i is a sentence of its own; if that is nothing, what was read. */
-static int prepare_second(struct request *request, const struct text *text, size_t i, struct arena *arena, struct error *err) {
+static int prepare_second(struct request *request, const struct text *text, size_t i, struct guard *guard, struct error *err) {
     struct pivot *pivot = text->pivot;
     const struct translator *translator = text->second_loaded->translator;
     const char *written = pivot->renderings[i].text;
-    size_t count = 0, length = strlen(written);
+    size_t count = 0;
     struct sentence *sentences;
-    if (translator_prepare(translator, written, length, false, &request->search, arena, &sentences, &count, err) != 0)
+    if (prepare_sentence(request, translator, guard, written, strlen(written), &sentences, &count, err) != 0)
         return -1;
     const struct sentence *read = &pivot->first[i];
-    if (count == 0 && translator_prepare(translator, sentence_text(read), sentence_text_length(read), false, &request->search,
-                                         arena, &sentences, &count, err) != 0)
+    if (count == 0 &&
+        prepare_sentence(request, translator, guard, sentence_text(read), sentence_text_length(read), &sentences, &count, err) != 0)
         return -1;
     pivot->second[i] = sentences;
     if (text->second_variant && translator_choose_variant(sentences, text->second_variant, err) != 0)
@@ -51,7 +60,7 @@ static int fill_first(const struct text *text, struct arena *arena, struct pivot
     return 0;
 }
 
-static int go_on(struct request *request, struct text *text, struct error *err) {
+static int go_on(struct request *request, struct text *text, struct guard *guard, struct error *err) {
     struct arena *arena = &request->arena;
     struct pivot *pivot = arena_zalloc(arena, 1, sizeof *pivot);
     struct sentence **second = arena_zalloc(arena, text->count, sizeof(struct sentence *));
@@ -62,7 +71,7 @@ static int go_on(struct request *request, struct text *text, struct error *err) 
     pivot->second = second;
     text->pivot = pivot;
     for (size_t i = 0; i < pivot->count; i++)
-        if (prepare_second(request, text, i, arena, err) != 0)
+        if (prepare_second(request, text, i, guard, err) != 0)
             return -1;
     return 0;
 }
@@ -82,17 +91,27 @@ static int make_jobs(struct request *request, size_t count, struct error *err) {
     return 0;
 }
 
-int pivot_go_on(struct request *request, struct error *err) {
-    size_t count = 0;
+/* count: of the sentences that go on. */
+static int go_on_all(struct request *request, struct guard *guard, size_t *count, struct error *err) {
     for (size_t i = 0; i < request->text_count; i++) {
         struct text *text = &request->texts[i];
         if (!text->second || text->count == 0)
             continue;
-        if (go_on(request, text, err) != 0)
+        if (go_on(request, text, guard, err) != 0)
             return -1;
-        count += text->count;
+        *count += text->count;
     }
-    return make_jobs(request, count, err);
+    return 0;
+}
+
+int pivot_go_on(struct request *request, struct error *err) {
+    struct guard guard;
+    size_t count = 0;
+    int result = guard_open(&guard, request->protection, err);
+    if (result == 0)
+        result = go_on_all(request, &guard, &count, err);
+    guard_done(&guard);
+    return result == 0 ? make_jobs(request, count, err) : -1;
 }
 
 /* ---- one from two ---- */

@@ -200,28 +200,50 @@ static int prepare_jobs(struct request *request, struct error *err) {
     return 0;
 }
 
-static int prepare_text(struct request *request, struct text *text, const struct translator *translator, enum request_input *input,
-                        struct error *err) {
+int request_hold(const struct request *request, const struct translator *translator, struct guard *guard,
+                 struct translator_text *text, struct arena *arena, struct error *err) {
+    if (request->protection && !translator_holds(translator))
+        return error_set(err, ERROR_INPUT, "this model cannot keep text as it is");
+    return guard_find(guard, text->text, text->length, arena, &text->held, err);
+}
+
+static int prepare_text(struct request *request, struct text *text, const struct translator *translator, struct guard *guard,
+                        enum request_input *input, struct error *err) {
+    const struct translator *reader = text->loaded ? text->loaded->translator : translator;
+    struct translator_text read = {text->source, text->source_length, {0}, request->split};
     struct search_options options = options_of(request, text);
+    *input = REQUEST_PROTECT;
+    if (check_time(request, err) != 0 || request_hold(request, reader, guard, &read, &request->arena, err) != 0)
+        return -1;
     *input = REQUEST_TEXT;
-    if (check_time(request, err) != 0 ||
-        translator_prepare(text->loaded ? text->loaded->translator : translator, text->source, text->source_length, request->split,
-                           &options, &request->arena, &text->sentences, &text->count, err) != 0 ||
+    if (translator_prepare_text(reader, &read, &options, &request->arena, &text->sentences, &text->count, err) != 0 ||
         prepare_variant(request, text, err) != 0)
         return -1;
     return prepare_given(request, text, input, err) != 0 ? -1 : prepare_phrases(request, text, input, err);
 }
 
-int request_prepare(struct request *request, const struct translator *translator, enum request_input *input, struct error *err) {
+static int prepare_texts(struct request *request, const struct translator *translator, struct guard *guard,
+                         enum request_input *input, struct error *err) {
     for (size_t i = 0; i < request->text_count; i++) {
         struct text *text = &request->texts[i];
         if (text->twin) {
             text->sentences = text->twin->sentences;
             text->count = text->twin->count;
-        } else if (prepare_text(request, text, translator, input, err) != 0)
+        } else if (prepare_text(request, text, translator, guard, input, err) != 0) {
             return -1;
+        }
     }
-    return prepare_jobs(request, err);
+    return 0;
+}
+
+int request_prepare(struct request *request, const struct translator *translator, enum request_input *input, struct error *err) {
+    struct guard guard;
+    *input = REQUEST_PROTECT;
+    int result = guard_open(&guard, request->protection, err);
+    if (result == 0)
+        result = prepare_texts(request, translator, &guard, input, err);
+    guard_done(&guard);
+    return result == 0 ? prepare_jobs(request, err) : -1;
 }
 
 void request_cancel(struct request *request, enum cancel_reason reason) {

@@ -129,9 +129,10 @@ struct request {
     size_t job_count;
     const char *prefix; /* of the translation of each text; NULL or "": any */
     size_t prefix_length;
-    struct glossary glossary;   /* what phrases are translated as */
-    struct kept_glossary *kept; /* whose entries these are: a reference; NULL: the request's own */
-    struct forced_step *forced; /* [forced_count] */
+    struct glossary glossary;            /* what phrases are translated as */
+    struct kept_glossary *kept;          /* whose entries these are: a reference; NULL: the request's own */
+    const struct protection *protection; /* what comes through as it is, beside placeholders; in the arena; NULL: nothing */
+    struct forced_step *forced;          /* [forced_count] */
     size_t forced_count;
     uint32_t number;     /* of requests with one seed; each samples on its own */
     int64_t deadline_us; /* clock_us; INT64_MAX: none */
@@ -157,7 +158,16 @@ void request_init(struct request *request);
 void request_done(struct request *request);
 
 /* Why request_prepare failed, beside the error: which input it was. */
-enum request_input { REQUEST_TEXT, REQUEST_TARGET, REQUEST_SPLIT, REQUEST_PREFIX, REQUEST_FORCE, REQUEST_HEADS, REQUEST_GLOSSARY };
+enum request_input {
+    REQUEST_TEXT,
+    REQUEST_TARGET,
+    REQUEST_SPLIT,
+    REQUEST_PREFIX,
+    REQUEST_FORCE,
+    REQUEST_HEADS,
+    REQUEST_GLOSSARY,
+    REQUEST_PROTECT
+};
 
 /* Cuts texts into sentences by the options above, and makes one job of each. translator: of the texts that name no model. -1 with
  * ERROR_MEMORY, or with ERROR_INPUT or ERROR_LENGTH and *input set; also where the request is over before that is done. */
@@ -171,6 +181,11 @@ bool request_is_over(struct request *request);
 
 /* Bytes of memory that it holds, as it is now. */
 size_t request_bytes(const struct request *request);
+
+/* What is held of text[length], that this translator reads for the request. guard: of its protection. -1 with ERROR_INPUT (the
+ * model cannot hold anything), ERROR_LENGTH or ERROR_MEMORY. */
+int request_hold(const struct request *request, const struct translator *translator, struct guard *guard,
+                 struct translator_text *text, struct arena *arena, struct error *err);
 
 /* What it takes to decode, roughly: source tokens x rows. */
 size_t job_work(const struct job *job);

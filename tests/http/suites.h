@@ -37,6 +37,7 @@ Suite *listeners_suite(void);
 Suite *stream_suite(void);
 Suite *openapi_suite(void);
 Suite *glossary_suite(void);
+Suite *protect_suite(void);
 Suite *glossaries_suite(void);
 Suite *fairness_suite(void);
 Suite *large_suite(void);

@@ -440,6 +440,10 @@ START_TEST(two_models_meet_in_a_language) {
     ck_assert_str_eq(text_at(answer, "pivot_text"), text_at(json_array_get(json_at(part.json, "translations"), 0), "text"));
     reply_done(&part);
     reply_done(&reply);
+    translate(VIA ", 'include': [], 'protect': ['dog', {'pattern': 'b.y'}]}", 200, &reply); /* by both */
+    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "translations.0.text"), "boy"));
+    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "translations.0.text"), "dog"));
+    reply_done(&reply);
 }
 END_TEST
 

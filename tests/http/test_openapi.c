@@ -49,7 +49,8 @@ static const char *const fields[] = {"text",
                                      "split_sentences",
                                      "include",
                                      "stream",
-                                     "glossary"};
+                                     "glossary",
+                                     "protect"};
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 static json_t *properties_of(const char *component) {

@@ -87,7 +87,8 @@ static size_t token_count(const char *text, size_t length) {
 
 static struct span *wrap(const char *text, struct span sentence, size_t max_tokens, size_t *count) {
     struct span *spans;
-    ck_assert_msg(text_wrap(tokenizer, text, sentence, max_tokens, &arena, &spans, count, &err) == 0, "%s", err.message);
+    struct text_reading reading = {.tokenizer = tokenizer, .max_tokens = max_tokens};
+    ck_assert_msg(text_wrap(&reading, text, sentence, &arena, &spans, count, &err) == 0, "%s", err.message);
     return spans;
 }
 

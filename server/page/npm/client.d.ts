@@ -25,6 +25,7 @@ export interface Request {
   replace_unknowns?: boolean;
   split_sentences?: boolean;
   glossary?: { [phrase: string]: string } | string;
+  protect?: (string | { pattern: string })[];
   include?: ("tokens" | "log_probs" | "attention" | "soft_alignment" | "alignment" | "words" | "offsets" | "entropy" | "top_k" | "beam" | "timing" | "eos" | "quality" | "heads")[];
 }
 export interface AttentionRequest extends Omit<Request, "target"> {

@@ -1,5 +1,5 @@
 /* Placeholders: found in text, and read by a tokenizer that hides them. */
-#include "model/text/placeholder.h"
+#include "model/guard.h"
 #include "model/text/tokenizer.h"
 #include "tests/suites.h"
 #include <stdio.h>
@@ -48,17 +48,26 @@ static const char *const vocabularies[][2] = {{"sentencepiece", "tests/data/tiny
                                               {"words", "tests/data/tiny.en.words"},
                                               {"characters", "tests/data/tiny.en.characters"}};
 
-/* Each placeholder is one unknown token with its own bytes; the others are in order, and all that is visible is in one. */
-static void check_tokens(const struct tokenizer *masking, const char *text, struct arena *arena) {
+/* Around its placeholders. */
+static struct token *encode(const struct tokenizer *tokenizer, const char *text, struct arena *arena, size_t *count) {
+    struct guard guard = {0};
+    struct placeholders held;
     struct token *tokens;
+    ck_assert_int_eq(guard_find(&guard, text, strlen(text), arena, &held, NULL), 0);
+    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &held, NULL, arena, &tokens, count, NULL), 0);
+    return tokens;
+}
+
+/* Each placeholder is one unknown token with its own bytes; the others are in order, and all that is visible is in one. */
+static void check_tokens(const struct tokenizer *tokenizer, const char *text, struct arena *arena) {
     struct span span;
     size_t count, next = 0, end = 0, at = 0, length = strlen(text);
-    ck_assert_int_eq(tokenizer_encode(masking, text, length, NULL, arena, &tokens, &count, NULL), 0);
+    struct token *tokens = encode(tokenizer, text, arena, &count);
     while (placeholder_next(text, length, &at, &span)) {
         while (next < count && !(tokens[next].begin == span.begin && tokens[next].end == span.end))
             next++;
         ck_assert_msg(next < count, "%s: no token for [%zu, %zu)", text, span.begin, span.end);
-        ck_assert_int_eq(tokens[next].id, tokenizer_unknown(masking));
+        ck_assert_int_eq(tokens[next].id, tokenizer_unknown(tokenizer));
         next++;
     }
     for (size_t i = 0; i < count; i++) {
@@ -81,13 +90,10 @@ START_TEST(placeholders_are_tokens) {
     struct arena arena;
     struct tokenizer *tokenizer = tokenizer_open(vocabularies[_i][0], vocabularies[_i][1], NULL, &err);
     ck_assert_msg(tokenizer != NULL, "%s", err.message);
-    struct tokenizer *masking = tokenizer_masking(tokenizer, &err);
-    ck_assert_ptr_nonnull(masking);
     arena_init(&arena, 1024);
     for (size_t i = 0; i < sizeof read / sizeof *read; i++)
-        check_tokens(masking, read[i], &arena);
+        check_tokens(tokenizer, read[i], &arena);
     arena_done(&arena);
-    tokenizer_free(masking);
     tokenizer_free(tokenizer);
 }
 END_TEST
@@ -99,19 +105,41 @@ START_TEST(the_rest_is_read_as_ever) {
     struct token *plain, *masked;
     size_t plain_count, masked_count;
     struct tokenizer *tokenizer = tokenizer_open("sentencepiece", vocabularies[0][1], NULL, &err);
-    struct tokenizer *masking = tokenizer_masking(tokenizer, &err);
     arena_init(&arena, 1024);
     ck_assert_int_eq(tokenizer_encode(tokenizer, "A boy plays", 11, NULL, &arena, &plain, &plain_count, &err), 0);
-    ck_assert_int_eq(tokenizer_encode(masking, "A boy plays {x}", 15, NULL, &arena, &masked, &masked_count, &err), 0);
+    masked = encode(tokenizer, "A boy plays {x}", &arena, &masked_count);
     ck_assert_uint_eq(masked_count, plain_count + 1);
     for (size_t i = 0; i < plain_count; i++)
         ck_assert_int_eq(plain[i].id, masked[i].id);
     ck_assert_str_eq(masked[plain_count].piece, "\xe2\x96\x81{x}");
-    ck_assert_int_eq(tokenizer_encode(masking, "A({x}", 5, NULL, &arena, &masked, &masked_count, &err), 0);
+    masked = encode(tokenizer, "A({x}", &arena, &masked_count);
     ck_assert_str_eq(masked[masked_count - 1].piece, "{x}");
     arena_done(&arena);
-    tokenizer_free(masking);
     tokenizer_free(tokenizer);
+}
+END_TEST
+
+/* Of a part, and what goes across its edges is not within. */
+START_TEST(parts_have_their_own) {
+    struct span all[] = {{2, 5}, {5, 6}, {8, 12}, {20, 21}};
+    const struct placeholders held = {all, 4};
+    static const struct {
+        struct span part;
+        size_t count, first, last;
+    } parts[] = {{{0, 30}, 4, 2, 21}, {{2, 12}, 3, 0, 10}, {{3, 12}, 2, 2, 9},   {{2, 11}, 2, 0, 4}, {{5, 6}, 1, 0, 1},
+                 {{6, 8}, 0, 0, 0},   {{9, 11}, 0, 0, 0},  {{9, 30}, 1, 11, 12}, {{21, 30}, 0, 0, 0}};
+    struct arena arena;
+    arena_init(&arena, 1024);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        struct placeholders found;
+        ck_assert_int_eq(placeholders_within(&held, parts[i].part, &arena, &found, NULL), 0);
+        ck_assert_uint_eq(found.count, parts[i].count);
+        if (found.count == 0)
+            continue;
+        ck_assert_uint_eq(found.all[0].begin, parts[i].first);
+        ck_assert_uint_eq(found.all[found.count - 1].end, parts[i].last);
+    }
+    arena_done(&arena);
 }
 END_TEST
 
@@ -121,6 +149,7 @@ Suite *placeholder_suite(void) {
     tcase_add_test(cases, placeholders_are_found);
     tcase_add_loop_test(cases, placeholders_are_tokens, 0, 3);
     tcase_add_test(cases, the_rest_is_read_as_ever);
+    tcase_add_test(cases, parts_have_their_own);
     suite_add_tcase(suite, cases);
     return suite;
 }

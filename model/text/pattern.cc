@@ -1,0 +1,129 @@
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow" /* arena_mark is a struct and a function: C keeps their names apart */
+extern "C" {
+#include "model/text/pattern.h"
+#include "model/base/reserve.h"
+}
+#pragma GCC diagnostic pop
+#include <ctime>
+#include <memory>
+#include <new>
+#include <re2/re2.h>
+
+/* A match that begins in the first half of a window lies within it. */
+static const size_t WINDOW_BYTES = 2 * PATTERN_MATCH_BYTES;
+
+struct pattern {
+    re2::RE2 expression;
+    size_t size; /* instructions */
+
+    pattern(const char *text, const re2::RE2::Options &options)
+        : expression(text, options), size(expression.ok() ? static_cast<size_t>(expression.ProgramSize()) : 0) {
+    }
+};
+
+static re2::RE2::Options options() {
+    re2::RE2::Options options;
+    options.set_log_errors(false);
+    options.set_never_nl(true);
+    options.set_max_mem(PATTERN_MEMORY_BYTES);
+    return options;
+}
+
+/* Runs a call into the library; what it throws, memory, is -1. */
+template <typename Call> static int guarded(struct error *err, Call call) noexcept {
+    if (reserve_fill(err) != 0)
+        return -1;
+    try {
+        return call();
+    } catch (...) {
+        return error_memory(err);
+    }
+}
+
+static int open(const char *expression, struct pattern **pattern, struct error *err) {
+    auto made = std::make_unique<struct pattern>(expression, options());
+    if (!made->expression.ok())
+        return error_set(err, ERROR_INPUT, "%.200s", made->expression.error().c_str());
+    if (re2::RE2::PartialMatch("", made->expression))
+        return error_set(err, ERROR_INPUT, "it matches an empty text");
+    *pattern = made.release();
+    return 0;
+}
+
+struct pattern *pattern_open(const char *expression, struct error *err) {
+    struct pattern *pattern = nullptr;
+    guarded(err, [&] { return open(expression, &pattern, err); });
+    return pattern;
+}
+
+void pattern_free(struct pattern *pattern) {
+    delete pattern;
+}
+
+static bool is_boundary(const char *text, size_t length, size_t at) {
+    return at == length || (static_cast<unsigned char>(text[at]) & 0xc0) != 0x80;
+}
+
+/* The first boundary of characters from there on. */
+static size_t boundary(const char *text, size_t length, size_t at) {
+    if (at >= length)
+        return length;
+    while (!is_boundary(text, length, at))
+        at++;
+    return at;
+}
+
+/* A match in text[begin, end), around which the rest of the text stands. */
+static bool match(struct pattern *pattern, const char *text, size_t length, size_t begin, size_t end, struct span *found) {
+    re2::StringPiece all(text, length), part;
+    if (!pattern->expression.Match(all, begin, end, re2::RE2::UNANCHORED, &part, 1))
+        return false;
+    found->begin = static_cast<size_t>(part.data() - text);
+    found->end = found->begin + part.size();
+    return true;
+}
+
+/* Without white space around it. False: it is none. */
+static bool is_usable(const char *text, size_t length, struct span *found) {
+    if (!is_boundary(text, length, found->begin) || !is_boundary(text, length, found->end))
+        return false;
+    struct span visible = segmenter_trim(text + found->begin, found->end - found->begin);
+    *found = {found->begin + visible.begin, found->begin + visible.end};
+    return found->begin < found->end && found->end - found->begin <= PATTERN_MATCH_BYTES;
+}
+
+int64_t pattern_clock_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
+}
+
+static int next(struct pattern *pattern, const char *text, size_t length, size_t *at, struct span *found, int64_t until_ns,
+                struct error *err) {
+    for (size_t begin = *at; begin < length;) {
+        size_t end = boundary(text, length, begin + WINDOW_BYTES);
+        if (pattern_clock_ns() >= until_ns)
+            return error_set(err, ERROR_LENGTH, "the patterns take too long to be looked for in so long a text");
+        size_t half = boundary(text, length, begin + WINDOW_BYTES / 2);
+        if (!match(pattern, text, length, begin, end, found)) {
+            begin = end == length ? length : half;
+        } else if (found->begin > half && end < length) {
+            begin = boundary(text, length, found->begin); /* it may go on behind the window */
+        } else {
+            size_t first = found->begin;
+            if (is_usable(text, length, found)) {
+                *at = found->end;
+                return 1;
+            }
+            begin = boundary(text, length, first + 1);
+        }
+    }
+    *at = length;
+    return 0;
+}
+
+int pattern_next(struct pattern *pattern, const char *text, size_t length, size_t *at, struct span *found, int64_t until_ns,
+                 struct error *err) {
+    return guarded(err, [&] { return next(pattern, text, length, at, found, until_ns, err); });
+}
