@@ -28,7 +28,7 @@ from replica import MODEL, ROOT, Load, Replica, Result, arrivals, await_true, dr
 FIELDS = os.environ.get("SCALE_FIELDS") or '"strategy":"beam"'
 SECONDS = parameter("SCALE_SECONDS", 10)
 LOAD = parameter("SCALE_LOAD", 0.5)
-REPLICAS, CONNECTIONS, CAPACITY_REQUESTS, KILLS = 3, 256, 600, 3
+REPLICAS, CONNECTIONS, CAPACITY_REQUESTS, CANARY_REQUESTS, KILLS = 3, 256, 600, 100, 3
 UNHURRIED = ("--deadline-ms", "600000", "--grace-ms", "600000", "--queue", "100000")  # a slow machine is none of the faults
 SLOT = "added"  # of the configuration, for one replica more
 
@@ -162,6 +162,7 @@ def canary(scene: Scene) -> None:
         scene.balancer.ask(f"set server alignd/{replica.name} weight {30 if replica is scene.replicas[-1] else 90}")
     before = [scene.served(replica) for replica in scene.replicas]
     time.sleep(0.6 * SECONDS)
+    await_true(lambda: sum(map(scene.served, scene.replicas)) - sum(before) >= CANARY_REQUESTS, "enough requests to tell shares apart")
     counts = [scene.served(replica) - count for replica, count in zip(scene.replicas, before)]
     if not 0 < counts[-1] < sum(counts) / 5:
         raise RuntimeError(f"weights 90 90 90 30 were not heeded: {counts}")
