@@ -110,7 +110,7 @@ static const struct option table[] = {
      FIELD(cors), 0, 0},
     {.flag = PARAMETERS_HERE},
     {"format", "FORMAT", NULL,
-     "translate the document FILE, or the input, as txt, srt, vtt, json, md, html or po (default: as FILE's name tells)",
+     "translate the document FILE, or the input, as txt, srt, vtt, json, md, html, po or xliff (default: as FILE's name tells)",
      COMMAND_TRANSLATE, set_string, FIELD(format), 0, 0},
     {"split-sentences", NULL, NULL, "split each line into sentences (default: a line is one sentence)", COMMAND_TRANSLATE,
      set_switch, FIELD(split_sentences), 0, 0},
@@ -477,7 +477,7 @@ char *options_help(void) {
         "  alignd --models DIR [options]                                serve the model folders in DIR, loaded when needed\n"
         "  alignd translate --model DIR [options] < source > target     translate lines\n"
         "  alignd translate --model DIR [--format FORMAT] FILE          translate a document: subtitles, JSON, Markdown,\n"
-        "                                                               HTML, gettext's PO, text\n"
+        "                                                               HTML, gettext's PO, XLIFF, text\n"
         "  alignd translate --model DIR --shard K/N --checkpoint FILE --output FILE < source\n"
         "                                                               translate a share of a corpus, and go on after a crash\n"
         "  alignd attention --model DIR --target FILE < source          align the words of line pairs (Pharaoh format); with a\n"

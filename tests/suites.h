@@ -75,6 +75,7 @@
     X(document_json) \
     X(markdown) \
     X(po) \
+    X(xliff) \
     X(subtitles) \
     X(xml) \
     X(language) \

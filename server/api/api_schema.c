@@ -267,7 +267,7 @@ static const struct property properties[] = {
     {"DocumentRequest", "file", "file", "the document; its name or media type tells the format", false},
     {NULL, "target", "string", "language code", false},
     {NULL, "source", "string", "language code; without it, the likeliest", true},
-    {NULL, "format", "=txt,srt,vtt,json,md,html,po", "where neither the file's name nor its type tells it", true},
+    {NULL, "format", "=txt,srt,vtt,json,md,html,po,xliff", "where neither the file's name nor its type tells it", true},
     {NULL, "stream", "boolean", "sentences as server-sent events; the last one, result, has file_name, format and text", true},
     {NULL, "protect", "string", "what is not translated: in JSON, as of POST /translate", true},
 

@@ -5,7 +5,7 @@
 #include <strings.h>
 
 static const struct document_format *const formats[] = {&format_txt, &format_srt,  &format_vtt, &format_json,
-                                                        &format_md,  &format_html, &format_po};
+                                                        &format_md,  &format_html, &format_po,  &format_xliff};
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
 
 const struct document_format *document_nth(size_t i) {

@@ -27,7 +27,8 @@ struct document_format {
                     size_t *out_length, struct error *err);
 };
 
-extern const struct document_format format_txt, format_srt, format_vtt, format_json, format_md, format_html, format_po;
+extern const struct document_format format_txt, format_srt, format_vtt, format_json, format_md, format_html, format_po,
+    format_xliff;
 
 static inline struct html_bytes bytes_between(const char *begin, const char *end) {
     return (struct html_bytes){begin, (size_t)(end - begin)};

@@ -1,4 +1,5 @@
-/* The pieces of markup, and what is known of elements. Included by html*.c only. */
+/* The pieces of markup, and what is known of elements. Included by html*.c, and by
+ * server/document/xliff*. */
 #ifndef ALIGND_HTML_PIECE_H
 #define ALIGND_HTML_PIECE_H
 

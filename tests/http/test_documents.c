@@ -112,9 +112,12 @@ START_TEST(messages) {
     static const char po[] = "msgid \"\"\nmsgstr \"\"\n\"Language: fr\\n\"\n\"MIME-Version: 1.0\\n\"\n"
                              "\"Content-Type: text/plain; charset=UTF-8\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n"
                              "\"Plural-Forms: nplurals=2; plural=(n > 1);\\n\"\n\nmsgid \"" DOG "\"\nmsgstr \"$\"\n";
+    static const char xliff[] =
+        "<xliff version='2.0' srcLang='en' trgLang='fr'><file id='f'><unit id='u'><segment state=\"translated\">"
+        "<source>" DOG "</source><target>$</target></segment></unit></file></xliff>";
     static const struct {
         const char *name, *pattern, *empty; /* of the pattern, where nothing is translated yet */
-    } cases[] = {{"a.po", po, ""}};
+    } cases[] = {{"a.po", po, ""}, {"a.xlf", xliff, ""}};
     char *translated = translation(DOG);
     for (size_t i = 0; i < COUNT(cases); i++) {
         char *source = filled(cases[i].pattern, cases[i].empty), *expected = filled(cases[i].pattern, translated);
@@ -158,9 +161,9 @@ START_TEST(refusals) {
     refuse("a.json", "{\"a\": \n oops}", usual, 400, "file: line 2, column 2: a value is expected here");
     refuse("a.txt", "a\n\xff", usual, 400, "file: line 2: it is not valid UTF-8");
     refuse("a.docx", "a", usual, 400,
-           "the file's name tells no format: name it in format, one of txt, srt, vtt, json, md, html, po");
+           "the file's name tells no format: name it in format, one of txt, srt, vtt, json, md, html, po, xliff");
     refuse("a.txt", "a", FIELDS("target=fr", "format=doc"), 400,
-           "format must be one of txt, srt, vtt, json, md, html, po, got \"doc\"");
+           "format must be one of txt, srt, vtt, json, md, html, po, xliff, got \"doc\"");
     refuse("a.txt", "a", FIELDS("source=en"), 400, "target is missing: the code of the language to translate to");
     refuse("a.txt", "a", FIELDS("target=fr", "target=fr"), 400, "target must be given only once");
     refuse("a.txt", "a", FIELDS("target=fr", "colour=red"), 400, "unknown field \"colour\"");

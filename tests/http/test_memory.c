@@ -122,6 +122,12 @@ static const struct kind {
                                "msgstr[0] \"\"\nmsgstr[1] \"\"\n"),
       .headers = {MULTIPART_TYPE}},
      0},
+    {"xliff",
+     {.path = "/documents",
+      .body = DOCUMENT("a.xlf", "<xliff><file><trans-unit><source>A <g id='1'>boy</g> &amp; <bx id='1'/>snow<ex id='1'/>.</source>"
+                                "</trans-unit></file></xliff>"),
+      .headers = {MULTIPART_TYPE}},
+     0},
     {"streamed file",
      {.path = "/documents", .body = PART("stream", "true") DOCUMENT("a.txt", "A boy."), .headers = {MULTIPART_TYPE}},
      0},

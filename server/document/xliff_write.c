@@ -1,0 +1,142 @@
+/* An XLIFF document with its targets: each in its place, with what its schema has to say of it. */
+#include "server/document/messages.h"
+#include "server/document/xliff.h"
+#include <string.h>
+
+struct xliff_writer {
+    struct xliff xliff;
+    const char *language;
+    const char *done; /* the document up to here is out */
+    struct html_buffer out;
+};
+
+static void put_until(struct xliff_writer *writer, const char *to) {
+    html_put(&writer->out, writer->done, (size_t)(to - writer->done));
+    writer->done = to;
+}
+
+/* ---- tags ---- */
+
+static void put_attribute(struct xliff_writer *writer, const char *name, const char *value) {
+    html_put_string(&writer->out, " ");
+    html_put_string(&writer->out, name);
+    html_put_string(&writer->out, "=\"");
+    html_put_escaped(&writer->out, value, strlen(value), "&<\"");
+    html_put_string(&writer->out, "\"");
+}
+
+/* Behind the last attribute, or the name. */
+static const char *content_end(const struct html_piece *tag) {
+    const char *end = tag->raw + tag->length - 1;
+    while (html_is_space(end[-1]) || end[-1] == '/')
+        end--;
+    return end;
+}
+
+/* The tag up to its last attribute: `name` has this value, and `without` is not in it (NULL: nothing). */
+static void put_tag(struct xliff_writer *writer, const struct html_piece *tag, const char *name, const char *value,
+                    const char *without) {
+    struct xliff_attribute attribute;
+    bool found = false;
+    for (const char *at = NULL; xliff_next_attribute(tag, &at, &attribute);) {
+        if (xliff_is_same(attribute.name, name)) {
+            put_until(writer, attribute.value.start);
+            html_put_escaped(&writer->out, value, strlen(value), "&<\"");
+            writer->done = attribute.value.start + attribute.value.length;
+            found = true;
+        } else if (without && xliff_is_same(attribute.name, without)) {
+            put_until(writer, attribute.begin);
+            writer->done = attribute.end;
+        }
+    }
+    put_until(writer, content_end(tag));
+    if (!found)
+        put_attribute(writer, name, value);
+}
+
+/* A tag of a target that is new, with the prefix of its source. */
+static void put_new_tag(struct xliff_writer *writer, const char *mark, const struct html_piece *source) {
+    const char *begin = source->raw + 1, *end = begin;
+    while (!html_is_space(*end) && *end != '>' && *end != '/' && *end != ':')
+        end++;
+    html_put_string(&writer->out, mark);
+    html_put(&writer->out, begin, *end == ':' ? (size_t)(end + 1 - begin) : 0);
+    html_put_string(&writer->out, "target");
+}
+
+/* ---- units ---- */
+
+static void put_language(struct xliff_writer *writer, const struct xliff_unit *unit) {
+    const struct html_piece *tag = &writer->xliff.pieces[unit->language];
+    struct xliff_attribute found;
+    const char *name = unit->segment ? "trgLang" : "target-language";
+    if (tag->raw >= writer->done && (!xliff_find(tag, name, &found) || found.value.length == 0))
+        put_tag(writer, tag, name, writer->language, NULL);
+}
+
+/* On a line of its own, if the source is. */
+static void put_new_target(struct xliff_writer *writer, const struct xliff_unit *unit, struct html_bytes message) {
+    const struct xliff *xliff = &writer->xliff;
+    const struct html_piece *source = &xliff->pieces[unit->source];
+    size_t behind = xliff_behind(xliff, unit->content);
+    struct html_bytes before = xliff_is_blank(source - 1) ? xliff_written(xliff, unit->source - 1) : (struct html_bytes){"", 0};
+    struct html_bytes last = xliff_written(xliff, behind - 1);
+    put_until(writer, last.start + last.length);
+    html_put(&writer->out, before.start, before.length);
+    put_new_tag(writer, "<", source);
+    if (!unit->segment)
+        put_attribute(writer, "state", "translated");
+    html_put_string(&writer->out, ">");
+    messages_put(&writer->out, message);
+    put_new_tag(writer, "</", source);
+    html_put_string(&writer->out, ">");
+}
+
+/* "<target/>" becomes two tags. */
+static void put_target(struct xliff_writer *writer, const struct xliff_unit *unit, struct html_bytes message) {
+    const struct html_piece *target = &writer->xliff.pieces[unit->target];
+    bool is_void = target->kind == PIECE_UNIT;
+    if (unit->segment)
+        put_until(writer, content_end(target));
+    else
+        put_tag(writer, target, "state", "translated", NULL);
+    html_put_string(&writer->out, ">");
+    messages_put(&writer->out, message);
+    writer->done = is_void ? target->raw + target->length : writer->xliff.pieces[target->pair].raw;
+    if (is_void) {
+        put_new_tag(writer, "</", target);
+        html_put_string(&writer->out, ">");
+    }
+}
+
+/* The state of XLIFF 2 is the segment's, and what a tool adds to it (subState) held for the former one. */
+static void put_unit(struct xliff_writer *writer, const struct xliff_unit *unit, struct html_bytes message) {
+    put_language(writer, unit);
+    if (unit->segment)
+        put_tag(writer, &writer->xliff.pieces[unit->unit], "state", "translated", "subState");
+    if (unit->target == XLIFF_NONE)
+        put_new_target(writer, unit, message);
+    else
+        put_target(writer, unit, message);
+}
+
+char *xliff_write(const struct document *document, const char *written, size_t written_length, struct arena *arena,
+                  size_t *out_length, struct error *err) {
+    struct html_bytes messages = {written, written_length};
+    struct xliff_writer writer = {.language = document->language, .done = document->source, .out.arena = arena};
+    if (xliff_open(document, arena, &writer.xliff, err) != 0)
+        return NULL;
+    html_put(&writer.out, "", 0);
+    for (size_t i = 0; i < writer.xliff.count; i++) {
+        struct html_bytes message = messages_next(&messages);
+        if (messages_translated(message))
+            put_unit(&writer, &writer.xliff.units[i], message);
+    }
+    put_until(&writer, document->source + document->length);
+    if (writer.out.failed) {
+        error_memory(err);
+        return NULL;
+    }
+    *out_length = writer.out.length;
+    return writer.out.bytes;
+}
