@@ -120,18 +120,11 @@ static int read_order(const json_t *root, struct order *order, bool *billed, str
 
 static void deepl_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                         struct reply *reply) {
-    struct order *order = order_create(request, reply);
-    bool *billed = order ? arena_zalloc(&request->arena, 1, sizeof *billed) : NULL;
-    if (!billed) {
-        api_fail_memory(reply);
-        return;
-    }
-    order->text_name = "text";
-    order->source_name = "source_lang";
-    order->target_name = "target_lang";
-    order->apart = true;
-    order->own = billed;
-    if (read_order(root, order, billed, &request->arena, reply) == 0)
+    bool *billed = arena_zalloc(&request->arena, 1, sizeof *billed); /* if it is lacking, order_create tells */
+    const struct order begun = {
+        .text_name = "text", .source_name = "source_lang", .target_name = "target_lang", .apart = true, .own = billed};
+    struct order *order = order_create(request, &begun, reply);
+    if (order && read_order(root, order, billed, &request->arena, reply) == 0)
         order_start(order, dialect, service, root, request, reply);
 }
 

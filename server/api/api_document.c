@@ -134,15 +134,14 @@ static int check_fields(const struct call *call, struct reply *reply) {
 void api_document_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     if (!api_admit(service, request, reply) || check_fields(call, reply) != 0)
         return;
-    struct order *order = order_create(request, reply);
-    if (!order)
-        return;
-    order->text_name = names[FILE_FIELD];
-    order->source_name = names[SOURCE_FIELD];
-    order->target_name = names[TARGET_FIELD];
-    order->count = order->target_count = 1;
-    order->markup = true;
-    if (read_order(call, order, request, reply) == 0)
+    const struct order begun = {.text_name = names[FILE_FIELD],
+                                .source_name = names[SOURCE_FIELD],
+                                .target_name = names[TARGET_FIELD],
+                                .count = 1,
+                                .target_count = 1,
+                                .markup = true};
+    struct order *order = order_create(request, &begun, reply);
+    if (order && read_order(call, order, request, reply) == 0)
         order_start(order, NULL, service, NULL, request, reply);
 }
 

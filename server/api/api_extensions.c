@@ -11,17 +11,16 @@ struct names {
 
 static void start(const struct names *names, size_t alternatives, const struct dialect *dialect, const struct service *service,
                   json_t *root, struct request *request, struct reply *reply) {
-    struct order *order = order_create(request, reply);
-    if (!order)
-        return;
     bool several = names->texts && json_object_get(root, names->texts);
-    order->text_name = several ? names->texts : names->text;
-    order->source_name = names->source;
-    order->target_name = names->target;
-    order->target_count = 1;
-    order->apart = true;
-    order->alternatives = alternatives;
-    if (order_texts(root, order, API_MAX_TEXTS, reply) != 0 || order_string(root, names->source, &order->source, reply) != 0 ||
+    const struct order begun = {.text_name = several ? names->texts : names->text,
+                                .source_name = names->source,
+                                .target_name = names->target,
+                                .target_count = 1,
+                                .apart = true,
+                                .alternatives = alternatives};
+    struct order *order = order_create(request, &begun, reply);
+    if (!order || order_texts(root, order, API_MAX_TEXTS, reply) != 0 ||
+        order_string(root, names->source, &order->source, reply) != 0 ||
         order_string(root, names->target, &order->targets[0], reply) != 0)
         return;
     if (order->targets[0])

@@ -53,14 +53,9 @@ static int read_order(const json_t *root, struct order *order, struct reply *rep
 
 static void google_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                          struct reply *reply) {
-    struct order *order = order_create(request, reply);
-    if (!order)
-        return;
-    order->text_name = "q";
-    order->source_name = "source";
-    order->target_name = "target";
-    order->apart = true;
-    if (read_order(root, order, reply) == 0)
+    const struct order begun = {.text_name = "q", .source_name = "source", .target_name = "target", .apart = true};
+    struct order *order = order_create(request, &begun, reply);
+    if (order && read_order(root, order, reply) == 0)
         order_start(order, dialect, service, root, request, reply);
 }
 

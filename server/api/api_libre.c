@@ -113,12 +113,8 @@ static void libre_put_error(struct writer *w, const struct dialect_error *error)
 
 static void libre_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                         struct reply *reply) {
-    struct order *order = order_create(request, reply);
-    if (!order)
-        return;
-    order->text_name = "q";
-    order->refuse = libre_refuse;
-    if (read_order(root, service->options.rows, order, reply) == 0)
+    struct order *order = order_create(request, &(struct order){.text_name = "q", .refuse = libre_refuse}, reply);
+    if (order && read_order(root, service->options.rows, order, reply) == 0)
         order_start(order, dialect, service, root, request, reply);
 }
 

@@ -104,18 +104,10 @@ static int read_order(json_t *root, struct order *order, struct wanted *wanted, 
 
 static void microsoft_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                             struct reply *reply) {
-    struct order *order = order_create(request, reply);
-    struct wanted *wanted = order ? arena_zalloc(&request->arena, 1, sizeof *wanted) : NULL;
-    if (!wanted) {
-        api_fail_memory(reply);
-        return;
-    }
-    order->text_name = "Text";
-    order->source_name = "from";
-    order->target_name = "to";
-    order->apart = true;
-    order->own = wanted;
-    if (read_order(root, order, wanted, &request->arena, reply) == 0)
+    struct wanted *wanted = arena_zalloc(&request->arena, 1, sizeof *wanted); /* if it is lacking, order_create tells */
+    const struct order begun = {.text_name = "Text", .source_name = "from", .target_name = "to", .apart = true, .own = wanted};
+    struct order *order = order_create(request, &begun, reply);
+    if (order && read_order(root, order, wanted, &request->arena, reply) == 0)
         order_start(order, dialect, service, root, request, reply);
 }
 

@@ -85,10 +85,13 @@ int order_read(const json_t *root, const char *name, size_t most, struct plan *p
 
 /* ---- to the jobs ---- */
 
-struct order *order_create(struct request *request, struct reply *reply) {
-    struct order *order = arena_zalloc(&request->arena, 1, sizeof *order);
-    if (!order)
+struct order *order_create(struct request *request, const struct order *begun, struct reply *reply) {
+    struct order *order = arena_alloc(&request->arena, 1, sizeof *order);
+    if (arena_failed(&request->arena)) {
         api_fail_memory(reply);
+        return NULL;
+    }
+    *order = *begun;
     return order;
 }
 

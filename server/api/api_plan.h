@@ -126,8 +126,8 @@ int order_texts(const json_t *root, struct order *order, size_t most, struct rep
 /* The same of this field, read into a plan of its own: of what is answered without being translated. */
 int order_read(const json_t *root, const char *name, size_t most, struct plan *plan, struct arena *arena, struct reply *reply);
 
-/* A new one; NULL: the reply is set. */
-struct order *order_create(struct request *request, struct reply *reply);
+/* A new one that begins as this; NULL: the reply is set, as it is where the request's arena had no memory before. */
+struct order *order_create(struct request *request, const struct order *begun, struct reply *reply);
 /* Order -> jobs, or the reply is set. root: as of api_recall; NULL: the answer is not kept. */
 void order_start(struct order *order, const struct dialect *dialect, const struct service *service, const json_t *root,
                  struct request *request, struct reply *reply);
