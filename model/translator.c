@@ -310,6 +310,10 @@ struct translator_card {
 /* They stand in the vocabulary. */
 static int find_variants(struct translator_card *card, const char *folder, struct error *err) {
     const struct model_config *c = &card->config;
+    char path[4096];
+    if (strcmp(c->tokenizer.type, "sentencepiece") == 0 && !config_has_file(c->tokenizer.source.pieces))
+        return path_in(folder, c->tokenizer.source.file, path, sizeof path, err) == 0 ? labels_read(path, &card->variants, err)
+                                                                                      : -1;
     struct tokenizer *source = open_tokenizer(folder, c->tokenizer.type, c->tokenizer.source.file, &c->tokenizer.source, err);
     int result = source ? labels_find(source, &card->variants, err) : -1;
     tokenizer_free(source);

@@ -15,6 +15,7 @@
     X(weights) \
     X(config) \
     X(tokenizer) \
+    X(labels) \
     X(numbered) \
     X(preparation) \
     X(capitals) \

@@ -1,47 +1,85 @@
 #include "model/text/labels.h"
+#include "model/text/spm_file.h"
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define OPENING ">>"
 #define CLOSING "<<"
-enum { BRACKET = sizeof OPENING - 1 };
+enum { BRACKET = sizeof OPENING - 1, BRACKETS = 2 * BRACKET };
 
-/* Bytes of the name in a label; 0: the piece is none. */
-static size_t name_length(const char *piece) {
+/* Bytes of the name in a label; 0: the piece [length] is none. */
+static size_t name_length(const char *piece, size_t length) {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-    if (strncmp(piece, OPENING, BRACKET) != 0)
+    if (length <= BRACKETS || memcmp(piece, OPENING, BRACKET) != 0 || memcmp(piece + length - BRACKET, CLOSING, BRACKET) != 0)
         return 0;
-    size_t length = strspn(piece + BRACKET, allowed);
-    return strcmp(piece + BRACKET + length, CLOSING) == 0 ? length : 0;
+    for (size_t i = BRACKET; i < length - BRACKET; i++)
+        if (!memchr(allowed, piece[i], sizeof allowed - 1))
+            return 0;
+    return length - BRACKETS;
 }
 
-static size_t count_labels(const struct tokenizer *tokenizer) {
-    size_t count = 0;
-    for (size_t id = 0; id < tokenizer_size(tokenizer); id++)
-        count += name_length(tokenizer_piece(tokenizer, (int)id)) > 0;
-    return count;
+/* For one more; how much there is room for is a power of two. */
+static int make_room(struct labels *labels) {
+    size_t count = labels->count, room = count > 0 ? 2 * count : 1;
+    if ((count & (count - 1)) != 0)
+        return 0;
+    char **names = realloc(labels->names, room * sizeof *names);
+    if (!names)
+        return -1;
+    labels->names = names;
+    int *ids = realloc(labels->ids, room * sizeof *ids);
+    if (!ids)
+        return -1;
+    labels->ids = ids;
+    return 0;
 }
 
-/* Room for count was made. */
-static int add_label(struct labels *labels, const char *piece, int id) {
+/* If it is a label. */
+static int add_piece(struct labels *labels, int id, const char *piece, size_t length) {
+    size_t name = name_length(piece, length);
+    if (name == 0)
+        return 0;
+    char *copy = make_room(labels) == 0 ? strndup(piece + BRACKET, name) : NULL;
+    if (!copy)
+        return -1;
     labels->ids[labels->count] = id;
-    labels->names[labels->count] = strndup(piece + BRACKET, name_length(piece));
-    return labels->names[labels->count++] ? 0 : -1;
+    labels->names[labels->count++] = copy;
+    return 0;
 }
 
 int labels_find(const struct tokenizer *tokenizer, struct labels *labels, struct error *err) {
-    size_t count = count_labels(tokenizer);
-    *labels = (struct labels){.names = calloc(count + 1, sizeof *labels->names), .ids = calloc(count + 1, sizeof *labels->ids)};
-    int result = labels->names && labels->ids ? 0 : -1;
-    for (size_t id = 0; result == 0 && id < tokenizer_size(tokenizer); id++) {
+    *labels = (struct labels){0};
+    for (size_t id = 0, size = tokenizer_size(tokenizer); id < size; id++) {
         const char *piece = tokenizer_piece(tokenizer, (int)id);
-        if (name_length(piece) > 0)
-            result = add_label(labels, piece, (int)id);
+        if (add_piece(labels, (int)id, piece, strlen(piece)) != 0) {
+            labels_done(labels);
+            return error_memory(err);
+        }
     }
-    if (result == 0)
+    return 0;
+}
+
+/* memory: it is out. */
+struct reading {
+    struct labels *labels;
+    bool memory;
+};
+
+static int read_piece(void *context, int id, const char *piece, size_t length) {
+    struct reading *reading = context;
+    reading->memory = add_piece(reading->labels, id, piece, length) != 0;
+    return reading->memory ? -1 : 0;
+}
+
+int labels_read(const char *path, struct labels *labels, struct error *err) {
+    struct reading reading = {.labels = labels};
+    struct error inner = {0};
+    *labels = (struct labels){0};
+    if (spm_file_pieces(path, read_piece, &reading, &inner) == 0)
         return 0;
     labels_done(labels);
-    return error_memory(err);
+    return reading.memory ? error_memory(err) : error_set(err, inner.code, "%s", inner.message);
 }
 
 void labels_done(struct labels *labels) {

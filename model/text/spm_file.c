@@ -1,6 +1,7 @@
 /* The file is a protocol buffer (sentencepiece_model.proto):
  *
  *   ModelProto      1 pieces, 2 trainer_spec, 3 normalizer_spec, 4 self_test_data, 5 denormalizer_spec
+ *   SentencePiece   1 piece, ...
  *   NormalizerSpec  1 name, 2 precompiled_charsmap, ...
  *   charsmap        uint32 n, n bytes of trie (a Darts double array of uint32 units), replacement strings, each ended by a NUL
  *
@@ -16,7 +17,7 @@
 
 enum { SPM_MAX_BYTES = 1 << 28 };
 
-enum { MODEL_NORMALIZER = 3, MODEL_DENORMALIZER = 5, NORMALIZER_CHARSMAP = 2 };
+enum { MODEL_PIECES = 1, PIECE_TEXT = 1, MODEL_NORMALIZER = 3, MODEL_DENORMALIZER = 5, NORMALIZER_CHARSMAP = 2 };
 enum { WIRE_VARINT = 0, WIRE_64_BIT = 1, WIRE_BYTES = 2, WIRE_32_BIT = 5 };
 
 struct bytes {
@@ -139,4 +140,41 @@ int spm_file_read(const char *path, char **bytes, size_t *size, struct error *er
     *bytes = data;
     *size = length;
     return 0;
+}
+
+/* The last text of the message counts; without one it is empty. */
+static bool piece_text(struct bytes message, struct bytes *text) {
+    struct field field;
+    *text = (struct bytes){message.data, 0};
+    while (message.size > 0) {
+        if (!take_field(&message, &field))
+            return false;
+        if (field.number == PIECE_TEXT && field.wire == WIRE_BYTES)
+            *text = field.value;
+    }
+    return true;
+}
+
+/* Of a model that is valid. False: a piece is not, or take has had enough. */
+static bool take_pieces(struct bytes model, spm_take *take, void *context) {
+    struct field field;
+    struct bytes text;
+    for (int id = 0; model.size > 0;) {
+        take_field(&model, &field);
+        if (field.number != MODEL_PIECES || field.wire != WIRE_BYTES)
+            continue;
+        if (!piece_text(field.value, &text) || take(context, id++, (const char *)text.data, text.size) != 0)
+            return false;
+    }
+    return true;
+}
+
+int spm_file_pieces(const char *path, spm_take *take, void *context, struct error *err) {
+    char *bytes;
+    size_t size;
+    if (spm_file_read(path, &bytes, &size, err) != 0)
+        return -1;
+    bool taken = take_pieces((struct bytes){(const unsigned char *)bytes, size}, take, context);
+    free(bytes);
+    return taken ? 0 : error_set(err, ERROR_FORMAT, "%s: not a SentencePiece model, or a damaged one", path);
 }
