@@ -3,7 +3,7 @@
 
 usage: tests/load/many_models.py ALIGND [--seconds 20] [--models 100] [--fit 12] [--clients 8] [--seed 1]
 
-Folders are copies of a golden model under other names and languages. --fit: so many of them fit into --model-memory, so that most requests
+Folders are copies of a golden model under other names and languages, every second one with its weights packed (alignd pack). --fit: so many of them fit into --model-memory, so that most requests
 meet a model that is not in memory; idle ones are unloaded, too, and now and then the models are reloaded, one is taken out and put back.
 Clients ask for random models by name and by language; one in ten asks for something that does not exist. Exit status 0: only 200, 503 with
 its reason, 429 and 504, 400 where one was asked for; resident memory in the last third at most 8 MiB above that of the second.
@@ -29,12 +29,22 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SLACK_KB = 8 * 1024
 
 
-def make_folders(top: Path, count: int) -> None:
+def pack(program: str, folder: Path) -> list[Path]:
+    """The golden model in the folder, packed if the processor's products have packed weights: what was made."""
+    folder.mkdir()
+    for file in GOLDEN.iterdir():
+        (folder / file.name).symlink_to(file)
+    subprocess.run([program, "pack", "--model", str(folder)], capture_output=True)
+    return list(folder.glob("packed-*"))
+
+
+def make_folders(program: str, top: Path, count: int) -> None:
     config = json.loads((GOLDEN / "config.json").read_text())
+    packed = pack(program, top.parent / "packed")
     for i in range(count):
         folder = top / f"m{i:03d}"
         folder.mkdir()
-        for file in GOLDEN.iterdir():
+        for file in [*GOLDEN.iterdir(), *(packed if i % 2 else [])]:
             if file.name != "config.json":
                 (folder / file.name).symlink_to(file)
         config |= {"name": folder.name, "source": "en", "target": "x" + LETTERS[i // 26] + LETTERS[i % 26]}
@@ -125,7 +135,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         top = Path(folder) / "models"
         top.mkdir()
-        make_folders(top, options.models)
+        make_folders(options.alignd, top, options.models)
         first = Daemon(options.alignd, top, ["--workers", "2"])
         print(f"{options.models} models: {first.resident_kb() / 1024:.1f} MiB resident while all are cold")
         for i in range(min(50, options.models)):
