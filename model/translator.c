@@ -10,12 +10,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { MAX_SHARED_BYTES = 1 << 26 };
+
 /* FOLDER/FILE in buffer. */
 static int path_in(const char *folder, const char *file, char *buffer, size_t bytes, struct error *err) {
     int length = snprintf(buffer, bytes, "%s/%s", folder, file);
     if (length < 0 || (size_t)length >= bytes)
         return error_set(err, ERROR_FILE, "%s: the path is too long", folder);
     return 0;
+}
+
+/* Both sides have the same vocabulary, in one file or two, and read it in the same way. */
+static bool same_sides(const struct model_config *c, const char *folder) {
+    const struct tokenizer_side *source = &c->tokenizer.source, *target = &c->tokenizer.target;
+    char path[4096], other[4096];
+    return strcmp(source->pieces, target->pieces) == 0 && source->lowercase == target->lowercase &&
+           source->punctuation == target->punctuation && path_in(folder, source->file, path, sizeof path, NULL) == 0 &&
+           path_in(folder, target->file, other, sizeof other, NULL) == 0 && file_same(path, other, MAX_SHARED_BYTES);
 }
 
 static struct tokenizer *open_tokenizer(const char *folder, const char *kind, const char *file, const struct tokenizer_side *side,
@@ -30,12 +41,21 @@ static struct tokenizer *open_tokenizer(const char *folder, const char *kind, co
     return tokenizer_open(kind, path, &options, err);
 }
 
+/* Where it is the source's vocabulary, it is not read once more. */
+static struct tokenizer *open_target(const struct translator *t, const char *folder, struct error *err) {
+    const struct model_config *c = &t->config;
+    const struct tokenizer_side *side = &c->tokenizer.target;
+    const struct tokenizer_options options = {.prepared = side->prepared, .lowers = side->lowers};
+    return same_sides(c, folder) ? tokenizer_share(t->source, &options, err)
+                                 : open_tokenizer(folder, c->tokenizer.type, side->file, side, err);
+}
+
 static int open_vocabularies(struct translator *t, const char *folder, struct error *err) {
     const struct model_config *c = &t->config;
     const char *kind = c->tokenizer.type;
     bool spells = strcmp(c->output.type, "characters") == 0;
     t->source = open_tokenizer(folder, kind, c->tokenizer.source.file, &c->tokenizer.source, err);
-    t->target = t->source ? open_tokenizer(folder, kind, c->tokenizer.target.file, &c->tokenizer.target, err) : NULL;
+    t->target = t->source ? open_target(t, folder, err) : NULL;
     t->characters =
         t->target && spells ? open_tokenizer(folder, "characters", SPELLER_VOCABULARY, &c->tokenizer.target, err) : NULL;
     if (!t->target || (spells && !t->characters) || glossary_continues(t->target, &t->continues, err) != 0)
@@ -193,7 +213,8 @@ static size_t file_bytes(const char *folder, const char *file) {
 }
 
 static size_t tokenizer_bytes(const struct model_config *c, const char *folder) {
-    return TOKENIZER_FACTOR * (file_bytes(folder, c->tokenizer.source.file) + file_bytes(folder, c->tokenizer.target.file));
+    size_t target = same_sides(c, folder) ? 0 : file_bytes(folder, c->tokenizer.target.file);
+    return TOKENIZER_FACTOR * (file_bytes(folder, c->tokenizer.source.file) + target);
 }
 
 static int translator_load(struct translator *t, const char *folder, const struct translator_options *options, struct error *err) {
@@ -252,8 +273,8 @@ void translator_free(struct translator *translator) {
     weights_free(translator->weights);
     shortlist_free(translator->shortlist);
     segmenter_free(translator->segmenter);
+    tokenizer_free(translator->target); /* it may have the source's vocabulary */
     tokenizer_free(translator->source);
-    tokenizer_free(translator->target);
     tokenizer_free(translator->characters);
     labels_done(&translator->variants);
     free(translator->quality);

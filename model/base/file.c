@@ -78,6 +78,17 @@ int file_read(const char *path, size_t most, char **bytes, size_t *size, struct 
     return 0;
 }
 
+bool file_same(const char *path, const char *other, size_t most) {
+    char *bytes = NULL, *others = NULL;
+    size_t size, other_size;
+    bool same = strcmp(path, other) == 0 ||
+                (file_read(path, most, &bytes, &size, NULL) == 0 && file_read(other, most, &others, &other_size, NULL) == 0 &&
+                 size == other_size && memcmp(bytes, others, size) == 0);
+    free(bytes);
+    free(others);
+    return same;
+}
+
 /* ---- writing ---- */
 
 static int write_all(int descriptor, const void *from, size_t size) {

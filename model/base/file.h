@@ -4,6 +4,7 @@
 #define ALIGND_FILE_H
 
 #include "model/base/error.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Opens the file for reading, links followed; size: its bytes. Returns the descriptor, or -1 with ERROR_FILE: it cannot be opened,
@@ -13,6 +14,9 @@ int file_open(const char *path, size_t most, size_t *size, struct error *err);
 
 /* The whole file and a NUL behind it, malloc'ed, the caller's. -1 with ERROR_FILE as file_open, or ERROR_MEMORY. */
 int file_read(const char *path, size_t most, char **bytes, size_t *size, struct error *err);
+
+/* Both can be read and hold the same bytes, at most so many. */
+bool file_same(const char *path, const char *other, size_t most);
 
 /* Some of a file's bytes. */
 struct file_part {

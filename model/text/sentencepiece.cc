@@ -51,15 +51,30 @@ template <typename Call> static int guarded(const char *subject, enum error_code
     }
 }
 
+/* pieces: of each id, the processor's; it makes a status for each answer, which all ids together are too many for. */
+struct Model {
+    Processor processor;
+    std::vector<const char *> pieces;
+};
+
+static const Model *model_of(const void *model) {
+    return static_cast<const Model *>(model);
+}
+
 static const Processor *processor(const void *model) {
-    return static_cast<const Processor *>(model);
+    return &model_of(model)->processor;
 }
 
 /* Scores that are no numbers break the search for the best pieces; a NUL within a piece breaks our strings. */
-static bool pieces_usable(const Processor &model) {
-    for (int id = 0; id < model.GetPieceSize(); id++)
-        if (!std::isfinite(model.GetScore(id)) || model.IdToPiece(id).find('\0') != std::string::npos)
+static bool take_pieces(Model &model) {
+    const int size = model.processor.GetPieceSize();
+    model.pieces.reserve(static_cast<size_t>(size));
+    for (int id = 0; id < size; id++) {
+        const std::string &piece = model.processor.IdToPiece(id);
+        if (!std::isfinite(model.processor.GetScore(id)) || piece.find('\0') != std::string::npos)
             return false;
+        model.pieces.push_back(piece.c_str());
+    }
     return true;
 }
 
@@ -69,8 +84,8 @@ static int processor_load(const char *path, void **model, struct error *err) {
     if (spm_file_read(path, &bytes, &size, err) != 0)
         return -1;
     std::unique_ptr<char, void (*)(void *)> owner(bytes, std::free);
-    auto loaded = std::make_unique<Processor>();
-    if (!loaded->LoadFromSerializedProto(std::string_view(bytes, size)).ok() || !pieces_usable(*loaded))
+    auto loaded = std::make_unique<Model>();
+    if (!loaded->processor.LoadFromSerializedProto(std::string_view(bytes, size)).ok() || !take_pieces(*loaded))
         return error_set(err, ERROR_FORMAT, "%s: not a usable SentencePiece model", path);
     *model = loaded.release();
     return 0;
@@ -85,11 +100,11 @@ void *sentencepiece_open(const char *path, const struct tokenizer_options *, str
 }
 
 void sentencepiece_free(void *model) {
-    delete static_cast<Processor *>(model);
+    delete static_cast<Model *>(model);
 }
 
 size_t sentencepiece_size(const void *model) {
-    return static_cast<size_t>(processor(model)->GetPieceSize());
+    return model_of(model)->pieces.size();
 }
 
 int sentencepiece_unknown(const void *model) {
@@ -105,7 +120,7 @@ int sentencepiece_end(const void *model) {
 }
 
 const char *sentencepiece_piece(const void *model, int id) {
-    return processor(model)->IdToPiece(id).c_str();
+    return model_of(model)->pieces[static_cast<size_t>(id)];
 }
 
 int sentencepiece_find(const void *model, const char *piece) {

@@ -49,6 +49,7 @@ struct tokenizer {
     void *model;
     bool prepares; /* text, before the model reads it */
     bool lowers;   /* text in capitals */
+    bool lent;     /* the model is another's */
 };
 
 /* Pieces go into JSON as they are. */
@@ -85,10 +86,21 @@ struct tokenizer *tokenizer_open(const char *kind, const char *path, const struc
     return tokenizer;
 }
 
+struct tokenizer *tokenizer_share(const struct tokenizer *tokenizer, const struct tokenizer_options *options, struct error *err) {
+    struct tokenizer *shared = malloc(sizeof *shared);
+    if (shared)
+        *shared = (struct tokenizer){tokenizer->kind, tokenizer->model, .prepares = options->prepared, .lowers = options->lowers,
+                                     .lent = true};
+    else
+        error_memory(err);
+    return shared;
+}
+
 void tokenizer_free(struct tokenizer *tokenizer) {
     if (tokenizer == NULL)
         return;
-    tokenizer->kind->free(tokenizer->model);
+    if (!tokenizer->lent)
+        tokenizer->kind->free(tokenizer->model);
     free(tokenizer);
 }
 

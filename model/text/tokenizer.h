@@ -16,6 +16,9 @@ struct tokenizer;
 /* kind: config's tokenizer.type. options: NULL for none. NULL with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; the message names the
  * file. */
 struct tokenizer *tokenizer_open(const char *kind, const char *path, const struct tokenizer_options *options, struct error *err);
+/* The same vocabulary with other options, of which prepared and lowers count. Its tokenizer must outlive it. NULL with
+ * ERROR_MEMORY. */
+struct tokenizer *tokenizer_share(const struct tokenizer *tokenizer, const struct tokenizer_options *options, struct error *err);
 void tokenizer_free(struct tokenizer *tokenizer);
 
 /* V, and the ids of the special pieces (-1: there is none). */

@@ -96,6 +96,19 @@ START_TEST(a_lease_is_waited_for) {
 }
 END_TEST
 
+START_TEST(the_same_bytes) {
+    char *path = file_write("text", 4), *same = file_write("text", 4), *other = file_write("texT", 4),
+         *longer = file_write("text ", 5);
+    ck_assert(file_same(path, path, 4) && file_same(path, same, 4));
+    ck_assert(!file_same(path, other, 4) && !file_same(path, longer, 5) && !file_same(longer, path, 5));
+    ck_assert(!file_same(path, same, 3) && !file_same(path, "/nowhere/file", 4) && !file_same("/nowhere/file", path, 4));
+    file_remove(path);
+    file_remove(same);
+    file_remove(other);
+    file_remove(longer);
+}
+END_TEST
+
 Suite *file_suite(void) {
     Suite *suite = suite_create("file");
     TCase *tcase = tcase_create("file");
@@ -104,6 +117,7 @@ Suite *file_suite(void) {
     tcase_add_test(tcase, what_is_no_file);
     tcase_add_test(tcase, what_is_too_large);
     tcase_add_test(tcase, a_lease_is_waited_for);
+    tcase_add_test(tcase, the_same_bytes);
     suite_add_tcase(suite, tcase);
     return suite;
 }

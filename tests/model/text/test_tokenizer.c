@@ -441,12 +441,32 @@ START_TEST(charsmaps_are_checked) {
 }
 END_TEST
 
+/* One vocabulary read in two ways: each has its own options, and the one that is shared outlives the other. */
+START_TEST(a_vocabulary_is_shared) {
+    static const char text[] = "A\xe3\x80\x82 B"; /* an ideographic full stop, which preparation makes ". " */
+    size_t count, shared_count;
+    struct tokenizer *shared = tokenizer_share(english, &(struct tokenizer_options){.prepared = true}, &err);
+    ck_assert_ptr_nonnull(shared);
+    ck_assert_uint_eq(tokenizer_size(shared), tokenizer_size(english));
+    ck_assert_ptr_eq(tokenizer_piece(shared, 5), tokenizer_piece(english, 5));
+    const struct token *own = encode(english, text, sizeof text - 1, &count),
+                       *as_prepared = encode(shared, text, sizeof text - 1, &shared_count);
+    bool same = count == shared_count;
+    for (size_t i = 0; same && i < count; i++)
+        same = own[i].id == as_prepared[i].id;
+    ck_assert(!same);
+    tokenizer_free(shared);
+    ck_assert_uint_eq(tokenizer_size(english), 200);
+}
+END_TEST
+
 Suite *tokenizer_suite(void) {
     Suite *suite = suite_create("tokenizer");
     TCase *tests = tcase_create("tokenizer");
     tcase_add_checked_fixture(tests, open_both, close_both);
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, decoding_gives_the_normalised_text, 0, sizeof known / sizeof *known);
+    tcase_add_test(tests, a_vocabulary_is_shared);
     tcase_add_test(tests, accents_compose);
     tcase_add_loop_test(tests, strange_characters_keep_their_bytes, 0, sizeof strange / sizeof *strange);
     tcase_add_test(tests, offsets_leave_white_space_out);
