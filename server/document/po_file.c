@@ -17,6 +17,13 @@ static struct html_bytes decode(struct po_file *file, const struct po_text *text
     return decoded;
 }
 
+static bool is_text(struct html_bytes text) {
+    for (size_t i = 0; i < text.length; i++)
+        if ((unsigned char)text.start[i] < ' ' && !strchr("\n\t\r", text.start[i]))
+            return false;
+    return utf8_valid(text.start, text.length) && !memchr(text.start, '\0', text.length);
+}
+
 /* ---- the header ---- */
 
 static bool is_ascii(const struct document *document) {
@@ -26,9 +33,13 @@ static bool is_ascii(const struct document *document) {
     return true;
 }
 
+/* One that is no text stays as it is. */
 static int read_header(struct po_file *file) {
     struct html_bytes charset;
     file->id = decode(file, &file->message.forms[0]);
+    file->header = is_text(file->id);
+    if (!file->header)
+        return 1;
     if (!po_header_is_utf8(file->id, &charset) && !is_ascii(file->document))
         return error_set(file->reader.err, ERROR_INPUT,
                          "line %zu: its character set is %.*s, and should be UTF-8 (msgconv --to-code=UTF-8 makes it so)",
@@ -40,13 +51,6 @@ static int read_header(struct po_file *file) {
 }
 
 /* ---- messages ---- */
-
-static bool is_text(struct html_bytes text) {
-    for (size_t i = 0; i < text.length; i++)
-        if ((unsigned char)text.start[i] < ' ' && !strchr("\n\t\r", text.start[i]))
-            return false;
-    return utf8_valid(text.start, text.length) && !memchr(text.start, '\0', text.length);
-}
 
 bool po_file_lacks(const struct po_file *file, size_t form) {
     return file->fuzzy || form >= file->message.form_count || po_is_empty(&file->message.forms[form]);

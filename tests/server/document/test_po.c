@@ -95,6 +95,8 @@ START_TEST(rules) {
 END_TEST
 
 START_TEST(headers) {
+    fake_expect("po", FAKE_UPPER, "msgid \"\"\nmsgstr \"Language: \\0\\n\"\n\nmsgid \"a\"\nmsgstr \"\"\n", /* no text */
+                "msgid \"\"\nmsgstr \"Language: \\0\\n\"\n\nmsgid \"a\"\nmsgstr \"A\"\n");
     fake_expect("po", FAKE_UPPER, "msgid \"a\"\nmsgstr \"\"\n", HEADER "msgid \"a\"\nmsgstr \"A\"\n");
     fake_expect("po", FAKE_UPPER, "msgid \"a\"\nmsgstr \"b\"\n", "msgid \"a\"\nmsgstr \"b\"\n"); /* nothing to do: as it was */
     fake_expect("po", FAKE_UPPER,
