@@ -76,10 +76,12 @@ export async function visit(hash, body, { width = 1024, height = 900, theme = "l
   }
 }
 
-/* What axe finds; the context needs bypassCSP. */
+/* Before violations(); the context needs bypassCSP. */
+export const startAxe = (page) => page.evaluate(axe);
+/* What axe finds. */
 export async function violations(page) {
-  await page.evaluate(axe);
-  const found = await page.evaluate(() => window.axe.run());
+  if (!(await page.evaluate(() => window.axe))) await startAxe(page);
+  const found = await page.evaluate(() => window.axe.run({ resultTypes: ["violations"] }));
   return found.violations.map((v) => `${v.id}: ${v.nodes[0].html} ${v.nodes[0].failureSummary}`);
 }
 

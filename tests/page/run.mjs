@@ -11,6 +11,7 @@ await import("./test_truth.mjs");
 await import("./test_scripts.mjs");
 await import("./test_trouble.mjs");
 await import("./test_reach.mjs");
+await import("./test_axe.mjs");
 await import("./test_links.mjs");
 await import("./test_heads.mjs");
 await import("./test_element.mjs");

@@ -1,0 +1,133 @@
+/* Everybody reaches everything: axe finds nothing in any state of the page, at three widths, by day, by night and in forced colours, and no state
+ * is wider than the page. One page is taken through all states of a server that answers, another through those of one that does not. */
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { after, before, test } from "node:test";
+import { startDaemon } from "../clients/daemon.mjs";
+import { renamedFolder } from "./folders.mjs";
+import { link, program, sentence, shipped, startAxe, translated, violations, visit } from "./browser.mjs";
+
+const HEADS = "transformer-alignment-layer", WIDTHS = [390, 820, 1440];
+const LOOKS = [{ colorScheme: "light", forcedColors: "none" }, { colorScheme: "dark", forcedColors: "none" }, { colorScheme: "light", forcedColors: "active" }];
+
+let folder, daemon;
+before(async () => {
+  folder = renamedFolder("weights/fr-en", "de-en", { source: "de" }); /* for a pair that two models translate */
+  daemon = await startDaemon(program, [...shipped, folder, `tests/golden/${HEADS}`]);
+});
+after(() => {
+  daemon?.stop();
+  rmSync(dirname(folder), { recursive: true });
+});
+
+/* What there is room for depends on the width, colours do not. */
+async function check(page, state) {
+  const look = async (width, media) => {
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia(media);
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn))));
+    assert.deepEqual(await violations(page), [], `${state}, ${width} px, ${JSON.stringify(media)}`);
+    await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth).catch(() => assert.fail(`${state} is wider than ${width} px`));
+  };
+  for (const width of WIDTHS) await look(width, LOOKS[0]);
+  for (const media of LOOKS.slice(1)) await look(WIDTHS[1], media);
+}
+
+const see = (selector, nth = 0) => (page) => page.locator(selector).nth(nth).waitFor();
+const press = (name) => (page) => page.getByRole("button", { name }).first().click();
+const click = (selector) => (page) => page.locator(selector).first().click();
+const question = async (page) => {
+  await page.locator(".target .unit").nth(4).click();
+  await page.locator(".source .unit").nth(2).click();
+};
+const score = async (page) => {
+  await page.locator("#reference").fill("Elle lui a rendu son livre.");
+  await page.getByRole("button", { name: "Score it" }).click();
+};
+const heads = (h) => ({ m: HEADS, t: "The man sees the dog.", v: "heads", h });
+
+/* name: [the link's fields, what is done then..., or waited for]. */
+const ANSWERED = {
+  "a translation": [{}, see("#panel .map")],
+  "a word is pinned": [{}, click(".target .unit"), see("#see")],
+  alternatives: [{ words: 0 }, click(".target .unit"), click("#see"), see("#popover li")],
+  "a question": [{ v: "ask" }, question, see("#undo")],
+  help: [{}, click("#show-help"), see("#help dt")],
+  subwords: [{ words: 0, eos: 1 }, see("#panel .map")],
+  lines: [{ lines: 1 }, see("#panel .lines")],
+  table: [{ asTable: 1 }, see("#panel table")],
+  attention: [{ look: "attention" }, see("#panel .map")],
+  confidence: [{ v: "confidence" }, see("#panel .step")],
+  "alternatives of a token": [{ v: "confidence", words: 0 }, click("#panel .step"), see("#popover li")],
+  "an own translation": [{ v: "ask", words: 0 }, score, see("#panel .map")],
+  beam: [{ v: "beam" }, see(".tree")],
+  compare: [{ v: "compare" }, see("#panel .map", 1)],
+  "two sentences compared": [{ v: "compare", t: "She is late. He waits for her." }, see("#panel .map", 3)],
+  diagnostics: [{ v: "diagnostics" }, see(".cover:not([aria-busy])")],
+  "a logical form": [{ m: "geoquery", t: "What is the population of Zurich?", v: "diagnostics" }, see(".cover")],
+  export: [{ v: "export" }, see("#panel pre")],
+  "several sentences": [{ t: `${sentence} Where is the train station?` }, see(".pair", 1)],
+  "a pair": [{ m: "de \u2192 fr", t: "Un garçon joue dans la neige." }, see("#through")],
+  "another language": [{ t: "Un garçon joue dans la neige avec son chien." }, see("#language button")],
+  "heads, cross": [heads("cross.0.1"), see("#heads-view .grid")],
+  "heads, encoder": [heads("encoder.0.1"), see("#heads-view .arcs")],
+  "heads, decoder": [heads("decoder.0.1"), see("#heads-view .grid")],
+  history: [{}, press("A boy plays in the snow."), click("#history summary"), see("#history li")],
+  "too long": [{ t: "a ".repeat(60000) }, see("#text-error")],
+  "no text": [{ t: "" }, see("#reading .state")],
+};
+
+test("axe: every state of a server that answers", () => visit("", async (page) => {
+  await translated(page);
+  await startAxe(page);
+  await check(page, "the first visit");
+  for (const [name, [fields, ...steps]] of Object.entries(ANSWERED)) {
+    await page.keyboard.press("Escape");
+    await page.evaluate((hash) => { location.hash = hash; }, link({ v: "map", ...fields }));
+    await page.locator(".reading:not(.busy)").waitFor();
+    for (const step of steps) await step(page);
+    await check(page, name);
+  }
+}, { daemon, bypassCSP: true, expected: /400|413/ }));
+
+const refusal = (status, code, error, seconds) => ({ status, json: { error, code }, ...(seconds && { headers: { "Retry-After": String(seconds) } }) });
+/* name: [what the page waits with, how it is answered]; without an answer the server cannot be reached. */
+const REFUSED = {
+  "no server": ["The server cannot be reached."],
+  loading: ["The models are still loading.", refusal(503, "unavailable", "the models are still loading", 600)],
+  "a key is asked for": ["This server requires an API key.", refusal(401, "unauthorized", "an API key is required")],
+};
+const REFUSED_LATER = {
+  busy: ["The server is busy.", refusal(429, "queue_full", "the queue is full", 600)],
+  "too slow": ["That took longer than the server allows.", refusal(504, "deadline_exceeded", "the deadline passed")],
+  "an error": ["Internal error, see the log for request 4f1c.", refusal(500, "internal", "internal error, see the log for request 4f1c")],
+  "the wrong key": ["The server does not accept this key.", refusal(403, "forbidden", "no such key")],
+};
+
+test("axe: every state of a server that does not answer", () => {
+  let reply;
+  const answer = (route) => (reply ? route.fulfill(reply) : route.abort());
+  const refused = async (page, [name, [says]]) => {
+    await page.locator("#reading .state", { hasText: says }).waitFor();
+    await check(page, name);
+  };
+  return visit(link({}), async (page) => {
+    await startAxe(page);
+    for (const state of Object.entries(REFUSED)) {
+      [, [, reply]] = state;
+      if (reply) await page.getByRole("button", { name: "Try again" }).click();
+      await refused(page, state);
+    }
+    await page.unroute("**/models");
+    await page.route("**/translate", answer);
+    for (const state of Object.entries(REFUSED_LATER)) {
+      [, [, reply]] = state;
+      if (state[0] === "busy") {
+        await page.locator("#key").fill("any");
+        await page.keyboard.press("Enter");
+      } else await page.getByRole("button", { name: "Try again" }).click();
+      await refused(page, state);
+    }
+  }, { bypassCSP: true, expected: /ERR_FAILED|503|401|429|504|500|403/, before: (page) => page.route("**/models", answer) });
+});
