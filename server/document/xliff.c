@@ -111,7 +111,7 @@ static bool is_one_of(struct html_bytes value, const char *const *names, size_t 
 /* What says that it is done stays, and so does a target that does not say that it is none. */
 static bool is_wanted(const struct xliff *xliff, const struct xliff_unit *unit) {
     static const char *const open[] = {"new", "needs-translation", "initial"};
-    static const char *const done[] = {"translated", "final", "signed-off", "reviewed"};
+    static const char *const done[] = {"final", "signed-off", "reviewed"};
     const struct html_piece *stated = &xliff->pieces[unit->segment ? unit->unit : unit->target];
     struct xliff_attribute state = {.value = {"", 0}};
     if (xliff_says(&xliff->pieces[unit->unit], "approved", "yes"))
