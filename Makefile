@@ -48,7 +48,7 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL := all
 .PHONY: help all run install install-program install-models install-icu-data install-man install-units man deb clean deps deps-test deps-python deps-node deps-ci \
 	test test-threads check-http check-memory check-python check-readme check-clients check-page check-man check-metrics check-hardening \
-	check-systemd check-container check-package check-deploy check-arm64 check-release page-tools asan tsan fuzz warnings-clang format format-check \
+	check-systemd check-container check-package check-deploy check-slurm check-arm64 check-release page-tools asan tsan fuzz warnings-clang format format-check \
 	layers readme results bench bench-page pictures check-load check-faults check-soak check-abuse check-many check-scale check-queueing show-signals
 
 help:
@@ -126,6 +126,7 @@ deps-ci:
 #? check-hardening, check-systemd: the program and the unit as they are secured (root)
 #? check-container, check-package: the image, and the Debian package, built and used (root)
 #? check-deploy: what docker/ deploys, by HAProxy, promtool, docker-compose, kubectl and Kubernetes' schemas
+#? check-slurm: docker/slurm by a Slurm of one node: tasks killed and requeued (root; minutes, in which Slurm waits before it requeues)
 #? asan, tsan: unit and HTTP tests under AddressSanitizer and UBSan; under ThreadSanitizer
 #? warnings-clang: built by clang without a warning
 #? fuzz: every reader of foreign bytes; FUZZ_SECONDS=60 each, FUZZ_RUNS=0: only the corpus; FUZZ="html spm"; FUZZ=document FUZZ_FORMAT=srt
@@ -223,6 +224,10 @@ check-deploy: deps deps-node
 	@$(SUBMAKE) all $(PROMTOOL) $(KUBECTL)
 	npm ci --prefix tests/deploy --no-audit --no-fund --silent
 	sh tests/deploy/check.sh $(BUILD)/alignd $(PROMTOOL) $(KUBECTL)
+check-slurm: deps
+	@$(call INSTALL_MISSING,slurm-wlm munge procps)
+	@$(SUBMAKE) $(BUILD)/alignd
+	bash tests/deploy/slurm.sh $(BUILD)/alignd weights/en-fr
 $(BUILD)/promtool/promtool:
 	sh docker/debian/unpack_tool.sh prometheus $(@F) $(@D)
 $(BUILD)/kubectl/kubectl:
