@@ -2,6 +2,7 @@
 # Runs libFuzzer targets one after the other: run.sh BUILD SECONDS RUNS TARGET... (make fuzz). What a target learns stays in
 # BUILD/corpus; what it finds goes to BUILD/findings. Prints executions per target; fails where there was a finding.
 # FUZZ_FORMAT: the format that all documents of the target `document` are of; what it learns is kept by itself.
+# FUZZ_TIMEOUT: seconds that one input may take, by the clock: where others use the processor, more than 20.
 set -u
 build=$1 seconds=$2 runs=$3
 shift 3
@@ -12,7 +13,7 @@ for target; do
     [ "$target" = document ] && name=$target${FUZZ_FORMAT:+-$FUZZ_FORMAT}
     mkdir -p "$build/corpus/$name"
     # what libraries keep for the whole run is no leak: only what grows with the executions matters, which -rss_limit_mb bounds
-    if ! "$build/tests/fuzz/$target" -runs="$runs" -max_total_time="$seconds" -max_len=4096 -timeout=20 -rss_limit_mb=2048 \
+    if ! "$build/tests/fuzz/$target" -runs="$runs" -max_total_time="$seconds" -max_len=4096 -timeout="${FUZZ_TIMEOUT:-20}" -rss_limit_mb=2048 \
         -print_final_stats=1 -artifact_prefix="$build/findings/$name-" "$build/corpus/$name" "tests/fuzz/corpus/$target" \
         2>"$build/logs/$name"; then
         tail -40 "$build/logs/$name"
