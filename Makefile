@@ -142,7 +142,7 @@ test: deps-test
 test-threads: deps-test
 	@$(SUBMAKE) $(BUILD)/tests/run
 	for suite in $(THREADED); do CK_RUN_SUITE=$$suite $(BUILD)/tests/run || exit 1; done
-THREADED := translator segmenter scheduler integrity chores limiter usage metrics keys catalog cache log events request health
+THREADED := translator segmenter scheduler integrity chores limiter usage kept_files metrics keys catalog cache log events request health
 
 check-http: deps-test
 	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, EXIT_SKIPPED = 3, LAST_REPLIES_MS = 5000, LARGE_BYTES = 128 * 1024 };
+enum { EXIT_USAGE = 2, EXIT_SKIPPED = 3, LAST_REPLIES_MS = 5000, LARGE_BYTES = 128 * 1024, KEPT_FILES = 1024 };
 
 static atomic_int stop_signal;   /* the first SIGTERM or SIGINT */
 static atomic_bool reload_asked; /* SIGHUP */
@@ -280,6 +280,7 @@ static int serve(const struct options *options, const struct shipped *shipped, b
                                            .most_bytes = options->model_memory,
                                            .most_waiting = options->queue,
                                            .idle_us = (int64_t)options->idle_unload_s * 1000000};
+    const struct kept_files_limits kept = {(int64_t)options->keep_files_s * 1000000, KEPT_FILES, options->keep_files_bytes};
     int result = -1;
     if (log_start(err) != 0)
         return -1;
@@ -297,10 +298,11 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     service.scheduler = scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});
     service.limiter = limiter_create();
     service.usage = usage_create();
+    service.files = kept_files_create(&kept, err);
     service.catalog = catalog_create(&models, service.metrics);
     service.cache = options->cache_bytes > 0 ? cache_create(options->cache_bytes) : NULL;
     bool cached = service.cache || options->cache_bytes == 0;
-    if (service.metrics && service.scheduler && service.limiter && service.usage && service.catalog && cached)
+    if (service.metrics && service.scheduler && service.limiter && service.usage && service.files && service.catalog && cached)
         result = serve_until_stopped(&daemon, clean, err);
     else
         error_memory(err);
@@ -308,6 +310,7 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     cache_free(service.cache);
     limiter_free(service.limiter);
     usage_free(service.usage);
+    kept_files_free(service.files);
     scheduler_free(service.scheduler);
     metrics_free(service.metrics);
     glossaries_free(service.glossaries);

@@ -50,6 +50,7 @@
     X(integrity) \
     X(pivot) \
     X(usage) \
+    X(kept_files) \
     X(chores) \
     X(meter) \
     X(admission) \

@@ -21,6 +21,9 @@ static const struct route routes[] = {
     {"/documents", "POST", ACCESS_USER, api_document_start, api_document_finish,
      "Translates a file, and answers with the translated file: plain text, subtitles, HTML, JSON and more", "DocumentRequest", NULL,
      NULL},
+    {"/translate_file", "POST", ACCESS_USER, api_file_start, api_file_finish,
+     "LibreTranslate: translates a file, and answers with the address to fetch it from", "LibreFile", "LibreFileUrl", NULL},
+    {"/download_file/{file}", "GET", ACCESS_OPEN, api_file, NULL, "LibreTranslate: a file that was translated", NULL, NULL, NULL},
     {"/models", "GET", ACCESS_OPEN, api_models, NULL, "The models, loaded or not", NULL, "Models", NULL},
     {"/models", "POST", ACCESS_ADMIN, api_add_model, NULL, "Puts one more model folder into service", "ModelFolder", "ModelChange",
      NULL},
@@ -98,6 +101,8 @@ enum { ROUTE_COUNT = sizeof routes / sizeof routes[0] };
 static const char *const labels[] = {"/translate",
                                      "/attention",
                                      "/documents",
+                                     "/translate_file",
+                                     "/download_file/{file}",
                                      "/models",
                                      "/models/reload",
                                      "/models/{name}",
@@ -211,7 +216,7 @@ void api_allowed(const struct route *route, char methods[API_METHODS_BYTES]) {
 }
 
 bool api_is_lasting(const struct route *route) {
-    return route->start == api_document_start;
+    return route->start == api_document_start || route->start == api_file_start;
 }
 
 bool api_is_for_administrators(const struct route *route) {

@@ -44,7 +44,8 @@ struct call {
     const char *content_type;              /* NULL: none */
     const char *path;                      /* without the query string */
     const char *if_none_match;             /* that header; NULL: none */
-    const char *authorization;             /* the same of these */
+    const char *authorization, *host;      /* the same of these */
+    bool secure;                           /* its client came by https */
     const char *api_keys[API_KEY_HEADERS]; /* of api_key_headers */
     bool administrator;                    /* whoever sends it is one, without a key */
     bool form;                             /* the body is a form, and not a JSON object whatever its content type */
@@ -209,6 +210,9 @@ void api_reload_start(const struct service *service, const struct call *call, st
 void api_reload_finish(const struct service *service, struct request *request, struct reply *reply);
 void api_document_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_document_finish(const struct service *service, struct request *request, struct reply *reply);
+void api_file_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
+void api_file_finish(const struct service *service, struct request *request, struct reply *reply);
+void api_file(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_health(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_ready(const struct service *service, const struct call *call, struct request *request, struct reply *reply);
 void api_metrics(const struct service *service, const struct call *call, struct request *request, struct reply *reply);

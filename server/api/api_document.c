@@ -1,12 +1,16 @@
-/* POST /documents: a file of a form, translated as its format has it, and answered with the translated file. */
+/* POST /documents: a file of a form, translated as its format has it, and answered with the translated file. LibreTranslate's POST
+ * /translate_file: the same, but that the file is kept, and the answer tells where. */
 #include "server/api/api_plan.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { BASE_BYTES = 280 /* names of hosts have 255 at most */ };
+
 /* What the answer needs, beside the plan; order->own. */
 struct document_order {
     char file_name[API_FILE_NAME_BYTES];
+    char base[BASE_BYTES]; /* of addresses: "https://host"; "": unknown */
 };
 
 /* ---- names ---- */
@@ -36,14 +40,14 @@ static void make_name(const char *sent, const char *target, const struct documen
 enum { FILE_FIELD, SOURCE_FIELD, TARGET_FIELD, FORMAT_FIELD, STREAM_FIELD, PROTECT_FIELD, FIELDS };
 static const char *const names[FIELDS] = {"file", "source", "target", "format", "stream", "protect"};
 
-/* sent [FIELDS]: NULL where there is none. */
-static int find_fields(const struct call *call, const struct api_field **sent, struct reply *reply) {
+/* sent [FIELDS]: NULL where there is none. own: alignd's own dialect, in which no other field may be there. */
+static int find_fields(const struct call *call, bool own, const struct api_field **sent, struct reply *reply) {
     for (size_t i = 0; i < call->field_count; i++) {
         const struct api_field *field = &call->fields[i];
         size_t known = 0;
         while (known < FIELDS && strcmp(names[known], field->name) != 0)
             known++;
-        if (known == FIELDS && !api_is_key(field->name))
+        if (own && known == FIELDS && !api_is_key(field->name))
             return api_refuse(reply, field->name, "unknown field \"%.60s\"", field->name);
         if (known < FIELDS && sent[known])
             return api_refuse(reply, field->name, "%s must be given only once", field->name);
@@ -93,14 +97,24 @@ static int read_protect(const struct api_field *field, struct request *request, 
     return result;
 }
 
-static int read_order(const struct call *call, struct order *order, struct request *request, struct reply *reply) {
+/* As the client has it. */
+static void make_base(const struct call *call, char base[BASE_BYTES]) {
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.:-_[]";
+    const char *host = call->host ? call->host : "";
+    size_t length = strspn(host, plain);
+    if (length > 0 && host[length] == '\0' && length < BASE_BYTES - sizeof "https://")
+        snprintf(base, BASE_BYTES, "http%s://%s", call->secure ? "s" : "", host);
+}
+
+static int read_order(const struct call *call, bool native, struct order *order, struct request *request, struct reply *reply) {
     const struct api_field *sent[FIELDS] = {NULL};
     struct document_order *own = arena_zalloc(&request->arena, 1, sizeof *own);
     if (!own) {
         api_fail_memory(reply);
         return -1;
     }
-    if (find_fields(call, sent, reply) != 0)
+    make_base(call, own->base);
+    if (find_fields(call, native, sent, reply) != 0)
         return -1;
     if (!sent[FILE_FIELD])
         return api_refuse(reply, names[FILE_FIELD], "file is missing: send it as a part of the form");
@@ -108,8 +122,8 @@ static int read_order(const struct call *call, struct order *order, struct reque
     order->targets[0] = value_of(sent[TARGET_FIELD]);
     if (!order->targets[0])
         return api_refuse(reply, names[TARGET_FIELD], "target is missing: the code of the language to translate to");
-    if (read_format(sent, order, reply) != 0 || read_stream(sent[STREAM_FIELD], &request->streamed, reply) != 0 ||
-        read_protect(sent[PROTECT_FIELD], request, reply) != 0)
+    if (read_format(sent, order, reply) != 0 || read_protect(sent[PROTECT_FIELD], request, reply) != 0 ||
+        (native && read_stream(sent[STREAM_FIELD], &request->streamed, reply) != 0))
         return -1;
     order->file = (struct html_bytes){sent[FILE_FIELD]->value, sent[FILE_FIELD]->length};
     make_name(sent[FILE_FIELD]->file_name, order->targets[0], order->document, own->file_name);
@@ -131,7 +145,8 @@ static int check_fields(const struct call *call, struct reply *reply) {
     return 0;
 }
 
-void api_document_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+static void start(const struct service *service, const struct call *call, bool native, struct request *request,
+                  struct reply *reply) {
     if (!api_admit(service, request, reply) || check_fields(call, reply) != 0)
         return;
     const struct order begun = {.text_name = names[FILE_FIELD],
@@ -141,8 +156,16 @@ void api_document_start(const struct service *service, const struct call *call, 
                                 .target_count = 1,
                                 .markup = true};
     struct order *order = order_create(request, &begun, reply);
-    if (order && read_order(call, order, request, reply) == 0)
+    if (order && read_order(call, native, order, request, reply) == 0)
         order_start(order, NULL, service, NULL, request, reply);
+}
+
+void api_document_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    start(service, call, true, request, reply);
+}
+
+void api_file_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    start(service, call, false, request, reply);
 }
 
 /* ---- the answer ---- */
@@ -177,13 +200,69 @@ static void reply_file(const struct service *service, const struct order *order,
     memcpy(reply->file_name, own->file_name, sizeof reply->file_name);
 }
 
-void api_document_finish(const struct service *service, struct request *request, struct reply *reply) {
+/* The translated file. NULL: the reply is set. */
+static const struct plan_answer *take_answer(struct request *request, struct reply *reply) {
     if (api_fail_decoded(request, reply))
-        return;
-    const struct plan *plan = request->plan;
-    const struct plan_answers *answers = plan_answers(plan, &request->arena);
+        return NULL;
+    const struct plan_answers *answers = plan_answers(request->plan, &request->arena);
     if (!answers)
         api_fail_memory(reply);
+    return answers ? &answers->all[0] : NULL;
+}
+
+void api_document_finish(const struct service *service, struct request *request, struct reply *reply) {
+    const struct plan_answer *file = take_answer(request, reply);
+    const struct plan *plan = request->plan;
+    if (file)
+        (request->streamed ? reply_event : reply_file)(service, plan->order, file, reply);
+}
+
+/* ---- files to be fetched ---- */
+
+static void reply_address(const struct service *service, const struct document_order *own, const char *id, struct reply *reply) {
+    char address[BASE_BYTES + KEPT_ID_BYTES + API_FILE_NAME_BYTES + 32];
+    snprintf(address, sizeof address, "%s/download_file/%s.%s", own->base, id, own->file_name);
+    struct writer w = api_begin_answer(service);
+    writer_begin_object(&w, NULL);
+    writer_string(&w, "translatedFileUrl", address);
+    writer_end_object(&w);
+    api_reply_answer(service, reply, &w);
+}
+
+void api_file_finish(const struct service *service, struct request *request, struct reply *reply) {
+    const struct plan_answer *answer = take_answer(request, reply);
+    if (!answer)
+        return;
+    const struct plan *plan = request->plan;
+    const struct document_order *own = plan->order->own;
+    struct kept_file file = {.content_type = plan->document->content_type, .length = answer->length};
+    struct error error = {0};
+    char id[KEPT_ID_BYTES];
+    memcpy(file.name, own->file_name, sizeof file.name);
+    if (kept_files_add(service->files, &file, answer->text, id, &error) == 0)
+        reply_address(service, own, id, reply);
+    else if (error.code == ERROR_MEMORY)
+        api_fail_memory(reply);
     else
-        (request->streamed ? reply_event : reply_file)(service, plan->order, &answers->all[0], reply);
+        api_fail(reply, STATUS_TOO_LARGE, names[FILE_FIELD], "%s", error.message);
+}
+
+/* The name begins with the id; what stands behind it is for people. */
+void api_file(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
+    (void)request;
+    size_t length, index;
+    const char *sent = api_path_part(api_find(call->path, "GET", &index), call->path, &length);
+    char id[KEPT_ID_BYTES];
+    struct kept_file file;
+    struct error error = {0};
+    snprintf(id, sizeof id, "%.*s", (int)length, sent);
+    char *text = kept_files_find(service->files, id, &file, &error);
+    if (text) {
+        *reply = (struct reply){.status = STATUS_OK, .content_type = file.content_type, .body = text, .length = file.length};
+        memcpy(reply->file_name, file.name, sizeof reply->file_name);
+    } else if (error.code == ERROR_MEMORY) {
+        api_fail_memory(reply);
+    } else {
+        api_fail(reply, STATUS_NOT_FOUND, NULL, "%s", error.message);
+    }
 }

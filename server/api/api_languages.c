@@ -2,6 +2,7 @@
 #include "server/api/api_libre.h"
 #include "server/api/api_microsoft.h"
 #include "server/api/language.h"
+#include "server/document/document.h"
 #include <string.h>
 
 /* LibreTranslate's page waits so long after a key is pressed; its clients expect the field. */
@@ -104,6 +105,22 @@ static void put_first_languages(struct writer *w, const struct model_set *models
     }
 }
 
+/* Of documents: ".txt". */
+static void put_extensions(struct writer *w) {
+    const struct document_format *format;
+    writer_begin_array(w, "supportedFilesFormat");
+    for (size_t i = 0; (format = document_nth(i)) != NULL; i++) {
+        for (const char *at = format->extensions; *at; at += strspn(at, " ")) {
+            char extension[16];
+            size_t length = strcspn(at, " ");
+            snprintf(extension, sizeof extension, ".%.*s", (int)length, at);
+            writer_string(w, NULL, extension);
+            at += length;
+        }
+    }
+    writer_end_array(w);
+}
+
 void api_settings(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)call;
     if (api_is_loading(request, reply))
@@ -116,8 +133,8 @@ void api_settings(const struct service *service, const struct call *call, struct
     writer_boolean(&w, "apiKeys", keys);
     writer_boolean(&w, "keyRequired", keys);
     writer_boolean(&w, "suggestions", false);
-    writer_boolean(&w, "filesTranslation", false);
-    writer_json(&w, "supportedFilesFormat", "[]");
+    writer_boolean(&w, "filesTranslation", true);
+    put_extensions(&w);
     writer_begin_object(&w, "language");
     put_first_languages(&w, request->models);
     writer_end_object(&w);

@@ -89,7 +89,7 @@ static void put_failures(struct writer *w, const struct failure *failures, size_
 
 /* Its jobs are decoded, by the workers. */
 static bool is_decoded(const struct route *route) {
-    return route->finish && (route->start == api_decode_start || route->start == api_document_start);
+    return route->finish && (route->start == api_decode_start || api_is_lasting(route));
 }
 
 /* What only requests that are decoded can meet. */
@@ -223,7 +223,7 @@ static void put_operation(struct writer *w, const struct route *route, bool firs
     if (route->access != ACCESS_OPEN)
         put_security(w, keys || route->access == ACCESS_ADMIN);
     if (route->takes && !is_in_query(route))
-        put_body(w, route->takes, route->start == api_document_start);
+        put_body(w, route->takes, api_is_lasting(route));
     writer_end_object(w);
 }
 

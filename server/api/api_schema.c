@@ -271,6 +271,11 @@ static const struct property properties[] = {
     {NULL, "stream", "boolean", "sentences as server-sent events; the last one, result, has file_name, format and text", true},
     {NULL, "protect", "string", "what is not translated: in JSON, as of POST /translate", true},
 
+    {"LibreFile", "file", "file", "the document; its name or media type tells the format", false},
+    {NULL, "source", "string", "language code, or auto", false},
+    {NULL, "target", "string", "language code", false},
+    {"LibreFileUrl", "translatedFileUrl", "string", "where the file can be fetched until it expires (--keep-files-s)", false},
+
     {"Language", "code", "string", NULL, false},
     {NULL, "name", "string", NULL, false},
     {NULL, "targets", "[string]", NULL, false},

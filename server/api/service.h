@@ -3,6 +3,7 @@
 #define ALIGND_SERVICE_H
 
 #include "server/api/cache.h"
+#include "server/api/kept_files.h"
 #include "server/api/keys.h"
 #include "server/api/limiter.h"
 #include "server/api/usage.h"
@@ -37,6 +38,7 @@ struct service {
     struct cache *cache; /* NULL: off */
     struct limiter *limiter;
     struct usage *usage;
+    struct kept_files *files;
     struct glossaries *glossaries;
     struct keys *keys; /* NULL: everybody may translate, nobody may administer */
     atomic_int state;  /* enum service_state; a reload does not change it */

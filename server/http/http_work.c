@@ -244,6 +244,12 @@ static bool is_administrator(struct MHD_Connection *connection) {
     return gate && gate->admin && gate->local;
 }
 
+/* Over TLS, here or at a proxy that says so. */
+static bool is_secure(struct MHD_Connection *connection) {
+    const char *protocol = sent_header(connection, "X-Forwarded-Proto");
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) || (protocol && strcmp(protocol, "https") == 0);
+}
+
 /* ---- preparation ---- */
 
 static void work_prepare(struct exchange *exchange) {
@@ -254,6 +260,8 @@ static void work_prepare(struct exchange *exchange) {
                         .path = exchange->path,
                         .if_none_match = sent_header(exchange->connection, "If-None-Match"),
                         .authorization = sent_header(exchange->connection, "Authorization"),
+                        .host = sent_header(exchange->connection, "Host"),
+                        .secure = is_secure(exchange->connection),
                         .administrator = is_administrator(exchange->connection)};
     for (size_t i = 0; i < API_KEY_HEADERS; i++)
         call.api_keys[i] = sent_header(exchange->connection, api_key_headers[i]);

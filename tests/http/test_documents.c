@@ -281,6 +281,77 @@ START_TEST(command_line) {
 }
 END_TEST
 
+/* ---- LibreTranslate's files ---- */
+
+static void upload_file(const char *name, const char *text, const char *const *fields, struct reply *reply) {
+    char *body = form(name, "application/octet-stream", text, fields);
+    client_send(&served, &(struct call){.path = "/translate_file", .body = body, .headers = {MULTIPART}}, reply);
+    free(body);
+}
+
+/* Behind the host. */
+static const char *path_of(const struct reply *reply) {
+    const char *url = text_at(reply->json, "translatedFileUrl");
+    ck_assert_msg(url && strncmp(url, "http://", 7) == 0, "%s", reply->body);
+    const char *path = strchr(url + 7, '/');
+    ck_assert_ptr_nonnull(path);
+    return path;
+}
+
+/* The address that is answered leads to what POST /documents answers, more than once. */
+START_TEST(files_to_fetch) {
+    struct reply document, address, file;
+    upload("a.srt", "", "1\n" TIMES "\n" DOG "\n", FIELDS("source=en", "target=fr"), &document);
+    upload_file("a.srt", "1\n" TIMES "\n" DOG "\n", FIELDS("source=auto", "target=fr", "unknown=field"), &address);
+    ck_assert_msg(address.status == 200, "%ld %s", address.status, address.body);
+    const char *path = path_of(&address);
+    ck_assert_ptr_eq(strstr(path, "/download_file/"), path);
+    ck_assert_str_eq(path + strlen(path) - strlen(".a.fr.srt"), ".a.fr.srt");
+    for (size_t i = 0; i < 2; i++) {
+        char value[HEADER_BYTES];
+        client_send(&served, &(struct call){.path = path}, &file);
+        ck_assert_int_eq(file.status, 200);
+        ck_assert_str_eq(file.body, document.body);
+        ck_assert(reply_header(&file, "Content-Disposition", value));
+        ck_assert_str_eq(value, "attachment; filename=\"a.fr.srt\"");
+        reply_done(&file);
+    }
+    client_send(&served, &(struct call){.path = "/download_file/00000000000000000000000000000000.a.txt"}, &file);
+    ck_assert_int_eq(file.status, 404);
+    reply_done(&file);
+    upload_file("a.json", "{oops", FIELDS("source=en", "target=fr"), &file);
+    ck_assert_int_eq(file.status, 400);
+    ck_assert_str_eq(text_at(file.json, "error"), "file: line 1, column 2: the name of a member is expected here");
+    reply_done(&file);
+    reply_done(&address);
+    reply_done(&document);
+}
+END_TEST
+
+/* No more than they may take; what is longer than that is refused. */
+START_TEST(files_that_make_room) {
+    struct daemon former = served;
+    struct reply one, other, file;
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--keep-files-bytes", "8", "--deadline-ms", "60000"));
+    upload_file("a.txt", "12345", FIELDS("source=en", "target=fr"), &one);
+    upload_file("a.txt", "67890", FIELDS("source=en", "target=fr"), &other);
+    client_send(&served, &(struct call){.path = path_of(&one)}, &file);
+    ck_assert_int_eq(file.status, 404);
+    reply_done(&file);
+    client_send(&served, &(struct call){.path = path_of(&other)}, &file);
+    ck_assert_int_eq(file.status, 200);
+    ck_assert_str_eq(file.body, "67890");
+    reply_done(&file);
+    upload_file("a.txt", "123456789", FIELDS("source=en", "target=fr"), &file);
+    ck_assert_int_eq(file.status, 413);
+    reply_done(&file);
+    reply_done(&one);
+    reply_done(&other);
+    daemon_stop(&served);
+    served = former;
+}
+END_TEST
+
 Suite *documents_suite(void) {
     Suite *suite = suite_create("documents");
     TCase *cases = tcase_create("documents");
@@ -296,6 +367,8 @@ Suite *documents_suite(void) {
     tcase_add_test(cases, time_limit);
     tcase_add_test(cases, client_leaves);
     tcase_add_test(cases, command_line);
+    tcase_add_test(cases, files_to_fetch);
+    tcase_add_test(cases, files_that_make_room);
     suite_add_tcase(suite, cases);
     return suite;
 }

@@ -1,0 +1,95 @@
+/* server/api/kept_files: files are found as they were until they have expired, or younger ones needed their room. */
+#include "server/api/kept_files.h"
+#include "tests/suites.h"
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { COUNT = 3, BYTES = 10, TRIES = 10000, TRY_US = 1000 };
+static const int64_t HOUR_US = 3600000000;
+
+static struct kept_files *open_files(int64_t keep_us) {
+    struct kept_files *files = kept_files_create(&(struct kept_files_limits){keep_us, COUNT, BYTES}, NULL);
+    ck_assert_ptr_nonnull(files);
+    return files;
+}
+
+static int add(struct kept_files *files, const char *text, char id[KEPT_ID_BYTES], struct error *err) {
+    struct kept_file file = {.name = "a.txt", .content_type = "text/plain", .length = strlen(text)};
+    return kept_files_add(files, &file, text, id, err);
+}
+
+static bool has(struct kept_files *files, const char *id, const char *text) {
+    struct kept_file found;
+    struct error error = {0};
+    char *copy = kept_files_find(files, id, &found, &error);
+    if (!copy) {
+        ck_assert_int_eq(error.code, ERROR_INPUT);
+        return false;
+    }
+    ck_assert_str_eq(copy, text);
+    ck_assert_uint_eq(found.length, strlen(text));
+    ck_assert_str_eq(found.name, "a.txt");
+    ck_assert_str_eq(found.content_type, "text/plain");
+    free(copy);
+    return true;
+}
+
+START_TEST(files_are_found) {
+    struct kept_files *files = open_files(HOUR_US);
+    char one[KEPT_ID_BYTES], other[KEPT_ID_BYTES];
+    ck_assert_int_eq(add(files, "one", one, NULL), 0);
+    ck_assert_int_eq(add(files, "", other, NULL), 0);
+    ck_assert_uint_eq(strlen(one), KEPT_ID_BYTES - 1);
+    ck_assert_str_ne(one, other);
+    ck_assert(has(files, one, "one"));
+    ck_assert(has(files, one, "one"));
+    ck_assert(has(files, other, ""));
+    ck_assert(!has(files, "", "") && !has(files, "00000000000000000000000000000000", ""));
+    kept_files_free(files);
+}
+END_TEST
+
+START_TEST(the_oldest_make_room) {
+    struct kept_files *files = open_files(HOUR_US);
+    char ids[5][KEPT_ID_BYTES];
+    struct error error = {0};
+    for (size_t i = 0; i < 4; i++)
+        add(files, "abc", ids[i], NULL);
+    ck_assert(!has(files, ids[0], "abc") && has(files, ids[1], "abc") && has(files, ids[3], "abc"));
+    add(files, "0123456", ids[4], NULL);
+    ck_assert(!has(files, ids[1], "abc") && !has(files, ids[2], "abc"));
+    ck_assert(has(files, ids[3], "abc") && has(files, ids[4], "0123456"));
+    ck_assert_int_eq(add(files, "01234567890", ids[0], &error), -1);
+    ck_assert_int_eq(error.code, ERROR_LENGTH);
+    ck_assert_uint_eq(kept_files_count(files), 2);
+    kept_files_free(files);
+}
+END_TEST
+
+/* Nobody asks for them meanwhile. */
+START_TEST(files_expire_by_themselves) {
+    struct kept_files *files = open_files(1);
+    char id[KEPT_ID_BYTES];
+    for (size_t i = 0; i < 2; i++) {
+        add(files, "one", id, NULL);
+        for (size_t tries = 0; kept_files_count(files) > 0; tries++) {
+            ck_assert_uint_lt(tries, TRIES);
+            usleep(TRY_US);
+        }
+        ck_assert(!has(files, id, "one"));
+    }
+    kept_files_free(files);
+}
+END_TEST
+
+Suite *kept_files_suite(void) {
+    Suite *suite = suite_create("kept_files");
+    TCase *cases = tcase_create("kept_files");
+    suite_add_tcase(suite, cases);
+    tcase_add_test(cases, files_are_found);
+    tcase_add_test(cases, the_oldest_make_room);
+    tcase_add_test(cases, files_expire_by_themselves);
+    return suite;
+}
