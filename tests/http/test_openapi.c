@@ -202,7 +202,7 @@ START_TEST(every_path) {
         ck_assert_int_eq(strstr(allowed, "DELETE") != NULL, json_object_get(methods, "delete") != NULL);
         reply_done(&reply);
     }
-    ck_assert_uint_eq(json_object_size(paths), 32);
+    ck_assert_uint_eq(json_object_size(paths), 34);
 }
 END_TEST
 
