@@ -309,7 +309,8 @@ static void start(const struct kind *kind) {
     char option[64];
     int glossary = memory_file("boy\tgars|jeune homme\n");
     snprintf(option, sizeof option, "ours:en:fr=/proc/%d/fd/%d", (int)getpid(), glossary);
-    daemon_start(&served, ARGUMENTS("--model", model, "--workers", "1", "--heartbeat-ms", "60000", "--glossary", option));
+    daemon_start(&served, ARGUMENTS("--model", model, "--workers", "1", "--heartbeat-ms", "60000", "--keep-files-bytes", "1",
+                                    "--glossary", option)); /* one kept file takes the place of the other */
     close(glossary);
     close(keys);
 }

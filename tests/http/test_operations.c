@@ -172,7 +172,7 @@ START_TEST(metrics_of_models_and_build) {
     get("/metrics", &reply);
     ck_assert_ptr_nonnull(strstr(reply.body, "\nalignd_model_info{model=\"luong-general-gru\",source=\"en\",target=\"fr\","));
     ck_assert_ptr_nonnull(strstr(reply.body, ",compute=\"float32\","));
-    ck_assert(daemon_logged(&served, " compute=float32 duration_ms="));
+    ck_assert(daemon_logged(&served, " compute=float32 mapped=0/"));
     ck_assert_ptr_nonnull(strstr(reply.body, "\nalignd_model_load_duration_seconds{model=\"storage-int8\"} "));
     ck_assert_ptr_nonnull(strstr(reply.body, "\nalignd_build_info{version=\""));
     ck_assert_ptr_nonnull(strstr(reply.body, "process_resident_memory_bytes "));
