@@ -45,6 +45,7 @@ ROWS = (
     Row("weights/README.md", "python3 -m weights.unknown", False, "needs corpora that are not shipped"),
     Row("weights/README.md", "python3 -m weights.report", False, "needs corpora that are not shipped"),
     Row("weights/README.md", "python3 -m weights.first_things", True),
+    Row("weights/README.md", "python3 -m weights.pivots", False, "needs corpora that are not shipped; make check-python measures a few sentences"),
     Row("weights/README.md", "python3 -m weights.searches", False, "needs corpora that are not shipped"),
     Row("weights/README.md", "python3 -m weights.convert_", False, "needs foreign models; make check-python converts small ones"),
     Row("weights/README.md", "curl", False, "asks converted models; make check-python does, of small ones"),
