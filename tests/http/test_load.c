@@ -110,10 +110,10 @@ START_TEST(step_target_bounds_the_rows) {
     enum { TEXTS = 64, BEAM = 8 };
     struct daemon daemon;
     struct reply reply;
-    char *body = work_body(TEXTS, BEAM, 20);
+    char *body = work_body(TEXTS, BEAM, 5);
     double most = 0;
     daemon_start(&daemon, ARGUMENTS("--model", "weights/en-fr", "--workers", "1", "--rows", "1024", "--step-ms", "1",
-                                    "--deadline-ms", "60000"));
+                                    "--deadline-ms", "600000"));
     struct flight *flight = flight_open(&daemon);
     flight_send(flight, &(struct call){.path = "/translate", .json = body}, &reply);
     while (flight_move(flight) > 0) {
