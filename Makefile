@@ -248,9 +248,9 @@ check-arm64:
 # large is NULL there too, as it is without them: tests of lacking memory need it. What the parent of all tests has freed is kept from
 # reuse up to 16 MB only: each test's process looks for leaks in all of it.
 asan:
-	CK_DEFAULT_TIMEOUT=240 ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=16 $(MAKE) BUILD=build/asan SANITIZE=address,undefined OPTIMIZE=-O1 test check-http
+	CK_DEFAULT_TIMEOUT=600 ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=16 $(MAKE) BUILD=build/asan SANITIZE=address,undefined OPTIMIZE=-O1 test check-http
 tsan:
-	CK_DEFAULT_TIMEOUT=240 TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1 $(MAKE) BUILD=build/tsan SANITIZE=thread OPTIMIZE=-O1 test-threads check-http
+	CK_DEFAULT_TIMEOUT=600 TSAN_OPTIONS=halt_on_error=1:allocator_may_return_null=1 $(MAKE) BUILD=build/tsan SANITIZE=thread OPTIMIZE=-O1 test-threads check-http
 
 warnings-clang:
 	@$(SUBMAKE) BUILD=build/clang CC=clang CXX=clang++ WERROR=1 build/clang/tests/run build/clang/alignd

@@ -16,7 +16,7 @@ enum { SENTENCES = 120 };
 enum { SENTENCES = 2000 };
 #endif
 
-enum { LINES = 64, LINE_BYTES = 256, TEXT_BYTES = 2 * LINE_BYTES, BODY_BYTES = 1 << 16, ARRAY = 64, FLIGHT = 128, STEADY_S = 240 };
+enum { LINES = 64, LINE_BYTES = 256, TEXT_BYTES = 2 * LINE_BYTES, BODY_BYTES = 1 << 16, ARRAY = 64, FLIGHT = 128, STEADY_S = 900 };
 
 /* Ways to ask; sentence i is always asked for in way i % WAYS. */
 static const struct {
@@ -157,7 +157,7 @@ static void check_crowd(const struct daemon *daemon) {
 /* ---- per type of computation ---- */
 
 static void start(struct daemon *daemon, const char *compute, const char *workers) {
-    daemon_start(daemon, ARGUMENTS("--model", SHIPPED, "--compute", compute, "--workers", workers, "--deadline-ms", "60000"));
+    daemon_start(daemon, ARGUMENTS("--model", SHIPPED, "--compute", compute, "--workers", workers, "--deadline-ms", "600000"));
 }
 
 static bool computes_in(const struct daemon *daemon, const char *compute) {
