@@ -14,7 +14,7 @@
 
 enum { LINES = 300, PATH_BYTES = 64, SHARE_BYTES = 24 };
 
-static char folder[PATH_BYTES], output[2 * PATH_BYTES], point[2 * PATH_BYTES];
+static char folder[PATH_BYTES], output[2 * PATH_BYTES], point[2 * PATH_BYTES], new_point[2 * PATH_BYTES];
 static char *source;
 
 /* Lines of many lengths, the last without an end, some of them blank. */
@@ -38,12 +38,14 @@ static void setup(void) {
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(output, sizeof output, "%s/output", folder);
     snprintf(point, sizeof point, "%s/point", folder);
+    snprintf(new_point, sizeof new_point, "%s/point.new", folder);
     source = make_source(LINES);
 }
 
 static void teardown(void) {
     unlink(output);
     unlink(point);
+    unlink(new_point); /* of a run that was killed while it wrote its checkpoint */
     ck_assert_int_eq(rmdir(folder), 0);
     free(source);
 }
@@ -95,16 +97,16 @@ END_TEST
 
 #define CHECKPOINTED TRANSLATE, "--strategy", "greedy", "--output", output, "--checkpoint", point, "--checkpoint-s", "0"
 
-/* Ends the program as soon as its output has so many bytes. True: it came to its end before. */
-static bool run_and_kill(size_t bytes) {
+/* Ends the program as soon as the file at path has so many bytes. True: it came to its end before. */
+static bool run_and_kill(const char *path, size_t bytes) {
     struct stat status;
     int in = memory_file(source), out = memory_file(""), err = memory_file(""), wait_status;
     pid_t pid = program_start(ARGUMENTS(CHECKPOINTED), in, out, err);
     bool ended = false;
     for (struct patience patience = {0}; !(ended = waitpid(pid, &wait_status, WNOHANG) == pid);) {
-        if (stat(output, &status) == 0 && (size_t)status.st_size >= bytes)
+        if (stat(path, &status) == 0 && (size_t)status.st_size >= bytes)
             break;
-        patience_wait(&patience, "the output to grow");
+        patience_wait(&patience, "the file to grow");
     }
     if (!ended) {
         kill(pid, SIGKILL);
@@ -132,7 +134,7 @@ static size_t output_size(void) {
 START_TEST(nothing_is_lost_nothing_repeated) {
     char *whole = translated(ARGUMENTS(TRANSLATE, "--strategy", "greedy"));
     size_t length = strlen(whole), kills = 0;
-    for (size_t target = 1; !run_and_kill(target); target = output_size() + length / 17) {
+    for (size_t target = 1; !run_and_kill(output, target); target = output_size() + length / 17) {
         add_garbage();
         kills++;
     }
@@ -140,7 +142,7 @@ START_TEST(nothing_is_lost_nothing_repeated) {
     ck_assert_str_eq(resumed, whole);
     ck_assert_uint_ge(kills, 3);
     free(resumed);
-    ck_assert(run_and_kill(SIZE_MAX)); /* all is done: nothing more is */
+    ck_assert(run_and_kill(output, SIZE_MAX)); /* all is done: nothing more is */
     resumed = read_output();
     ck_assert_str_eq(resumed, whole);
     free(resumed);
@@ -157,7 +159,7 @@ static void check_refused(const char *const *arguments, const char *input, const
 }
 
 START_TEST(what_another_run_left) {
-    run_and_kill(100);
+    run_and_kill(point, 1);
     char *before = read_output();
     check_refused(ARGUMENTS(CHECKPOINTED, "--length-penalty", "0.5"), source, "point is of another run: of \"length_penalty 1\"");
     check_refused(ARGUMENTS(CHECKPOINTED, "--shard", "0/2"), source, "and this one is of \"shard 0/2\"");
@@ -171,8 +173,8 @@ START_TEST(what_another_run_left) {
     close(held);
     char *after = read_output();
     ck_assert_str_eq(after, before); /* nobody has touched it */
-    ck_assert_int_eq(truncate(output, 1), 0);
-    check_refused(ARGUMENTS(CHECKPOINTED), source, "output has 1 bytes, and the checkpoint tells of ");
+    ck_assert_int_eq(truncate(output, 0), 0);
+    check_refused(ARGUMENTS(CHECKPOINTED), source, "output has 0 bytes, and the checkpoint tells of ");
     free(before);
     free(after);
 }
