@@ -8,7 +8,8 @@
 #include "server/health.h"
 #include "server/http/http.h"
 #include "server/offline.h"
-#include "server/options.h"
+#include "server/options_help.h"
+#include "server/options_parse.h"
 #include "server/pack.h"
 #include "server/shipped.h"
 #include <errno.h>

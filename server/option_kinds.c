@@ -14,7 +14,7 @@
 
 enum { MOST_SHARDS = 1000000 };
 
-int set_string(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+static int set_string(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     (void)option;
     (void)name;
     char *copy = strdup(value);
@@ -26,7 +26,7 @@ int set_string(const struct option *option, const char *name, const char *value,
     return 0;
 }
 
-int set_strategy(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+static int set_strategy(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     (void)option;
     const struct search_kind *found = search_find(value);
     if (!found)
@@ -35,7 +35,7 @@ int set_strategy(const struct option *option, const char *name, const char *valu
     return 0;
 }
 
-int set_compute(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+static int set_compute(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     static const char *const known[] = {"float32", "bfloat16", "int8", "auto"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(value, known[i]) == 0)
@@ -44,27 +44,27 @@ int set_compute(const struct option *option, const char *name, const char *value
     return error_set(err, ERROR_INPUT, "%s must be float32, bfloat16, int8 or auto, got \"%.60s\"", name, value);
 }
 
-int set_links(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+static int set_links(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     if (!links_kind_find(value))
         return error_set(err, ERROR_INPUT, "%s must be best, mutual or balanced, got \"%.60s\"", name, value);
     return set_string(option, name, value, field, err);
 }
 
-int set_log_level(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+static int set_log_level(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     enum log_level level;
     if (log_parse_level(value, &level) != 0)
         return error_set(err, ERROR_INPUT, "%s must be error, warn, info or debug, got \"%.60s\"", name, value);
     return set_string(option, name, value, field, err);
 }
 
-int set_log_format(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+static int set_log_format(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     enum log_format format;
     if (log_parse_format(value, &format) != 0)
         return error_set(err, ERROR_INPUT, "%s must be text or json, got \"%.60s\"", name, value);
     return set_string(option, name, value, field, err);
 }
 
-int set_size(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+static int set_size(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     char *end;
     errno = 0;
     unsigned long long number = strtoull(value, &end, 10);
@@ -78,7 +78,7 @@ int set_size(const struct option *option, const char *name, const char *value, v
     return 0;
 }
 
-int set_seed(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+static int set_seed(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     size_t number;
     if (set_size(option, name, value, &number, err) != 0)
         return -1;
@@ -86,7 +86,7 @@ int set_seed(const struct option *option, const char *name, const char *value, v
     return 0;
 }
 
-int set_real(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+static int set_real(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     char *end;
     double number = strtod(value, &end);
     if (end == value || *end != '\0' || isnan(number))
@@ -99,7 +99,7 @@ int set_real(const struct option *option, const char *name, const char *value, v
 }
 
 /* On the command line a switch has no value (NULL). */
-int set_switch(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+static int set_switch(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     (void)option;
     bool on = !value || strcmp(value, "1") == 0 || strcmp(value, "true") == 0;
     if (!on && strcmp(value, "0") != 0 && strcmp(value, "false") != 0)
@@ -108,46 +108,34 @@ int set_switch(const struct option *option, const char *name, const char *value,
     return 0;
 }
 
-/* What a list is made of, and the character between. */
-struct item {
-    const char *separator, *what;
-    size_t most;
-};
 enum { MOST_ITEMS = 32, MOST_GLOSSARIES = 1000, MOST_TEXTS = 1000 };
 
-static int add_items(const struct item *item, const char *name, const char *value, struct name_list *list, struct error *err) {
+/* What a list is made of, and the character between. */
+static const struct {
+    const char *separator, *what;
+    size_t most;
+} lists[] = {
+    [OPTION_FOLDERS] = {":", "the name of a model folder", SIZE_MAX},
+    [OPTION_ADDRESSES] = {",", "an address", MOST_ITEMS},
+    [OPTION_ORIGINS] = {",", "an origin", MOST_ITEMS},
+    [OPTION_GLOSSARIES] = {",", "NAME=FILE", MOST_GLOSSARIES},
+    [OPTION_TEXTS] = {"", "a text that is not empty", MOST_TEXTS},
+};
+
+static int set_list(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    struct name_list *list = field;
     for (const char *at = value;;) {
-        size_t length = strcspn(at, item->separator);
+        size_t length = strcspn(at, lists[option->kind].separator), most = lists[option->kind].most;
         if (length == 0)
-            return error_set(err, ERROR_INPUT, "%s needs %s", name, item->what);
-        if (list->count == item->most)
-            return error_set(err, ERROR_INPUT, "%s must be given at most %zu times", name, item->most);
+            return error_set(err, ERROR_INPUT, "%s needs %s", name, lists[option->kind].what);
+        if (list->count == most)
+            return error_set(err, ERROR_INPUT, "%s must be given at most %zu times", name, most);
         if (name_list_add(list, at, length) != 0)
             return error_memory(err);
         if (at[length] == '\0')
             return 0;
         at += length + 1;
     }
-}
-
-int set_folders(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
-    (void)option;
-    return add_items(&(struct item){":", "the name of a model folder", SIZE_MAX}, name, value, field, err);
-}
-
-int set_addresses(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
-    (void)option;
-    return add_items(&(struct item){",", "an address", MOST_ITEMS}, name, value, field, err);
-}
-
-int set_glossaries(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
-    (void)option;
-    return add_items(&(struct item){",", "NAME=FILE", MOST_GLOSSARIES}, name, value, field, err);
-}
-
-int set_texts(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
-    (void)option;
-    return add_items(&(struct item){"", "a text that is not empty", MOST_TEXTS}, name, value, field, err);
 }
 
 /* As browsers send them: SCHEME://HOST[:PORT], no path. */
@@ -157,12 +145,11 @@ static bool is_origin(const char *origin) {
 }
 
 /* An empty value: no origin at all. */
-int set_origins(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
-    (void)option;
+static int set_origins(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     const struct name_list *list = field;
     if (*value == '\0')
         return 0;
-    if (add_items(&(struct item){",", "an origin", MOST_ITEMS}, name, value, field, err) != 0)
+    if (set_list(option, name, value, field, err) != 0)
         return -1;
     bool any = name_list_has(list, "*");
     if (any && list->count > 1)
@@ -175,7 +162,7 @@ int set_origins(const struct option *option, const char *name, const char *value
     return 0;
 }
 
-int set_mode(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+static int set_mode(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     (void)option;
     size_t length = strlen(value);
     if (length < 3 || length > 4 || strspn(value, "01234567") != length || strtoul(value, NULL, 8) > 0777)
@@ -184,7 +171,7 @@ int set_mode(const struct option *option, const char *name, const char *value, v
     return 0;
 }
 
-int set_role(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+static int set_role(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     enum key_role role;
     if (keys_parse_role(value, &role) != 0)
         return error_set(err, ERROR_INPUT, "%s must be user or admin, got \"%.60s\"", name, value);
@@ -203,7 +190,7 @@ static bool read_count(const char **at, size_t *count) {
     return true;
 }
 
-int set_shard(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+static int set_shard(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     (void)option;
     struct option_shard shard;
     const char *at = value;
@@ -212,4 +199,52 @@ int set_shard(const struct option *option, const char *name, const char *value, 
                          value);
     *(struct option_shard *)field = shard;
     return 0;
+}
+
+static void done_string(void *field) {
+    char **string = field;
+    free(*string);
+    *string = NULL;
+}
+
+static void done_list(void *field) {
+    name_list_done(field);
+}
+
+static const struct {
+    int (*set)(const struct option *option, const char *name, const char *value, void *field, struct error *err);
+    void (*done)(void *field); /* frees what the field owns, and leaves it as zeroes; NULL: it owns nothing */
+    bool may_be_empty;
+} kinds[] = {
+    [OPTION_STRING] = {set_string, done_string, false},
+    [OPTION_COMPUTE] = {set_compute, done_string, false},
+    [OPTION_LINKS] = {set_links, done_string, false},
+    [OPTION_LOG_LEVEL] = {set_log_level, done_string, false},
+    [OPTION_LOG_FORMAT] = {set_log_format, done_string, false},
+    [OPTION_ROLE] = {set_role, done_string, false},
+    [OPTION_SIZE] = {set_size, NULL, false},
+    [OPTION_REAL] = {set_real, NULL, false},
+    [OPTION_SEED] = {set_seed, NULL, false},
+    [OPTION_STRATEGY] = {set_strategy, NULL, false},
+    [OPTION_MODE] = {set_mode, NULL, false},
+    [OPTION_SWITCH] = {set_switch, NULL, false},
+    [OPTION_SHARD] = {set_shard, NULL, false},
+    [OPTION_FOLDERS] = {set_list, done_list, false},
+    [OPTION_ADDRESSES] = {set_list, done_list, false},
+    [OPTION_ORIGINS] = {set_origins, done_list, true},
+    [OPTION_GLOSSARIES] = {set_list, done_list, false},
+    [OPTION_TEXTS] = {set_list, done_list, false},
+};
+
+int option_set(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    return kinds[option->kind].set(option, name, value, field, err);
+}
+
+bool option_may_be_empty(const struct option *option) {
+    return kinds[option->kind].may_be_empty;
+}
+
+void option_done(const struct option *option, void *field) {
+    if (kinds[option->kind].done)
+        kinds[option->kind].done(field);
 }

@@ -3,16 +3,39 @@
 #define ALIGND_OPTION_KINDS_H
 
 #include "model/base/error.h"
+#include <stdbool.h>
 #include <stddef.h>
+
+/* What the field is. */
+enum option_kind {
+    /* char *, of its own */
+    OPTION_STRING,
+    OPTION_COMPUTE,
+    OPTION_LINKS,
+    OPTION_LOG_LEVEL,
+    OPTION_LOG_FORMAT,
+    OPTION_ROLE,
+    /* numbers, within the option's range */
+    OPTION_SIZE, /* size_t */
+    OPTION_REAL, /* double */
+    OPTION_SEED, /* uint64_t */
+    /* others */
+    OPTION_STRATEGY, /* const struct search_kind * */
+    OPTION_MODE,     /* size_t: octal permissions */
+    OPTION_SWITCH,   /* bool */
+    OPTION_SHARD,    /* struct option_shard */
+    /* struct name_list, appended to */
+    OPTION_FOLDERS,    /* with ':' between them */
+    OPTION_ADDRESSES,  /* ',' */
+    OPTION_ORIGINS,    /* of the web, ',' */
+    OPTION_GLOSSARIES, /* ',' */
+    OPTION_TEXTS,      /* one */
+};
 
 /* --shard K/N */
 struct option_shard {
     size_t index, count; /* index < count */
 };
-
-struct option;
-/* name: of the flag or variable, for messages. value NULL: a switch without one. -1 with ERROR_INPUT or ERROR_MEMORY. */
-typedef int option_set(const struct option *option, const char *name, const char *value, void *field, struct error *err);
 
 struct option {
     const char *flag; /* without --, _ stands for -; the variable is ALIGND_ and the flag in capitals */
@@ -20,24 +43,16 @@ struct option {
     const char *fallback; /* NULL: none */
     const char *help;
     int commands; /* that know it */
-    option_set *set;
+    enum option_kind kind;
     size_t offset; /* of the field in struct options */
     double minimum, maximum;
 };
 
-/* char *, of its own */
-option_set set_string, set_compute, set_links, set_log_level, set_log_format, set_role;
-/* numbers, within the option's range: size_t, double, uint64_t */
-option_set set_size, set_real, set_seed;
-/* const struct search_kind * */
-option_set set_strategy;
-/* size_t: octal permissions */
-option_set set_mode;
-/* bool */
-option_set set_switch;
-/* struct option_shard */
-option_set set_shard;
-/* struct name_list, appended to: folders with ':' between them, addresses, web origins and glossaries with ',', one text */
-option_set set_folders, set_addresses, set_origins, set_glossaries, set_texts;
+/* name: of the flag or variable, for messages. value NULL: a switch without one. -1 with ERROR_INPUT or ERROR_MEMORY. */
+int option_set(const struct option *option, const char *name, const char *value, void *field, struct error *err);
+/* An empty value says something. */
+bool option_may_be_empty(const struct option *option);
+/* Frees what the field owns; it is as before the first option_set then. */
+void option_done(const struct option *option, void *field);
 
 #endif

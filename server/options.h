@@ -1,5 +1,4 @@
-/* The command line: one table gives each option its flag, environment variable, default, range and help (options.c); that of the
- * searches' parameters (parameters.c) goes on with it. */
+/* What the command line and the environment say (options_parse.h), by the table of the options (option_table.h). */
 #ifndef ALIGND_OPTIONS_H
 #define ALIGND_OPTIONS_H
 
@@ -63,13 +62,5 @@ struct options {
     size_t checkpoint_s;       /* at least, between two */
     struct option_shard shard; /* of the input; count 0: all of it */
 };
-
-/* Flag before environment (ALIGND_*) before default. Owns copies of all strings. -1 with ERROR_INPUT and a message that names the
- * flag or variable, or ERROR_MEMORY; options untouched then. */
-int options_parse(struct options *options, int argc, char *const *argv, struct error *err);
-void options_done(struct options *options);
-
-/* The text of --help, made from the table. NULL when memory is out; the caller frees it. */
-char *options_help(void);
 
 #endif

@@ -1,5 +1,6 @@
-/* server/options: precedence, ranges, and the messages for what is wrong. */
-#include "server/options.h"
+/* server/options_parse and what it uses: precedence, ranges, and the messages for what is wrong. */
+#include "server/options_help.h"
+#include "server/options_parse.h"
 #include "tests/suites.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,59 @@
+#include "server/options_check.h"
+#include "server/decode/parameters.h"
+
+static int check_models(const struct options *options, struct error *err) {
+    if (options->models.count == 0 && options->command != COMMAND_SERVE)
+        return error_set(err, ERROR_INPUT, "--model DIR is missing");
+    if (options->command == COMMAND_TRANSLATE && options->models.count > 1)
+        return error_set(err, ERROR_INPUT, "--model must be given only once in this mode");
+    if (options->command == COMMAND_ATTENTION && options->models.count > 2)
+        return error_set(err, ERROR_INPUT, "--model must be given at most twice in this mode, once for each direction");
+    return 0;
+}
+
+static int check_files(const struct options *options, struct error *err) {
+    if (options->checkpoint && !options->output)
+        return error_set(err, ERROR_INPUT, "--output FILE is missing: --checkpoint needs an output that it can cut");
+    if ((options->file || options->format) && (options->checkpoint || options->shard.count > 0))
+        return error_set(err, ERROR_INPUT, "--shard and --checkpoint are for lines, not for documents");
+    if (options->command == COMMAND_ATTENTION && !options->target)
+        return error_set(err, ERROR_INPUT, "--target FILE is missing");
+    return 0;
+}
+
+static int check_search(const struct options *options, struct error *err) {
+    const struct search_options *search = &options->search;
+    bool beam = options->command == COMMAND_TRANSLATE && parameters_beam(search);
+    if (options->protect.count + options->protect_patterns.count > 0 && !search_constrains(search))
+        return error_set(err, ERROR_INPUT, "--protect and --protect-pattern require --strategy beam or greedy, got %s",
+                         search_name(search->strategy));
+    if (beam && search->beam_size > options->rows)
+        return error_set(err, ERROR_INPUT, "--beam-size must be at most --rows (%zu), got %zu", options->rows, search->beam_size);
+    if (search->max_length > 0 && search->min_length > search->max_length)
+        return error_set(err, ERROR_INPUT, "--min-length must be at most --max-length (%zu), got %zu", search->max_length,
+                         search->min_length);
+    return 0;
+}
+
+static int check_serving(const struct options *options, struct error *err) {
+    if (options->max_reply_bytes > options->reply_memory)
+        return error_set(err, ERROR_INPUT, "--max-reply-bytes must be at most --reply-memory (%zu), got %zu", options->reply_memory,
+                         options->max_reply_bytes);
+    if (!options->tls_cert != !options->tls_key)
+        return error_set(err, ERROR_INPUT, "--tls-cert and --tls-key must be given together");
+    return 0;
+}
+
+/* Fields of other commands are unset, and pass. */
+int options_check(const struct options *options, struct error *err) {
+    if (options->command == COMMAND_KEY)
+        return options->name ? 0 : error_set(err, ERROR_INPUT, "--name NAME is missing");
+    if (options->command == COMMAND_HEALTH)
+        return 0;
+    int (*const checks[])(const struct options *, struct error *) = {check_models, check_files, check_search, check_serving};
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        if (checks[i](options, err) != 0)
+            return -1;
+    }
+    return 0;
+}
