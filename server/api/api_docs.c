@@ -20,6 +20,13 @@ static void put_text(struct html_buffer *out, const char *text) {
         html_put_escaped(out, text, strlen(text), "&<>\"");
 }
 
+/* Markup with a text between. */
+static void put_between(struct html_buffer *out, const char *before, const char *text, const char *after) {
+    put(out, before);
+    put_text(out, text);
+    put(out, after);
+}
+
 static const char *string_in(const json_t *object, const char *key) {
     return json_string_value(json_object_get(object, key));
 }
@@ -31,11 +38,8 @@ static void put_type(struct html_buffer *out, const json_t *schema);
 /* "#/components/schemas/NAME" */
 static void put_reference(struct html_buffer *out, const char *reference) {
     const char *name = strrchr(reference, '/') + 1;
-    put(out, "<a href=\"#");
-    put_text(out, name);
-    put(out, "\">");
-    put_text(out, name);
-    put(out, "</a>");
+    put_between(out, "<a href=\"#", name, "\">");
+    put_between(out, "", name, "</a>");
 }
 
 /* Schemas, or values as they are in JSON, with this between them. */
@@ -51,9 +55,7 @@ static void put_all(struct html_buffer *out, const json_t *array, const char *be
 
 static void put_value(struct html_buffer *out, const json_t *value) {
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-    put(out, "<code>");
-    put_text(out, text);
-    put(out, "</code>");
+    put_between(out, "<code>", text, "</code>");
     free(text);
 }
 
@@ -101,9 +103,7 @@ static void put_row(struct html_buffer *out, const char *name, bool required, co
     put_text(out, name);
     put(out, required ? "</code> <em>required</em></th><td>" : "</code></th><td>");
     put_type(out, schema);
-    put(out, "</td><td>");
-    put_text(out, text);
-    put(out, "</td></tr>\n");
+    put_between(out, "</td><td>", text, "</td></tr>\n");
 }
 
 static bool is_required(const json_t *schema, const char *name) {
@@ -153,13 +153,9 @@ static void put_parameters(struct html_buffer *out, const json_t *parameters) {
 /* As a shell takes it: no example has a quotation mark of the shell's. */
 static void put_example(struct html_buffer *out, const char *path, const json_t *example) {
     char *body = json_dumps(json_object_get(example, "value"), JSON_COMPACT | JSON_ENCODE_ANY);
-    put(out, "<p>");
-    put_text(out, string_in(example, "summary"));
-    put(out, ":</p>\n<pre>curl localhost:8080");
+    put_between(out, "<p>", string_in(example, "summary"), ":</p>\n<pre>curl localhost:8080");
     put_text(out, path);
-    put(out, " -d '");
-    put_text(out, body);
-    put(out, "'</pre>\n");
+    put_between(out, " -d '", body, "'</pre>\n");
     free(body);
 }
 
@@ -185,13 +181,9 @@ static void put_responses(struct html_buffer *out, json_t *responses) {
 }
 
 static void put_operation(struct html_buffer *out, const char *path, const char *method, const json_t *operation) {
-    put(out, "<section id=\"");
-    put_text(out, string_in(operation, "operationId"));
-    put(out, "\"><h3><span>");
+    put_between(out, "<section id=\"", string_in(operation, "operationId"), "\"><h3><span>");
     put_text(out, method);
-    put(out, "</span> ");
-    put_text(out, path);
-    put(out, "</h3>\n<p>");
+    put_between(out, "</span> ", path, "</h3>\n<p>");
     put_text(out, string_in(operation, "summary"));
     put(out, json_object_get(operation, "security") ? ". <em>With API keys: needs one.</em></p>\n" : "</p>\n");
     put_parameters(out, json_object_get(operation, "parameters"));
@@ -201,13 +193,9 @@ static void put_operation(struct html_buffer *out, const char *path, const char 
 }
 
 static void put_link(struct html_buffer *out, const char *path, const char *method, const json_t *operation) {
-    put(out, "<li><a href=\"#");
-    put_text(out, string_in(operation, "operationId"));
-    put(out, "\"><span>");
+    put_between(out, "<li><a href=\"#", string_in(operation, "operationId"), "\"><span>");
     put_text(out, method);
-    put(out, "</span> ");
-    put_text(out, path);
-    put(out, "</a></li>\n");
+    put_between(out, "</span> ", path, "</a></li>\n");
 }
 
 static void put_operations(struct html_buffer *out, const json_t *document,
@@ -224,11 +212,8 @@ static void put_objects(struct html_buffer *out, const json_t *document) {
     const char *name;
     json_t *schema;
     json_object_foreach(json_object_get(json_object_get(document, "components"), "schemas"), name, schema) {
-        put(out, "<section id=\"");
-        put_text(out, name);
-        put(out, "\"><h3>");
-        put_text(out, name);
-        put(out, "</h3>\n");
+        put_between(out, "<section id=\"", name, "\"><h3>");
+        put_between(out, "", name, "</h3>\n");
         if (json_object_get(schema, "properties")) {
             put_properties(out, schema);
         } else {
@@ -243,9 +228,7 @@ static void put_objects(struct html_buffer *out, const json_t *document) {
 static void put_document(struct html_buffer *out, const json_t *document) {
     const json_t *info = json_object_get(document, "info");
     put(out, head);
-    put(out, "<header><h1>");
-    put_text(out, string_in(info, "title"));
-    put(out, " ");
+    put_between(out, "<header><h1>", string_in(info, "title"), " ");
     put_text(out, string_in(info, "version"));
     put(out, "</h1>\n<p>");
     put_text(out, string_in(info, "description"));

@@ -95,11 +95,7 @@ void api_fields_schema(struct writer *w, const char *key, enum api_kind kind) {
     for (size_t i = 0; field_nth(i, &field); i++)
         if (field.kinds & (int)kind)
             put_field(w, &field, (const char *)&defaults + field.offset);
-    writer_end_object(w);
-    writer_begin_array(w, "required");
-    writer_string(w, NULL, needed);
-    writer_end_array(w);
-    writer_boolean(w, "additionalProperties", false);
+    api_end_properties(w, needed);
     writer_end_object(w);
 }
 

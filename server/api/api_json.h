@@ -89,6 +89,8 @@ void api_schema_members(struct writer *w, const char *type);
  * allOf (apart). So does a schema with a default, since openapi-typescript takes a property that has one for required. */
 void api_begin_described(struct writer *w, const char *key, const char *text, bool apart);
 void api_end_described(struct writer *w, const char *text, bool apart);
+/* After the properties of an object that must have `needed`, and has nothing else. */
+void api_end_properties(struct writer *w, const char *needed);
 /* All components but the bodies of the decoding endpoints (api_fields_schema), as members. */
 void api_schemas(struct writer *w);
 

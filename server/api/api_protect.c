@@ -102,11 +102,7 @@ void api_protect_schema(struct writer *w) {
     writer_string(w, "type", "object");
     writer_begin_object(w, "properties");
     put_string(w, member);
-    writer_end_object(w);
-    writer_begin_array(w, "required");
-    writer_string(w, NULL, member);
-    writer_end_array(w);
-    writer_boolean(w, "additionalProperties", false);
+    api_end_properties(w, member);
     writer_end_object(w);
     writer_end_array(w);
     writer_end_object(w);

@@ -385,6 +385,14 @@ void api_end_described(struct writer *w, const char *text, bool apart) {
     writer_end_object(w);
 }
 
+void api_end_properties(struct writer *w, const char *needed) {
+    writer_end_object(w);
+    writer_begin_array(w, "required");
+    writer_string(w, NULL, needed);
+    writer_end_array(w);
+    writer_boolean(w, "additionalProperties", false);
+}
+
 static bool is_reference(const char *type) {
     return !strpbrk(type, "=|[?") && !is_plain(type, strlen(type));
 }
@@ -402,7 +410,6 @@ static void put_texts(struct writer *w) {
     writer_end_object(w);
 }
 
-/* One object: the rows from `first` to `end`. */
 /* JSON Schema has no empty list of them. */
 static void put_required(struct writer *w, const struct property *first, const struct property *end) {
     bool any = false;
@@ -418,6 +425,7 @@ static void put_required(struct writer *w, const struct property *first, const s
         writer_end_array(w);
 }
 
+/* One object: the rows from `first` to `end`. */
 static void put_object(struct writer *w, const struct property *first, const struct property *end) {
     writer_begin_object(w, first->object);
     writer_string(w, "type", "object");
