@@ -130,6 +130,14 @@ void client_post(const struct daemon *daemon, const char *path, const char *json
     ck_assert_ptr_nonnull(reply->json);
 }
 
+void client_ask(const struct daemon *daemon, const char *path, const char *text, const char *fields, long status,
+                struct reply *reply) {
+    char json[32768];
+    int length = snprintf(json, sizeof json, "{'text': '%s'%s%s}", text, *fields ? ", " : "", fields);
+    ck_assert_int_lt(length, sizeof json);
+    client_post(daemon, path, json, status, reply);
+}
+
 void reply_done(struct reply *reply) {
     free(reply->headers);
     free(reply->body);
@@ -310,6 +318,13 @@ char *raw_send(const struct daemon *daemon, const char *bytes, size_t length, bo
 }
 
 /* ---- JSON ---- */
+
+size_t count_of(const char *text, const char *part) {
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, part)) != NULL; at += strlen(part))
+        count++;
+    return count;
+}
 
 json_t *json_at(const json_t *root, const char *path) {
     json_t *value = NULL;

@@ -35,6 +35,9 @@ void client_send(const struct daemon *daemon, const struct call *call, struct re
 void reply_done(struct reply *reply);
 /* POST, which must be answered with this status. */
 void client_post(const struct daemon *daemon, const char *path, const char *json, long status, struct reply *reply);
+/* The same of a text and what else the body has, such as "'beam_size': 2", or "". */
+void client_ask(const struct daemon *daemon, const char *path, const char *text, const char *fields, long status,
+                struct reply *reply);
 /* Copies the header's value; false if there is none. */
 bool reply_header(const struct reply *reply, const char *name, char value[HEADER_BYTES]);
 
@@ -73,6 +76,9 @@ void raw_write(int connection, const char *bytes, size_t length);
 /* Sends bytes over a connection of its own; half_close: then tells that nothing more comes. Returns all that comes back until the
  * connection is closed, NUL-terminated; the caller frees it. */
 char *raw_send(const struct daemon *daemon, const char *bytes, size_t length, bool half_close);
+
+/* How often the part occurs. */
+size_t count_of(const char *text, const char *part);
 
 /* The value at a path such as "translations.0.text", which must be there. */
 json_t *json_at(const json_t *root, const char *path);

@@ -19,16 +19,7 @@ static void teardown(void) {
 
 /* fields: what follows the text, or "". */
 static void ask(const char *path, const char *text, const char *fields, long status, struct reply *reply) {
-    char json[32768];
-    snprintf(json, sizeof json, "{'text': '%s'%s%s}", text, *fields ? ", " : "", fields);
-    client_post(&served, path, json, status, reply);
-}
-
-static size_t occurrences(const char *text, const char *phrase) {
-    size_t count = 0;
-    for (const char *at = text; (at = strstr(at, phrase)); at += strlen(phrase))
-        count++;
-    return count;
+    client_ask(&served, path, text, fields, status, reply);
 }
 
 /* ---- what is refused ---- */
@@ -137,7 +128,7 @@ static const struct {
 
 static void expect_held(const json_t *sentence, const char *phrase, size_t times, const char *what) {
     const char *text = text_at(sentence, "text");
-    size_t count = occurrences(text, phrase);
+    size_t count = count_of(text, phrase);
     ck_assert_msg(phrase[0] < 'a' ? count == times : count >= times, "%s: %s", what, text);
 }
 
@@ -213,7 +204,7 @@ START_TEST(placeholders_alone_and_given) {
         reply_done(&reply);
     }
     ask("/translate", "I saw {name} and {name} there.", "'prefix': '{name}'", 200, &reply);
-    ck_assert_uint_eq(occurrences(text_at(reply.json, "translations.0.text"), "{name}"), 2);
+    ck_assert_uint_eq(count_of(text_at(reply.json, "translations.0.text"), "{name}"), 2);
     reply_done(&reply);
 }
 END_TEST
@@ -230,9 +221,9 @@ START_TEST(every_model_holds_them) {
                  models[i]);
         ask("/translate", "A boy {name} plays in [X12X].", fields, 200, &reply);
         const char *text = text_at(reply.json, "translations.0.text");
-        ck_assert_msg(occurrences(text, "{name}") == 1 && occurrences(text, "[X12X]") == 1 &&
-                          occurrences(text, "K\xc3\xb6nigin \xe2\x84\x96"
-                                            "5") == 1,
+        ck_assert_msg(count_of(text, "{name}") == 1 && count_of(text, "[X12X]") == 1 &&
+                          count_of(text, "K\xc3\xb6nigin \xe2\x84\x96"
+                                         "5") == 1,
                       "%s: %s", models[i], text);
         reply_done(&reply);
     }

@@ -32,13 +32,6 @@ static const struct call calls[] = {
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 
-static size_t count_of(const char *text, const char *what) {
-    size_t count = 0;
-    for (const char *at = text; (at = strstr(at, what)) != NULL; at += strlen(what))
-        count++;
-    return count;
-}
-
 /* So many lines of requests. The caller frees it. */
 static char *await_requests(const struct daemon *daemon, const char *what, size_t count) {
     for (struct patience patience = {0};;) {

@@ -21,16 +21,7 @@ static void teardown(void) {
 }
 
 static void ask(const char *path, const char *text, const char *fields, long status, struct reply *reply) {
-    char json[4096];
-    snprintf(json, sizeof json, "{'text': '%s', %s}", text, fields);
-    client_post(&served, path, json, status, reply);
-}
-
-static size_t occurrences(const char *text, const char *phrase) {
-    size_t count = 0;
-    for (const char *at = text; (at = strstr(at, phrase)); at += strlen(phrase))
-        count++;
-    return count;
+    client_ask(&served, path, text, fields, status, reply);
 }
 
 /* ---- what is refused ---- */
@@ -140,7 +131,7 @@ END_TEST
 #define PROTECT "'protect': ['Blue Moon', {'pattern': '[A-Z]{2}-\\\\d+'}]"
 
 static void check_order(const char *text) {
-    ck_assert_msg(occurrences(text, "Blue Moon") == 1 && occurrences(text, "AB-12") == 1, "%s", text);
+    ck_assert_msg(count_of(text, "Blue Moon") == 1 && count_of(text, "AB-12") == 1, "%s", text);
 }
 
 START_TEST(held_by_every_model) {
@@ -169,17 +160,17 @@ START_TEST(tokens_and_sentences) {
     for (size_t i = 0; i < json_array_size(tokens); i++)
         own += strcmp(json_string_value(json_array_get(tokens, i)), "\xe2\x96\x81plays. A") == 0;
     ck_assert_uint_eq(own, 1);
-    ck_assert_uint_eq(occurrences(text_at(reply.json, "translations.0.text"), "plays. A"), 1);
+    ck_assert_uint_eq(count_of(text_at(reply.json, "translations.0.text"), "plays. A"), 1);
     reply_done(&reply);
     ask("/translate", "Blue Moon!", PROTECT, 200, &reply);
     ck_assert_str_eq(text_at(reply.json, "translations.0.text"), "Blue Moon!");
     reply_done(&reply);
     ask("/translate", "A boy {name} plays.", "'protect': [], 'include': []", 200, &reply);
-    ck_assert_uint_eq(occurrences(text_at(reply.json, "translations.0.text"), "{name}"), 1);
+    ck_assert_uint_eq(count_of(text_at(reply.json, "translations.0.text"), "{name}"), 1);
     reply_done(&reply);
     ask("/translate", ORDER, "'include': [], 'glossary': {'boy': 'jeune homme', 'Moon': 'Lune'}, " PROTECT, 200, &reply);
     check_order(text_at(reply.json, "translations.0.text"));
-    ck_assert_uint_eq(occurrences(text_at(reply.json, "translations.0.text"), "jeune homme"), 1);
+    ck_assert_uint_eq(count_of(text_at(reply.json, "translations.0.text"), "jeune homme"), 1);
     reply_done(&reply);
 }
 END_TEST
@@ -214,8 +205,8 @@ START_TEST(in_documents) {
     upload(PART("source", "en") PART("target", "fr") PART("protect", "[\"Blue Moon\", {\"pattern\": \"[A-Z]{2}-\\\\d+\"}]")
                FILE_PART("# The dog\n\nThe boy sees Blue\nMoon AB-12 and the *dog*.\n"),
            200, &reply);
-    ck_assert_uint_eq(occurrences(reply.body, "AB-12"), 1);
-    ck_assert_uint_eq(occurrences(reply.body, "Blue Moon"), 1);
+    ck_assert_uint_eq(count_of(reply.body, "AB-12"), 1);
+    ck_assert_uint_eq(count_of(reply.body, "Blue Moon"), 1);
     reply_done(&reply);
     upload(PART("target", "fr") PART("protect", "Blue Moon") FILE_PART("x"), 400, &reply);
     check_refusal(&reply, "protect must be an array in JSON");
@@ -238,7 +229,7 @@ START_TEST(kept_apart) {
     ck_assert_double_eq(metric(&served, "alignd_cache_hits_total"), 0);
     ask("/translate", "A boy sees a dog.", fields[1], 200, &reply);
     ck_assert_double_eq(metric(&served, "alignd_cache_hits_total"), 1);
-    ck_assert_uint_eq(occurrences(text_at(reply.json, "translations.0.text"), "boy"), 1);
+    ck_assert_uint_eq(count_of(text_at(reply.json, "translations.0.text"), "boy"), 1);
     reply_done(&reply);
 }
 END_TEST

@@ -22,9 +22,7 @@ static void teardown(void) {
 
 /* fields: what follows the text, e.g. "'beam_size': 2". */
 static void ask(const char *path, const char *fields, long status, struct reply *reply) {
-    char json[2048];
-    snprintf(json, sizeof json, "{'text': '" TEXT "'%s%s}", *fields ? ", " : "", fields);
-    client_post(&served, path, json, status, reply);
+    client_ask(&served, path, TEXT, fields, status, reply);
 }
 
 static const json_t *translate(const char *fields, struct reply *reply) {
