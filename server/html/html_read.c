@@ -2,6 +2,7 @@
 #include "server/html/html_piece.h"
 #include <ctype.h>
 #include <libxml/HTMLparser.h>
+#include <libxml/SAX2.h>
 #include <libxml/parserInternals.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,16 +39,29 @@ struct reader {
     struct html_buffer text;   /* since the last piece */
     enum reference reference;
     size_t reference_begin; /* in text */
-    bool rooted, failed, too_deep, too_many, too_long;
+    bool rooted, failed;
+    struct error error; /* why it failed, if that is the markup's fault */
     const char *unread; /* [unread_length] markup that the parser has not asked for yet */
     size_t unread_length;
 };
 
 /* ---- pieces ---- */
 
+/* Fails without a word to the parser, which cannot be stopped while it reads. */
+static void reader_tell(struct reader *reader, const char *what, int most, const char *unit) {
+    error_set(&reader->error, ERROR_INPUT, "line %d: %s %d%s", xmlSAX2GetLineNumber(reader->parser), what, most, unit);
+    reader->failed = true;
+}
+
 static void reader_fail(struct reader *reader) {
     reader->failed = true;
     xmlStopParser(reader->parser);
+}
+
+/* what: there is too much of it for this limit. */
+static void reader_exceed(struct reader *reader, const char *what, int most, const char *unit) {
+    reader_tell(reader, what, most, unit);
+    reader_fail(reader);
 }
 
 static char *reader_copy(struct reader *reader, const char *bytes, size_t length) {
@@ -72,11 +86,12 @@ static struct html_piece *reader_add(struct reader *reader, enum html_kind kind,
     struct html_piece *pieces =
         arena_grow(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
     char *raw = reader_copy(reader, bytes, length);
-    reader->too_long |= reader->count == HTML_MAX_PIECES;
-    if (arena_failed(reader->arena) || reader->too_long) {
+    if (reader->count == HTML_MAX_PIECES)
+        reader_exceed(reader, "there are more than", HTML_MAX_PIECES, " tags, texts and comments");
+    else if (arena_failed(reader->arena))
         reader_fail(reader);
+    if (reader->failed)
         return NULL;
-    }
     reader->pieces = pieces;
     reader->content += kind == PIECE_TEXT || kind == PIECE_BREAK;
     struct html_piece *piece = &pieces[reader->count++];
@@ -197,6 +212,8 @@ static void put_tag(struct html_buffer *tag, const char *name, const char *const
     html_put_string(tag, is_void ? "/>" : ">");
 }
 
+static const char a_tag_has[] = "a tag has more than";
+
 static bool has_too_many(const char *const *attributes) {
     size_t count = 0;
     while (attributes && attributes[2 * count] && count <= HTML_MAX_ATTRIBUTES)
@@ -210,8 +227,7 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **told) 
     const char *const *attributes = (const char *const *)told;
     end_text(reader);
     if (has_too_many(attributes)) {
-        reader->too_many = true;
-        reader_fail(reader);
+        reader_exceed(reader, a_tag_has, HTML_MAX_ATTRIBUTES, " attributes");
         return;
     }
     if (!reader->rooted) {
@@ -219,8 +235,7 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **told) 
         return;
     }
     if (reader->depth == HTML_MAX_DEPTH) {
-        reader->too_deep = true;
-        reader_fail(reader);
+        reader_exceed(reader, "elements nest deeper than", HTML_MAX_DEPTH, "");
         return;
     }
     unsigned flags = html_element(name) | attribute_flags(attributes);
@@ -348,8 +363,9 @@ static const htmlSAXHandler handler = {
  * large for what a tag may have. */
 static int give(void *owner, char *buffer, int room) {
     struct reader *reader = owner;
-    reader->too_many |= reader->parser->maxatts > 4 * HTML_MAX_ATTRIBUTES;
-    size_t left = reader->too_many ? 0 : reader->unread_length, count = left < (size_t)room ? left : (size_t)room;
+    if (reader->parser->maxatts > 4 * HTML_MAX_ATTRIBUTES)
+        reader_tell(reader, a_tag_has, HTML_MAX_ATTRIBUTES, " attributes");
+    size_t left = reader->failed ? 0 : reader->unread_length, count = left < (size_t)room ? left : (size_t)room;
     memcpy(buffer, reader->unread, count);
     reader->unread += count;
     reader->unread_length -= count;
@@ -393,12 +409,8 @@ static int reader_run(struct reader *reader, struct error *err) {
     htmlParseDocument(reader->parser);
     end_to(reader, 0);
     htmlFreeParserCtxt(reader->parser);
-    if (reader->too_deep)
-        return error_set(err, ERROR_INPUT, "elements nest deeper than %d", HTML_MAX_DEPTH);
-    if (reader->too_long)
-        return error_set(err, ERROR_INPUT, "there are more than %d tags, texts and comments", HTML_MAX_PIECES);
-    if (reader->too_many)
-        return error_set(err, ERROR_INPUT, "a tag has more than %d attributes", HTML_MAX_ATTRIBUTES);
+    if (reader->error.code != ERROR_NONE)
+        return error_set(err, reader->error.code, "%s", reader->error.message);
     return lacking || reader->failed ? error_memory(err) : 0;
 }
 

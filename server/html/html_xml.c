@@ -43,12 +43,17 @@ static int refuse(struct reader *reader, const char *at, const char *what, struc
                      shown > 0 ? " " : "", shown, name.text ? name.text : "");
 }
 
+static int refuse_most(struct reader *reader, const char *at, const char *what, int most, const char *behind) {
+    struct utf8_place place = utf8_place(reader->begin, at);
+    return error_set(reader->err, ERROR_INPUT, "line %zu, column %zu: %s %d%s", place.line, place.column, what, most, behind);
+}
+
 /* ---- pieces ---- */
 
 /* Bytes of the markup, or decoded text in the arena. */
 static int add(struct reader *reader, enum html_kind kind, const char *bytes, size_t length) {
     if (reader->count == HTML_MAX_PIECES)
-        return error_set(reader->err, ERROR_INPUT, "there are more than %d tags, texts and comments", HTML_MAX_PIECES);
+        return refuse_most(reader, reader->at, "there are more than", HTML_MAX_PIECES, " tags, texts and comments");
     struct html_piece *pieces =
         arena_grow(reader->arena, reader->pieces, reader->count, &reader->capacity, 1, sizeof *reader->pieces);
     if (!pieces)
@@ -105,6 +110,12 @@ static size_t put_utf8(char out[UTF8_BYTES], unsigned long c) {
     return length;
 }
 
+/* One that XML has (XML 1.0, production 2). */
+static bool is_character(unsigned long c) {
+    return c < 0x20 ? c == '\t' || c == '\n' || c == '\r'
+                    : c < 0xd800 || (c > 0xdfff && c < 0x110000 && c != 0xfffe && c != 0xffff);
+}
+
 /* The character of "amp" or "#233"; length 0: it is another reference. */
 static size_t decode(const char *reference, size_t length, char out[UTF8_BYTES]) {
     static const char *const names[] = {"amp", "lt", "gt", "quot", "apos"};
@@ -120,8 +131,7 @@ static size_t decode(const char *reference, size_t length, char out[UTF8_BYTES])
     digits[length - 1] = '\0';
     bool hexadecimal = digits[0] == 'x' || digits[0] == 'X';
     unsigned long c = strtoul(digits + hexadecimal, &end, hexadecimal ? 16 : 10);
-    bool valid = *end == '\0' && digits[hexadecimal] >= '0' && c > 0 && c < 0x110000 && (c < 0xd800 || c > 0xdfff);
-    return valid ? put_utf8(out, c) : 0;
+    return *end == '\0' && digits[hexadecimal] >= '0' && is_character(c) ? put_utf8(out, c) : 0;
 }
 
 /* An ampersand that begins no reference is one. */
@@ -209,7 +219,7 @@ static int read_start(struct reader *reader) {
     if (!end)
         return refuse(reader, begin, "this is no whole tag", (struct name){0});
     if (reader->depth == HTML_MAX_DEPTH)
-        return error_set(reader->err, ERROR_INPUT, "elements nest deeper than %d", HTML_MAX_DEPTH);
+        return refuse_most(reader, begin, "elements nest deeper than", HTML_MAX_DEPTH, "");
     bool is_void = end[-2] == '/';
     uint32_t parent = reader->depth > 0 ? reader->open[reader->depth - 1].piece + 1 : 0;
     if (reader->depth > 0)

@@ -239,7 +239,7 @@ START_TEST(deep_markup) {
     body = make_deep_markup(12000);
     client_send(&served, &(struct call){.path = "/translate", .body = body}, &reply);
     ck_assert_int_eq(reply.status, 400);
-    ck_assert_str_eq(text_at(reply.json, "error"), "Invalid request: elements nest deeper than 256");
+    ck_assert_str_eq(text_at(reply.json, "error"), "Invalid request: line 1: elements nest deeper than 256");
     ck_assert_str_eq(text_at(reply.json, "field"), "q");
     reply_done(&reply);
     free(body);

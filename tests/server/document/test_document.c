@@ -85,6 +85,16 @@ START_TEST(html_is_as_ever) {
 }
 END_TEST
 
+/* Too much of something is found in its line. */
+START_TEST(limits_name_lines) {
+    char *deep = fake_long("<p>\n", "<i>", "", 1 << 11), *deep_xml = fake_long("<xliff>\n", "<a>", "", 1 << 11);
+    fake_refused("html", deep, "line 2: elements nest deeper than 256");
+    fake_refused("xliff", deep_xml, "line 2, column 766: elements nest deeper than 256");
+    free(deep);
+    free(deep_xml);
+}
+END_TEST
+
 START_TEST(txt_without_end) {
     struct arena arena;
     char *text = fake_long("", "word ", "", 1 << 20), *lines = fake_long("", "word\n", "", 1 << 17);
@@ -108,6 +118,7 @@ Suite *document_suite(void) {
     tcase_add_test(cases, txt_lines_apart);
     tcase_add_test(cases, txt_words_that_change_places);
     tcase_add_test(cases, html_is_as_ever);
+    tcase_add_test(cases, limits_name_lines);
     tcase_add_test(cases, txt_without_end);
     return suite;
 }

@@ -518,7 +518,7 @@ START_TEST(depth) {
     struct error error = {0};
     ck_assert_int_eq(html_parse(markup, strlen(markup), &arena, &html, &error), -1);
     ck_assert_int_eq(error.code, ERROR_INPUT);
-    ck_assert_str_eq(error.message, "elements nest deeper than 256");
+    ck_assert_str_eq(error.message, "line 1: elements nest deeper than 256");
 }
 END_TEST
 
@@ -543,7 +543,7 @@ START_TEST(attributes) {
         markup = many_attributes(too_many[i]);
         ck_assert_int_eq(html_parse(markup, strlen(markup), &arena, &html, &error), -1);
         ck_assert_int_eq(error.code, ERROR_INPUT);
-        ck_assert_str_eq(error.message, "a tag has more than 256 attributes");
+        ck_assert_str_eq(error.message, "line 1: a tag has more than 256 attributes");
     }
 }
 END_TEST
@@ -562,7 +562,7 @@ START_TEST(pieces) {
     arena_reset(&own);
     ck_assert_int_eq(html_parse(markup, strlen(markup), &own, &html, &error), -1);
     ck_assert_int_eq(error.code, ERROR_INPUT);
-    ck_assert_str_eq(error.message, "there are more than 131072 tags, texts and comments");
+    ck_assert_str_eq(error.message, "line 1: there are more than 131072 tags, texts and comments");
     arena_done(&own);
 }
 END_TEST
