@@ -1,6 +1,7 @@
 #include "server/document/format.h"
 #include "model/text/character.h"
 #include <string.h>
+#include <strings.h>
 
 /* All that there is to HTML is server/html's. */
 static int html_read_document(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
@@ -12,6 +13,12 @@ const struct document_format format_html = {.name = "html",
                                             .media_types = "text/html application/xhtml+xml",
                                             .content_type = "text/html; charset=utf-8",
                                             .read = html_read_document};
+
+bool bytes_are_language(struct html_bytes code, const char *language) {
+    size_t length = strcspn(language, "-_@");
+    return code.length >= length && strncasecmp(code.start, language, length) == 0 &&
+           (code.length == length || strchr("-_@", code.start[length]));
+}
 
 bool line_next(struct line *line, const char *end) {
     const char *begin = line->next, *at = begin;

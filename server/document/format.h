@@ -3,6 +3,7 @@
 #define ALIGND_DOCUMENT_FORMAT_H
 
 #include "server/html/html_build.h"
+#include <string.h>
 
 struct document_format;
 
@@ -33,6 +34,11 @@ extern const struct document_format format_txt, format_srt, format_vtt, format_j
 static inline struct html_bytes bytes_between(const char *begin, const char *end) {
     return (struct html_bytes){begin, (size_t)(end - begin)};
 }
+static inline bool bytes_are(struct html_bytes bytes, const char *text) {
+    return bytes.length == strlen(text) && memcmp(bytes.start, text, bytes.length) == 0;
+}
+/* The code of a language, as a file has it, is of the same language as the other, whatever their regions. */
+bool bytes_are_language(struct html_bytes code, const char *language);
 
 /* The line in hand, and where the next begins. */
 struct line {

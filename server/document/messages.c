@@ -1,5 +1,13 @@
 #include "server/document/messages.h"
+#include "model/base/utf8.h"
 #include <string.h>
+
+bool messages_can_hold(struct html_bytes text) {
+    for (size_t i = 0; i < text.length; i++)
+        if ((unsigned char)text.start[i] < ' ' && !memchr("\n\t\r", text.start[i], 3))
+            return false;
+    return utf8_valid(text.start, text.length);
+}
 
 void messages_end(struct html_builder *builder) {
     html_add_break(builder, (struct html_bytes){"", 1});

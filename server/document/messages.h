@@ -8,6 +8,8 @@
 
 enum { MESSAGE_TRANSLATED = '\1' /* in front of words of a translation */, MESSAGE_OWN = '\2' /* the format's own */ };
 
+/* It is text, and has no control characters, of which the marks are some. text: any bytes. */
+bool messages_can_hold(struct html_bytes text);
 /* Behind the pieces of a message. */
 void messages_end(struct html_builder *builder);
 /* What an html_escape begins with. */

@@ -227,15 +227,11 @@ bool po_next_flag(struct html_bytes line, const char **at, struct html_bytes *fl
     return behind > begin;
 }
 
-bool po_is_flag(struct html_bytes flag, const char *name) {
-    return flag.length == strlen(name) && memcmp(flag.start, name, flag.length) == 0;
-}
-
 bool po_is_fuzzy(const struct po_message *message) {
     struct html_bytes line, flag;
     for (const char *next = message->begin; po_next_comment(message, &next, &line);)
         for (const char *at = NULL; po_next_flag(line, &at, &flag);)
-            if (po_is_flag(flag, "fuzzy"))
+            if (bytes_are(flag, "fuzzy"))
                 return true;
     return false;
 }

@@ -45,7 +45,6 @@ bool po_is_header(const struct po_message *message);
 bool po_next_comment(const struct po_message *message, const char **at, struct html_bytes *line);
 /* The next flag of such a line, "c-format"; from *at, which is NULL at first. */
 bool po_next_flag(struct html_bytes line, const char **at, struct html_bytes *flag);
-bool po_is_flag(struct html_bytes flag, const char *name);
 bool po_is_fuzzy(const struct po_message *message);
 
 #endif

@@ -44,7 +44,7 @@ static const struct {
 
 static unsigned notations_of(struct html_bytes flag) {
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (po_is_flag(flag, flags[i].flag))
+        if (bytes_are(flag, flags[i].flag))
             return flags[i].notations;
     return 0;
 }

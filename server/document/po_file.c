@@ -1,6 +1,6 @@
 #include "server/document/po_file.h"
 #include "model/base/utf8.h"
-#include <string.h>
+#include "server/document/messages.h"
 
 int po_file_open(struct po_file *file, const struct document *document, struct arena *arena, struct error *err) {
     *file = (struct po_file){.document = document,
@@ -17,13 +17,6 @@ static struct html_bytes decode(struct po_file *file, const struct po_text *text
     return decoded;
 }
 
-static bool is_text(struct html_bytes text) {
-    for (size_t i = 0; i < text.length; i++)
-        if ((unsigned char)text.start[i] < ' ' && !strchr("\n\t\r", text.start[i]))
-            return false;
-    return utf8_valid(text.start, text.length) && !memchr(text.start, '\0', text.length);
-}
-
 /* ---- the header ---- */
 
 static bool is_ascii(const struct document *document) {
@@ -37,7 +30,7 @@ static bool is_ascii(const struct document *document) {
 static int read_header(struct po_file *file) {
     struct html_bytes charset;
     file->id = decode(file, &file->message.forms[0]);
-    file->header = is_text(file->id);
+    file->header = messages_can_hold(file->id);
     if (!file->header)
         return 1;
     if (!po_header_is_utf8(file->id, &charset) && !is_ascii(file->document))
@@ -69,7 +62,7 @@ static int read_wanted(struct po_file *file) {
         return 1;
     file->id = decode(file, &message->id);
     file->plural = message->plural.begin ? decode(file, &message->plural) : file->id;
-    file->wanted = is_text(file->id) && is_text(file->plural);
+    file->wanted = messages_can_hold(file->id) && messages_can_hold(file->plural);
     return 1;
 }
 

@@ -58,37 +58,27 @@ const struct po_plurals *po_plurals_of(const char *language) {
 
 static const char language_field[] = "Language", type_field[] = "Content-Type", plural_field[] = "Plural-Forms";
 
-/* The line from *at, with its end. */
-static bool next_line(struct html_bytes header, const char **at, struct html_bytes *line) {
-    const char *end = header.start + header.length;
-    if (*at == end)
-        return false;
-    const char *behind = memchr(*at, '\n', (size_t)(end - *at));
-    *line = bytes_between(*at, behind ? behind + 1 : end);
-    *at = line->start + line->length;
-    return true;
+static bool is_field(const struct line *line, const char *name) {
+    size_t length = strlen(name), bytes = (size_t)(line->end - line->begin);
+    return bytes > length && strncasecmp(line->begin, name, length) == 0 && line->begin[length] == ':';
 }
 
-static bool is_field(struct html_bytes line, const char *name) {
-    size_t length = strlen(name);
-    return line.length > length && strncasecmp(line.start, name, length) == 0 && line.start[length] == ':';
-}
-
-static struct html_bytes trimmed(const char *begin, const char *end) {
-    while (begin < end && strchr(" \t\r\n", *begin))
-        begin++;
-    while (end > begin && strchr(" \t\r\n", end[-1]))
-        end--;
-    return bytes_between(begin, end);
+/* False: there is none. */
+static bool find_line(struct html_bytes header, const char *name, struct line *line) {
+    *line = (struct line){.next = header.start};
+    while (line_next(line, header.start + header.length))
+        if (is_field(line, name))
+            return true;
+    return false;
 }
 
 /* Length 0: there is none, or it is empty. */
 static struct html_bytes find_field(struct html_bytes header, const char *name) {
-    struct html_bytes line;
-    for (const char *at = header.start; next_line(header, &at, &line);)
-        if (is_field(line, name))
-            return trimmed(line.start + strlen(name) + 1, line.start + line.length);
-    return (struct html_bytes){"", 0};
+    struct line line;
+    if (!find_line(header, name, &line))
+        return (struct html_bytes){"", 0};
+    line.begin += strlen(name) + 1;
+    return line_trimmed(&line);
 }
 
 /* What stands behind `name=` in a field, up to a semicolon or white space. */
@@ -130,16 +120,10 @@ bool po_header_is_utf8(struct html_bytes header, struct html_bytes *charset) {
     return charset->length == 0;
 }
 
-static bool is_language(struct html_bytes field, const char *language) {
-    size_t length = strcspn(language, "-_@");
-    return field.length >= length && strncasecmp(field.start, language, length) == 0 &&
-           (field.length == length || strchr("-_@", field.start[length]));
-}
-
 /* The header has a rule that holds for the language. */
 static bool has_rule(struct html_bytes header, const char *language) {
     struct html_bytes field = find_field(header, language_field);
-    return po_header_forms(header) > 0 && (field.length == 0 || is_language(field, language));
+    return po_header_forms(header) > 0 && (field.length == 0 || bytes_are_language(field, language));
 }
 
 struct po_plurals po_header_plurals(struct html_bytes header, const char *language) {
@@ -179,7 +163,7 @@ struct known {
 };
 
 /* A field that is there: what must be otherwise is. */
-static void put_known(struct html_buffer *out, const struct known *known, struct html_bytes line) {
+static void put_known(struct html_buffer *out, const struct known *known, const struct line *line) {
     if (is_field(line, language_field) && !known->in_language)
         put_language(out, known->language);
     else if (is_field(line, plural_field) && !known->has_rule)
@@ -187,27 +171,25 @@ static void put_known(struct html_buffer *out, const struct known *known, struct
     else if (is_field(line, type_field) && !known->utf8)
         put_type(out);
     else
-        html_put(out, line.start, line.length);
+        html_put(out, line->begin, (size_t)(line->next - line->begin));
 }
 
 static bool has_field(struct html_bytes header, const char *name) {
-    struct html_bytes line;
-    for (const char *at = header.start; next_line(header, &at, &line);)
-        if (is_field(line, name))
-            return true;
-    return false;
+    struct line line;
+    return find_line(header, name, &line);
 }
 
 void po_header_put(struct html_buffer *out, struct html_bytes header, const char *language) {
     const char *rule = po_plurals_of(language)->rule;
-    struct html_bytes line, charset;
+    struct line line = {.next = header.start};
+    struct html_bytes charset;
     struct known known = {.language = language,
                           .rule = rule,
-                          .in_language = is_language(find_field(header, language_field), language),
+                          .in_language = bytes_are_language(find_field(header, language_field), language),
                           .has_rule = has_rule(header, language),
                           .utf8 = po_header_is_utf8(header, &charset) && is_charset(charset, "UTF-8")};
-    for (const char *at = header.start; next_line(header, &at, &line);)
-        put_known(out, &known, line);
+    while (line_next(&line, header.start + header.length))
+        put_known(out, &known, &line);
     if (header.length > 0 && header.start[header.length - 1] != '\n')
         html_put_string(out, "\n");
     if (!has_field(header, language_field))

@@ -4,10 +4,11 @@
 #include "server/document/messages.h"
 #include "server/document/po_directive.h"
 #include "server/document/po_file.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_WIDTH = 77 /* characters between the marks */ };
+enum { LINE_WIDTH = 77 /* characters between the marks */, NUMBER_BYTES = 24 };
 
 struct po_writer {
     struct po_file file;
@@ -36,11 +37,11 @@ static void put_both(struct translated *out, const char *bytes, size_t length) {
 /* at: MESSAGE_OWN. Behind the directive's first byte. */
 static const char *put_marked(struct translated *out, const char *at) {
     size_t which = (size_t)((unsigned char)at[1] - PO_FIRST);
-    char number[] = {(char)('0' + (which + 1) / 100), (char)('0' + (which + 1) / 10 % 10), (char)('0' + (which + 1) % 10), '$'};
-    size_t zeros = which + 1 < 10 ? 2 : which + 1 < 100 ? 1 : 0;
+    char number[NUMBER_BYTES];
+    snprintf(number, sizeof number, "%zu$", which + 1);
     out->ordered &= which == out->marks++;
     put_both(out, at + 2, 1);
-    html_put(&out->numbered, number + zeros, sizeof number - zeros);
+    html_put_string(&out->numbered, number);
     return at + 3;
 }
 
@@ -182,7 +183,7 @@ static void put_flags(struct po_writer *writer, struct html_bytes line, bool fuz
         count++;
     }
     for (const char *at = NULL; po_next_flag(line, &at, &flag);) {
-        if (po_is_flag(flag, "fuzzy"))
+        if (bytes_are(flag, "fuzzy"))
             continue;
         html_put_string(&writer->out, count++ > 0 ? ", " : "#, ");
         html_put(&writer->out, flag.start, flag.length);
@@ -217,28 +218,29 @@ static void put_comments(struct po_writer *writer, bool fuzzy) {
 
 /* ---- messages ---- */
 
-static void put_header(struct po_writer *writer) {
+static void put_fields(struct po_writer *writer, struct html_bytes former) {
     struct html_buffer header = {.arena = writer->arena};
+    po_header_put(&header, former, writer->file.document->language);
+    writer->out.failed |= header.failed;
+    put_text(writer, (struct html_bytes){header.bytes, header.length}, true);
+}
+
+static void put_header(struct po_writer *writer) {
     const struct po_message *message = &writer->file.message;
-    po_header_put(&header, writer->file.id, writer->file.document->language);
     put_comments(writer, false);
     html_put(&writer->out, message->keyword, (size_t)(message->forms[0].begin - message->keyword));
-    put_text(writer, (struct html_bytes){header.bytes, header.length}, true);
-    writer->out.failed |= header.failed;
+    put_fields(writer, writer->file.id);
     writer->done = message->end;
 }
 
 /* A file without a header has no character set. */
 static void put_new_header(struct po_writer *writer) {
-    struct html_buffer header = {.arena = writer->arena};
-    po_header_put(&header, (struct html_bytes){"", 0}, writer->file.document->language);
     html_put_string(&writer->out, "msgid \"\"");
     html_put_string(&writer->out, writer->line_end);
     html_put_string(&writer->out, "msgstr ");
-    put_text(writer, (struct html_bytes){header.bytes, header.length}, true);
+    put_fields(writer, (struct html_bytes){"", 0});
     html_put_string(&writer->out, writer->line_end);
     html_put_string(&writer->out, writer->line_end);
-    writer->out.failed |= header.failed;
 }
 
 static void put_single(struct po_writer *writer, const struct form *form) {
@@ -250,10 +252,9 @@ static void put_single(struct po_writer *writer, const struct form *form) {
 }
 
 static void put_index(struct html_buffer *out, size_t i) {
-    char digits[] = {(char)('0' + i / 10), (char)('0' + i % 10)};
-    html_put_string(out, "msgstr[");
-    html_put(out, i < 10 ? digits + 1 : digits, i < 10 ? 1 : 2);
-    html_put_string(out, "] ");
+    char index[sizeof "msgstr[] " + NUMBER_BYTES];
+    snprintf(index, sizeof index, "msgstr[%zu] ", i);
+    html_put_string(out, index);
 }
 
 /* Forms that were there stay. */
@@ -289,7 +290,7 @@ static int put_wanted(struct po_writer *writer) {
     return 0;
 }
 
-/* True: one stands at the document's begin, behind comments. */
+/* One of its messages is a header. */
 static bool has_header(const struct document *document) {
     struct po_reader reader = {document->source, document->source + document->length, 1, NULL};
     struct po_message message;

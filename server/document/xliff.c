@@ -1,5 +1,6 @@
 #include "server/document/xliff.h"
 #include "model/base/utf8.h"
+#include "server/document/messages.h"
 #include <string.h>
 #include <strings.h>
 
@@ -25,8 +26,7 @@ bool xliff_is(const struct html_piece *piece, const char *name) {
         return false;
     const char *begin = piece->raw + 1, *end = name_end(piece);
     const char *colon = memchr(begin, ':', (size_t)(end - begin));
-    begin = colon ? colon + 1 : begin;
-    return (size_t)(end - begin) == strlen(name) && memcmp(begin, name, strlen(name)) == 0;
+    return bytes_are(bytes_between(colon ? colon + 1 : begin, end), name);
 }
 
 bool xliff_next_attribute(const struct html_piece *piece, const char **at, struct xliff_attribute *out) {
@@ -46,22 +46,18 @@ bool xliff_next_attribute(const struct html_piece *piece, const char **at, struc
     return true;
 }
 
-bool xliff_is_same(struct html_bytes bytes, const char *text) {
-    return bytes.length == strlen(text) && memcmp(bytes.start, text, bytes.length) == 0;
-}
-
 bool xliff_find(const struct html_piece *piece, const char *name, struct xliff_attribute *out) {
     if (!is_start(piece) && piece->kind != PIECE_BREAK) /* which an instruction is */
         return false;
     for (const char *at = NULL; xliff_next_attribute(piece, &at, out);)
-        if (xliff_is_same(out->name, name))
+        if (bytes_are(out->name, name))
             return true;
     return false;
 }
 
 bool xliff_says(const struct html_piece *piece, const char *name, const char *value) {
     struct xliff_attribute attribute;
-    return xliff_find(piece, name, &attribute) && xliff_is_same(attribute.value, value);
+    return xliff_find(piece, name, &attribute) && bytes_are(attribute.value, value);
 }
 
 /* ---- elements ---- */
@@ -103,7 +99,7 @@ static bool is_empty(const struct xliff *xliff, size_t element) {
 
 static bool is_one_of(struct html_bytes value, const char *const *names, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (xliff_is_same(value, names[i]))
+        if (bytes_are(value, names[i]))
             return true;
     return false;
 }
@@ -121,14 +117,6 @@ static bool is_wanted(const struct xliff *xliff, const struct xliff_unit *unit) 
     if (unit->target == XLIFF_NONE || is_empty(xliff, unit->target))
         return !is_one_of(state.value, done, sizeof done / sizeof *done);
     return is_one_of(state.value, open, sizeof open / sizeof *open);
-}
-
-/* Marks of the messages may not be in it. */
-static bool is_text(struct html_bytes bytes) {
-    for (size_t i = 0; i < bytes.length; i++)
-        if ((unsigned char)bytes.start[i] < ' ' && !html_is_space(bytes.start[i]))
-            return false;
-    return true;
 }
 
 static struct html_bytes between(const struct xliff *xliff, size_t element) {
@@ -149,7 +137,7 @@ static bool find_children(const struct xliff *xliff, struct xliff_unit *unit) {
     }
     const struct html_piece *source = &xliff->pieces[unit->source], *content = &xliff->pieces[unit->content];
     return unit->source != XLIFF_NONE && source->kind == PIECE_OPEN && !source->opaque && content->kind == PIECE_OPEN &&
-           !content->opaque && is_text(between(xliff, unit->content)) && is_wanted(xliff, unit);
+           !content->opaque && messages_can_hold(between(xliff, unit->content)) && is_wanted(xliff, unit);
 }
 
 /* How elements within another one have white space. */
@@ -219,12 +207,6 @@ static int check_encoding(const struct xliff *xliff, struct error *err) {
     return refuse(xliff, encoding.value.start, "the encoding should be UTF-8, and is", encoding.value, err);
 }
 
-static bool is_language(struct html_bytes code, const char *language) {
-    size_t length = strcspn(language, "-_");
-    return code.length >= length && strncasecmp(code.start, language, length) == 0 &&
-           (code.length == length || strchr("-_", code.start[length]));
-}
-
 static int check_languages(const struct xliff *xliff, const char *language, struct error *err) {
     for (size_t i = 0; i < xliff->count; i++) {
         const struct xliff_unit *unit = &xliff->units[i];
@@ -232,7 +214,7 @@ static int check_languages(const struct xliff *xliff, const char *language, stru
         if (i > 0 && unit->language == xliff->units[i - 1].language)
             continue;
         if (xliff_find(&xliff->pieces[unit->language], unit->segment ? "trgLang" : "target-language", &found) &&
-            found.value.length > 0 && !is_language(found.value, language))
+            found.value.length > 0 && !bytes_are_language(found.value, language))
             return refuse(xliff, found.value.start, "the targets are to be in another language:", found.value, err);
     }
     return 0;

@@ -39,7 +39,6 @@ struct xliff_attribute {
 /* The next; from *at, which is NULL at first. */
 bool xliff_next_attribute(const struct html_piece *piece, const char **at, struct xliff_attribute *out);
 bool xliff_find(const struct html_piece *piece, const char *name, struct xliff_attribute *out);
-bool xliff_is_same(struct html_bytes bytes, const char *text);
 bool xliff_says(const struct html_piece *piece, const char *name, const char *value);
 
 /* Behind the element that begins with the piece, or behind the piece. */

@@ -39,12 +39,12 @@ static void put_tag(struct xliff_writer *writer, const struct html_piece *tag, c
     struct xliff_attribute attribute;
     bool found = false;
     for (const char *at = NULL; xliff_next_attribute(tag, &at, &attribute);) {
-        if (xliff_is_same(attribute.name, name)) {
+        if (bytes_are(attribute.name, name)) {
             put_until(writer, attribute.value.start);
             html_put_escaped(&writer->out, value, strlen(value), "&<\"");
             writer->done = attribute.value.start + attribute.value.length;
             found = true;
-        } else if (without && xliff_is_same(attribute.name, without)) {
+        } else if (without && bytes_are(attribute.name, without)) {
             put_until(writer, attribute.begin);
             writer->done = attribute.end;
         }
