@@ -120,7 +120,7 @@ deps-ci:
 #? check-http: the daemon over HTTP
 #? check-python: training, conversion and export
 #? check-readme: runs what the documents tell to type, and compares the answers
-#? check-clients: clients of LibreTranslate, DeepL, Google and Microsoft, clients made from /openapi.json, a reader of streams (npm)
+#? check-clients: clients of LibreTranslate, DeepL, Google and Microsoft, clients made from /openapi.json, readers of streams and documents (npm)
 #? check-page: the page in Debian's chromium (npm)
 #? check-man, check-metrics: the man pages; /metrics by Prometheus's linter
 #? check-hardening, check-systemd: the program and the unit as they are secured (root)
@@ -163,7 +163,8 @@ check-readme: deps deps-node deps-python
 	python3 tests/readme.py $(BUILD) $(DOCUMENTS) weights/README.md docker/README.md
 
 check-clients: deps deps-node
-	@$(SUBMAKE) all
+	@$(call INSTALL_MISSING,gettext libxml2-utils python3)
+	@$(SUBMAKE) all $(BUILD)/xliff/xml.xsd
 	npm ci --prefix tests/clients --no-audit --no-fund --silent
 	node tests/clients/run.mjs $(BUILD)/alignd
 	node tests/clients/dialects.mjs $(BUILD)/alignd
@@ -171,6 +172,7 @@ check-clients: deps deps-node
 	node tests/clients/typescript.mjs $(BUILD)/alignd
 	node tests/clients/client.mjs $(BUILD)/alignd
 	node tests/clients/stream.mjs $(BUILD)/alignd
+	node tests/clients/documents.mjs $(BUILD)/alignd $(BUILD)/xliff
 
 check-page: page-tools
 	node tests/page/run.mjs $(BUILD)/alignd
@@ -229,9 +231,13 @@ check-slurm: deps
 	@$(SUBMAKE) $(BUILD)/alignd
 	bash tests/deploy/slurm.sh $(BUILD)/alignd weights/en-fr
 $(BUILD)/promtool/promtool:
-	sh docker/debian/unpack_tool.sh prometheus $(@F) $(@D)
+	sh docker/debian/unpack.sh prometheus $(@D) usr/bin/$(@F)
 $(BUILD)/kubectl/kubectl:
-	sh docker/debian/unpack_tool.sh kubernetes-client $(@F) $(@D)
+	sh docker/debian/unpack.sh kubernetes-client $(@D) usr/bin/$(@F)
+# OASIS' schemas, which name a copy of xml.xsd on the network
+$(BUILD)/xliff/xml.xsd:
+	sh docker/debian/unpack.sh php-symfony-translation $(@D) 'usr/share/php/Symfony/*/schemas/*.xsd'
+	sed -i 's|schemaLocation="[^"]*/xml.xsd"|schemaLocation="xml.xsd"|' $(@D)/xliff-core-*.xsd
 
 # docker/release.sh in a clone
 check-release:
