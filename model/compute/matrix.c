@@ -31,27 +31,14 @@ static bool leave_to_blas(const struct backend *backend, const struct packing *p
     return backend->blas && backend->compute != COMPUTE_BFLOAT16 && packing != backend->kernels->packings->int8;
 }
 
-/* Whole lines. */
-static void *matrix_allocate(struct pages *pages, size_t bytes) {
-    return pages ? pages_alloc(pages, bytes) : aligned_alloc(64, (bytes + 63) / 64 * 64);
-}
-
-static int keep_packed(struct linear *linear, const struct unpacked *from, struct pages *pages) {
-    void *packed = matrix_allocate(pages, linear->packing->bytes(linear->out, linear->in));
+/* What `pack` makes of it, in whole lines; owned: the same, unless it is the pages'. NULL: memory is out. */
+static void *make_packed(const struct unpacked *from, void (*pack)(const struct unpacked *from, void *packed), size_t bytes,
+                         struct pages *pages, void **owned) {
+    void *packed = pages ? pages_alloc(pages, bytes) : aligned_alloc(64, (bytes + 63) / 64 * 64);
     if (packed)
-        linear->packing->pack(from, packed);
-    linear->packed = packed;
-    linear->owned[0] = pages ? NULL : packed;
-    return packed ? 0 : -1;
-}
-
-static int keep_rows(struct linear *linear, const struct unpacked *from, struct pages *pages) {
-    void *rows = matrix_allocate(pages, linear->packing->rows_bytes(linear->out, linear->in));
-    if (rows)
-        linear->packing->pack_rows(from, rows);
-    linear->rows = rows;
-    linear->owned[1] = pages ? NULL : rows;
-    return rows ? 0 : -1;
+        pack(from, packed);
+    *owned = pages ? NULL : packed;
+    return packed;
 }
 
 const struct packing *linear_packing(const struct linear_source *source, const struct backend *backend) {
@@ -60,21 +47,24 @@ const struct packing *linear_packing(const struct linear_source *source, const s
 }
 
 static int keep(struct linear *linear, const struct linear_source *source, const struct backend *backend) {
+    const struct packing *packing = linear->packing;
     struct unpacked from = {source->weight, source->out, source->in, source->scale, source->input_scale};
-    int result = 0;
     if (source->packed) {
         assert(linear_packing(source, backend) && (source->rows || !source->lookups));
         linear->packed = source->packed;
         linear->rows = source->rows;
         return 0;
     }
-    if (leave_to_blas(backend, linear->packing)) {
+    if (leave_to_blas(backend, packing)) {
         linear->weight = source->weight;
         linear->blas = backend->blas;
     } else {
-        result = keep_packed(linear, &from, backend->pages);
+        linear->packed = make_packed(&from, packing->pack, packing->bytes(from.out, from.in), backend->pages, &linear->owned[0]);
     }
-    return result == 0 && source->lookups ? keep_rows(linear, &from, backend->pages) : result;
+    if (source->lookups)
+        linear->rows =
+            make_packed(&from, packing->pack_rows, packing->rows_bytes(from.out, from.in), backend->pages, &linear->owned[1]);
+    return (linear->blas || linear->packed) && (linear->rows || !source->lookups) ? 0 : -1;
 }
 
 int linear_init(struct linear *linear, const struct linear_source *source, const struct backend *backend, struct error *err) {
