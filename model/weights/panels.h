@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* VERSION: raised with each change of this format, and of what any packing makes of a weight. */
+/* VERSION: raised with each change of this format, and of what any packing makes of a weight, which test_panels.c finds out. */
 enum { PANELS_VERSION = 1, PANELS_ALIGNMENT = 64, PANELS_WORD = 32, PANELS_NAME = 128, PANELS_SHA256 = 72, PANELS_MOST = 65536 };
 #define PANELS_MAGIC "alignd-p" /* 8 bytes */
 

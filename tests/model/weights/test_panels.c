@@ -5,7 +5,9 @@
 #include "model/weights/panels.h"
 #include "model/weights/weights.h"
 #include "tests/files.h"
+#include "tests/numbers.h"
 #include "tests/suites.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,6 +334,76 @@ START_TEST(what_cannot_be_written) {
 }
 END_TEST
 
+/* ---- the format ----
+ * A later alignd reads a file of its version as it was written: what changes raises PANELS_VERSION. */
+
+/* Of a file with the same weights in all types, for each instruction set. */
+static const struct {
+    const char *processor;
+    uint64_t sum;
+} formats[] = {
+    {"x86-64-generic", 0x46a4fead85463c49}, {"x86-64-v3", 0x733cef8359ab7761},     {"x86-64-v4", 0xafbf2059f4b6968d},
+    {"x86-64-vnni", 0x3e2f38fe6a908e77},    {"arm64-generic", 0xa48418935a6d748d},
+};
+
+/* A matrix [MANY_OUT, IN] of each type that weights are packed as, the last with scales that were given. */
+enum { TYPES = 5, MANY_OUT = VALUES / IN };
+
+static const struct linear_source types[TYPES] = {
+    {.stored = STORED_FLOAT32},
+    {.stored = STORED_FLOAT16},
+    {.stored = STORED_BFLOAT16},
+    {.stored = STORED_INT8},
+    {.stored = STORED_INT8, .scale = 1.0f / 64, .input_scale = 50},
+};
+
+static void write_types(const struct kernels *kernels) {
+    struct linear linears[TYPES];
+    struct panels_matrix matrices[TYPES];
+    struct panels_origin origin = {.source_bytes = 1, .source_sample = 2, .source_sha256 = "aa"};
+    for (size_t i = 0; i < TYPES; i++) {
+        struct linear_source source = types[i];
+        struct backend backend = {.kernels = kernels, .compute = source.stored == STORED_INT8 ? COMPUTE_INT8 : COMPUTE_FLOAT32};
+        source.weight = values;
+        source.out = MANY_OUT;
+        source.in = IN;
+        source.lookups = true;
+        ck_assert_int_eq(linear_init(&linears[i], &source, &backend, &err), 0);
+        matrices[i] = (struct panels_matrix){.name = "w",
+                                             .out = MANY_OUT,
+                                             .in = IN,
+                                             .packing = linears[i].packing,
+                                             .packed = linears[i].packed,
+                                             .rows = linears[i].rows};
+    }
+    strcpy(origin.processor, kernels->processor);
+    ck_assert_int_eq(panels_write(path, &origin, matrices, TYPES, &err), 0);
+    for (size_t i = 0; i < TYPES; i++)
+        linear_done(&linears[i]);
+}
+
+static uint64_t sum_of_format(const char *processor) {
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i].processor, processor) == 0)
+            return formats[i].sum;
+    ck_abort_msg("%s has no sum here", processor);
+}
+
+START_TEST(what_changes_has_another_version) {
+    const struct kernels *kernels = kernel_set(_i);
+    char *bytes;
+    size_t size;
+    write_types(kernels);
+    ck_assert_int_eq(file_read(path, SIZE_MAX / 2, &bytes, &size, &err), 0);
+    uint64_t sum = checksum(0, bytes, size);
+    ck_assert_msg(
+        sum == sum_of_format(kernels->processor),
+        "files for %s are not what version %d says they are: raise PANELS_VERSION, then write their sum here, 0x%016" PRIx64,
+        kernels->processor, PANELS_VERSION, sum);
+    free(bytes);
+}
+END_TEST
+
 Suite *panels_suite(void) {
     Suite *suite = suite_create("panels");
     TCase *tcase = tcase_create("panels");
@@ -345,6 +417,7 @@ Suite *panels_suite(void) {
     tcase_add_test(tcase, a_file_cut_short_is_refused);
     tcase_add_test(tcase, sums_that_are_right_of_what_is_not);
     tcase_add_test(tcase, what_cannot_be_written);
+    tcase_add_loop_test(tcase, what_changes_has_another_version, 0, kernel_sets());
     suite_add_tcase(suite, tcase);
     return suite;
 }
