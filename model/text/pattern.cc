@@ -15,10 +15,8 @@ static const size_t WINDOW_BYTES = 2 * PATTERN_MATCH_BYTES;
 
 struct pattern {
     re2::RE2 expression;
-    size_t size; /* instructions */
 
-    pattern(const char *text, const re2::RE2::Options &options)
-        : expression(text, options), size(expression.ok() ? static_cast<size_t>(expression.ProgramSize()) : 0) {
+    pattern(const char *text, const re2::RE2::Options &options) : expression(text, options) {
     }
 };
 
