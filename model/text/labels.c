@@ -1,6 +1,5 @@
 #include "model/text/labels.h"
 #include "model/text/spm_file.h"
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,26 +59,22 @@ int labels_find(const struct tokenizer *tokenizer, struct labels *labels, struct
     return 0;
 }
 
-/* memory: it is out. */
 struct reading {
     struct labels *labels;
-    bool memory;
+    struct error *err;
 };
 
 static int read_piece(void *context, int id, const char *piece, size_t length) {
     struct reading *reading = context;
-    reading->memory = add_piece(reading->labels, id, piece, length) != 0;
-    return reading->memory ? -1 : 0;
+    return add_piece(reading->labels, id, piece, length) == 0 ? 0 : error_memory(reading->err);
 }
 
 int labels_read(const char *path, struct labels *labels, struct error *err) {
-    struct reading reading = {.labels = labels};
-    struct error inner = {0};
     *labels = (struct labels){0};
-    if (spm_file_pieces(path, read_piece, &reading, &inner) == 0)
+    if (spm_file_pieces(path, read_piece, &(struct reading){labels, err}, err) == 0)
         return 0;
     labels_done(labels);
-    return reading.memory ? error_memory(err) : error_set(err, inner.code, "%s", inner.message);
+    return -1;
 }
 
 void labels_done(struct labels *labels) {

@@ -9,7 +9,7 @@
 int spm_file_read(const char *path, char **bytes, size_t *size, struct error *err);
 
 /* Hands each piece of such a file to take, in the order of ids, until it returns other than 0. -1 with the errors of spm_file_read,
- * or because take did. */
+ * or because take did, which has told err why. */
 typedef int spm_take(void *context, int id, const char *piece, size_t length);
 int spm_file_pieces(const char *path, spm_take *take, void *context, struct error *err);
 
