@@ -179,18 +179,21 @@ static int packed_path(const struct translator *t, const char *folder, char *pat
     return path_in(folder, name, path, bytes, err);
 }
 
-/* A file that is of no use is as good as none; what is wrong with it is kept for who wants to tell. */
-static void map_packed(struct translator *t, const char *folder, const char *sha256) {
+/* A file that is of no use is as good as none; what is wrong with it is kept for who wants to tell. True: it is used. */
+static bool map_packed(struct translator *t, const char *folder, const char *sha256) {
     char path[4096];
     struct error inner = {0};
-    if (packed_path(t, folder, path, sizeof path, NULL) == 0 && (access(path, F_OK) == 0 || errno != ENOENT) &&
-        weights_map(t->weights, path, sha256, &inner) != 0)
-        snprintf(t->unmapped, sizeof t->unmapped, "%.150s", inner.message);
+    if (packed_path(t, folder, path, sizeof path, NULL) != 0 || (access(path, F_OK) != 0 && errno == ENOENT))
+        return false;
+    if (weights_map(t->weights, path, sha256, &inner) == 0)
+        return true;
+    snprintf(t->unmapped, sizeof t->unmapped, "%.150s", inner.message);
+    return false;
 }
 
 static void count_mapped(struct translator *t) {
     struct weights_linears linears = weights_linears(t->weights);
-    if (linears.mapped > 0 && linears.mapped < linears.packed)
+    if (linears.mapped < linears.packed)
         snprintf(t->unmapped, sizeof t->unmapped, "%zu of %zu matrices are missing or damaged", linears.packed - linears.mapped,
                  linears.packed);
 }
@@ -234,11 +237,11 @@ static int translator_load(struct translator *t, const char *folder, const struc
     t->backend.half_past = options->half_past;
     t->tokenizer_bytes = tokenizer_bytes(&t->config, folder);
     weights_use(t->weights, &t->backend);
-    if (!options->pack)
-        map_packed(t, folder, options->sha256);
+    bool mapped = !options->pack && map_packed(t, folder, options->sha256);
     if (load_network(t, err) != 0)
         return -1;
-    count_mapped(t);
+    if (mapped)
+        count_mapped(t);
     describe(t);
     return 0;
 }

@@ -1,10 +1,13 @@
 /* The facade: loading a folder, cutting text into sentences, targets, rendering. */
+#include "model/base/file.h"
 #include "model/text/capitals.h"
 #include "model/translator.h"
+#include "model/weights/panels.h"
 #include "tests/models.h"
 #include "tests/suites.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -507,6 +510,37 @@ START_TEST(packed_weights_are_mapped) {
 }
 END_TEST
 
+/* The panels of a file of which everything else is right are others. */
+static void spoil_panels(const char *path) {
+    struct error err = {0};
+    char *bytes;
+    size_t size;
+    ck_assert_int_eq(file_read(path, SIZE_MAX / 2, &bytes, &size, &err), 0);
+    const struct panels_header *header = (const void *)bytes;
+    size_t head = sizeof *header + header->entries * sizeof(struct panels_entry);
+    memset(bytes + head, 1, size - head);
+    ck_assert_int_eq(file_replace(path, bytes, size, &err), 0);
+    free(bytes);
+}
+
+START_TEST(damaged_panels_are_told) {
+    char *folder = model_folder(MODEL), path[256], expected[96];
+    struct error err = {0};
+    struct translator *packed = open_folder(folder, "int8", NULL);
+    ck_assert_int_eq(translator_pack(packed, folder, NULL, path, sizeof path, &err), 0);
+    spoil_panels(path);
+    struct translator *spoilt = open_folder(folder, "int8", NULL);
+    struct translator_info info = translator_info(spoilt);
+    snprintf(expected, sizeof expected, "%zu of %zu matrices are missing or damaged", info.matrices, info.matrices);
+    ck_assert_uint_eq(info.mapped, 0);
+    ck_assert_str_eq(info.unmapped, expected);
+    ck_assert_double_eq(score_of(spoilt), score_of(packed));
+    translator_free(packed);
+    translator_free(spoilt);
+    model_folder_remove(folder);
+}
+END_TEST
+
 Suite *translator_suite(void) {
     Suite *suite = suite_create("translator");
     TCase *tests = tcase_create("facade");
@@ -536,6 +570,7 @@ Suite *translator_suite(void) {
     tcase_add_test(tests, capitals_come_back);
     tcase_add_test(tests, an_unknown_compute_type_is_refused);
     tcase_add_test(tests, packed_weights_are_mapped);
+    tcase_add_test(tests, damaged_panels_are_told);
     suite_add_tcase(suite, tests);
     return suite;
 }
