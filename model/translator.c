@@ -29,6 +29,22 @@ static bool same_sides(const struct model_config *c, const char *folder) {
            path_in(folder, target->file, other, sizeof other, NULL) == 0 && file_same(path, other, MAX_SHARED_BYTES);
 }
 
+/* A SentencePiece model in memory: its pieces, a map of them and a trie. Measured: 5 to 9 times the file. */
+enum { TOKENIZER_FACTOR = 8 };
+
+static size_t file_bytes(const char *folder, const char *file) {
+    char path[4096];
+    struct stat status;
+    bool there = config_has_file(file) && path_in(folder, file, path, sizeof path, NULL) == 0 && stat(path, &status) == 0;
+    return there ? (size_t)status.st_size : 0;
+}
+
+/* shared: same_sides. */
+static size_t tokenizer_bytes(const struct model_config *c, const char *folder, bool shared) {
+    size_t target = shared ? 0 : file_bytes(folder, c->tokenizer.target.file);
+    return TOKENIZER_FACTOR * (file_bytes(folder, c->tokenizer.source.file) + target);
+}
+
 static struct tokenizer *open_tokenizer(const char *folder, const char *kind, const char *file, const struct tokenizer_side *side,
                                         struct error *err) {
     char path[4096], pieces[4096];
@@ -41,21 +57,21 @@ static struct tokenizer *open_tokenizer(const char *folder, const char *kind, co
     return tokenizer_open(kind, path, &options, err);
 }
 
-/* Where it is the source's vocabulary, it is not read once more. */
-static struct tokenizer *open_target(const struct translator *t, const char *folder, struct error *err) {
-    const struct model_config *c = &t->config;
-    const struct tokenizer_side *side = &c->tokenizer.target;
+/* shared: it is the source's vocabulary, which is not read once more. */
+static struct tokenizer *open_target(const struct translator *t, const char *folder, bool shared, struct error *err) {
+    const struct tokenizer_side *side = &t->config.tokenizer.target;
     const struct tokenizer_options options = {.prepared = side->prepared, .lowers = side->lowers};
-    return same_sides(c, folder) ? tokenizer_share(t->source, &options, err)
-                                 : open_tokenizer(folder, c->tokenizer.type, side->file, side, err);
+    return shared ? tokenizer_share(t->source, &options, err)
+                  : open_tokenizer(folder, t->config.tokenizer.type, side->file, side, err);
 }
 
 static int open_vocabularies(struct translator *t, const char *folder, struct error *err) {
     const struct model_config *c = &t->config;
     const char *kind = c->tokenizer.type;
-    bool spells = strcmp(c->output.type, "characters") == 0;
+    bool spells = strcmp(c->output.type, "characters") == 0, shared = same_sides(c, folder);
+    t->tokenizer_bytes = tokenizer_bytes(c, folder, shared);
     t->source = open_tokenizer(folder, kind, c->tokenizer.source.file, &c->tokenizer.source, err);
-    t->target = t->source ? open_target(t, folder, err) : NULL;
+    t->target = t->source ? open_target(t, folder, shared, err) : NULL;
     t->characters =
         t->target && spells ? open_tokenizer(folder, "characters", SPELLER_VOCABULARY, &c->tokenizer.target, err) : NULL;
     if (!t->target || (spells && !t->characters) || glossary_continues(t->target, &t->continues, err) != 0)
@@ -205,21 +221,6 @@ int translator_pack(const struct translator *translator, const char *folder, con
     return weights_pack(translator->weights, path, sha256, err);
 }
 
-/* A SentencePiece model in memory: its pieces, a map of them and a trie. Measured: 5 to 9 times the file. */
-enum { TOKENIZER_FACTOR = 8 };
-
-static size_t file_bytes(const char *folder, const char *file) {
-    char path[4096];
-    struct stat status;
-    bool there = config_has_file(file) && path_in(folder, file, path, sizeof path, NULL) == 0 && stat(path, &status) == 0;
-    return there ? (size_t)status.st_size : 0;
-}
-
-static size_t tokenizer_bytes(const struct model_config *c, const char *folder) {
-    size_t target = same_sides(c, folder) ? 0 : file_bytes(folder, c->tokenizer.target.file);
-    return TOKENIZER_FACTOR * (file_bytes(folder, c->tokenizer.source.file) + target);
-}
-
 static int translator_load(struct translator *t, const char *folder, const struct translator_options *options, struct error *err) {
     char path[4096];
     if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &t->config, err) != 0 ||
@@ -235,7 +236,6 @@ static int translator_load(struct translator *t, const char *folder, const struc
         return -1;
     t->backend.pages = &t->pages;
     t->backend.half_past = options->half_past;
-    t->tokenizer_bytes = tokenizer_bytes(&t->config, folder);
     weights_use(t->weights, &t->backend);
     bool mapped = !options->pack && map_packed(t, folder, options->sha256);
     if (load_network(t, err) != 0)
@@ -358,7 +358,7 @@ static int card_read(struct translator_card *card, const char *folder, struct er
     weights_free(weights);
     if (find_variants(card, folder, err) != 0)
         return -1;
-    card->tokenizer_bytes = tokenizer_bytes(&card->config, folder);
+    card->tokenizer_bytes = tokenizer_bytes(&card->config, folder, same_sides(&card->config, folder));
     card->quality = file_bytes(folder, "quality.safetensors") > 0;
     return 0;
 }
