@@ -3,25 +3,31 @@ import { button, el, find, group, note, toggle } from "./dom.js";
 import { onTheme } from "./colour.js";
 import * as api from "./api.js";
 import { sharedSheet } from "./sheet.js";
-import { hasHead, LOOKS } from "./sentence.js";
+import { hasHead, hasHeads, LOOKS } from "./sentence.js";
 import "./element.js";
 import { cut, NAMES } from "./map.js";
 import { mapPanel } from "./mapview.js";
 import { confidencePanel } from "./confidence.js";
 import { Questions, questionsPanel } from "./questions.js";
-import { beamPanel } from "./beam.js";
-import { comparePanel } from "./compare.js";
-import { diagnosticsPanel } from "./diagnostics.js";
-import { exportPanel } from "./export.js";
-import { hasHeads, headsPanel } from "./headview.js";
-import { fail } from "./trouble.js";
+import { fail, failure } from "./trouble.js";
 import { task, examples, opening, pairsOf, readerOf, reverses } from "./task.js";
 import { asks, fresh, writeLink, readLink, past, remember, forget, width } from "./memory.js";
-import { helpMenu } from "./help.js";
+
+/* A view whose module is loaded when it is first opened. */
+function lazy(path, name) {
+  let draw = null;
+  return (panel, app) => {
+    if (draw) return draw(panel, app);
+    const wait = el("p", { class: "wait" }, "Opening"), again = () => app.showPanel();
+    panel.append(wait);
+    import(path).then((module) => { draw = module[name]; if (wait.isConnected) again(); }, () => wait.replaceWith(failure(new api.ApiError(0), again)));
+  };
+}
 
 const PANELS = { map: ["Map", mapPanel], confidence: ["Confidence", confidencePanel], ask: ["Questions", questionsPanel],
-  beam: ["Beam", beamPanel], compare: ["Compare", comparePanel], diagnostics: ["Diagnostics", diagnosticsPanel],
-  heads: ["Heads", headsPanel], export: ["Export", exportPanel] };
+  beam: ["Beam", lazy("./beam.js", "beamPanel")], compare: ["Compare", lazy("./compare.js", "comparePanel")],
+  diagnostics: ["Diagnostics", lazy("./diagnostics.js", "diagnosticsPanel")], heads: ["Heads", lazy("./headview.js", "headsPanel")],
+  export: ["Export", lazy("./export.js", "exportPanel")] };
 document.adoptedStyleSheets = [sharedSheet()];
 const app = {
   state: { text: "", model: "", strategy: "beam", beam: 5, view: "map", threshold: 0 }, /* and what readLink() adds */
@@ -278,7 +284,9 @@ addEventListener("resize", () => {
 });
 onTheme(() => { if (app.answer) showPanel(); });
 
-find("help").append(helpMenu(PANELS));
+find("help").addEventListener("beforetoggle", async ({ newState, target }) => {
+  if (newState === "open") target.lastElementChild.replaceChildren((await import("./help.js")).helpMenu(PANELS));
+});
 
 async function begin() {
   readLink(app.state, Object.keys(PANELS));

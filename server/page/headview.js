@@ -1,11 +1,10 @@
 /* The view of heads: what each head of each layer of a transformer looked at. */
 import { el, note } from "./dom.js";
+import { hasHeads } from "./sentence.js";
 import { picture } from "./mapview.js";
 import { failure } from "./trouble.js";
 
 const answers = new WeakMap();
-
-export const hasHeads = (model) => model?.heads ?? false;
 
 export async function headsPanel(panel, app) {
   const s = app.sentence(), place = el("div", {}, el("p", { class: "wait" }, "Looking"));

@@ -50,6 +50,7 @@ export const tokensOf = (unit) => unit.parts.map(([i]) => i);
 export const LOOKS = ["alignment", "attention"];
 const rowsOf = (s, look) => (look === "alignment" ? (s.soft_alignment ?? s.attention) : s.attention);
 export const hasHead = (model) => model?.alignment_head ?? false;
+export const hasHeads = (model) => model?.heads ?? false;
 
 /* The source unit of most weight. One is aligned with </s> only if that has half of the weight or more; the decoder looks at it as at any other. */
 function mostOf(weights, columns, look) {

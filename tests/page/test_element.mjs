@@ -5,7 +5,7 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync,
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { tmpdir } from "node:os";
-import { dirname, extname, join } from "node:path";
+import { basename, dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { address, ask, begin, text, violations, visit } from "./browser.mjs";
@@ -155,7 +155,7 @@ test("element: as a module of anywidget", () => open((path) => (path === "/index
   assert.equal(await page.evaluate(() => { window.leave(); return window.notebook.count(); }), 0);
 }));
 
-test("element: the package has what it names, and it and the page stay small", async () => {
+test("element: the package has what it names, and it stays small", async () => {
   const packed = join(folder, "node_modules", "alignd-attention"), manifest = JSON.parse(readFileSync(join(packed, "package.json"), "utf8"));
   for (const name of manifest.files) assert.ok(existsSync(join(packed, name)), name);
   assert.ok(existsSync(join(packed, "README.md")));
@@ -164,11 +164,40 @@ test("element: the package has what it names, and it and the page stay small", a
   for (const name of observedAttributes) assert.ok(readFileSync(join(packed, "README.md"), "utf8").includes(`| \`${name}\` |`), name);
   const whole = readdirSync(join(packed, "src")).map((name) => readFileSync(join(packed, "src", name)));
   const bytes = gzipSync(Buffer.concat(whole)).length;
-  const page = readdirSync(dirname(PACKAGE)).filter((name) => /\.(html|css|js|svg)$/.test(name) && name !== "docs.css").reduce((sum, name) => sum + statSync(join(dirname(PACKAGE), name)).size, 0);
-  console.log(`# the element: ${bytes} bytes compressed; the page: ${page}, as they are`);
+  console.log(`# the element: ${bytes} bytes compressed`);
   assert.ok(bytes < 30000, `${bytes} bytes`);
-  assert.ok(page < 150000, `${page} bytes`);
 });
+
+/* What the browser was sent for the page's own files, uncompressed. */
+const loaded = (page) => page.evaluate(() => [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource").filter(({ name }) => new URL(name).pathname.startsWith("/page/"))]
+  .map(({ name, decodedBodySize }) => [new URL(name).pathname, decodedBodySize]));
+
+test("element: what a first visit loads stays small, and so do all files together; other views are loaded when they are opened", () => visit("", async (page) => {
+  await page.locator("#panel .map").waitFor();
+  await page.waitForLoadState("networkidle");
+  const first = await loaded(page), sum = (list) => list.reduce((total, [, size]) => total + size, 0), served = readdirSync(dirname(PACKAGE)).filter((name) => /\.(html|css|js|svg)$/.test(name));
+  const all = served.map((name) => [name, statSync(join(dirname(PACKAGE), name)).size]), names = first.map(([path]) => basename(path));
+  console.log(`# the page: ${sum(first)} bytes at first, ${sum(all)} in all, as they are`);
+  assert.ok(names.includes("app.js") && names.includes("element.js"), `${names}`);
+  assert.ok(sum(first) < 150000, `${sum(first)} bytes`);
+  assert.ok(sum(all) < 200000, `${sum(all)} bytes`);
+  for (const [view, file, mark] of [["export", "export.js", "pre"], ["beam", "beam.js", ".tree"]]) {
+    assert.ok(!names.includes(file), file);
+    await page.locator(`#tab-${view}`).click();
+    await page.locator(`#panel ${mark}`).waitFor();
+    assert.ok((await loaded(page)).some(([path]) => basename(path) === file), file);
+  }
+}));
+
+test("element: a view that cannot be loaded says so, and is loaded when it is tried again", () => visit("", async (page) => {
+  await page.locator("#panel .map").waitFor();
+  await page.route("**/page/export.js", (route) => route.abort());
+  await page.locator("#tab-export").click();
+  await page.locator("#panel .error", { hasText: "The server cannot be reached." }).waitFor();
+  await page.unroute("**/page/export.js");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.locator("#panel pre").waitFor();
+}, { expected: /ERR_FAILED/ }));
 
 /* The class as it stands, without a browser. */
 async function elementClass(packed) {
