@@ -34,7 +34,8 @@ async function stream(path, body, onText, at) {
     else if (name === "result") return data;
   }
 }
-const ask = (path, body, onText, at) => (onText ? stream(path, body, onText, at) : client(at).json(path, body, at));
+/* onText: streams; gets the text so far. at: as of client(). */
+export const ask = (path, body, onText, at) => (onText ? stream(path, body, onText, at) : client(at).json(path, body, at));
 
 export const languages = () => client().json("/languages");
 
@@ -46,16 +47,22 @@ export const pathOf = ({ source }) => (source ? "/translate" : "/attention");
 /* The fields of a search. */
 export const search = (model, { strategy, beam, seed }) => ({ ...named(model), strategy, ...(strategy === "beam" && { beam_size: beam }), ...(strategy === "sample" && seed !== undefined && { seed }) });
 
-/* The sentences of one text. A model without attention is asked again without. onText: streams; gets the text so far. at: as of send(). */
-export async function decode(body, { path = pathOf(body), onText, include = [], ...at } = {}) {
-  const full = { ...body, include: [...INCLUDE, ...include, ...(estimating.has(nameAt(at, body.model)) ? ["quality"] : [])] };
-  let reply;
+/* What is asked about a sentence: all that views draw. */
+const included = (model, more = [], at) => [...INCLUDE, ...more, ...(estimating.has(nameAt(at, model)) ? ["quality"] : [])];
+/* The reply to a POST that includes all that. A model without attention is asked again without. */
+export async function askAll(path, body, { onText, include, ...at } = {}) {
+  const full = { ...body, include: included(body.model, include, at) };
   try {
-    reply = await ask(path, full, onText, at);
+    return await ask(path, full, onText, at);
   } catch (error) {
     if (!(error.status === 400 && error.field === "include")) throw error;
-    reply = await ask(path, { ...full, include: full.include.filter((name) => !ATTENDED.includes(name) && name !== "quality") }, onText, at);
+    return ask(path, { ...full, include: full.include.filter((name) => !ATTENDED.includes(name) && name !== "quality") }, onText, at);
   }
+}
+
+/* The sentences of one text. onText: streams; gets the text so far. at: as of send(). */
+export async function decode(body, { path = pathOf(body), ...how } = {}) {
+  const reply = await askAll(path, body, how);
   const answer = (reply.translations ?? reply.results)[0];
   return { model: reply.model, source: reply.source, target: reply.target, pivot: reply.pivot, between: answer.pivot_text, text: answer.text, sentences: answer.sentences, warnings: answer.warnings ?? [] };
 }

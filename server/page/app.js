@@ -27,6 +27,7 @@ function lazy(path, name) {
 const PANELS = { map: ["Map", mapPanel], confidence: ["Confidence", confidencePanel], ask: ["Questions", questionsPanel],
   beam: ["Beam", lazy("./beam.js", "beamPanel")], compare: ["Compare", lazy("./compare.js", "comparePanel")],
   diagnostics: ["Diagnostics", lazy("./diagnostics.js", "diagnosticsPanel")], heads: ["Heads", lazy("./headview.js", "headsPanel")],
+  why: ["Why", lazy("./why.js", "whyPanel")],
   export: ["Export", lazy("./export.js", "exportPanel")] };
 document.adoptedStyleSheets = [sharedSheet()];
 const app = {
@@ -201,7 +202,7 @@ function showReading() {
 }
 app.view.addEventListener("wordselect", ({ detail: { sentence, pinned } }) => {
   if (sentence === app.state.active) return;
-  Object.assign(app.state, { active: sentence, asked: [], own: "" });
+  Object.assign(app.state, { ...fresh(), seed: app.state.seed, active: sentence });
   app.questions.reset();
   app.remember();
   show();

@@ -19,7 +19,7 @@ const isShort = (word) => /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}
 const isDoubtful = ({ mark, label, sum }, usual) => !mark && !isShort(label) && sum < LITTLE * usual;
 
 /* The text without one of its words. */
-function without(text, { start, stop }) {
+export function without(text, { start, stop }) {
   const before = text.slice(0, start).trimEnd(), after = text.slice(stop).trimStart();
   return before && after && /^[\p{L}\p{N}]/u.test(after) ? `${before} ${after}` : before + after;
 }

@@ -9,6 +9,7 @@ const VIEWS = {
   compare: ["Two models, two searches or two texts side by side, with what differs marked.", "She gave him the book that he had lost."],
   diagnostics: ["What may be wrong: source words that were left out, repetitions, unknown and copied words.", "One of my wisdom teeth is coming in."],
   heads: ["What each head of each layer of a transformer looked at.", "The man sees the dog."],
+  why: ["Which source words a word depends on, when each is left out in turn; why it is this word and not another; how much of it was plain from what was written before.", "She gave him the book that he had lost."],
   export: ["The picture and the numbers to take away, and the request to repeat it.", "A boy plays in the snow."],
 };
 

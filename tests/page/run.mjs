@@ -14,5 +14,6 @@ await import("./test_reach.mjs");
 await import("./test_axe.mjs");
 await import("./test_links.mjs");
 await import("./test_heads.mjs");
+await import("./test_why.mjs");
 await import("./test_element.mjs");
 await import("./test_speed.mjs");

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { link, sentence, target, text, translated, views, violations, visit } from "./browser.mjs";
 
 /* What a view has when its answers have come. */
-const MARKS = { map: ".map", confidence: ".step", ask: "#reference", beam: ".tree", compare: ".card .map", diagnostics: ".cover", export: "pre" };
+const MARKS = { map: ".map", confidence: ".step", ask: "#reference", beam: ".tree", compare: ".card .map", diagnostics: ".cover", why: "#loss-map", export: "pre" };
 const ready = (page, view) => page.locator(`#panel ${MARKS[view]}`).first().waitFor();
 
 for (const theme of ["light", "dark"]) {
@@ -81,8 +81,9 @@ test("9: Tab, and arrows within lines of words, reach every control of each view
         if (seen === "end") break;
         assert.equal(seen, "", `${view}: a focus that cannot be seen`);
       }
-      for (const group of await page.locator("#reading .line, .strip:has(button)").all()) { /* one stop; arrows go on */
+      for (const group of await page.locator("#reading .line, .strip:has(button), .words").all()) { /* one stop; arrows go on */
         await group.locator("[tabindex='0']").focus();
+        await page.keyboard.press("Home");
         for (let left = await group.locator("button").count(); left > 0; left--) {
           await page.evaluate(() => { window.deepFocus().dataset.reached = ""; });
           await page.keyboard.press("ArrowRight");
@@ -262,7 +263,7 @@ test("9: on a phone, everything that can be pressed is 40 px high, and wide if i
       await ready(page, view);
       if (view === "confidence") { await page.locator(".step").nth(2).tap(); await page.locator("#popover").waitFor(); }
       const small = await page.evaluate(() => window.deep("button, select, input, textarea, summary").filter((node) => node.checkVisibility()).map((node) => {
-        const { width, height } = (node.type === "checkbox" ? node.closest("label") : node).getBoundingClientRect();
+        const { width, height } = (["checkbox", "file"].includes(node.type) ? node.closest("label") : node).getBoundingClientRect();
         return { width: Math.round(width), height: Math.round(height), html: node.outerHTML.slice(0, 90), word: node.matches(".unit") };
       }).filter(({ width, height, word }) => height < 40 || (!word && width < 40)));
       assert.deepEqual(small, [], view);

@@ -1,0 +1,27 @@
+/* The style sheet of the views that are loaded when they are opened. */
+
+const TEXT = `
+progress { accent-color: var(--accent); width: min(16rem, 50%); }
+.words { display: flex; flex-wrap: wrap; gap: .25rem; margin-bottom: 1.25rem; font-family: var(--serif); }
+.words button { padding: .125rem .5rem; min-height: 2rem; }
+.answer { font-size: var(--s2); margin-bottom: 1rem; }
+.answer b { font-family: var(--serif); }
+.share { height: .625rem; background: var(--soft); border-radius: 3px; overflow: hidden; display: flex; forced-color-adjust: none; }
+.share i { background: var(--accent); width: calc(var(--p) * 100%); }
+.share .written { background: var(--field); }
+.share .lost { background: var(--warn); }
+.lean .track { display: inline-block; position: relative; width: 8rem; height: .75rem; margin-inline-end: .75rem; vertical-align: middle; background: linear-gradient(var(--field), var(--field)) 50% / 1px 100% no-repeat; forced-color-adjust: none; }
+.lean i { position: absolute; inset: .125rem auto .125rem 50%; width: calc(var(--p) * 50%); background: var(--accent); }
+.lean .less i { inset-inline: auto 50%; background: var(--warn); }
+td.lean { text-align: start; }
+.legend, .read { color: var(--muted); font-size: var(--s0); }
+`;
+
+let used = false;
+export function useViewSheet() {
+  if (used) return;
+  used = true;
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(TEXT);
+  document.adoptedStyleSheets.push(sheet);
+}
