@@ -28,6 +28,7 @@ const PANELS = { map: ["Map", mapPanel], confidence: ["Confidence", confidencePa
   beam: ["Beam", lazy("./beam.js", "beamPanel")], compare: ["Compare", lazy("./compare.js", "comparePanel")],
   diagnostics: ["Diagnostics", lazy("./diagnostics.js", "diagnosticsPanel")], heads: ["Heads", lazy("./headview.js", "headsPanel")],
   why: ["Why", lazy("./why.js", "whyPanel")],
+  links: ["Links", lazy("./links.js", "linksPanel")],
   export: ["Export", lazy("./export.js", "exportPanel")] };
 document.adoptedStyleSheets = [sharedSheet()];
 const app = {

@@ -4,14 +4,9 @@ import * as api from "./api.js";
 import { matrix } from "./sentence.js";
 import { heatMap } from "./heatmap.js";
 import { lineMap } from "./linemap.js";
-
-function save(name, blob) {
-  const url = URL.createObjectURL(blob), link = el("a", { href: url, download: name });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(url), 10000);
-}
+import { save } from "./save.js";
+import { toHtml } from "./standalone.js";
+import { failure } from "./trouble.js";
 
 function picture(app) {
   const view = matrix(app.sentence(), app.how());
@@ -32,6 +27,14 @@ async function toPng(app, scale = 2) {
   return new Promise((done) => canvas.toBlob(done, "image/png"));
 }
 
+/* The sentence with its threads and its map, as a page of its own. */
+function pageOf(app) {
+  const { state, answer } = app, s = app.sentence(), { model, source, target } = answer;
+  const how = { look: state.look, units: state.words ? "words" : "tokens", eos: state.eos && "", label: app.task().result }, view = state.asTable ? "table" : state.lines ? "lines" : "map";
+  return toHtml({ title: `${s.source_text.slice(0, 60)} \u2013 alignd`, svg: toSvg(app), views: [{ view: "threads", ...how }, { view, threshold: state.threshold, ...how }],
+    result: { model, source, target, sentences: [{ ...s, top_k: undefined }] } }); /* other tokens cannot be asked for there */
+}
+
 const quoted = (cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
 export function toCsv(view) {
   const lines = [["", ...view.columns.map((c) => c.label)], ...view.rows.map((r, i) => [r.label, ...view.weights[i].map(String)])];
@@ -48,7 +51,15 @@ export function exportPanel(panel, app) {
   const s = app.sentence(), view = matrix(s, app.how()), said = el("span", { class: "hint", role: "status" });
   const text = (name, type, make) => () => save(name, new Blob([make()], { type }));
   const copied = (label, make) => button(label, async () => { await copy(make()); said.textContent = "Copied."; }), needs = { disabled: !view };
-  panel.append(el("h2", {}, "Picture"), el("div", { class: "buttons" }, button("PNG", async () => save(`${view.look}.png`, await toPng(app)), needs), button("SVG", text(`${view?.look}.svg`, "image/svg+xml", () => toSvg(app)), needs)),
+  const saveHtml = async ({ currentTarget: opener }) => {
+    try {
+      save(`${view.look}.html`, new Blob([await pageOf(app)], { type: "text/html" }));
+    } catch {
+      opener.parentNode.after(failure(new api.ApiError(0)));
+    }
+  };
+  panel.append(el("h2", {}, "Picture"), el("div", { class: "buttons" }, button("PNG", async () => save(`${view.look}.png`, await toPng(app)), needs), button("SVG", text(`${view?.look}.svg`, "image/svg+xml", () => toSvg(app)), needs),
+      button("HTML", saveHtml, needs)), note("HTML: one file to point at, that opens without a server and without a network."),
     el("h2", {}, "Numbers"), note("CSV: the matrix as shown. JSON: what the server sent. Pharaoh: pairs of aligned tokens."),
     el("div", { class: "buttons" }, button("CSV", text(`${view?.look}.csv`, "text/csv", () => toCsv(view)), needs), button("JSON", text("sentence.json", "application/json", () => JSON.stringify(s, null, 1))),
       button("Pharaoh", text("alignment.txt", "text/plain", () => toPharaoh(s)), needs)),

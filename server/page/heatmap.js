@@ -99,7 +99,7 @@ class Cursor {
   }
 }
 
-function followPointer(root, l, cursor, onForce) {
+function followPointer(root, l, cursor, { onForce, onPick }) {
   let drag = null;
   const hit = (event) => { const box = root.getBoundingClientRect(); return l.at(event.clientX - box.left, event.clientY - box.top); };
   root.addEventListener("pointermove", (event) => {
@@ -124,18 +124,20 @@ function followPointer(root, l, cursor, onForce) {
   root.addEventListener("click", (event) => {
     const found = hit(event), same = found && cursor.pinned && found[0] === cursor.at[0] && found[1] === cursor.at[1];
     if (onForce) return;
-    cursor.pinned = !!found && !same;
+    if (onPick && found) onPick(...found);
+    cursor.pinned = !!found && !same && !onPick;
     found ? cursor.select(...found) : cursor.clear();
   });
 }
 
-function followKeys(root, l, cursor, onForce) {
+function followKeys(root, l, cursor, { onForce, onPick }) {
   const right = l.mirrored ? -1 : 1, steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -right], ArrowRight: [0, right], Home: [0, -Infinity], End: [0, Infinity] };
   root.addEventListener("keydown", (event) => {
     if (steps[event.key]) cursor.step(...steps[event.key]);
     else if (event.key === "Escape") { cursor.pinned = false; cursor.clear(); }
     else if (event.key !== "Enter" && event.key !== " ") return;
     else if (onForce) onForce(cursor.at[0], cursor.at[1], cursor.at[1]);
+    else if (onPick) { onPick(...cursor.at); cursor.step(0, 0); }
     else cursor.pin(!cursor.pinned);
     event.preventDefault();
   });
@@ -144,16 +146,16 @@ function followKeys(root, l, cursor, onForce) {
 }
 
 /* cell: its size in px, otherwise what `room` px allow; weights below threshold are drawn as none. onSay(cell or null): what is pointed at.
- * onForce(row, from, to): columns were dragged along, or Enter pressed; without it a click pins. sides: what the
+ * onForce(row, from, to): columns were dragged along, or Enter pressed; onPick(row, column): one was clicked, or Enter pressed; without both a click pins. sides: what the
  * rows and the columns are. Returns an SVG element; its layout and names (of rows and columns, groups) are for sheet(). */
-export function heatMap(view, { cell, threshold = 0, room = 900, colours = byTheme(), onSay = () => {}, onForce, name = NAMES[view.look], sides: [down, across] = ["target", "source"] }) {
+export function heatMap(view, { cell, threshold = 0, room = 900, colours = byTheme(), onSay = () => {}, onForce, onPick, name = NAMES[view.look], sides: [down, across] = ["target", "source"] }) {
   const l = layout(view, cell, room), names = labels(view, l, colours), cursor = new Cursor(view, l, names, colours, onSay);
   const tops = svg("g", {}, names.tops), sides = svg("g", {}, names.sides);
   const root = drawing("map", l, colours, { role: "application", tabindex: 0, "data-force": !!onForce, "data-cells": l.count.join(" x "),
-    "aria-label": `${name}: ${l.count[0]} ${down} by ${l.count[1]} ${across}. Arrow keys move, Enter ${onForce ? "makes the word look there" : "pins"}, Escape releases.` },
+    "aria-label": `${name}: ${l.count[0]} ${down} by ${l.count[1]} ${across}. Arrow keys move, Enter ${onForce ? "makes the word look there" : onPick ? "changes the cell" : "pins"}, Escape releases.` },
   cells(view, l, threshold, colours), cursor.frames, tops, sides);
-  followPointer(root, l, cursor, onForce);
-  followKeys(root, l, cursor, onForce);
+  followPointer(root, l, cursor, { onForce, onPick });
+  followKeys(root, l, cursor, { onForce, onPick });
   return Object.assign(root, { layout: l, names: { tops, sides } });
 }
 

@@ -10,6 +10,7 @@ const VIEWS = {
   diagnostics: ["What may be wrong: source words that were left out, repetitions, unknown and copied words.", "One of my wisdom teeth is coming in."],
   heads: ["What each head of each layer of a transformer looked at.", "The man sees the dog."],
   why: ["Which source words a word depends on, when each is left out in turn; why it is this word and not another; how much of it was plain from what was written before.", "She gave him the book that he had lost."],
+  links: ["Links of your own between the words, sure and possible, to save as a gold alignment, and how well the model's agree with them.", "A boy plays in the snow."],
   export: ["The picture and the numbers to take away, and the request to repeat it.", "A boy plays in the snow."],
 };
 

@@ -142,7 +142,7 @@ export class Questions {
       if (signal.aborted) return;
       this.wrong = error;
     }
-    if (app.state.view === "ask") app.showPanel();
+    app.showPanel();
   }
 }
 

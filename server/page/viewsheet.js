@@ -15,6 +15,13 @@ progress { accent-color: var(--accent); width: min(16rem, 50%); }
 .lean .less i { inset-inline: auto 50%; background: var(--warn); }
 td.lean { text-align: start; }
 .legend, .read { color: var(--muted); font-size: var(--s0); }
+.file { display: inline-flex; align-items: center; min-height: 2.25rem; padding: .25rem .875rem; border: 1px solid var(--line); border-radius: 8px; background: var(--card); color: var(--ink); font-size: inherit; cursor: pointer; position: relative; }
+.file:hover { border-color: var(--accent); color: var(--accent); }
+.file:focus-within { outline: 2px solid var(--accent); outline-offset: 2px; }
+.scroll + .buttons { margin-top: 1rem; }
+#panel form.links { margin: 1.25rem 0 1rem; }
+#panel form.links textarea { font: var(--s1)/1.4 ui-monospace, monospace; min-height: 2.5rem; }
+@media (pointer: coarse), (max-width: 40rem) { .words button, .file, .corpus th button, .corpus .text button { min-height: 2.5rem; min-width: 2.5rem; } .lean .track { width: 4rem; } }
 `;
 
 let used = false;

@@ -70,6 +70,7 @@ const ANSWERED = {
   "source words left out": [{ v: "why" }, see("#loss-map")],
   "another word": [{ v: "why", w: "not", i: 3, not: "la" }, see("#panel table")],
   "source or before": [{ v: "why", w: "from" }, see("#panel .cover")],
+  links: [{ v: "links", g: "0-0 1p0" }, see("#links-map")],
   "several sentences": [{ t: `${sentence} Where is the train station?` }, see(".pair", 1)],
   "a pair": [{ m: "de \u2192 fr", t: "Un garçon joue dans la neige." }, see("#through")],
   "another language": [{ t: "Un garçon joue dans la neige avec son chien." }, see("#language button")],

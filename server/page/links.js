@@ -1,0 +1,95 @@
+/* Links made by hand: a gold alignment, drawn into the map, kept in Pharaoh's notation: `j-i` is a sure link of source word j and target word
+ * i, `jpi` a possible one, both from 0. */
+import { button, el, group, note, number, svg, toggle } from "./dom.js";
+import { colours } from "./colour.js";
+import { heatMap, sheet } from "./heatmap.js";
+import { legend } from "./map.js";
+import { save } from "./save.js";
+import { matrix } from "./sentence.js";
+import { useViewSheet } from "./viewsheet.js";
+
+useViewSheet();
+const LINK = /^(\d+)([-p])(\d+)$/, MARGIN = 24; /* px beside the map */
+const NEXT = { undefined: "-", "-": "p", p: undefined }, SAYS = { undefined: "no link", "-": "a sure link", p: "a possible link" };
+
+/* A line of links -> {"j i": "-" or "p"}, those that are within the sentence. */
+export function parse(line, { rows, columns }) {
+  const found = line.split(/\s+/).map((one) => LINK.exec(one)).filter((one) => one && one[1] < columns.length && one[3] < rows.length);
+  return Object.fromEntries(found.map(([, j, kind, i]) => [`${Number(j)} ${Number(i)}`, kind]));
+}
+const placeOf = (key) => key.split(" ").map(Number);
+export const format = (links) => Object.entries(links).map(([key, kind]) => [...placeOf(key), kind]).sort(([a, b], [c, d]) => a - c || b - d).map(([j, i, kind]) => `${j}${kind}${i}`).join(" ");
+
+/* What the model links: each target word with the source word of most weight, unless that is </s>. */
+const modelLinks = ({ most, columns }) => Object.fromEntries(most.flatMap((j, i) => (j < 0 || j >= columns.length ? [] : [[`${j} ${i}`, "-"]])));
+
+/* How well links agree with gold ones (Och and Ney 2003, A Systematic Comparison of Various Statistical Alignment Models, 6): {precision, recall,
+ * error: the alignment error rate}, 0 to 1, or null where there is nothing to compare. */
+export function agreement(links, gold) {
+  const keys = Object.keys(links), sure = Object.values(gold).filter((kind) => kind === "-").length;
+  const inSure = keys.filter((key) => gold[key] === "-").length, inPossible = keys.filter((key) => gold[key]).length;
+  return keys.length && sure ? { precision: inPossible / keys.length, recall: inSure / sure, error: 1 - (inSure + inPossible) / (keys.length + sure) } : null;
+}
+
+/* The links as frames over the cells of a map; draw() again after a change. */
+function frames(map, links, palette) {
+  const { cell, x, y } = map.layout, layer = svg("g", { fill: "none", stroke: palette.warn, "stroke-width": cell > 20 ? 3 : 2, "pointer-events": "none" });
+  map.append(layer);
+  const draw = () => layer.replaceChildren(...Object.entries(links).map(([key, kind]) => {
+    const [j, i] = placeOf(key);
+    return svg("rect", { "data-link": `${j}${kind}${i}`, x: x(j), y: y(i), width: cell, height: cell, rx: 4, "stroke-dasharray": kind === "p" ? "4 3" : null });
+  }));
+  draw();
+  return draw;
+}
+
+/* The sentence as words alone: </s> has no links. */
+function wordsOf(view) {
+  const columns = view.columns.filter((column) => !column.end);
+  return { ...view, columns, weights: view.weights.map((row) => row.slice(0, columns.length)) };
+}
+
+function editor(panel, app, view) {
+  const { state } = app, palette = colours(), links = parse(state.links, view), read = el("output", { class: "read", "aria-live": "polite" }), told = el("p", { class: "note", id: "agreement", role: "status" });
+  const line = el("textarea", { id: "pharaoh", rows: 1, dir: "ltr", spellcheck: "false", autocomplete: "off", onchange: () => replace(parse(line.value, view)) });
+  const map = heatMap(view, { room: panel.clientWidth - MARGIN, colours: palette, name: "Links", onPick: pick, onSay: (cell) => read.replaceChildren(...(cell ? [el("b", { dir: "auto" }, view.columns[cell.j].label), " and ", el("b", { dir: "auto" }, view.rows[cell.i].label),
+    `: ${SAYS[links[`${cell.j} ${cell.i}`]]}`] : [])) }), draw = frames(map, links, palette);
+  map.id = "links-map";
+  function changed() {
+    state.links = line.value = format(links);
+    app.remember();
+    draw();
+    const found = agreement(modelLinks(view), links);
+    told.textContent = found ? `The model's links against these: precision ${number(found.precision)}, recall ${number(found.recall)}, alignment error rate ${number(found.error)}.` : "";
+  }
+  function pick(i, j) {
+    const key = `${j} ${i}`, kind = NEXT[links[key]];
+    if (kind) links[key] = kind;
+    else delete links[key];
+    changed();
+  }
+  function replace(others) {
+    for (const key of Object.keys(links)) delete links[key];
+    Object.assign(links, others);
+    changed();
+  }
+  /* A file has a line for each sentence. */
+  const load = async ({ target }) => {
+    const lines = (await target.files[0].text()).split("\n");
+    target.value = "";
+    replace(parse(lines[state.active] ?? lines[0], view));
+  };
+  panel.append(note("Choose a cell to link its words: once for a sure link (a frame), again for a possible one (dashed), again for none. The shades are the model's."), sheet(map), read, legend(view.look, palette),
+    el("form", { class: "links", onsubmit: (event) => event.preventDefault() }, el("label", {}, `Links, in Pharaoh's notation: sure 0-1, possible 0p1, source before target, ${state.words ? "words" : "subwords"} counted from 0`, line)),
+    el("div", { class: "buttons" }, button("Save", () => save("links.txt", new Blob([`${format(links)}\n`], { type: "text/plain" }))), el("label", { class: "file" }, "Load", el("input", { type: "file", class: "sr", id: "load-links", accept: ".txt,.pharaoh,.align,text/plain", onchange: load })),
+      button("Take the model's", () => replace(modelLinks(view))), button("Clear", () => replace({}))), told);
+  changed();
+}
+
+export function linksPanel(panel, app) {
+  const { state } = app, own = app.questions.reference, s = state.ofOwn && own ? own : app.sentence(), view = matrix(s, { ...app.how(), eos: false });
+  const choose = (says, ofOwn, id) => toggle(says, !!(own && state.ofOwn) === ofOwn, () => { Object.assign(state, { ofOwn, links: "" }); app.remember(); app.showPanel(); }, { id });
+  if (own) panel.append(el("div", { class: "bar" }, group("Whose", choose("The model's translation", false, "of-model"), choose("Yours", true, "of-own"))));
+  if (!view) return panel.append(note("This model has no attention to show."));
+  editor(panel, app, wordsOf(view));
+}
