@@ -29,6 +29,7 @@ const PANELS = { map: ["Map", mapPanel], confidence: ["Confidence", confidencePa
   diagnostics: ["Diagnostics", lazy("./diagnostics.js", "diagnosticsPanel")], heads: ["Heads", lazy("./headview.js", "headsPanel")],
   why: ["Why", lazy("./why.js", "whyPanel")],
   links: ["Links", lazy("./links.js", "linksPanel")],
+  corpus: ["Corpus", lazy("./corpus.js", "corpusPanel")],
   export: ["Export", lazy("./export.js", "exportPanel")] };
 document.adoptedStyleSheets = [sharedSheet()];
 const app = {
@@ -44,7 +45,7 @@ const app = {
   asks() { return !this.model()?.pair; },
   set(changes) { Object.assign(this.state, changes); this.remember(); show(); },
   remember(step = true) { writeLink(this.state, step); },
-  show, showPanel, link: () => location.href,
+  show, showPanel, start, link: () => location.href,
 };
 app.questions = new Questions(app);
 

@@ -11,6 +11,7 @@ const VIEWS = {
   heads: ["What each head of each layer of a transformer looked at.", "The man sees the dog."],
   why: ["Which source words a word depends on, when each is left out in turn; why it is this word and not another; how much of it was plain from what was written before.", "She gave him the book that he had lost."],
   links: ["Links of your own between the words, sure and possible, to save as a gold alignment, and how well the model's agree with them.", "A boy plays in the snow."],
+  corpus: ["Many texts of a file, or translations of them: how likely, how good, how much of each is covered. Sort them, and look at one.", "Where is the train station?"],
   export: ["The picture and the numbers to take away, and the request to repeat it.", "A boy plays in the snow."],
 };
 

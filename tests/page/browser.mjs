@@ -11,7 +11,7 @@ const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 export const program = process.argv[2] ?? "build/alignd";
 export const shipped = ["weights/en-fr", "weights/fr-en", "weights/geoquery"];
 export const sentence = "She gave him the book that he had lost.";
-export const views = ["map", "confidence", "ask", "beam", "compare", "diagnostics", "why", "links", "export"];
+export const views = ["map", "confidence", "ask", "beam", "compare", "diagnostics", "why", "links", "corpus", "export"];
 
 /* SLOW=N: pages have one Nth of a processor, and each answer comes up to this much later. It finds what the page or a test takes for granted too early. */
 const SLOW = Number(process.env.SLOW ?? 0), LATE_MS = 800;

@@ -16,5 +16,6 @@ await import("./test_links.mjs");
 await import("./test_heads.mjs");
 await import("./test_why.mjs");
 await import("./test_take.mjs");
+await import("./test_corpus.mjs");
 await import("./test_element.mjs");
 await import("./test_speed.mjs");

@@ -45,6 +45,7 @@ const score = async (page) => {
   await page.locator("#reference").fill("Elle lui a rendu son livre.");
   await page.getByRole("button", { name: "Score it" }).click();
 };
+const corpus = (page) => page.locator("#corpus-file").setInputFiles({ name: "one.tsv", mimeType: "text/plain", buffer: Buffer.from("Yes.\tOui.\n") });
 const heads = (h) => ({ m: HEADS, t: "The man sees the dog.", v: "heads", h });
 
 /* name: [the link's fields, what is done then..., or waited for]. */
@@ -71,6 +72,7 @@ const ANSWERED = {
   "another word": [{ v: "why", w: "not", i: 3, not: "la" }, see("#panel table")],
   "source or before": [{ v: "why", w: "from" }, see("#panel .cover")],
   links: [{ v: "links", g: "0-0 1p0" }, see("#links-map")],
+  corpus: [{ v: "corpus" }, corpus, see("#row-1")],
   "several sentences": [{ t: `${sentence} Where is the train station?` }, see(".pair", 1)],
   "a pair": [{ m: "de \u2192 fr", t: "Un garçon joue dans la neige." }, see("#through")],
   "another language": [{ t: "Un garçon joue dans la neige avec son chien." }, see("#language button")],

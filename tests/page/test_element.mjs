@@ -181,7 +181,7 @@ test("element: what a first visit loads stays small, and so do all files togethe
   assert.ok(names.includes("app.js") && names.includes("element.js"), `${names}`);
   assert.ok(sum(first) < 150000, `${sum(first)} bytes`);
   assert.ok(sum(all) < 200000, `${sum(all)} bytes`);
-  for (const [view, file, mark] of [["export", "export.js", "pre"], ["beam", "beam.js", ".tree"]]) {
+  for (const [view, file, mark] of [["export", "export.js", "pre"], ["why", "why.js", "#loss-map"], ["links", "links.js", "#links-map"], ["corpus", "corpus.js", ".drop"]]) {
     assert.ok(!names.includes(file), file);
     await page.locator(`#tab-${view}`).click();
     await page.locator(`#panel ${mark}`).waitFor();
@@ -191,12 +191,12 @@ test("element: what a first visit loads stays small, and so do all files togethe
 
 test("element: a view that cannot be loaded says so, and is loaded when it is tried again", () => visit("", async (page) => {
   await page.locator("#panel .map").waitFor();
-  await page.route("**/page/export.js", (route) => route.abort());
-  await page.locator("#tab-export").click();
+  await page.route("**/page/why.js", (route) => route.abort());
+  await page.locator("#tab-why").click();
   await page.locator("#panel .error", { hasText: "The server cannot be reached." }).waitFor();
-  await page.unroute("**/page/export.js");
+  await page.unroute("**/page/why.js");
   await page.getByRole("button", { name: "Try again" }).click();
-  await page.locator("#panel pre").waitFor();
+  await page.locator("#loss-map").waitFor();
 }, { expected: /ERR_FAILED/ }));
 
 /* The class as it stands, without a browser. */

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { link, sentence, target, text, translated, views, violations, visit } from "./browser.mjs";
 
 /* What a view has when its answers have come. */
-const MARKS = { map: ".map", confidence: ".step", ask: "#reference", beam: ".tree", compare: ".card .map", diagnostics: ".cover", why: "#loss-map", links: "#links-map", export: "pre" };
+const MARKS = { map: ".map", confidence: ".step", ask: "#reference", beam: ".tree", compare: ".card .map", diagnostics: ".cover", why: "#loss-map", links: "#links-map", corpus: ".drop", export: "pre" };
 const ready = (page, view) => page.locator(`#panel ${MARKS[view]}`).first().waitFor();
 
 for (const theme of ["light", "dark"]) {
