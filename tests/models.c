@@ -153,6 +153,13 @@ struct weights *parameters_open(const char *header, const float *values, size_t 
     return weights;
 }
 
+const char *const model_texts[MODEL_TEXTS] = {"I",
+                                              "This is mine.",
+                                              "Place the ladder against the wall.",
+                                              "Tom is quite different.",
+                                              "How can I tell if I am really in love with Tom, who is not here?",
+                                              "Do you want another piece of pie?"};
+
 struct sentence *model_prepare(const struct translator *translator, const char *text, const struct search_options *options,
                                struct arena *arena) {
     struct sentence *sentences;

@@ -25,6 +25,10 @@ struct made_list {
 /* The model with such a shortlist in use. */
 struct translator *model_open_listed(const char *folder, const char *compute, const struct made_list *list);
 
+/* Sentences short and long, for the models of tests/golden. */
+enum { MODEL_TEXTS = 6 };
+extern const char *const model_texts[MODEL_TEXTS];
+
 /* A text as one sentence, ready to be admitted. */
 struct sentence *model_prepare(const struct translator *translator, const char *text, const struct search_options *options,
                                struct arena *arena);

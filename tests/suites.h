@@ -34,7 +34,9 @@
     X(golden) \
     X(shortlist) \
     X(batch) \
+    X(answer) \
     X(translator) \
+    X(rendering) \
     X(parameters) \
     X(variant) \
     X(options) \

@@ -475,16 +475,6 @@ START_TEST(texts_equal_python) {
 }
 END_TEST
 
-/* Admits them together, and decodes them to the end. */
-static void decode_together(const struct translator *t, struct sentence **sentences, size_t count) {
-    struct batch *batch = batch_create(t, count, NULL);
-    struct sentence *done[64];
-    batch_admit(batch, sentences, count);
-    while (batch_sentences(batch) > 0)
-        batch_step(batch, done);
-    batch_free(batch);
-}
-
 /* Every compute type scores the forced targets, of all sentences encoded and decoded together as of each alone. */
 START_TEST(company_changes_nothing) {
     struct search_options options = {.strategy = &search_forced, .beam_size = 1, .n_best = 1, .length_penalty = 1.0};
@@ -499,10 +489,10 @@ START_TEST(company_changes_nothing) {
         prepare(t, list, &options, true, together);
         prepare(t, list, &options, true, alone);
         for (size_t i = 0; i < count; i++) {
-            decode_together(t, &(struct sentence *){&alone[i]}, 1);
+            model_decode(t, &(struct sentence *){&alone[i]}, 1);
             all[i] = &together[i];
         }
-        decode_together(t, all, count);
+        model_decode(t, all, count);
         for (size_t i = 0; i < count; i++) {
             ck_assert(together[i].count == 1 && alone[i].count == 1);
             const struct hypothesis *got = together[i].hypotheses, *want = alone[i].hypotheses;

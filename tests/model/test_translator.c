@@ -1,6 +1,5 @@
-/* The facade: loading a folder, cutting text into sentences, targets, rendering. */
+/* The facade: loading a folder, cutting text into sentences, targets, packed weights. */
 #include "model/base/file.h"
-#include "model/text/capitals.h"
 #include "model/translator.h"
 #include "model/weights/panels.h"
 #include "tests/models.h"
@@ -10,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define MODEL "tests/golden/luong-general-gru"
 
@@ -39,18 +37,6 @@ static size_t prepare(const char *text, bool split, struct sentence **sentences)
 static void end_all(struct sentence *sentences, size_t count) {
     for (size_t i = 0; i < count; i++)
         sentence_done(&sentences[i]);
-}
-
-static struct sentence *decode(struct sentence *sentence) {
-    struct batch *batch = batch_create(translator, 4, NULL);
-    struct sentence *done[4] = {NULL};
-    batch_admit(batch, &sentence, 1);
-    while (batch_sentences(batch) > 0)
-        batch_step(batch, done);
-    batch_free(batch);
-    ck_assert_ptr_eq(done[0], sentence);
-    ck_assert_int_eq(sentence->error.code, ERROR_NONE);
-    return sentence;
 }
 
 START_TEST(info_tells_the_model) {
@@ -154,7 +140,8 @@ START_TEST(a_target_is_scored) {
     struct sentence *list;
     ck_assert_uint_eq(prepare("Tom is here.", false, &list), 1);
     ck_assert_int_eq(translator_force(list, target, strlen(target), NULL), 0);
-    const struct hypothesis *h = decode(list)->hypotheses;
+    model_decode(translator, &list, 1);
+    const struct hypothesis *h = list->hypotheses;
     struct rendering rendering;
     ck_assert(h->ended);
     ck_assert_int_eq(translator_render(list, h, &arena, &rendering, NULL), 0);
@@ -188,7 +175,8 @@ START_TEST(a_prefix_is_printed_as_given) {
         struct rendering rendering;
         ck_assert_uint_eq(prepare("Tom is here.", false, &list), 1);
         ck_assert_int_eq(translator_begin_with(list, prefixes[i], strlen(prefixes[i]), NULL), 0);
-        const struct hypothesis *h = decode(list)->hypotheses;
+        model_decode(translator, &list, 1);
+        const struct hypothesis *h = list->hypotheses;
         ck_assert_int_eq(translator_render(list, h, &arena, &rendering, NULL), 0);
         ck_assert_int_eq(strncmp(rendering.text, prefixes[i], strlen(prefixes[i])), 0);
         size_t at = 0, given = list->options.prefix_length;
@@ -281,92 +269,6 @@ START_TEST(one_embedding_needs_one_vocabulary) {
 }
 END_TEST
 
-/* ---- <unk> in a translation ---- */
-
-enum { MAX_LENGTH = 4, MAX_SOURCE = 16 };
-
-/* A hypothesis of unknown tokens, each of which looked most at one source token and a little less at another. */
-static struct rendering render_unknowns(struct sentence *sentence, size_t length, const size_t *best, const size_t *second) {
-    static const int unknown[MAX_LENGTH] = {0};
-    float rows[MAX_LENGTH][MAX_SOURCE] = {{0}};
-    const float *attention[MAX_LENGTH];
-    ck_assert_uint_le(sentence->length, MAX_SOURCE);
-    for (size_t i = 0; i < length; i++) {
-        rows[i][second[i]] = 0.4f;
-        rows[i][best[i]] = 0.6f;
-        attention[i] = rows[i];
-    }
-    sentence->search.source_length = sentence->length;
-    struct rendering rendering;
-    struct hypothesis hypothesis = {.tokens = unknown, .length = length, .attention = attention, .alignment = attention};
-    ck_assert_int_eq(translator_render(sentence, &hypothesis, &arena, &rendering, NULL), 0);
-    return rendering;
-}
-
-static void check_rendered(const struct rendering *rendering, const char *text, size_t length, const char *const *pieces) {
-    ck_assert_str_eq(rendering->text, text);
-    for (size_t i = 0; i < length; i++) {
-        const struct token *token = &rendering->tokens[i];
-        ck_assert_str_eq(token->piece, pieces[i]);
-        ck_assert_int_eq(strncmp(text + token->begin, pieces[i], token->end - token->begin), 0);
-        ck_assert(i == 0 || token->begin >= token[-1].end);
-    }
-    ck_assert_uint_eq(rendering->tokens[length - 1].end, strlen(text));
-}
-
-START_TEST(unknowns_are_replaced) {
-    struct sentence *list;
-    ck_assert_uint_eq(prepare("to \u4f60\u597d.", false, &list), 1); /* \u2581to \u2581 \u4f60\u597d . </s> */
-    ck_assert_uint_eq(list->length, 5);
-    static const size_t best[] = {2, 1, 0, 4}, second[] = {0, 3, 4, 3}; /* </s> does not count; \u2581 belongs to what follows */
-    list->replace_unknowns = true;
-    struct rendering rendering = render_unknowns(list, 4, best, second);
-    check_rendered(&rendering, "\u4f60\u597d\u4f60\u597dto.", 4, (const char *const[]){"\u4f60\u597d", "\u4f60\u597d", "to", "."});
-    list->replace_unknowns = false;
-    rendering = render_unknowns(list, 1, best, second);
-    ck_assert_str_eq(rendering.text, " \u2047 ");
-    ck_assert_str_eq(rendering.tokens[0].piece, "<unk>");
-    sentence_done(list);
-}
-END_TEST
-
-START_TEST(unknown_words_are_replaced) {
-    translator_free(translator);
-    translator = model_open("tests/golden/tokenizer-words");
-    struct sentence *list;
-    ck_assert_uint_eq(prepare("Where  is Zo\u00eb\u2019s ladder?", false, &list), 1);
-    ck_assert_uint_eq(list->length, 8);
-    ck_assert_str_eq(list->tokens[2].piece, "zo\u00eb");
-    ck_assert_uint_eq(list->unknown, 4); /* zo\u00eb, \u2019, ladder, and s */
-    list->replace_unknowns = true;
-    static const size_t best[] = {2, 7, 3}, second[] = {0, 5, 0};
-    struct rendering rendering = render_unknowns(list, 3, best, second);
-    check_rendered(&rendering, "Zo\u00eb ladder \u2019", 3, (const char *const[]){"Zo\u00eb", "ladder", "\u2019"});
-    list->replace_unknowns = false;
-    rendering = render_unknowns(list, 2, best, second);
-    ck_assert_str_eq(rendering.text, "\u2047 \u2047");
-    ck_assert_str_eq(rendering.tokens[1].piece, "<unk>");
-    ck_assert_uint_eq(rendering.tokens[1].begin, 4);
-    sentence_done(list);
-}
-END_TEST
-
-START_TEST(a_forced_target_keeps_its_words) {
-    static const char target[] = "Zo\u00eb n\u2019est pas l\u00e0, Tom.";
-    translator_free(translator);
-    translator = model_open("tests/golden/tokenizer-words");
-    struct sentence *list;
-    struct rendering rendering;
-    ck_assert_uint_eq(prepare("Zo\u00eb is not here, Tom.", false, &list), 1);
-    ck_assert_int_eq(translator_force(list, target, strlen(target), NULL), 0);
-    ck_assert_int_eq(translator_render(list, decode(list)->hypotheses, &arena, &rendering, NULL), 0);
-    ck_assert_str_eq(rendering.text, target); /* the vocabulary has lower case only */
-    ck_assert_str_eq(rendering.tokens[0].piece, "zo\u00eb");
-    ck_assert_uint_eq(rendering.tokens[0].end, strlen("Zo\u00eb"));
-    sentence_done(list);
-}
-END_TEST
-
 static struct translator *open_with(const char *compute) {
     struct error err = {0};
     struct translator *found = translator_open("weights/en-fr", &(struct translator_options){.compute = compute}, &err);
@@ -383,7 +285,8 @@ static double score_with(const char *compute) {
     ck_assert_str_eq(translator_info(translator).compute, compute);
     ck_assert_uint_eq(prepare(source, false, &list), 1);
     ck_assert_int_eq(translator_force(list, target, strlen(target), NULL), 0);
-    double log_prob = decode(list)->hypotheses->log_prob;
+    model_decode(translator, &list, 1);
+    double log_prob = list->hypotheses->log_prob;
     sentence_done(list);
     return log_prob;
 }
@@ -404,45 +307,6 @@ START_TEST(auto_says_what_it_chose) {
     const char *compute = translator_info(chosen).compute;
     ck_assert(strcmp(compute, "float32") == 0 || strcmp(compute, "bfloat16") == 0 || strcmp(compute, "int8") == 0);
     translator_free(chosen);
-}
-END_TEST
-
-/* The text's translation, or of the one given, by the shipped model, which reads capitals in small letters. */
-static const struct hypothesis *translate_shipped(const char *text, const char *given, struct sentence **sentence,
-                                                  struct rendering *rendering) {
-    struct error err = {0};
-    ck_assert_uint_eq(prepare(text, false, sentence), 1);
-    if (given)
-        ck_assert_int_eq(translator_force(*sentence, given, strlen(given), NULL), 0);
-    const struct hypothesis *best = decode(*sentence)->hypotheses;
-    ck_assert_int_eq(translator_render(*sentence, best, &arena, rendering, &err), 0);
-    return best;
-}
-
-/* The same as of the text in small letters, but for the case of what is written. */
-static void check_capitals(const char *text, const char *given, const char *small, const char *given_small) {
-    struct sentence *sentences[2];
-    struct rendering capitals, other;
-    const struct hypothesis *best = translate_shipped(text, given, &sentences[0], &capitals),
-                            *same = translate_shipped(small, given_small, &sentences[1], &other);
-    ck_assert_str_ne(capitals.text, other.text);
-    ck_assert(strcasecmp(capitals.text, other.text) == 0 && capitals_only(capitals.text, strlen(capitals.text)));
-    ck_assert_uint_eq(best->length, same->length);
-    ck_assert_double_eq(best->log_prob, same->log_prob);
-    for (size_t i = 0; i < best->length; i++) {
-        ck_assert_int_eq(best->tokens[i], same->tokens[i]);
-        ck_assert_uint_eq(capitals.tokens[i].begin, other.tokens[i].begin);
-        ck_assert_uint_eq(capitals.tokens[i].end, other.tokens[i].end);
-    }
-    end_all(sentences[0], 1);
-    end_all(sentences[1], 1);
-}
-
-START_TEST(capitals_come_back) {
-    translator_free(translator);
-    translator = open_with("float32");
-    check_capitals("I LIKE SNOW AND BOOKS.", NULL, "I like snow and books.", NULL);
-    check_capitals("I LIKE SNOW AND BOOKS.", "LE CHAT DORT.", "I like snow and books.", "Le chat dort.");
 }
 END_TEST
 
@@ -562,12 +426,8 @@ Suite *translator_suite(void) {
     tcase_add_test(tests, info_tells_a_shortlist);
     tcase_add_test(tests, a_missing_folder_is_named);
     tcase_add_test(tests, one_embedding_needs_one_vocabulary);
-    tcase_add_test(tests, unknowns_are_replaced);
-    tcase_add_test(tests, unknown_words_are_replaced);
-    tcase_add_test(tests, a_forced_target_keeps_its_words);
     tcase_add_test(tests, compute_types_agree);
     tcase_add_test(tests, auto_says_what_it_chose);
-    tcase_add_test(tests, capitals_come_back);
     tcase_add_test(tests, an_unknown_compute_type_is_refused);
     tcase_add_test(tests, packed_weights_are_mapped);
     tcase_add_test(tests, damaged_panels_are_told);
