@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from weights import align, compute, data, lexicon, moses, results, scores, wellformed  # noqa: E402
+from weights import align, aligner, compute, data, lexicon, moses, results, scores, wellformed  # noqa: E402
 
 
 # ---- scores ----
@@ -217,6 +217,35 @@ def test_lexical_finds_crossed_words():
     assert links.argmax(axis=1).tolist() == [3, 2, 1, 0] and links.sum(axis=1) == pytest.approx(numpy.ones(4))
     assert lexical.forward.posterior([1, 2], [12, 11]).sum(axis=1).max() <= 1  # the rest is the null word's
     assert lexical.of([1, 2], [99, 98]).sum() == 0  # never seen: no link
+
+
+def test_the_aligner_links_the_gold_sets_own_words():
+    # the aligner cuts "can't" and "j'aime" as links.words does; the gold has "can't" as one word and "j'" apart
+    gold = align.Gold("I can't", "j' aime pas", set(), set(), [(0, 1), (2, 7)], [(0, 2), (3, 7), (8, 11)])
+    assert results.aligned(gold, "0-0 1-1 2-2\t1-1 0-2", "forward") == {(0, 0), (1, 1), (1, 2)}
+    assert results.aligned(gold, "0-0 1-1 2-2\t1-1 0-2", "intersection") == {(1, 1)}
+
+
+def test_rows_of_the_aligner_and_quoted_ones(tmp_path, monkeypatch):
+    (tmp_path / "gold").mkdir()
+    _gzip(tmp_path / "gold/dev.tsv.gz", ["a b\tx y\t0-0 1-1", "b a\tx y\t0-0 1-1"])
+    monkeypatch.setattr(results.mixture, "table", lambda pair: [results.mixture.Source(pair, name, name, "", 1.0, "", "") for name in ("one", "two")])
+    monkeypatch.setattr(results.mixture, "texts", lambda root, source: [(source.name, str(i)) for i in range(4)])
+    learned_from: list = []
+    monkeypatch.setattr(aligner, "align", lambda pairs, symmetry, program: learned_from.extend(pairs) or iter(
+        ["0-0 1-1\t0-0 1-0", "0-1\t0-1"] + ["\t"] * (len(pairs) - 2)))
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"gold": ["gold"], "ways": [], "rows": [{"name": "own", "aligner": "gibbs", "pair": "en-fr", "sources": ["two"], "most": 3},
+                                                                       {"name": "theirs", "quoted": {"forward": {"gold": 7.0}}}]}))
+    table = results.Table(path)
+    options = results.Options(tmp_path, tmp_path, Path("build/alignd"), until=0.0)
+    for row in table.rows:
+        results.make(table, row, options)
+    assert learned_from == [("a b", "x y"), ("b a", "x y"), ("two", "0"), ("two", "1"), ("two", "2")]
+    own = table.finished["own"]["figures"]
+    assert own["forward"] == {"gold": pytest.approx(100 * (1 - 4 / 7))}  # 2 of 2 and 0 of 1 links are right, of 4 sure ones
+    assert own["intersection"] == {"gold": pytest.approx(100 * (1 - 2 / 6))}  # 1 of 1, 0 of 1
+    assert table.finished["theirs"]["figures"] == {"forward": {"gold": 7.0}}
 
 
 # ---- tables ----

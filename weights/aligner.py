@@ -66,10 +66,15 @@ def align(pairs: Iterable[Pair], symmetry: str = SYMMETRIES[0], program: Path = 
         raise AlignerError(f"{program.name} ended with status {running.returncode}")
 
 
+def words_of_spans(spans: list[links.Span], text: str) -> list[set[int]]:
+    """The words of the text that each of the spans has characters of."""
+    owners = links.owners(text, links.words(text))
+    return [set(owners[begin:end]) - {-1} for begin, end in spans]
+
+
 def words_of_pieces(tokens: list[Token], text: str) -> list[set[int]]:
     """The words of the text that each of its tokens has characters of."""
-    owners = links.owners(text, links.words(text))
-    return [set(owners[token.begin:token.end]) - {-1} for token in tokens]
+    return words_of_spans([(token.begin, token.end) for token in tokens], text)
 
 
 def links_of_pieces(line: str, pair: Pair, tokenizers: tuple[Tokenizer, Tokenizer]) -> Links:

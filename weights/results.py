@@ -12,7 +12,10 @@ scores and searches, or gold and ways (alignments). A row: name and
     of       another row whose model this one decodes with
     request  more fields of its requests
     model, reverse   finished model folders instead of training (alignments)
-    aligner  "diagonal" or "lexical" instead of a model (alignments)
+    aligner  "diagonal", "lexical" or "gibbs" (weights/aligner.py) instead of a model (alignments); gibbs: with
+             pair, sources   the language pair, and the names of its sources (weights/sources.tsv); without names: all of them
+             most            pairs of each source; without: all
+    quoted   figures that somebody else has published instead of our own; the row's name says who
 """
 
 from __future__ import annotations
@@ -22,15 +25,16 @@ import copy
 import hashlib
 import json
 import math
+import resource
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, Iterator
+from typing import Callable, Iterable, Iterator
 
 import torch
 
-from . import align, compute, config, data, export, folder, lexicon, scores, train, wellformed
+from . import align, aligner, compute, config, data, export, folder, lexicon, links, mixture, scores, train, wellformed
 from .client import BATCH, Daemon, chunks
 
 HERE = Path(__file__).parent
@@ -187,9 +191,49 @@ def lexical_figures(table: Table, gold: dict[str, list[align.Gold]], options: Op
                                for name, pairs in gold.items()}}
 
 
+def training_pairs(row: dict, root: Path) -> Iterator[aligner.Pair]:
+    for source in mixture.table(row["pair"]):
+        if source.name in row.get("sources", [source.name]):
+            yield from mixture.texts(root, source)[:row.get("most")]
+
+
+# Each makes links of what the aligner's run in either direction has.
+SYMMETRIES: dict[str, Callable[[set, set], Iterable[tuple[int, int]]]] = {
+    "forward": lambda forward, backward: forward,
+    "backward": lambda forward, backward: backward,
+    "grow-diag-final-and": links.grow_diag_final_and,
+    "intersection": lambda forward, backward: forward & backward,
+}
+
+
+def aligned(gold: align.Gold, line: str, symmetry: str) -> align.Links:
+    """The aligner's links of a pair, between the gold's own words."""
+    found = SYMMETRIES[symmetry](*map(links.parse, line.split("\t")))
+    return set(links.between_pieces(sorted(found), aligner.words_of_spans(gold.source_words, gold.source),
+                                    aligner.words_of_spans(gold.target_words, gold.target)))
+
+
+def aligner_result(row: dict, gold: dict[str, list[align.Gold]], options: Options) -> dict:
+    """weights/aligner.py, which learns from the row's pairs and the gold sets' texts together. seconds: of the processor."""
+    texts = [pair for pairs in gold.values() for pair in align.pairs_of(pairs)]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    lines = list(aligner.align([*texts, *training_pairs(row, options.data)], "both", options.alignd.parent / "gibbs"))
+    seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    figures: Figures = {symmetry: {} for symmetry in SYMMETRIES}
+    for name, pairs in gold.items():
+        own, lines = lines[:len(pairs)], lines[len(pairs):]
+        for symmetry, rates in figures.items():
+            rates[name] = align.rate(pairs, [aligned(g, line, symmetry) for g, line in zip(pairs, own)])
+    return {"figures": figures, "seconds": round(seconds)}
+
+
 def align_row(table: Table, row: dict, options: Options) -> dict:
     """A row of a table of alignments."""
+    if "quoted" in row:
+        return {"figures": row["quoted"]}
     gold = {name: align.read_gold(options.data / name / "dev.tsv.gz") for name in table.definition["gold"]}
+    if row.get("aligner") == "gibbs":
+        return aligner_result(row, gold, options)
     if row.get("aligner") == "diagonal":
         return {"figures": {"best word": {name: align.rate(pairs, [align.diagonal_links(g) for g in pairs]) for name, pairs in gold.items()}}}
     if row.get("aligner") == "lexical":
@@ -203,7 +247,7 @@ def align_row(table: Table, row: dict, options: Options) -> dict:
 
 def refusal(table: Table, row: dict) -> str | None:
     """Why the configuration refuses the row's recipe; None: it does not."""
-    if "recipe" not in table.definition or "model" in row or "aligner" in row:
+    if "recipe" not in table.definition or {"model", "aligner", "quoted"} & row.keys():
         return None
     recipe = {key: value for key, value in table.recipe(row).items() if key != "training"}
     try:
