@@ -29,21 +29,6 @@ static void start(struct daemon *daemon) {
                                    "60000", "--queue-work", "100000000"));
 }
 
-static double kib_of(const struct daemon *daemon, const char *name) {
-    char path[64], line[256];
-    double kib = -1;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)daemon->pid);
-    FILE *status = fopen(path, "r");
-    ck_assert_ptr_nonnull(status);
-    while (fgets(line, sizeof line, status)) {
-        if (strncmp(line, name, strlen(name)) == 0)
-            kib = strtod(line + strlen(name), NULL);
-    }
-    fclose(status);
-    ck_assert(kib > 0);
-    return kib;
-}
-
 static void check_too_large(const struct reply *reply, const char *message) {
     ck_assert_int_eq(reply->status, 413);
     ck_assert_str_eq(text_at(reply->json, "code"), "too_large");
@@ -195,15 +180,15 @@ START_TEST(memory_comes_back) {
     start(&daemon);
     client_post(&daemon, "/translate", "{'text':'a b c'}", 200, &reply);
     reply_done(&reply);
-    double before = kib_of(&daemon, "VmRSS:");
+    double before = metric(&daemon, "process_resident_memory_bytes");
     char *body = long_question(TEXTS, ",'beam_size':32,'n_best':32,'max_length':100,'min_length':100");
     for (int i = 0; i < 3; i++) {
         client_send(&daemon, &(struct call){.path = "/translate", .json = body}, &reply);
         ck_assert_int_eq(reply.status, 413);
         reply_done(&reply);
     }
-    double after = kib_of(&daemon, "VmRSS:");
-    ck_assert_msg(after - before < 60 * 1024 + REPLY_KIB + UNREAD_KIB, "%.0f kiB before, %.0f after", before, after);
+    double after = metric(&daemon, "process_resident_memory_bytes");
+    ck_assert_msg(after - before < 1024 * (60 * 1024 + REPLY_KIB + UNREAD_KIB), "%.0f bytes before, %.0f after", before, after);
     free(body);
     daemon_stop(&daemon);
 }
