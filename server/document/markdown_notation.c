@@ -138,9 +138,13 @@ static size_t block_mark(const char *text, size_t length) {
     return digits > 0 && digits < length && (text[digits] == '.' || text[digits] == ')') ? digits : length;
 }
 
+/* Of ASCII letters and digits; every other character counts as one. */
+static bool is_of_word(char c) {
+    return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
+}
+
 static bool is_marked(const char *text, size_t length, size_t at) {
-    bool inside = at > 0 && at + 1 < length && (isalnum((unsigned char)text[at - 1]) || text[at - 1] < 0) &&
-                  (isalnum((unsigned char)text[at + 1]) || text[at + 1] < 0);
+    bool inside = at > 0 && at + 1 < length && is_of_word(text[at - 1]) && is_of_word(text[at + 1]);
     switch (text[at]) {
     case '\\':
     case '`':

@@ -38,7 +38,7 @@ END_TEST
 
 /* What words hold that would be a mark is escaped; what was escaped is what it stands for. */
 START_TEST(notation) {
-    SAME("a \\* b &amp; c &lt;d&gt; \\_e\\_ f_g\n", "A \\* B & C \\<D> \\_E\\_ F_G\n");
+    SAME("a \\* b &amp; c &lt;d&gt; \\_e\\_ f_g é_é\n", "A \\* B & C \\<D> \\_E\\_ F_G é_é\n");
     SAME("1\\. a\n\n\\# b\n\n\\- c\n", "1\\. A\n\n\\# B\n\n\\- C\n");
     SAME("a &amp;amp; b\n", "A \\&AMP; B\n");
     SAME("12 \\* 34\n", "12 \\* 34\n");
