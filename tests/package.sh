@@ -56,8 +56,9 @@ nsenter --net --target "$daemon" curl -sf http://127.0.0.1:8080/models >"$log.mo
 for weights in weights/*/model.safetensors; do
     model=$(basename "$(dirname "$weights")")
     grep -q "\"name\":\"$model\"" "$log.models" || fail "the package does not serve $model"
+    grep -qE "^Files:.* weights/$model/\*( |\$)" "$root/usr/share/doc/alignd/copyright" || fail "docker/debian/copyright.in says nothing of $model"
 done
-say "every model of weights/ is served"
+say "every model of weights/ is served, and its copyright told"
 kill -TERM "$daemon"
 status=0
 wait "$daemon" || status=$?
