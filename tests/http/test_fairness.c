@@ -192,7 +192,7 @@ START_TEST(batch_beside_an_interactive_hog) {
     enum { REQUESTS = 14, TEXTS = 60, BATCH = 20 };
     struct daemon daemon;
     struct reply replies[REQUESTS], batch;
-    char *hog = work_body(TEXTS, 1, 100), *body = work_body(BATCH, 1, 100);
+    char *hog = work_body(TEXTS, 1, 300), *body = work_body(BATCH, 1, 300);
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--rows", "8", "--step-ms", "0", "--deadline-ms", "60000"));
     struct flight *flight = flight_open(&daemon);
     for (size_t i = 0; i < REQUESTS; i++)

@@ -14,7 +14,7 @@
 
 enum { PATH_BYTES = 128 };
 
-static char root[PATH_BYTES], copy[PATH_BYTES];
+static char top[PATH_BYTES], root[PATH_BYTES], copy[PATH_BYTES]; /* top: nobody else's folder is looked into */
 
 static void in_tree(const char *name, char path[PATH_BYTES]) {
     ck_assert_int_lt(snprintf(path, PATH_BYTES, "%s/%s", root, name), PATH_BYTES);
@@ -29,8 +29,10 @@ static void make_folder(const char *name) {
 /* The tests' program becomes build/alignd of a tree of its own. */
 static void setup(void) {
     struct stat status;
-    strcpy(root, "/tmp/alignd-tree-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(root));
+    strcpy(top, "/tmp/alignd-tree-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(top));
+    snprintf(root, sizeof root, "%.32s/tree", top);
+    ck_assert_int_eq(mkdir(root, 0700), 0);
     make_folder("build");
     in_tree("build/alignd", copy);
     int from = open(program, O_RDONLY | O_CLOEXEC), to = open(copy, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
@@ -47,7 +49,7 @@ static void setup(void) {
 
 static void teardown(void) {
     char command[PATH_BYTES + 16];
-    snprintf(command, sizeof command, "rm -r '%s'", root);
+    snprintf(command, sizeof command, "rm -r '%s'", top);
     ck_assert_int_eq(system(command), 0);
 }
 
@@ -88,7 +90,7 @@ START_TEST(nothing_beside_it) {
     char expected[4 * PATH_BYTES];
     program_run(ARGUMENTS("--listen", "127.0.0.1:0"), NULL, &outcome);
     snprintf(expected, sizeof expected,
-             "alignd: no models in %s/share/alignd, %s/weights or /tmp/weights: give --model DIR or --models DIR\n", root, root);
+             "alignd: no models in %s/share/alignd, %s/weights or %s/weights: give --model DIR or --models DIR\n", root, root, top);
     ck_assert_int_eq(outcome.status, 1);
     ck_assert_str_eq(outcome.err, expected);
     outcome_done(&outcome);

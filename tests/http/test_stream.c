@@ -282,7 +282,7 @@ START_TEST(slow_reader) {
 END_TEST
 
 START_TEST(heartbeat) {
-    daemon_start(&served, ARGUMENTS("--model", MODEL, WORK_ENDLESS, "--heartbeat-ms", "20", "--deadline-ms", "400"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, WORK_ENDLESS, "--heartbeat-ms", "20", "--deadline-ms", "1500"));
     struct sse sse = stream("/translate", endless);
     ck_assert_uint_gt(sse.comments, 3);
     ck_assert_uint_lt(sse.comments, 100);
@@ -320,7 +320,7 @@ END_TEST
 
 START_TEST(deadline) {
     struct reply reply;
-    struct call call = {.path = "/translate", .body = endless, .headers = {"X-Deadline-Ms: 20"}};
+    struct call call = {.path = "/translate", .body = endless, .headers = {"X-Deadline-Ms: 500"}};
     client_send(&served, &call, &reply);
     ck_assert_int_eq(reply.status, 200); /* what was sent before */
     struct sse sse = sse_read(reply.body);
