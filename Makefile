@@ -49,7 +49,7 @@ MAKEFLAGS += --no-builtin-rules
 .PHONY: help all run install install-program install-models install-icu-data install-man install-units man deb clean deps deps-test deps-python deps-node deps-ci \
 	test test-threads check-http check-memory check-python check-readme check-clients check-page check-man check-metrics check-hardening \
 	check-systemd check-container check-package check-deploy check-slurm check-arm64 check-release page-tools asan tsan fuzz warnings-clang format format-check \
-	layers readme results bench bench-page pictures check-load check-faults check-soak check-abuse check-many check-scale check-queueing show-signals
+	layers readme results bench bench-models bench-page pictures check-load check-faults check-soak check-abuse check-many check-scale check-queueing show-signals
 
 help:
 	@awk '/^#\?/ { sub(/^#\? ?/, ""); i = index($$0, ": "); if (i) printf "  %-42s %s\n", substr($$0, 1, i - 1), substr($$0, i + 2); else print "\n" $$0 }' Makefile
@@ -297,6 +297,7 @@ readme: deps deps-node
 #? bench-page: first paint, drawing and size of the page in Debian's chromium (npm)
 #? check-load, check-faults, check-soak, check-abuse: overload; what goes wrong; hours of mixed load; the worst requests: tests/README.md
 #? check-many: a hundred models, loaded and unloaded for MANY_SECONDS=300
+#? bench-models: a hundred models of Bergamot's tiny size: time until ready, the first request of a cold one, memory
 #? check-scale, check-queueing, show-signals: replicas behind HAProxy; latency predicted and measured; /metrics under load
 #? results: trains what is missing and writes weights/RESULTS.md; DATA=CORPORA, TABLES="a g1", BUDGET=3600
 
@@ -316,6 +317,11 @@ check-many: deps
 	@$(call INSTALL_MISSING,python3)
 	@$(SUBMAKE) $(BUILD)/alignd
 	python3 -B tests/load/many_models.py $(BUILD)/alignd --seconds $(MANY_SECONDS)
+
+bench-models: deps
+	@$(call INSTALL_MISSING,python3)
+	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/bench/random_model
+	@python3 -B tests/load/cold_models.py $(BUILD)/alignd $(BUILD)/tests/bench/random_model
 
 check-scale: deps
 	@$(call INSTALL_MISSING,haproxy python3)

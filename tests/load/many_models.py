@@ -29,22 +29,23 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SLACK_KB = 8 * 1024
 
 
-def pack(program: str, folder: Path) -> list[Path]:
-    """The golden model in the folder, packed if the processor's products have packed weights: what was made."""
+def pack(program: str, folder: Path, model: Path, compute: str) -> list[Path]:
+    """A copy of the model in the folder, packed if the processor's products have packed weights: what was made."""
     folder.mkdir()
-    for file in GOLDEN.iterdir():
+    for file in model.iterdir():
         (folder / file.name).symlink_to(file)
-    subprocess.run([program, "pack", "--model", str(folder)], capture_output=True)
+    subprocess.run([program, "pack", "--model", str(folder), "--compute", compute], capture_output=True)
     return list(folder.glob("packed-*"))
 
 
-def make_folders(program: str, top: Path, count: int) -> None:
-    config = json.loads((GOLDEN / "config.json").read_text())
-    packed = pack(program, top.parent / "packed")
+def make_folders(program: str, top: Path, count: int, model: Path = GOLDEN, compute: str = "float32", packed_each: int = 2) -> None:
+    """Of links to the model's files, under other names and languages; one of packed_each with its weights packed."""
+    config = json.loads((model / "config.json").read_text())
+    packed = pack(program, top.parent / "packed", model, compute)
     for i in range(count):
         folder = top / f"m{i:03d}"
         folder.mkdir()
-        for file in [*GOLDEN.iterdir(), *(packed if i % 2 else [])]:
+        for file in [*model.iterdir(), *(packed if (i + 1) % packed_each == 0 else [])]:
             if file.name != "config.json":
                 (folder / file.name).symlink_to(file)
         config |= {"name": folder.name, "source": "en", "target": "x" + LETTERS[i // 26] + LETTERS[i % 26]}
