@@ -89,13 +89,19 @@ int render_words(const struct sentence *sentence, enum word_kind kind, const str
     return find_side(sentence->translator, kind, &target, arena, &out->target, err);
 }
 
-/* A piece of several words gives each its share. */
-static void add_row(const struct word_sides *sides, const float *from, float *row, float *end) {
+/* The row of a piece, for one of its words. A piece of several words gives each its share, but to a piece of as many each to its
+ * own: a placeholder's words stay what they are. */
+static void add_row(const struct word_sides *sides, const float *from, struct word_range piece, size_t target, float *row,
+                    float *end) {
     const struct word_side *source = &sides->source;
     for (size_t j = 0; j < source->token_count; j++) {
         struct word_range words = source->tokens[j];
-        for (size_t word = words.first; word < words.end; word++)
-            row[word] += from[j] / (float)(words.end - words.first);
+        size_t count = words.end - words.first;
+        if (count > 1 && count == piece.end - piece.first)
+            row[words.first + target - piece.first] += from[j];
+        else
+            for (size_t word = words.first; word < words.end; word++)
+                row[word] += from[j] / (float)count;
     }
     *end += sides->source_end ? from[source->token_count - 1] : 0;
 }
@@ -116,7 +122,7 @@ int render_merge(const struct word_sides *sides, const float *const *rows, struc
         return error_memory(err);
     for (size_t i = 0; i < target->token_count; i++)
         for (size_t word = target->tokens[i].first; word < target->tokens[i].end; word++) {
-            add_row(sides, rows[i], weights + word * sources, &ends[word]);
+            add_row(sides, rows[i], target->tokens[i], word, weights + word * sources, &ends[word]);
             pieces[word]++;
         }
     for (size_t word = 0; word < target->count; word++)

@@ -43,7 +43,7 @@ struct word_matrix {
 };
 
 /* Rows of a hypothesis (its attention or alignment) merged: summed over the pieces of a source word, averaged over those of a
- * target word; a piece of several words gives each its share. All in the arena. */
+ * target word; a piece of several words gives each its share, or, to a piece of as many, each to its own. All in the arena. */
 int render_merge(const struct word_sides *sides, const float *const *rows, struct arena *arena, struct word_matrix *out,
                  struct error *err);
 

@@ -217,6 +217,23 @@ START_TEST(in_documents) {
 }
 END_TEST
 
+/* Tags stay where they are in a match. */
+START_TEST(tags_within) {
+    static const char *const matches[] = {"**Blue** Moon", "Blue **Moon**", "**Blue Moon**"};
+    for (size_t i = 0; i < COUNT(matches); i++) {
+        struct reply reply;
+        char body[512];
+        snprintf(body, sizeof body,
+                 PART("source", "en") PART("target", "fr") PART("protect", "[\"Blue Moon\"]") FILE_PART("The boy sees %s.\n"),
+                 matches[i]);
+        upload(body, 200, &reply);
+        ck_assert_msg(count_of(reply.body, matches[i]) == 1, "%s", reply.body);
+        ck_assert_uint_eq(count_of(reply.body, "**"), 2);
+        reply_done(&reply);
+    }
+}
+END_TEST
+
 /* Another list is another question. */
 START_TEST(kept_apart) {
     static const char *const fields[] = {"'include': []", "'include': [], 'protect': ['boy']", "'include': [], 'protect': ['dog']",
@@ -275,6 +292,7 @@ Suite *protect_suite(void) {
     tcase_add_test(tcase, tokens_and_sentences);
     tcase_add_test(tcase, in_forms);
     tcase_add_test(tcase, in_documents);
+    tcase_add_test(tcase, tags_within);
     tcase_add_test(tcase, kept_apart);
     tcase_add_test(tcase, of_lines_and_files);
     suite_add_tcase(suite, tcase);

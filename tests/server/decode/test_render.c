@@ -35,11 +35,31 @@ START_TEST(pieces_are_merged) {
 }
 END_TEST
 
+/* Pieces of two words each on both sides, and one of three: of as many words each is aligned with its own. */
+START_TEST(words_of_pieces_alike) {
+    struct word_range source[] = {{0, 2}, {2, 4}}, target[] = {{0, 2}, {2, 5}};
+    const float rows[2][2] = {{0.2F, 0.8F}, {0.6F, 0.4F}}, *const all[] = {rows[0], rows[1]};
+    struct word_sides sides = {
+        {.count = 4, .tokens = source, .token_count = 2}, {.count = 5, .tokens = target, .token_count = 2}, false};
+    static const float expected[5][4] = {
+        {0.2F, 0, 0.8F, 0}, {0, 0.2F, 0, 0.8F}, {0.3F, 0.3F, 0.2F, 0.2F}, {0.3F, 0.3F, 0.2F, 0.2F}, {0.3F, 0.3F, 0.2F, 0.2F}};
+    struct word_matrix merged;
+    struct arena arena;
+    arena_init(&arena, 1024);
+    ck_assert_int_eq(render_merge(&sides, all, &arena, &merged, NULL), 0);
+    for (size_t i = 0; i < 5; i++)
+        for (size_t j = 0; j < 4; j++)
+            ck_assert_float_eq_tol(merged.weights[i * 4 + j], expected[i][j], 1e-6F);
+    arena_done(&arena);
+}
+END_TEST
+
 Suite *render_suite(void) {
     Suite *suite = suite_create("render");
     TCase *tests = tcase_create("alignment");
     tcase_add_test(tests, the_most_weight_aligns);
     tcase_add_test(tests, pieces_are_merged);
+    tcase_add_test(tests, words_of_pieces_alike);
     suite_add_tcase(suite, tests);
     return suite;
 }
