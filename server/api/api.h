@@ -185,6 +185,7 @@ struct api_stream {
     struct request *request;
     struct reply *reply;     /* that finish sets: the last event */
     size_t most;             /* bytes of an event */
+    size_t left;             /* sentences that are still to come */
     struct api_places *sent; /* [request->text_count] the end of each text's last sentence that was sent */
     char *text;              /* [length] of the event in hand, malloc'ed */
     size_t length;

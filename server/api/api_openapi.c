@@ -163,7 +163,8 @@ static void put_success(struct writer *w, const struct route *route) {
     const char *text = !is_decoded(route)
                            ? "success"
                            : "success; with stream, text/event-stream with the events token (TokenEvent), sentence (Sentence, "
-                             "with text_index and sentence) and finally result (the reply without stream) or error (Error)";
+                             "with text_index, sentence and left, how many sentences are still to come) and finally result (the "
+                             "reply without stream) or error (Error)";
     if (route->start == api_spec) {
         writer_begin_object(w, "302");
         writer_string(w, "description", "redirects to /openapi.json");

@@ -7,6 +7,8 @@
 
 int api_stream_init(struct api_stream *stream, struct request *request, struct reply *reply, size_t most) {
     *stream = (struct api_stream){.request = request, .reply = reply, .most = most};
+    for (size_t i = 0; i < request->text_count; i++)
+        stream->left += request->texts[i].count;
     stream->sent = arena_zalloc(&request->arena, request->text_count, sizeof *stream->sent);
     return stream->sent ? 0 : -1;
 }
@@ -53,13 +55,14 @@ static int say_token(struct api_stream *stream, const struct event *event) {
     return event_end(stream, &w);
 }
 
-/* The sentence object as the result has it, and where it stands there. One that is too long is not sent: neither will the result
- * be. */
+/* The sentence object as the result has it, where it stands there, and how many are still to come. One that is too long is not
+ * sent: neither will the result be. */
 static int say_sentence(struct api_stream *stream, const struct event *event) {
     struct writer w = {.most = stream->most};
     event_begin(&w, "sentence");
     writer_begin_object(&w, NULL);
     put_indexes(&w, event);
+    writer_count(&w, "left", --stream->left);
     api_render_sentence(stream->request, &stream->request->texts[event->text], event->sentence, &stream->sent[event->text], &w);
     writer_end_object(&w);
     int result = event_end(stream, &w);

@@ -96,13 +96,21 @@ static void check_tokens(const struct sse *sse, size_t text, size_t sentence, si
     free(told);
 }
 
-/* The same object, beside the two numbers that say where it stands. */
+/* The same object, beside the numbers that say where it stands, and how many are left. */
 static void check_sentence(const struct sse *sse, size_t at, const json_t *object) {
     json_t *copy = json_copy(sse->events[at].data);
     json_object_del(copy, "text_index");
     json_object_del(copy, "sentence");
+    json_object_del(copy, "left");
     ck_assert(json_equal(copy, object));
     json_decref(copy);
+}
+
+void sse_check_left(const struct sse *sse) {
+    size_t left = sse_count(sse, "sentence");
+    for (size_t i = 0; i < sse->count; i++)
+        if (strcmp(sse->events[i].name, "sentence") == 0)
+            ck_assert_uint_eq((size_t)number_at(sse->events[i].data, "left"), --left);
 }
 
 void sse_check(const struct sse *sse, const char *array) {
@@ -121,4 +129,5 @@ void sse_check(const struct sse *sse, const char *array) {
     }
     ck_assert_uint_eq(sse_count(sse, "sentence"), sentences);
     ck_assert_uint_eq(sse_count(sse, "error"), 0);
+    sse_check_left(sse);
 }

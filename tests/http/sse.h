@@ -25,8 +25,11 @@ const json_t *sse_last(const struct sse *sse, const char *name);
 /* What the token events of a sentence add to its text. The caller frees it. */
 char *sse_text(const struct sse *sse, size_t text, size_t sentence);
 
+/* Each sentence event tells how many are behind it. */
+void sse_check_left(const struct sse *sse);
+
 /* Tokens before their sentence, sentences in the order of their text, one result, last, with the same sentences, and with the text
- * of the tokens where there are any. array: "translations" or "results". */
+ * of the tokens where there are any; sse_check_left. array: "translations" or "results". */
 void sse_check(const struct sse *sse, const char *array);
 
 #endif

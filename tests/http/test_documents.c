@@ -208,6 +208,7 @@ START_TEST(streamed) {
     ck_assert_int_eq(reply.status, 200);
     struct sse sse = sse_read(reply.body);
     ck_assert_uint_eq(sse_count(&sse, "sentence"), 3);
+    sse_check_left(&sse);
     ck_assert_str_eq(text_at(sse_last(&sse, "result"), "text"), plain.body);
     ck_assert_str_eq(text_at(sse_last(&sse, "result"), "file_name"), "a.fr.txt");
     sse_done(&sse);
