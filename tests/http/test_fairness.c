@@ -69,22 +69,26 @@ static int by_number(const void *a, const void *b) {
 
 /* Half of the requests take no more steps than this. One client's jobs alone, first in first out, would make each take thousands.
  */
-static void check_turns(size_t beam_size) {
+static void check_others(const struct daemon *daemon) {
     enum { TOKENS = 10, REQUESTS = 15, DELAY = 90 };
-    struct daemon daemon;
-    struct hog hog;
     char *body = work_body(1, 5, TOKENS);
     double steps[REQUESTS];
+    for (size_t i = 0; i < REQUESTS; i++)
+        steps[i] = steps_of(daemon, body);
+    ck_assert_double_ge(metric(daemon, "alignd_queue_depth"), 700); /* still */
+    qsort(steps, REQUESTS, sizeof *steps, by_number);
+    ck_assert_msg(steps[REQUESTS / 2] <= TOKENS + DELAY, "%g steps, %g at most", steps[REQUESTS / 2], steps[REQUESTS - 1]);
+    free(body);
+}
+
+static void check_turns(size_t beam_size) {
+    struct daemon daemon;
+    struct hog hog;
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--queue", "2000", "--queue-work", "100000000",
                                     WORK_ENDLESS, "--deadline-ms", "60000"));
     hog_begin(&hog, &daemon, beam_size);
-    for (size_t i = 0; i < REQUESTS; i++)
-        steps[i] = steps_of(&daemon, body);
-    ck_assert_double_ge(metric(&daemon, "alignd_queue_depth"), 700); /* still */
-    qsort(steps, REQUESTS, sizeof *steps, by_number);
-    ck_assert_msg(steps[REQUESTS / 2] <= TOKENS + DELAY, "%g steps, %g at most", steps[REQUESTS / 2], steps[REQUESTS - 1]);
+    check_others(&daemon);
     hog_end(&hog);
-    free(body);
     daemon_stop(&daemon);
 }
 
@@ -100,6 +104,41 @@ END_TEST
 
 START_TEST(one_sentence_beside_a_thousand_wide_ones) {
     check_turns(32);
+}
+END_TEST
+
+/* A file of so many lines, each a sentence, as a form. The caller frees it. */
+static char *work_document(size_t lines) {
+    static const char head[] = "--XX\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nfr\r\n"
+                               "--XX\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n",
+                      line[] = "A boy plays in the white snow.\n", tail[] = "\r\n--XX--\r\n";
+    char *body = malloc(sizeof head + lines * (sizeof line - 1) + sizeof tail), *at = stpcpy(body, head);
+    for (size_t i = 0; i < lines; i++)
+        at = stpcpy(at, line);
+    strcpy(at, tail);
+    return body;
+}
+
+/* A document of thousands of sentences is one request, and takes turns with others all the same. */
+START_TEST(one_sentence_beside_a_long_document) {
+    enum { LINES = 20000 };
+    struct daemon daemon;
+    struct reply reply;
+    char *body = work_document(LINES);
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--workers", "1", "--queue", "50000", "--queue-work", "100000000",
+                                    "--deadline-ms", "60000"));
+    struct flight *flight = flight_open(&daemon);
+    flight_send(flight,
+                &(struct call){
+                    .path = "/documents", .body = body, .headers = {"Content-Type: multipart/form-data; boundary=XX"}, .from = HOG},
+                &reply);
+    metric_await_least(&daemon, "alignd_queue_depth", 1, flight);
+    metric_await_least(&daemon, STEPS, metric(&daemon, STEPS) + 50, NULL); /* all the room it can get */
+    check_others(&daemon);
+    flight_close(flight);
+    reply_done(&reply);
+    free(body);
+    daemon_stop(&daemon);
 }
 END_TEST
 
@@ -368,6 +407,7 @@ Suite *fairness_suite(void) {
     tcase_add_test(tcase, one_sentence_beside_a_thousand);
     tcase_add_test(tcase, one_sentence_beside_a_thousand_greedy_ones);
     tcase_add_test(tcase, one_sentence_beside_a_thousand_wide_ones);
+    tcase_add_test(tcase, one_sentence_beside_a_long_document);
     tcase_add_test(tcase, short_sentences_beside_four_wide_clients);
     tcase_add_test(tcase, a_wide_job_gets_its_turn);
     tcase_add_test(tcase, a_place_in_the_queue);

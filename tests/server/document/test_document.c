@@ -95,6 +95,46 @@ START_TEST(limits_name_lines) {
 }
 END_TEST
 
+/* Where each format has text. */
+static const struct {
+    const char *format, *begin, *end;
+} bombed[] = {
+    {"txt", "", ""},
+    {"md", "", ""},
+    {"html", "<p>", "</p>"},
+    {"json", "[\"", "\"]"},
+    {"srt", "1\n00:00:01,000 --> 00:00:02,000\n", "\n"},
+    {"vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n", "\n"},
+    {"po", "#, c-format, sh-format, python-brace-format\nmsgid \"", "\"\nmsgstr \"\"\n"},
+    {"xliff", "<xliff><segment><source>", "</source></segment></xliff>"},
+};
+
+/* Whatever is repeated in whichever format: it is refused with a message, or its translation is a document again, and neither takes
+ * more memory than so much for each byte; what takes more than linear time takes longer than a test may. */
+START_TEST(bombs_of_every_format) {
+    enum { BYTES = 1 << 16, MEMORY_OF_A_BYTE = 400 };
+    static const char *const middles[] = {"a",    "a ",     "<",    "<b>",       "</b>", "<b a='",   "&",        "&amp;", "&lol;",
+                                          "&#1;", "\"",     "\\",   "\\n",       "{",    "}",        "{a} ",     "[",     "](",
+                                          "%s ",  "%1",     "$a ",  "*",         "_",    "`",        "|",        "~",     "\n",
+                                          "\r",   "\n\n- ", "<!--", "<![CDATA[", "<?a ", "\xcc\x81", "http://a "};
+    for (size_t i = 0; i < sizeof middles / sizeof *middles; i++) {
+        struct arena arena;
+        struct html html;
+        struct error error = {0};
+        char *text = fake_long(bombed[_i].begin, middles[i], bombed[_i].end, BYTES);
+        arena_init(&arena, 1 << 14);
+        if (fake_read(bombed[_i].format, text, &arena, &html, &error) == 0)
+            fake_document(bombed[_i].format, FAKE_REVERSED, text, &arena);
+        else
+            ck_assert_msg(error.code == ERROR_INPUT && *error.message, "%s, %s", bombed[_i].format, middles[i]);
+        ck_assert_msg(arena_bytes(&arena) <= (size_t)BYTES * MEMORY_OF_A_BYTE, "%s, %s: %zu", bombed[_i].format, middles[i],
+                      arena_bytes(&arena));
+        free(text);
+        arena_done(&arena);
+    }
+}
+END_TEST
+
 START_TEST(txt_without_end) {
     struct arena arena;
     char *text = fake_long("", "word ", "", 1 << 20), *lines = fake_long("", "word\n", "", 1 << 17);
@@ -119,6 +159,7 @@ Suite *document_suite(void) {
     tcase_add_test(cases, txt_words_that_change_places);
     tcase_add_test(cases, html_is_as_ever);
     tcase_add_test(cases, limits_name_lines);
+    tcase_add_loop_test(cases, bombs_of_every_format, 0, sizeof bombed / sizeof *bombed);
     tcase_add_test(cases, txt_without_end);
     return suite;
 }

@@ -99,6 +99,11 @@ START_TEST(headers) {
                 "msgid \"\"\nmsgstr \"Language: \\0\\n\"\n\nmsgid \"a\"\nmsgstr \"A\"\n");
     fake_expect("po", FAKE_UPPER, "msgid \"a\"\nmsgstr \"\"\n", HEADER "msgid \"a\"\nmsgstr \"A\"\n");
     fake_expect("po", FAKE_UPPER, "msgid \"a\"\nmsgstr \"b\"\n", "msgid \"a\"\nmsgstr \"b\"\n"); /* nothing to do: as it was */
+    fake_expect("po", FAKE_UPPER, /* nothing beyond ASCII: UTF-8, whatever it says */
+                "msgid \"\"\nmsgstr \"\"\n\"Content-Type: text/plain; charset=nonesuch\\n\"\n\nmsgid \"a\"\nmsgstr \"\"\n",
+                "msgid \"\"\nmsgstr \"\"\n\"Content-Type: text/plain; charset=UTF-8\\n\"\n\"Language: fr\\n\"\n"
+                "\"MIME-Version: 1.0\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n"
+                "\"Plural-Forms: nplurals=2; plural=(n > 1);\\n\"\n\nmsgid \"a\"\nmsgstr \"A\"\n");
     fake_expect("po", FAKE_UPPER,
                 "# t\n#, fuzzy\nmsgid \"\"\nmsgstr \"\"\n\"X: charset=latin1\\n\"\n\"Language: \\n\"\n\"MIME-Version: 1.0\\n\"\n"
                 "\"content-type: text/plain; charset=CHARSET\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n"
@@ -165,6 +170,8 @@ START_TEST(damaged_po) {
         {PLURAL_OF("3", "n") EMPTY_PLURAL, "line 9: the message with a plural has no msgstr[2]"},
         {"msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=ISO-8859-1\\n\"\n\nmsgid \"\u00e9\"\nmsgstr \"\"\n",
          "line 1: its character set is ISO-8859-1, and should be UTF-8 (msgconv --to-code=UTF-8 makes it so)"},
+        {"# \u00e9\nmsgid \"\"\nmsgstr \"X: charset=UTF-8\\nContent-Type: text/plain; charset=nonesuch\\n\"\n",
+         "line 2: its character set is nonesuch, and should be UTF-8 (msgconv --to-code=UTF-8 makes it so)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         fake_refused("po", cases[i][0], cases[i][1]);
