@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LINES = 300, PATH_BYTES = 64, SHARE_BYTES = 24 };
+enum { LINES = 300, PATH_BYTES = 64, SHARE_BYTES = 48 };
 
 static char folder[PATH_BYTES], output[2 * PATH_BYTES], point[2 * PATH_BYTES], new_point[2 * PATH_BYTES];
 static char *source;
