@@ -32,6 +32,7 @@ td.lean { text-align: start; }
 #panel form.links { margin: 1.25rem 0 1rem; }
 #panel form.links textarea { font: var(--s1)/1.4 ui-monospace, monospace; min-height: 2.5rem; }
 @media (pointer: coarse), (max-width: 40rem) { .words button, .file, .corpus th button, .corpus .text button { min-height: 2.5rem; min-width: 2.5rem; } .lean .track { width: 4rem; } }
+@media print { .words, .drop, #panel .buttons { display: none; } }
 `;
 
 let used = false;

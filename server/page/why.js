@@ -103,7 +103,7 @@ function shares({ rows, whole, before }) {
     const [written, all] = [before[i], whole[i]].map((one) => Math.exp(Math.min(0, one))), gain = whole[i] - before[i];
     return el("div", { role: "listitem" }, el("span", { class: "word", dir: "auto" }, row.surface),
       el("span", { class: "share", "aria-hidden": "true" }, el("i", { class: "written", vars: { "--p": Math.min(written, all).toFixed(3) } }), el("i", { class: all < written && "lost", vars: { "--p": Math.abs(all - written).toFixed(3) } })),
-      el("span", { class: "say" }, `${percent(written)} \u2192 ${percent(all)}`), el("span", { class: "verdict" }, `source ${gain < 0 ? "" : "+"}${number(gain, 1)} nats`));
+      el("span", { class: "say" }, `${percent(written)} \u2192 ${percent(all)}`), el("span", { class: "verdict" }, `source ${gain < -0.05 ? "" : "+"}${number(Math.abs(gain) < 0.05 ? 0 : gain, 1)} nats`));
   }));
 }
 

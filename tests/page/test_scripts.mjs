@@ -104,6 +104,32 @@ test("9: right to left: lines, table, confidence, tree, picture", async () => {
   });
 });
 
+test("9: right to left: why a word was written, links by hand", async () => {
+  await there(he({ v: "why" }), async (page) => {
+    await page.locator("#loss-map").waitFor();
+    assert.ok(falls(await lefts(page.locator("#panel .words button"))), "the words run from the right");
+    assert.ok(falls(await lefts(page.locator("#panel .tops text"))), "so do the map's columns");
+    await page.locator("#panel .words [tabindex='0']").focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ArrowLeft");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "word-1");
+    await page.locator("#why-not").click();
+    await page.locator("#instead-0").click();
+    await page.locator("#panel table").waitFor();
+    const [first, ...others] = await boxes(page.locator("#panel tbody tr").first().locator("th, td"));
+    assert.ok(others.every((box) => box.right <= first.left + 1), "the source word is the rightmost");
+  });
+  await there(he({ v: "links", g: "0-0" }), async (page) => {
+    await page.locator("#links-map").waitFor();
+    const { x, middle } = await page.locator("#links-map").evaluate((svg) => ({ x: Number(svg.querySelector("[data-link]").getAttribute("x")), middle: svg.getAttribute("width") / 2 }));
+    assert.ok(x > middle, "the first word's link is on the right");
+    await page.locator("#links-map").focus();
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.locator("#pharaoh").inputValue(), "0-0 1-0");
+  });
+});
+
 test("9: right to left: a translation of one's own, matched by its offsets", () => there(he({ v: "ask" }), async (page) => {
   await translated(page);
   await page.locator("#reference").fill(ARABIC);
