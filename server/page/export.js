@@ -58,8 +58,8 @@ export function exportPanel(panel, app) {
       opener.parentNode.after(failure(new api.ApiError(0)));
     }
   };
-  panel.append(el("h2", {}, "Picture"), el("div", { class: "buttons" }, button("PNG", async () => save(`${view.look}.png`, await toPng(app)), needs), button("SVG", text(`${view?.look}.svg`, "image/svg+xml", () => toSvg(app)), needs),
-      button("HTML", saveHtml, needs)), note("HTML: one file to point at, that opens without a server and without a network."),
+  panel.append(el("h2", {}, "Picture"), note("HTML: one file to point at, that opens without a server and without a network."), el("div", { class: "buttons" }, button("PNG", async () => save(`${view.look}.png`, await toPng(app)), needs), button("SVG", text(`${view?.look}.svg`, "image/svg+xml", () => toSvg(app)), needs),
+      button("HTML", saveHtml, needs)),
     el("h2", {}, "Numbers"), note("CSV: the matrix as shown. JSON: what the server sent. Pharaoh: pairs of aligned tokens."),
     el("div", { class: "buttons" }, button("CSV", text(`${view?.look}.csv`, "text/csv", () => toCsv(view)), needs), button("JSON", text("sentence.json", "application/json", () => JSON.stringify(s, null, 1))),
       button("Pharaoh", text("alignment.txt", "text/plain", () => toPharaoh(s)), needs)),

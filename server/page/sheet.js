@@ -117,7 +117,7 @@ thead td { z-index: 2; }
 }
 @media (prefers-reduced-motion: reduce) { *, ::before, ::after { animation: none !important; transition: none !important; } }
 @media print { .hint, .read { display: none; } .scroll { max-height: none; overflow: visible; } .pane { position: static; background: none; } .stage { break-inside: avoid; } }
-@media (forced-colors: active) { .unit.pinned { outline: 2px solid; } .unit.lit { outline: 1px dashed; } .map, .pane, .legend svg, .threads, .grid canvas { forced-color-adjust: none; } }
+@media (forced-colors: active) { button[aria-pressed="true"]:not(.unit) { background: Highlight; color: HighlightText; forced-color-adjust: none; } .unit.pinned { outline: 2px solid; } .unit.lit { outline: 1px dashed; } .map, .pane, .legend svg, .threads, .grid canvas { forced-color-adjust: none; } }
 `;
 
 function made(...texts) {

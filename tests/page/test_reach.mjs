@@ -280,6 +280,13 @@ test("1: on a phone, a tap shows where a word looks, another one asks", () => vi
   await page.locator("#undo").waitFor();
 }, { width: 390, height: 844, hasTouch: true, isMobile: true }));
 
+test("9: in forced colours, what is chosen differs from what is not", () => visit(link({ v: "why" }), async (page) => {
+  await page.locator("#loss-map").waitFor();
+  const colour = (selector, name) => page.locator(selector).first().evaluate((node, wanted) => getComputedStyle(node)[wanted], name);
+  for (const place of [".words", "#panel .bar", "#look"]) assert.notEqual(await colour(`${place} [aria-pressed=true]`, "backgroundColor"), await colour(`${place} [aria-pressed=false]`, "backgroundColor"), place);
+  assert.notEqual(await colour(".tabs [aria-selected=true]", "borderBottomColor"), await colour(".tabs [aria-selected=false]", "borderBottomColor"));
+}, { forcedColors: "active" }));
+
 test("9: on paper, one page: the sentence, its threads, the map, and nothing to press", () => visit(link({}), async (page) => {
   await translated(page);
   await page.emulateMedia({ media: "print", colorScheme: "light" });
