@@ -56,7 +56,7 @@ test("pairs: every view opens; nothing is offered that two models cannot answer"
     await page.locator({ beam: ".tree", compare: "#panel .map >> nth=1" }[view] ?? "#panel > *").first().waitFor();
     assert.equal(await page.locator("#panel .error:visible").count(), 0, view);
     if (view === "confidence") assert.equal(await page.locator("#panel button.step").count(), 0);
-    if (view === "ask") assert.match(await text(page.locator("#panel")), /^Two models translate this in turn/);
+    if (["ask", "why", "corpus"].includes(view)) assert.match(await text(page.locator("#panel")), /^Two models translate this in turn/);
     if (view === "export") assert.match(await text(page.locator("#panel pre")), /\/translate -d [^]*"source":"de","target":"fr"/);
   }
   assert.equal(await page.locator("#answer > *").count(), 0);

@@ -107,7 +107,7 @@ test("why: how much comes from the source, and how much from what was written be
   assert.deepEqual(livre.slice(1), [`${percent(before.get("livre"))} \u2192 ${percent(whole.get("livre"))}`, `source +${gain.toFixed(1)} nats`]);
 }));
 
-test("why: a logical form; two models in turn are not asked", async () => {
+test("why: a logical form", async () => {
   await visit(link({ m: "geoquery", t: "What is the population of Zurich?", v: "why" }), async (page) => {
     await page.locator("#loss-map").waitFor();
     assert.ok((await rows(page)).some(([word]) => word === "population"));
