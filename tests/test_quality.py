@@ -85,7 +85,7 @@ def test_the_daemon_computes_the_same(name: str, tmp_path: Path) -> None:
         client = Daemon(url, json.loads((model / "config.json").read_text())["name"])
         for body in {"strategy": "greedy"}, {"strategy": "beam", "beam_size": 4, "n_best": 3}:
             for text in TEXTS:
-                reply = client.request("/translate", {"text": text, "max_length": 30, "include": [*quality.INCLUDE, "quality"], **body})
+                reply = client.request("/translate", {"text": text, "max_length": 30, "digits": 9, "include": [*quality.INCLUDE, "quality"], **body})
                 sentence = reply["translations"][0]["sentences"][0]
                 for hypothesis in sentence.get("hypotheses", [sentence]):
                     steps = quality.steps_of(hypothesis)

@@ -142,7 +142,7 @@ def attention(alignd: Path, model: Path, pairs: list[tuple[str, str]]) -> tuple[
         client = Daemon(url, json.loads((model / "config.json").read_text())["name"])
         for chunk in chunks(pairs, BATCH):
             body = {"model": client.model, "text": [s for s, _ in chunk], "translation": [t for _, t in chunk], "split_sentences": False,
-                    "include": ["tokens", "offsets", "eos", *found]}
+                    "include": ["tokens", "offsets", "eos", *found], "digits": 9}
             for result, pair in zip(client.request("/attention", body)["results"], chunk, strict=True):
                 for matrix, seen in found.items():
                     seen.append(seen_by_daemon(result["sentences"][0], pair, matrix))

@@ -161,7 +161,7 @@ def _ours(answer: dict, pieces: bool) -> Hypothesis:
 
 def ask(client: Daemon, path: str, texts: list[str], options: dict) -> Iterator[dict]:
     """The one sentence of each text; {} for a blank one."""
-    common = {"model": client.model, "split_sentences": False, "include": ["tokens", "log_probs", "attention", "alignment", "eos"]}
+    common = {"model": client.model, "split_sentences": False, "include": ["tokens", "log_probs", "attention", "alignment", "eos"], "digits": 9}
     targets = options.pop("target", None)
     for i, chunk in enumerate(chunks(texts, TEXTS_AT_ONCE)):
         more = {"target": targets[i * TEXTS_AT_ONCE:][:TEXTS_AT_ONCE]} if targets else {"replace_unknowns": False}

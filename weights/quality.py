@@ -189,7 +189,7 @@ def examples_of(client: Daemon, pairs: list[tuple[str, str]]) -> tuple[Examples,
     found: list[tuple[list, list]] = [([], []), ([], [])]
     for chunk in tqdm(list(chunks(pairs, BATCH)), desc="translations", leave=False, disable=None):
         body = {"model": client.model, "text": [a for a, _ in chunk], "split_sentences": False}
-        ours = client.request("/translate", body | {"include": INCLUDE})["translations"]
+        ours = client.request("/translate", body | {"include": INCLUDE, "digits": 9})["translations"]
         references = client.request("/attention", body | {"translation": [b for _, b in chunk], "include": ["words"]})["results"]
         for mine, reference in zip(ours, references, strict=True):
             for sentence, other in zip(mine["sentences"], reference["sentences"]):

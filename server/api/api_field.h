@@ -30,7 +30,7 @@ struct field {
     const struct field_type *type;
     size_t offset;                     /* in struct api_form; split: 0 */
     const char *text;                  /* what it means, for /openapi.json */
-    const struct parameter *parameter; /* NULL: it is none of the search's */
+    const struct parameter *parameter; /* its range, and the strategy that it is for; NULL: neither */
 };
 
 /* False: the endpoint has no such field. */

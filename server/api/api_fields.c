@@ -1,11 +1,14 @@
 /* The fields of the decoding endpoints: JSON -> struct api_form. */
 #include "server/api/api_field.h"
+#include "server/base/decimal.h"
 #include <stdio.h>
 #include <string.h>
 
-enum { BOTH = API_TRANSLATE | API_ATTENTION };
+enum { BOTH = API_TRANSLATE | API_ATTENTION, WEIGHT_DIGITS = 4 };
 
 #define FORM(name) offsetof(struct api_form, name)
+
+static const struct parameter digits = {.minimum = 1, .maximum = DECIMAL_MOST};
 
 static const struct field fields[] = {
     {"text", BOTH, &field_texts, FORM(text), "text to translate: a string, or an array of 1 to 64 strings", NULL},
@@ -24,6 +27,7 @@ static const struct field fields[] = {
     {"replace_unknowns", BOTH, &field_boolean, FORM(replace_unknowns),
      "replace unknown words by the source words that they are aligned with", NULL},
     {"include", BOTH, &field_include, FORM(include), "what each sentence contains besides its text", NULL},
+    {"digits", BOTH, &field_integer, FORM(digits), "significant digits of the weights of attention and alignment", &digits},
     {"prefix", BOTH, &field_string, FORM(prefix), "text that each translation must begin with", NULL},
     {"force_attention", API_ATTENTION, &field_forced, FORM(force_attention),
      "attention weights for these steps, instead of the decoder's own", NULL},
@@ -80,6 +84,7 @@ struct api_form api_default_form(enum api_kind kind) {
         .search = parameters_default(),
         .prefix = "",
         .replace_unknowns = true,
+        .digits = WEIGHT_DIGITS,
         .include = kind == API_TRANSLATE
                        ? INCLUDE_TOKENS
                        : INCLUDE_TOKENS | INCLUDE_ATTENTION | INCLUDE_ALIGNMENT | INCLUDE_OFFSETS | INCLUDE_ENTROPY | INCLUDE_EOS,

@@ -13,6 +13,7 @@ struct api_form {
     struct search_options search; /* its parameters: server/decode/parameters.h */
     bool split, split_given, stream, replace_unknowns;
     unsigned include;
+    size_t digits;          /* significant, of weights */
     struct api_pivot pivot; /* first NULL: one model translates */
 };
 

@@ -375,6 +375,7 @@ static uint64_t random_seed(void) {
 
 static void fill_options(const struct api_form *form, const struct service_options *options, struct request *request) {
     request->include = form->include;
+    request->digits = (int)form->digits;
     request->aligns = (form->include & (INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS | INCLUDE_QUALITY)) != 0;
     request->replace_unknowns = form->replace_unknowns;
     request->streamed = form->stream;

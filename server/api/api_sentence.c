@@ -1,6 +1,7 @@
 /* The sentence objects of API.md. */
 #include "model/base/utf8.h"
 #include "server/api/api_json.h"
+#include "server/base/decimal.h"
 #include <stdint.h>
 #include <string.h>
 
@@ -40,11 +41,16 @@ static void put_tokens(struct sentence_view *view) {
     writer_end_array(view->out);
 }
 
+/* An array of attention or alignment weights. */
+static void put_weights(struct sentence_view *view, const float *weights, size_t count) {
+    writer_numbers(view->out, NULL, weights, count, view->request->digits);
+}
+
 /* rows: of attention or of the alignment. */
 static void put_rows(struct sentence_view *view, const char *key, const float *const *rows) {
     writer_begin_array(view->out, key);
     for (size_t i = 0; i < view->rows; i++)
-        writer_numbers(view->out, NULL, rows[i], view->sentence->length);
+        put_weights(view, rows[i], view->sentence->length);
     writer_end_array(view->out);
 }
 
@@ -85,7 +91,7 @@ static void put_offset(struct sentence_view *view, struct utf16_cursor *cursor, 
 static void put_matrix(struct sentence_view *view, const char *key, const struct word_matrix *matrix) {
     writer_begin_array(view->out, key);
     for (size_t i = 0; i < matrix->target_count; i++)
-        writer_numbers(view->out, NULL, matrix->weights + i * matrix->source_count, matrix->source_count);
+        put_weights(view, matrix->weights + i * matrix->source_count, matrix->source_count);
     writer_end_array(view->out);
 }
 
@@ -140,7 +146,7 @@ static void put_quality(struct sentence_view *view) {
         translator_quality(view->sentence, view->hypothesis, sides.target.tokens, sides.target.count, view->arena, &quality,
                            NULL) == 0) {
         writer_number(view->out, "sentence", (double)quality.sentence);
-        writer_numbers(view->out, "words", quality.words, quality.count);
+        writer_numbers(view->out, "words", quality.words, quality.count, DECIMAL_DIGITS);
     } else {
         writer_fail(view->out);
     }
@@ -226,7 +232,7 @@ static void put_head(struct sentence_view *view, enum looks_part part, size_t la
         size_t columns = part == LOOKS_DECODER ? rows : count;
         memset(row, 0, sizeof row);
         memcpy(row, seen, count * sizeof *row);
-        writer_numbers(view->out, NULL, row, columns);
+        put_weights(view, row, columns);
     }
     writer_end_array(view->out);
 }
@@ -257,7 +263,7 @@ static void put_heads(struct sentence_view *view) {
 static void put_included(struct sentence_view *view, const struct api_places *begin) {
     const struct hypothesis *hypothesis = view->hypothesis;
     if (view->include & INCLUDE_LOG_PROBS)
-        writer_numbers(view->out, "log_probs", hypothesis->log_probs, view->rows);
+        writer_numbers(view->out, "log_probs", hypothesis->log_probs, view->rows, DECIMAL_DIGITS);
     if (view->include & INCLUDE_ATTENTION)
         put_rows(view, "attention", hypothesis->attention);
     if (view->include & INCLUDE_SOFT_ALIGNMENT)
@@ -271,7 +277,7 @@ static void put_included(struct sentence_view *view, const struct api_places *be
     if (view->include & INCLUDE_OFFSETS)
         put_offsets(view, begin);
     if (view->include & INCLUDE_ENTROPY)
-        writer_numbers(view->out, "entropy", hypothesis->entropies, view->rows);
+        writer_numbers(view->out, "entropy", hypothesis->entropies, view->rows, DECIMAL_DIGITS);
     if (view->include & INCLUDE_TOP_K)
         put_top_k(view);
     if (view->include & INCLUDE_TIMING)

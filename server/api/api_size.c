@@ -4,8 +4,16 @@
 
 enum { LARGE_BYTES = 64 * 1024 }; /* takes a millisecond or two to write */
 
-/* Bytes of one object, token, number and pair of offsets, roughly. */
-enum { OBJECT_BYTES = 160, TOKEN_BYTES = 8, NUMBER_BYTES = 12, OFFSET_BYTES = 64, STEP_BYTES = 200, BRANCH_BYTES = 100 };
+/* Bytes of one object, token, number and pair of offsets, roughly; a weight has some beside its digits. */
+enum {
+    OBJECT_BYTES = 160,
+    TOKEN_BYTES = 8,
+    NUMBER_BYTES = 12,
+    WEIGHT_BYTES = 6,
+    OFFSET_BYTES = 64,
+    STEP_BYTES = 200,
+    BRANCH_BYTES = 100
+};
 
 /* About as long as the source, where there is no hypothesis yet. */
 static size_t target_length(const struct sentence *sentence, size_t i) {
@@ -19,12 +27,16 @@ static size_t count_of(unsigned bits) {
     return count;
 }
 
+static size_t weight_bytes(const struct request *request) {
+    return (size_t)request->digits + WEIGHT_BYTES;
+}
+
 static size_t hypothesis_bytes(const struct request *request, const struct sentence *sentence, size_t i) {
     size_t source = sentence->length, target = target_length(sentence, i), both = source + target;
     unsigned include = request->include;
     size_t matrices = count_of(include & (INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT)) + (include & INCLUDE_WORDS ? 2 : 0),
            lists = count_of(include & (INCLUDE_LOG_PROBS | INCLUDE_ENTROPY | INCLUDE_ALIGNMENT | INCLUDE_QUALITY));
-    return OBJECT_BYTES + sentence_text_length(sentence) + both * TOKEN_BYTES + matrices * source * target * NUMBER_BYTES +
+    return OBJECT_BYTES + sentence_text_length(sentence) + both * TOKEN_BYTES + matrices * source * target * weight_bytes(request) +
            lists * target * NUMBER_BYTES + (include & INCLUDE_OFFSETS ? both * OFFSET_BYTES : 0) +
            (include & INCLUDE_TOP_K ? target * STEP_BYTES : 0);
 }
@@ -34,7 +46,7 @@ static size_t sentence_bytes(const struct request *request, const struct sentenc
     for (size_t i = 0; count > 1 && i < count; i++)
         bytes += hypothesis_bytes(request, sentence, i);
     if (request->include & INCLUDE_HEADS)
-        bytes += sentence_looks(sentence, target_length(sentence, 0) + 1) * NUMBER_BYTES;
+        bytes += sentence_looks(sentence, target_length(sentence, 0) + 1) * weight_bytes(request);
     size_t branches = sentence->hypotheses ? sentence->search.tree.count : sentence->length * request->search.beam_size;
     return bytes + (request->include & INCLUDE_BEAM ? branches * BRANCH_BYTES : 0);
 }

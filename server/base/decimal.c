@@ -7,21 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* digits[0].digits[1]...digits[DECIMAL_DIGITS - 1] x 10^exponent */
+/* digits[0].digits[1]... x 10^exponent */
 struct decimal {
-    char digits[DECIMAL_DIGITS];
+    char digits[DECIMAL_MOST];
     int significant; /* digits but for the zeros at the end, at least 1 */
     int exponent;
 };
 
-enum { FULL = 1000000 }; /* 10^DECIMAL_DIGITS */
-
 /* The quick way's range: all floats, but for the least of the subnormal ones. */
 static const double least = 1e-44, greatest = 1e40;
 static const double powers[] = {
-    1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
-    1e17, 1e18, 1e19, 1e20, 1e21, 1e22, 1e23, 1e24, 1e25, 1e26, 1e27, 1e28, 1e29, 1e30, 1e31, 1e32, 1e33,
-    1e34, 1e35, 1e36, 1e37, 1e38, 1e39, 1e40, 1e41, 1e42, 1e43, 1e44, 1e45, 1e46, 1e47, 1e48, 1e49, 1e50,
+    1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+    1e18, 1e19, 1e20, 1e21, 1e22, 1e23, 1e24, 1e25, 1e26, 1e27, 1e28, 1e29, 1e30, 1e31, 1e32, 1e33, 1e34, 1e35,
+    1e36, 1e37, 1e38, 1e39, 1e40, 1e41, 1e42, 1e43, 1e44, 1e45, 1e46, 1e47, 1e48, 1e49, 1e50, 1e51, 1e52, 1e53,
 };
 
 /* The decimal exponent of the power of two that value > 0 begins with: value's own, or one less. */
@@ -32,9 +30,9 @@ static int exponent_of(double value) {
     return (int)(binary * 0.30102999566398120 + 64) - 64; /* log10(2); truncating a positive number rounds down */
 }
 
-/* value / 10^exponent: DECIMAL_DIGITS digits before the point. Powers to 10^22 are exact, so this is off by some 1e-10 at most. */
-static double scaled(double value, int exponent) {
-    int shift = DECIMAL_DIGITS - 1 - exponent;
+/* value / 10^exponent: so many digits before the point. Powers to 10^22 are exact, so this is off by some 1e-7 at most. */
+static double scaled(double value, int exponent, int digits) {
+    int shift = digits - 1 - exponent;
     return shift >= 0 ? value * powers[shift] : value / powers[-shift];
 }
 
@@ -43,34 +41,35 @@ static bool is_tie(double number) {
     return fabs(number - floor(number) - 0.5) < 1e-6;
 }
 
-static struct decimal decimal_of(int digits, int exponent) {
-    struct decimal decimal = {.significant = DECIMAL_DIGITS, .exponent = exponent};
-    for (int i = DECIMAL_DIGITS; i-- > 0; digits /= 10)
-        decimal.digits[i] = (char)('0' + digits % 10);
+/* number: of so many digits. */
+static struct decimal decimal_of(unsigned number, int exponent, int digits) {
+    struct decimal decimal = {.significant = digits, .exponent = exponent};
+    for (int i = digits; i-- > 0; number /= 10)
+        decimal.digits[i] = (char)('0' + number % 10);
     while (decimal.significant > 1 && decimal.digits[decimal.significant - 1] == '0')
         decimal.significant--;
     return decimal;
 }
 
-/* By printf, which has all digits: 1.23457e-05. */
-static struct decimal round_exactly(double value) {
-    char text[DECIMAL_BYTES + 3];
-    snprintf(text, sizeof text, "%.*e", DECIMAL_DIGITS - 1, value);
+/* By printf, which has all digits: 1.23457e-05; also of a single one, 1.e-05. */
+static struct decimal round_exactly(double value, int digits) {
+    char text[DECIMAL_BYTES(DECIMAL_MOST) + 3];
+    snprintf(text, sizeof text, "%#.*e", digits - 1, value);
     text[1] = text[0]; /* in place of the point: 123457e-05 follows */
-    return decimal_of((int)strtol(text + 1, NULL, 10), (int)strtol(text + DECIMAL_DIGITS + 2, NULL, 10));
+    return decimal_of((unsigned)strtoul(text + 1, NULL, 10), (int)strtol(text + digits + 2, NULL, 10), digits);
 }
 
-static struct decimal round_value(double value) {
+static struct decimal round_value(double value, int digits) {
     if (value < least || value > greatest)
-        return round_exactly(value);
+        return round_exactly(value, digits);
     int exponent = exponent_of(value);
-    double number = scaled(value, exponent);
-    if (number >= FULL)
-        number = scaled(value, ++exponent);
+    double number = scaled(value, exponent, digits), full = powers[digits];
+    if (number >= full)
+        number = scaled(value, ++exponent, digits);
     if (is_tie(number))
-        return round_exactly(value);
-    int digits = (int)lrint(number);
-    return digits < FULL ? decimal_of(digits, exponent) : decimal_of(digits / 10, exponent + 1);
+        return round_exactly(value, digits);
+    unsigned rounded = (unsigned)lrint(number);
+    return rounded < full ? decimal_of(rounded, exponent, digits) : decimal_of(rounded / 10, exponent + 1, digits);
 }
 
 static char *decimal_append(char *out, const char *bytes, int count) {
@@ -113,15 +112,15 @@ static char *write_scientific(char *out, const struct decimal *decimal) {
     return out;
 }
 
-char *decimal_write(char *out, double value) {
-    assert(isfinite(value));
+char *decimal_write(char *out, double value, int digits) {
+    assert(isfinite(value) && digits >= 1 && digits <= DECIMAL_MOST);
     if (signbit(value))
         *out++ = '-';
     if (value == 0)
         return decimal_append(out, "0.0", 3);
-    struct decimal decimal = round_value(fabs(value));
+    struct decimal decimal = round_value(fabs(value), digits);
     /* the borders of printf's %g */
-    if (decimal.exponent < -4 || decimal.exponent >= DECIMAL_DIGITS)
+    if (decimal.exponent < -4 || decimal.exponent >= digits)
         return write_scientific(out, &decimal);
     return decimal.exponent < 0 ? write_fraction(out, &decimal) : write_plain(out, &decimal);
 }

@@ -196,18 +196,18 @@ void writer_integer(struct writer *w, const char *key, int64_t number) {
 }
 
 void writer_number(struct writer *w, const char *key, double number) {
-    char text[DECIMAL_BYTES];
+    char text[DECIMAL_BYTES(DECIMAL_DIGITS)];
     put_key(w, key);
     if (isfinite(number))
-        writer_append(w, text, (size_t)(decimal_write(text, number) - text));
+        writer_append(w, text, (size_t)(decimal_write(text, number, DECIMAL_DIGITS) - text));
     else
         writer_fail(w);
 }
 
 /* Most of the bytes of a large reply are written here: room is made once. */
-void writer_numbers(struct writer *w, const char *key, const float *numbers, size_t count) {
+void writer_numbers(struct writer *w, const char *key, const float *numbers, size_t count, int digits) {
     writer_begin_array(w, key);
-    char *out = reserve(w, count * (DECIMAL_BYTES + 1));
+    char *out = reserve(w, count * (DECIMAL_BYTES((size_t)digits) + 1));
     for (size_t i = 0; out && i < count; i++) {
         if (!isfinite(numbers[i])) {
             writer_fail(w);
@@ -215,7 +215,7 @@ void writer_numbers(struct writer *w, const char *key, const float *numbers, siz
         }
         if (i > 0)
             *out++ = ',';
-        out = decimal_write(out, (double)numbers[i]);
+        out = decimal_write(out, (double)numbers[i], digits);
     }
     if (out && !writer_ended(w)) {
         size_t length = (size_t)(out - w->bytes);

@@ -37,12 +37,12 @@ void writer_string_of(struct writer *w, const char *key, const char *bytes, size
 /* Members of an object: a key, its string, another key, its string, ... and NULL. */
 __attribute__((sentinel)) void writer_strings(struct writer *w, ...);
 void writer_integer(struct writer *w, const char *key, int64_t number);
-/* As decimal_write. */
+/* As decimal_write, with DECIMAL_DIGITS. */
 void writer_number(struct writer *w, const char *key, double number);
 void writer_boolean(struct writer *w, const char *key, bool value);
 void writer_null(struct writer *w, const char *key);
-/* An array of numbers. */
-void writer_numbers(struct writer *w, const char *key, const float *numbers, size_t count);
+/* An array of numbers, each with so many digits. */
+void writer_numbers(struct writer *w, const char *key, const float *numbers, size_t count, int digits);
 /* A value that is JSON already. */
 void writer_json(struct writer *w, const char *key, const char *json);
 

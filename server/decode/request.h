@@ -115,6 +115,7 @@ struct request {
     struct held_model *held;     /* all that its texts are for */
     struct search_options search;
     unsigned include;    /* enum include */
+    int digits;          /* significant, with which weights are written */
     const char *variant; /* of the model's target language (model/variants.h), in the arena or the model's; NULL: none */
     bool split;          /* cut texts into sentences */
     bool replace_unknowns;

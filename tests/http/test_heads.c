@@ -11,7 +11,7 @@
 #define HALF  "recurrent-self-attention"
 #define OTHER "transformer-luong-lstm"
 
-static const double tolerance = 1e-3; /* numbers are written with six digits, and a row has up to a hundred */
+static const double tolerance = 1e-3; /* weights are written with four digits, and a row has up to a hundred */
 
 static struct daemon served;
 
@@ -104,6 +104,54 @@ START_TEST(only_the_best_has_them) {
 }
 END_TEST
 
+/* Numbers that so many digits do not say. */
+static size_t count_longer(json_t *value, int digits) {
+    char text[40];
+    const char *key;
+    json_t *part;
+    size_t i, count = 0;
+    snprintf(text, sizeof text, "%.*g", digits, json_number_value(value));
+    count += json_is_real(value) && strtod(text, NULL) != json_real_value(value);
+    json_array_foreach(value, i, part) count += count_longer(part, digits);
+    json_object_foreach(value, key, part) count += count_longer(part, digits);
+    return count;
+}
+
+/* Of one reply: its weights are taken out. */
+static void check_digits(json_t *reply, int digits) {
+    static const char *const weights[] = {"attention", "soft_alignment", "words", "heads"};
+    json_t *sentence = json_at(reply, "results.0.sentences.0");
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
+        ck_assert_uint_eq(count_longer(json_at(sentence, weights[i]), digits), 0);
+        ck_assert_uint_gt(count_longer(json_at(sentence, weights[i]), digits - 1), 0);
+        json_object_del(sentence, weights[i]);
+    }
+}
+
+/* `digits`: of all weights, and of nothing else. */
+START_TEST(digits_of_weights) {
+    static const char *const fields[] = {"", ", 'digits': 2", ", 'digits': 4", ", 'digits': 9"};
+    static const int digits[] = {4, 2, 4, 9};
+    struct reply replies[4];
+    for (size_t i = 0; i < 4; i++) {
+        char all[200];
+        snprintf(all, sizeof all,
+                 "'include': ['log_probs', 'attention', 'soft_alignment', 'words', 'heads', 'entropy', 'top_k', 'beam']%s",
+                 fields[i]);
+        ask("/attention", BIG, all, &replies[i]);
+    }
+    ck_assert_str_eq(replies[0].body, replies[2].body);
+    ck_assert(replies[1].length < replies[2].length && replies[2].length < replies[3].length);
+    for (size_t i = 0; i < 4; i++)
+        check_digits(replies[i].json, digits[i]);
+    ck_assert_uint_gt(count_longer(json_at(replies[0].json, "results.0.sentences.0.log_probs"), 5), 0);
+    for (size_t i = 1; i < 4; i++)
+        ck_assert(json_equal(replies[i].json, replies[0].json));
+    for (size_t i = 0; i < 4; i++)
+        reply_done(&replies[i]);
+}
+END_TEST
+
 /* The alignment head, the third of the first layer, is what `attention` shows. */
 START_TEST(of_a_given_translation) {
     struct reply reply;
@@ -181,6 +229,7 @@ Suite *heads_suite(void) {
     tcase_set_timeout(tests, TEST_TIMEOUT_S);
     tcase_add_test(tests, what_there_is);
     tcase_add_test(tests, only_the_best_has_them);
+    tcase_add_test(tests, digits_of_weights);
     tcase_add_test(tests, of_a_given_translation);
     tcase_add_test(tests, forced_looks_are_all_heads);
     tcase_add_test(tests, refused);

@@ -423,7 +423,7 @@ static double sum_of(const json_t *row) {
 START_TEST(two_models_meet_in_a_language) {
     struct reply reply, part;
     start("--queue", "64");
-    translate(VIA ", 'include': ['tokens', 'attention', 'alignment', 'offsets', 'words']}", 200, &reply);
+    translate(VIA ", 'include': ['tokens', 'attention', 'alignment', 'offsets', 'words'], 'digits': 9}", 200, &reply);
     ck_assert_str_eq(text_at(reply.json, "source"), "pt-BR");
     ck_assert_str_eq(text_at(reply.json, "target"), "fr");
     ck_assert_str_eq(json_string_value(json_array_get(json_at(reply.json, "pivot"), 0)), "c");

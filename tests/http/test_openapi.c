@@ -48,6 +48,7 @@ static const char *const fields[] = {"text",
                                      "replace_unknowns",
                                      "split_sentences",
                                      "include",
+                                     "digits",
                                      "stream",
                                      "glossary",
                                      "protect"};
@@ -137,7 +138,7 @@ START_TEST(every_range) {
         else
             check_reals(name, schema);
     }
-    ck_assert_uint_eq(checked, 12);
+    ck_assert_uint_eq(checked, 13);
 }
 END_TEST
 
@@ -175,7 +176,7 @@ START_TEST(every_default) {
         if (value && !sampling)
             json_object_set(request, name, value);
     }
-    ck_assert_uint_eq(json_object_size(request), 11);
+    ck_assert_uint_eq(json_object_size(request), 12);
     char *json = json_dumps(request, 0);
     client_post(&served, "/translate", json, 200, &spelt);
     client_post(&served, "/translate", "{'text': 'A boy plays. It snows.'}", 200, &plain);

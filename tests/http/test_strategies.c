@@ -338,7 +338,8 @@ END_TEST
 /* score = log_prob / length^p + beta * sum over source tokens of log(min(1, what they got)). */
 START_TEST(coverage_is_in_the_score) {
     struct reply reply;
-    const json_t *sentence = translate("'coverage_penalty': 0.5, 'length_penalty': 0.7, 'include': ['attention', 'eos']", &reply);
+    const json_t *sentence =
+        translate("'coverage_penalty': 0.5, 'length_penalty': 0.7, 'digits': 9, 'include': ['attention', 'eos']", &reply);
     const json_t *rows = json_at(sentence, "attention");
     size_t length = json_array_size(rows), columns = json_array_size(json_array_get(rows, 0));
     double coverage = 0;

@@ -26,6 +26,7 @@ export interface Request {
   split_sentences?: boolean;
   glossary?: { [phrase: string]: string } | string;
   protect?: (string | { pattern: string })[];
+  digits?: number;
   include?: ("tokens" | "log_probs" | "attention" | "soft_alignment" | "alignment" | "words" | "offsets" | "entropy" | "top_k" | "beam" | "timing" | "eos" | "quality" | "heads")[];
 }
 export interface AttentionRequest extends Omit<Request, "target"> {

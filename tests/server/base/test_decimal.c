@@ -1,4 +1,4 @@
-/* server/base/decimal against printf, in the shape that jansson gives. */
+/* server/base/decimal against printf, in the shape that jansson gives; each with every number of digits. */
 #include "server/base/decimal.h"
 #include "tests/suites.h"
 #include <float.h>
@@ -11,22 +11,30 @@
 enum { GUARD = 0x5a };
 
 /* Between guards: no byte beyond DECIMAL_BYTES may change. */
-static const char *written(double value) {
-    static char buffer[DECIMAL_BYTES + 2];
+static const char *written(double value, int digits) {
+    static char buffer[DECIMAL_BYTES(DECIMAL_MOST) + 2];
     memset(buffer, GUARD, sizeof buffer);
-    char *end = decimal_write(buffer, value);
-    ck_assert(end > buffer && end <= buffer + DECIMAL_BYTES);
-    ck_assert_int_eq(*end, GUARD);
+    char *end = decimal_write(buffer, value, digits);
+    if (end <= buffer || end > buffer + DECIMAL_BYTES(digits) || *end != GUARD)
+        ck_abort_msg("%.17g has %td bytes", value, end - buffer);
     *end = '\0';
     return buffer;
 }
 
-static const char *expected(double value) {
+static const char *expected(double value, int digits) {
     static char buffer[64];
     json_t *real = json_real(value);
-    buffer[json_dumpb(real, buffer, sizeof buffer - 1, JSON_ENCODE_ANY | JSON_REAL_PRECISION(DECIMAL_DIGITS))] = '\0';
+    size_t flags = JSON_ENCODE_ANY | JSON_REAL_PRECISION((size_t)digits);
+    buffer[json_dumpb(real, buffer, sizeof buffer - 1, flags)] = '\0';
     json_decref(real);
     return buffer;
+}
+
+/* Of very many values: an assertion of Check's takes longer than what it asserts. */
+static void check(double value, int digits) {
+    const char *text = written(value, digits), *wanted = expected(value, digits);
+    if (strcmp(text, wanted) != 0)
+        ck_abort_msg("%s instead of %s", text, wanted);
 }
 
 static float of_bits(uint32_t bits) {
@@ -69,7 +77,7 @@ START_TEST(known_values) {
         {FLT_TRUE_MIN, "1.4013e-45"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        ck_assert_str_eq(written(cases[i].value), cases[i].text);
+        ck_assert_str_eq(written(cases[i].value, DECIMAL_DIGITS), cases[i].text);
 }
 END_TEST
 
@@ -79,8 +87,17 @@ START_TEST(every_exponent_is_as_jansson_writes_it) {
         for (uint32_t i = 0; i < 100; i++) {
             uint32_t mantissa = i < 8 ? i : i < 16 ? 0x7fffff - (i - 8) : (i * 2654435761u) >> 9;
             float value = of_bits((i % 3 == 0 ? 1u << 31 : 0) | exponent << 23 | mantissa);
-            ck_assert_str_eq(written(value), expected(value));
+            check(value, _i);
         }
+    }
+}
+END_TEST
+
+/* Nine digits: read again it is the same float. */
+START_TEST(most_digits_tell_floats_apart) {
+    for (uint32_t i = 0; i < 10000; i++) {
+        float value = of_bits((i * 2654435761u) % 0x7f800000);
+        ck_assert(strtof(written(value, DECIMAL_MOST), NULL) == value);
     }
 }
 END_TEST
@@ -88,13 +105,13 @@ END_TEST
 /* What attention is made of, and the neighbours of every power of ten. */
 START_TEST(shares_and_powers_are_as_jansson_writes_them) {
     for (uint32_t i = 0; i <= 10000; i++)
-        ck_assert_str_eq(written((float)i / 10000), expected((float)i / 10000));
+        check((float)i / 10000, _i);
     for (int exponent = -44; exponent <= 38; exponent++) {
         float value = (float)pow(10, exponent);
         for (int i = 0; i < 40; i++)
             value = nextafterf(value, 0);
         for (int i = 0; i < 80; i++, value = nextafterf(value, INFINITY))
-            ck_assert_str_eq(written(value), expected(value));
+            check(value, _i);
     }
 }
 END_TEST
@@ -105,12 +122,12 @@ START_TEST(ties_are_as_jansson_writes_them) {
                                   2097152.5,   999999.5,      99999.95,     1234.565,  0.1234565,    1.0000005,
                                   9.999995e-5, 2.0000025e-30, 7.2345645e30, 1e-45,     1.4999995e9};
     for (size_t i = 0; i < sizeof ties / sizeof ties[0]; i++) {
-        ck_assert_str_eq(written(ties[i]), expected(ties[i]));
-        ck_assert_str_eq(written(nextafter(ties[i], 0)), expected(nextafter(ties[i], 0)));
-        ck_assert_str_eq(written(nextafter(ties[i], INFINITY)), expected(nextafter(ties[i], INFINITY)));
+        check(ties[i], _i);
+        check(nextafter(ties[i], 0), _i);
+        check(nextafter(ties[i], INFINITY), _i);
     }
     for (int i = 100000; i < 200000; i += 7) /* times: microseconds as milliseconds */
-        ck_assert_str_eq(written((10 * i + 5) / 1e3), expected((10 * i + 5) / 1e3));
+        check((10 * i + 5) / 1e3, _i);
 }
 END_TEST
 
@@ -121,7 +138,7 @@ START_TEST(doubles_are_as_jansson_writes_them) {
             uint64_t bits = i % 3 << 63 | exponent << 52 | (i < 4 ? i : i * 0x9e3779b97f4a7c15) >> 12;
             double value;
             memcpy(&value, &bits, sizeof value);
-            ck_assert_str_eq(written(value), expected(value));
+            check(value, _i);
         }
     }
 }
@@ -131,10 +148,11 @@ Suite *decimal_suite(void) {
     Suite *suite = suite_create("decimal");
     TCase *tests = tcase_create("decimal");
     tcase_add_test(tests, known_values);
-    tcase_add_test(tests, every_exponent_is_as_jansson_writes_it);
-    tcase_add_test(tests, shares_and_powers_are_as_jansson_writes_them);
-    tcase_add_test(tests, ties_are_as_jansson_writes_them);
-    tcase_add_test(tests, doubles_are_as_jansson_writes_them);
+    tcase_add_loop_test(tests, every_exponent_is_as_jansson_writes_it, 1, DECIMAL_MOST + 1);
+    tcase_add_test(tests, most_digits_tell_floats_apart);
+    tcase_add_loop_test(tests, shares_and_powers_are_as_jansson_writes_them, 1, DECIMAL_MOST + 1);
+    tcase_add_loop_test(tests, ties_are_as_jansson_writes_them, 1, DECIMAL_MOST + 1);
+    tcase_add_loop_test(tests, doubles_are_as_jansson_writes_them, 1, DECIMAL_MOST + 1);
     suite_add_tcase(suite, tests);
     return suite;
 }

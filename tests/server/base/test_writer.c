@@ -41,8 +41,8 @@ START_TEST(values_and_nesting) {
     writer_end_object(&w);
     writer_begin_array(&w, NULL);
     writer_end_array(&w);
-    writer_numbers(&w, NULL, numbers, 3);
-    writer_numbers(&w, NULL, NULL, 0);
+    writer_numbers(&w, NULL, numbers, 3, DECIMAL_DIGITS);
+    writer_numbers(&w, NULL, NULL, 0, DECIMAL_DIGITS);
     writer_end_array(&w);
     writer_boolean(&w, "boolean", false);
     writer_json(&w, "json", "{\"a\":[]}");
@@ -123,6 +123,18 @@ START_TEST(grows) {
 }
 END_TEST
 
+START_TEST(numbers_with_their_digits) {
+    const float numbers[] = {0.123456789f, 1, 2.0f / 3};
+    writer_begin_array(&w, NULL);
+    for (int digits = 1; digits <= DECIMAL_MOST; digits += 4)
+        writer_numbers(&w, NULL, numbers, 3, digits);
+    writer_end_array(&w);
+    char *text = writer_take(&w);
+    ck_assert_str_eq(text, "[[0.1,1.0,0.7],[0.12346,1.0,0.66667],[0.123456791,1.0,0.666666687]]");
+    free(text);
+}
+END_TEST
+
 /* Exactly as much as may be; nothing behind what was left out. */
 START_TEST(limit) {
     const float ones[] = {1, 1};
@@ -131,7 +143,7 @@ START_TEST(limit) {
         w.most -= less;
         writer_begin_array(&w, NULL);
         writer_string(&w, NULL, "a");
-        writer_numbers(&w, NULL, ones, 2);
+        writer_numbers(&w, NULL, ones, 2, DECIMAL_DIGITS);
         writer_end_array(&w);
         ck_assert_int_eq(writer_ended(&w), less > 0);
         ck_assert_int_eq(w.too_long, less > 0);
@@ -150,7 +162,7 @@ END_TEST
 START_TEST(limit_within_numbers) {
     const float ones[] = {1, 1};
     w.most = strlen("[1.0,1.");
-    writer_numbers(&w, NULL, ones, 2);
+    writer_numbers(&w, NULL, ones, 2, DECIMAL_DIGITS);
     ck_assert(w.too_long && !w.failed);
     ck_assert_uint_le(w.length, w.most);
     ck_assert_uint_eq(w.length, strlen(w.bytes));
@@ -182,7 +194,7 @@ START_TEST(what_json_has_not) {
         writer_number(&w, NULL, none[i]);
         expect_failed();
         const float numbers[] = {1, (float)none[i], 2};
-        writer_numbers(&w, NULL, numbers, 3);
+        writer_numbers(&w, NULL, numbers, 3, DECIMAL_DIGITS);
         expect_failed();
     }
     writer_fail(&w);
@@ -196,7 +208,7 @@ START_TEST(want_of_memory) {
     writer_string(&w, NULL, text);
     writer_string_of(&w, NULL, "\"", 1);
     ck_assert(!w.failed);
-    writer_numbers(&w, NULL, (const float[]){1}, (size_t)PTRDIFF_MAX / (DECIMAL_BYTES + 1) - 1024);
+    writer_numbers(&w, NULL, (const float[]){1}, (size_t)PTRDIFF_MAX / (DECIMAL_BYTES(DECIMAL_DIGITS) + 1) - 1024, DECIMAL_DIGITS);
     expect_failed();
 }
 END_TEST
@@ -211,6 +223,7 @@ Suite *writer_suite(void) {
     tcase_add_test(tests, integers);
     tcase_add_test(tests, text_around_values);
     tcase_add_test(tests, grows);
+    tcase_add_test(tests, numbers_with_their_digits);
     tcase_add_test(tests, limit);
     tcase_add_test(tests, limit_within_numbers);
     tcase_add_test(tests, what_json_has_not);
