@@ -70,7 +70,9 @@ struct reply {
     bool close;                          /* nothing more is read from this connection */
     bool compressed;                     /* the body is gzip */
     bool streamed;                       /* the body comes piece by piece: nobody on the way may keep it */
-    const struct dialect *dialect;       /* whose words and shape an error has (api_dialect.h); NULL: alignd's own. It stays */
+    /* Called with the request's path once the body has been sent whole. NULL: nobody needs to know. */
+    void (*sent)(const struct service *service, const char *path);
+    const struct dialect *dialect; /* whose words and shape an error has (api_dialect.h); NULL: alignd's own. It stays */
 };
 
 /* Who may call it. With API keys: everybody, who has a key, who has an admin's. Without: everybody, everybody, nobody. An

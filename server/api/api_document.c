@@ -248,17 +248,29 @@ void api_file_finish(const struct service *service, struct request *request, str
 }
 
 /* The name begins with the id; what stands behind it is for people. */
+static void read_id(const char *path, char id[KEPT_ID_BYTES]) {
+    size_t length, index;
+    const char *sent = api_path_part(api_find(path, "GET", &index), path, &length);
+    snprintf(id, KEPT_ID_BYTES, "%.*s", (int)length, sent);
+}
+
+/* One that could not be sent whole can be fetched again. */
+static void remove_sent(const struct service *service, const char *path) {
+    char id[KEPT_ID_BYTES];
+    read_id(path, id);
+    kept_files_remove(service->files, id);
+}
+
 void api_file(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)request;
-    size_t length, index;
-    const char *sent = api_path_part(api_find(call->path, "GET", &index), call->path, &length);
     char id[KEPT_ID_BYTES];
     struct kept_file file;
     struct error error = {0};
-    snprintf(id, sizeof id, "%.*s", (int)length, sent);
+    read_id(call->path, id);
     char *text = kept_files_find(service->files, id, &file, &error);
     if (text) {
-        *reply = (struct reply){.status = STATUS_OK, .content_type = file.content_type, .body = text, .length = file.length};
+        *reply = (struct reply){
+            .status = STATUS_OK, .content_type = file.content_type, .body = text, .length = file.length, .sent = remove_sent};
         memcpy(reply->file_name, file.name, sizeof reply->file_name);
     } else if (error.code == ERROR_MEMORY) {
         api_fail_memory(reply);

@@ -26,15 +26,27 @@ struct kept_files {
     bool stopped;
 };
 
-/* With the lock, as all below. */
-static void remove_oldest(struct kept_files *files) {
-    struct entry *entry = files->oldest;
-    files->oldest = entry->next;
-    if (!files->oldest)
-        files->newest = &files->oldest;
+/* The entry at *link. With the lock, as all below. */
+static void remove_entry(struct kept_files *files, struct entry **link) {
+    struct entry *entry = *link;
+    *link = entry->next;
+    if (!*link)
+        files->newest = link;
     files->count--;
     files->bytes -= entry->file.length;
     free(entry);
+}
+
+static void remove_oldest(struct kept_files *files) {
+    remove_entry(files, &files->oldest);
+}
+
+/* Where it is linked; a link to NULL: there is none. */
+static struct entry **find_link(struct kept_files *files, const char *id) {
+    struct entry **link = &files->oldest;
+    while (*link && strcmp((*link)->id, id) != 0)
+        link = &(*link)->next;
+    return link;
 }
 
 static void remove_expired(struct kept_files *files) {
@@ -136,9 +148,7 @@ char *kept_files_find(struct kept_files *files, const char *id, struct kept_file
     char *copy = NULL;
     pthread_mutex_lock(&files->lock);
     remove_expired(files);
-    const struct entry *entry = files->oldest;
-    while (entry && strcmp(entry->id, id) != 0)
-        entry = entry->next;
+    const struct entry *entry = *find_link(files, id);
     bool found = entry != NULL;
     if (found && (copy = malloc(entry->file.length + 1)) != NULL) {
         memcpy(copy, entry->text, entry->file.length + 1);
@@ -150,6 +160,14 @@ char *kept_files_find(struct kept_files *files, const char *id, struct kept_file
     else if (!copy)
         error_memory(err);
     return copy;
+}
+
+void kept_files_remove(struct kept_files *files, const char *id) {
+    pthread_mutex_lock(&files->lock);
+    struct entry **link = find_link(files, id);
+    if (*link)
+        remove_entry(files, link);
+    pthread_mutex_unlock(&files->lock);
 }
 
 size_t kept_files_count(struct kept_files *files) {

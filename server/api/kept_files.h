@@ -1,5 +1,6 @@
-/* Files that wait to be fetched (LibreTranslate's /translate_file): each under a name that cannot be guessed, for a while, then
- * they are gone, whether anybody asks or not. Bounded in number and bytes: the oldest make room. Thread-safe. */
+/* Files that wait to be fetched (LibreTranslate's /translate_file): each under a name that cannot be guessed, until it has been
+ * fetched, or for a while: then they are gone, whether anybody asks or not. Bounded in number and bytes: the oldest make room.
+ * Thread-safe. */
 #ifndef ALIGND_KEPT_FILES_H
 #define ALIGND_KEPT_FILES_H
 
@@ -33,6 +34,8 @@ int kept_files_add(struct kept_files *files, const struct kept_file *file, const
 /* A copy of its text, NUL-terminated, which the caller frees. NULL with ERROR_INPUT: there is none of this id, or no longer; or
  * ERROR_MEMORY. */
 char *kept_files_find(struct kept_files *files, const char *id, struct kept_file *out, struct error *err);
+/* If it is there. */
+void kept_files_remove(struct kept_files *files, const char *id);
 /* How many there are. */
 size_t kept_files_count(struct kept_files *files);
 

@@ -47,13 +47,14 @@ static enum MHD_Result handle(void *closure, struct MHD_Connection *connection, 
 }
 
 static void completed(void *closure, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code) {
-    (void)code;
     struct http *http = closure;
     struct exchange *exchange = *state;
     if (!exchange)
         return;
     *state = NULL;
     connection_idle(&http->exchanges.connections, connection);
+    if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+        exchange_sent(exchange);
     work_end(exchange);
 }
 

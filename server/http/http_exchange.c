@@ -192,6 +192,12 @@ void exchange_end(struct exchange *exchange) {
     exchange_free(exchange);
 }
 
+void exchange_sent(const struct exchange *exchange) {
+    const struct reply *reply = &exchange->reply;
+    if (exchange->stage == STAGE_ANSWERED && reply->sent && strcmp(exchange->method, "HEAD") != 0)
+        reply->sent(exchange->exchanges->service, exchange->path);
+}
+
 /* ---- replies ---- */
 
 /* A reply without one of its headers is none: where memory is out for them the connection closes. */

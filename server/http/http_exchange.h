@@ -75,6 +75,8 @@ struct exchange *exchange_create(struct exchanges *exchanges, struct MHD_Connect
                                  const char *method);
 /* The request has come in whole. */
 void exchange_count(struct exchange *exchange);
+/* Its reply has gone out whole. */
+void exchange_sent(const struct exchange *exchange);
 /* Counts and logs it, and frees it. */
 void exchange_end(struct exchange *exchange);
 

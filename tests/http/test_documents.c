@@ -299,24 +299,31 @@ static const char *path_of(const struct reply *reply) {
     return path;
 }
 
-/* The address that is answered leads to what POST /documents answers, more than once. */
+/* The address that is answered leads to what POST /documents answers, once; HEAD does not count. */
 START_TEST(files_to_fetch) {
     struct reply document, address, file;
+    CURL *connection = connection_open(); /* one, on which each reply has gone out before the next begins */
     upload("a.srt", "", "1\n" TIMES "\n" DOG "\n", FIELDS("source=en", "target=fr"), &document);
     upload_file("a.srt", "1\n" TIMES "\n" DOG "\n", FIELDS("source=auto", "target=fr", "unknown=field"), &address);
     ck_assert_msg(address.status == 200, "%ld %s", address.status, address.body);
     const char *path = path_of(&address);
     ck_assert_ptr_eq(strstr(path, "/download_file/"), path);
     ck_assert_str_eq(path + strlen(path) - strlen(".a.fr.srt"), ".a.fr.srt");
-    for (size_t i = 0; i < 2; i++) {
+    static const char *const methods[] = {"HEAD", "HEAD", "GET"};
+    for (size_t i = 0; i < COUNT(methods); i++) {
         char value[HEADER_BYTES];
-        client_send(&served, &(struct call){.path = path}, &file);
+        client_send(&served, &(struct call){.path = path, .method = methods[i], .connection = connection}, &file);
         ck_assert_int_eq(file.status, 200);
-        ck_assert_str_eq(file.body, document.body);
+        ck_assert_uint_eq(file.length, *methods[i] == 'G' ? document.length : 0);
+        ck_assert(file.length == 0 || strcmp(file.body, document.body) == 0);
         ck_assert(reply_header(&file, "Content-Disposition", value));
         ck_assert_str_eq(value, "attachment; filename=\"a.fr.srt\"");
         reply_done(&file);
     }
+    client_send(&served, &(struct call){.path = path, .connection = connection}, &file);
+    ck_assert_int_eq(file.status, 404);
+    ck_assert_str_eq(text_at(file.json, "error"), "there is no file of this name, or no longer");
+    reply_done(&file);
     client_send(&served, &(struct call){.path = "/download_file/00000000000000000000000000000000.a.txt"}, &file);
     ck_assert_int_eq(file.status, 404);
     reply_done(&file);
@@ -326,6 +333,41 @@ START_TEST(files_to_fetch) {
     reply_done(&file);
     reply_done(&address);
     reply_done(&document);
+    curl_easy_cleanup(connection);
+}
+END_TEST
+
+/* As much as no socket holds: its client reads the beginning and is gone. */
+START_TEST(files_that_were_cut_off) {
+    enum { BLANKS = 16 << 20 };
+    static const char fetched[] = "alignd_requests_total{endpoint=\"/download_file/{file}\",code=\"200\"}";
+    struct daemon former = served;
+    struct reply address, file;
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--max-body-bytes", "20000000", "--deadline-ms", "60000"));
+    char *text = malloc(BLANKS + 3), request[512], begin[64];
+    text[0] = '[';
+    memset(text + 1, ' ', BLANKS);
+    strcpy(text + 1 + BLANKS, "]");
+    upload_file("a.json", text, FIELDS("source=en", "target=fr"), &address);
+    ck_assert_msg(address.status == 200, "%ld %s", address.status, address.body);
+    snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path_of(&address));
+    int connection = raw_open(&served);
+    raw_write(connection, request, strlen(request));
+    ck_assert_int_gt(read(connection, begin, sizeof begin), 0);
+    close(connection);
+    metric_await(&served, fetched, 1, NULL);
+    client_send(&served, &(struct call){.path = path_of(&address)}, &file);
+    ck_assert_int_eq(file.status, 200);
+    ck_assert_str_eq(file.body, text);
+    reply_done(&file);
+    metric_await(&served, fetched, 2, NULL);
+    client_send(&served, &(struct call){.path = path_of(&address)}, &file);
+    ck_assert_int_eq(file.status, 404);
+    reply_done(&file);
+    reply_done(&address);
+    free(text);
+    daemon_stop(&served);
+    served = former;
 }
 END_TEST
 
@@ -369,6 +411,7 @@ Suite *documents_suite(void) {
     tcase_add_test(cases, client_leaves);
     tcase_add_test(cases, command_line);
     tcase_add_test(cases, files_to_fetch);
+    tcase_add_test(cases, files_that_were_cut_off);
     tcase_add_test(cases, files_that_make_room);
     suite_add_tcase(suite, cases);
     return suite;

@@ -51,6 +51,26 @@ START_TEST(files_are_found) {
 }
 END_TEST
 
+/* First, last and in between. */
+START_TEST(what_is_removed_is_gone) {
+    for (size_t i = 0; i < COUNT; i++) {
+        struct kept_files *files = open_files(HOUR_US);
+        char ids[COUNT][KEPT_ID_BYTES], more[KEPT_ID_BYTES];
+        for (size_t j = 0; j < COUNT; j++)
+            add(files, "abc", ids[j], NULL);
+        kept_files_remove(files, "");
+        kept_files_remove(files, ids[i]);
+        kept_files_remove(files, ids[i]);
+        ck_assert_uint_eq(kept_files_count(files), COUNT - 1);
+        add(files, "abcd", more, NULL); /* in its room */
+        for (size_t j = 0; j < COUNT; j++)
+            ck_assert_int_eq(has(files, ids[j], "abc"), j != i);
+        ck_assert(has(files, more, "abcd"));
+        kept_files_free(files);
+    }
+}
+END_TEST
+
 START_TEST(the_oldest_make_room) {
     struct kept_files *files = open_files(HOUR_US);
     char ids[5][KEPT_ID_BYTES];
@@ -89,6 +109,7 @@ Suite *kept_files_suite(void) {
     TCase *cases = tcase_create("kept_files");
     suite_add_tcase(suite, cases);
     tcase_add_test(cases, files_are_found);
+    tcase_add_test(cases, what_is_removed_is_gone);
     tcase_add_test(cases, the_oldest_make_room);
     tcase_add_test(cases, files_expire_by_themselves);
     return suite;
