@@ -24,6 +24,8 @@ static void put_time(FILE *out, uint64_t seconds) {
 
 static void put_rest(FILE *out, const struct headway *headway) {
     double share = (double)headway->done / (double)headway->of_bytes;
+    if (share > 1) /* the input has grown meanwhile */
+        share = 1;
     fprintf(out, ", %.0f%%", 100 * share);
     if (headway->done == 0 || headway->seconds < least_seconds)
         return;

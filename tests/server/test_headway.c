@@ -13,6 +13,7 @@ static const struct {
     {{1234567, 100, 250, 1000}, "1,234,567 lines, 12346 per second, 25%, 5:00 left"},
     {{1000, 10, 1, 1000}, "1,000 lines, 100 per second, 0%, 2:46:30 left"},
     {{1000, 10, 1000, 1000}, "1,000 lines, 100 per second, 100%, 0:00 left"},
+    {{1000, 10, 1500, 1000}, "1,000 lines, 100 per second, 100%, 0:00 left"}, /* the input grew */
 };
 
 START_TEST(lines) {
