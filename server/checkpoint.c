@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 1 << 16 };
+enum { MORE_BYTES = 1 << 16 }; /* than the conditions: the head, and what is wrong with others */
 
 #define HEAD                                                                                                                       \
     "alignd checkpoint 1\nlines %zu\nskipped %zu\ninput_bytes %" PRIu64 "\ninput_hash %016" PRIx64 "\noutput_bytes %" PRIu64 "\n"
@@ -58,11 +58,12 @@ int checkpoint_read(const char *path, const char *conditions, struct checkpoint 
     }
     if (!in)
         return error_set(err, ERROR_FILE, "cannot open %.80s: %s", path, strerror(errno));
-    char *text = calloc(1, MOST_BYTES);
+    size_t most = strlen(conditions) + MORE_BYTES;
+    char *text = calloc(1, most + 1);
     int result = -1;
     if (!text)
         error_memory(err);
-    else if (fread(text, 1, MOST_BYTES - 1, in) == 0 && ferror(in))
+    else if (fread(text, 1, most, in) < most && ferror(in))
         error_set(err, ERROR_FILE, "cannot read %.80s: %s", path, strerror(errno));
     else
         result = parse(path, text, conditions, checkpoint, err);

@@ -45,6 +45,21 @@ START_TEST(round_trip) {
 }
 END_TEST
 
+/* Such as a thousand strings that are not translated. */
+START_TEST(long_conditions) {
+    enum { BYTES = 200000 };
+    struct checkpoint read;
+    char *most = malloc(BYTES + 1);
+    memset(most, 'a', BYTES);
+    most[BYTES] = '\0';
+    ck_assert_int_eq(checkpoint_write(path, most, &some, &err), 0);
+    ck_assert_msg(checkpoint_read(path, most, &read, &err) == 0, "%s", err.message);
+    most[BYTES - 1] = 'b';
+    ck_assert_int_eq(checkpoint_read(path, most, &read, &err), -1);
+    free(most);
+}
+END_TEST
+
 START_TEST(other_conditions) {
     static const struct {
         const char *conditions, *message;
@@ -104,6 +119,7 @@ Suite *checkpoint_suite(void) {
     TCase *tests = tcase_create("checkpoint");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, round_trip);
+    tcase_add_test(tests, long_conditions);
     tcase_add_test(tests, other_conditions);
     tcase_add_test(tests, other_files);
     tcase_add_test(tests, nowhere_to_write);
