@@ -1,12 +1,10 @@
 #include "server/offline_resume.h"
 #include "server/base/clock.h"
-#include "server/base/hex.h"
 #include "server/decode/loaded_model.h"
 #include "server/decode/manifest.h"
 #include "server/decode/parameters.h"
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -55,13 +53,10 @@ static void put_texts(FILE *out, const char *name, const struct name_list *texts
 }
 
 static int put_weights(FILE *out, const char *folder, struct error *err) {
-    unsigned char digest[SHA256_BYTES];
-    char path[PATH_MAX], text[2 * SHA256_BYTES + 1];
-    snprintf(path, sizeof path, "%s/model.safetensors", folder);
-    if (manifest_digest(path, NULL, digest, err) != 0)
+    char sha256[SHA256_DIGITS + 1];
+    if (manifest_digest_weights(folder, sha256, err) != 0)
         return -1;
-    hex_print(digest, sizeof digest, text);
-    fprintf(out, "weights %s\n", text);
+    fprintf(out, "weights %s\n", sha256);
     return 0;
 }
 

@@ -1,24 +1,10 @@
 #include "server/pack.h"
-#include "server/base/hex.h"
 #include "server/decode/integrity.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { PATH_BYTES = 4096 };
-
-/* Of the folder's model.safetensors, in hexadecimal digits. */
-static int digest_weights(const char *folder, char sha256[SHA256_DIGITS + 1], struct error *err) {
-    char path[PATH_BYTES];
-    unsigned char bytes[SHA256_BYTES];
-    int length = snprintf(path, sizeof path, "%s/model.safetensors", folder);
-    if (length < 0 || (size_t)length >= sizeof path)
-        return error_set(err, ERROR_FILE, "the path is too long");
-    if (manifest_digest(path, NULL, bytes, err) != 0)
-        return -1;
-    hex_print(bytes, sizeof bytes, sha256);
-    return 0;
-}
 
 static int write_packed(const struct translator *translator, const char *folder, const char *sha256, struct error *err) {
     char path[PATH_BYTES];
@@ -33,7 +19,7 @@ static int pack_folder(const struct options *options, struct integrity *integrit
     char sha256[SHA256_DIGITS + 1];
     struct integrity_found found;
     const struct translator_options choices = {.compute = options->compute, .shortlist = options->shortlist, .pack = true};
-    if (integrity_check(integrity, folder, INTEGRITY_WHOLE, &found, err) != 0 || digest_weights(folder, sha256, err) != 0)
+    if (integrity_check(integrity, folder, INTEGRITY_WHOLE, &found, err) != 0 || manifest_digest_weights(folder, sha256, err) != 0)
         return -1;
     struct translator *translator = translator_open(folder, &choices, err);
     int result = translator ? write_packed(translator, folder, sha256, err) : -1;

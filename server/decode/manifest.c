@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <gnutls/crypto.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,4 +119,16 @@ int manifest_digest(const char *path, const atomic_bool *stop, unsigned char sha
     free(buffer);
     close(descriptor);
     return result;
+}
+
+int manifest_digest_weights(const char *folder, char sha256[SHA256_DIGITS + 1], struct error *err) {
+    char path[PATH_MAX];
+    unsigned char bytes[SHA256_BYTES];
+    int length = snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    if (length < 0 || (size_t)length >= sizeof path)
+        return error_set(err, ERROR_FILE, "the path is too long");
+    if (manifest_digest(path, NULL, bytes, err) != 0)
+        return -1;
+    hex_print(bytes, sizeof bytes, sha256);
+    return 0;
 }

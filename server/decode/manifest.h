@@ -31,5 +31,7 @@ void manifest_done(struct manifest *manifest);
 /* The SHA-256 of what the file at path holds. stop: given up with -1 and no error once it is true; NULL: never. -1 with ERROR_FILE
  * or ERROR_MEMORY. */
 int manifest_digest(const char *path, const atomic_bool *stop, unsigned char sha256[SHA256_BYTES], struct error *err);
+/* That of the folder's model.safetensors, in digits. */
+int manifest_digest_weights(const char *folder, char sha256[SHA256_DIGITS + 1], struct error *err);
 
 #endif
