@@ -53,6 +53,11 @@ for package in "$work"/apt/archives/*.deb; do
     enter "$package"
 done >"$work/var/lib/dpkg/status"
 
+# A link that begins at the root leads there, which is not FOLDER: the linker would take the static library instead.
+find "$work" -type l -lname '/*' | while read -r link; do
+    ln -sfr "$work$(readlink "$link")" "$link"
+done
+
 # as update-alternatives would have it
 for file in "$work"/usr/lib/*/openblas-pthread/libopenblas.so*; do
     [ ! -e "$file" ] || ln -s "openblas-pthread/${file##*/}" "${file%/*/*}/"
