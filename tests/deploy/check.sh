@@ -14,6 +14,7 @@ step sh tests/deploy/haproxy.sh "$alignd"
 step "$promtool" check config docker/prometheus.yml
 step "$promtool" test rules tests/deploy/alerts.yml
 step node tests/deploy/queries.mjs "$alignd" "$promtool"
+step node tests/deploy/dashboard.mjs
 step docker-compose -f docker/compose.yaml config --quiet
 # FOLDER KIND...: that of docker/kubernetes, and the kinds of manifests that it has besides
 kubernetes() {
