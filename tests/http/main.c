@@ -17,7 +17,8 @@ static Suite *(*const suites[])(void) = {
     tls_suite,        listeners_suite,       fairness_suite,    slow_suite,       reload_suite,     log_suite,
     cache_suite,      memory_suite,          environment_suite, large_suite,      replies_suite,    warnings_suite,
     quality_suite,    alignment_suite,       heads_suite,       variant_suite,    dialects_suite,   many_models_suite,
-    glossaries_suite, dialect_clients_suite, documents_suite,   shipped_suite,    bulk_suite,       protect_suite};
+    glossaries_suite, dialect_clients_suite, documents_suite,   shipped_suite,    bulk_suite,       protect_suite,
+    routing_suite};
 
 /* What the user has set for a daemon of their own must not reach those under test. */
 static void clear_settings(void) {

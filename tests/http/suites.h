@@ -49,6 +49,7 @@ Suite *variant_suite(void);
 Suite *slow_suite(void);
 Suite *reload_suite(void);
 Suite *many_models_suite(void);
+Suite *routing_suite(void);
 Suite *log_suite(void);
 Suite *cache_suite(void);
 Suite *memory_suite(void);

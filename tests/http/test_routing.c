@@ -1,0 +1,180 @@
+/* Which model of --models a request gets: by region, the nearest of several, or two in the place of one. */
+#include "tests/http/models.h"
+#include "tests/http/suites.h"
+#include <stdio.h>
+#include <string.h>
+
+/* ---- which one ---- */
+
+START_TEST(regions_fall_back) {
+    static const struct {
+        const char *body, *model;
+    } rows[] = {{"{'text': 'x', 'source': 'en-GB', 'target': 'de-AT'}", "b"},
+                {"{'text': 'x', 'target': 'fr_CA'}", "a"},
+                {"{'text': 'x', 'source': 'pt'}", "c"},
+                {"{'text': 'x', 'source': 'pb'}", "c"},
+                {"{'text': 'x', 'source': 'pt-BR', 'target': 'EN'}", "c"}};
+    models_start("--queue", "64");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct reply reply;
+        models_translate(rows[i].body, 200, &reply);
+        ck_assert_str_eq(text_at(reply.json, "model"), rows[i].model);
+        reply_done(&reply);
+    }
+    models_ask("{'text': 'x', 'source': 'es'}", 400);
+    models_ask("{'q': 'x', 'source': 'en-US', 'target': 'de-CH'}", 200);
+    models_ask("{'q': 'Where is the train station?', 'source': 'auto', 'target': 'de'}", 200);
+}
+END_TEST
+
+/* Of two for a pair the first is taken, unless the other is named; the nearest before the first. */
+START_TEST(the_nearest_is_taken) {
+    struct reply reply;
+    models_add("d", "en", "fr-CA");
+    models_add("e", "en", "fr");
+    models_start("--queue", "64");
+    models_translate("{'text': 'x', 'target': 'fr'}", 200, &reply);
+    ck_assert_str_eq(text_at(reply.json, "model"), "a");
+    reply_done(&reply);
+    models_translate("{'text': 'x', 'target': 'fr-CA'}", 200, &reply);
+    ck_assert_str_eq(text_at(reply.json, "model"), "d");
+    reply_done(&reply);
+    models_translate("{'text': 'x', 'target': 'fr', 'model': 'e'}", 200, &reply);
+    ck_assert_str_eq(text_at(reply.json, "model"), "e");
+    reply_done(&reply);
+}
+END_TEST
+
+/* ---- two in the place of one ---- */
+
+#define VIA "{'text': 'A boy plays. A dog runs.', 'source': 'pt-BR', 'target': 'fr'"
+
+static double sum_of(const json_t *row) {
+    double sum = 0;
+    size_t i;
+    json_t *value;
+    json_array_foreach(row, i, value) sum += json_number_value(value);
+    return sum;
+}
+
+/* What the first writes of each sentence is what the second reads. */
+START_TEST(two_models_meet_in_a_language) {
+    struct reply reply, part;
+    models_start("--queue", "64");
+    models_translate(VIA ", 'include': ['tokens', 'attention', 'alignment', 'offsets', 'words'], 'digits': 9}", 200, &reply);
+    ck_assert_str_eq(text_at(reply.json, "source"), "pt-BR");
+    ck_assert_str_eq(text_at(reply.json, "target"), "fr");
+    ck_assert_str_eq(json_string_value(json_array_get(json_at(reply.json, "pivot"), 0)), "c");
+    ck_assert_str_eq(json_string_value(json_array_get(json_at(reply.json, "pivot"), 1)), "a");
+    const json_t *answer = json_array_get(json_at(reply.json, "translations"), 0), *sentences = json_at(answer, "sentences");
+    ck_assert_uint_eq(json_array_size(sentences), 2);
+    const json_t *sentence = json_array_get(sentences, 1), *rows = json_at(sentence, "attention");
+    ck_assert_str_eq(text_at(sentence, "source_text"), "A dog runs.");
+    ck_assert_uint_eq(json_array_size(rows), json_array_size(json_at(sentence, "tokens")));
+    ck_assert_uint_eq(json_array_size(json_array_get(rows, 0)), json_array_size(json_at(sentence, "source_tokens")));
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        ck_assert_double_eq_tol(sum_of(json_array_get(rows, i)), 1, 1e-4);
+    models_translate("{'text': 'A boy plays. A dog runs.', 'model': 'c', 'include': []}", 200, &part);
+    ck_assert_str_eq(text_at(answer, "pivot_text"), text_at(json_array_get(json_at(part.json, "translations"), 0), "text"));
+    reply_done(&part);
+    reply_done(&reply);
+    models_translate(VIA ", 'include': [], 'protect': ['dog', {'pattern': 'b.y'}]}", 200, &reply); /* by both */
+    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "translations.0.text"), "boy"));
+    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "translations.0.text"), "dog"));
+    reply_done(&reply);
+}
+END_TEST
+
+START_TEST(two_models_in_other_dialects) {
+    struct reply reply;
+    models_start("--queue", "64");
+    client_post(&models_served, "/translate", "{'q': '<b>A boy</b> plays.', 'source': 'pt-BR', 'target': 'de', 'format': 'html'}",
+                200, &reply);
+    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "translatedText"), "<b>"));
+    reply_done(&reply);
+    client_post(&models_served, "/v2/translate",
+                "{'text': ['A boy plays.', 'A dog.'], 'source_lang': 'PT-BR', 'target_lang': 'DE'}", 200, &reply);
+    ck_assert_uint_eq(json_array_size(json_at(reply.json, "translations")), 2);
+    reply_done(&reply);
+    client_send(&models_served, &(struct call){.path = "/languages"}, &reply);
+    ck_assert_ptr_nonnull(
+        strstr(reply.body, "{\"code\":\"pt-BR\",\"name\":\"Portuguese (Brazil)\",\"targets\":[\"en\",\"fr\",\"de\"]}"));
+    reply_done(&reply);
+}
+END_TEST
+
+static double source_tokens(const char *model) {
+    char name[64];
+    snprintf(name, sizeof name, "alignd_source_tokens_total{model=\"%s\"}", model);
+    return metric(&models_served, name);
+}
+
+/* Of a text for two targets the first model reads what it reads for one; the answers are those for each alone. */
+START_TEST(targets_share_the_first_decoding) {
+#define TO(targets) "/translate?api-version=3.0&from=pt-BR" targets
+    static const char body[] = "[{'Text': 'A boy plays. A dog runs.'}, {'Text': 'Two men walk.'}]";
+    struct reply french, german, both;
+    models_start("--queue", "64");
+    client_post(&models_served, TO("&to=fr"), body, 200, &french);
+    double alone = source_tokens("c");
+    ck_assert_double_gt(alone, 0);
+    client_post(&models_served, TO("&to=de"), body, 200, &german);
+    ck_assert_double_eq(source_tokens("c"), 2 * alone);
+    client_post(&models_served, TO("&to=de&to=fr"), body, 200, &both);
+    ck_assert_double_eq(source_tokens("c"), 3 * alone);
+    ck_assert_double_gt(source_tokens("a"), 0);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *pair = json_at(json_array_get(both.json, i), "translations");
+        ck_assert(json_equal(json_array_get(pair, 0), json_at(json_array_get(german.json, i), "translations.0")));
+        ck_assert(json_equal(json_array_get(pair, 1), json_at(json_array_get(french.json, i), "translations.0")));
+    }
+    reply_done(&french);
+    reply_done(&german);
+    reply_done(&both);
+#undef TO
+}
+END_TEST
+
+START_TEST(what_two_models_cannot_do) {
+    static const char *const fields[] = {"'stream': true", "'prefix': 'Un'", "'glossary': {'dog': 'chien'}",
+                                         "'include': ['quality']"};
+    models_start("--queue", "64");
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        char body[256];
+        snprintf(body, sizeof body, "%s, %s}", VIA, fields[i]);
+        models_ask(body, 400);
+    }
+    models_ask("{'text': 'x', 'source': 'fr', 'target': 'de'}", 400);    /* no chain */
+    models_ask("{'text': 'x', 'source': 'pt-BR', 'target': 'pt'}", 400); /* the same language */
+    models_ask("{'text': 'x', 'source': 'pt-BR', 'target': 'fr', 'model': 'c'}", 400);
+    models_ask("{'text': ['', ' '], 'source': 'pt-BR', 'target': 'fr'}", 200);
+}
+END_TEST
+
+START_TEST(only_one_language_to_meet_in) {
+    models_start("--pivot", "es");
+    models_ask(VIA "}", 400);
+    daemon_stop(&models_served);
+    models_start("--pivot", "none");
+    models_ask(VIA "}", 400);
+    daemon_stop(&models_served);
+    models_start("--pivot", "en");
+    models_ask(VIA "}", 200);
+}
+END_TEST
+
+Suite *routing_suite(void) {
+    Suite *suite = suite_create("routing");
+    TCase *tcase = tcase_create("routing");
+    tcase_set_timeout(tcase, TEST_TIMEOUT_S);
+    tcase_add_checked_fixture(tcase, models_setup, models_teardown);
+    tcase_add_test(tcase, regions_fall_back);
+    tcase_add_test(tcase, the_nearest_is_taken);
+    tcase_add_test(tcase, two_models_meet_in_a_language);
+    tcase_add_test(tcase, two_models_in_other_dialects);
+    tcase_add_test(tcase, targets_share_the_first_decoding);
+    tcase_add_test(tcase, what_two_models_cannot_do);
+    tcase_add_test(tcase, only_one_language_to_meet_in);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
