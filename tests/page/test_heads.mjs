@@ -100,7 +100,7 @@ test("heads: a model without any says so, and has no tab for them", async () => 
     assert.equal(await page.locator("#tab-heads").isVisible(), false);
     await page.locator("#tab-diagnostics").click();
     await page.locator("#tab-diagnostics").press("ArrowRight");
-    assert.equal(await page.evaluate(() => window.deepFocus().id), "tab-export");
+    assert.equal(await page.evaluate(() => window.deepFocus().id), "tab-why");
   });
   await visit(link({ v: "heads" }), async (page) => {
     await translated(page);
