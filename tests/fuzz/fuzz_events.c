@@ -103,6 +103,7 @@ static void fill(struct request *request, const uint8_t *data, size_t size) {
     request->split = true;
     request->replace_unknowns = data[0] & 8;
     request->include = data[2] | (unsigned)(data[3] & 7) << 8;
+    request->digits = 1 + (data[3] >> 3) % 9;
     request->texts = arena_zalloc(&request->arena, 1, sizeof *request->texts);
     request->texts[0].source = arena_copy(&request->arena, (const char *)data + HEAD, size - HEAD);
     request->texts[0].source_length = size - HEAD;
