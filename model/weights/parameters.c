@@ -173,12 +173,14 @@ void parameter_row(const struct parameter *parameter, size_t row, size_t cols, f
         x[col] *= scale;
 }
 
-/* values [count] are those of the parameter from `first` on. */
-static int check_finite(const struct parameter *parameter, const float *values, size_t first, size_t count, struct error *err) {
-    for (size_t i = 0; i < count; i++) {
-        if (!isfinite(values[i]))
-            return error_set(err, ERROR_FORMAT, "tensor %s: value %zu is not finite", parameter->tensor->name, first + i);
-    }
+int parameter_check_values(const struct parameter *parameter, size_t rows, size_t cols, struct error *err) {
+    const struct tensor *tensor = parameter->tensor;
+    size_t finite = storage_of(tensor->dtype)->finite(tensor->data, rows * cols);
+    for (size_t row = 0; parameter->scale != NULL && row * cols < finite; row++)
+        if (!isfinite(scale_of(parameter, row) * INT8_MIN))
+            finite = row * cols;
+    if (finite < rows * cols)
+        return error_set(err, ERROR_FORMAT, "tensor %s: value %zu is not finite", tensor->name, finite);
     return 0;
 }
 
@@ -192,23 +194,8 @@ static const float *expand(const struct parameter *parameter, size_t rows, size_
 }
 
 int parameter_load(struct parameter *parameter, size_t rows, size_t cols, struct arena *arena, struct error *err) {
-    const float *values = expand(parameter, rows, cols, arena);
-    if (values == NULL)
-        return error_memory(err);
-    if (check_finite(parameter, values, 0, rows * cols, err) != 0)
+    if (parameter_check_values(parameter, rows, cols, err) != 0)
         return -1;
-    parameter->values = values;
-    return 0;
-}
-
-int parameter_check_rows(const struct parameter *parameter, size_t rows, size_t cols, struct arena *arena, struct error *err) {
-    struct arena_mark mark = arena_mark(arena);
-    float *x = arena_alloc(arena, cols, sizeof *x);
-    int result = x != NULL ? 0 : error_memory(err);
-    for (size_t row = 0; result == 0 && row < rows; row++) {
-        parameter_row(parameter, row, cols, x);
-        result = check_finite(parameter, x, row * cols, cols, err);
-    }
-    arena_release(arena, mark);
-    return result;
+    parameter->values = expand(parameter, rows, cols, arena);
+    return parameter->values != NULL ? 0 : error_memory(err);
 }

@@ -44,8 +44,8 @@ int parameter_load(struct parameter *parameter, size_t rows, size_t cols, struct
 
 /* One row of what parameter_load would make, x [cols]. */
 void parameter_row(const struct parameter *parameter, size_t row, size_t cols, float *x);
-/* Errors as parameter_load's, of which nothing stays in the arena. */
-int parameter_check_rows(const struct parameter *parameter, size_t rows, size_t cols, struct arena *arena, struct error *err);
+/* -1 with ERROR_FORMAT where one is not finite, as parameter_load says it. */
+int parameter_check_values(const struct parameter *parameter, size_t rows, size_t cols, struct error *err);
 
 /* One scale for several channels is as another program chose it: the whole numbers are to stay as they are. 0: each channel has its
  * own, which is found again. */

@@ -47,11 +47,36 @@ static void expand_i8(const unsigned char *data, size_t count, float *values) {
         values[i] = data[i] < 128 ? data[i] : (float)(data[i] - 256);
 }
 
+/* Infinity and NaN have all bits of the exponent, which lies in the upper two of a number's bytes. */
+static inline size_t count_finite(const unsigned char *data, size_t count, size_t bytes, uint32_t exponent) {
+    size_t i = 0;
+    while (i < count && (read_u16(data + (i + 1) * bytes - 2) & exponent) != exponent)
+        i++;
+    return i;
+}
+
+static size_t finite_f32(const unsigned char *data, size_t count) {
+    return count_finite(data, count, 4, 0x7f80);
+}
+
+static size_t finite_f16(const unsigned char *data, size_t count) {
+    return count_finite(data, count, 2, 0x7c00);
+}
+
+static size_t finite_bf16(const unsigned char *data, size_t count) {
+    return count_finite(data, count, 2, 0x7f80);
+}
+
+static size_t finite_i8(const unsigned char *data, size_t count) {
+    (void)data;
+    return count;
+}
+
 static const struct storage storages[] = {
-    [DTYPE_F32] = {"float32", STORED_FLOAT32, 4, expand_f32},
-    [DTYPE_F16] = {"float16", STORED_FLOAT16, 2, expand_f16},
-    [DTYPE_BF16] = {"bfloat16", STORED_BFLOAT16, 2, expand_bf16},
-    [DTYPE_I8] = {"int8", STORED_INT8, 1, expand_i8},
+    [DTYPE_F32] = {"float32", STORED_FLOAT32, 4, expand_f32, finite_f32},
+    [DTYPE_F16] = {"float16", STORED_FLOAT16, 2, expand_f16, finite_f16},
+    [DTYPE_BF16] = {"bfloat16", STORED_BFLOAT16, 2, expand_bf16, finite_bf16},
+    [DTYPE_I8] = {"int8", STORED_INT8, 1, expand_i8, finite_i8},
 };
 
 const struct storage *storage_of(enum dtype dtype) {

@@ -11,6 +11,8 @@ struct storage {
     enum stored stored;
     size_t bytes; /* of a value */
     void (*expand)(const unsigned char *data, size_t count, float *values);
+    /* How many there are before the first that is infinite or no number; count: all are finite. */
+    size_t (*finite)(const unsigned char *data, size_t count);
 };
 
 /* dtype: one that parameters may have, all but DTYPE_I32. */

@@ -78,8 +78,7 @@ static int find_table(struct weights *weights, const char *name, size_t rows, si
         *table = (struct weights_table){.values = get_shaped(weights, name, rows, cols, err), .cols = cols};
         return table->values != NULL ? 0 : -1;
     }
-    if (parameter_check_shape(parameter, rows, cols, err) != 0 ||
-        parameter_check_rows(parameter, rows, cols, &weights->arena, err) != 0)
+    if (parameter_check_shape(parameter, rows, cols, err) != 0 || parameter_check_values(parameter, rows, cols, err) != 0)
         return -1;
     parameter->used = true;
     *table = (struct weights_table){.parameter = parameter, .cols = cols};
