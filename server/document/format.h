@@ -15,6 +15,11 @@ struct document {
     const char *language; /* that it is translated to, a BCP 47 code */
 };
 
+/* For pieces of the document. */
+static inline struct html_builder document_builder(const struct document *document, struct arena *arena) {
+    return (struct html_builder){.arena = arena, .document = {document->source, document->length}};
+}
+
 struct document_format {
     const char *name;         /* "srt" */
     const char *extensions;   /* of file names, without the dot; separated by spaces */

@@ -251,7 +251,8 @@ static void json_escape(struct html_buffer *out, const char *text, size_t length
 
 static int json_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
     const char *source = document->source, *end = source + document->length;
-    struct json_reader reader = {.builder.arena = arena, .begin = source, .at = source, .end = end, .done = source, .err = err};
+    struct json_reader reader = {
+        .builder = document_builder(document, arena), .begin = source, .at = source, .end = end, .done = source, .err = err};
     reader.decoded = arena_alloc(arena, document->length + 1, 1);
     if (!reader.decoded)
         return error_memory(err);

@@ -296,7 +296,7 @@ static const char *skip_front_matter(const char *source, const char *end) {
 
 static int md_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
     const char *source = document->source, *end = source + document->length, *begin = skip_front_matter(source, end);
-    struct md_reader reader = {.builder.arena = arena, .end = end, .done = source, .arena = arena};
+    struct md_reader reader = {.builder = document_builder(document, arena), .end = end, .done = source, .arena = arena};
     reader.decoded = arena_alloc(arena, document->length + 1, 1);
     if (!reader.decoded || find_lines(&reader, begin) != 0)
         return error_memory(err);

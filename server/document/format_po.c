@@ -74,7 +74,7 @@ static void escape(struct html_buffer *out, const char *text, size_t length) {
 }
 
 static int po_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
-    struct html_builder builder = {.arena = arena};
+    struct html_builder builder = document_builder(document, arena);
     struct po_file file;
     int found;
     if (po_file_open(&file, document, arena, err) != 0)

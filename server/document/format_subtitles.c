@@ -110,8 +110,11 @@ static int add_cue(struct subtitles *subtitles, const struct cue *cue) {
 
 static int subtitles_read(const struct document *document, bool vtt, struct arena *arena, struct html *out, struct error *err) {
     const char *source = document->source, *end = source + document->length;
-    struct subtitles subtitles = {
-        .builder.arena = arena, .cues = {.end = end, .line.next = source, .vtt = vtt}, .at = source, .vtt = vtt, .err = err};
+    struct subtitles subtitles = {.builder = document_builder(document, arena),
+                                  .cues = {.end = end, .line.next = source, .vtt = vtt},
+                                  .at = source,
+                                  .vtt = vtt,
+                                  .err = err};
     struct cue cue;
     int found;
     while ((found = cue_next(&subtitles.cues, &cue, err)) == 1)

@@ -62,7 +62,7 @@ void text_add_lines(struct html_builder *builder, struct html_bytes text, const 
 }
 
 static int txt_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
-    struct html_builder builder = {.arena = arena};
+    struct html_builder builder = document_builder(document, arena);
     text_add_lines(&builder, (struct html_bytes){document->source, document->length}, NULL);
     return html_build(&builder, NULL, out, err);
 }

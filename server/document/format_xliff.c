@@ -8,7 +8,7 @@ static void escape(struct html_buffer *out, const char *text, size_t length) {
 }
 
 static int xliff_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
-    struct html_builder builder = {.arena = arena};
+    struct html_builder builder = document_builder(document, arena);
     struct xliff xliff;
     if (xliff_open(document, arena, &xliff, err) != 0)
         return -1;

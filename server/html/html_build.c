@@ -1,6 +1,8 @@
 #include "server/html/html_build.h"
 #include "server/html/html_piece.h"
 #include <assert.h>
+#include <stdio.h>
+#include <string.h>
 
 static struct html_piece *add(struct html_builder *builder, enum html_kind kind, struct html_bytes raw) {
     struct html *html = &builder->html;
@@ -95,11 +97,32 @@ size_t html_depth(const struct html_builder *builder) {
     return builder->depth;
 }
 
+/* Of the last piece that stands in the document; 0: none does. */
+static size_t last_line(const struct html_builder *builder) {
+    const struct html_bytes *document = &builder->document;
+    for (size_t i = builder->html.piece_count; document->start && i-- > 0;) {
+        const struct html_piece *piece = &builder->html.pieces[i];
+        const char *at = piece->plain ? piece->source : piece->raw;
+        if ((uintptr_t)at < (uintptr_t)document->start || (uintptr_t)at > (uintptr_t)(document->start + document->length))
+            continue;
+        size_t line = 1;
+        for (const char *feed = document->start; (feed = memchr(feed, '\n', (size_t)(at - feed))); feed++)
+            line++;
+        return line;
+    }
+    return 0;
+}
+
 int html_build(struct html_builder *builder, html_escape *escape, struct html *out, struct error *err) {
     if (builder->failed == ERROR_MEMORY)
         return error_memory(err);
-    if (builder->failed)
-        return error_set(err, ERROR_INPUT, "there are more than %d texts and marks", HTML_MAX_PIECES);
+    if (builder->failed) {
+        size_t line = last_line(builder);
+        char where[32] = "";
+        if (line > 0)
+            snprintf(where, sizeof where, "line %zu: ", line);
+        return error_set(err, ERROR_INPUT, "%sthere are more than %d texts and marks", where, HTML_MAX_PIECES);
+    }
     assert(builder->depth == 0);
     builder->html.built = true;
     builder->html.escape = escape;

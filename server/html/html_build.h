@@ -7,19 +7,20 @@
 #include "server/html/html_buffer.h"
 #include <stdint.h>
 
+/* Bytes of the document, or made of them. */
+struct html_bytes {
+    const char *start; /* [length] */
+    size_t length;
+};
+
 struct html_builder {
     struct arena *arena;
+    struct html_bytes document; /* whose lines errors tell, where pieces stand in it */
     struct html html;
     size_t room;
     uint32_t open[HTML_MAX_DEPTH]; /* [depth] pieces */
     size_t depth;
     enum error_code failed; /* ERROR_NONE, ERROR_MEMORY or ERROR_INPUT: nothing more is added */
-};
-
-/* Bytes of the document, or made of them. */
-struct html_bytes {
-    const char *start; /* [length] */
-    size_t length;
 };
 
 /* As it is; the end of a segment. */
