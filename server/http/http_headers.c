@@ -55,11 +55,12 @@ static void add_tag(struct headed *headed, const struct reply *reply) {
     add_header(headed, "ETag", tag);
 }
 
-/* What a key may be needed for is between the client and the server, and no cache keeps it; only of GET would one. NULL: nothing is
- * said. */
+/* What a key may be needed for, and a client's own file, is between the client and the server, and no cache keeps it; only of GET
+ * would one. NULL: nothing is said. */
 static const char *cache_control(const struct heading *heading) {
     bool asks = strcmp(heading->method, "GET") == 0 || strcmp(heading->method, "HEAD") == 0;
-    if (asks && heading->route && heading->route->access != ACCESS_OPEN)
+    bool own = *heading->reply->file_name || (heading->route && heading->route->access != ACCESS_OPEN);
+    if (asks && own)
         return "no-store";
     return heading->reply->streamed || heading->reply->etag ? "no-cache" : NULL;
 }

@@ -318,6 +318,8 @@ START_TEST(files_to_fetch) {
         ck_assert(file.length == 0 || strcmp(file.body, document.body) == 0);
         ck_assert(reply_header(&file, "Content-Disposition", value));
         ck_assert_str_eq(value, "attachment; filename=\"a.fr.srt\"");
+        ck_assert(reply_header(&file, "Cache-Control", value));
+        ck_assert_str_eq(value, "no-store");
         reply_done(&file);
     }
     client_send(&served, &(struct call){.path = path, .connection = connection}, &file);
