@@ -248,7 +248,7 @@ check-arm64:
 	@$(call INSTALL_MISSING,qemu-user-static curl)
 	@$(MAKE) --no-print-directory ARCH=arm64 BUILD=build/arm64 deps-test
 	@$(SUBMAKE) ARCH=arm64 BUILD=build/arm64 WERROR=1 SLOW=1 build/arm64/alignd build/arm64/tests/run
-	CK_DEFAULT_TIMEOUT=900 sh tests/arm64.sh build/arm64 build/arm64/sysroot
+	CK_TIMEOUT_MULTIPLIER=15 sh tests/arm64.sh build/arm64 build/arm64/sysroot
 
 # Sanitizers have build folders of their own and run both unit tests (tsan: those with threads) and the HTTP tests. An allocation that is too
 # large is NULL there too, as it is without them: tests of lacking memory need it. What the parent of all tests has freed is kept from

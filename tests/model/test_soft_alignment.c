@@ -20,10 +20,14 @@ enum { TEXTS = sizeof texts / sizeof *texts };
 static struct translator *translator;
 static struct arena arena;
 
-static void open_nth(int i) {
+static void open_as(int i, const char *compute) {
     char path[128];
     snprintf(path, sizeof path, "tests/golden/%s", models[i]);
-    translator = model_open_with(path, exact_compute());
+    translator = model_open_with(path, compute);
+}
+
+static void open_nth(int i) {
+    open_as(i, exact_compute());
 }
 
 static void setup(void) {
@@ -83,7 +87,7 @@ START_TEST(forced_rows_equal_pytorch) {
     char path[128];
     size_t i;
     json_t *sentence;
-    open_nth(_i);
+    open_as(_i, "float32");
     snprintf(path, sizeof path, "tests/golden/%s/golden.json", models[_i]);
     json_t *golden = json_load_file(path, 0, NULL), *sentences = json_object_get(golden, "sentences");
     ck_assert_uint_ge(json_array_size(sentences), 5);
