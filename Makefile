@@ -305,7 +305,7 @@ bench: deps
 	@$(SUBMAKE) $(BUILD)/alignd $(BENCH_TOOLS:%=$(BUILD)/tests/bench/%)
 	@sh tests/bench/run.sh $(BUILD)
 # oneDNN beside it where it is installed
-BENCH_TOOLS = bench clients lexicon random_model $(if $(shell $(CC) -E -include dnnl.h -x c /dev/null >/dev/null 2>&1 && echo yes),onednn)
+BENCH_TOOLS = bench clients lexicon random_model split $(if $(shell $(CC) -E -include dnnl.h -x c /dev/null >/dev/null 2>&1 && echo yes),onednn)
 
 LOAD_TOOLS := load faults soak abuse
 $(LOAD_TOOLS:%=check-%): check-%: deps-test
@@ -421,8 +421,9 @@ $(BUILD)/tests/bench/random_model: BENCH_LIBS = -lm
 $(BUILD)/tests/bench/random_model: $(BUILD)/tests/bench/random_shape.o
 $(BUILD)/tests/bench/clients $(BUILD)/tests/bench/onednn: $(BUILD)/tests/bench/measure.o
 $(BUILD)/tests/bench/lexicon: $(MODEL_OBJECTS) $(BUILD)/tests/bench/measure.o
-$(BUILD)/tests/bench/lexicon: BENCH_LIBS = $(LIBS)
-$(addprefix $(BUILD)/tests/bench/,clients random_model onednn lexicon): %: %.o
+$(BUILD)/tests/bench/split: $(MODEL_OBJECTS) $(BUILD)/tests/bench/compute.o $(BUILD)/tests/bench/measure.o
+$(BUILD)/tests/bench/lexicon $(BUILD)/tests/bench/split: BENCH_LIBS = $(LIBS)
+$(addprefix $(BUILD)/tests/bench/,clients random_model onednn lexicon split): %: %.o
 	$(call SAY,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(BENCH_LIBS)
 
