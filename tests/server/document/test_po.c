@@ -206,6 +206,13 @@ START_TEST(bombs) {
 }
 END_TEST
 
+START_TEST(too_many_pieces) {
+    char *text = fake_long("msgid \"a\"\nmsgstr \"\"\n\n#, c-format\nmsgid \"", "%d a ", "\"\nmsgstr \"\"\n", 1 << 20);
+    fake_refused("po", text, "line 5: there are more than 131072 texts and marks");
+    free(text);
+}
+END_TEST
+
 Suite *po_suite(void) {
     Suite *suite = suite_create("po");
     TCase *cases = tcase_create("po");
@@ -221,5 +228,6 @@ Suite *po_suite(void) {
     tcase_add_test(cases, directives_too_many);
     tcase_add_test(cases, damaged_po);
     tcase_add_test(cases, bombs);
+    tcase_add_test(cases, too_many_pieces);
     return suite;
 }
