@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import random
 import shutil
 from pathlib import Path
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from weights import align_head, broad, data, export, folder, fused, links, methods, mixture, noise, rejoined, tokenizer, train
+from weights import (align, align_head, broad, data, export, folder, fused, links, methods, mixture, noise, rejoined, results, safetensors, tokenizer,
+                     train)
 from weights.model import Model
 
 ROOT = Path(__file__).parent.parent
@@ -129,6 +131,10 @@ def test_stream(corpora: Path, tmp_path: Path) -> None:
     assert sorted(index for name, index in picks if name == "one") == list(range(400))  # a pass: each pair once
     assert len({index for name, index in picks if name == "two"}) == 50
     assert again.picks(1) == stream.picks(1) and stream.examples(5) == again.examples(5) != stream.examples(6)
+    one = mixture.Mixture(broad.chosen(kept, ["one"]), "en-fr", False, 1, None, 128, chunk=225)
+    assert {name for name, _ in one.picks(0)} == {"one"} and broad.chosen(kept, []) == kept
+    with pytest.raises(SystemExit, match="training.sources: there is no three"):
+        broad.chosen(kept, ["one", "three"])
     flipped = mixture.Mixture(kept, "en-fr", True, 1, None, 128, chunk=225)
     assert flipped.plain("one", 3).source == stream.plain("one", 3).target
 
@@ -247,6 +253,25 @@ def test_a_run_resumes_to_the_bit_and_starts_from_a_model(recipe: Path, corpora:
     assert all(torch.equal(p, dict(started.model.named_parameters())[name]) for name, p in model.named_parameters())
 
 
+def test_a_table_trains_general_models_once_and_gives_them_heads(recipe: Path, corpora: Path, tmp_path: Path) -> None:
+    definition = {"title": "T", "text": "", "gold": [], "ways": [], "steps": 4, "cooled": 2, "head_pairs": 20, "recipe": json.loads(recipe.read_text()),
+                  "rows": [{"name": "one", "set": {"training.sources": ["one"]}, "head": True}]}
+    (tmp_path / "t.json").write_text(json.dumps(definition))
+    table = results.Table(tmp_path / "t.json")
+    (row,) = table.rows
+    options = results.Options(corpora, tmp_path / "work", Path("build/alignd"), until=0.0)
+    with pytest.raises(results.Unfinished):
+        results.trained(table, row, options)
+    options.until = math.inf
+    model, result = results.trained(table, row, options)
+    assert results.trained(table, row, options)[0] == model and result["parameters"] > 1000
+    metadata = safetensors.read(model / "model.safetensors")[1]
+    assert metadata["epoch"] in ("4", "step 4")
+    with_head = results.with_head(table, model, options)
+    assert align.has_head(with_head) and not align.has_head(model) and results.with_head(table, model, options) == with_head
+    assert "4 updates, in the last 2 of which" in results.describe(table) and "one vocabulary of 620" in results.describe(table)
+
+
 def test_a_run_starts_from_a_model_of_another_pair(recipe: Path, corpora: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broad.Run(recipe, corpora, tmp_path / "first", None, tmp_path / "cache").run(1e9, 1e9, last=1)
     export.export(tmp_path / "first", tmp_path / "model", "float32")
@@ -272,6 +297,7 @@ def test_a_run_starts_from_a_model_of_another_pair(recipe: Path, corpora: Path, 
 def test_the_rate_rises_stays_and_falls() -> None:
     training = {"warmup": 10, "hold": 100, "learning_rate": 1.0}
     assert [round(broad.learning_rate(step, training), 3) for step in (0, 9, 50, 100, 400)] == [0.1, 1.0, 1.0, 1.0, 0.5]
+    assert broad.learning_rate(350, training, (400, 100)) == broad.learning_rate(350, training)  # the last fall is still to come
     assert broad.learning_rate(400, training, (400, 100)) == 0.5 and broad.learning_rate(500, training, (400, 100)) == pytest.approx(0.01, rel=0.6)
 
 

@@ -143,7 +143,7 @@ def test_guided_attention_is_learned():
 
 @pytest.mark.parametrize("edit, message", [
     ({"scheduled_samplng": 0.1}, "training.scheduled_samplng: unknown key"), ({"corpus": "moon"}, "training.corpus: must be one of tsv, "),
-    ({"guide": "moon"}, "training.guide: must be one of diagonal, lexical, got moon"),
+    ({"guide": "moon"}, "training.guide: must be one of diagonal, lexical, aligner, got moon"),
 ])
 def test_recipe_refuses(corpus, tmp_path, edit, message):  # noqa: F811
     recipe = copy.deepcopy(RECIPE)

@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from weights import align, aligner, compute, data, lexicon, moses, results, scores, wellformed  # noqa: E402
+from weights import align, aligner, broad, compute, data, lexicon, mixture, moses, results, scores, wellformed  # noqa: E402
 
 
 # ---- scores ----
@@ -205,14 +205,29 @@ def test_diagonal_prior():
     assert prior[0, 0] / prior[0, 1] == pytest.approx(numpy.exp(4 * (5 / 8 - 1 / 8)))
 
 
-def test_lexical_finds_crossed_words():
-    """Word i is translated by i + 10, in any order: the lexicon must overrule the diagonal."""
+def _crossed_pairs() -> list[lexicon.Pair]:
+    """Word i is translated by i + 10, in any order."""
     values = random.Random(1)
     pairs = []
     for _ in range(400):
         source = values.sample(range(10), values.randint(2, 6))
         pairs.append((source, [word + 10 for word in values.sample(source, len(source))]))
-    lexical = lexicon.Lexical(pairs)
+    return pairs
+
+
+def test_the_aligner_as_a_guide_finds_crossed_words():
+    pairs = _crossed_pairs()
+    aligned = lexicon.Aligned(pairs)
+    matrices = [aligned.of(*pair) for pair in pairs]
+    right = [source[row.argmax()] + 10 == word for (source, target), matrix in zip(pairs, matrices) for word, row in zip(target, matrix) if row.any()]
+    assert len(right) > 1300 and sum(right) > 0.99 * len(right)
+    assert all(total in (0, pytest.approx(1)) for matrix in matrices for total in matrix.sum(axis=1))
+    assert aligned.of([0, 1], [99]).sum() == 0  # it was not among the pairs
+
+
+def test_lexical_finds_crossed_words():
+    """The lexicon must overrule the diagonal."""
+    lexical = lexicon.Lexical(_crossed_pairs())
     links = lexical.of([1, 2, 3, 4], [14, 13, 12, 11])
     assert links.argmax(axis=1).tolist() == [3, 2, 1, 0] and links.sum(axis=1) == pytest.approx(numpy.ones(4))
     assert lexical.forward.posterior([1, 2], [12, 11]).sum(axis=1).max() <= 1  # the rest is the null word's
@@ -339,7 +354,9 @@ def test_definitions_are_sound(path):
     assert set(table.definition.get("ways", [])) <= align.ONE_WAY.keys() | align.TWO_WAYS.keys() | align.HEAD.keys() | align.TWO_HEADS.keys()
     for row in table.rows:
         if "recipe" in table.definition:
-            assert table.recipe(row)["training"]["corpus"] in data.CORPORA
+            training = table.recipe(row)["training"]
+            assert training["corpus"] in data.CORPORA if "pair" not in training else training.keys() <= broad.DEFAULTS.keys()
+            assert set(training.get("sources", [])) <= {source.name for source in mixture.table(training.get("pair", ""))}
             reason = results.refusal(table, row)
             assert reason is None or ":" in reason
             assert not (reason or "").startswith("tokenizer.")

@@ -53,17 +53,22 @@ def write_numbers(pairs: Iterable[Pair], file: IO[str]) -> None:
         file.write(f"{source.of(s)}\t{target.of(t)}\n")
 
 
-def align(pairs: Iterable[Pair], symmetry: str = SYMMETRIES[0], program: Path = PROGRAM, options: tuple[str, ...] = ("--quiet",)) -> Iterator[str]:
-    """-> a line of links for each pair. options: of the program (gibbs --help)."""
+def run(numbers: IO[str], symmetry: str, program: Path = PROGRAM, options: tuple[str, ...] = ("--quiet",)) -> Iterator[str]:
+    """numbers: pairs as write_numbers writes them, from the start. -> a line of links for each."""
     if not program.exists():
         raise AlignerError(f"{program} is not there: run make, or name it with --program")
-    with tempfile.TemporaryFile("w+", encoding="ascii") as numbers:
-        write_numbers(pairs, numbers)
-        numbers.seek(0)
-        with subprocess.Popen([str(program), "--symmetry", symmetry, *options], stdin=numbers, stdout=subprocess.PIPE, text=True) as running:
-            yield from (line.rstrip("\n") for line in running.stdout)
+    numbers.seek(0)
+    with subprocess.Popen([str(program), "--symmetry", symmetry, *options], stdin=numbers, stdout=subprocess.PIPE, text=True) as running:
+        yield from (line.rstrip("\n") for line in running.stdout)
     if running.returncode != 0:
         raise AlignerError(f"{program.name} ended with status {running.returncode}")
+
+
+def align(pairs: Iterable[Pair], symmetry: str = SYMMETRIES[0], program: Path = PROGRAM, options: tuple[str, ...] = ("--quiet",)) -> Iterator[str]:
+    """-> a line of links for each pair. options: of the program (gibbs --help)."""
+    with tempfile.TemporaryFile("w+", encoding="ascii") as numbers:
+        write_numbers(pairs, numbers)
+        yield from run(numbers, symmetry, program, options)
 
 
 def words_of_spans(spans: list[links.Span], text: str) -> list[set[int]]:
@@ -102,7 +107,7 @@ def print_links(pairs: list[Pair], lines: Iterator[str], tokenizers: tuple[Token
         pass
 
 
-def run(arguments: argparse.Namespace) -> None:
+def align_corpora(arguments: argparse.Namespace) -> None:
     pairs = list(read_pairs(arguments.corpus))
     others = [pair for name in arguments.others for pair in read_pairs(name)]
     tokenizers = None
@@ -128,7 +133,7 @@ def main() -> None:
     parser.add_argument("--program", type=Path, default=PROGRAM, help="the aligner itself (default: build/gibbs, which make builds)")
     parser.add_argument("--quiet", action="store_true", help="say nothing of the progress")
     try:
-        run(parser.parse_args())
+        align_corpora(parser.parse_args())
     except (AlignerError, OSError, UnicodeDecodeError) as error:
         sys.exit(f"aligner: {error}")
 

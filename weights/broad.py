@@ -1,7 +1,7 @@
 """Training of general models: python3 -m weights.broad RECIPE --data CORPORA --out DIR [--from MODEL_FOLDER] [--cool STEPS]
 
 Input: a recipe (config.json's sections and a `training` section with the keys of DEFAULTS), the folder of all corpora and links. training.pair names the
-corpora, source and target which of their languages is translated into which. The stream of examples is weights/mixture.py's, the arithmetic weights/fused.py's. Output in --out: the vocabulary, checkpoint.pt (all that a resumed run needs), best.pt
+corpora, source and target which of their languages is translated into which; training.sources, if any, which of them alone are read. The stream of examples is weights/mixture.py's, the arithmetic weights/fused.py's. Output in --out: the vocabulary, checkpoint.pt (all that a resumed run needs), best.pt
 (the averaged weights with the best mean validation chrF, as weights/export.py reads them), log.jsonl and samples.txt (each validation's translations).
 
 A run has no planned end: after the warm-up the learning rate stays for `hold` steps and then falls with the root of the steps, and what is kept is a
@@ -35,7 +35,7 @@ from .tokenizer import BOS, EOS, SPACE
 from .train import save, shrink_embeddings
 
 DEFAULTS = {"seed": 1, "pair": "en-fr", "vocabulary": 8000, "batch_tokens": 3000, "learning_rate": 0.002, "warmup": 400, "hold": 4000, "dropout": 0.1,
-            "label_smoothing": 0.1, "clip": 1.0, "embedding_deviation": 0.0625, "averaging": 0.001, "guided_attention": 0.4}
+            "label_smoothing": 0.1, "clip": 1.0, "embedding_deviation": 0.0625, "averaging": 0.001, "guided_attention": 0.4, "sources": []}
 BETAS, EPSILON = (0.9, 0.98), 1e-8
 VOCABULARY_LINES = 300_000
 REPORT = 100  # steps
@@ -77,6 +77,13 @@ def train_vocabulary(kept: mixture.Cache, pair: str, path: Path, size: int, seed
     made.rename(path)
 
 
+def chosen(kept: mixture.Cache, names: list[str]) -> mixture.Cache:
+    """Of the corpora those of these names; of no name: all."""
+    if unknown := set(names) - kept.corpora.keys():
+        sys.exit(f"training.sources: there is no {min(unknown)}")
+    return mixture.Cache({name: pairs for name, pairs in kept.corpora.items() if name in names}, kept.names) if names else kept
+
+
 def described(start: Path) -> str:
     """An exported model as the card of one that began from it names it, with what it had seen then."""
     metadata = safetensors.read(start / "model.safetensors")[1]
@@ -101,10 +108,10 @@ def carried_over(start: Path, side: tokenizer.SentencePiece, wanted: Collection[
 
 
 def learning_rate(step: int, training: dict, cool: tuple[int, int] | None = None) -> float:
-    """Linear warm-up, a plateau, the inverse root; cool: (first step, steps) of the last fall."""
+    """Linear warm-up, a plateau, the inverse root; cool: (first step, steps) of the last fall, which may be still to come."""
     warmup, hold = training["warmup"], training["hold"]
     rate = training["learning_rate"] * min(1.0, (step + 1) / warmup, math.sqrt(hold / max(step, 1)))
-    return rate if cool is None else rate * max(0.01, 1 - (step - cool[0]) / cool[1])
+    return rate if cool is None else rate * max(0.01, 1 - max(0, step - cool[0]) / cool[1])
 
 
 def guide_of(batch: list[Encoded], steps: int, tokens: int) -> Tensor:
@@ -122,7 +129,7 @@ class Run:
         self.config, self.training = load_recipe(recipe)
         self.out, self.pair, flip = out, self.training["pair"], is_flipped(self.config, self.training)
         out.mkdir(parents=True, exist_ok=True)
-        kept = mixture.cache(root, self.pair, cache or out / "cache.pickle")
+        kept = chosen(mixture.cache(root, self.pair, cache or out / "cache.pickle"), self.training["sources"])
         path = out / self.config["tokenizer"]["source"]
         if not path.exists() and start and is_of_pair(folder.read_config(start), self.pair):
             shutil.copyfile(start / folder.read_config(start)["tokenizer"]["source"], path)

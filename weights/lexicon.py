@@ -1,4 +1,4 @@
-"""Word alignment without a translation model: the diagonal, and IBM model 1 with the diagonal as its prior.
+"""Word alignment without a translation model: the diagonal, IBM model 1 with the diagonal as its prior, and weights/gibbs.
 
 The second is fast_align's model (Dyer et al. 2013) with its tension fixed: p(target word | source word) by expectation maximisation, the prior
 of source position j of m for target position i of n falling off as exp(-tension |i/n - j/m|), and a null word. Input: pairs of lists of ids
@@ -7,8 +7,13 @@ of source position j of m for target position i of n falling off as exp(-tension
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import numpy
 from numpy import ndarray
+
+from . import aligner, links
 
 Pair = tuple[list[int], list[int]]
 
@@ -81,3 +86,19 @@ class Lexical:
         both = numpy.sqrt(self.forward.posterior(source, target) * self.backward.posterior(target, source).T)
         sums = both.sum(axis=1, keepdims=True)
         return numpy.where(sums > SURE, both / numpy.maximum(sums, SURE), 0)
+
+
+class Aligned:
+    """What the aligner finds in the pairs that it learns from: links, and of another pair none."""
+
+    def __init__(self, pairs: list[Pair], program: Path = aligner.PROGRAM) -> None:
+        with tempfile.TemporaryFile("w+", encoding="ascii") as numbers:
+            numbers.writelines("\t".join(" ".join(str(word + 1) for word in side) for side in pair) + "\n" for pair in pairs)
+            lines = list(aligner.run(numbers, "grow-diag-final-and", program))
+        self.links = {(tuple(source), tuple(target)): line for (source, target), line in zip(pairs, lines, strict=True)}
+
+    def of(self, source: list[int], target: list[int]) -> ndarray:
+        matrix = numpy.zeros((len(target), len(source)))
+        for i, j in links.parse(self.links.get((tuple(source), tuple(target)), "")):
+            matrix[j, i] = 1
+        return matrix / numpy.maximum(matrix.sum(axis=1, keepdims=True), 1)

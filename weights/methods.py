@@ -8,7 +8,8 @@
     coverage_loss_from  the share of the planned steps before which it is left out: attention has to be learned first (See et al. add it
                         for the last percent)
     guided_attention    weight of the cross-entropy between an alignment and the attention (Chen et al. 2016)
-    guide               that alignment: "diagonal", or "lexical" (weights/lexicon.py, both directions, learned from the training pairs)
+    guide               that alignment: "diagonal", "lexical" (weights/lexicon.py, both directions, learned from the training pairs) or "aligner"
+                        (weights/gibbs, learned from them too, pieces taken for words)
 
 Input: a model, a batch of padded ids. Output: other decoder inputs, or a loss to add. Whatever is drawn comes from PyTorch's generator, whose
 state is in the checkpoint.
@@ -32,7 +33,7 @@ Pair = tuple[Source, list[int]]  # the target without </s>
 DEFAULTS = {"scheduled_sampling": 0.0, "subword_sampling": 0.0, "coverage_loss": 0.0, "coverage_loss_from": 0.0, "guided_attention": 0.0,
             "guide": "diagonal"}
 NEEDS_ATTENTION = ("coverage_loss", "guided_attention")
-GUIDES = {"diagonal": lexicon.Diagonal, "lexical": lexicon.Lexical}
+GUIDES = {"diagonal": lexicon.Diagonal, "lexical": lexicon.Lexical, "aligner": lexicon.Aligned}
 SMALLEST = 1e-9  # attention below this is not told apart
 
 

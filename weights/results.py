@@ -2,15 +2,17 @@
 
 Input: weights/results/TABLE.json (what each row is trained from and scored with) and the corpora below --data (weights/data.py). Output:
 weights/results/TABLE.rows.json, the figures of every finished row, and weights/RESULTS.md, written anew after each row. A row is trained
-(weights/train.py, below WORK; stopped at any moment, it goes on from its checkpoint; rows of equal recipes share the model), exported, and
+(weights/train.py, or, where its recipe names a pair, weights/broad.py, below WORK; stopped at any moment, it goes on from its checkpoint; rows of equal recipes share the model), exported, and
 decoded by alignd; its figures are never PyTorch's. A row is made again only when its definition changes; one that the configuration refuses
 is skipped with the reason. --budget ends the command after so many seconds, to be taken up again by the same command.
 
 A table: title, text, sentence (what it shows, written by a person who has seen the figures), recipe (as in weights/recipes), rows, and either
-scores and searches, or gold and ways (alignments). A row: name and
+scores and searches, or gold and ways (alignments; greedy: a corpus whose test set is also translated, greedily). Of general models (training.pair) also
+steps, and cooled: steps of which the learning rate falls; head_pairs: a head is trained on so many. A row: name and
     set      {"section.key": value} changes to the recipe
     of       another row whose model this one decodes with
     request  more fields of its requests
+    head     true: gets an alignment head (weights/align_head.py) when it is trained
     model, reverse   finished model folders instead of training (alignments)
     aligner  "diagonal", "lexical" or "gibbs" (weights/aligner.py) instead of a model (alignments); gibbs: with
              pair, sources   the language pair, and the names of its sources (weights/sources.tsv); without names: all of them
@@ -34,11 +36,11 @@ from typing import Callable, Iterable, Iterator
 
 import torch
 
-from . import align, aligner, compute, config, data, export, folder, lexicon, links, mixture, scores, train, wellformed
+from . import align, align_head, aligner, broad, compute, config, data, export, folder, lexicon, links, mixture, scores, train, wellformed
 from .client import BATCH, Daemon, chunks
 
 HERE = Path(__file__).parent
-TABLES = HERE / "results"
+TABLES, GOLD = HERE / "results", HERE / "gold"
 Figures = dict[str, dict[str, float]]  # search or way -> score or gold set -> figure
 
 
@@ -112,6 +114,7 @@ class Table:
     def digest(self, row: dict) -> str:
         """Of everything that the row's figures depend on."""
         parts = [self.definition.get(key) for key in ("scores", "searches", "by_length", "gold", "ways")]
+        parts += [self.definition[key] for key in ("greedy", "steps", "cooled", "head_pairs") if key in self.definition]
         text = json.dumps([row, parts, self.recipe(row) if "recipe" in self.definition else None], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -144,14 +147,45 @@ def trained(table: Table, row: dict, options: Options) -> tuple[Path, dict]:
     recipe = run / "recipe.json"
     recipe.write_text(text, encoding="utf-8")
     print(f"table {table.name}, {row['name']}: training in {run}", flush=True)
+    general = "pair" in table.recipe(row)["training"]
+    trainer = train_general(table, recipe, run, options) if general else train_on_corpus(recipe, run, options)
+    export.export(run, run / "model", "float32", last=general)  # its end, wherever its validations found more
+    result = {"parameters": sum(p.numel() for p in trainer.model.parameters()), "seconds": round(trainer.seconds + time.process_time())}
+    return run / "model", result | ({"epochs": trainer.epoch} if isinstance(trainer, train.Trainer) else {})
+
+
+def train_on_corpus(recipe: Path, run: Path, options: Options) -> train.Trainer:
     trainer = train.Trainer(recipe, options.data, run, flip=False)
     trainer.resume()
     trainer.run(save_every=120, until=options.until)
     if not trainer.finished():
         raise Unfinished("time is up")
-    export.export(run, run / "model", "float32")
-    parameters = sum(p.numel() for p in trainer.model.parameters())
-    return run / "model", {"parameters": parameters, "epochs": trainer.epoch, "seconds": round(trainer.seconds + time.process_time())}
+    return trainer
+
+
+def train_general(table: Table, recipe: Path, run: Path, options: Options) -> broad.Run:
+    _, training = broad.load_recipe(recipe)
+    trainer = broad.Run(recipe, options.data, run, None, options.work / f"{training['pair']}.pickle")
+    trainer.resume()
+    steps, cooled = table.definition["steps"], table.definition["cooled"]
+    trainer.cool = (steps - cooled, cooled)
+    if trainer.step < steps:
+        trainer.run(save_every=120, validate_every=math.inf, until=options.until)
+    if trainer.step < steps:
+        raise Unfinished("time is up")
+    return trainer
+
+
+def with_head(table: Table, model: Path, options: Options) -> Path:
+    """-> a copy of the model with an alignment head, trained with the settings that the shipped ones have."""
+    out = model.with_name(f"{model.name}-head")
+    if not out.exists():
+        made, sides = align_head.with_head(model, align_head.SIZE)
+        pair = made.config["source"], made.config["target"]
+        pairs = align_head.read_sources(options.data, pair, table.definition["head_pairs"], 1, False, "intersection")
+        align_head.train(made, sides, pairs, align_head.Options(unlinked=0.3))
+        align_head.write(model, out, made)
+    return out
 
 
 def decode(url: str, name: str, sources: list[str], fields: dict) -> tuple[list[str], list[list[str]]]:
@@ -231,7 +265,7 @@ def align_row(table: Table, row: dict, options: Options) -> dict:
     """A row of a table of alignments."""
     if "quoted" in row:
         return {"figures": row["quoted"]}
-    gold = {name: align.read_gold(options.data / name / "dev.tsv.gz") for name in table.definition["gold"]}
+    gold = {name: align.read_gold(gold_path(name, options.data)) for name in table.definition["gold"]}
     if row.get("aligner") == "gibbs":
         return aligner_result(row, gold, options)
     if row.get("aligner") == "diagonal":
@@ -239,10 +273,29 @@ def align_row(table: Table, row: dict, options: Options) -> dict:
     if row.get("aligner") == "lexical":
         return {"figures": lexical_figures(table, gold, options)}
     model, result = (Path(row["model"]), {}) if "model" in row else trained(table, row, options)
+    if row.get("head"):
+        model = with_head(table, model, options)
     reverse = Path(row["reverse"]) if "reverse" in row else None
     rates = {name: align.measure(options.alignd, model, reverse, pairs) for name, pairs in gold.items()}
     ways = [way for way in next(iter(rates.values())) if way in row.get("ways", table.definition["ways"])]
-    return result | {"figures": {way: {name: found[way] for name, found in rates.items()} for way in ways}}
+    figures = {way: {name: found[way] for name, found in rates.items()} for way in ways}
+    return result | {"figures": figures | greedy_figures(table, model, options)}
+
+
+def greedy_figures(table: Table, model: Path, options: Options) -> Figures:
+    """What guiding costs in translation: BLEU of a table's test set, if it names one."""
+    if "greedy" not in table.definition:
+        return {}
+    pairs = data.CORPORA[table.definition["greedy"]].read(options.data, "test")
+    with compute.daemon(options.alignd, model, compute.Variant("greedy", ["--workers", "1"])) as url:
+        texts, _ = decode(url, folder.read_config(model)["name"], [s for s, _ in pairs], {"beam_size": 1})
+    return {"greedy search": {"BLEU": scores.bleu(texts, [t for _, t in pairs])}}
+
+
+def gold_path(name: str, root: Path) -> Path:
+    """Our own gold set of this name, or that below the folder of the corpora."""
+    own = GOLD / f"{name}.tsv"
+    return own if own.exists() else root / name / "dev.tsv.gz"
 
 
 def refusal(table: Table, row: dict) -> str | None:
@@ -297,11 +350,16 @@ def describe(table: Table) -> str:
     if not recipe:
         return ""
     encoder, training = recipe["encoder"], recipe["training"]
-    start = f", embeddings of deviation {training['embedding_deviation']} at first" if "embedding_deviation" in training else ""
+    if general := "pair" in training:
+        training = broad.DEFAULTS | training
+        budget = f"{table.definition['steps']:,} updates, in the last {table.definition['cooled']:,} of which the learning rate falls"
+    else:
+        budget = f"at most {training['epochs']} epochs of {training['corpus']}"
+    start = f", embeddings of deviation {training['embedding_deviation']} at first" if "embedding_deviation" in training and not general else ""
     return (f"Seed {training['seed']}; unless a row says otherwise {encoder.get('layers', 1)} x {encoder['hidden']} {encoder['cell'].upper()}"
             f"{', bidirectional' if encoder.get('bidirectional', True) else ''}, embeddings {encoder['embedding']}, "
-            f"decoder {recipe['decoder']['hidden']}, vocabularies of {training['vocabulary'] or 'all words'}; at most "
-            f"{training['epochs']} epochs of {training['corpus']}, batches of {training['batch_tokens']} tokens, dropout {training['dropout']}{start}.")
+            f"decoder {recipe['decoder']['hidden']}, {'one vocabulary' if general else 'vocabularies'} of {training['vocabulary'] or 'all words'}; "
+            f"{budget}, batches of {training['batch_tokens']} tokens, dropout {training['dropout']}{start}.")
 
 
 def render_table(table: Table) -> str:

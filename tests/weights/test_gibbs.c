@@ -63,26 +63,43 @@ END_TEST
 
 enum { KINDS = 500, DRAWS = 400000 };
 
+static void check_plain_counts(const struct counts *counts, uint32_t (*plain)[KINDS]) {
+    for (uint32_t a = 0; a < KINDS; a++)
+        for (uint32_t b = 1; b < KINDS; b++)
+            ck_assert_uint_eq(counts_of(&counts->tables[a], b), plain[a][b]);
+}
+
+static size_t slots_used(const struct counts *counts) {
+    size_t used = 0;
+    for (uint32_t a = 0; a < KINDS; a++) {
+        used += counts->tables[a].used;
+        ck_assert_uint_le(counts->tables[a].used, (counts->tables[a].mask + 1) * BUCKET_SLOTS / 2);
+    }
+    return used;
+}
+
 START_TEST(counts_are_those_of_a_plain_table) {
     static uint32_t plain[KINDS][KINDS];
     struct counts counts;
-    ck_assert_int_eq(counts_init(&counts), 0);
+    ck_assert_int_eq(counts_init(&counts, KINDS), 0);
     uint32_t random = 1;
+    size_t linked = 0;
     for (int i = 0; i < DRAWS; i++) {
         random = random * 1664525 + 1013904223;
-        uint32_t a = (random >> 8) % KINDS, b = (random >> 17) % KINDS;
-        if (plain[a][b] > 0 && (random >> 30) == 0) {
-            counts_remove(&counts, a, b);
-            plain[a][b]--;
+        uint32_t a = (random >> 8) % KINDS, b = (random >> 17) % (KINDS - 1) + 1;
+        if (plain[a][b] > 0 && (random >> 30) != 0) {
+            counts_remove(&counts.tables[a], b);
+            linked -= --plain[a][b] == 0;
         } else {
-            ck_assert_int_eq(counts_add(&counts, a, b), 0);
-            plain[a][b]++;
+            ck_assert_int_eq(counts_add(&counts.tables[a], b), 0);
+            linked += plain[a][b]++ == 0;
         }
     }
-    for (uint32_t a = 0; a < KINDS; a++)
-        for (uint32_t b = 0; b < KINDS; b++)
-            ck_assert_uint_eq(counts_of(&counts, a, b), plain[a][b]);
-    ck_assert_uint_lt(counts.used, counts.mask / 2 + 1);
+    check_plain_counts(&counts, plain);
+    ck_assert_uint_gt(slots_used(&counts), linked);
+    ck_assert_int_eq(counts_tidy(&counts), 0);
+    check_plain_counts(&counts, plain);
+    ck_assert_uint_eq(slots_used(&counts), linked);
     counts_done(&counts);
 }
 END_TEST
@@ -198,7 +215,7 @@ static void check_counts(const struct sampler *s, const struct corpus *corpus) {
     for (uint32_t word = 0; word < s->source->vocabulary; word++) {
         ck_assert_uint_eq(s->totals[word], totals[word]);
         for (uint32_t other = 0; other < s->target->vocabulary; other++)
-            ck_assert_uint_eq(counts_of(&s->words, word, other), words[word][other]);
+            ck_assert_uint_eq(counts_of(&s->words.tables[word], other), words[word][other]);
         ck_assert_mem_eq(s->fertilities + word * FERTILITIES, fertilities[word], sizeof fertilities[word]);
     }
 }

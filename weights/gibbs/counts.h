@@ -1,52 +1,59 @@
-/* How often each pair of words is linked: a hash table from pairs to counts. */
+/* How often each pair of words is linked: for each source word a hash table of target words. Most pairs that are asked for were
+ * never linked; buckets tell so without a branch that depends on the pair. */
 #ifndef ALIGND_GIBBS_COUNTS_H
 #define ALIGND_GIBBS_COUNTS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
-struct count {
-    uint32_t source, target; /* source UINT32_MAX: a free slot */
-    uint32_t count;          /* 0: once used; the slot stays until the table is made anew */
+enum { BUCKET_SLOTS = 4 };
+typedef uint32_t slots __attribute__((vector_size(BUCKET_SLOTS * sizeof(uint32_t))));
+
+/* Slots are filled in their order; a pair that finds all taken is in the next bucket. */
+struct bucket {
+    slots targets; /* 0: free */
+    slots counts;  /* 0: once used; the slot stays until the table is made anew */
+};
+
+/* A source word's counts. */
+struct table {
+    struct bucket *buckets; /* [mask + 1] */
+    uint32_t mask, used;    /* used: slots that are not free, at most half of all */
 };
 
 struct counts {
-    struct count *slots; /* [mask + 1] */
-    size_t mask, used;   /* used: slots that are not free, at most half of all */
+    struct table *tables; /* [vocabulary] */
+    uint32_t vocabulary;
 };
 
-/* Returns 0, or -1 without memory. */
-int counts_init(struct counts *counts);
+/* vocabulary: the largest source word + 1. Returns 0, or -1 without memory. */
+int counts_init(struct counts *counts, uint32_t vocabulary);
 void counts_done(struct counts *counts);
 
-/* The slot where the search for the pair begins. */
-static inline size_t counts_place(const struct counts *counts, uint32_t source, uint32_t target) {
-    uint64_t key = ((uint64_t)source << 32 | target) * 0x9E3779B97F4A7C15;
-    return (size_t)(key >> 20) & counts->mask;
+/* The bucket where the search begins, and which the processor may be asked to fetch. */
+static inline struct bucket *counts_bucket(const struct table *table, uint32_t target) {
+    return &table->buckets[(target * UINT64_C(0x9E3779B97F4A7C15) >> 32) & table->mask];
 }
 
-/* Asks the processor for the pair's slot, which a table of this size does not have in its caches. */
-static inline void counts_prefetch(const struct counts *counts, uint32_t source, uint32_t target) {
-    __builtin_prefetch(&counts->slots[counts_place(counts, source, target)]);
+static inline struct bucket *counts_next_bucket(const struct table *table, const struct bucket *bucket) {
+    return bucket == table->buckets + table->mask ? table->buckets : table->buckets + (bucket - table->buckets) + 1;
 }
 
-static inline struct count *counts_slot(const struct counts *counts, uint32_t source, uint32_t target) {
-    size_t place = counts_place(counts, source, target);
-    struct count *slot = &counts->slots[place];
-    while (slot->source != UINT32_MAX && (slot->source != source || slot->target != target)) {
-        place = (place + 1) & counts->mask;
-        slot = &counts->slots[place];
+static inline uint32_t counts_of(const struct table *table, uint32_t target) {
+    const struct bucket *bucket = counts_bucket(table, target);
+    slots found = bucket->counts & (slots)(bucket->targets == target);
+    while (bucket->targets[BUCKET_SLOTS - 1] != 0) {
+        bucket = counts_next_bucket(table, bucket);
+        found |= bucket->counts & (slots)(bucket->targets == target);
     }
-    return slot;
+    return found[0] | found[1] | found[2] | found[3];
 }
 
-static inline uint32_t counts_of(const struct counts *counts, uint32_t source, uint32_t target) {
-    return counts_slot(counts, source, target)->count; /* a free slot counts 0 */
-}
-
-/* Returns 0, or -1 without memory for a larger table; then nothing is counted. */
-int counts_add(struct counts *counts, uint32_t source, uint32_t target);
+/* target: from 1. Returns 0, or -1 without memory for a larger table; then nothing is counted. */
+int counts_add(struct table *table, uint32_t target);
 /* The pair has been added more often than removed. */
-void counts_remove(struct counts *counts, uint32_t source, uint32_t target);
+void counts_remove(struct table *table, uint32_t target);
+
+/* Gives back the room of pairs that count 0. Returns 0, or -1 without memory; then all counts are as they were. */
+int counts_tidy(struct counts *counts);
 
 #endif

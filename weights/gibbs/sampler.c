@@ -39,11 +39,14 @@ static float total(const float *weights, size_t count) {
     return sum;
 }
 
-static size_t draw(const float *weights, size_t count, uint64_t *state) {
-    float left = draw_uniform(state) * total(weights, count);
+/* Of `count` weights, which become their running sums. */
+static size_t draw(float *weights, size_t count, uint64_t *state) {
+    for (size_t i = 1; i < count; i++)
+        weights[i] += weights[i - 1];
+    float at = draw_uniform(state) * weights[count - 1];
     size_t i = 0;
-    for (; i + 1 < count && left >= weights[i]; i++)
-        left -= weights[i];
+    while (i + 1 < count && weights[i] <= at)
+        i++;
     return i;
 }
 
@@ -93,7 +96,7 @@ static int add_link(struct sampler *s, struct view *v, size_t j, size_t i) {
         ++*fertility_count(s, word, ++v->fertility[i]);
     }
     share_anew(s, v, i);
-    return counts_add(&s->words, word, v->target[j]);
+    return counts_add(&s->words.tables[word], v->target[j]);
 }
 
 static void remove_link(struct sampler *s, struct view *v, size_t j) {
@@ -105,7 +108,7 @@ static void remove_link(struct sampler *s, struct view *v, size_t j) {
         ++*fertility_count(s, word, --v->fertility[i]);
     }
     share_anew(s, v, i);
-    counts_remove(&s->words, word, v->target[j]);
+    counts_remove(&s->words.tables[word], v->target[j]);
 }
 
 static void count_jumps(struct sampler *s) {
@@ -178,16 +181,15 @@ static void look_ahead(struct view *v) {
     }
 }
 
-static void prefetch(const struct sampler *s, const struct view *v, size_t j) {
-    for (size_t i = 0; i < v->sources; i++)
-        counts_prefetch(&s->words, v->source[i], v->target[j]);
-    counts_prefetch(&s->words, 0, v->target[j]);
-}
-
+/* While it waits for one target word's counts, those of the next are fetched. */
 static void weigh_words(const struct sampler *s, struct view *v, size_t j) {
-    for (size_t i = 0; i < v->sources; i++)
-        v->weights[i] = (float)counts_of(&s->words, v->source[i], v->target[j]);
-    v->weights[v->sources] = (float)counts_of(&s->words, 0, v->target[j]);
+    const struct table *tables = s->words.tables;
+    uint32_t next = v->target[j + 1 < v->targets ? j + 1 : j];
+    for (size_t i = 0; i < v->sources; i++) {
+        __builtin_prefetch(counts_bucket(&tables[v->source[i]], next));
+        v->weights[i] = (float)counts_of(&tables[v->source[i]], v->target[j]);
+    }
+    v->weights[v->sources] = (float)counts_of(&tables[0], v->target[j]);
     for (size_t i = 0; i <= v->sources; i++)
         v->weights[i] = (v->weights[i] + WORD_PRIOR) * v->shares[i];
 }
@@ -216,19 +218,22 @@ static void weigh(const struct sampler *s, struct view *v, size_t j, int previou
         weigh_jumps(s, v, j, previous);
 }
 
+static void observe(const struct view *v, float *sums) {
+    float sum = total(v->weights, v->sources + 1);
+    for (size_t i = 0; i <= v->sources; i++)
+        sums[i] += v->weights[i] / sum;
+}
+
 /* sums: as in sampler_observe, or NULL. */
 static int draw_pair(struct sampler *s, struct view *v, enum stage stage, float *sums) {
     int previous = -1;
     look_ahead(v);
     for (size_t j = 0; j < v->targets; j++) {
-        if (j + 1 < v->targets)
-            prefetch(s, v, j + 1);
         if (stage != STAGE_START)
             remove_link(s, v, j);
         weigh(s, v, j, previous, stage);
-        float sum = total(v->weights, v->sources + 1);
-        for (size_t i = 0; i <= v->sources && sums; i++)
-            sums[j * (v->sources + 1) + i] += v->weights[i] / sum;
+        if (sums)
+            observe(v, sums + j * (v->sources + 1));
         if (add_link(s, v, j, draw(v->weights, v->sources + 1, &s->random)) != 0)
             return -1;
         previous = v->links[j] == NO_LINK ? previous : v->links[j];
@@ -244,7 +249,7 @@ int sampler_init(struct sampler *sampler, const struct side *source, const struc
     s.totals = calloc(source->vocabulary, sizeof *s.totals);
     s.fertilities = calloc(source->vocabulary, FERTILITIES * sizeof *s.fertilities);
     s.links = malloc(target->starts[pairs] + 1);
-    if (!s.totals || !s.fertilities || !s.links || counts_init(&s.words) != 0) {
+    if (!s.totals || !s.fertilities || !s.links || counts_init(&s.words, source->vocabulary) != 0) {
         sampler_done(&s);
         return error_memory(err);
     }
@@ -268,6 +273,8 @@ int sampler_sweep(struct sampler *sampler, enum stage stage, struct error *err) 
     struct view view;
     count_jumps(sampler);
     average_fertilities(sampler);
+    if (counts_tidy(&sampler->words) != 0)
+        return error_memory(err);
     for (size_t pair = 0; pair < sampler->pairs; pair++) {
         view_pair(sampler, pair, stage, &view);
         if (draw_pair(sampler, &view, stage, NULL) != 0)
