@@ -126,6 +126,12 @@ def test_corpus_holds_out_its_validation(tmp_path):
 
 # ---- alignments ----
 
+def test_short_pairs_and_two_as_one():
+    pairs = [("a", "b"), ("c d", "e"), ("f", "g h i"), ("j", "k"), ("l", "m")]
+    assert data.short(pairs, 2) == [("a", "b"), ("c d", "e"), ("j", "k"), ("l", "m")] and data.short(pairs, 0) == pairs
+    assert results.joined(pairs, 2) == [("a c d", "b e"), ("j l", "k m")]
+
+
 def test_read_gold(tmp_path):
     path = tmp_path / "dev.tsv.gz"
     _gzip(path, ["a b\tx y z\t0-0 1p2 1-1"])

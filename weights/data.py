@@ -29,6 +29,11 @@ def read_pairs(path: Path, flip: bool = False) -> list[tuple[str, str]]:
     return pairs
 
 
+def short(pairs: list[tuple[str, str]], longest: int) -> list[tuple[str, str]]:
+    """Those of at most `longest` words a side; 0: all."""
+    return [pair for pair in pairs if max(len(text.split()) for text in pair) <= longest] if longest else pairs
+
+
 def read_lines(path: Path) -> list[str]:
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
         return [line.rstrip("\n") for line in lines]

@@ -7,7 +7,8 @@ decoded by alignd; its figures are never PyTorch's. A row is made again only whe
 is skipped with the reason. --budget ends the command after so many seconds, to be taken up again by the same command.
 
 A table: title, text, sentence (what it shows, written by a person who has seen the figures), recipe (as in weights/recipes), rows, and either
-scores and searches, or gold and ways (alignments; greedy: a corpus whose test set is also translated, greedily). Of general models (training.pair) also
+scores and searches, or gold and ways (alignments; of the gold sets those of the row's languages), or all of them. test: a corpus whose test set is
+translated instead of that of the training; joined: N, the first score also of pairs of its sentences of at most N words, put together. Of general models (training.pair) also
 steps, and cooled: steps of which the learning rate falls; head_pairs: a head is trained on so many. A row: name and
     set      {"section.key": value} changes to the recipe
     of       another row whose model this one decodes with
@@ -114,7 +115,7 @@ class Table:
     def digest(self, row: dict) -> str:
         """Of everything that the row's figures depend on."""
         parts = [self.definition.get(key) for key in ("scores", "searches", "by_length", "gold", "ways")]
-        parts += [self.definition[key] for key in ("greedy", "steps", "cooled", "head_pairs") if key in self.definition]
+        parts += [self.definition[key] for key in ("test", "joined", "steps", "cooled", "head_pairs") if key in self.definition]
         text = json.dumps([row, parts, self.recipe(row) if "recipe" in self.definition else None], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -199,21 +200,31 @@ def decode(url: str, name: str, sources: list[str], fields: dict) -> tuple[list[
     return texts, pieces
 
 
-def translate(table: Table, row: dict, options: Options) -> dict:
-    """A row of a table of scores."""
+def joined(pairs: list[tuple[str, str]], longest: int) -> list[tuple[str, str]]:
+    """Each two of the pairs of at most `longest` words a side as one."""
+    few = data.short(pairs, longest)
+    return [(f"{a} {c}", f"{b} {d}") for (a, b), (c, d) in zip(few[::2], few[1::2])]
+
+
+def translated_figures(table: Table, row: dict, model: Path, options: Options) -> Figures:
+    """Scores of a table's searches."""
     definition, recipe = table.definition, table.recipe(row)
-    model, result = trained(table, row, options)
-    corpus = data.CORPORA[recipe["training"]["corpus"]]
+    corpus = data.CORPORA[definition.get("test", recipe["training"].get("corpus"))]
     names = [name for name in definition["scores"] if WELL_FORMED.get(name, corpus.language) == corpus.language]
     pairs = corpus.read(options.data, "test")
-    sources, references = [s for s, _ in pairs], [t for _, t in pairs]
+    together = joined(pairs, definition["joined"]) if "joined" in definition else []
     variant = compute.Variant(row["name"], ["--max-text-chars", "1000000", "--workers", "1"])
     figures: Figures = {}
     with compute.daemon(options.alignd, model, variant) as url:
+        def decoded(pairs: list[tuple[str, str]], fields: dict) -> Decoded:
+            sources, references = ([pair[i] for pair in pairs] for i in (0, 1))
+            return Decoded(sources, references, *decode(url, recipe["name"], sources, fields | row.get("request", {})))
+
         for search, fields in definition["searches"].items():
-            decoded = Decoded(sources, references, *decode(url, recipe["name"], sources, fields | row.get("request", {})))
-            figures[search] = score(decoded, names, definition.get("by_length", []))
-    return result | {"figures": figures}
+            figures[search] = score(decoded(pairs, fields), names, definition.get("by_length", []))
+            if together:
+                figures[search][f"{names[0]}, two as one"] = SCORES[names[0]](decoded(together, fields))
+    return figures
 
 
 def lexical_figures(table: Table, gold: dict[str, list[align.Gold]], options: Options) -> Figures:
@@ -261,41 +272,45 @@ def aligner_result(row: dict, gold: dict[str, list[align.Gold]], options: Option
     return {"figures": figures, "seconds": round(seconds)}
 
 
-def align_row(table: Table, row: dict, options: Options) -> dict:
-    """A row of a table of alignments."""
-    if "quoted" in row:
-        return {"figures": row["quoted"]}
-    gold = {name: align.read_gold(gold_path(name, options.data)) for name in table.definition["gold"]}
-    if row.get("aligner") == "gibbs":
-        return aligner_result(row, gold, options)
-    if row.get("aligner") == "diagonal":
-        return {"figures": {"best word": {name: align.rate(pairs, [align.diagonal_links(g) for g in pairs]) for name, pairs in gold.items()}}}
-    if row.get("aligner") == "lexical":
-        return {"figures": lexical_figures(table, gold, options)}
-    model, result = (Path(row["model"]), {}) if "model" in row else trained(table, row, options)
-    if row.get("head"):
-        model = with_head(table, model, options)
-    reverse = Path(row["reverse"]) if "reverse" in row else None
-    rates = {name: align.measure(options.alignd, model, reverse, pairs) for name, pairs in gold.items()}
-    ways = [way for way in next(iter(rates.values())) if way in row.get("ways", table.definition["ways"])]
-    figures = {way: {name: found[way] for name, found in rates.items()} for way in ways}
-    return result | {"figures": figures | greedy_figures(table, model, options)}
-
-
-def greedy_figures(table: Table, model: Path, options: Options) -> Figures:
-    """What guiding costs in translation: BLEU of a table's test set, if it names one."""
-    if "greedy" not in table.definition:
-        return {}
-    pairs = data.CORPORA[table.definition["greedy"]].read(options.data, "test")
-    with compute.daemon(options.alignd, model, compute.Variant("greedy", ["--workers", "1"])) as url:
-        texts, _ = decode(url, folder.read_config(model)["name"], [s for s, _ in pairs], {"beam_size": 1})
-    return {"greedy search": {"BLEU": scores.bleu(texts, [t for _, t in pairs])}}
-
-
 def gold_path(name: str, root: Path) -> Path:
     """Our own gold set of this name, or that below the folder of the corpora."""
     own = GOLD / f"{name}.tsv"
     return own if own.exists() else root / name / "dev.tsv.gz"
+
+
+def gold_of(table: Table, row: dict, root: Path) -> dict[str, list[align.Gold]]:
+    """The table's gold sets; of a row that is trained those of its languages."""
+    recipe = table.recipe(row) if "recipe" in table.definition else {}
+    pair = f"{recipe['source']}-{recipe['target']}" if recipe else ""
+    return {name: align.read_gold(gold_path(name, root)) for name in table.definition["gold"] if pair in name}
+
+
+def model_figures(table: Table, row: dict, options: Options) -> tuple[dict, Figures]:
+    """-> what training took, if the row is trained, and the scores and error rates of its model."""
+    model, result = (Path(row["model"]), {}) if "model" in row else trained(table, row, options)
+    if row.get("head"):
+        model = with_head(table, model, options)
+    figures = translated_figures(table, row, model, options) if "searches" in table.definition else {}
+    if "gold" in table.definition:
+        reverse = Path(row["reverse"]) if "reverse" in row else None
+        rates = {name: align.measure(options.alignd, model, reverse, pairs) for name, pairs in gold_of(table, row, options.data).items()}
+        ways = [way for way in next(iter(rates.values())) if way in row.get("ways", table.definition["ways"])]
+        figures |= {way: {name: found[way] for name, found in rates.items()} for way in ways}
+    return result, figures
+
+
+def row_result(table: Table, row: dict, options: Options) -> dict:
+    if "quoted" in row:
+        return {"figures": row["quoted"]}
+    if "aligner" not in row:
+        result, figures = model_figures(table, row, options)
+        return result | {"figures": figures}
+    gold = gold_of(table, row, options.data)
+    if row["aligner"] == "gibbs":
+        return aligner_result(row, gold, options)
+    if row["aligner"] == "lexical":
+        return {"figures": lexical_figures(table, gold, options)}
+    return {"figures": {"best word": {name: align.rate(pairs, [align.diagonal_links(g) for g in pairs]) for name, pairs in gold.items()}}}
 
 
 def refusal(table: Table, row: dict) -> str | None:
@@ -356,8 +371,11 @@ def describe(table: Table) -> str:
     else:
         budget = f"at most {training['epochs']} epochs of {training['corpus']}"
     start = f", embeddings of deviation {training['embedding_deviation']} at first" if "embedding_deviation" in training and not general else ""
-    return (f"Seed {training['seed']}; unless a row says otherwise {encoder.get('layers', 1)} x {encoder['hidden']} {encoder['cell'].upper()}"
-            f"{', bidirectional' if encoder.get('bidirectional', True) else ''}, embeddings {encoder['embedding']}, "
+    if encoder.get("type") == "transformer":
+        kind = f"{encoder['heads']} heads, feed-forward {encoder['filter']}"
+    else:
+        kind = encoder["cell"].upper() + (", bidirectional" if encoder.get("bidirectional", True) else "")
+    return (f"Seed {training['seed']}; unless a row says otherwise {encoder.get('layers', 1)} x {encoder['hidden']} {kind}, embeddings {encoder['embedding']}, "
             f"decoder {recipe['decoder']['hidden']}, {'one vocabulary' if general else 'vocabularies'} of {training['vocabulary'] or 'all words'}; "
             f"{budget}, batches of {training['batch_tokens']} tokens, dropout {training['dropout']}{start}.")
 
@@ -382,7 +400,7 @@ def make(table: Table, row: dict, options: Options) -> str:
     if reason := refusal(table, row):
         return f"skipped: {reason}"
     try:
-        result = (align_row if "gold" in table.definition else translate)(table, row, options)
+        result = row_result(table, row, options)
     except Unfinished as reason:
         return str(reason)
     table.record(row, result)

@@ -1,7 +1,7 @@
 """Training: python3 -m weights.train RECIPE --data DIR --out DIR
 
 Input: a recipe (weights/recipes/*.json: config.json's sections and a `training` section) and a corpus: DIR/{train,valid}.tsv.gz, or, with
-the key training.corpus, the row of that name in weights/data.py below DIR. Output in --out: the vocabularies, checkpoint.pt (everything
+the key training.corpus, the row of that name in weights/data.py below DIR; training.longest: only pairs with so many words a side. Output in --out: the vocabularies, checkpoint.pt (everything
 that a resumed run needs), best.pt (the weights with the best validation BLEU), log.jsonl (one line a validation). Stopped at any moment, the
 same command goes on from the last checkpoint. The same command runs on a GPU where there is one.
 """
@@ -34,7 +34,7 @@ from .tokenizer import BOS, EOS, Tokenizer
 
 
 REQUIRED = ("seed", "vocabulary", "epochs", "patience", "batch_tokens", "learning_rate", "warmup", "dropout", "label_smoothing", "clip")
-DEFAULTS = {"corpus": "tsv", "min_count": 1, "embedding_deviation": 1.0, "averaging": 0.0} | methods.DEFAULTS
+DEFAULTS = {"corpus": "tsv", "min_count": 1, "embedding_deviation": 1.0, "averaging": 0.0, "longest": 0} | methods.DEFAULTS
 
 
 def load_recipe(path: Path) -> tuple[dict, dict]:
@@ -216,7 +216,7 @@ class Trainer:
         for seeded in (random.seed, numpy.random.seed, torch.manual_seed):
             seeded(self.training["seed"])
         corpus = data.CORPORA[self.training["corpus"]]
-        pairs = corpus.read(data_folder, "train", flip)
+        pairs = data.short(corpus.read(data_folder, "train", flip), self.training["longest"])
         self.source, self.target = prepare_vocabularies(out, self.config, self.training, pairs)
         self.characters = tokenizer.load_characters(out, self.config)
         self.spelling = Spelling(self.characters, self.target) if self.characters else None
