@@ -44,8 +44,8 @@ export const named = ({ name, pair, source, target }) => (pair ? { source, targe
 /* On /attention a target is a translation. */
 export const pathOf = ({ source }) => (source ? "/translate" : "/attention");
 
-/* The fields of a search. */
-export const search = (model, { strategy, beam, seed }) => ({ ...named(model), strategy, ...(strategy === "beam" && { beam_size: beam }), ...(strategy === "sample" && seed !== undefined && { seed }) });
+/* The fields of a search. whole: of the text as one sentence. */
+export const search = (model, { strategy, beam, seed, whole }) => ({ ...named(model), strategy, ...(whole && { split_sentences: false }), ...(strategy === "beam" && { beam_size: beam }), ...(strategy === "sample" && seed !== undefined && { seed }) });
 
 /* What is asked about a sentence: all that views draw. */
 const included = (model, more = [], at) => [...INCLUDE, ...more, ...(estimating.has(nameAt(at, model)) ? ["quality"] : [])];

@@ -98,7 +98,7 @@ const toTsv = () => [["line", "source", "translation", ...COLUMNS.map(([name]) =
 function pair(app, row, close) {
   const view = (props) => picture(row.s, app, { label: app.task().result, ...props });
   return [el("div", { class: "bar" }, el("h2", { tabindex: -1, id: "pair" }, `Line ${row.at}`), button("Close", close, { id: "close-pair" }),
-    button("Ask about it", () => app.start({ ...fresh(), text: row.text, own: row.translation, view: row.translation ? "ask" : "map" }))), view({ view: "threads", server: false }), view({ view: "map" })];
+    button("Ask about it", () => app.start({ ...fresh(), text: row.text, whole: true, own: row.translation, view: row.translation ? "ask" : "map" }))), view({ view: "threads", server: false }), view({ view: "map" })];
 }
 
 /* Returns what draws some rows anew, or all of them in their order. */

@@ -74,6 +74,23 @@ test("corpus: sorted both ways, saved as it is sorted; a line is opened, drawn a
   await page.locator("#row-2").waitFor();
 }, REFUSED));
 
+test("corpus: a line of two sentences is asked about as a whole, until its text is translated anew", () => visit(link({ v: "corpus" }), async (page) => {
+  const [source, translation] = ["She left. He stayed.", "Elle est partie. Il est rest\u00e9."];
+  await page.locator("#corpus-file").waitFor({ state: "attached" });
+  await give(page, `${source}\t${translation}\n`);
+  await whole(page);
+  await page.locator("#row-1").click();
+  await page.getByRole("button", { name: "Ask about it" }).click();
+  await page.locator("#panel .card .line", { hasText: translation }).waitFor();
+  assert.equal(await page.locator("#panel label").first().textContent(), `Your translation of \u201c${source}\u201d`);
+  assert.match(page.url(), /whole=1/);
+  await page.reload();
+  await page.locator("#panel .card .line", { hasText: translation }).waitFor();
+  await page.locator("#text").press("Control+Enter");
+  await page.waitForFunction(() => !location.hash.includes("whole"));
+  await page.locator("#reading .line.target").nth(1).waitFor();
+}));
+
 test("corpus: a file that is dropped; of a long one the first 1,000 lines, in batches; stopped, and asked again", () => visit(link({ v: "corpus" }), async (page) => {
   await page.locator("#corpus-file").waitFor({ state: "attached" });
   const sizes = [];
