@@ -50,12 +50,12 @@ START_TEST(health_answers_meanwhile) {
     struct call call = {.path = "/translate", .body = body, .headers = {type}};
     CURL *health = connection_open();
     double best_ms = 1e9, ignored, needed_ms = ask(&daemon, &call, NULL, &ignored);
-    for (int round = 0; round < ROUNDS && best_ms > PATIENCE_MS; round++) {
+    double most_ms = needed_ms / SHARE > PATIENCE_MS ? needed_ms / SHARE : PATIENCE_MS;
+    for (int round = 0; round < ROUNDS && best_ms > most_ms; round++) {
         double slowest_ms;
         ask(&daemon, &call, health, &slowest_ms);
         best_ms = slowest_ms < best_ms ? slowest_ms : best_ms;
     }
-    double most_ms = needed_ms / SHARE > PATIENCE_MS ? needed_ms / SHARE : PATIENCE_MS;
     ck_assert_msg(best_ms <= most_ms, "/health took %.0f ms, the body %.0f ms", best_ms, needed_ms);
     curl_easy_cleanup(health);
     free(body);

@@ -9,7 +9,7 @@
 #define EVERYTHING                                                                                                                 \
     "'tokens','log_probs','attention','soft_alignment','alignment','words','offsets','entropy','top_k','beam','timing','eos'"
 
-enum { TEXTS = 64, FEW_TEXTS = 4, TEXT_BYTES = 156, REPLY_KIB = 2048, UNREAD_KIB = 4096, READERS = 14 };
+enum { TEXTS = 64, FEW_TEXTS = 4, TEXT_BYTES = 156, REPLY_KIB = 2048, UNREAD_KIB = 4096, READERS = 7 };
 
 /* The longest reply that few bytes can ask for. */
 static char *long_question(size_t texts, const char *fields) {
