@@ -85,4 +85,5 @@ def test_the_card_says_what_a_model_is_and_whose_text_it_learned_from(tmp_path: 
     assert "core, from the weights of fr-en (90 steps, 70 target tokens)." in text and "--out RUN --from weights/fr-en\n" in text
     assert text.count("| typed ") == 32 and "a\\|b" in text  # fifteen of each, and two heads
     assert all(f"| {row.licence} | {row.attribution} |" in text for row in mixture.table("en-fr"))
-    assert "shopware" not in text
+    assert "shopware" not in text and "from whose weights" not in text  # fr-en's are the same texts
+    assert "texts of [en-de](../en-de/README.md), from" in general_card.earlier_sources("en-de (90 steps, 70 target tokens)", ["en", "fr"])

@@ -60,7 +60,7 @@ and some that it does not:
 
 Word alignments of these texts, which guided the attention and taught the alignment head, were made with eflomal (Östling and Tiedemann 2016). The weights are derived from all of the following;
 Multi30K's captions are for research and education, so whoever needs weights for other purposes trains without them. Pairs are seen as often in a pass as
-the column says.
+the column says.{earlier}
 
 {sources}
 
@@ -97,6 +97,12 @@ def sources(pair: str) -> str:
     return "\n".join(["| source | domain | a pass | licence | attribution |", "|---|---|---|---|---|", *rows])
 
 
+def earlier_sources(began: str, pair: list[str]) -> str:
+    """What a model of another pair that this one began from has learned from. began: its name, and what it had seen."""
+    name = began.split()[0] if began else ""
+    return f" So are they of the texts of [{name}](../{name}/README.md), from whose weights the training began." if set(name.split("-")) - set(pair) else ""
+
+
 def write(path: Path, scores: str, command: str, things: list[Example], flip: bool) -> None:
     """scores: Markdown."""
     config = folder.read_config(path)
@@ -114,6 +120,7 @@ def write(path: Path, scores: str, command: str, things: list[Example], flip: bo
         good=examples([one for one in things if one.acceptable]), bad=examples([one for one in things if not one.acceptable]),
         steps=number["epoch"], seen=number["tokens"], hours=f"{float(metadata['core_seconds']) / 3600:.1f}" if "core_seconds" in metadata else "unknown",
         recipe=f"weights/recipes/{config['name']}-broad.json", flip=" --flip" if flip else "",
+        earlier=earlier_sources(metadata.get("began", ""), pair),
         began=f", from the weights of {metadata['began']}" if "began" in metadata else "",
         start=f" --from weights/{metadata['began'].split()[0]}" if "began" in metadata else "",
         head=f"queries and keys of {config['alignment']['size']}" if config["alignment"]["size"] else "none", pair="-".join(pair[::-1] if flip else pair),
