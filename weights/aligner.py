@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import IO, Iterable, Iterator
+from typing import Iterable, Iterator
 
 from . import links
 from .links import Links
@@ -47,28 +47,28 @@ class Numbers:
         return " ".join(str(self.known.setdefault(word, len(self.known) + 1)) for word in words(text))
 
 
-def write_numbers(pairs: Iterable[Pair], file: IO[str]) -> None:
+def numbered(pairs: Iterable[Pair]) -> Iterator[str]:
+    """A line for each, as the program reads them."""
     source, target = Numbers(), Numbers()
-    for s, t in pairs:
-        file.write(f"{source.of(s)}\t{target.of(t)}\n")
+    return (f"{source.of(s)}\t{target.of(t)}\n" for s, t in pairs)
 
 
-def run(numbers: IO[str], symmetry: str, program: Path = PROGRAM, options: tuple[str, ...] = ("--quiet",)) -> Iterator[str]:
-    """numbers: pairs as write_numbers writes them, from the start. -> a line of links for each."""
+def run(numbers: Iterable[str], symmetry: str, program: Path = PROGRAM, options: tuple[str, ...] = ("--quiet",)) -> Iterator[str]:
+    """numbers: a line for each pair (gibbs --help). -> a line of links for each."""
     if not program.exists():
         raise AlignerError(f"{program} is not there: run make, or name it with --program")
-    numbers.seek(0)
-    with subprocess.Popen([str(program), "--symmetry", symmetry, *options], stdin=numbers, stdout=subprocess.PIPE, text=True) as running:
-        yield from (line.rstrip("\n") for line in running.stdout)
+    with tempfile.TemporaryFile("w+", encoding="ascii") as file:
+        file.writelines(numbers)
+        file.seek(0)
+        with subprocess.Popen([str(program), "--symmetry", symmetry, *options], stdin=file, stdout=subprocess.PIPE, text=True) as running:
+            yield from (line.rstrip("\n") for line in running.stdout)
     if running.returncode != 0:
         raise AlignerError(f"{program.name} ended with status {running.returncode}")
 
 
 def align(pairs: Iterable[Pair], symmetry: str = SYMMETRIES[0], program: Path = PROGRAM, options: tuple[str, ...] = ("--quiet",)) -> Iterator[str]:
     """-> a line of links for each pair. options: of the program (gibbs --help)."""
-    with tempfile.TemporaryFile("w+", encoding="ascii") as numbers:
-        write_numbers(pairs, numbers)
-        yield from run(numbers, symmetry, program, options)
+    return run(numbered(pairs), symmetry, program, options)
 
 
 def words_of_spans(spans: list[links.Span], text: str) -> list[set[int]]:

@@ -7,7 +7,6 @@ of source position j of m for target position i of n falling off as exp(-tension
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import numpy
@@ -92,9 +91,8 @@ class Aligned:
     """What the aligner finds in the pairs that it learns from: links, and of another pair none."""
 
     def __init__(self, pairs: list[Pair], program: Path = aligner.PROGRAM) -> None:
-        with tempfile.TemporaryFile("w+", encoding="ascii") as numbers:
-            numbers.writelines("\t".join(" ".join(str(word + 1) for word in side) for side in pair) + "\n" for pair in pairs)
-            lines = list(aligner.run(numbers, "grow-diag-final-and", program))
+        numbers = ("\t".join(" ".join(str(word + 1) for word in side) for side in pair) + "\n" for pair in pairs)
+        lines = list(aligner.run(numbers, "grow-diag-final-and", program))
         self.links = {(tuple(source), tuple(target)): line for (source, target), line in zip(pairs, lines, strict=True)}
 
     def of(self, source: list[int], target: list[int]) -> ndarray:

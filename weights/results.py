@@ -2,14 +2,15 @@
 
 Input: weights/results/TABLE.json (what each row is trained from and scored with) and the corpora below --data (weights/data.py). Output:
 weights/results/TABLE.rows.json, the figures of every finished row, and weights/RESULTS.md, written anew after each row. A row is trained
-(weights/train.py, or, where its recipe names a pair, weights/broad.py, below WORK; stopped at any moment, it goes on from its checkpoint; rows of equal recipes share the model), exported, and
-decoded by alignd; its figures are never PyTorch's. A row is made again only when its definition changes; one that the configuration refuses
+(weights/train.py, or, where its recipe names a pair, weights/broad.py, below WORK; stopped at any moment, it goes on from its checkpoint; rows of
+equal recipes share the model), exported, and decoded by alignd; its figures are never PyTorch's. A row is made again only when its definition changes; one that the configuration refuses
 is skipped with the reason. --budget ends the command after so many seconds, to be taken up again by the same command.
 
 A table: title, text, sentence (what it shows, written by a person who has seen the figures), recipe (as in weights/recipes), rows, and either
 scores and searches, or gold and ways (alignments; of the gold sets those of the row's languages), or all of them. test: a corpus whose test set is
-translated instead of that of the training; joined: N, the first score also of pairs of its sentences of at most N words, put together. Of general models (training.pair) also
-steps, and cooled: steps of which the learning rate falls; head_pairs: a head is trained on so many. A row: name and
+translated instead of that of the training; joined: N, the first score also of pairs of its sentences of at most N words, put together. Of general
+models (training.pair) also steps, and cooled: in so many of them, the last ones, the learning rate falls; head_pairs: a head is trained on so many.
+A row: name and
     set      {"section.key": value} changes to the recipe
     of       another row whose model this one decodes with
     request  more fields of its requests
@@ -143,16 +144,17 @@ class Unfinished(Exception):
 def trained(table: Table, row: dict, options: Options) -> tuple[Path, dict]:
     """-> the exported model of the row's recipe, and what its training took. Raises Unfinished when time is up."""
     text = json.dumps(table.recipe(row), indent=1, sort_keys=True)
-    run = options.work / hashlib.sha256(text.encode()).hexdigest()[:16]  # rows of equal recipes, in any table, are one model
+    general = "pair" in table.recipe(row)["training"]
+    length = f"{table.definition['steps']} {table.definition['cooled']}" if general else ""
+    run = options.work / hashlib.sha256((text + length).encode()).hexdigest()[:16]  # rows of equal recipes, in any table, are one model
     run.mkdir(parents=True, exist_ok=True)
     recipe = run / "recipe.json"
     recipe.write_text(text, encoding="utf-8")
     print(f"table {table.name}, {row['name']}: training in {run}", flush=True)
-    general = "pair" in table.recipe(row)["training"]
     trainer = train_general(table, recipe, run, options) if general else train_on_corpus(recipe, run, options)
     export.export(run, run / "model", "float32", last=general)  # its end, wherever its validations found more
     result = {"parameters": sum(p.numel() for p in trainer.model.parameters()), "seconds": round(trainer.seconds + time.process_time())}
-    return run / "model", result | ({"epochs": trainer.epoch} if isinstance(trainer, train.Trainer) else {})
+    return run / "model", result | ({} if general else {"epochs": trainer.epoch})
 
 
 def train_on_corpus(recipe: Path, run: Path, options: Options) -> train.Trainer:
@@ -179,11 +181,12 @@ def train_general(table: Table, recipe: Path, run: Path, options: Options) -> br
 
 def with_head(table: Table, model: Path, options: Options) -> Path:
     """-> a copy of the model with an alignment head, trained with the settings that the shipped ones have."""
-    out = model.with_name(f"{model.name}-head")
+    count = table.definition["head_pairs"]
+    out = model.with_name(f"{model.name}-head-{count}")
     if not out.exists():
         made, sides = align_head.with_head(model, align_head.SIZE)
         pair = made.config["source"], made.config["target"]
-        pairs = align_head.read_sources(options.data, pair, table.definition["head_pairs"], 1, False, "intersection")
+        pairs = align_head.read_sources(options.data, pair, count, 1, False, "intersection")
         align_head.train(made, sides, pairs, align_head.Options(unlinked=0.3))
         align_head.write(model, out, made)
     return out

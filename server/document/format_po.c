@@ -76,10 +76,11 @@ static void escape(struct html_buffer *out, const char *text, size_t length) {
 static int po_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
     struct html_builder builder = {.arena = arena}; /* its pieces are what messages say, not what is written */
     struct po_file file;
-    int found;
+    int found = 0;
     if (po_file_open(&file, document, arena, err) != 0)
         return -1;
-    while ((found = builder.failed ? 0 : po_file_next(&file)) == 1) {
+    while (!builder.failed && (found = po_file_next(&file)) == 1) {
+        builder.line = file.message.line;
         unsigned notations = file.wanted ? po_notations(&file.message) : 0;
         if (file.wanted)
             add_message(&builder, file.id, notations);
@@ -88,13 +89,7 @@ static int po_read(const struct document *document, struct arena *arena, struct 
     }
     if (found < 0)
         return -1;
-    if (arena_failed(arena))
-        return error_memory(err);
-    struct error inner = {0};
-    int result = html_build(&builder, escape, out, &inner);
-    if (result != 0 && builder.failed == ERROR_INPUT)
-        return error_set(err, ERROR_INPUT, "line %zu: %s", file.message.line, inner.message);
-    return result == 0 ? 0 : error_set(err, inner.code, "%s", inner.message);
+    return arena_failed(arena) ? error_memory(err) : html_build(&builder, escape, out, err);
 }
 
 const struct document_format format_po = {.name = "po",

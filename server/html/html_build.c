@@ -117,7 +117,7 @@ int html_build(struct html_builder *builder, html_escape *escape, struct html *o
     if (builder->failed == ERROR_MEMORY)
         return error_memory(err);
     if (builder->failed) {
-        size_t line = last_line(builder);
+        size_t line = builder->line > 0 ? builder->line : last_line(builder);
         char where[32] = "";
         if (line > 0)
             snprintf(where, sizeof where, "line %zu: ", line);

@@ -16,6 +16,7 @@ struct html_bytes {
 struct html_builder {
     struct arena *arena;
     struct html_bytes document; /* whose lines errors tell, where pieces stand in it */
+    size_t line;                /* the line that errors tell where they do not: of what is added; 0: none */
     struct html html;
     size_t room;
     uint32_t open[HTML_MAX_DEPTH]; /* [depth] pieces */

@@ -47,7 +47,7 @@ static struct slot slot_at(const struct table *table, size_t index) {
 
 /* The target word's own, or the free one where it belongs. */
 static struct slot find_slot(const struct table *table, uint32_t target) {
-    for (size_t i = (size_t)(counts_bucket(table, target) - table->buckets) * BUCKET_SLOTS;; i = (i + 1) % slots_of(table)) {
+    for (size_t i = (size_t)(counts_bucket(table, target) - table->buckets) * BUCKET_SLOTS;; i = (i + 1) & (slots_of(table) - 1)) {
         struct slot slot = slot_at(table, i);
         if (*slot.target == 0 || *slot.target == target)
             return slot;

@@ -34,15 +34,11 @@ static inline struct bucket *counts_bucket(const struct table *table, uint32_t t
     return &table->buckets[(target * UINT64_C(0x9E3779B97F4A7C15) >> 32) & table->mask];
 }
 
-static inline struct bucket *counts_next_bucket(const struct table *table, const struct bucket *bucket) {
-    return bucket == table->buckets + table->mask ? table->buckets : table->buckets + (bucket - table->buckets) + 1;
-}
-
 static inline uint32_t counts_of(const struct table *table, uint32_t target) {
     const struct bucket *bucket = counts_bucket(table, target);
     slots found = bucket->counts & (slots)(bucket->targets == target);
     while (bucket->targets[BUCKET_SLOTS - 1] != 0) {
-        bucket = counts_next_bucket(table, bucket);
+        bucket = bucket == table->buckets + table->mask ? table->buckets : bucket + 1;
         found |= bucket->counts & (slots)(bucket->targets == target);
     }
     return found[0] | found[1] | found[2] | found[3];
