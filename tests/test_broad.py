@@ -131,10 +131,13 @@ def test_stream(corpora: Path, tmp_path: Path) -> None:
     assert sorted(index for name, index in picks if name == "one") == list(range(400))  # a pass: each pair once
     assert len({index for name, index in picks if name == "two"}) == 50
     assert again.picks(1) == stream.picks(1) and stream.examples(5) == again.examples(5) != stream.examples(6)
-    one = mixture.Mixture(broad.chosen(kept, ["one"]), "en-fr", False, 1, None, 128, chunk=225)
-    assert {name for name, _ in one.picks(0)} == {"one"} and broad.chosen(kept, []) == kept
-    with pytest.raises(SystemExit, match="training.sources: there is no three"):
-        broad.chosen(kept, ["one", "three"])
+    more = mixture.Mixture(kept, "en-fr", False, 1, None, 128, chunk=300, weights={"two": 2.0})
+    assert [[name for name, _ in more.picks(0)].count(name) for name in ("one", "two")] == [200, 100]
+    one = mixture.Mixture(broad.chosen(kept, broad.DEFAULTS | {"sources": ["one"]}), "en-fr", False, 1, None, 128, chunk=225)
+    assert {name for name, _ in one.picks(0)} == {"one"} and broad.chosen(kept, broad.DEFAULTS) == kept
+    for key, value in (("sources", ["one", "three"]), ("weights", {"three": 2.0})):
+        with pytest.raises(SystemExit, match=f"training.{key}: there is no three"):
+            broad.chosen(kept, broad.DEFAULTS | {key: value})
     flipped = mixture.Mixture(kept, "en-fr", True, 1, None, 128, chunk=225)
     assert flipped.plain("one", 3).source == stream.plain("one", 3).target
 

@@ -1,8 +1,10 @@
 """Training of general models: python3 -m weights.broad RECIPE --data CORPORA --out DIR [--from MODEL_FOLDER] [--cool STEPS]
 
 Input: a recipe (config.json's sections and a `training` section with the keys of DEFAULTS), the folder of all corpora and links. training.pair names the
-corpora, source and target which of their languages is translated into which; training.sources, if any, which of them alone are read. The stream of examples is weights/mixture.py's, the arithmetic weights/fused.py's. Output in --out: the vocabulary, checkpoint.pt (all that a resumed run needs), best.pt
-(the averaged weights with the best mean validation chrF, as weights/export.py reads them), log.jsonl and samples.txt (each validation's translations).
+corpora, source and target which of their languages is translated into which; training.sources, if any, which of them alone are read, and training.weights
+{source: weight} gives some of them another weight than weights/sources.tsv. The stream of examples is weights/mixture.py's, the arithmetic
+weights/fused.py's. Output in --out: the vocabulary, checkpoint.pt (all that a resumed run needs), best.pt (the averaged weights with the best mean
+validation chrF, as weights/export.py reads them), log.jsonl and samples.txt (each validation's translations).
 
 A run has no planned end: after the warm-up the learning rate stays for `hold` steps and then falls with the root of the steps, and what is kept is a
 moving average of the weights. --cool lets the rate fall to 1% on a straight line from here, and ends the run; so does the next --cool, which may follow. Stopped at any moment, the same command goes
@@ -35,7 +37,7 @@ from .tokenizer import BOS, EOS, SPACE
 from .train import save, shrink_embeddings
 
 DEFAULTS = {"seed": 1, "pair": "en-fr", "vocabulary": 8000, "batch_tokens": 3000, "learning_rate": 0.002, "warmup": 400, "hold": 4000, "dropout": 0.1,
-            "label_smoothing": 0.1, "clip": 1.0, "embedding_deviation": 0.0625, "averaging": 0.001, "guided_attention": 0.4, "sources": []}
+            "label_smoothing": 0.1, "clip": 1.0, "embedding_deviation": 0.0625, "averaging": 0.001, "guided_attention": 0.4, "sources": [], "weights": {}}
 BETAS, EPSILON = (0.9, 0.98), 1e-8
 VOCABULARY_LINES = 300_000
 REPORT = 100  # steps
@@ -77,10 +79,12 @@ def train_vocabulary(kept: mixture.Cache, pair: str, path: Path, size: int, seed
     made.rename(path)
 
 
-def chosen(kept: mixture.Cache, names: list[str]) -> mixture.Cache:
-    """Of the corpora those of these names; of no name: all."""
-    if unknown := set(names) - kept.corpora.keys():
-        sys.exit(f"training.sources: there is no {min(unknown)}")
+def chosen(kept: mixture.Cache, training: dict) -> mixture.Cache:
+    """Of the corpora those that training.sources names; where it names none, all."""
+    for key in ("sources", "weights"):
+        if unknown := set(training[key]) - kept.corpora.keys():
+            sys.exit(f"training.{key}: there is no {min(unknown)}")
+    names = training["sources"]
     return mixture.Cache({name: pairs for name, pairs in kept.corpora.items() if name in names}, kept.names) if names else kept
 
 
@@ -129,7 +133,7 @@ class Run:
         self.config, self.training = load_recipe(recipe)
         self.out, self.pair, flip = out, self.training["pair"], is_flipped(self.config, self.training)
         out.mkdir(parents=True, exist_ok=True)
-        kept = chosen(mixture.cache(root, self.pair, cache or out / "cache.pickle"), self.training["sources"])
+        kept = chosen(mixture.cache(root, self.pair, cache or out / "cache.pickle"), self.training)
         path = out / self.config["tokenizer"]["source"]
         if not path.exists() and start and is_of_pair(folder.read_config(start), self.pair):
             shutil.copyfile(start / folder.read_config(start)["tokenizer"]["source"], path)
@@ -137,7 +141,7 @@ class Run:
             train_vocabulary(kept, self.pair, path, self.training["vocabulary"], self.training["seed"])
         self.side = tokenizer.SentencePiece(path, {})
         self.limit = self.config["limits"]["max_source_tokens"]
-        self.stream = mixture.Mixture(kept, self.pair, flip, self.training["seed"], self.side, self.limit)
+        self.stream = mixture.Mixture(kept, self.pair, flip, self.training["seed"], self.side, self.limit, weights=self.training["weights"])
         torch.manual_seed(self.training["seed"])
         self.model = Model(self.config, **tokenizer.vocabulary_sizes(out, self.config), dropout=self.training["dropout"])
         shrink_embeddings(self.model, self.training["embedding_deviation"])

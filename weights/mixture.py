@@ -19,7 +19,8 @@ import random
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterator, NamedTuple
+from types import MappingProxyType
+from typing import Iterator, Mapping, NamedTuple
 
 from . import data, noise
 from .links import Links, between_pieces, grow_diag_final_and, owners, parse
@@ -218,12 +219,14 @@ def permuted(size: int, *seed: int | str) -> list[int]:
 
 
 class Mixture:
-    """flip: the second language is the source. chunk: examples in one; passes are counted by `size`, the examples in one of them."""
+    """flip: the second language is the source. chunk: examples in one; passes are counted by `size`, the examples in one of them. weights: of the sources
+    that it names, instead of the table's."""
 
-    def __init__(self, kept: Cache, pair: str, flip: bool, seed: int, side: SentencePiece, limit: int, chunk: int = 20000) -> None:
+    def __init__(self, kept: Cache, pair: str, flip: bool, seed: int, side: SentencePiece | None, limit: int, chunk: int = 20000,
+                 weights: Mapping[str, float] = MappingProxyType({})) -> None:
         self.kept, self.flip, self.seed, self.side, self.limit = kept, flip, seed, side, limit
         self.languages = pair.split("-")[::-1] if flip else pair.split("-")
-        self.weights = {source.name: source.weight for source in table(pair) if source.name in kept.corpora}
+        self.weights = {source.name: weights.get(source.name, source.weight) for source in table(pair) if source.name in kept.corpora}
         self.phrases = phrases(pair, flip)
         self.rules = noise.rules(kept.names, self.languages[0])
         self.size = sum(weight * len(kept.corpora[name]) for name, weight in self.weights.items())
