@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from weights import (align, align_head, broad, data, export, folder, fused, links, methods, mixture, noise, rejoined, results, safetensors, tokenizer,
-                     train)
+from weights import (align, align_head, broad, data, export, folder, fused, links, methods, mixture, noise, rejoined, results, safetensors, tables,
+                     tokenizer, train)
 from weights.model import Model
 
 ROOT = Path(__file__).parent.parent
@@ -260,7 +260,7 @@ def test_a_table_trains_general_models_once_and_gives_them_heads(recipe: Path, c
     definition = {"title": "T", "text": "", "gold": [], "ways": [], "steps": 4, "cooled": 2, "head_pairs": 20, "recipe": json.loads(recipe.read_text()),
                   "rows": [{"name": "one", "set": {"training.sources": ["one"]}, "head": True}]}
     (tmp_path / "t.json").write_text(json.dumps(definition))
-    table = results.Table(tmp_path / "t.json")
+    table = tables.Table(tmp_path / "t.json")
     (row,) = table.rows
     options = results.Options(corpora, tmp_path / "work", Path("build/alignd"), until=0.0)
     with pytest.raises(results.Unfinished):
@@ -272,7 +272,7 @@ def test_a_table_trains_general_models_once_and_gives_them_heads(recipe: Path, c
     assert metadata["epoch"] == "step 4"
     with_head = results.with_head(table, model, options)
     assert align.has_head(with_head) and not align.has_head(model) and results.with_head(table, model, options) == with_head
-    assert "4 updates, in the last 2 of which" in results.describe(table) and "one vocabulary of 620" in results.describe(table)
+    assert "4 updates, in the last 2 of which" in tables.describe(table) and "one vocabulary of 620" in tables.describe(table)
     table.definition["steps"], options.until = 5, 0.0
     with pytest.raises(results.Unfinished):  # another length is another model
         results.trained(table, row, options)

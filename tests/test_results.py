@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from weights import align, aligner, broad, compute, data, lexicon, mixture, moses, results, scores, wellformed  # noqa: E402
+from weights import align, aligner, broad, compute, data, lexicon, mixture, moses, results, scores, tables, wellformed  # noqa: E402
 
 
 # ---- scores ----
@@ -258,7 +258,7 @@ def test_rows_of_the_aligner_and_quoted_ones(tmp_path, monkeypatch):
     path = tmp_path / "t.json"
     path.write_text(json.dumps({"gold": ["gold"], "ways": [], "rows": [{"name": "own", "aligner": "gibbs", "pair": "en-fr", "sources": ["two"], "most": 3},
                                                                        {"name": "theirs", "quoted": {"forward": {"gold": 7.0}}}]}))
-    table = results.Table(path)
+    table = tables.Table(path)
     options = results.Options(tmp_path, tmp_path, Path("build/alignd"), until=0.0)
     for row in table.rows:
         results.make(table, row, options)
@@ -331,7 +331,7 @@ def test_results_make_a_changed_row_again(place, monkeypatch):
     changed = json.loads(json.dumps(DEFINITION))
     changed["rows"][1]["set"]["training.seed"] = 4
     (place / "results/t.json").write_text(json.dumps(changed))
-    table = results.Table(place / "results/t.json")
+    table = tables.Table(place / "results/t.json")
     assert [table.is_finished(row) for row in table.rows] == [True, False, True, False]
     after = _run(place, monkeypatch)
     assert after["gru"] == before["gru"] and after["lstm"]["digest"] != before["lstm"]["digest"]
@@ -346,15 +346,14 @@ def test_results_stop_and_go_on(place, monkeypatch, capsys):
 
 
 def test_results_end_with_the_budget_in_the_middle_of_a_row(place, monkeypatch, capsys):
-    table = results.Table(place / "results/t.json")
+    table = tables.Table(place / "results/t.json")
     options = results.Options(place, place / "work", Path("alignd"), until=0.0)
     assert results.make(table, table.rows[0], options) == "time is up" and not table.finished
     assert list((place / "work").glob("*/checkpoint.pt"))
 
 
-@pytest.mark.parametrize("path", sorted(p for p in results.TABLES.glob("*.json") if not p.stem.endswith(".rows")), ids=lambda path: path.stem)
-def test_definitions_are_sound(path):
-    table = results.Table(path)
+@pytest.mark.parametrize("table", tables.read(results.TABLES), ids=lambda table: table.name)
+def test_definitions_are_sound(table):
     assert len({row["name"] for row in table.rows}) == len(table.rows)
     assert set(table.definition.get("scores", [])) <= results.SCORES.keys()
     assert set(table.definition.get("ways", [])) <= align.ONE_WAY.keys() | align.TWO_WAYS.keys() | align.HEAD.keys() | align.TWO_HEADS.keys()
@@ -363,6 +362,6 @@ def test_definitions_are_sound(path):
             training = table.recipe(row)["training"]
             assert training["corpus"] in data.CORPORA if "pair" not in training else training.keys() <= broad.DEFAULTS.keys()
             assert set(training.get("sources", [])) <= {source.name for source in mixture.table(training.get("pair", ""))}
-            reason = results.refusal(table, row)
+            reason = tables.refusal(table, row)
             assert reason is None or ":" in reason
             assert not (reason or "").startswith("tokenizer.")
