@@ -22,14 +22,15 @@ static const char usage_text[] =
     "  --compute LIST     compute types, with commas between (default: all)\n"
     "  --sentences N      the first N lines (default: all); a fifth of them where fewer than 32 rows are decoded side by side\n"
     "  --shortlist        use the model's vocabulary shortlist\n"
+    "  --alignment        only what the model's alignment head costs: each setting with it and without it, in turn\n"
     "  --quick            1 and 32 rows, one run each, 100 sentences at most\n";
 
-enum { BEAM_SIZE = 5, MAX_REPEATS = 3, QUICK_SENTENCES = 100, FEW_ROWS = 32, MAX_SETTINGS = 8 };
+enum { MAX_REPEATS = 3, TURNS = 25, QUICK_SENTENCES = 100, FEW_ROWS = 32, MAX_SETTINGS = 8 };
 
 struct arguments {
     const char *computes[MAX_COMPUTE_TYPES + 1]; /* NULL last */
     size_t sentences;                            /* 0: all */
-    bool shortlist, quick;
+    bool shortlist, alignment, quick;
     const char *model;
 };
 
@@ -160,6 +161,28 @@ static void print_shares(const struct translator *translator, const struct lines
          "  rows the whole may pass their ceiling.");
 }
 
+static void print_alignment_costs(const struct translator *translator, const struct lines *lines, const struct decoding *settings,
+                                  size_t count) {
+    printf("%-8s %5s %20s %10s %17s %8s %8s\n", "strategy", "rows", "tokens/s, not asked", "asked", "asked / not asked", "least",
+           "most");
+    for (size_t i = 0; i < count; i++) {
+        double rates[2][TURNS], ratios[TURNS];
+        struct decoding d = settings[i];
+        for (size_t turn = 0; turn < TURNS; turn++) {
+            for (size_t asked = 0; asked < 2; asked++) {
+                d.aligns = asked == 1;
+                struct decoded decoded = decode(translator, lines, &d, NULL);
+                rates[asked][turn] = (double)decoded.tokens / decoded.seconds;
+            }
+            ratios[turn] = rates[1][turn] / rates[0][turn];
+        }
+        struct spread ratio = spread_of(ratios, TURNS);
+        printf("%-8s %5zu %20.0f %10.0f %17.3f %8.3f %8.3f\n", search_name(d.strategy), d.rows, spread_of(rates[0], TURNS).median,
+               spread_of(rates[1], TURNS).median, ratio.median, ratio.least, ratio.most);
+        fflush(stdout);
+    }
+}
+
 static struct translator *open_model(const char *compute, const struct arguments *arguments) {
     struct error err = {0};
     struct translator_options options = {.compute = compute, .shortlist = arguments->shortlist};
@@ -182,6 +205,11 @@ static void print_compute(const struct arguments *arguments, const char *compute
     malloc_trim(0);
     double own = status_mb("VmRSS") - before;
     printf("\n# %s%s: %s\n", compute, arguments->shortlist ? ", shortlist" : "", translator_info(translator).architecture);
+    if (arguments->alignment) {
+        print_alignment_costs(translator, lines, settings, count);
+        translator_free(translator);
+        return;
+    }
     print_speeds(translator, lines, settings, count, arguments->quick ? 1 : MAX_REPEATS, seconds);
     print_shares(translator, lines, settings, count, ceiling, seconds);
     printf("\nopened in %.0f ms; memory: translator %.1f MB, peak of the whole process %.1f MB\n", 1e3 * opened, own,
@@ -221,9 +249,13 @@ static size_t count_of(const char *text) {
 }
 
 static struct arguments parse(int argc, char **argv) {
-    static const struct option options[] = {{"compute", required_argument, NULL, 'c'}, {"sentences", required_argument, NULL, 'n'},
-                                            {"shortlist", no_argument, NULL, 's'},     {"quick", no_argument, NULL, 'q'},
-                                            {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"compute", required_argument, NULL, 'c'},
+                                            {"sentences", required_argument, NULL, 'n'},
+                                            {"shortlist", no_argument, NULL, 's'},
+                                            {"alignment", no_argument, NULL, 'a'},
+                                            {"quick", no_argument, NULL, 'q'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     struct arguments arguments = {0};
     for (size_t i = 0; i < MAX_COMPUTE_TYPES && compute_types[i]; i++)
         arguments.computes[i] = compute_types[i];
@@ -234,6 +266,8 @@ static struct arguments parse(int argc, char **argv) {
             arguments.sentences = count_of(optarg);
         else if (option == 's')
             arguments.shortlist = true;
+        else if (option == 'a')
+            arguments.alignment = true;
         else if (option == 'q')
             arguments.quick = true;
         else

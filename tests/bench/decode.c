@@ -120,8 +120,10 @@ static void deal(struct worker *workers, const struct lines *lines, const struct
         if (translator_prepare(worker->translator, lines->text[i], strlen(lines->text[i]), false, &options, arena, &list, &count,
                                &err) != 0)
             die(err.message);
-        if (count > 0) /* blank: none */
-            worker->sentences[worker->count++] = list;
+        if (count == 0) /* blank */
+            continue;
+        list->wants_alignment = decoding->aligns;
+        worker->sentences[worker->count++] = list;
     }
 }
 

@@ -23,6 +23,7 @@ struct decoding {
     size_t rows;      /* of each worker, beam_size..DECODE_MAX_ROWS */
     size_t workers;   /* threads, each with its own batch over its share of the sentences, 1..DECODE_MAX_WORKERS */
     size_t sentences; /* the first so many lines */
+    bool aligns;      /* the model's alignment head is asked */
 };
 
 struct decoded {
