@@ -337,6 +337,14 @@ def test_results_make_a_changed_row_again(place, monkeypatch):
     assert after["gru"] == before["gru"] and after["lstm"]["digest"] != before["lstm"]["digest"]
 
 
+def test_rows_by_their_names_beside_those_of_another_process(place, monkeypatch):
+    other = tables.Table(place / "results/t.json")
+    assert _run(place, monkeypatch, "--row", "ls", "--row", "x").keys() == {"lstm"}
+    other.record(other.rows[0], {"figures": {}})
+    assert tables.Table(place / "results/t.json").finished.keys() == {"lstm", other.rows[0]["name"]}
+    assert _run(place, monkeypatch, "--table", "s").keys() == {"lstm", other.rows[0]["name"]}
+
+
 def test_results_stop_and_go_on(place, monkeypatch, capsys):
     with pytest.raises(SystemExit, match="time is up"):
         _run(place, monkeypatch, "--budget", "0")

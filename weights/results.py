@@ -1,4 +1,4 @@
-"""The results: python3 -m weights.results --data DIR [--table a ...] [--work DIR] [--budget SECONDS] [--render]
+"""The results: python3 -m weights.results --data DIR [--table a ...] [--row NAME ...] [--work DIR] [--budget SECONDS] [--render]
 
 Input: weights/results/TABLE.json (what each row is trained from and scored with) and the corpora below --data (weights/data.py). Output:
 weights/results/TABLE.rows.json, the figures of every finished row, and weights/RESULTS.md, written anew after each row. A row is trained
@@ -270,10 +270,16 @@ def make(table: Table, row: dict, options: Options) -> str:
     return json.dumps(result["figures"])
 
 
+def begins(name: str, beginnings: list[str] | None) -> bool:
+    """With one of these; None: with anything."""
+    return beginnings is None or name.startswith(tuple(beginnings))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder of the corpora")
     parser.add_argument("--table", action="append", help="only this one (g: all whose names begin so); may be given several times")
+    parser.add_argument("--row", action="append", help="only rows whose names begin so: two processes can make some each")
     parser.add_argument("--work", type=Path, default=Path("runs/results"), help="checkpoints and exported models")
     parser.add_argument("--budget", type=float, default=math.inf, help="stop after so many seconds, to be taken up again")
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
@@ -284,10 +290,9 @@ def main() -> None:
     if not arguments.render and not (arguments.data and arguments.data.is_dir()):
         sys.exit("--data: the folder of the corpora is needed (make results DATA=DIR)")
     options = Options(arguments.data, arguments.work, arguments.alignd, time.monotonic() + arguments.budget)
-    chosen = [] if arguments.render else [table for table in known if not arguments.table or table.name.startswith(tuple(arguments.table))]
-    for table in chosen:
+    for table in known:
         for row in table.rows:
-            if table.is_finished(row):
+            if arguments.render or not begins(table.name, arguments.table) or not begins(row["name"], arguments.row) or table.is_finished(row):
                 continue
             if time.monotonic() > options.until:
                 sys.exit("time is up; the same command goes on")

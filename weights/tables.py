@@ -34,7 +34,10 @@ class Table:
         self.path, self.name = path, path.stem
         self.definition = json.loads(path.read_text(encoding="utf-8"))
         self.rows_path = path.with_name(f"{self.name}.rows.json")
-        self.finished: dict[str, dict] = json.loads(self.rows_path.read_text(encoding="utf-8")) if self.rows_path.exists() else {}
+        self.finished = self.recorded()
+
+    def recorded(self) -> dict[str, dict]:
+        return json.loads(self.rows_path.read_text(encoding="utf-8")) if self.rows_path.exists() else {}
 
     @property
     def rows(self) -> list[dict]:
@@ -66,7 +69,8 @@ class Table:
         return self.finished.get(row["name"], {}).get("digest") == self.digest(row)
 
     def record(self, row: dict, result: dict) -> None:
-        self.finished[row["name"]] = {"digest": self.digest(row)} | result
+        """Beside what other processes have recorded meanwhile."""
+        self.finished = self.recorded() | {row["name"]: {"digest": self.digest(row)} | result}
         text = json.dumps(self.finished, indent=1, ensure_ascii=False)
         self.rows_path.write_text(text + "\n", encoding="utf-8")
 
