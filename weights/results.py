@@ -154,7 +154,7 @@ def joined(pairs: list[tuple[str, str]], longest: int) -> list[tuple[str, str]]:
 def translated_figures(table: Table, row: dict, model: Path, options: Options) -> Figures:
     """Scores of a table's searches."""
     definition, recipe = table.definition, table.recipe(row)
-    corpus = data.CORPORA[definition.get("test", recipe["training"].get("corpus"))]
+    corpus = data.CORPORA[row.get("test", definition.get("test", recipe["training"].get("corpus")))]
     names = [name for name in definition["scores"] if WELL_FORMED.get(name, corpus.language) == corpus.language]
     pairs = corpus.read(options.data, "test")
     together = joined(pairs, definition["joined"]) if "joined" in definition else []
@@ -224,10 +224,7 @@ def gold_path(name: str, root: Path) -> Path:
 
 
 def gold_of(table: Table, row: dict, root: Path) -> dict[str, list[align.Gold]]:
-    """The table's gold sets; of a row that is trained those of its languages."""
-    recipe = table.recipe(row) if "recipe" in table.definition else {}
-    pair = f"{recipe['source']}-{recipe['target']}" if recipe else ""
-    return {name: align.read_gold(gold_path(name, root)) for name in table.definition["gold"] if pair in name}
+    return {name: align.read_gold(gold_path(name, root)) for name in table.gold(row)}
 
 
 def model_figures(table: Table, row: dict, options: Options) -> tuple[dict, Figures]:

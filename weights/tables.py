@@ -8,6 +8,7 @@ A row: name and
     set      {"section.key": value} changes to the recipe
     of       another row whose model this one decodes with
     request  more fields of its requests
+    test     as the table's
     head     true: gets an alignment head (weights/align_head.py) when it is trained
     model, reverse   finished model folders instead of training (alignments)
     aligner  "diagonal", "lexical" or "gibbs" (weights/aligner.py) instead of a model (alignments); gibbs: with
@@ -58,9 +59,15 @@ class Table:
             section[key] = value
         return recipe
 
+    def gold(self, row: dict) -> list[str] | None:
+        """The gold sets; of a row that is trained those of its languages."""
+        recipe = self.recipe(row) if "recipe" in self.definition else {}
+        pair = f"{recipe['source']}-{recipe['target']}" if recipe else ""
+        return [name for name in self.definition["gold"] if pair in name] if "gold" in self.definition else None
+
     def digest(self, row: dict) -> str:
         """Of everything that the row's figures depend on."""
-        parts = [self.definition.get(key) for key in ("scores", "searches", "by_length", "gold", "ways")]
+        parts = [self.definition.get(key) for key in ("scores", "searches", "by_length")] + [self.gold(row), self.definition.get("ways")]
         parts += [self.definition[key] for key in ("test", "joined", "steps", "cooled", "head_pairs") if key in self.definition]
         text = json.dumps([row, parts, self.recipe(row) if "recipe" in self.definition else None], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
