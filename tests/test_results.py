@@ -175,6 +175,10 @@ def test_word_matrix():
     assert align.word_matrix(SEEN, PAIR, 1) == pytest.approx(numpy.array([[.05, .5, .45], [.1, .2, .7]]))
 
 
+def test_what_lies_on_the_end():
+    assert align.at_end([align.Seen([(0, 1)], [(0, 1), (1, 2)], numpy.array([[.9, .1], [.3, .7], [0, 1]]))]) == pytest.approx((40, 50))
+
+
 def test_a_piece_of_two_words_is_shared():
     seen = align.Seen([(0, 4)], [(0, 2), (3, 4)], numpy.array([[.8, .2], [.4, .6], [0, 1]]))
     assert align.word_matrix(seen, PAIR, 0) == pytest.approx(numpy.array([[.4, .4, .2], [.2, .2, .6]]))
@@ -335,6 +339,22 @@ def test_results_make_a_changed_row_again(place, monkeypatch):
     assert [table.is_finished(row) for row in table.rows] == [True, False, True, False]
     after = _run(place, monkeypatch)
     assert after["gru"] == before["gru"] and after["lstm"]["digest"] != before["lstm"]["digest"]
+
+
+def test_a_row_has_the_gold_sets_of_its_languages_and_a_test_set(place):
+    table = tables.Table(place / "results/t.json")
+    row, own = table.rows[0], table.recipe(table.rows[0])["training"]["corpus"]
+    pair = "{source}-{target}".format(**table.recipe(row))
+    table.definition["gold"] = [f"gold-{pair}", "gold-xx-yy"]
+    assert table.gold(row) == [f"gold-{pair}"]
+    digest = table.digest(row)
+    table.definition["gold"].pop()
+    assert table.digest(row) == digest  # of other languages, more or fewer: the row's figures are the same
+    table.definition["gold"].append(f"more-{pair}")
+    assert table.digest(row) != digest
+    assert table.test(row) == own
+    table.definition["test"] = "all rows'"
+    assert [table.test(row), table.test(row | {"test": "its own"})] == ["all rows'", "its own"]
 
 
 def test_rows_by_their_names_beside_those_of_another_process(place, monkeypatch):

@@ -4,7 +4,8 @@ Input: a model, or two of opposite directions, and gold word alignments (source 
 are not all that the sentences are, TAB source sentence TAB target sentence; --flip: the model translates the second column into the first). The daemon forces
 each model through the pairs and returns its attention and, where it has an alignment head, the soft alignment (with --head PyTorch computes that, and nothing else
 is measured). Pieces are merged into the file's own words (summed over source pieces, averaged over target pieces). Output: the AER of each way in WAYS to turn a
-matrix into links, and of the diagonal, which looks at no word; the head's also by source length, and with --known for the links between words that the corpus has.
+matrix into links, and of the diagonal, which looks at no word; the head's also by source length, and with --known for the links between words that the corpus has;
+and how much of the attention lies on </s>.
 """
 
 from __future__ import annotations
@@ -294,11 +295,17 @@ def measure_attention(forward: list[Seen], backward: list[Seen], gold: list[Gold
     return rates
 
 
-def served(alignd: Path, model: Path, reverse: Path | None, gold: list[Gold]) -> tuple[dict[str, float], list[Seen]]:
-    """AER of every way to read what the daemon says, and the model's soft alignments (none: it has no head)."""
+def at_end(seen: list[Seen]) -> tuple[float, float]:
+    """Percent of the weight that lies on the source's </s>, and of the tokens for which it has the most; the target's </s> left out."""
+    rows = [row for one in seen for row in one.rows[:-1]]
+    return 100 * float(numpy.mean([row[-1] for row in rows])), scores.share(row.argmax() == len(row) - 1 for row in rows)
+
+
+def served(alignd: Path, model: Path, reverse: Path | None, gold: list[Gold]) -> tuple[dict[str, float], list[Seen], list[Seen]]:
+    """AER of every way to read what the daemon says, the model's attention, and its soft alignments (none: it has no head)."""
     looked, heads = attention(alignd, model, pairs_of(gold))
     back_looked, back_heads = attention(alignd, reverse, pairs_of(flipped(gold))) if reverse else ([], [])
-    return measure_attention(looked, back_looked, gold) | measure_heads(heads, back_heads, gold), heads
+    return measure_attention(looked, back_looked, gold) | measure_heads(heads, back_heads, gold), looked, heads
 
 
 def measure(alignd: Path, model: Path, reverse: Path | None, gold: list[Gold]) -> dict[str, float]:
@@ -350,12 +357,14 @@ def main() -> None:
     print(f"{arguments.gold.parent.name}: {len(gold)} pairs, {sum(len(g.sure) for g in gold)} sure links; AER:")
     print(f"{rate(gold, [diagonal_links(g) for g in gold]):6.1f}  diagonal")
     if arguments.head:
-        seen = soft_alignment(arguments.model, pairs_of(gold))
+        looked, seen = [], soft_alignment(arguments.model, pairs_of(gold))
         rates = measure_heads(seen, soft_alignment(arguments.reverse, pairs_of(flipped(gold))) if arguments.reverse else [], gold)
     else:
-        rates, seen = served(arguments.alignd, arguments.model, arguments.reverse, gold)
+        rates, looked, seen = served(arguments.alignd, arguments.model, arguments.reverse, gold)
     for name, value in (rates | head_in_parts(seen, gold, arguments.known, arguments.flip)).items():
         print(f"{value:6.1f}  {name}")
+    if looked:
+        print("Of the attention {:.2f}% lies on </s>, of {:.2f}% of the tokens most of it.".format(*at_end(looked)))
 
 
 if __name__ == "__main__":

@@ -69,9 +69,10 @@ def is_flipped(config: dict, training: dict) -> bool:
     return training["pair"] != f"{config['source']}-{config['target']}"
 
 
-def train_vocabulary(kept: mixture.Cache, pair: str, path: Path, size: int, seed: int) -> None:
+def train_vocabulary(kept: mixture.Cache, training: dict, path: Path) -> None:
     """One for both languages, with a piece for each byte, so that there is no <unk>, and digits one by one; of the mixture's texts by their weights."""
-    stream = mixture.Mixture(kept, pair, False, seed, None, 0, chunk=VOCABULARY_LINES // 2)
+    size, seed = training["vocabulary"], training["seed"]
+    stream = mixture.Mixture(kept, training["pair"], False, seed, None, 0, chunk=VOCABULARY_LINES // 2, weights=training["weights"])
     lines = [text for one in stream.examples(0) for text in (one.source, one.target)]
     made = path.with_suffix(".model")  # a run that is stopped here finds no vocabulary, and makes it
     tokenizer.train_unigram(lines, made, size, seed, character_coverage=0.9998, byte_fallback=True, split_digits=True, required_chars=REQUIRED)
@@ -138,7 +139,7 @@ class Run:
         if not path.exists() and start and is_of_pair(folder.read_config(start), self.pair):
             shutil.copyfile(start / folder.read_config(start)["tokenizer"]["source"], path)
         elif not path.exists():
-            train_vocabulary(kept, self.pair, path, self.training["vocabulary"], self.training["seed"])
+            train_vocabulary(kept, self.training, path)
         self.side = tokenizer.SentencePiece(path, {})
         self.limit = self.config["limits"]["max_source_tokens"]
         self.stream = mixture.Mixture(kept, self.pair, flip, self.training["seed"], self.side, self.limit, weights=self.training["weights"])

@@ -154,7 +154,7 @@ def joined(pairs: list[tuple[str, str]], longest: int) -> list[tuple[str, str]]:
 def translated_figures(table: Table, row: dict, model: Path, options: Options) -> Figures:
     """Scores of a table's searches."""
     definition, recipe = table.definition, table.recipe(row)
-    corpus = data.CORPORA[row.get("test", definition.get("test", recipe["training"].get("corpus")))]
+    corpus = data.CORPORA[table.test(row)]
     names = [name for name in definition["scores"] if WELL_FORMED.get(name, corpus.language) == corpus.language]
     pairs = corpus.read(options.data, "test")
     together = joined(pairs, definition["joined"]) if "joined" in definition else []

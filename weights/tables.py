@@ -65,6 +65,10 @@ class Table:
         pair = f"{recipe['source']}-{recipe['target']}" if recipe else ""
         return [name for name in self.definition["gold"] if pair in name] if "gold" in self.definition else None
 
+    def test(self, row: dict) -> str | None:
+        """The corpus whose test set is translated."""
+        return row.get("test", self.definition.get("test", self.recipe(row)["training"].get("corpus")))
+
     def digest(self, row: dict) -> str:
         """Of everything that the row's figures depend on."""
         parts = [self.definition.get(key) for key in ("scores", "searches", "by_length")] + [self.gold(row), self.definition.get("ways")]

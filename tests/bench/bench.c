@@ -75,6 +75,10 @@ static struct spread spread_of(double *values, size_t count) {
     return (struct spread){values[0], values[count / 2], values[count - 1]};
 }
 
+static double rate_of(struct decoded decoded) {
+    return (double)decoded.tokens / decoded.seconds;
+}
+
 /* Prints a line of the table; returns the median of the seconds. */
 static double print_speed(const struct translator *translator, const struct lines *lines, const struct decoding *d,
                           size_t repeats) {
@@ -82,7 +86,7 @@ static double print_speed(const struct translator *translator, const struct line
     for (size_t i = 0; i < repeats; i++) {
         struct decoded decoded = decode(translator, lines, d, NULL);
         seconds[i] = decoded.seconds;
-        rates[i] = (double)decoded.tokens / decoded.seconds;
+        rates[i] = rate_of(decoded);
         waited[i] = 1e3 * decoded.waited;
     }
     struct spread rate = spread_of(rates, repeats), wait = spread_of(waited, repeats);
@@ -161,26 +165,28 @@ static void print_shares(const struct translator *translator, const struct lines
          "  rows the whole may pass their ceiling.");
 }
 
+/* With the alignment head and without it, in turn. */
+static void print_alignment_cost(const struct translator *translator, const struct lines *lines, struct decoding d) {
+    double without[TURNS], with[TURNS], ratios[TURNS];
+    for (size_t i = 0; i < TURNS; i++) {
+        d.aligns = false;
+        without[i] = rate_of(decode(translator, lines, &d, NULL));
+        d.aligns = true;
+        with[i] = rate_of(decode(translator, lines, &d, NULL));
+        ratios[i] = with[i] / without[i];
+    }
+    struct spread ratio = spread_of(ratios, TURNS);
+    printf("%-8s %5zu %20.0f %10.0f %17.3f %8.3f %8.3f\n", search_name(d.strategy), d.rows, spread_of(without, TURNS).median,
+           spread_of(with, TURNS).median, ratio.median, ratio.least, ratio.most);
+    fflush(stdout);
+}
+
 static void print_alignment_costs(const struct translator *translator, const struct lines *lines, const struct decoding *settings,
                                   size_t count) {
     printf("%-8s %5s %20s %10s %17s %8s %8s\n", "strategy", "rows", "tokens/s, not asked", "asked", "asked / not asked", "least",
            "most");
-    for (size_t i = 0; i < count; i++) {
-        double rates[2][TURNS], ratios[TURNS];
-        struct decoding d = settings[i];
-        for (size_t turn = 0; turn < TURNS; turn++) {
-            for (size_t asked = 0; asked < 2; asked++) {
-                d.aligns = asked == 1;
-                struct decoded decoded = decode(translator, lines, &d, NULL);
-                rates[asked][turn] = (double)decoded.tokens / decoded.seconds;
-            }
-            ratios[turn] = rates[1][turn] / rates[0][turn];
-        }
-        struct spread ratio = spread_of(ratios, TURNS);
-        printf("%-8s %5zu %20.0f %10.0f %17.3f %8.3f %8.3f\n", search_name(d.strategy), d.rows, spread_of(rates[0], TURNS).median,
-               spread_of(rates[1], TURNS).median, ratio.median, ratio.least, ratio.most);
-        fflush(stdout);
-    }
+    for (size_t i = 0; i < count; i++)
+        print_alignment_cost(translator, lines, settings[i]);
 }
 
 static struct translator *open_model(const char *compute, const struct arguments *arguments) {
@@ -207,13 +213,12 @@ static void print_compute(const struct arguments *arguments, const char *compute
     printf("\n# %s%s: %s\n", compute, arguments->shortlist ? ", shortlist" : "", translator_info(translator).architecture);
     if (arguments->alignment) {
         print_alignment_costs(translator, lines, settings, count);
-        translator_free(translator);
-        return;
+    } else {
+        print_speeds(translator, lines, settings, count, arguments->quick ? 1 : MAX_REPEATS, seconds);
+        print_shares(translator, lines, settings, count, ceiling, seconds);
+        printf("\nopened in %.0f ms; memory: translator %.1f MB, peak of the whole process %.1f MB\n", 1e3 * opened, own,
+               status_mb("VmHWM"));
     }
-    print_speeds(translator, lines, settings, count, arguments->quick ? 1 : MAX_REPEATS, seconds);
-    print_shares(translator, lines, settings, count, ceiling, seconds);
-    printf("\nopened in %.0f ms; memory: translator %.1f MB, peak of the whole process %.1f MB\n", 1e3 * opened, own,
-           status_mb("VmHWM"));
     translator_free(translator);
 }
 
