@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from weights import (align, align_head, broad, data, export, folder, fused, links, methods, mixture, noise, rejoined, results, safetensors, tables,
+from weights import (align, align_head, broad, data, export, folder, fused, kernels, links, methods, mixture, noise, rejoined, results, safetensors, tables,
                      tokenizer, train)
 from weights.model import Model
 
@@ -176,7 +176,7 @@ def small_model(recipe: Path) -> Model:
 @pytest.mark.parametrize("half", (False, True))
 def test_fused_arithmetic_is_the_models(recipe: Path, half: bool) -> None:
     """Loss, attention and every gradient, those through the attention among them."""
-    if half and not fused.processor_multiplies_bfloat16():
+    if half and not kernels.processor_multiplies_bfloat16():
         pytest.skip("this processor does not multiply bfloat16")
     model = small_model(recipe)
     lengths = torch.tensor([9, 5, 7, 9])
@@ -205,23 +205,25 @@ def test_fused_arithmetic_is_the_models(recipe: Path, half: bool) -> None:
 
 
 def test_dropout_drops_its_share_and_its_gradient_the_same() -> None:
+    dropout = kernels.Dropout(0.2)
     x = torch.ones(400, 500, requires_grad=True)
-    out = fused.Dropout.apply(fused.Kernels(False), x, 0.2)
+    out = dropout(x)
     out.sum().backward()
     assert (out == 0).float().mean().item() == pytest.approx(0.2, abs=0.005) and torch.equal(out.detach(), x.grad)
     assert out.max().item() == pytest.approx(1.25)
+    assert not torch.equal(dropout(x), out) and dropout.eval()(x) is x
 
 
 def test_adam_is_pytorchs() -> None:
     weight, average = torch.randn(1000), torch.zeros(1000)
     reference = weight.clone().requires_grad_()
     optimizer = torch.optim.Adam([reference], lr=0.01, betas=broad.BETAS, eps=broad.EPSILON)
-    first, second, kernels = torch.zeros(1000), torch.zeros(1000), fused.Kernels(False)
+    first, second, library = torch.zeros(1000), torch.zeros(1000), kernels.Kernels(False)
     for step in range(1, 4):
         gradient = torch.randn(1000)
         reference.grad = gradient.clone()
         optimizer.step()
-        kernels.call("adam", 1000, weight, gradient, first, second, average, 0.01 / (1 - 0.9 ** step), (1 - 0.98 ** step) ** -0.5, 0.9, 0.98, 1e-8, 1.0, 1.0)
+        library.call("adam", 1000, weight, gradient, first, second, average, 0.01 / (1 - 0.9 ** step), (1 - 0.98 ** step) ** -0.5, 0.9, 0.98, 1e-8, 1.0, 1.0)
     assert (weight - reference.detach()).abs().max() < 1e-5 and torch.equal(weight, average)
 
 

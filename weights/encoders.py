@@ -14,6 +14,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from .config import positions
+from .kernels import Dropout
 from .norm import Norm
 
 State = tuple[Tensor, ...]  # (h,) or (h, c), each [B, H]
@@ -243,7 +244,7 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(self._layer(encoder, i) for i in range(encoder["layers"]))
         self.directions = [("forward.", "backward.")[:1 + self._both(encoder, i)] for i in range(encoder["layers"])]
         self.residual = encoder["residual"]
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     @staticmethod
     def _both(encoder: dict, i: int) -> bool:
@@ -305,7 +306,7 @@ class ConvolutionalEncoder(nn.Module):
         self.positions = nn.Embedding(positions(config), encoder["embedding"])
         self.input = nn.Linear(encoder["embedding"], hidden)
         self.layers = nn.ModuleList(Convolution(hidden, 2 * hidden, encoder["width"]) for _ in range(encoder["layers"]))
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, list[State]]:
         places = torch.arange(ids.shape[1], device=ids.device)

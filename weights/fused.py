@@ -1,96 +1,28 @@
 """Fast training on one core: the recurrences of a conditional GRU model step by step, with PyTorch's products of whole steps and the element-wise
-rest in C (weights/fused.c), forward and backward.
+rest in C (weights/kernels.py), forward and backward.
 
 Input: a Model that `supported` accepts, a batch of padded ids. Output: the same loss and gradients as the model's own `teach` gives, several times
 faster. Activations are bfloat16 where the processor multiplies it (`avx512_bf16`), else float32; weights, carried states and sums are float32.
-The C file is compiled when it is first needed, for the processor at hand, into build/. Dropout stands where the model has it, but for the one
-between the decoder's two cells' layers, which it has none of here.
+Dropout stands where the model has it, but for the one between the decoder's two cells' layers, which it has none of here.
 
 Letters as in weights/model.py; everything here is time-major: [S, B, ...].
 """
 
 from __future__ import annotations
 
-import ctypes
-import os
-import subprocess
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from .kernels import Dropped, Kernels, processor_multiplies_bfloat16
 from .model import Model
-
-SOURCE = Path(__file__).with_name("fused.c")
-FLAGS = ["-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-shared", "-fPIC"]
-
-
-def processor_multiplies_bfloat16() -> bool:
-    cpuinfo = Path("/proc/cpuinfo")
-    return cpuinfo.exists() and " avx512_bf16 " in cpuinfo.read_text(encoding="ascii", errors="replace")
-
-
-def compiled(half: bool) -> ctypes.CDLL:
-    """The C half, for bfloat16 or float32 activations; it is made anew where it is older than its source."""
-    folder = Path(os.environ.get("ALIGND_BUILD", SOURCE.parents[1] / "build"))
-    library = folder / f"fused-{'bfloat16' if half else 'float32'}.so"
-    if not library.exists() or library.stat().st_mtime < SOURCE.stat().st_mtime:
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary = library.with_suffix(f".{os.getpid()}")
-        subprocess.run([os.environ.get("CC", "cc"), *FLAGS, *(["-DREAL16"] if half else []), str(SOURCE), "-o", str(temporary), "-lm"], check=True)
-        temporary.replace(library)
-    loaded = ctypes.CDLL(str(library))
-    loaded.cross_entropy.restype = ctypes.c_double
-    return loaded
-
-
-def address(tensor: Tensor | None) -> ctypes.c_void_p:
-    assert tensor is None or tensor.is_contiguous()
-    return ctypes.c_void_p(None if tensor is None else tensor.data_ptr())
-
-
-class Kernels:
-    """The C functions on tensors, and the type of activations."""
-
-    def __init__(self, half: bool) -> None:
-        self.library, self.dtype = compiled(half), torch.bfloat16 if half else torch.float32
-
-    def call(self, name: str, *arguments: Tensor | int | float | None) -> float | None:
-        """Tensors become addresses, whole numbers long, others float."""
-        convert = {int: ctypes.c_long, float: ctypes.c_float}
-        return getattr(self.library, name)(*(convert[type(a)](a) if type(a) in convert else address(a) for a in arguments))
-
-    def columns(self, x: Tensor) -> Tensor:
-        """x [N, size] -> its columns' sums [size], float32."""
-        total = torch.zeros(x.shape[-1])
-        self.call("add_columns", x.numel() // x.shape[-1], x.shape[-1], x, total)
-        return total
 
 
 def product_of(gradient: Tensor, x: Tensor) -> Tensor:
     """gradient [.., out], x [.., in] -> the weight's gradient [out, in], float32."""
     return torch.mm(gradient.flatten(0, -2).t(), x.flatten(0, -2)).float()
-
-
-class Dropout(torch.autograd.Function):
-    """Of probability p; what is dropped follows from a seed, so that backward draws it again."""
-
-    @staticmethod
-    def forward(context, kernels: Kernels, x: Tensor, p: float) -> Tensor:
-        context.kernels, context.p, context.seed = kernels, p, int(torch.randint(2**31, ()))
-        return Dropout.drawn(context, x.contiguous())
-
-    @staticmethod
-    def drawn(context, x: Tensor) -> Tensor:
-        out = torch.empty_like(x)
-        context.kernels.call("drop", x.numel(), x, out, int(context.p * 2**32), 1 / (1 - context.p), context.seed)
-        return out
-
-    @staticmethod
-    def backward(context, gradient: Tensor):
-        return None, Dropout.drawn(context, gradient.contiguous()), None
 
 
 class Cell(NamedTuple):
@@ -252,7 +184,7 @@ class Fused:
 
     def drop(self, x: Tensor) -> Tensor:
         p = self.model.dropout.p
-        return Dropout.apply(self.kernels, x, p) if p > 0 and self.model.training else x
+        return Dropped.apply(self.kernels, x, p) if p > 0 and self.model.training else x
 
     def linear(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         dtype = self.kernels.dtype

@@ -18,6 +18,7 @@ from torch.nn import functional
 from .config import annotation_size, context_size, positions, readout_size
 from .decoding import DecoderState, Memory, Past
 from .encoders import CELLS, ENCODERS, State, recurrent
+from .kernels import Dropout
 from .norm import Norm
 from .output import OUTPUTS, Reads
 from .tokenizer import BOS, EOS, UNK
@@ -312,7 +313,7 @@ class Decoder(nn.Module):
         parts, units = {part: sizes[part] for part in self.reads.parts}, self.reads.units * decoder["readout_size"]
         self.readout = Parts(parts, units, decoder["normalization"]) if units else None
         self.readout_size = readout_size(config)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def cell(self, inputs: int, layer: int, followed: bool = False) -> nn.Module:
         """A cell of this layer, with its transitions unless the layer's second cell has them."""
@@ -556,7 +557,7 @@ class Model(nn.Module):
             self.output.weight = self.decoder.embedding.weight
         self.speller = Speller(config, characters) if characters else None
         self.head = AlignmentHead(config) if config["alignment"]["size"] else None
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def encode(self, ids: Tensor, lengths: Tensor, words: Tensor | None = None) -> tuple[Memory, DecoderState]:
         """ids [B, T], lengths [B] (on the CPU), words [B, T] for outputs that copy -> what the decoder looks at, and its first state."""

@@ -17,6 +17,7 @@ from torch.nn import functional
 from .config import annotation_size, positions, target_positions
 from .decoding import DecoderState, Memory, Past
 from .encoders import State
+from .kernels import Dropout
 from .norm import Norm
 from .output import Reads
 from .tokenizer import UNK
@@ -73,7 +74,7 @@ class Residual(nn.Module):
     def __init__(self, section: dict, dropout: float) -> None:
         super().__init__()
         self.before = section["norm"] == "pre"
-        self.norm, self.dropout = Norm("residual", section["hidden"]), nn.Dropout(dropout)
+        self.norm, self.dropout = Norm("residual", section["hidden"]), Dropout(dropout)
 
     def read(self, x: Tensor) -> Tensor:
         """What the block reads."""
@@ -126,7 +127,7 @@ class Filter(nn.Module):
     def __init__(self, section: dict, dropout: float) -> None:
         super().__init__()
         self.input, self.output = nn.Linear(section["hidden"], section["filter"]), nn.Linear(section["filter"], section["hidden"])
-        self.activate, self.dropout = ACTIVATIONS[section["activation"]], nn.Dropout(dropout)
+        self.activate, self.dropout = ACTIVATIONS[section["activation"]], Dropout(dropout)
         self.residual = Residual(section, dropout)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -160,7 +161,7 @@ class TransformerEncoder(nn.Module):
         super().__init__()
         section = config["encoder"]
         self.embedding = nn.Embedding(vocabulary, section["embedding"])
-        self.input, self.dropout = Input(section, positions(config)), nn.Dropout(dropout)
+        self.input, self.dropout = Input(section, positions(config)), Dropout(dropout)
         self.attentions = nn.ModuleList(Heads(section, section["hidden"], dropout) for _ in range(section["layers"]))
         self.filters = nn.ModuleList(Filter(section, dropout) for _ in range(section["layers"]))
         self.top = Top(section)
@@ -307,7 +308,7 @@ class TransformerDecoder(nn.Module):
         section = config["decoder"]
         self.config = section
         self.embedding = nn.Embedding(vocabulary, section["embedding"])
-        self.input, self.dropout = Input(section, target_positions(config)), nn.Dropout(dropout)
+        self.input, self.dropout = Input(section, target_positions(config)), Dropout(dropout)
         layers = range(section["layers"])
         self.mixers = nn.ModuleList(MIXERS[section["mixer"]](section, dropout) for _ in layers)
         self.crosses = nn.ModuleList(Heads(section, annotation_size(config), dropout) for _ in layers)

@@ -1,6 +1,6 @@
 /* The element-wise halves of training's recurrences, for one thread: what surrounds the products that PyTorch makes of whole steps.
  *
- * weights/fused.py compiles this file where training runs (never for a shipped binary), with REAL16 where the processor multiplies
+ * weights/kernels.py compiles this file where training runs (never for a shipped binary), with REAL16 where the processor multiplies
  * bfloat16: activations are then 16 bits wide, and sums, states that are carried, and gradients that add up are float32 all the
  * same. All matrices are row-major and dense. Letters: B sentences, H hidden, T source tokens, A keys, C values, N tokens, V
  * vocabulary. */
