@@ -5,12 +5,15 @@ Input: the folder; figures as a table; what it made of the first things (weights
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import NamedTuple
 
 from . import card, folder, mixture, quality_card, safetensors
 from .storage import SCALE
+
+ROOT = Path(__file__).parent.parent
 
 CARD = """# {source} to {target}
 
@@ -92,8 +95,9 @@ def examples(of: list[Example], count: int = 15) -> str:
     return "\n".join(["| typed | translation |", "|---|---|", *(f"| {_cell(one.text)} | {_cell(one.translation)} |" for one in chosen)])
 
 
-def sources(pair: str) -> str:
-    rows = [f"| {row.name} | {row.domain} | {row.weight:g} | {row.licence} | {row.attribution} |" for row in mixture.table(pair)]
+def sources(pair: str, weights: dict[str, float]) -> str:
+    """weights: of the sources that the recipe gives one of its own."""
+    rows = [f"| {row.name} | {row.domain} | {weights.get(row.name, row.weight):g} | {row.licence} | {row.attribution} |" for row in mixture.table(pair)]
     return "\n".join(["| source | domain | a pass | licence | attribution |", "|---|---|---|---|---|", *rows])
 
 
@@ -110,6 +114,8 @@ def write(path: Path, scores: str, command: str, things: list[Example], flip: bo
     largest = max(tensors.values(), key=lambda tensor: tensor.size)
     languages = {side: card.LANGUAGES.get(config[side], config[side]) for side in ("source", "target")}
     pair = [config["source"], config["target"]]
+    recipe = f"weights/recipes/{config['name']}-broad.json"
+    training = json.loads((ROOT / recipe).read_text(encoding="utf-8"))["training"]
     number = {key: f"{float(metadata[key].removeprefix('step ')):,.0f}" if key in metadata else "unknown" for key in ("epoch", "tokens")}
     text = CARD.format(
         **card.describe(config), **languages, folder=f"weights/{config['name']}", scores=scores, command=command,
@@ -119,11 +125,11 @@ def write(path: Path, scores: str, command: str, things: list[Example], flip: bo
         max_source=config["limits"]["max_source_tokens"], ratio=config["limits"]["max_target_ratio"],
         good=examples([one for one in things if one.acceptable]), bad=examples([one for one in things if not one.acceptable]),
         steps=number["epoch"], seen=number["tokens"], hours=f"{float(metadata['core_seconds']) / 3600:.1f}" if "core_seconds" in metadata else "unknown",
-        recipe=f"weights/recipes/{config['name']}-broad.json", flip=" --flip" if flip else "",
+        recipe=recipe, flip=" --flip" if flip else "",
         earlier=earlier_sources(metadata.get("began", ""), pair),
         began=f", from the weights of {metadata['began']}" if "began" in metadata else "",
         start=f" --from weights/{metadata['began'].split()[0]}" if "began" in metadata else "",
-        head=f"queries and keys of {config['alignment']['size']}" if config["alignment"]["size"] else "none", pair="-".join(pair[::-1] if flip else pair),
-        sources=sources("-".join(pair[::-1] if flip else pair)), caution=CAUTION)
+        head=f"queries and keys of {config['alignment']['size']}" if config["alignment"]["size"] else "none", pair=training["pair"],
+        sources=sources(training["pair"], training.get("weights", {})), caution=CAUTION)
     (path / "README.md").write_text(text, encoding="utf-8")
     quality_card.insert(path)
