@@ -159,14 +159,18 @@ class CrossEntropy(torch.autograd.Function):
 
 
 def supported(config: dict) -> bool:
-    """config: validated."""
-    encoder, attention, decoder, output = (config[name] for name in ("encoder", "attention", "decoder", "output"))
+    """config: validated. Any encoder; one that `has_layers` refuses computes as weights/model.py has it."""
+    attention, decoder, output = (config[name] for name in ("attention", "decoder", "output"))
+    return bool(attention and attention["score"] == "general" and attention["window"] == "global" and attention["source_depth"] == 0
+                and attention["values"] == "identity" and decoder["style"] == "conditional" and decoder["cell"] == "gru" and decoder["layers"] == 1
+                and decoder["normalization"] == "none" and decoder["transitions"] == 0 and decoder["initial_state"] == "mean"
+                and decoder["initial_projection"] and decoder["readout"] == "tanh" and decoder["first_input"] == "bos" and output["type"] == "vocabulary")
+
+
+def has_layers(encoder: dict) -> bool:
+    """Whether the encoder is made of Layer."""
     return bool(encoder["type"] == "recurrent" and encoder["cell"] == "gru" and encoder["bidirectional"] and encoder["stack"] == "joined"
-                and encoder["normalization"] == "none" and encoder["transitions"] == 0 and attention and attention["score"] == "general"
-                and attention["window"] == "global" and attention["source_depth"] == 0 and attention["values"] == "identity"
-                and decoder["style"] == "conditional" and decoder["cell"] == "gru" and decoder["layers"] == 1 and decoder["normalization"] == "none"
-                and decoder["transitions"] == 0 and decoder["initial_state"] == "mean" and decoder["initial_projection"]
-                and decoder["readout"] == "tanh" and decoder["first_input"] == "bos" and output["type"] == "vocabulary")
+                and encoder["normalization"] == "none" and encoder["transitions"] == 0)
 
 
 def turned(x: Tensor, places: Tensor) -> Tensor:
@@ -193,6 +197,8 @@ class Fused:
     def annotate(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """ids [T, B], lengths [B] -> annotations [T, B, D]; what is past a sentence's end means nothing."""
         encoder = self.model.encoder
+        if not has_layers(self.model.config["encoder"]):
+            return encoder(ids.t(), lengths)[0].transpose(0, 1).to(self.kernels.dtype)
         places = torch.arange(len(ids))[:, None]
         places = torch.where(places < lengths, lengths - 1 - places, places)
         x = functional.embedding(ids, encoder.embedding.weight).to(self.kernels.dtype)

@@ -26,6 +26,7 @@ from tqdm import tqdm
 from . import config as configuration
 from . import copies, data, methods, scores, search, tokenizer
 from .copies import Source
+from .fused import Fused, supported
 from .methods import Pair
 from .model import Memory, Model
 from .output import Reads
@@ -160,15 +161,18 @@ def copied_loss(model: Model, reads: Reads, memory: Memory, wanted: torch.Tensor
 
 
 def loss_of(model: Model, batch: list[Pair], method: methods.Methods, progress: float, device: torch.device,
-            spelling: Spelling | None = None) -> tuple[torch.Tensor, int]:
+            spelling: Spelling | None = None, fast: Fused | None = None) -> tuple[torch.Tensor, int]:
     """The loss summed over target tokens (</s> included), and their number. progress: 0 at the first step, 1 at the last planned one;
-    spelling: what target ids past the vocabulary are."""
+    spelling: what target ids past the vocabulary are; fast: what computes the same in less time."""
     inputs = search.pad([[BOS] + t for _, t in batch])[0].to(device)
     words = search.pad([t + [EOS] for _, t in batch], value=-100)[0].to(device)
     wanted, real = words, words != -100
     if spelling:
         inputs, wanted = spelling.hide(inputs), spelling.hide(wanted)
     inputs = method.inputs(model, batch, inputs, progress)
+    if fast:
+        loss, _, attention = fast.loss(*search.pad([s.ids for s, _ in batch]), inputs, words, method.training["label_smoothing"])
+        return loss + method.attention_loss(attention, batch, real, progress), int(real.sum())
     memory, state = search.encode(model, [s.ids for s, _ in batch], [s.words for s, _ in batch], device)
     reads = model.teach(inputs, state, memory)
     if model.output.copies:
@@ -231,6 +235,7 @@ class Trainer:
         self.model = Model(self.config, dropout=self.training["dropout"], **sizes).to(self.device)
         shrink_embeddings(self.model, self.training["embedding_deviation"])
         self.average = averaged(self.model, self.training["averaging"]) if self.training["averaging"] else None
+        self.fast = Fused(self.model, half=False) if supported(self.config) and not self.spelling and self.device.type == "cpu" else None
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-8)
         self.step = self.epoch = self.batch = 0
         self.best, self.stale = -1.0, 0
@@ -269,7 +274,7 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.step, self.training, total)
         self.optimizer.zero_grad(set_to_none=True)
-        loss, tokens = loss_of(self.model, batch, self.methods, min(1.0, self.step / total), self.device, self.spelling)
+        loss, tokens = loss_of(self.model, batch, self.methods, min(1.0, self.step / total), self.device, self.spelling, self.fast)
         (loss / tokens).backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.training["clip"])
         self.optimizer.step()
