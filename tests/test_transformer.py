@@ -12,7 +12,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from weights import config as configuration  # noqa: E402
-from weights import methods, transformer  # noqa: E402
+from weights import methods, train, transformer  # noqa: E402
 from weights.copies import Source  # noqa: E402
 from weights.golden_cases import TRANSFORMERS  # noqa: E402
 from weights.model import Model  # noqa: E402
@@ -24,10 +24,11 @@ def heads(size: int, count: int) -> Heads:
 
 
 @torch.no_grad()
-def test_self_attention_by_hand():
+@pytest.mark.parametrize("training", (False, True))
+def test_self_attention_by_hand(training):
     """Three numbers a token, two tokens; queries, keys and values of two numbers (a third stays zero, which the scale makes up for)."""
     tokens = torch.tensor([[[1.0, 0, 1], [0, 2, 0]]])
-    attention = heads(3, 1)
+    attention = heads(3, 1).train(training)
     for linear in (attention.query, attention.key, attention.value, attention.output):
         linear.weight.zero_()
         linear.bias.zero_()
@@ -89,6 +90,30 @@ def test_steps_and_company(case):
             reads, state = model.look(inputs[row:row + 1, i], i == 0, state, alone)
             torch.testing.assert_close(reads.readouts[0, 0], taught.readouts[0, i])
             torch.testing.assert_close(reads.weights[0, 0], taught.weights[0, i])
+
+
+@pytest.mark.parametrize("case", [case for case in TRANSFORMERS if not Model(case.config, 20, 20, characters=20).output.copies], ids=lambda case: case.name)
+def test_training_computes_the_same(case, monkeypatch):
+    """In C what PyTorch computes, and every gradient; those of the attention, too."""
+    torch.manual_seed(3)
+    model = Model(case.config, 20, 20, characters=20).train()
+    train.shrink_embeddings(model, 0.25)
+    source, lengths, inputs = torch.randint(3, 20, (3, 7)), torch.tensor([7, 4, 6]), torch.randint(3, 20, (3, 5))
+    reads, weights = torch.randn(3, 5, 1), torch.rand(3, 5, 7)
+
+    def taught() -> list[torch.Tensor]:
+        model.zero_grad(set_to_none=True)
+        memory, start = model.encode(source, lengths)
+        made = model.teach(inputs, start, memory)
+        ((made.readouts * reads).sum() + (made.weights * weights).sum()).backward()
+        return [made.readouts, made.weights, *(p.grad for p in model.parameters() if p.grad is not None)]
+
+    fast = taught()
+    monkeypatch.setattr(transformer, "suits", lambda x: False)
+    plain = taught()
+    assert len(fast) == len(plain) > 10
+    for one, other in zip(fast, plain):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
 
 
 def test_every_row_has_a_case():

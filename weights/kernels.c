@@ -1,9 +1,9 @@
 /* The element-wise halves of training's recurrences, for one thread: what surrounds the products that PyTorch makes of whole steps.
  *
- * weights/kernels.py compiles this file where training runs (never for a shipped binary), with REAL16 where the processor multiplies
- * bfloat16: activations are then 16 bits wide, and sums, states that are carried, and gradients that add up are float32 all the
- * same. All matrices are row-major and dense. Letters: B sentences, H hidden, T source tokens, A keys, C values, N tokens, V
- * vocabulary. */
+ * weights/kernels.py compiles this file where training runs (never for a shipped binary), with REAL16 where the processor
+ * multiplies bfloat16: activations are then 16 bits wide, and sums, states that are carried, and gradients that add up are float32
+ * all the same. All matrices are row-major and dense. Letters: B sentences, H hidden, T source tokens, A keys, C values, N tokens,
+ * V vocabulary. */
 
 #include <math.h>
 #include <stdint.h>
@@ -178,6 +178,62 @@ void attend_backward(long rows, long tokens, long keys_size, long values_size, c
             de[j] = store(0);
     }
 }
+
+#ifndef REAL16
+/* Attention of all steps by all heads, of size n each: a = softmax of q . k_j / sqrt(n) + lean_j over the tokens that the step
+ * sees, c = sum of a_j v_j. q, c [B, S, heads, n]; keys, values [B, T, heads, n]; seen [B, S]: how many tokens, from the first;
+ * lean [heads, S, T] or NULL; a [B, heads, S, T], zero for what is not seen. */
+void heads_forward(long sentences, long steps, long tokens, long heads, long n, const float *q, const float *keys,
+                   const float *values, const int64_t *seen, const float *lean, float *a, float *c) {
+    const long stride = heads * n;
+    const float scale = 1 / sqrtf((float)n);
+    for (long b = 0; b < sentences; b++)
+        for (long h = 0; h < heads; h++)
+            for (long s = 0; s < steps; s++, a += tokens) {
+                const long visible = seen[b * steps + s], at = (b * steps + s) * stride + h * n,
+                           first = b * tokens * stride + h * n;
+                float largest = -INFINITY, sum = 0;
+                memset(a, 0, (size_t)tokens * sizeof *a);
+                for (long j = 0; j < visible; j++) {
+                    a[j] = scale * dot(n, q + at, keys + first + j * stride) + (lean ? lean[(h * steps + s) * tokens + j] : 0);
+                    largest = a[j] > largest ? a[j] : largest;
+                }
+                for (long j = 0; j < visible; j++)
+                    sum += a[j] = exponential(a[j] - largest);
+                memset(c + at, 0, (size_t)n * sizeof *c);
+                for (long j = 0; j < visible; j++)
+                    add_scaled(n, c + at, a[j] /= sum, values + first + j * stride);
+            }
+}
+
+/* Its gradient. dc [B, S, heads, n]: c's; da [B, heads, S, T] or NULL: a's from elsewhere; dq, dk, dv, of q's, the keys' and the
+ * values' shapes: theirs are added; room [T]. */
+void heads_backward(long sentences, long steps, long tokens, long heads, long n, const float *q, const float *keys,
+                    const float *values, const int64_t *seen, const float *a, const float *dc, const float *da, float *dq,
+                    float *dk, float *dv, float *room) {
+    const long stride = heads * n;
+    const float scale = 1 / sqrtf((float)n);
+    for (long b = 0; b < sentences; b++)
+        for (long h = 0; h < heads; h++)
+            for (long s = 0; s < steps; s++, a += tokens) {
+                const long visible = seen[b * steps + s], at = (b * steps + s) * stride + h * n,
+                           first = b * tokens * stride + h * n;
+                float sum = 0;
+                for (long j = 0; j < visible; j++) {
+                    room[j] =
+                        dot(n, dc + at, values + first + j * stride) + (da ? da[((b * heads + h) * steps + s) * tokens + j] : 0);
+                    sum += a[j] * room[j];
+                }
+                for (long j = 0; j < visible; j++) {
+                    const long to = first + j * stride;
+                    const float e = scale * a[j] * (room[j] - sum);
+                    add_scaled(n, dq + at, e, keys + to);
+                    add_scaled(n, dk + to, e, q + at);
+                    add_scaled(n, dv + to, a[j], dc + at);
+                }
+            }
+}
+#endif
 
 /* Label-smoothed cross-entropy of N rows. logits [N, V] without the bias [V], wanted [N]; logits become their gradient. -> the sum
  * over rows of (1 - smoothing) -log p(wanted) + smoothing mean_v -log p(v), and in *plain that of -log p(wanted). room [V]. */

@@ -86,6 +86,36 @@ class Dropped(torch.autograd.Function):
         return None, Dropped.drawn(context, gradient.contiguous()), None
 
 
+class Attended(torch.autograd.Function):
+    """Attention of N heads. q [B, S, d]; keys, values [B, T, d]; seen [B, S]: how many tokens a step sees, from the first; lean [N, S, T] or None: what is added
+    to the scores -> the heads' contexts side by side [B, S, d], weights [B, N, S, T]."""
+
+    @staticmethod
+    def forward(context, q: Tensor, keys: Tensor, values: Tensor, heads: int, seen: Tensor, lean: Tensor | None) -> tuple[Tensor, Tensor]:
+        q, keys, values, seen = (part.contiguous() for part in (q, keys, values, seen))
+        (sentences, steps, size), tokens = q.shape, keys.shape[1]
+        weights, out = q.new_empty(sentences, heads, steps, tokens), torch.empty_like(q)
+        context.sizes = sentences, steps, tokens, heads, size // heads
+        plain_kernels().call("heads_forward", *context.sizes, q, keys, values, seen, lean, weights, out)
+        context.save_for_backward(q, keys, values, seen, weights)
+        context.set_materialize_grads(False)
+        return out, weights
+
+    @staticmethod
+    def backward(context, of_out: Tensor | None, of_weights: Tensor | None):
+        q, keys, values, seen, weights = context.saved_tensors
+        gradients = [torch.zeros_like(part) for part in (q, keys, values)]
+        of_out = torch.zeros_like(q) if of_out is None else of_out.contiguous()
+        plain_kernels().call("heads_backward", *context.sizes, q, keys, values, seen, weights, of_out,
+                             None if of_weights is None else of_weights.contiguous(), *gradients, torch.empty(keys.shape[1]))
+        return *gradients, None, None, None
+
+
+def suits(x: Tensor) -> bool:
+    """Whether the plain kernels can read it."""
+    return x.dtype == torch.float32 and x.device.type == "cpu"
+
+
 class Dropout(nn.Module):
     """PyTorch's, whose masks take a CPU 50 times as long to draw: a fifth of a transformer's training."""
 
@@ -94,6 +124,6 @@ class Dropout(nn.Module):
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
-        if x.dtype != torch.float32 or x.device.type != "cpu":
+        if not suits(x):
             return functional.dropout(x, self.p, self.training)
         return Dropped.apply(plain_kernels(), x, self.p) if self.training and self.p > 0 else x

@@ -17,7 +17,7 @@ from torch.nn import functional
 from .config import annotation_size, positions, target_positions
 from .decoding import DecoderState, Memory, Past
 from .encoders import State
-from .kernels import Dropout
+from .kernels import Attended, Dropout, suits
 from .norm import Norm
 from .output import Reads
 from .tokenizer import UNK
@@ -106,9 +106,13 @@ class Heads(nn.Module):
         return x.unflatten(2, (self.heads, -1)).transpose(1, 2)
 
     def look(self, x: Tensor, keys: Tensor, values: Tensor, visible: Tensor, lean: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """x [B, S, d] as the block reads it; keys, values [B, T, d]; visible [B or 1, S or 1, T]; lean [N, S, T]: what is added to the scores.
-        -> y [B, S, d], weights [B, N, S, T]."""
-        q, k, v = self._split(self.query(x)), self._split(keys), self._split(values)
+        """x [B, S, d] as the block reads it; keys, values [B, T, d]; visible [B or 1, S or 1, T], the first tokens in each row; lean [N, S, T]: what is added to
+        the scores. -> y [B, S, d], weights [B, N, S, T]."""
+        q = self.query(x)
+        if self.training and suits(q):
+            y, weights = Attended.apply(q, keys, values, self.heads, visible.sum(-1).expand(x.shape[:2]), lean)
+            return self.output(y), weights
+        q, k, v = self._split(q), self._split(keys), self._split(values)
         e = q @ k.transpose(2, 3) / (k.shape[-1] ** 0.5)
         e = (e if lean is None else e + lean).masked_fill(~visible[:, None], float("-inf"))
         weights = torch.softmax(e, dim=-1)
