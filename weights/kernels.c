@@ -1,4 +1,5 @@
-/* The element-wise halves of training's recurrences, for one thread: what surrounds the products that PyTorch makes of whole steps.
+/* What training computes element by element, for one thread: what surrounds the products that PyTorch makes of whole steps, and
+ * attention.
  *
  * weights/kernels.py compiles this file where training runs (never for a shipped binary), with REAL16 where the processor
  * multiplies bfloat16: activations are then 16 bits wide, and sums, states that are carried, and gradients that add up are float32
