@@ -88,22 +88,22 @@ async function run(keep, step = keep) {
   clearTimeout(typing); /* what is asked now has been typed by now */
   running?.abort();
   app.questions.cancel();
-  const mine = (running = new AbortController()), { text, asked, own } = app.state;
+  const { text, asked, own } = app.state;
   find("text-error").hidden = true;
   if (app.state.strategy === "sample") app.state.seed ??= Math.floor(Math.random() * 2 ** 32); /* so that questions and the link throw the same dice */
+  const some = text.trim(), mine = (running = Object.assign(new AbortController(), { question: some && asks(app.state), keep }));
   writeLink(app.state, step);
-  const some = text.trim();
   document.title = some ? `${some.slice(0, 60)} \u2013 alignd` : "alignd";
   busy(some !== "");
   if (!some) return take(null);
   const slow = setTimeout(() => waiting(""), 250);
   const onText = app.asks() && ["greedy", "sample"].includes(app.state.strategy) ? (part) => { clearTimeout(slow); waiting(part); } : undefined;
   try {
-    const answer = await api.decode({ text, ...app.search() }, { path: "/translate", onText, signal: mine.signal });
+    const answer = await api.decode({ text, ...app.search() }, { path: "/translate", onText, signal: mine.signal }).finally(() => { mine.question = ""; });
     if (running !== mine) return;
     Object.assign(app.state, { asked, own }); /* meanwhile others may have been asked of the sentences before */
     app.state.active = Math.max(0, Math.min(app.state.active, answer.sentences.length - 1));
-    if (keep) { remember(app.state); showHistory(); }
+    if (mine.keep) { remember(app.state); showHistory(); }
     take({ ...answer, of: text });
     if (answer.sentences.length) await app.questions.restore({ asked, own });
   } catch (error) {
@@ -111,7 +111,7 @@ async function run(keep, step = keep) {
     if (!(error instanceof api.ApiError)) throw error;
     take(null);
     if (error.status === 400 || error.status === 413) fail(find("text-error"), error);
-    else trouble(error, () => run(keep, step));
+    else trouble(error, () => run(mine.keep, step));
   } finally {
     clearTimeout(slow);
     if (running === mine) busy(false);
@@ -247,8 +247,11 @@ if (!CSS.supports("field-sizing", "content")) {
 /* Before the models are known, what is typed waits for them. */
 function submit(keep) {
   if (!app.models.length) return;
+  clearTimeout(typing);
   readForm();
-  run(keep);
+  if (running?.question !== asks(app.state)) return run(keep); /* else it is being asked already */
+  running.keep ||= keep;
+  writeLink(app.state, keep);
 }
 find("form").addEventListener("submit", (event) => { event.preventDefault(); submit(true); });
 find("text").addEventListener("keydown", (event) => {

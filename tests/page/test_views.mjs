@@ -79,6 +79,26 @@ test("1: what is typed and sent with Enter is asked once, and remembered, howeve
   assert.deepEqual(asked, [sentence]);
 }));
 
+test("1: Enter while the same text is being asked does not ask again, and it is remembered", () => visit("", async (page) => {
+  await translated(page);
+  const asked = [];
+  let answer;
+  const pressed = new Promise((later) => { answer = later; });
+  await page.route("**/translate", async (route) => {
+    asked.push(route.request().postDataJSON().text);
+    await pressed;
+    await route.continue();
+  });
+  const sent = page.waitForRequest("**/translate");
+  await page.locator("#text").fill(sentence);
+  await sent;
+  assert.equal(await page.locator("#history li").count(), 0);
+  await page.locator("#text").press("Enter");
+  answer();
+  await page.locator("#history li").waitFor({ state: "attached" });
+  assert.deepEqual(asked, [sentence]);
+}));
+
 test("1: a text in another language than the model reads: says so, and offers a model that reads it", () => visit(link({ t: "Un garçon joue dans la neige avec son chien." }), async (page) => {
   await translated(page);
   assert.equal(await text(page.locator("#language")), "Note: the text looks like French, but the model reads English.Translate with fr-en");
