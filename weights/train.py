@@ -24,9 +24,9 @@ from torch.optim import swa_utils
 from tqdm import tqdm
 
 from . import config as configuration
-from . import copies, data, methods, scores, search, tokenizer
+from . import copies, data, kernels, methods, scores, search, tokenizer
 from .copies import Source
-from .fused import Fused, supported
+from .fused import CrossEntropy, Fused, supported
 from .methods import Pair
 from .model import Memory, Model
 from .output import Reads
@@ -148,8 +148,10 @@ class SmoothedCrossEntropy(torch.autograd.Function):
 
 def written_loss(model: Model, reads: Reads, wanted: torch.Tensor, real: torch.Tensor, smoothing: float) -> torch.Tensor:
     """Of a softmax over the vocabulary. wanted, real [B, S] (True: a target token)."""
-    logits = model.output(model.dropout(reads.readouts[real]))  # padding never reaches the output layer
-    return SmoothedCrossEntropy.apply(logits, wanted[real], smoothing)
+    readouts = model.dropout(reads.readouts[real])  # padding never reaches the output layer
+    if kernels.suits(readouts):
+        return CrossEntropy.apply(kernels.plain_kernels(), readouts, model.output.weight, model.output.bias, wanted[real], smoothing)[0]
+    return SmoothedCrossEntropy.apply(model.output(readouts), wanted[real], smoothing)
 
 
 def copied_loss(model: Model, reads: Reads, memory: Memory, wanted: torch.Tensor, real: torch.Tensor, smoothing: float) -> torch.Tensor:
