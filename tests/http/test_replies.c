@@ -137,7 +137,7 @@ START_TEST(unread) {
     struct daemon daemon;
     struct reply reply;
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--max-reply-bytes", "16777216", "--reply-memory", "33554432",
-                                    "--deadline-ms", "60000", "--queue-work", "100000000"));
+                                    "--deadline-ms", "600000", "--queue-work", "100000000"));
     char *body = long_question(8, ",'beam_size':8,'n_best':8,'max_length':24,'min_length':24"), *head = malloc(strlen(body) + 200);
     for (char *c = body; *c; c++)
         *c = *c == '\'' ? '"' : *c;
