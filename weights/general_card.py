@@ -104,7 +104,8 @@ def sources(pair: str, weights: dict[str, float]) -> str:
 def earlier_sources(began: str, pair: list[str]) -> str:
     """What a model of another pair that this one began from has learned from. began: its name, and what it had seen."""
     name = began.split()[0] if began else ""
-    return f" So are they of the texts of [{name}](../{name}/README.md), from whose weights the training began." if set(name.split("-")) - set(pair) else ""
+    other = name and set(name.split("-")) - set(pair)
+    return f" So are they of the texts of [{name}](../{name}/README.md), from whose weights the training began." if other else ""
 
 
 def write(path: Path, scores: str, command: str, things: list[Example], flip: bool) -> None:
