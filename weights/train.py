@@ -237,7 +237,7 @@ class Trainer:
         self.model = Model(self.config, dropout=self.training["dropout"], **sizes).to(self.device)
         shrink_embeddings(self.model, self.training["embedding_deviation"])
         self.average = averaged(self.model, self.training["averaging"]) if self.training["averaging"] else None
-        self.fast = Fused(self.model, half=False) if supported(self.config) and not self.spelling and self.device.type == "cpu" else None
+        self.fast = Fused(self.model, half=False) if supported(self.config) and self.device.type == "cpu" else None
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-8)
         self.step = self.epoch = self.batch = 0
         self.best, self.stale = -1.0, 0
