@@ -181,6 +181,18 @@ void attend_backward(long rows, long tokens, long keys_size, long values_size, c
 }
 
 #ifndef REAL16
+/* One step seen by one head: where its query and its context begin, and its sentence's keys and values; how many tokens it sees. */
+struct look {
+    long at, first, seen;
+};
+
+/* row: of [B, heads, S]; n: a head's size. */
+static struct look look_of(long row, long steps, long tokens, long heads, long n, const int64_t *seen) {
+    const long b = row / (heads * steps), h = row / steps % heads, s = row % steps;
+    return (struct look){
+        .at = ((b * steps + s) * heads + h) * n, .first = (b * tokens * heads + h) * n, .seen = seen[b * steps + s]};
+}
+
 /* Attention of all steps by all heads, of size n each: a = softmax of q . k_j / sqrt(n) + lean_j over the tokens that the step
  * sees, c = sum of a_j v_j. q, c [B, S, heads, n]; keys, values [B, T, heads, n]; seen [B, S]: how many tokens, from the first;
  * lean [heads, S, T] or NULL; a [B, heads, S, T], zero for what is not seen. */
@@ -188,23 +200,21 @@ void heads_forward(long sentences, long steps, long tokens, long heads, long n, 
                    const float *values, const int64_t *seen, const float *lean, float *a, float *c) {
     const long stride = heads * n;
     const float scale = 1 / sqrtf((float)n);
-    for (long b = 0; b < sentences; b++)
-        for (long h = 0; h < heads; h++)
-            for (long s = 0; s < steps; s++, a += tokens) {
-                const long visible = seen[b * steps + s], at = (b * steps + s) * stride + h * n,
-                           first = b * tokens * stride + h * n;
-                float largest = -INFINITY, sum = 0;
-                memset(a, 0, (size_t)tokens * sizeof *a);
-                for (long j = 0; j < visible; j++) {
-                    a[j] = scale * dot(n, q + at, keys + first + j * stride) + (lean ? lean[(h * steps + s) * tokens + j] : 0);
-                    largest = a[j] > largest ? a[j] : largest;
-                }
-                for (long j = 0; j < visible; j++)
-                    sum += a[j] = exponential(a[j] - largest);
-                memset(c + at, 0, (size_t)n * sizeof *c);
-                for (long j = 0; j < visible; j++)
-                    add_scaled(n, c + at, a[j] /= sum, values + first + j * stride);
-            }
+    memset(c, 0, (size_t)(sentences * steps * stride) * sizeof *c);
+    for (long row = 0; row < sentences * heads * steps; row++, a += tokens) {
+        const struct look look = look_of(row, steps, tokens, heads, n, seen);
+        const float *leans = lean ? lean + row % (heads * steps) * tokens : NULL;
+        float largest = -INFINITY, sum = 0;
+        memset(a, 0, (size_t)tokens * sizeof *a);
+        for (long j = 0; j < look.seen; j++) {
+            a[j] = scale * dot(n, q + look.at, keys + look.first + j * stride) + (leans ? leans[j] : 0);
+            largest = a[j] > largest ? a[j] : largest;
+        }
+        for (long j = 0; j < look.seen; j++)
+            sum += a[j] = exponential(a[j] - largest);
+        for (long j = 0; j < look.seen; j++)
+            add_scaled(n, c + look.at, a[j] /= sum, values + look.first + j * stride);
+    }
 }
 
 /* Its gradient. dc [B, S, heads, n]: c's; da [B, heads, S, T] or NULL: a's from elsewhere; dq, dk, dv, of q's, the keys' and the
@@ -214,25 +224,21 @@ void heads_backward(long sentences, long steps, long tokens, long heads, long n,
                     float *dk, float *dv, float *room) {
     const long stride = heads * n;
     const float scale = 1 / sqrtf((float)n);
-    for (long b = 0; b < sentences; b++)
-        for (long h = 0; h < heads; h++)
-            for (long s = 0; s < steps; s++, a += tokens) {
-                const long visible = seen[b * steps + s], at = (b * steps + s) * stride + h * n,
-                           first = b * tokens * stride + h * n;
-                float sum = 0;
-                for (long j = 0; j < visible; j++) {
-                    room[j] =
-                        dot(n, dc + at, values + first + j * stride) + (da ? da[((b * heads + h) * steps + s) * tokens + j] : 0);
-                    sum += a[j] * room[j];
-                }
-                for (long j = 0; j < visible; j++) {
-                    const long to = first + j * stride;
-                    const float e = scale * a[j] * (room[j] - sum);
-                    add_scaled(n, dq + at, e, keys + to);
-                    add_scaled(n, dk + to, e, q + at);
-                    add_scaled(n, dv + to, a[j], dc + at);
-                }
-            }
+    for (long row = 0; row < sentences * heads * steps; row++, a += tokens) {
+        const struct look look = look_of(row, steps, tokens, heads, n, seen);
+        float sum = 0;
+        for (long j = 0; j < look.seen; j++) {
+            room[j] = dot(n, dc + look.at, values + look.first + j * stride) + (da ? da[row * tokens + j] : 0);
+            sum += a[j] * room[j];
+        }
+        for (long j = 0; j < look.seen; j++) {
+            const long to = look.first + j * stride;
+            const float e = scale * a[j] * (room[j] - sum);
+            add_scaled(n, dq + look.at, e, keys + to);
+            add_scaled(n, dk + to, e, q + look.at);
+            add_scaled(n, dv + to, a[j], dc + look.at);
+        }
+    }
 }
 #endif
 

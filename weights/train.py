@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy
 import torch
 from torch import nn
+from torch.nn import functional
 from torch.optim import swa_utils
 from tqdm import tqdm
 
@@ -122,36 +123,12 @@ def learning_rate(step: int, training: dict, total: int) -> float:
     return training["learning_rate"] * max(0.01, left)
 
 
-class SmoothedCrossEntropy(torch.autograd.Function):
-    """Label-smoothed cross-entropy (Szegedy et al. 2016) summed over rows. logits [N, V], wanted [N], smoothing 0..1.
-
-    Written out because autograd's own version makes five full [N, V] tensors more, which a CPU feels.
-    """
-
-    @staticmethod
-    def forward(context, logits: torch.Tensor, wanted: torch.Tensor, smoothing: float) -> torch.Tensor:
-        log_probs = torch.log_softmax(logits, dim=1)
-        loss = -(1 - smoothing) * log_probs.gather(1, wanted[:, None]).sum()
-        if smoothing > 0:
-            loss = loss - smoothing * log_probs.mean(1).sum()
-        context.save_for_backward(log_probs.exp_(), wanted)
-        context.smoothing = smoothing
-        return loss
-
-    @staticmethod
-    def backward(context, gradient: torch.Tensor):
-        probabilities, wanted = context.saved_tensors
-        out = probabilities.sub_(context.smoothing / probabilities.shape[1])  # in place: a second backward is never asked for
-        out[torch.arange(len(wanted), device=out.device), wanted] -= 1 - context.smoothing
-        return out.mul_(gradient), None, None
-
-
 def written_loss(model: Model, reads: Reads, wanted: torch.Tensor, real: torch.Tensor, smoothing: float) -> torch.Tensor:
     """Of a softmax over the vocabulary. wanted, real [B, S] (True: a target token)."""
     readouts = model.dropout(reads.readouts[real])  # padding never reaches the output layer
     if kernels.suits(readouts):
         return CrossEntropy.apply(kernels.plain_kernels(), readouts, model.output.weight, model.output.bias, wanted[real], smoothing)[0]
-    return SmoothedCrossEntropy.apply(model.output(readouts), wanted[real], smoothing)
+    return functional.cross_entropy(model.output(readouts), wanted[real], reduction="sum", label_smoothing=smoothing)
 
 
 def copied_loss(model: Model, reads: Reads, memory: Memory, wanted: torch.Tensor, real: torch.Tensor, smoothing: float) -> torch.Tensor:
