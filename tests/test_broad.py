@@ -221,6 +221,16 @@ def test_dropout_drops_its_share_and_its_gradient_the_same() -> None:
     assert not torch.equal(dropout(x), out) and dropout.eval()(x) is x
 
 
+def test_what_two_seeds_drop_has_nothing_in_common() -> None:
+    x, masks = torch.ones(100000), []
+    for seed in (7, 8):
+        out = torch.empty_like(x)
+        kernels.plain_kernels().call("drop", len(x), x, out, int(0.2 * 2**32), 1.25, seed)
+        masks.append(out == 0)
+    for one, other in (masks, (masks[0][1:], masks[1][:-1])):  # in place, and as if one's elements were the other's, shifted
+        assert (one & other).float().mean().item() == pytest.approx(0.04, abs=0.004)
+
+
 def test_adam_is_pytorchs() -> None:
     weight, average = torch.randn(1000), torch.zeros(1000)
     reference = weight.clone().requires_grad_()

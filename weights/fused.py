@@ -110,7 +110,7 @@ class Decoding(torch.autograd.Function):
         of_read, of_past, of_seen, of_kept = (torch.empty_like(read) for _ in range(4))
         of_scores = torch.empty(steps, rows, tokens, dtype=kernels.dtype)
         reached = torch.empty_like(contexts)  # all that reaches c
-        carried, room = torch.zeros(rows, hidden), torch.empty(size)
+        carried, room, lead = torch.zeros(rows, hidden), torch.empty(size), torch.empty(tokens)
         through, none = torch.zeros(rows, hidden, dtype=kernels.dtype), None
         for t in reversed(range(steps)):
             kernels.call("gru_backward", rows, hidden, seen[t], kept[t], two.bias_input, two.bias_state, middle[t], of_states[t], through, carried,
@@ -118,7 +118,7 @@ class Decoding(torch.autograd.Function):
             torch.mm(of_seen[t], two.input, out=reached[t])
             torch.mm(of_kept[t], two.state, out=through)
             kernels.call("attend_backward", rows, tokens, hidden, size, keys, values, lengths, attention[t], reached[t], of_contexts[t],
-                         of_attention[t], of_scores[t], carried, room)
+                         of_attention[t], of_scores[t], carried, room, lead)
             kernels.call("gru_backward", rows, hidden, read[t], past[t], one.bias_input, one.bias_state, states[t], none, through, carried,
                          of_read[t], of_past[t])
             torch.mm(of_past[t], one.state, out=through)

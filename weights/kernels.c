@@ -154,14 +154,14 @@ void attend_forward(long rows, long tokens, long keys_size, long values_size, co
 }
 
 /* Its gradient. dc, more [B, C]: their sum is c's gradient, which dc becomes; da [B, T]: a's from elsewhere; de [B, T]: the
- * scores', zero past the end; dq [B, A]: q's is added to it; room [C]. Keys' and values' are products over all steps, made at the
- * end. */
+ * scores', zero past the end; dq [B, A]: q's is added to it; room [C], through [T]. Keys' and values' are products over all steps,
+ * made at the end. */
 void attend_backward(long rows, long tokens, long keys_size, long values_size, const real *keys, const real *values,
                      const int64_t *lengths, const float *a, real *dc, const real *more, const float *da, real *de, float *dq,
-                     float *room) {
+                     float *room, float *through) {
     for (long b = 0; b < rows; b++, a += tokens, da += tokens, de += tokens) {
         const real *key = keys + b * tokens * keys_size, *value = values + b * tokens * values_size;
-        float through[1024], sum = 0;
+        float sum = 0;
         for (long i = 0; i < values_size; i++) {
             room[i] = load(dc[b * values_size + i]) + load(more[b * values_size + i]);
             dc[b * values_size + i] = store(room[i]);
@@ -295,13 +295,14 @@ void adam(long size, float *weight, float *gradient, float *first, float *second
 }
 
 /* out [size] = x with each element zero with probability p (of 2^32 parts) and the rest times scale. What is dropped follows from
- * seed alone: a hash (Steele et al. 2014, splitmix's finaliser in 32 bits) of the element's number. */
+ * seed alone: a hash of the element's number (the finaliser of Appleby's MurmurHash3), into which the seed comes between two
+ * rounds, so that no seed's elements are another's, shifted. */
 void drop(long size, const real *x, real *out, long p, float scale, long seed) {
-    const uint32_t begin = (uint32_t)seed, least = (uint32_t)p;
+    const uint32_t mixed = (uint32_t)seed * 0x9e3779b9u, least = (uint32_t)p;
 #pragma omp simd
     for (long i = 0; i < size; i++) {
-        uint32_t hash = ((uint32_t)i + begin) * 0x9e3779b9u;
-        hash = (hash ^ (hash >> 16)) * 0x85ebca6bu;
+        uint32_t hash = (uint32_t)i;
+        hash = (hash ^ (hash >> 16)) * 0x85ebca6bu + mixed;
         hash = (hash ^ (hash >> 13)) * 0xc2b2ae35u;
         hash ^= hash >> 16;
         out[i] = store(hash < least ? 0.0f : load(x[i]) * scale);

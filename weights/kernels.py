@@ -117,7 +117,7 @@ def suits(x: Tensor) -> bool:
 
 
 class Dropout(nn.Module):
-    """PyTorch's, whose masks take a processor more than ten times as long to draw: a fifth of a transformer's training."""
+    """PyTorch's, whose masks take a processor more than ten times as long to draw."""
 
     def __init__(self, p: float) -> None:
         super().__init__()

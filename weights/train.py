@@ -150,7 +150,7 @@ def loss_of(model: Model, batch: list[Pair], method: methods.Methods, progress: 
         inputs, wanted = spelling.hide(inputs), spelling.hide(wanted)
     inputs = method.inputs(model, batch, inputs, progress)
     if fast:
-        loss, _, attention = fast.loss(*search.pad([s.ids for s, _ in batch]), inputs, words, method.training["label_smoothing"])
+        loss, _, attention = fast.loss(*search.pad([s.ids for s, _ in batch]), inputs, wanted, method.training["label_smoothing"])
         return loss + method.attention_loss(attention, batch, real, progress), int(real.sum())
     memory, state = search.encode(model, [s.ids for s, _ in batch], [s.words for s, _ in batch], device)
     reads = model.teach(inputs, state, memory)
