@@ -276,7 +276,7 @@ fuzz: deps-test
 #? To change it
 #? format, format-check: clang-format
 #? layers: includes of model/ and server/ only in the allowed direction
-#? pictures: the documents' pictures of the page (npm)
+#? pictures: the documents' pictures of the page (npm); TRANSFORMER=FOLDER: of its heads, too
 #? readme: writes into the documents what their commands print now
 
 SOURCES = $(call IN_ROOMS,weights model server,[ch]) $(call IN_ROOMS,model server,cc) $(wildcard tests/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])

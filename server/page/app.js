@@ -213,7 +213,7 @@ app.view.addEventListener("wordselect", ({ detail: { sentence, pinned } }) => {
 app.view.addEventListener("force", (event) => { event.preventDefault(); app.questions.force(event.detail); });
 app.view.addEventListener("alternative", (event) => { event.preventDefault(); app.questions.choose(event.detail.step, event.detail.token); });
 
-/* What is shown, in words: a model that was not trained to align has nothing but its attention. */
+/* What is shown, in words: a model without an alignment head has nothing but its attention. */
 const SHOWS = { alignment: "Alignment: which source words each word was made from.", attention: "Attention: what the decoder looked at before it chose each word." };
 /* What the first of two models made of the text, which the second one read. */
 function through({ pivot, between }) {
@@ -221,11 +221,11 @@ function through({ pivot, between }) {
   return el("p", { class: "note", id: "through" }, `By way of ${name}: `, el("q", { lang: code }, cut(between, 200)));
 }
 function showLook() {
-  const { state } = app, place = find("look"), untrained = state.look === "alignment" && !hasHead(app.model());
+  const { state } = app, place = find("look"), headless = state.look === "alignment" && !hasHead(app.model());
   place.hidden = !app.sentence()?.attention;
   place.replaceChildren(
     group("What is shown", LOOKS.map((look) => toggle(NAMES[look], state.look === look, () => app.set({ look }), { id: `look-${look}` }))),
-    note(untrained ? "This model was not trained to align: what you see is its attention, and often wrong." : SHOWS[state.look]), ...(app.answer?.pivot ? [through(app.answer)] : []));
+    note(headless ? "This model has no alignment head: what you see is its attention, which is often no alignment." : SHOWS[state.look]), ...(app.answer?.pivot ? [through(app.answer)] : []));
 }
 
 function show() {

@@ -1,5 +1,5 @@
 /* Pictures of each view and state, at three widths in both themes: node shots.mjs ALIGND FOLDER [NAME...], from the top folder. README as the
- * name: those of tests/page/screenshots (make pictures). */
+ * name: those of tests/page/screenshots (make pictures). TRANSFORMER in the environment: a model's folder, for the pictures of heads. */
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { startDaemon } from "../clients/daemon.mjs";
@@ -15,6 +15,8 @@ const failed = { status: 500, json: { error: "internal error, see the log for re
 
 const folders = [scriptFolder("he-ar", "tokenizer-words", [hebrew, arabic]), scriptFolder("zh-ja", "tokenizer-characters", [chinese, japanese])];
 const scripts = await startDaemon(program, folders);
+const transformer = process.env.TRANSFORMER && (await startDaemon(program, [process.env.TRANSFORMER]));
+const heads = `#${new URLSearchParams({ v: "heads", t: "a man in a blue shirt is standing on a ladder cleaning a window ." })}`;
 const right = { t: "הילד משחק בשלג והילדה קוראת ספר.", m: "he-ar", s: "sample", seed: 1 };
 
 /* name: [hash, what is done before the picture, what is done before the page is loaded, daemon] */
@@ -51,6 +53,13 @@ const shots = {
   rightlines: [link({ ...right, lines: 1 }), translated, null, scripts],
   rightconfidence: [link({ ...right, v: "confidence" }), translated, null, scripts],
   rightbeam: [link({ ...right, v: "beam" }), wait(800), null, scripts],
+  ...(transformer && {
+    heads: [heads, (page) => page.locator("#heads-view .grid").waitFor(), null, transformer],
+    arcs: [heads, async (page) => {
+      await page.locator("#heads-encoder").click();
+      await page.locator('[id="head.encoder.0.3"]').click();
+    }, null, transformer],
+  }),
   wide: [link({ t: "我喜欢雪你在哪里", m: "zh-ja", s: "sample", seed: 1 }), translated, null, scripts],
   empty: [link({ t: "" }), wait(300)],
   loading: [link({}), wait(300), fulfil("**/models", loading)],
@@ -62,7 +71,8 @@ const shots = {
 };
 
 /* Those of the README, [shot, file, width, height, theme]: what a first look sees, without scrolling. */
-const readme = [["hover", "attention", 1000, 940, "light"], ["question", "question", 1000, 800, "light"], ["beam", "beam", 1000, 900, "light"], ["first", "phone", 390, 844, "dark"]];
+const readme = [["hover", "attention", 1000, 940, "light"], ["question", "question", 1000, 800, "light"], ["beam", "beam", 1000, 900, "light"], ["first", "phone", 390, 844, "dark"],
+  ...(transformer ? [["heads", "heads", 1280, 1390, "light"]] : [])];
 
 async function shoot(name, path, { width, height = width === 390 ? 844 : 900, theme, fullPage }) {
   const [hash, act, before, daemon] = shots[name];
@@ -85,4 +95,5 @@ if (only[0] === "README") {
 }
 await end();
 scripts.stop();
+transformer?.stop();
 for (const model of folders) rmSync(dirname(model), { recursive: true });

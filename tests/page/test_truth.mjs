@@ -148,9 +148,9 @@ test("truth: alignment is what is shown first, attention one click away, and a l
   assert.equal(await sums(), attended);
 }, { daemon }));
 
-test("truth: a model that was not trained to align says so", () => visit(link({ m: "geoquery", t: "What is the population of Zurich?" }), async (page) => {
+test("truth: a model without an alignment head says so", () => visit(link({ m: "geoquery", t: "What is the population of Zurich?" }), async (page) => {
   await translated(page);
-  assert.match(await text(page.locator("#look .note")), /^This model was not trained to align/);
+  assert.match(await text(page.locator("#look .note")), /^This model has no alignment head/);
   await page.locator("#look-attention").click();
   assert.match(await text(page.locator("#look .note")), /^Attention:/);
 }, { before: (page) => page.route("**/models", async (route) => { /* whatever the shipped model has */
