@@ -249,6 +249,7 @@ START_TEST(client_leaves) {
     flight_close(flight);
     metric_await(&served, "alignd_cancelled_total{reason=\"client\"}", 1, NULL);
     metric_await(&served, "alignd_rows_live", 0, NULL);
+    reply_done(&reply);
     free(translated);
     free(body);
     free(text);
