@@ -9,6 +9,7 @@ done
 sudo=''
 [ "$(id -u)" = 0 ] || sudo=sudo
 echo "installing:$missing" >&2
-$sudo apt-get update -qq
+# one at a time: of two lanes of .ci/run, and of programs such as unattended-upgrades, the second one waits
 # shellcheck disable=SC2086
-$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
+$sudo env DEBIAN_FRONTEND=noninteractive flock /var/lib/dpkg sh -c \
+    'apt-get update -qq && apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=600 "$@"' sh $missing
