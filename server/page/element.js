@@ -168,7 +168,7 @@ export class AligndAttention extends HTMLElement {
 
   draw() {
     this.#waits.draw = false;
-    const focused = this.#root.activeElement, kept = focused && (focused.id || focused.className.baseVal || "");
+    const kept = this.#root.activeElement?.id;
     if (!this.#answer) this.#body.replaceChildren(...(this.hasAttribute("server") ? [] : [el("p", { class: "message" }, "No result.")]));
     else if (this.view === "threads") this.#drawThreads();
     else if (this.view === "heads") this.#drawHeads();
@@ -199,7 +199,7 @@ export class AligndAttention extends HTMLElement {
     return `Point at a word to see ${this.how.look === "alignment" ? "what it is aligned with" : "where it looks"}.${this.hasAttribute("server") && this.#asks ? " Choose a word of the result to explore it." : ""}`;
   }
   #pair(s, k, hint) {
-    const active = k === this.#active, how = { ...this.how, langs: this.#langs, result: this.getAttribute("label") ?? "Result" };
+    const active = k === this.#active, how = { ...this.how, name: `s${k}`, langs: this.#langs, result: this.getAttribute("label") ?? "Result" };
     const select = () => {
       if (active) return false;
       this.#active = k;
@@ -211,7 +211,7 @@ export class AligndAttention extends HTMLElement {
       onTarget: (unit, i) => { select(); this.#pin(i); this.#select("target", unit, i); },
       onSource: (unit, j) => {
         if (active && this.#pinned >= 0 && this.#asks) this.#force(tokensOf(targets(s, how)[this.#pinned]), tokensOf(unit));
-        else { if (select()) this.#drawThreads(); this.#select("source", unit, j); }
+        else { if (select()) this.draw(); this.#select("source", unit, j); }
       },
       hinted: (view, i) => {
         if (!view) { if (this.#pinned < 0) hint(this.#idle()); }

@@ -3,12 +3,13 @@ import { el, roving } from "./dom.js";
 import { matrix, sources, targets, probability, ratings } from "./sentence.js";
 import { threads } from "./threads.js";
 
-/* A line of words; text between them stays. mark(unit, k): {class, vars} by which a word shows how sure the model is of it. */
-function line(units, text, { kind, lang, label, mark }) {
+/* A line of words; text between them stays. mark(unit, k): {class, vars} by which a word shows how sure the model is of it. name: of the pair, for the ids of
+ * its words, by which a drawing finds the word that had the focus in the one before. */
+function line(units, text, { kind, lang, label, mark, name }) {
   const place = el("p", { class: `line ${kind}`, dir: "auto", lang, role: "group", "aria-label": `${label}: arrow keys go from word to word` });
   const buttons = units.map((unit, k) => {
     const marked = unit.end ? {} : mark(unit, k), before = k ? text.slice(units[k - 1].stop, unit.start) : "";
-    const button = el("button", { type: "button", class: unit.end ? "unit end" : ["unit", marked.class].filter(Boolean).join(" "), "data-k": k, "aria-label": unit.end && "End of the sentence", title: unit.end && "End of the sentence", vars: marked.vars }, unit.end ? "" : unit.surface || unit.label); /* the mark of the end is no text, and is not copied with it */
+    const button = el("button", { type: "button", class: unit.end ? "unit end" : ["unit", marked.class].filter(Boolean).join(" "), id: `${name}-${kind}-${k}`, "data-k": k, "aria-label": unit.end && "End of the sentence", title: unit.end && "End of the sentence", vars: marked.vars }, unit.end ? "" : unit.surface || unit.label); /* the mark of the end is no text, and is not copied with it */
     place.append(before, button);
     return button;
   });
@@ -33,12 +34,12 @@ function marks(s, how) {
   };
 }
 
-/* how: words, eos, look, and the langs [source, target] and result, what the target is called. handlers: onTarget(unit, i), onSource(unit, j),
+/* how: words, eos, look, name, and the langs [source, target] and result, what the target is called. handlers: onTarget(unit, i), onSource(unit, j),
  * hinted(view, i) of the target unit pointed at, hinted(null) when none is. pinned: a target index or -1. */
 export function pair(s, how, { pinned = -1, onTarget, onSource, hinted }) {
   const view = matrix(s, how), rows = view?.rows ?? targets(s, how), columns = view?.columns ?? sources(s, how).filter((unit) => !unit.end), weights = view?.weights ?? [];
-  const [above, source] = line(columns, s.source_text, { kind: "source", lang: how.langs[0], label: "Source", mark: unmarked });
-  const [below, target] = line(rows, s.text, { kind: "target", lang: how.langs[1], label: how.result, mark: marks(s, how) });
+  const [above, source] = line(columns, s.source_text, { kind: "source", lang: how.langs[0], label: "Source", mark: unmarked, name: how.name });
+  const [below, target] = line(rows, s.text, { kind: "target", lang: how.langs[1], label: how.result, mark: marks(s, how), name: how.name });
   const size = s.text.length > 180 ? " long" : s.text.length > 50 ? " middling" : "";
   const node = el("div", { class: `pair${size}${how.words ? "" : " pieces"}` }), web = threads(node, source, target, weights, columns.findIndex((column) => column.end));
   node.append(above, web.root, below);

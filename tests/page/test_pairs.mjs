@@ -53,7 +53,7 @@ test("pairs: every view opens; nothing is offered that two models cannot answer"
   assert.equal(await page.getByRole("button", { name: "Force by dragging" }).count(), 0);
   for (const view of views) {
     await page.locator(`#tab-${view}`).click();
-    await page.locator({ beam: ".tree", compare: "#panel .map >> nth=1" }[view] ?? "#panel > *").first().waitFor();
+    await page.locator({ beam: ".tree", compare: "#panel .map >> nth=1" }[view] ?? "#panel > :not(.wait)").first().waitFor();
     assert.equal(await page.locator("#panel .error:visible").count(), 0, view);
     if (view === "confidence") assert.equal(await page.locator("#panel button.step").count(), 0);
     if (["ask", "why", "corpus"].includes(view)) assert.match(await text(page.locator("#panel")), /^Two models translate this in turn/);
