@@ -103,7 +103,7 @@ check_health() { # as HEALTHCHECK has it
 await_in_flight() { # besides the one that asks
     local until=$((SECONDS + patience))
     while [ $SECONDS -lt $until ]; do
-        ! container_curl -sf "$url/metrics" | grep -qx "alignd_requests_in_flight $(($1 + 1))" || return 0
+        ! grep -qx "alignd_requests_in_flight $(($1 + 1))" <<<"$(container_curl -sf "$url/metrics")" || return 0
         [ ! -s "$work/statuses" ] || break
     done
     fail "there are never $1 requests on their way at once"
@@ -152,7 +152,7 @@ fi
 echo "image $image, built by $builder:"
 image_build --build-arg VERSION="$(sed -n 's/^VERSION := //p' Makefile)" --build-arg REVISION="$(git rev-parse HEAD 2>/dev/null || true)"
 [ "$(image_setting StopSignal)" = SIGTERM ] || fail "no STOPSIGNAL"
-image_setting Healthcheck | grep -q /usr/bin/alignd || fail "no HEALTHCHECK"
+[[ $(image_setting Healthcheck) == */usr/bin/alignd* ]] || fail "no HEALTHCHECK"
 
 container_start -e ALIGND_DEADLINE_MS=${patience}000 -e ALIGND_GRACE_MS=${patience}000
 await_ready

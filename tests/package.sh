@@ -30,7 +30,7 @@ cp "$deb" "$root/tmp/alignd.deb"
 quietly inside apt-get update -qq
 quietly inside apt-get install -y -qq --no-install-recommends /tmp/alignd.deb
 inside dpkg --verify alignd || fail "the installed files are not those of the package"
-inside dpkg -s alignd | grep -q '^Status: install ok installed' || fail "not installed"
+[ "$(inside dpkg-query -W -f '${Status}' alignd)" = "install ok installed" ] || fail "not installed"
 for file in lib/systemd/system/alignd.service lib/systemd/system/alignd.socket etc/alignd/alignd.conf; do
     [ -e "$root/$file" ] || fail "$file is missing"
 done
