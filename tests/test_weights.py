@@ -6,6 +6,7 @@ import copy
 import gzip
 import itertools
 import json
+import math
 import random
 import sys
 import threading
@@ -18,7 +19,7 @@ import pytest
 TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS.parent))
 
-from weights import capitals, card, config, copies, data, encoders, evaluate, export, folder, methods, safetensors, scores, search, tokenizer, train  # noqa: E402
+from weights import capitals, card, config, copies, data, encoders, evaluate, export, folder, methods, safetensors, sampling, scores, search, tokenizer, train  # noqa: E402
 from weights.model import Model  # noqa: E402
 from weights.spelling import Spelling  # noqa: E402
 from weights.tokenizer import EOS  # noqa: E402
@@ -573,6 +574,34 @@ def test_beam_wide_enough_is_exhaustive():
     n_best = search.beam(model, [source], 64)[0]
     assert [tuple(h.tokens) for h in n_best] == [tokens for tokens, _ in wanted]
     assert [h.score(1.0) for h in n_best] == pytest.approx([score for _, score in wanted], abs=1e-5)
+
+
+@pytest.mark.parametrize("n_best", [1, 4])
+def test_exact_finds_the_best_of_all(n_best):
+    model, source = _tiny_model(), [4, 5, EOS]
+    wanted = sorted(_every_hypothesis(model, source, 3).items(), key=lambda item: -item[1])
+    found = search.exact(model, source, 3, n_best)
+    assert [tuple(h.tokens) for h in found] == [tokens for tokens, _ in wanted[:n_best]]
+    assert [h.score(1.0) for h in found] == pytest.approx([score for _, score in wanted[:n_best]], abs=1e-5)
+    assert found[0].margin == pytest.approx(min(wanted[i][1] - wanted[i + 1][1] for i in range(n_best)), abs=1e-5)
+
+
+def test_samples_come_as_often_as_they_are_likely():
+    """5,000 samples of two tokens, of temperature 1: the share of each is its probability, within three and a half deviations."""
+    model, source, draws = _tiny_model(0.67), [4, 5, EOS], 5000
+    found = [tuple(h.tokens) for h in sampling.sample(model, source, draws, sampling.Sampling(1.0, 0, 1.0), seed=1)]
+    for tokens in itertools.chain.from_iterable(itertools.product((0, 1, 3), repeat=length) for length in range(3)):
+        log_probs = search.forced(model, source, list(tokens)).log_probs
+        p = math.exp(sum(log_probs[:2]))
+        assert abs(found.count(tokens) - draws * p) <= 3.5 * math.sqrt(draws * p * (1 - p)) + 1, tokens
+
+
+@pytest.mark.parametrize("way, left", [(sampling.Sampling(1.0, 2, 1.0), {1, 3}), (sampling.Sampling(1.0, 0, 0.78), {0, 1, 3}),
+                                       (sampling.Sampling(1.0, 3, 0.78), {1, 3}), (sampling.Sampling(0.2, 0, 0.6), {1})])
+def test_cuts_leave_the_best(way, left):
+    """Of probabilities .2, .4, .05, .35 two have .75 of all, and .79 of the best three; with a temperature of .2 the best has .65 of all, as p^5 has."""
+    log_probs = [math.log(p) for p in (0.2, 0.4, 0.05, 0.35)]
+    assert {sampling.draw(log_probs, way, u / 100)[0] for u in range(100)} == left
 
 
 def test_beam_by_hand():

@@ -12,6 +12,8 @@ golden.json: {"sentences": [{
            (log_probs in the first DISTRIBUTIONS sentences; state of a transformer: what the step added, of self-attention k and v of each layer),
   "greedy": {"tokens", "log_probs", "ended", "attention" [n][T], "text": with each <unk> replaced},
   "beam": [{"beam_size", "length_penalty", "hypotheses": [{"tokens", "log_probs", "ended", "score"}], best first}],
+  "exact": {"max_length", "length_penalty", "hypotheses": the same, with "attention"},
+  "sample": [{"seed", "temperature", "top_k", "top_p", "hypotheses": the same}],
   "forced": {"tokens", "log_probs", "ended", "attention"},
   "alignment_keys" [T][A], "soft_alignment" [n + 1][T] of the forced target and its </s> (models with an alignment head)}]}
 """
@@ -22,25 +24,30 @@ import argparse
 import copy
 import json
 import os
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
 import numpy
 import torch
 
-from . import copies, folder, golden_quality, search, tokenizer
+from . import copies, folder, golden_quality, sampling, search, tokenizer
 from .copies import Source
 from .golden_cases import CASES, Case
 from .model import DecoderState, Memory, Model
 from .output import IMPOSSIBLE
+from .sampling import Sampling
 from .search import Hypothesis
 from .tokenizer import BOS, EOS, UNK, Tokenizer, load
 
 SENTENCES = ("Stop!", "I", "This is mine.", "What did you do?", "He is here.", "Place the ladder here, Tom.")
 TARGET = "C'est le mien."
 BEAMS = ((5, 1.0), (5, 0.6), (2, 1.0))  # beam size, length penalty
+EXACT, EXACT_LENGTHS = {"n_best": 2, "length_penalty": 0.3}, (3, 4, 2)  # the first length with which nothing is a near-tie
+SAMPLES, SAMPLINGS = 3, (Sampling(0.7, 0, 1.0), Sampling(1.0, 8, 0.9))
 DISTRIBUTIONS = 2
 MIN_MARGIN = 5e-4
+MIN_DRAW_MARGIN = 1e-4
 MAX_ROUNDING = 5e-6
 VOCABULARIES = {"sentencepiece": ("tiny.en.spm", "tiny.fr.spm"), "words": ("tiny.en.words", "tiny.fr.words"),
                 "characters": ("tiny.en.characters", "tiny.fr.characters")}  # in tests/data, by the type of the tokenizer
@@ -119,6 +126,22 @@ def _searches_of(model: Model, source: Source) -> tuple[Hypothesis, list[list[Hy
     return search.greedy(model, [source.ids], words=words)[0], [search.beam(model, [source.ids], *beam, words=words)[0] for beam in BEAMS]
 
 
+def _exact(model: Model, source: Source) -> tuple[int, list[Hypothesis]]:
+    """The first of EXACT_LENGTHS with which nothing is a near-tie, and what is found."""
+    found = ((longest, search.exact(model, source.ids, longest, **EXACT, words=source.words)) for longest in EXACT_LENGTHS)
+    return next((longest, hypotheses) for longest, hypotheses in found if hypotheses[0].margin > MIN_MARGIN)
+
+
+def _sample(model: Model, source: Source, way: Sampling) -> dict:
+    """With the first seed, and the first top_k from the way's on, with which nothing is a near-tie."""
+    for seed in count(1):
+        samples = sampling.sample(model, source.ids, SAMPLES, way, seed, source.words)
+        if samples[0].margin > MIN_DRAW_MARGIN:
+            return {"seed": seed, **vars(way), "hypotheses": [_hypothesis(h, score=rounded(h.score(1.0))) for h in samples]}
+        way = replace(way, top_k=way.top_k + (way.top_k > 0))
+    raise AssertionError("unreachable: count() does not end")
+
+
 def _margin(greedy: Hypothesis, beams: list[list[Hypothesis]]) -> float:
     """The least gap that any choice or ranking hung on."""
     gaps = [greedy.margin]
@@ -148,7 +171,7 @@ def interesting(model: Model, sources: list[Source]) -> bool:
 def _log_probs(model: Model, source: Source, target: list[int]) -> list[float]:
     """Of every token of every hypothesis of every search, and of the forced target."""
     greedy, beams = _searches_of(model, source)
-    hypotheses = [greedy, search.forced(model, source.ids, target, source.words), *(h for n_best in beams for h in n_best)]
+    hypotheses = [greedy, search.forced(model, source.ids, target, source.words), *_exact(model, source)[1], *(h for n_best in beams for h in n_best)]
     return [log_prob for hypothesis in hypotheses for log_prob in hypothesis.log_probs]
 
 
@@ -207,6 +230,7 @@ def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], characters: 
     annotations, finals = model.encoder(ids, lengths)
     memory, start = search.encode(model, [source.ids], [source.words])
     greedy, beams = _searches_of(model, source)
+    longest, exact = _exact(model, source)
     forced = search.forced(model, source.ids, target, source.words)
     unknowns = search.print_unknowns(model, source.ids, greedy, sides[0].texts(text), characters)
     return {
@@ -219,6 +243,9 @@ def golden_values(model: Model, sides: tuple[Tokenizer, Tokenizer], characters: 
         "beam": [{"beam_size": size, "length_penalty": penalty,
                   "hypotheses": [_hypothesis(h, score=rounded(h.score(penalty))) for h in hypotheses]}
                  for (size, penalty), hypotheses in zip(BEAMS, beams)],
+        "exact": {"max_length": longest, "length_penalty": EXACT["length_penalty"],
+                  "hypotheses": [_hypothesis(h, score=rounded(h.score(EXACT["length_penalty"])), attention=rounded(h.attention)) for h in exact]},
+        "sample": [_sample(model, source, way) for way in SAMPLINGS],
         "forced": _hypothesis(forced, attention=rounded(forced.attention)),
     } | (_alignment(model, memory, start, target) if model.head else {})
 
@@ -257,15 +284,20 @@ def write_model(case: Case, out: Path, sides: tuple[Tokenizer, Tokenizer]) -> tu
     raise AssertionError("unreachable: count() does not end")
 
 
+def write_values(model: Model, out: Path, sides: tuple[Tokenizer, Tokenizer]) -> None:
+    """golden.json of a folder's model."""
+    characters = tokenizer.load_characters(out, model.config)
+    values = [golden_values(model, sides, characters, text, i < DISTRIBUTIONS) for i, text in enumerate(SENTENCES)]
+    lines = ",\n".join(json.dumps(value, separators=(",", ":"), ensure_ascii=False) for value in values)
+    (out / "golden.json").write_text(f'{{"sentences":[\n{lines}\n]}}\n', encoding="utf-8")
+
+
 def write_case(case: Case, out: Path, data: Path) -> int:
     """Writes the model folder with golden.json; -> the seed that was taken."""
     link_vocabularies(out, case.config, data)
     sides = load(out, case.config["tokenizer"])
     model, seed = write_model(case, out, sides)
-    characters = tokenizer.load_characters(out, case.config)
-    values = [golden_values(model, sides, characters, text, i < DISTRIBUTIONS) for i, text in enumerate(SENTENCES)]
-    lines = ",\n".join(json.dumps(value, separators=(",", ":"), ensure_ascii=False) for value in values)
-    (out / "golden.json").write_text(f'{{"sentences":[\n{lines}\n]}}\n', encoding="utf-8")
+    write_values(model, out, sides)
     return seed
 
 
@@ -274,12 +306,18 @@ def main() -> None:
     parser.add_argument("out", type=Path, help="the folder that gets one folder a case")
     parser.add_argument("--data", type=Path, default=Path("tests/data"), help="folder of the tiny vocabularies")
     parser.add_argument("--case", choices=[case.name for case in CASES], action="append", help="only this case (repeatable)")
+    parser.add_argument("--values", action="store_true", help="only golden.json, of the models that are there")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     for case in CASES:
-        if arguments.case is None or case.name in arguments.case:
-            seed = write_case(case, arguments.out / case.name, arguments.data)
-            print(f"{case.name}: seed {seed}", flush=True)
+        if arguments.case is not None and case.name not in arguments.case:
+            continue
+        out = arguments.out / case.name
+        if arguments.values:
+            model, *sides = folder.read(out)
+            write_values(model, out, tuple(sides))
+        else:
+            print(f"{case.name}: seed {write_case(case, out, arguments.data)}", flush=True)
     if arguments.case is None:
         golden_quality.write(arguments.data / "golden_quality.json")
 

@@ -1,4 +1,4 @@
-"""Greedy search, beam search and forced scoring in PyTorch: the reference that the C server is held to.
+"""Greedy, beam and exact search and forced scoring in PyTorch: the reference that the C server is held to (sampling: weights/sampling.py).
 
 The beam follows Marian: each step keeps the best k continuations on unnormalised sums over all open hypotheses of the sentence, where k is
 the beam size less the finished ones; a hypothesis that ends gives up its place; the search ends when k = 0 or at the length limit, where
@@ -183,6 +183,37 @@ def beam(model: Model, sentences: list[list[int]], size: int = 5, length_penalty
         scores = [h.score(length_penalty) for h in hypotheses[:2]]
         hypotheses[0].margin = min([margins[sentence]] + ([scores[0] - scores[1]] if len(scores) > 1 else []))
     return finished
+
+
+@torch.no_grad()
+def exact(model: Model, source: list[int], longest: int, n_best: int = 1, length_penalty: float = 1.0, words: list[int] | None = None) -> list[Hypothesis]:
+    """The best of all translations of at most so many tokens, best first: depth first, likely words first; a path is given up where nothing behind it can
+    score more than the last of the best so far (Stahlberg and Byrne 2019). `margin` of the best: the least gap in the list, and from it to the next."""
+    memory, start = encode(model, [source], None if words is None else [words])
+    found: list[Hypothesis] = []
+
+    def complete(path: Hypothesis) -> None:
+        found.append(path)
+        found.sort(key=lambda h: -h.score(length_penalty))
+        del found[n_best + 1:]
+
+    def visit(path: Hypothesis, token: int, state: DecoderState) -> None:
+        log_probs, state, weights = model.step(torch.tensor([token]), not path.log_probs, state, memory)
+        values, indices = without_unknowns(model, log_probs)[0].sort(descending=True, stable=True)
+        for log_prob, token in zip(values.tolist(), indices.tolist()):
+            child = Hypothesis(path.tokens + [token] * (token != EOS), path.log_probs + [log_prob], token == EOS, path.attention + weights.tolist())
+            bound = child.log_prob / longest ** length_penalty
+            if log_prob == -math.inf or (len(found) > n_best and bound <= found[-1].score(length_penalty)):
+                break
+            if child.ended or len(child.tokens) == longest:
+                complete(child)
+            else:
+                visit(child, token, state)
+
+    visit(Hypothesis([], [], False), BOS, start)
+    scores = [h.score(length_penalty) for h in found]
+    found[0].margin = min((better - worse for better, worse in zip(scores, scores[1:])), default=math.inf)
+    return found[:n_best]
 
 
 @torch.no_grad()
