@@ -17,7 +17,8 @@
  * stay in the cache until the searches have read them. */
 enum { GROUP_ROWS = 64 };
 
-/* Multiplications of one part of an encoding, between two tokens of the rows that are live: some 10 ms. */
+/* Multiplications of one part of an encoding, between two tokens of the rows that are live: some 10 ms; the last one makes up to as
+ * many for the decoder. */
 enum { PART_WORK = 1 << 29 };
 
 /* Sentences are cheaper encoded together, since each time the encoder's weights are read anew for every token of the longest: while

@@ -29,7 +29,7 @@ void batch_admit(struct batch *batch, struct sentence *const *sentences, size_t 
  * waits long for his next token: sentences admitted then join some steps later. batch_encode does the next step's part now, as a
  * caller that measures the two wants it; batch_encodes: there is more to do. */
 bool batch_encodes(const struct batch *batch);
-void batch_divide(struct batch *batch, size_t work); /* multiplications of a part, at least; each is a layer or several */
+void batch_divide(struct batch *batch, size_t work); /* multiplications of a part, or somewhat more */
 void batch_encode(struct batch *batch);
 
 /* One decoder step for all live rows. Finished, failed and cancelled sentences leave the batch: they are written to done

@@ -31,13 +31,12 @@ static int lay_out_encoding(const struct translator *t, struct sentence *const *
     return 0;
 }
 
-/* What the decoder and the output layer make of the encoder's annotations. */
-static int end_encoding(const struct translator *t, struct encoding *out, struct arena *arena, struct error *err) {
-    const struct encoded *encoded = &out->encoded;
-    if (decoder_start(&t->decoder, encoded, out->lengths, out->n, arena, out->states, err) != 0)
-        return -1;
-    output_keys(&t->output, encoded->annotations, out->tokens, out->copy_keys, out->copy_gates);
-    return decoder_remember(&t->decoder, encoded, out->lengths, out->n, arena, out->keys, out->values, err);
+/* What the decoder and the output layer begin with, of the encoder's annotations. */
+static int start_decoder(const struct translator *t, struct encoding *out, struct arena *arena, struct error *err) {
+    output_keys(&t->output, out->encoded.annotations, out->tokens, out->copy_keys, out->copy_gates);
+    for (size_t i = 0; i < out->n; i++)
+        out->slots += decoder_slots(&t->decoder, out->lengths[i]);
+    return decoder_start(&t->decoder, &out->encoded, out->lengths, out->n, arena, out->states, err);
 }
 
 /* ---- one sentence of it ---- */
@@ -135,40 +134,67 @@ void pending_add(struct pending *pending, struct sentence *sentence) {
 /* The first of those that wait, as many as are encoded together. */
 static int take_group(struct pending *pending, struct error *err) {
     struct encoding *e = &pending->encoding;
-    *e = (struct encoding){0};
     do
         e->tokens += pending->sentences[e->n++]->length;
     while (e->n < pending->count && e->tokens + pending->sentences[e->n]->length <= ENCODE_TOKENS);
     return lay_out_encoding(pending->translator, pending->sentences, e, &pending->arena) == 0 ? 0 : error_memory(err);
 }
 
-/* As pending_encode; -1: not done yet. */
-static int encode_some(struct pending *pending, size_t work, struct error *err) {
+/* What a part of the work came to. */
+enum outcome { FAILED = -1, DONE, MORE };
+
+/* The group's annotations. */
+static enum outcome annotate(struct pending *pending, size_t work, struct error *err) {
     const struct encoder *encoder = &pending->translator->encoder;
     struct encoding *e = &pending->encoding;
-    bool divides = encoder_divides(encoder);
-    if (!pending->parts && take_group(pending, err) != 0)
-        return 0;
-    if (!divides && encoder_run(encoder, e->ids, e->lengths, e->n, &pending->arena, &e->encoded, err) != 0)
-        return 0;
-    if (divides && !pending->parts)
+    if (!encoder_divides(encoder))
+        return encoder_run(encoder, e->ids, e->lengths, e->n, &pending->arena, &e->encoded, err) == 0 ? DONE : FAILED;
+    if (!pending->parts)
         pending->parts = encoder_begin(encoder, e->ids, e->lengths, e->n, &pending->arena, &e->encoded, err);
-    if (divides && !pending->parts)
-        return 0;
-    if (divides && !encoder_advance(encoder, pending->parts, work))
-        return -1;
-    end_encoding(pending->translator, e, &pending->arena, err);
-    return 0;
+    if (!pending->parts)
+        return FAILED;
+    return encoder_advance(encoder, pending->parts, work) ? DONE : MORE;
+}
+
+/* What the decoder remembers of them: entries that have so many multiplications, and at least FEWEST_ENTRIES, which read the
+ * weights once. */
+static enum outcome remember(struct pending *pending, size_t work, struct error *err) {
+    enum { FEWEST_ENTRIES = 32 };
+    const struct decoder *decoder = &pending->translator->decoder;
+    const struct decoder_shape *shape = &decoder->shape;
+    struct encoding *e = &pending->encoding;
+    size_t each = (shape->key + shape->value) * pending->translator->encoder.annotation, first = e->remembered;
+    size_t count = each > 0 && work / each < e->slots ? work / each : e->slots;
+    count = count < FEWEST_ENTRIES ? FEWEST_ENTRIES : count;
+    count = count < e->slots - first ? count : e->slots - first;
+    e->remembered += count;
+    if (decoder_remember(decoder, &e->encoded, first, count, &pending->arena, e->keys + first * shape->key,
+                         e->values + first * shape->value, err) != 0)
+        return FAILED;
+    return e->remembered < e->slots ? MORE : DONE;
+}
+
+static enum outcome encode_some(struct pending *pending, size_t work, struct error *err) {
+    struct encoding *e = &pending->encoding;
+    enum outcome outcome = DONE;
+    if (e->n == 0 && take_group(pending, err) != 0)
+        return FAILED;
+    if (e->slots == 0)
+        outcome = annotate(pending, work, err);
+    if (outcome == DONE && e->slots == 0)
+        outcome = start_decoder(pending->translator, e, &pending->arena, err) == 0 ? DONE : FAILED;
+    return outcome == DONE ? remember(pending, work, err) : outcome;
 }
 
 size_t pending_encode(struct pending *pending, size_t work, struct error *err) {
-    return encode_some(pending, work, err) == 0 ? pending->encoding.n : 0;
+    return encode_some(pending, work, err) == MORE ? 0 : pending->encoding.n;
 }
 
 void pending_remove(struct pending *pending) {
     size_t n = pending->encoding.n;
     pending->count -= n;
     memmove(pending->sentences, pending->sentences + n, pending->count * sizeof *pending->sentences);
+    pending->encoding = (struct encoding){0};
     pending->parts = NULL;
     arena_reset(&pending->arena);
 }

@@ -9,9 +9,10 @@
 /* What encoding a group of sentences gives: keys [slots, A], values [slots, P], copy_keys [tokens, K], copy_gates [tokens, 1 or 0],
  * states [n, S]; there are at most as many slots as tokens, and as many where the output copies. */
 struct encoding {
-    size_t n, tokens;
-    int *ids;        /* [tokens] */
-    size_t *lengths; /* [n] */
+    size_t n, tokens;         /* 0: there is no group */
+    size_t slots, remembered; /* 0 until there are annotations; keys and values so far */
+    int *ids;                 /* [tokens] */
+    size_t *lengths;          /* [n] */
     struct encoded encoded;
     float *keys, *values, *copy_keys, *copy_gates, *states;
 };
@@ -35,7 +36,7 @@ int pending_init(struct pending *pending, const struct translator *translator, s
 void pending_done(struct pending *pending);
 void pending_add(struct pending *pending, struct sentence *sentence);
 
-/* Encodes the next group, or, of an encoder that divides, so many multiplications of it, at least. How many of the first sentences
+/* Encodes the next group, or, of an encoder that divides, about so many multiplications of it. How many of the first sentences
  * are done: all with the encoding, or all with err set; 0: the group is not done yet. There must be one that waits. */
 size_t pending_encode(struct pending *pending, size_t work, struct error *err);
 /* The group that is done leaves, and its encoding goes. */

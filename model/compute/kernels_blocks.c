@@ -262,12 +262,12 @@ static void attend_some(const struct heads_shape *heads, const struct mutual *m,
 }
 
 static void attend(const struct heads_shape *heads, const struct mutual *m) {
-    size_t padded = (m->n + VL - 1) / VL * VL;
+    size_t padded = (m->n + VL - 1) / VL * VL, end = m->first + m->rows;
     float *keys = m->scratch, *weights = keys + (heads->size + 3) * padded;
     for (size_t head = 0; head < heads->count; head++) {
         transpose(m->k + head * heads->size, m->distance, m->n, heads->size, padded, keys);
-        for (size_t first = 0; first < m->n; first += QUERIES)
-            attend_some(heads, m, head, first, m->n - first < QUERIES ? m->n - first : QUERIES, keys, padded, weights);
+        for (size_t first = m->first; first < end; first += QUERIES)
+            attend_some(heads, m, head, first, end - first < QUERIES ? end - first : QUERIES, keys, padded, weights);
     }
 }
 

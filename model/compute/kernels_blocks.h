@@ -22,14 +22,16 @@ struct looked_at {
     bool half;
 };
 
-/* A sentence whose n rows all look at each other. Vectors of q, k and v are `distance` floats apart. */
+/* A sentence whose n rows all look at each other, and which of them do so now: `rows` from `first` on. Vectors of q, k and v are
+ * `distance` floats apart. */
 struct mutual {
     const float *q, *k, *v;
     size_t distance, n;
+    size_t first, rows;
     const float *slopes; /* [heads] ALiBi: a score is lower by slope times the distance of the two; NULL: not */
     float *scratch;      /* [mutual_scratch] */
-    float *weights;      /* [n, heads, n] written; NULL: not wanted */
-    float *out;          /* [n, d] written, side by side */
+    float *weights;      /* [n, heads, n] likewise; NULL: not wanted */
+    float *out;          /* [n, d] side by side, of these rows written */
 };
 
 /* Floats: one head's keys, column by column, and the weights of some rows. */
@@ -43,7 +45,7 @@ struct block_kernels {
     /* out [d]: out_h = sum_t a[h][t] v_h[t], a [heads, n]. */
     void (*sums)(const struct heads_shape *heads, const float *a, const struct looked_at *values, size_t n, float *out);
 
-    /* Attention of all rows of a sentence: softmax(q_h . k_h / sqrt(size)) v_h of every head. */
+    /* Attention of rows to all of their sentence: softmax(q_h . k_h / sqrt(size)) v_h of every head. */
     void (*attend)(const struct heads_shape *heads, const struct mutual *mutual);
 
     /* x as binary16, rounded to nearest. */

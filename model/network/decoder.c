@@ -43,9 +43,9 @@ size_t decoder_slots(const struct decoder *decoder, size_t length) {
     return decoder->attends ? length : 1;
 }
 
-int decoder_remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
-                     struct arena *arena, float *keys, float *values, struct error *err) {
-    return decoder->kind->remember(decoder, encoded, lengths, n, arena, keys, values, err);
+int decoder_remember(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count, struct arena *arena,
+                     float *keys, float *values, struct error *err) {
+    return decoder->kind->remember(decoder, encoded, first, count, arena, keys, values, err);
 }
 
 static bool side_by_side(const struct decoder *decoder, const struct row *rows, size_t count) {

@@ -21,10 +21,10 @@ int decoder_start(const struct decoder *decoder, const struct encoded *encoded, 
 /* Entries of the memory of a sentence of T tokens: T; without attention 1. */
 size_t decoder_slots(const struct decoder *decoder, size_t length);
 
-/* What n sentences just encoded are remembered by: keys [slots, K] and values [slots, P], sentences end to end. Scratch in the
- * arena, released before returning. -1 with ERROR_MEMORY. */
-int decoder_remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
-                     struct arena *arena, float *keys, float *values, struct error *err);
+/* What sentences just encoded are remembered by, end to end: `count` entries from `first` on, keys [count, K] and values [count,
+ * P]. Scratch in the arena, released before returning. -1 with ERROR_MEMORY. */
+int decoder_remember(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count, struct arena *arena,
+                     float *keys, float *values, struct error *err);
 
 /* One step of R rows. Where the shape has no state, a row may continue those before it: it finds in its past what they add. Scratch
  * in the arena, released before returning. -1 with ERROR_MEMORY, their states then undefined. */

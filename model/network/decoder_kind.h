@@ -41,8 +41,8 @@ struct decoder_kind {
     void (*done)(void *own);
     int (*start)(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n, struct arena *arena,
                  float *states, struct error *err);
-    int (*remember)(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
-                    struct arena *arena, float *keys, float *values, struct error *err);
+    int (*remember)(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count, struct arena *arena,
+                    float *keys, float *values, struct error *err);
     int (*step)(const struct decoder *decoder, const struct row *rows, size_t count, struct arena *arena, struct error *err);
 };
 extern const struct decoder_kind decoder_recurrent, decoder_transformer;

@@ -45,18 +45,16 @@ static int values_of(const struct recurrent *d, const float *annotations, size_t
     return 0;
 }
 
-static int remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
-                    struct arena *arena, float *keys, float *values, struct error *err) {
+static int remember(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count, struct arena *arena,
+                    float *keys, float *values, struct error *err) {
     const struct recurrent *own = decoder->own;
     if (!decoder->attends) {
-        make_values(own, (struct vectors){encoded->top, encoded->top_ld}, n, values);
+        make_values(own, (struct vectors){encoded->top + first * encoded->top_ld, encoded->top_ld}, count, values);
         return 0;
     }
-    size_t tokens = 0;
-    for (size_t i = 0; i < n; i++)
-        tokens += lengths[i];
-    attention_keys(&own->attention, encoded->annotations, tokens, keys);
-    return values_of(own, encoded->annotations, tokens, arena, values, err);
+    const float *annotations = encoded->annotations + first * own->annotation;
+    attention_keys(&own->attention, annotations, count, keys);
+    return values_of(own, annotations, count, arena, values, err);
 }
 
 /* ---- the first state ---- */

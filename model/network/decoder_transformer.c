@@ -96,17 +96,16 @@ static int transformer_start(const struct decoder *decoder, const struct encoded
     return 0;
 }
 
-static int transformer_remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+static int transformer_remember(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count,
                                 struct arena *arena, float *keys, float *values, struct error *err) {
     const struct transformer *own = decoder->own;
-    size_t tokens = 0, all = decoder->shape.key;
+    const float *annotations = encoded->annotations + first * own->annotation;
+    size_t all = decoder->shape.key;
     (void)arena, (void)err;
-    for (size_t i = 0; i < n; i++)
-        tokens += lengths[i];
     for (size_t l = 0; l < own->count; l++) {
         const struct heads *cross = &own->layers[l].cross;
-        linear_apply(&cross->key, encoded->annotations, own->annotation, tokens, keys + l * own->stack.size, all);
-        linear_apply(&cross->value, encoded->annotations, own->annotation, tokens, values + l * own->stack.size, all);
+        linear_apply(&cross->key, annotations, own->annotation, count, keys + l * own->stack.size, all);
+        linear_apply(&cross->value, annotations, own->annotation, count, values + l * own->stack.size, all);
     }
     return 0;
 }

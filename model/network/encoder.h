@@ -42,7 +42,7 @@ struct sequences {
 /* init loads the parameters into encoder->own; -1: encoder_done frees what was loaded. done frees own. run: x [tokens, E],
  * embedded, may be written to; out and scratch come from the arena; -1: out of memory.
  * begin and advance (NULL: it has none) are run in parts: begin makes what the parts work on, in the arena, or NULL; advance does
- * parts until they are `work` multiplications or more, at least one, and says whether that was the last. The sequences stay. */
+ * `work` multiplications or somewhat more, some rows of some layers, and says whether those were the last. The sequences stay. */
 struct encoder_kind {
     const char *name;
     int (*init)(struct encoder *encoder, const struct model_config *config, struct weights *weights, struct error *err);
@@ -71,7 +71,7 @@ int encoder_look(const struct encoder *encoder, const int *ids, size_t length, s
 
 /* The same as encoder_run in parts, of an encoder that has them: out is valid once encoder_advance, with what encoder_begin has
  * made (NULL with ERROR_MEMORY), says that it is done. lengths and the arena must stay until then. A part: `work` multiplications
- * or somewhat more, at least a layer. */
+ * or somewhat more, whatever the length of the sentences. */
 bool encoder_divides(const struct encoder *encoder);
 void *encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
                     struct encoded *out, struct error *err);

@@ -49,6 +49,8 @@ static void transformer_done(void *own) {
     free(loaded);
 }
 
+/* ---- an encoding on its way ---- */
+
 /* Of all tokens. */
 struct encoder_scratch {
     float *u, *q, *k, *v; /* [tokens, d] */
@@ -57,49 +59,33 @@ struct encoder_scratch {
     float *slopes;        /* [H] */
 };
 
-/* contexts [length, d] of one sentence, whose q, k and v begin at token `first`; looks [length, heads, length], or NULL. */
-static void attend(const struct stack *stack, const struct encoder_scratch *s, size_t first, size_t length, float *contexts,
-                   float *looks) {
-    size_t at = first * stack->size;
-    struct mutual mutual = {.q = s->q + at,
-                            .k = s->k + at,
-                            .v = s->v + at,
-                            .distance = stack->size,
-                            .n = length,
-                            .scratch = s->mutual,
-                            .weights = looks,
-                            .out = contexts};
-    heads_look_around(stack, &mutual, s->slopes);
-}
+/* A layer is two passes over the rows, since all have their keys before one looks at them; a pass is done by blocks of rows. */
+struct parts {
+    struct sequences sequences;
+    struct encoder_scratch scratch;
+    float *x;       /* [tokens, d] */
+    size_t longest; /* sentence */
+    /* What comes next: of this layer, whose rows have their keys or not, the rows from this one on. */
+    size_t layer, row;
+    bool keyed;
+};
 
-/* The contexts take u's place, which nothing reads any more. */
-static void run_self(const struct transformer *own, size_t layer, const struct sequences *sequences,
-                     const struct encoder_scratch *s, float *x) {
-    const struct stack *stack = &own->stack;
-    const struct heads *self = &own->layers[layer].self;
-    size_t size = stack->size, tokens = sequences->tokens;
-    float *looks = sequences->looks ? sequences->looks + layer * stack->heads.count * tokens * tokens : NULL;
-    const float *read = block_read(stack, &self->norm, tokens, x, s->u);
-    linear_apply(&self->query, read, size, tokens, s->q, size);
-    linear_apply(&self->key, read, size, tokens, s->k, size);
-    linear_apply(&self->value, read, size, tokens, s->v, size);
-    for (size_t i = 0, at = 0; i < sequences->n; at += sequences->lengths[i++])
-        attend(stack, s, at, sequences->lengths[i], s->u + at * size, looks);
-    linear_apply(&self->output, s->u, size, tokens, s->q, size);
-    block_add(stack, &self->norm, tokens, s->q, x);
-}
-
-static int make_room(const struct transformer *own, const struct sequences *sequences, struct arena *arena,
-                     struct encoder_scratch *s) {
-    size_t vectors = sequences->tokens * own->stack.size, longest = 0;
+static size_t longest_of(const struct sequences *sequences) {
+    size_t longest = 0;
     for (size_t i = 0; i < sequences->n; i++)
         longest = sequences->lengths[i] > longest ? sequences->lengths[i] : longest;
+    return longest;
+}
+
+static int make_room(const struct transformer *own, struct parts *parts, struct arena *arena) {
+    struct encoder_scratch *s = &parts->scratch;
+    size_t tokens = parts->sequences.tokens, vectors = tokens * own->stack.size;
     s->u = arena_alloc(arena, vectors, sizeof(float));
     s->q = arena_alloc(arena, vectors, sizeof(float));
     s->k = arena_alloc(arena, vectors, sizeof(float));
     s->v = arena_alloc(arena, vectors, sizeof(float));
-    s->wide = arena_alloc(arena, sequences->tokens * own->stack.filter, sizeof(float));
-    s->mutual = arena_alloc(arena, mutual_scratch(&own->stack.heads, longest), sizeof(float));
+    s->wide = arena_alloc(arena, tokens * own->stack.filter, sizeof(float));
+    s->mutual = arena_alloc(arena, mutual_scratch(&own->stack.heads, parts->longest), sizeof(float));
     s->slopes = arena_alloc(arena, own->stack.heads.count, sizeof(float));
     return arena_failed(arena) ? -1 : 0;
 }
@@ -110,47 +96,113 @@ static void enter(const struct stack *stack, const struct sequences *sequences, 
             stack_enter(stack, t, x);
 }
 
-/* An encoding on its way. */
-struct parts {
-    struct sequences sequences;
-    struct encoder_scratch scratch;
-    float *x;    /* [tokens, d] */
-    size_t next; /* layer */
-};
-
 static void *transformer_begin(const struct encoder *e, float *x, const struct sequences *sequences, struct arena *arena,
                                struct encoded *out) {
     const struct transformer *own = e->own;
     struct parts *parts = arena_alloc(arena, 1, sizeof *parts);
     if (!parts)
         return NULL;
-    *parts = (struct parts){.sequences = *sequences, .x = x};
-    if (make_room(own, sequences, arena, &parts->scratch) != 0)
+    *parts = (struct parts){.sequences = *sequences, .x = x, .longest = longest_of(sequences)};
+    if (make_room(own, parts, arena) != 0)
         return NULL;
     enter(&own->stack, sequences, x);
     *out = (struct encoded){.annotations = x};
     return parts;
 }
 
-/* Multiplications of one layer, but for attention itself. */
-static size_t layer_work(const struct transformer *own, size_t tokens) {
-    return tokens * own->stack.size * (4 * own->stack.size + 2 * own->stack.filter);
+/* ---- a block of rows ---- */
+
+static void make_keys(const struct transformer *own, const struct parts *parts, size_t rows) {
+    const struct encoder_scratch *s = &parts->scratch;
+    const struct heads *self = &own->layers[parts->layer].self;
+    size_t size = own->stack.size, at = parts->row * size;
+    const float *read = block_read(&own->stack, &self->norm, rows, parts->x + at, s->u + at);
+    linear_apply(&self->query, read, size, rows, s->q + at, size);
+    linear_apply(&self->key, read, size, rows, s->k + at, size);
+    linear_apply(&self->value, read, size, rows, s->v + at, size);
+}
+
+/* Contexts, in u, of some rows of the sentence that begins at token `begin`; which: from its own first row on. */
+static void attend(const struct transformer *own, const struct parts *parts, size_t begin, size_t length, size_t first,
+                   size_t rows) {
+    const struct encoder_scratch *s = &parts->scratch;
+    size_t at = begin * own->stack.size, tokens = parts->sequences.tokens;
+    float *looks = parts->sequences.looks;
+    struct mutual mutual = {.q = s->q + at,
+                            .k = s->k + at,
+                            .v = s->v + at,
+                            .distance = own->stack.size,
+                            .n = length,
+                            .first = first,
+                            .rows = rows,
+                            .scratch = s->mutual,
+                            .weights = looks ? looks + parts->layer * own->stack.heads.count * tokens * tokens : NULL,
+                            .out = s->u + at};
+    heads_look_around(&own->stack, &mutual, s->slopes);
+}
+
+/* The contexts of the next rows, of each sentence that has some of them. */
+static void look_around(const struct transformer *own, const struct parts *parts, size_t rows) {
+    size_t first = parts->row, end = first + rows, begin = 0;
+    for (size_t i = 0; begin < end; begin += parts->sequences.lengths[i++]) {
+        size_t length = parts->sequences.lengths[i], from = first > begin ? first - begin : 0;
+        size_t to = end - begin < length ? end - begin : length;
+        if (from < to)
+            attend(own, parts, begin, length, from, to - from);
+    }
+}
+
+/* What the rows put out takes the place of their queries, which nothing reads any more. */
+static void look_and_filter(const struct transformer *own, const struct parts *parts, size_t rows) {
+    const struct encoder_scratch *s = &parts->scratch;
+    const struct layer *layer = &own->layers[parts->layer];
+    size_t size = own->stack.size, at = parts->row * size;
+    look_around(own, parts, rows);
+    linear_apply(&layer->self.output, s->u + at, size, rows, s->q + at, size);
+    block_add(&own->stack, &layer->self.norm, rows, s->q + at, parts->x + at);
+    filter_run(&layer->filter, &own->stack, rows, parts->x + at, s->u + at, s->q + at, s->wide);
+}
+
+/* ---- in parts ---- */
+
+/* Fewer would be slower: their products read the weights anew. */
+enum { FEWEST_ROWS = 32 };
+
+/* Multiplications of a row in this pass, at most. */
+static size_t row_work(const struct transformer *own, const struct parts *parts) {
+    size_t size = own->stack.size;
+    return size * (parts->keyed ? size + 2 * own->stack.filter + 2 * parts->longest : 3 * size);
+}
+
+/* As many rows of this pass as this work has. */
+static size_t next_rows(const struct transformer *own, const struct parts *parts, size_t work) {
+    size_t rows = work / row_work(own, parts), left = parts->sequences.tokens - parts->row;
+    if (rows < FEWEST_ROWS)
+        rows = FEWEST_ROWS;
+    return rows < left ? rows : left;
+}
+
+static void go_on(struct parts *parts, size_t rows) {
+    parts->row += rows;
+    if (parts->row < parts->sequences.tokens)
+        return;
+    parts->row = 0;
+    parts->layer += parts->keyed;
+    parts->keyed = !parts->keyed;
 }
 
 static bool transformer_advance(const struct encoder *e, void *all, size_t work) {
     const struct transformer *own = e->own;
     struct parts *parts = all;
-    const struct encoder_scratch *s = &parts->scratch;
-    size_t tokens = parts->sequences.tokens, each = layer_work(own, tokens), done = 0;
-    do {
-        size_t layer = parts->next++;
-        run_self(own, layer, &parts->sequences, s, parts->x);
-        filter_run(&own->layers[layer].filter, &own->stack, tokens, parts->x, s->u, s->q, s->wide);
-        done += each;
-    } while (parts->next < own->count && done < work);
-    if (parts->next < own->count)
+    for (size_t done = 0; parts->layer < own->count && done < work;) {
+        size_t rows = next_rows(own, parts, work - done);
+        done += rows * row_work(own, parts);
+        (parts->keyed ? look_and_filter : make_keys)(own, parts, rows);
+        go_on(parts, rows);
+    }
+    if (parts->layer < own->count)
         return false;
-    stack_leave(&own->stack, tokens, parts->x);
+    stack_leave(&own->stack, parts->sequences.tokens, parts->x);
     return true;
 }
 

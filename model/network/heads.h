@@ -29,8 +29,7 @@ struct gaze {
     float *context;      /* [d], written */
 };
 
-/* The rows of one sentence, which all look at each other; slopes: [H] where there is ALiBi, written. Otherwise as the kernel says.
- */
+/* Rows of one sentence, which all look at each other; slopes: [H] where there is ALiBi, written. Otherwise as the kernel says. */
 void heads_look_around(const struct stack *stack, struct mutual *mutual, float *slopes);
 
 void heads_look(const struct stack *stack, const struct gaze *gaze);

@@ -111,14 +111,14 @@ int __wrap_decoder_start(const struct decoder *decoder, const struct encoded *en
     return result;
 }
 
-int __real_decoder_remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+int __real_decoder_remember(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count,
                             struct arena *arena, float *keys, float *values, struct error *err);
-int __wrap_decoder_remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+int __wrap_decoder_remember(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count,
                             struct arena *arena, float *keys, float *values, struct error *err);
-int __wrap_decoder_remember(const struct decoder *decoder, const struct encoded *encoded, const size_t *lengths, size_t n,
+int __wrap_decoder_remember(const struct decoder *decoder, const struct encoded *encoded, size_t first, size_t count,
                             struct arena *arena, float *keys, float *values, struct error *err) {
     double began = begin();
-    int result = __real_decoder_remember(decoder, encoded, lengths, n, arena, keys, values, err);
+    int result = __real_decoder_remember(decoder, encoded, first, count, arena, keys, values, err);
     end(PART_ENCODE, began);
     return result;
 }

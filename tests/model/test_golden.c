@@ -241,7 +241,7 @@ static void check_joints(const struct translator *t, const json_t *sentence) {
     check_matrix(encoded.annotations, t->encoder.annotation, json_object_get(sentence, "annotations"), "annotations");
     float *keys = arena_alloc(&arena, length * t->decoder.shape.key, sizeof *keys);
     float *values = arena_alloc(&arena, length * t->decoder.shape.value, sizeof *values);
-    ck_assert_int_eq(decoder_remember(&t->decoder, &encoded, &length, 1, &arena, keys, values, NULL), 0);
+    ck_assert_int_eq(decoder_remember(&t->decoder, &encoded, 0, decoder_slots(&t->decoder, length), &arena, keys, values, NULL), 0);
     if (t->decoder.attends)
         check_keys(t, keys, length, json_object_get(sentence, "keys"));
     float *state = arena_alloc(&arena, t->decoder.shape.state, sizeof *state);

@@ -184,14 +184,33 @@ static void check_attended(const struct heads_shape *heads, const struct mutual 
         }
 }
 
+/* The bits of a row are the same whichever rows are asked for, and no other row is written. */
+static void check_rows_alone(const struct block_kernels *kernels, const struct heads_shape *heads, struct mutual m) {
+    size_t size = heads->count * heads->size;
+    float *out = noise(m.n * size, 1, 7), *untouched = noise(m.n * size, 1, 7);
+    const float *whole = m.out;
+    m.first = m.n / 3;
+    m.rows = m.n - m.first - m.n / 4;
+    m.out = out;
+    m.weights = NULL;
+    kernels->attend(heads, &m);
+    for (size_t t = 0; t < m.n; t++) {
+        const float *want = t >= m.first && t < m.first + m.rows ? whole : untouched;
+        ck_assert_mem_eq(out + t * size, want + t * size, size * sizeof *out);
+    }
+    free(out);
+    free(untouched);
+}
+
 static void check_attend(const struct block_kernels *kernels, const struct heads_shape *heads, size_t n, bool alibi) {
     size_t size = heads->count * heads->size, distance = size + 3;
     float *q = noise(n * distance, 1, 3), *k = noise(n * distance, 1, 4), *v = noise(n * distance, 2, 5);
     float *slopes = noise(heads->count, 1, 6), *scratch = guarded(mutual_scratch(heads, n)), *out = guarded(n * size),
           *weights = guarded(n * heads->count * n);
-    struct mutual mutual = {q, k, v, distance, n, alibi ? slopes : NULL, scratch, alibi ? weights : NULL, out};
+    struct mutual mutual = {q, k, v, distance, n, 0, n, alibi ? slopes : NULL, scratch, alibi ? weights : NULL, out};
     kernels->attend(heads, &mutual);
     check_attended(heads, &mutual);
+    check_rows_alone(kernels, heads, mutual);
     ck_assert(guards_intact(scratch, mutual_scratch(heads, n)) && guards_intact(out, n * size) &&
               guards_intact(weights, n * heads->count * n));
     guarded_free(scratch);

@@ -1,4 +1,5 @@
 /* Heads, positions and blocks against the formulas of the lectures; what golden models (test_golden.c) cannot show. */
+#include "model/model.h"
 #include "model/network/heads.h"
 #include "tests/models.h"
 #include "tests/numbers.h"
@@ -6,6 +7,57 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- in parts ---- */
+
+static const char *const encoders[] = {"tests/golden/transformer", "tests/golden/transformer-pre-learned",
+                                       "tests/golden/transformer-alibi", "tests/golden/transformer-alibi-pre",
+                                       "tests/golden/transformer-copy"};
+enum { ENCODERS = sizeof encoders / sizeof *encoders, LONGEST = 300, TOKENS = LONGEST + 7 + 70 };
+
+/* Encodes the sentences in parts of so much work. Returns the number of parts. */
+static size_t encode_in_parts(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t work,
+                              struct arena *arena, struct encoded *encoded) {
+    void *parts = encoder_begin(encoder, ids, lengths, 3, arena, encoded, NULL);
+    size_t count = 1;
+    for (; !encoder_advance(encoder, parts, work); count++)
+        ;
+    return count;
+}
+
+/* Sentences of any length are encoded, and remembered, by parts of a few rows, with the bits that all at once have. */
+START_TEST(parts_change_nothing) {
+    static const size_t lengths[] = {LONGEST, 7, 70}, works[] = {1, 10000, 100000, SIZE_MAX};
+    struct translator *t = model_open_with(encoders[_i], exact_compute());
+    size_t size = t->encoder.annotation, layers = t->config.encoder.layers, shape = t->decoder.shape.key;
+    int ids[TOKENS];
+    struct arena arena;
+    struct encoded whole, divided;
+    arena_init(&arena, 1 << 16);
+    for (size_t i = 0; i < TOKENS; i++)
+        ids[i] = 3 + (int)(i * i % 50);
+    ck_assert_int_eq(encoder_run(&t->encoder, ids, lengths, 3, &arena, &whole, NULL), 0);
+    for (size_t w = 0, before = SIZE_MAX; w < sizeof works / sizeof *works; w++) {
+        size_t parts = encode_in_parts(&t->encoder, ids, lengths, works[w], &arena, &divided);
+        ck_assert_mem_eq(divided.annotations, whole.annotations, TOKENS * size * sizeof *whole.annotations);
+        ck_assert_uint_lt(parts, before);
+        ck_assert(works[w] > 1 || parts == layers * 2 * ((TOKENS + 31) / 32));
+        before = parts;
+    }
+    float *keys = arena_alloc(&arena, 2 * TOKENS * shape, sizeof *keys),
+          *values = arena_alloc(&arena, 2 * TOKENS * shape, sizeof *values);
+    ck_assert_int_eq(decoder_remember(&t->decoder, &whole, 0, TOKENS, &arena, keys, values, NULL), 0);
+    for (size_t at = 0, count; at < TOKENS; at += count) {
+        count = TOKENS - at < 37 ? TOKENS - at : 37;
+        size_t to = (TOKENS + at) * shape;
+        ck_assert_int_eq(decoder_remember(&t->decoder, &whole, at, count, &arena, keys + to, values + to, NULL), 0);
+    }
+    ck_assert_mem_eq(keys, keys + TOKENS * shape, TOKENS * shape * sizeof *keys);
+    ck_assert_mem_eq(values, values + TOKENS * shape, TOKENS * shape * sizeof *values);
+    arena_done(&arena);
+    translator_free(t);
+}
+END_TEST
 
 /* ---- heads ---- */
 
@@ -207,6 +259,7 @@ END_TEST
 Suite *transformer_suite(void) {
     Suite *suite = suite_create("transformer");
     TCase *cases = tcase_create("transformer");
+    tcase_add_loop_test(cases, parts_change_nothing, 0, ENCODERS);
     tcase_add_loop_test(cases, hagan_self_attention, 0, kernel_sets());
     tcase_add_loop_test(cases, many_heads, 0, kernel_sets());
     tcase_add_loop_test(cases, alibi_fades_with_distance, 0, kernel_sets());
