@@ -83,7 +83,7 @@ static char *make_conditions(const struct offline *offline, const struct share *
     put_texts(out, "protect_pattern", &options->protect_patterns);
     put_search(out, offline);
     bool written = !ferror(out);
-    if (fclose(out) == 0 && written && result == 0)
+    if (fclose(out) == 0 && text && written && result == 0)
         return text;
     free(text);
     error_memory(err); /* unless there is another reason */

@@ -90,27 +90,26 @@ void api_deepl_glossary(const struct service *service, const struct call *call, 
     api_reply_json(reply, &w);
 }
 
+/* A line of TSV; the last has no end. */
+static void put_entry(struct writer *w, const char *source, const char *target) {
+    if (w->length > 0)
+        writer_put(w, "\n", 1);
+    writer_put(w, source, strlen(source));
+    writer_put(w, "\t", 1);
+    writer_put(w, target, strlen(target));
+}
+
 void api_deepl_entries(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     struct kept_glossary *glossary = find(service, call, request, reply);
     if (!glossary)
         return;
-    struct reply made = *reply;
-    FILE *out = open_memstream(&made.body, &made.length);
-    for (size_t i = 0; out && i < glossary->lexicon.count; i++)
-        fprintf(out, "%s%s\t%s", i > 0 ? "\n" : "", glossary->lexicon.entries[i].source, glossary->lexicon.entries[i].target);
+    struct writer w = {.most = SIZE_MAX};
+    for (size_t i = 0; i < glossary->lexicon.count; i++)
+        put_entry(&w, glossary->lexicon.entries[i].source, glossary->lexicon.entries[i].target);
     kept_glossary_release(glossary);
-    bool failed = !out || ferror(out) != 0;
-    if (out && (fclose(out) != 0 || failed)) {
-        failed = true;
-        free(made.body);
-    }
-    if (failed) {
-        api_fail_memory(reply);
-        return;
-    }
-    made.status = STATUS_OK;
-    made.content_type = "text/tab-separated-values; charset=utf-8";
-    *reply = made;
+    api_reply_json(reply, &w);
+    if (reply->status == STATUS_OK)
+        reply->content_type = "text/tab-separated-values; charset=utf-8";
 }
 
 /* ---- one more ---- */

@@ -161,7 +161,7 @@ static void write_durations(FILE *out, const struct metrics_state *state, const 
         if (!text)
             continue;
         write_label(text, "model", model->name);
-        if (fclose(text) == 0)
+        if (fclose(text) == 0 && label)
             write_histogram(out, name, label, histogram);
         free(label);
     }
