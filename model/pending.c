@@ -179,10 +179,9 @@ static enum outcome encode_some(struct pending *pending, size_t work, struct err
     enum outcome outcome = DONE;
     if (e->n == 0 && take_group(pending, err) != 0)
         return FAILED;
-    if (e->slots == 0)
-        outcome = annotate(pending, work, err);
-    if (outcome == DONE && e->slots == 0)
-        outcome = start_decoder(pending->translator, e, &pending->arena, err) == 0 ? DONE : FAILED;
+    if (e->slots == 0 && (outcome = annotate(pending, work, err)) == DONE &&
+        start_decoder(pending->translator, e, &pending->arena, err) != 0)
+        outcome = FAILED;
     return outcome == DONE ? remember(pending, work, err) : outcome;
 }
 
