@@ -156,17 +156,13 @@ static enum outcome annotate(struct pending *pending, size_t work, struct error 
     return encoder_advance(encoder, pending->parts, work) ? DONE : MORE;
 }
 
-/* What the decoder remembers of them: entries that have so many multiplications, and at least FEWEST_ENTRIES, which read the
- * weights once. */
+/* What the decoder remembers of them. */
 static enum outcome remember(struct pending *pending, size_t work, struct error *err) {
-    enum { FEWEST_ENTRIES = 32 };
     const struct decoder *decoder = &pending->translator->decoder;
     const struct decoder_shape *shape = &decoder->shape;
     struct encoding *e = &pending->encoding;
     size_t each = (shape->key + shape->value) * pending->translator->encoder.annotation, first = e->remembered;
-    size_t count = each > 0 && work / each < e->slots ? work / each : e->slots;
-    count = count < FEWEST_ENTRIES ? FEWEST_ENTRIES : count;
-    count = count < e->slots - first ? count : e->slots - first;
+    size_t count = encoder_part_rows(work, each, e->slots - first);
     e->remembered += count;
     if (decoder_remember(decoder, &e->encoded, first, count, &pending->arena, e->keys + first * shape->key,
                          e->values + first * shape->value, err) != 0)

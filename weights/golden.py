@@ -318,7 +318,7 @@ def main() -> None:
             write_values(model, out, tuple(sides))
         else:
             print(f"{case.name}: seed {write_case(case, out, arguments.data)}", flush=True)
-    if arguments.case is None:
+    if arguments.case is None and not arguments.values:
         golden_quality.write(arguments.data / "golden_quality.json")
 
 

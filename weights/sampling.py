@@ -61,7 +61,8 @@ def draw(log_probs: list[float], sampling: Sampling, u: float) -> tuple[int, flo
     if 0 < sampling.top_k < len(order):
         last, first = (log_probs[order[place]] for place in (sampling.top_k - 1, sampling.top_k))
         order, gap = order[:sampling.top_k], last - first if first > -math.inf else math.inf
-    weights = [math.exp((log_probs[token] - max(log_probs)) / sampling.temperature) for token in order]
+    top = max(log_probs)
+    weights = [math.exp((log_probs[token] - top) / sampling.temperature) for token in order]
     if sampling.top_p < 1:
         count, by = cut(weights, sampling.top_p)
         order, weights, gap = order[:count], weights[:count], min(gap, by)

@@ -87,3 +87,10 @@ void *encoder_begin(const struct encoder *encoder, const int *ids, const size_t 
 bool encoder_advance(const struct encoder *encoder, void *parts, size_t work) {
     return encoder->kind->advance(encoder, parts, work);
 }
+
+size_t encoder_part_rows(size_t work, size_t each, size_t left) {
+    enum { FEWEST = 32 };
+    size_t rows = each > 0 ? work / each : left;
+    rows = rows < FEWEST ? FEWEST : rows;
+    return rows < left ? rows : left;
+}

@@ -76,5 +76,8 @@ bool encoder_divides(const struct encoder *encoder);
 void *encoder_begin(const struct encoder *encoder, const int *ids, const size_t *lengths, size_t n, struct arena *arena,
                     struct encoded *out, struct error *err);
 bool encoder_advance(const struct encoder *encoder, void *parts, size_t work);
+/* Of the rows that are left, as many as this work has, with `each` multiplications of one; but some at least, since products of
+ * fewer read the weights for too little. */
+size_t encoder_part_rows(size_t work, size_t each, size_t left);
 
 #endif

@@ -165,21 +165,10 @@ static void look_and_filter(const struct transformer *own, const struct parts *p
 
 /* ---- in parts ---- */
 
-/* Fewer would be slower: their products read the weights anew. */
-enum { FEWEST_ROWS = 32 };
-
 /* Multiplications of a row in this pass, at most. */
 static size_t row_work(const struct transformer *own, const struct parts *parts) {
     size_t size = own->stack.size;
     return size * (parts->keyed ? size + 2 * own->stack.filter + 2 * parts->longest : 3 * size);
-}
-
-/* As many rows of this pass as this work has. */
-static size_t next_rows(const struct transformer *own, const struct parts *parts, size_t work) {
-    size_t rows = work / row_work(own, parts), left = parts->sequences.tokens - parts->row;
-    if (rows < FEWEST_ROWS)
-        rows = FEWEST_ROWS;
-    return rows < left ? rows : left;
 }
 
 static void go_on(struct parts *parts, size_t rows) {
@@ -195,8 +184,8 @@ static bool transformer_advance(const struct encoder *e, void *all, size_t work)
     const struct transformer *own = e->own;
     struct parts *parts = all;
     for (size_t done = 0; parts->layer < own->count && done < work;) {
-        size_t rows = next_rows(own, parts, work - done);
-        done += rows * row_work(own, parts);
+        size_t each = row_work(own, parts), rows = encoder_part_rows(work - done, each, parts->sequences.tokens - parts->row);
+        done += rows * each;
         (parts->keyed ? look_and_filter : make_keys)(own, parts, rows);
         go_on(parts, rows);
     }
