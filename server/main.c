@@ -12,9 +12,9 @@
 #include "server/options_parse.h"
 #include "server/pack.h"
 #include "server/shipped.h"
+#include "server/signals.h"
 #include <errno.h>
 #include <malloc.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,37 +25,6 @@
 #include <unistd.h>
 
 enum { EXIT_USAGE = 2, EXIT_SKIPPED = 3, LAST_REPLIES_MS = 5000, LARGE_BYTES = 128 * 1024, KEPT_FILES = 1024 };
-
-static atomic_int stop_signal;   /* the first SIGTERM or SIGINT */
-static atomic_bool reload_asked; /* SIGHUP */
-static sem_t asked;              /* one of them came */
-
-/* The second one quits at once. */
-static void note_stop(int number) {
-    int none = 0;
-    if (!atomic_compare_exchange_strong(&stop_signal, &none, number))
-        _exit(EXIT_FAILURE);
-    sem_post(&asked);
-}
-
-static void note_reload(int number) {
-    (void)number;
-    atomic_store(&reload_asked, true);
-    sem_post(&asked);
-}
-
-/* Handled rather than blocked and waited for: should a library have started a thread before main, a blocked signal would kill
- * there. */
-static void catch_signals(void) {
-    struct sigaction stop = {.sa_handler = note_stop, .sa_flags = SA_RESTART};
-    struct sigaction reload = {.sa_handler = note_reload, .sa_flags = SA_RESTART};
-    sem_init(&asked, 0, 0);
-    sigaction(SIGTERM, &stop, NULL);
-    sigaction(SIGINT, &stop, NULL);
-    sigaction(SIGHUP, &reload, NULL);
-    signal(SIGUSR1, SIG_IGN); /* they mean nothing here, and would kill */
-    signal(SIGUSR2, SIG_IGN);
-}
 
 /* What runs, and what it was told. */
 struct daemon {
@@ -111,13 +80,10 @@ static void reload(const struct daemon *daemon, struct http *http) {
 
 /* Reloads as often as it is asked to. */
 static void wait_for_stop(const struct daemon *daemon, struct http *http) {
-    while (atomic_load(&stop_signal) == 0) {
-        if (atomic_exchange(&reload_asked, false))
-            reload(daemon, http);
-        else
-            sem_wait(&asked); /* should it be interrupted, both are looked at once more */
-    }
-    log_event(LOG_INFO, "draining", "signal=%s", atomic_load(&stop_signal) == SIGTERM ? "SIGTERM" : "SIGINT");
+    int number;
+    while ((number = signals_wait()) == SIGHUP)
+        reload(daemon, http);
+    log_event(LOG_INFO, "draining", "signal=%s", number == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 
 static size_t left_ms(int64_t until_us) {
@@ -294,7 +260,6 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     }
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* what models take goes back to the system when they are freed */
     api_init();
-    catch_signals();
     service.metrics = metrics_create(labels, label_count, err);
     service.scheduler = scheduler_create(&(struct scheduler_limits){options->queue, options->queue_work});
     service.limiter = limiter_create();
@@ -346,7 +311,11 @@ static int run_daemon(const struct options *options, int *status, struct error *
         return -1;
     if (!named)
         log_event(LOG_INFO, "models_found", "directory=%s models=%zu", shipped.directory, shipped.folders.count);
-    int result = serve(options, &shipped, &clean, err);
+    int result = signals_start(err);
+    if (result == 0) {
+        result = serve(options, &shipped, &clean, err);
+        signals_stop();
+    }
     shipped_done(&shipped);
     if (result == 0)
         log_event(clean ? LOG_INFO : LOG_WARN, "stopped", "clean=%s", clean ? "true" : "false");

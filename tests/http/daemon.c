@@ -27,11 +27,16 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-void patience_wait(struct patience *patience, const char *what) {
+/* Waits a little. False: it is over. */
+static bool patience_lasts(struct patience *patience) {
     if (patience->until_ms == 0)
         patience->until_ms = now_ms() + PATIENCE_MS;
-    ck_assert_msg(now_ms() < patience->until_ms, "waited too long for %s", what);
     nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+    return now_ms() < patience->until_ms;
+}
+
+void patience_wait(struct patience *patience, const char *what) {
+    ck_assert_msg(patience_lasts(patience), "waited too long for %s", what);
 }
 
 char *read_from_start(int fd) {
@@ -88,10 +93,14 @@ pid_t program_start(const char *const *arguments, int in, int out, int err) {
     return pid;
 }
 
+static int exit_status(int status) {
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 int program_wait(pid_t pid) {
     int status;
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return exit_status(status);
 }
 
 void program_run(const char *const *arguments, const char *input, struct outcome *outcome) {
@@ -190,11 +199,15 @@ void daemon_start(struct daemon *daemon, const char *const *arguments) {
 }
 
 int daemon_wait(struct daemon *daemon) {
-    int status = program_wait(daemon->pid);
+    int status = 0;
+    pid_t ended;
+    for (struct patience patience = {0}; (ended = waitpid(daemon->pid, &status, WNOHANG)) == 0 && patience_lasts(&patience);) {
+    }
     char *log = read_from_start(daemon->log);
+    ck_assert_msg(ended == daemon->pid, "the daemon does not end:\n%s", log);
     ck_assert_msg(!strstr(log, "Sanitizer"), "%s", log);
     free(log);
-    return status;
+    return exit_status(status);
 }
 
 void daemon_end(struct daemon *daemon) {

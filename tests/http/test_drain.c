@@ -3,6 +3,7 @@
 #include "tests/http/folder.h"
 #include "tests/http/suites.h"
 #include "tests/http/work.h"
+#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -265,6 +266,39 @@ START_TEST(terminated_while_loading) {
 }
 END_TEST
 
+/* Threads that signals may come to. */
+static size_t count_unblocked(pid_t pid, int number) {
+    char path[64], line[128];
+    size_t count = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *tasks = opendir(path);
+    ck_assert_ptr_nonnull(tasks);
+    for (const struct dirent *task; (task = readdir(tasks)) != NULL;) {
+        unsigned long long blocked;
+        snprintf(path, sizeof path, "/proc/%d/task/%.20s/status", (int)pid, task->d_name);
+        FILE *status = *task->d_name != '.' ? fopen(path, "r") : NULL;
+        while (status && fgets(line, sizeof line, status))
+            count += sscanf(line, "SigBlk: %llx", &blocked) == 1 && !(blocked >> (number - 1) & 1);
+        if (status)
+            fclose(status);
+    }
+    closedir(tasks);
+    return count;
+}
+
+/* No thread that has something else to do. */
+START_TEST(signals_come_to_one_thread) {
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+    struct daemon daemon;
+    daemon_start(&daemon, ARGUMENTS("--model", MODEL));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        for (struct patience patience = {0}; count_unblocked(daemon.pid, numbers[i]) != 1;)
+            patience_wait(&patience, "one thread to wait for signals");
+    }
+    daemon_stop(&daemon);
+}
+END_TEST
+
 Suite *drain_suite(void) {
     Suite *suite = suite_create("drain");
     TCase *tcase = tcase_create("drain");
@@ -278,6 +312,7 @@ Suite *drain_suite(void) {
     tcase_add_test(tcase, grace_time_ends);
     tcase_add_test(tcase, half_a_request);
     tcase_add_test(tcase, terminated_while_loading);
+    tcase_add_test(tcase, signals_come_to_one_thread);
     suite_add_tcase(suite, tcase);
     return suite;
 }
