@@ -266,6 +266,20 @@ START_TEST(terminated_while_loading) {
 }
 END_TEST
 
+/* Nor does it wait for a model. */
+START_TEST(second_signal_while_loading) {
+    char folder[] = FOLDER_TEMPLATE;
+    struct daemon daemon;
+    folder_make_waiting(folder);
+    daemon_launch(&daemon, ARGUMENTS("--model", folder));
+    ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
+    ck_assert_int_eq(kill(daemon.pid, SIGINT), 0);
+    ck_assert_int_eq(daemon_wait(&daemon), 1);
+    ck_assert(!daemon_logged(&daemon, "event=model_loaded"));
+    folder_remove(folder);
+}
+END_TEST
+
 /* Threads that signals may come to. */
 static size_t count_unblocked(pid_t pid, int number) {
     char path[64], line[128];
@@ -312,6 +326,7 @@ Suite *drain_suite(void) {
     tcase_add_test(tcase, grace_time_ends);
     tcase_add_test(tcase, half_a_request);
     tcase_add_test(tcase, terminated_while_loading);
+    tcase_add_test(tcase, second_signal_while_loading);
     tcase_add_test(tcase, signals_come_to_one_thread);
     suite_add_tcase(suite, tcase);
     return suite;
