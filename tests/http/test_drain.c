@@ -253,26 +253,29 @@ START_TEST(half_a_request) {
 }
 END_TEST
 
-/* The signal is not lost while the models are still loading. */
+/* The daemon waits for its model's folder. */
+static void terminate_loading(struct daemon *daemon, char *folder) {
+    folder_make_waiting(folder);
+    daemon_launch(daemon, ARGUMENTS("--model", folder));
+    ck_assert_int_eq(kill(daemon->pid, SIGTERM), 0);
+}
+
+/* The signal is not lost. */
 START_TEST(terminated_while_loading) {
     char folder[] = FOLDER_TEMPLATE;
     struct daemon daemon;
-    folder_make_waiting(folder);
-    daemon_launch(&daemon, ARGUMENTS("--model", folder));
-    ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
+    terminate_loading(&daemon, folder);
     folder_release(folder);
     daemon_end(&daemon);
     folder_remove(folder);
 }
 END_TEST
 
-/* Nor does it wait for a model. */
+/* A second one waits for no model. */
 START_TEST(second_signal_while_loading) {
     char folder[] = FOLDER_TEMPLATE;
     struct daemon daemon;
-    folder_make_waiting(folder);
-    daemon_launch(&daemon, ARGUMENTS("--model", folder));
-    ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
+    terminate_loading(&daemon, folder);
     ck_assert_int_eq(kill(daemon.pid, SIGINT), 0);
     ck_assert_int_eq(daemon_wait(&daemon), 1);
     ck_assert(!daemon_logged(&daemon, "event=model_loaded"));
