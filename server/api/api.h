@@ -67,6 +67,7 @@ struct reply {
     const char *etag;                    /* the same; what has one is asked for again before it is taken from a cache */
     const char *policy;                  /* Content-Security-Policy; the same */
     char file_name[API_FILE_NAME_BYTES]; /* under which it is to be kept: ASCII's letters, digits, "._-"; "": none */
+    unsigned warnings;                   /* that its body has no place for: a bit for each code (api_warnings.h) */
     bool close;                          /* nothing more is read from this connection */
     bool compressed;                     /* the body is gzip */
     bool streamed;                       /* the body comes piece by piece: nobody on the way may keep it */
@@ -114,6 +115,9 @@ void api_allowed(const struct route *route, char methods[API_METHODS_BYTES]);
 /* What stands in the path for the route's segment in braces: [length] bytes of it. NULL: the route has none. */
 const char *api_path_part(const struct route *route, const char *path, size_t *length);
 const char *const *api_labels(size_t *count);
+/* A header's value of the reply's warnings: "language, numbers". */
+enum { API_WARNINGS_BYTES = 128 };
+void api_name_warnings(const struct reply *reply, char text[API_WARNINGS_BYTES]);
 /* Of requests for this path, before their fields are known. NULL: none. */
 const struct dialect *api_dialect(const char *path);
 /* Sets the reply's, where several share the path, as far as the query string or a form tells it. */

@@ -74,10 +74,13 @@ bool api_recall(const struct service *service, const char *dialect, const json_t
     if (!request->question)
         return false;
     struct question question = question_of(request);
-    char *answer = cache_find(service->cache, &question);
+    unsigned warnings = 0;
+    char *answer = cache_find(service->cache, &question, &warnings);
     metrics_cache_asked(service->metrics, request->model->metrics, answer != NULL);
-    if (answer)
+    if (answer) {
         api_reply_text(reply, STATUS_OK, answer);
+        reply->warnings = warnings;
+    }
     return answer != NULL;
 }
 
@@ -85,5 +88,5 @@ void api_remember(const struct service *service, const struct request *request, 
     if (!request->question || reply->status != STATUS_OK)
         return;
     struct question question = question_of(request);
-    cache_keep(service->cache, &question, reply->body);
+    cache_keep(service->cache, &question, reply->body, reply->warnings);
 }

@@ -1,6 +1,7 @@
 /* POST /documents: a file of a form, translated as its format has it, and answered with the translated file. LibreTranslate's POST
  * /translate_file: the same, but that the file is kept, and the answer tells where. */
 #include "server/api/api_plan.h"
+#include "server/api/api_warnings.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +38,8 @@ static void make_name(const char *sent, const char *target, const struct documen
 
 /* ---- fields ---- */
 
-enum { FILE_FIELD, SOURCE_FIELD, TARGET_FIELD, FORMAT_FIELD, STREAM_FIELD, PROTECT_FIELD, FIELDS };
-static const char *const names[FIELDS] = {"file", "source", "target", "format", "stream", "protect"};
+enum { FILE_FIELD, SOURCE_FIELD, TARGET_FIELD, FORMAT_FIELD, STREAM_FIELD, PROTECT_FIELD, WARNINGS_FIELD, FIELDS };
+static const char *const names[FIELDS] = {"file", "source", "target", "format", "stream", "protect", "warnings"};
 
 /* sent [FIELDS]: NULL where there is none. own: alignd's own dialect, in which no other field may be there. */
 static int find_fields(const struct call *call, bool own, const struct api_field **sent, struct reply *reply) {
@@ -73,12 +74,13 @@ static int read_format(const struct api_field *const *sent, struct order *order,
                 : api_refuse(reply, names[FILE_FIELD], "the file's name tells no format: name it in format, one of %s", all);
 }
 
-static int read_stream(const struct api_field *field, bool *streamed, struct reply *reply) {
+/* usual: where the field is not there. */
+static int read_flag(const struct api_field *field, bool usual, bool *out, struct reply *reply) {
     const char *value = value_of(field);
-    *streamed = value && strcmp(value, "true") == 0;
-    if (!value || *streamed || strcmp(value, "false") == 0)
+    *out = value ? strcmp(value, "true") == 0 : usual;
+    if (!value || *out || strcmp(value, "false") == 0)
         return 0;
-    return api_refuse(reply, names[STREAM_FIELD], "stream must be true or false");
+    return api_refuse(reply, field->name, "%s must be true or false", field->name);
 }
 
 /* In JSON, as in other requests. */
@@ -113,6 +115,7 @@ static int read_order(const struct call *call, bool native, struct order *order,
         api_fail_memory(reply);
         return -1;
     }
+    bool warned = true;
     make_base(call, own->base);
     if (find_fields(call, native, sent, reply) != 0)
         return -1;
@@ -123,11 +126,13 @@ static int read_order(const struct call *call, bool native, struct order *order,
     if (!order->targets[0])
         return api_refuse(reply, names[TARGET_FIELD], "target is missing: the code of the language to translate to");
     if (read_format(sent, order, reply) != 0 || read_protect(sent[PROTECT_FIELD], request, reply) != 0 ||
-        (native && read_stream(sent[STREAM_FIELD], &request->streamed, reply) != 0))
+        (native && (read_flag(sent[STREAM_FIELD], false, &request->streamed, reply) != 0 ||
+                    read_flag(sent[WARNINGS_FIELD], true, &warned, reply) != 0)))
         return -1;
     order->file = (struct html_bytes){sent[FILE_FIELD]->value, sent[FILE_FIELD]->length};
     make_name(sent[FILE_FIELD]->file_name, order->targets[0], order->document, own->file_name);
     order->own = own;
+    order->unwarned = !warned;
     return 0;
 }
 
@@ -205,16 +210,66 @@ static const struct plan_answer *take_answer(struct request *request, struct rep
     if (api_fail_decoded(request, reply))
         return NULL;
     const struct plan_answers *answers = plan_answers(request->plan, &request->arena);
-    if (!answers)
-        api_fail_memory(reply);
-    return answers ? &answers->all[0] : NULL;
+    if (answers && plan_warn(request) == 0)
+        return &answers->all[0];
+    api_fail_memory(reply);
+    return NULL;
 }
 
 void api_document_finish(const struct service *service, struct request *request, struct reply *reply) {
     const struct plan_answer *file = take_answer(request, reply);
     const struct plan *plan = request->plan;
-    if (file)
-        (request->streamed ? reply_event : reply_file)(service, plan->order, file, reply);
+    if (!file)
+        return;
+    (request->streamed ? reply_event : reply_file)(service, plan->order, file, reply);
+    if (reply->status == STATUS_OK)
+        reply->warnings = plan->warnings->codes;
+}
+
+/* ---- warnings as events ---- */
+
+enum { LINE_WORD_BYTES = 32, LINE_WINDOW = 16 * 1024 };
+
+/* A place in a document, which moves on from text to text. */
+struct line_cursor {
+    const char *at, *end;
+    size_t line; /* of at, from 1 */
+};
+
+/* Moves to where a text begins, as far as its first word stands in the file as it does in the text; a file may write it another
+ * way, or be packed. False: it was not found near by, and the cursor stays. */
+static bool line_seek(struct line_cursor *cursor, const char *text, size_t length) {
+    size_t begin = segmenter_trim(text, length).begin, bytes = 0;
+    while (begin + bytes < length && bytes < LINE_WORD_BYTES && !strchr(" \t\r\n&<>\"\\", text[begin + bytes]))
+        bytes++;
+    size_t window = (size_t)(cursor->end - cursor->at);
+    window = window < LINE_WINDOW ? window : LINE_WINDOW;
+    const char *found = bytes > 0 ? memmem(cursor->at, window, text + begin, bytes) : NULL;
+    if (!found)
+        return false;
+    for (const char *c = cursor->at; c < found; c++)
+        cursor->line += *c == '\n';
+    cursor->at = found;
+    return true;
+}
+
+void api_put_document_warnings(const struct request *request, struct writer *w) {
+    const struct plan *plan = request->plan;
+    const struct plan_item *item = &plan->items[0];
+    const struct warning *warning = plan->warnings->first;
+    struct line_cursor cursor = {item->source, item->source + item->length, 1};
+    for (size_t i = 0; warning && i < request->text_count; i++) {
+        bool found = line_seek(&cursor, request->texts[i].source, request->texts[i].source_length);
+        for (; warning && warning->text == i; warning = warning->next) {
+            writer_put(w, "event: warning\ndata: ", 21);
+            warning_begin(w, warning);
+            if (found)
+                writer_count(w, "line", cursor.line);
+            writer_end_object(w);
+            writer_put(w, "\n\n", 2);
+        }
+        cursor.at += found;
+    }
 }
 
 /* ---- files to be fetched ---- */
@@ -239,12 +294,14 @@ void api_file_finish(const struct service *service, struct request *request, str
     struct error error = {0};
     char id[KEPT_ID_BYTES];
     memcpy(file.name, own->file_name, sizeof file.name);
-    if (kept_files_add(service->files, &file, answer->text, id, &error) == 0)
+    if (kept_files_add(service->files, &file, answer->text, id, &error) == 0) {
         reply_address(service, own, id, reply);
-    else if (error.code == ERROR_MEMORY)
+        reply->warnings = reply->status == STATUS_OK ? plan->warnings->codes : 0;
+    } else if (error.code == ERROR_MEMORY) {
         api_fail_memory(reply);
-    else
+    } else {
         api_fail(reply, STATUS_TOO_LARGE, names[FILE_FIELD], "%s", error.message);
+    }
 }
 
 /* The name begins with the id; what stands behind it is for people. */

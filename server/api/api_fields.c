@@ -33,6 +33,8 @@ static const struct field fields[] = {
      "attention weights for these steps, instead of the decoder's own", NULL},
     {"stream", BOTH, &field_boolean, FORM(stream), "reply with server-sent events: token, sentence, and finally result or error",
      NULL},
+    {"warnings", BOTH, &field_boolean, FORM(warns), "false: without the warnings that take time to find out, such as doubtful",
+     NULL},
     {"glossary", BOTH, &field_glossary, FORM(glossary),
      "target phrases that must be used to translate these source phrases; or the name of a glossary that the server keeps", NULL},
     {"protect", BOTH, &field_protect, FORM(protect),
@@ -84,6 +86,7 @@ struct api_form api_default_form(enum api_kind kind) {
         .search = parameters_default(),
         .prefix = "",
         .replace_unknowns = true,
+        .warns = true,
         .digits = WEIGHT_DIGITS,
         .include = kind == API_TRANSLATE
                        ? INCLUDE_TOKENS

@@ -11,7 +11,7 @@ struct api_form {
     const char *target_name; /* the name by which that was sent; then target is set */
     const char *model, *source, *target_language, *variant, *prefix;
     struct search_options search; /* its parameters: server/decode/parameters.h */
-    bool split, split_given, stream, replace_unknowns;
+    bool split, split_given, stream, replace_unknowns, warns;
     unsigned include;
     size_t digits;          /* significant, of weights */
     struct api_pivot pivot; /* first NULL: one model translates */

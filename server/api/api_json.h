@@ -97,8 +97,12 @@ void api_schemas(struct writer *w);
 /* The whole of /openapi.json. keys: there are API keys. */
 void api_describe(struct writer *w, bool keys);
 
-/* "warnings" of a text, if there are any, as a member of its object: what is likely wrong with it. arena: scratch. */
+/* "warnings" of a text (api_warnings.h), if there are any, as a member of its object. arena: scratch. */
 void api_put_warnings(const struct request *request, const struct text *text, struct arena *arena, struct writer *out);
+
+/* The warnings of a document that is decoded and answered, as events of its stream: each with the line that its text begins in,
+ * where that is found. */
+void api_put_document_warnings(const struct request *request, struct writer *w);
 
 /* One text's answer: {"text","sentences":[...]}, "warnings" where there are any, as the README describes it. It ends early where
  * the text has or the request is over. */

@@ -1,5 +1,6 @@
 /* What a request of another service's dialect asks for, and its way: fields -> plan -> jobs -> answers. */
 #include "server/api/api_plan.h"
+#include "server/api/api_warnings.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -211,15 +212,24 @@ void order_put_code(struct writer *w, const char *key, const char *code) {
     writer_string(w, key, upper);
 }
 
+int plan_warn(struct request *request) {
+    struct plan *plan = request->plan;
+    struct warnings *warnings = arena_zalloc(&request->arena, 1, sizeof *warnings);
+    plan->warnings = warnings;
+    return warnings ? warnings_of_plan(request, plan, &request->arena, warnings) : -1;
+}
+
 void order_finish(const struct service *service, struct request *request, struct reply *reply) {
     if (api_fail_decoded(request, reply))
         return;
     const struct plan *plan = request->plan;
     const struct plan_answers *answers = plan_answers(plan, &request->arena);
     struct writer w = api_begin_answer(service);
-    if (answers)
+    if (answers && plan_warn(request) == 0)
         reply->dialect->put(&w, plan, answers, &request->arena);
     else
         writer_fail(&w);
     api_reply_answer(service, reply, &w);
+    if (reply->status == STATUS_OK)
+        reply->warnings = plan->warnings->codes;
 }

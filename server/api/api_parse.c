@@ -379,6 +379,7 @@ static void fill_options(const struct api_form *form, const struct service_optio
     request->aligns = (form->include & (INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS | INCLUDE_QUALITY)) != 0;
     request->replace_unknowns = form->replace_unknowns;
     request->streamed = form->stream;
+    request->warns = form->warns;
     request->target_name = form->target_name;
     request->split = form->split_given ? form->split : !form->target;
     request->search = form->search;

@@ -358,6 +358,7 @@ void plan_search(const struct plan *plan, size_t rows, struct request *request) 
     struct search_options *search = &request->search;
     size_t most = rows < REQUEST_MAX_BEAM ? rows : REQUEST_MAX_BEAM;
     request->split = !plan->whole;
+    request->warns = !plan->order->unwarned;
     request->replace_unknowns = true;
     request->aligns = plan->markup || plan->aligned;
     *search = parameters_default();

@@ -41,6 +41,7 @@ struct plan {
     bool guessed;                           /* the source language was not given */
     const struct order *order;              /* what it was made for */
     const char *pivot;                      /* as of struct service_options */
+    const struct warnings *warnings;        /* of its texts, once they are decoded (plan_warn) */
 };
 
 /* Why a request is refused. */
@@ -104,6 +105,7 @@ struct order {
     const char *text_name, *source_name, *target_name; /* of the fields, for what is refused */
     bool markup, whole, aligned, apart;                /* as of a plan */
     bool joined;                                       /* a line's end is white space, not a sentence's end */
+    bool unwarned;                                     /* no warnings that cost time */
     size_t alternatives;
     /* Sets the reply to a refusal, which is not PLAN_OK or PLAN_MEMORY. most: characters. NULL: in alignd's own words. */
     void (*refuse)(enum plan_refusal refusal, const struct order *order, const struct plan_reason *reason, size_t most,
@@ -144,6 +146,9 @@ struct plan_answers {
 
 /* Of each item, in their order, once the request is decoded. NULL: memory is out. */
 const struct plan_answers *plan_answers(const struct plan *plan, struct arena *arena);
+
+/* Sets the plan's warnings, once the jobs have ended. -1: memory is out. */
+int plan_warn(struct request *request);
 
 /* Sets the reply to what the dialect's put writes, once the jobs have ended. */
 void order_finish(const struct service *service, struct request *request, struct reply *reply);

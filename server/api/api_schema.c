@@ -38,8 +38,9 @@ static const struct property properties[] = {
     {NULL, "sentences", "[Sentence]", NULL, false},
     {NULL, "warnings", "[Warning]", "what is likely wrong with the text or its translation, if anything is", true},
 
-    {"Warning", "code", "=language,unknown,shortened",
-     "the text looks like another language; more than a third of its tokens are unknown; much of it may be left untranslated",
+    {"Warning", "code", "=language,untranslated,unknown,shortened,numbers,doubtful",
+     "the text looks like another language; the model can read none of it; more than a third of its tokens are unknown; much of it "
+     "may be left untranslated; the numbers differ; the model's own estimate is low",
      false},
     {NULL, "message", "string", NULL, false},
     {NULL, "language", "string", "code language: that of the text, a language code", true},
@@ -268,7 +269,10 @@ static const struct property properties[] = {
     {NULL, "target", "string", "language code", false},
     {NULL, "source", "string", "language code; without it, the likeliest", true},
     {NULL, "format", "=txt,srt,vtt,json,md,html,po,xliff", "where neither the file's name nor its type tells it", true},
-    {NULL, "stream", "boolean", "sentences as server-sent events; the last one, result, has file_name, format and text", true},
+    {NULL, "stream", "boolean",
+     "sentences as server-sent events, then warnings (Warning, with line); the last one, result, has file_name, format and text",
+     true},
+    {NULL, "warnings", "boolean", "as of POST /translate", true},
     {NULL, "protect", "string", "what is not translated: in JSON, as of POST /translate", true},
 
     {"LibreFile", "file", "file", "the document; its name or media type tells the format", false},

@@ -69,10 +69,12 @@ static int say_sentence(struct api_stream *stream, const struct event *event) {
     return w.too_long ? 0 : result;
 }
 
-/* Copied: the reply is not needed any more then. */
+/* Copied: the reply is not needed any more then. The warnings of a document, whose reply has no place for them, come first. */
 static int say_last(struct api_stream *stream) {
     struct writer w = {.most = SIZE_MAX};
     stream->over = true;
+    if (stream->request->plan && stream->reply->status == STATUS_OK)
+        api_put_document_warnings(stream->request, &w);
     event_begin(&w, stream->reply->status == STATUS_OK ? "result" : "error");
     if (stream->reply->body)
         writer_put(&w, stream->reply->body, stream->reply->length);

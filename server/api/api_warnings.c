@@ -1,36 +1,45 @@
-/* `warnings` of a text: what is likely wrong with it or its translation, told without being asked for. */
+/* `warnings` of a text: the codes, and what looks for each. */
+#include "server/api/api_warnings.h"
+#include "model/base/utf8.h"
 #include "server/api/api_plan.h"
 #include "server/api/language.h"
 #include "server/decode/model_set.h"
 #include "server/decode/omission.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { MESSAGE_BYTES = 256, UNKNOWN_PARTS = 3 };
+enum { MESSAGE_BYTES = 256, UNKNOWN_PARTS = 3, LANGUAGE_BYTES = 4096 };
 
-/* The array is begun with the first. */
-struct warnings {
-    struct writer *out;
-    bool any;
-};
-
-/* Begins a warning, to be ended with warning_end. */
-static __attribute__((format(printf, 3, 4))) void warning_begin(struct warnings *warnings, const char *code, const char *format,
-                                                                ...) {
+struct warning *warnings_add(struct warnings *warnings, struct arena *arena, enum warning_code code, const char *format, ...) {
     char message[MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    if (!warnings->any)
-        writer_begin_array(warnings->out, "warnings");
-    warnings->any = true;
-    writer_begin_object(warnings->out, NULL);
-    writer_strings(warnings->out, "code", code, "message", message, NULL);
+    struct warning *warning = arena_zalloc(arena, 1, sizeof *warning);
+    if (!warning)
+        return NULL;
+    warning->code = code;
+    warning->message = arena_copy(arena, message, strlen(message));
+    if (!warning->message)
+        return NULL;
+    if (warnings->last)
+        warnings->last->next = warning;
+    else
+        warnings->first = warning;
+    warnings->last = warning;
+    warnings->codes |= 1u << code;
+    return warning;
 }
 
-static void warning_end(struct warnings *warnings) {
-    writer_end_object(warnings->out);
+/* The model that reads a text, and the one that writes its translation: another where there are two. */
+static const struct translator_info *reader_of(const struct request *request, const struct text *text) {
+    return text->model ? &text->model->info : &request->model->info;
+}
+
+static const struct translator_info *writer_of(const struct request *request, const struct text *text) {
+    return text->second ? &text->second->info : reader_of(request, text);
 }
 
 /* ---- language ---- */
@@ -48,75 +57,171 @@ static const char **likely_languages(const struct model_set *models, struct aren
     return codes;
 }
 
-static void warn_of_language(const struct request *request, const struct text *text, struct arena *arena,
-                             struct warnings *warnings) {
-    const char *source = text->second ? text->model->info.source : request->model->info.source;
+static void put_language(struct writer *w, const struct warning *warning) {
+    writer_string(w, "language", warning->detail);
+}
+
+/* Of these bytes of a text that should be in the language `source`. */
+static int warn_of_language(const struct request *request, const char *source, const char *bytes, size_t length,
+                            struct arena *arena, struct warnings *warnings) {
     char looks[LANGUAGE_NAME_BYTES], reads[LANGUAGE_NAME_BYTES];
     size_t count;
     const char **likely = likely_languages(request->models, arena, &count);
     struct language_other other = {.failed = true};
     if (likely)
-        other = language_check(text->source, text->source_length, source, likely, count);
-    if (other.failed)
-        writer_fail(warnings->out);
-    if (!*other.code)
-        return;
+        other = language_check(bytes, length, source, likely, count);
+    if (other.failed || !*other.code)
+        return other.failed ? -1 : 0;
     language_name(other.code, looks);
     language_name(source, reads);
-    warning_begin(warnings, "language", "the text looks like %s, but the model reads %s", looks, reads);
-    writer_string(warnings->out, "language", other.code);
-    warning_end(warnings);
+    struct warning *warning =
+        warnings_add(warnings, arena, WARNING_LANGUAGE, "the text looks like %s, but the model reads %s", looks, reads);
+    if (!warning)
+        return -1;
+    warning->put = put_language;
+    warning->detail = arena_copy(arena, other.code, strlen(other.code));
+    return warning->detail ? 0 : -1;
+}
+
+static int check_language(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
+    return warn_of_language(request, reader_of(request, text)->source, text->source, text->source_length, arena, warnings);
 }
 
 /* ---- unknown ---- */
 
-static void warn_of_unknowns(const struct text *text, struct warnings *warnings) {
+static int check_unknowns(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
+    (void)request;
     size_t unknown = 0, tokens = 0;
     for (size_t i = 0; i < text->count; i++) {
         unknown += text->sentences[i].unknown;
         tokens += sentence_own(&text->sentences[i]).end - sentence_own(&text->sentences[i]).begin;
     }
     if (UNKNOWN_PARTS * unknown <= tokens)
-        return;
-    warning_begin(warnings, "unknown", "the model does not know %zu of the text's %zu tokens", unknown, tokens);
-    warning_end(warnings);
+        return 0;
+    return warnings_add(warnings, arena, WARNING_UNKNOWN, "the model does not know %zu of the text's %zu tokens", unknown, tokens)
+               ? 0
+               : -1;
 }
 
 /* ---- shortened ---- */
 
-/* Of its best hypothesis. By the attention, of a model with an alignment head, too: a warning must not depend on what else is
- * asked. */
-static int add_omissions(const struct sentence *sentence, struct arena *arena, struct omission *sum) {
-    const struct hypothesis *best = &sentence->hypotheses[0];
-    return omission_add(best->attention, best->length, sentence_own(sentence), arena, sum, NULL);
-}
-
-/* A logical form says less than its question: only translations leave something out. */
-static void warn_of_omissions(const struct request *request, const struct text *text, struct arena *arena,
-                              struct warnings *warnings) {
-    const struct translator_info *info = &request->model->info;
+/* A logical form says less than its question: only translations leave something out. Of a sentence its best hypothesis counts, by
+ * the attention, of a model with an alignment head, too: a warning must not depend on what else is asked. */
+static int check_omissions(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
+    const struct translator_info *reader = reader_of(request, text), *writer = writer_of(request, text);
     struct omission sum = {0};
-    bool tells = info->attention && info->attention_trained;
-    if (text->second)
-        tells &= text->model->info.attention && text->model->info.attention_trained;
-    for (size_t i = 0; tells && plan_translates(info) && i < text->count; i++)
-        if (add_omissions(&text->sentences[i], arena, &sum) != 0)
-            writer_fail(warnings->out);
+    if (!reader->attention || !reader->attention_trained || !writer->attention || !writer->attention_trained ||
+        !plan_translates(writer))
+        return 0;
+    for (size_t i = 0; i < text->count; i++) {
+        const struct sentence *sentence = &text->sentences[i];
+        const struct hypothesis *best = &sentence->hypotheses[0];
+        if (omission_add(best->attention, best->length, sentence_own(sentence), arena, &sum, NULL) != 0)
+            return -1;
+    }
     if (!omission_is_much(&sum))
-        return;
-    warning_begin(warnings, "shortened", "much of the text may be left untranslated: %zu of its %zu tokens", sum.left, sum.tokens);
-    warning_end(warnings);
+        return 0;
+    return warnings_add(warnings, arena, WARNING_SHORTENED, "much of the text may be left untranslated: %zu of its %zu tokens",
+                        sum.left, sum.tokens)
+               ? 0
+               : -1;
 }
 
 /* ---- all ---- */
 
+static const struct {
+    const char *name;
+    /* Adds the code's warning of a text that has sentences, if there is one. -1: memory is out. NULL: nothing looks for it yet. */
+    int (*check)(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings);
+    bool costs; /* it takes time while the text is decoded, and is looked for only if the request wants it to be */
+} kinds[WARNING_CODES] = {
+    [WARNING_LANGUAGE] = {"language", check_language, false},
+    [WARNING_UNTRANSLATED] = {"untranslated", NULL, false},
+    [WARNING_UNKNOWN] = {"unknown", check_unknowns, false},
+    [WARNING_SHORTENED] = {"shortened", check_omissions, false},
+    [WARNING_NUMBERS] = {"numbers", NULL, false},
+    [WARNING_DOUBTFUL] = {"doubtful", NULL, true},
+};
+
+/* codes: a bit for each that is looked for. */
+static int check_text(const struct request *request, const struct text *text, unsigned codes, struct arena *arena,
+                      struct warnings *warnings) {
+    for (size_t code = 0; text->count > 0 && code < WARNING_CODES; code++) {
+        bool wanted = codes & 1u << code && kinds[code].check && (request->warns || !kinds[code].costs);
+        if (wanted && kinds[code].check(request, text, arena, warnings) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int warnings_of_text(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
+    return check_text(request, text, ~0u, arena, warnings);
+}
+
+/* The language of an item's segments together. */
+static int check_markup(const struct request *request, const struct plan_item *item, struct arena *arena,
+                        struct warnings *warnings) {
+    char *joined = arena_alloc(arena, LANGUAGE_BYTES, 1);
+    size_t length = 0;
+    for (size_t i = 0; joined && i < item->count && length < LANGUAGE_BYTES; i++) {
+        size_t room = LANGUAGE_BYTES - length - 1, bytes = item->texts[i].source_length;
+        bytes = utf8_clip(item->texts[i].source, bytes, room);
+        memcpy(joined + length, item->texts[i].source, bytes);
+        length += bytes;
+        joined[length++] = '\n';
+    }
+    return joined ? warn_of_language(request, item->model->info.source, joined, length, arena, warnings) : -1;
+}
+
+int warnings_of_plan(const struct request *request, const struct plan *plan, struct arena *arena, struct warnings *warnings) {
+    unsigned codes = plan->markup ? ~(1u << WARNING_LANGUAGE) : ~0u;
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct plan_item *item = &plan->items[i];
+        if (plan->markup && item->count > 0 && i < plan->strings && check_markup(request, item, arena, warnings) != 0)
+            return -1;
+        for (size_t j = 0; j < item->count; j++) {
+            struct warning *last = warnings->last;
+            if (check_text(request, &item->texts[j], codes, arena, warnings) != 0)
+                return -1;
+            for (struct warning *added = last ? last->next : warnings->first; added; added = added->next)
+                added->text = (size_t)(&item->texts[j] - request->texts);
+        }
+    }
+    return 0;
+}
+
+/* ---- written ---- */
+
+void warning_begin(struct writer *w, const struct warning *warning) {
+    writer_begin_object(w, NULL);
+    writer_strings(w, "code", kinds[warning->code].name, "message", warning->message, NULL);
+    if (warning->put)
+        warning->put(w, warning);
+}
+
 void api_put_warnings(const struct request *request, const struct text *text, struct arena *arena, struct writer *out) {
-    struct warnings warnings = {.out = out};
-    if (text->count == 0)
+    struct warnings warnings = {0};
+    if (warnings_of_text(request, text, arena, &warnings) != 0)
+        writer_fail(out);
+    if (!warnings.first)
         return;
-    warn_of_language(request, text, arena, &warnings);
-    warn_of_unknowns(text, &warnings);
-    warn_of_omissions(request, text, arena, &warnings);
-    if (warnings.any)
-        writer_end_array(out);
+    writer_begin_array(out, "warnings");
+    for (const struct warning *warning = warnings.first; warning; warning = warning->next) {
+        warning_begin(out, warning);
+        writer_end_object(out);
+    }
+    writer_end_array(out);
+}
+
+const char *warning_name(size_t code) {
+    return code < WARNING_CODES ? kinds[code].name : NULL;
+}
+
+void api_name_warnings(const struct reply *reply, char text[API_WARNINGS_BYTES]) {
+    size_t length = 0;
+    *text = '\0';
+    for (size_t code = 0; code < WARNING_CODES; code++)
+        if (reply->warnings & 1u << code)
+            length +=
+                (size_t)snprintf(text + length, API_WARNINGS_BYTES - length, "%s%s", length > 0 ? ", " : "", kinds[code].name);
 }

@@ -12,7 +12,8 @@ struct kept {
     TAILQ_ENTRY(kept) order;
     struct question question;
     const char *answer; /* NUL-terminated, behind the question */
-    size_t bytes;       /* that it counts for */
+    unsigned mark;
+    size_t bytes; /* that it counts for */
     char data[];
 };
 
@@ -81,7 +82,7 @@ static struct kept *cache_find_kept(const struct cache *cache, const struct ques
     return node ? *node : NULL;
 }
 
-char *cache_find(struct cache *cache, const struct question *question) {
+char *cache_find(struct cache *cache, const struct question *question, unsigned *mark) {
     char *answer = NULL;
     pthread_mutex_lock(&cache->lock);
     struct kept *entry = enter_epoch(cache, question->epoch) ? cache_find_kept(cache, question) : NULL;
@@ -89,12 +90,14 @@ char *cache_find(struct cache *cache, const struct question *question) {
         TAILQ_REMOVE(&cache->order, entry, order);
         TAILQ_INSERT_TAIL(&cache->order, entry, order);
         answer = strdup(entry->answer);
+        if (mark)
+            *mark = entry->mark;
     }
     pthread_mutex_unlock(&cache->lock);
     return answer;
 }
 
-static struct kept *make_entry(const struct question *question, const char *answer) {
+static struct kept *make_entry(const struct question *question, const char *answer, unsigned mark) {
     size_t answer_bytes = strlen(answer) + 1, bytes = sizeof(struct kept) + question->length + answer_bytes;
     struct kept *entry = malloc(bytes);
     if (!entry)
@@ -104,6 +107,7 @@ static struct kept *make_entry(const struct question *question, const char *answ
     entry->question = *question;
     entry->question.bytes = entry->data;
     entry->answer = entry->data + question->length;
+    entry->mark = mark;
     entry->bytes = bytes + NODE_BYTES;
     return entry;
 }
@@ -121,8 +125,8 @@ static bool cache_insert(struct cache *cache, struct kept *entry) {
     return true;
 }
 
-void cache_keep(struct cache *cache, const struct question *question, const char *answer) {
-    struct kept *entry = make_entry(question, answer);
+void cache_keep(struct cache *cache, const struct question *question, const char *answer, unsigned mark) {
+    struct kept *entry = make_entry(question, answer, mark);
     if (!entry)
         return;
     pthread_mutex_lock(&cache->lock);

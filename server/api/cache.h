@@ -21,10 +21,11 @@ struct question {
     size_t epoch;
 };
 
-/* The answer as kept: a copy, malloc'ed, NUL-terminated. NULL: there is none, or memory is out. */
-char *cache_find(struct cache *cache, const struct question *question);
+/* The answer as kept: a copy, malloc'ed, NUL-terminated. NULL: there is none, or memory is out. mark: what was kept with it; NULL:
+ * nobody asks. */
+char *cache_find(struct cache *cache, const struct question *question, unsigned *mark);
 /* Keeps a copy, in place of one kept before; not of what is larger than the cache, or when memory is out. */
-void cache_keep(struct cache *cache, const struct question *question, const char *answer);
+void cache_keep(struct cache *cache, const struct question *question, const char *answer, unsigned mark);
 
 /* Bytes in use. */
 size_t cache_bytes(struct cache *cache);

@@ -121,6 +121,7 @@ struct request {
     bool replace_unknowns;
     bool aligns;   /* the answer depends on the alignment */
     bool streamed; /* the answer is wanted piece by piece */
+    bool warns;    /* the answer has warnings that cost time, too */
     bool accepted; /* to be answered even if the daemon is draining by now */
     struct text *texts;
     size_t text_count;

@@ -38,7 +38,7 @@ static void add_cors(const struct heading *heading, struct headed *headed) {
     if (!allowed)
         return;
     add_header(headed, "Access-Control-Allow-Origin", allowed);
-    add_header(headed, "Access-Control-Expose-Headers", "X-Request-Id, Retry-After, Content-Disposition");
+    add_header(headed, "Access-Control-Expose-Headers", "X-Request-Id, Retry-After, Content-Disposition, X-Alignd-Warnings");
     if (heading->route && strcmp(heading->method, "OPTIONS") == 0) {
         add_allowed(headed, "Access-Control-Allow-Methods", heading->route);
         add_header(headed, "Access-Control-Allow-Headers",
@@ -84,6 +84,11 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
         char disposition[API_FILE_NAME_BYTES + 32];
         snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"", reply->file_name);
         add_header(&headed, "Content-Disposition", disposition);
+    }
+    if (reply->warnings) {
+        char warnings[API_WARNINGS_BYTES];
+        api_name_warnings(reply, warnings);
+        add_header(&headed, "X-Alignd-Warnings", warnings);
     }
     if (reply->location)
         add_header(&headed, "Location", reply->location);

@@ -217,6 +217,36 @@ START_TEST(streamed) {
 }
 END_TEST
 
+/* In the header, or as events with the line that the text begins in. */
+START_TEST(warned) {
+    struct reply reply;
+    char value[HEADER_BYTES];
+    const char *text = "Un gar\xc3\xa7on joue dans la neige avec le chien.\n\n\nLe chien est grand et il joue avec un enfant.\n";
+    upload("a.txt", "", text, FIELDS("source=en", "target=fr", "warnings=false"), &reply);
+    ck_assert_int_eq(reply.status, 200);
+    ck_assert(reply_header(&reply, "X-Alignd-Warnings", value));
+    ck_assert_msg(strncmp(value, "language", 8) == 0, "%s", value);
+    reply_done(&reply);
+    upload("a.txt", "", text, FIELDS("source=en", "target=fr", "stream=true"), &reply);
+    struct sse sse = sse_read(reply.body);
+    ck_assert_uint_ge(sse_count(&sse, "warning"), 1);
+    const struct sse_event *first = sse.events;
+    while (strcmp(first->name, "warning") != 0)
+        first++;
+    const json_t *warning = first->data;
+    ck_assert_str_eq(text_at(warning, "code"), "language");
+    ck_assert_str_eq(text_at(warning, "language"), "fr");
+    ck_assert_int_eq((int)number_at(warning, "line"), 1);
+    sse_last(&sse, "result");
+    sse_done(&sse);
+    reply_done(&reply);
+    upload("a.txt", "", DOG "\n", FIELDS("source=en", "target=fr"), &reply);
+    ck_assert(!reply_header(&reply, "X-Alignd-Warnings", value) || !strstr(value, "language"));
+    reply_done(&reply);
+    refuse("a.txt", "a", FIELDS("target=fr", "warnings=no"), 400, "warnings must be true or false");
+}
+END_TEST
+
 /* Documents have a time of their own. */
 START_TEST(time_limit) {
     struct daemon former = served;
@@ -410,6 +440,7 @@ Suite *documents_suite(void) {
     tcase_add_test(cases, bodies_without_file);
     tcase_add_test(cases, long_document);
     tcase_add_test(cases, streamed);
+    tcase_add_test(cases, warned);
     tcase_add_test(cases, time_limit);
     tcase_add_test(cases, client_leaves);
     tcase_add_test(cases, command_line);

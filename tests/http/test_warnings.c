@@ -10,7 +10,8 @@
 static struct daemon served;
 
 static void setup(void) {
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--model", "tests/golden/tokenizer-words", "--workers", "2"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--model", "tests/golden/tokenizer-words", "--workers", "2", "--cache-bytes",
+                                    "100000"));
 }
 
 static void teardown(void) {
@@ -63,10 +64,44 @@ START_TEST(language_everywhere) {
 }
 END_TEST
 
-START_TEST(not_for_libretranslate) {
+/* Their replies have no place for warnings: a header has the codes, of an answer from the cache, too. */
+START_TEST(other_dialects) {
+    static const struct {
+        const char *path, *json;
+        bool warned;
+    } rows[] = {
+        {"/translate", "{'q': '" FRENCH "', 'source': 'en', 'target': 'fr'}", true},
+        {"/translate", "{'q': '" FRENCH "', 'source': 'en', 'target': 'fr'}", true},
+        {"/translate", "{'q': '<p>" FRENCH "</p><p>Oui.</p>', 'source': 'en', 'target': 'fr', 'format': 'html'}", true},
+        {"/v2/translate", "{'text': ['" ENGLISH "', '" FRENCH "'], 'source_lang': 'EN', 'target_lang': 'FR'}", true},
+        {"/translate", "{'q': '" ENGLISH "', 'source': 'en', 'target': 'fr'}", false},
+        {"/translate",
+         "{'q': '<p>" ENGLISH "</p><p>" ENGLISH "</p><p>Jean Dupont</p>', 'source': 'en', 'target': 'fr', "
+         "'format': 'html'}",
+         false},
+        {"/translate", "{'text': '" FRENCH "'}", false}, /* the reply itself has them */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct reply reply;
+        char value[HEADER_BYTES];
+        client_post(&served, rows[i].path, rows[i].json, 200, &reply);
+        bool warned = reply_header(&reply, "X-Alignd-Warnings", value) && strncmp(value, "language", 8) == 0;
+        ck_assert_msg(warned == rows[i].warned, "%zu %s", i, reply.headers);
+        if (json_object_get(reply.json, "translatedText"))
+            ck_assert_uint_eq(json_object_size(reply.json), 1);
+        reply_done(&reply);
+    }
+}
+END_TEST
+
+/* It turns off what costs time only. */
+START_TEST(turned_off) {
     struct reply reply;
-    client_post(&served, "/translate", "{'q': '" FRENCH "', 'source': 'en', 'target': 'fr'}", 200, &reply);
-    ck_assert_uint_eq(json_object_size(reply.json), 1);
+    client_post(&served, "/translate", "{'text': '" FRENCH "', 'warnings': false}", 200, &reply);
+    ck_assert_ptr_nonnull(find_warning(json_at(reply.json, "translations.0"), "language"));
+    reply_done(&reply);
+    client_post(&served, "/translate", "{'text': 'a', 'warnings': 'no'}", 400, &reply);
+    ck_assert_str_eq(text_at(reply.json, "error"), "warnings must be true or false, got a string");
     reply_done(&reply);
 }
 END_TEST
@@ -134,7 +169,8 @@ Suite *warnings_suite(void) {
     tcase_set_timeout(tests, TEST_TIMEOUT_S);
     tcase_add_test(tests, language);
     tcase_add_test(tests, language_everywhere);
-    tcase_add_test(tests, not_for_libretranslate);
+    tcase_add_test(tests, other_dialects);
+    tcase_add_test(tests, turned_off);
     tcase_add_test(tests, unknown);
     tcase_add_test(tests, shortened);
     suite_add_tcase(suite, tests);

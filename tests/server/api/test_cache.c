@@ -24,12 +24,12 @@ static struct question ask(const char *text) {
 
 static void keep(const char *text, const char *answer) {
     struct question question = ask(text);
-    cache_keep(cache, &question, answer);
+    cache_keep(cache, &question, answer, 0);
 }
 
 /* expected: NULL for none. */
 static void assert_answer(const struct question *question, const char *expected) {
-    char *answer = cache_find(cache, question);
+    char *answer = cache_find(cache, question, NULL);
     ck_assert_msg((answer != NULL) == (expected != NULL), "got %s", answer ? answer : "none");
     if (expected)
         ck_assert_str_eq(answer, expected);
@@ -52,6 +52,15 @@ START_TEST(what_was_kept_is_found) {
 }
 END_TEST
 
+START_TEST(the_mark_comes_with_it) {
+    struct question question = ask("a");
+    unsigned mark = 0;
+    cache_keep(cache, &question, "1", 5);
+    free(cache_find(cache, &question, &mark));
+    ck_assert_uint_eq(mark, 5);
+}
+END_TEST
+
 /* Prefixes, and bytes that differ behind a NUL. */
 START_TEST(questions_are_compared_whole) {
     struct question first = {"a\0b", 3, 1}, second = {"a\0c", 3, 1};
@@ -59,9 +68,9 @@ START_TEST(questions_are_compared_whole) {
     assert_found("question ", NULL);
     assert_found("questio", NULL);
     assert_found("Question", NULL);
-    cache_keep(cache, &first, "b");
+    cache_keep(cache, &first, "b", 0);
     assert_answer(&second, NULL);
-    cache_keep(cache, &second, "c");
+    cache_keep(cache, &second, "c", 0);
     assert_answer(&first, "b");
     assert_answer(&second, "c");
     assert_found("a", NULL);
@@ -111,12 +120,12 @@ END_TEST
 
 START_TEST(a_new_epoch_forgets) {
     struct question now = ask("a"), next = {"a", 1, 2};
-    cache_keep(cache, &now, "old");
+    cache_keep(cache, &now, "old", 0);
     assert_answer(&next, NULL);
     ck_assert_uint_eq(cache_bytes(cache), 0);
-    cache_keep(cache, &now, "late"); /* decoded with the models before */
+    cache_keep(cache, &now, "late", 0); /* decoded with the models before */
     assert_answer(&now, NULL);
-    cache_keep(cache, &next, "new");
+    cache_keep(cache, &next, "new", 0);
     assert_answer(&next, "new");
     assert_answer(&now, NULL);
 }
@@ -131,11 +140,11 @@ static void *ask_and_keep(void *argument) {
         char text[32];
         snprintf(text, sizeof text, "question %d", rand_r(&seed) % QUESTIONS);
         struct question question = ask(text);
-        char *answer = cache_find(cache, &question);
+        char *answer = cache_find(cache, &question, NULL);
         if (answer)
             ck_assert_str_eq(answer, text);
         else
-            cache_keep(cache, &question, text);
+            cache_keep(cache, &question, text, 0);
         free(answer);
     }
     return NULL;
@@ -160,6 +169,7 @@ Suite *cache_suite(void) {
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, what_was_kept_is_found);
     tcase_add_test(tcase, questions_are_compared_whole);
+    tcase_add_test(tcase, the_mark_comes_with_it);
     tcase_add_test(tcase, bytes_are_bounded);
     tcase_add_test(tcase, the_one_not_asked_for_goes);
     tcase_add_test(tcase, too_large_is_not_kept);
