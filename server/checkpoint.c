@@ -1,14 +1,14 @@
 #include "server/checkpoint.h"
+#include "model/base/file.h"
+#include "server/outfile.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { MORE_BYTES = 1 << 16 }; /* than the conditions: the head, and what is wrong with others */
+enum { MORE_BYTES = 1 << 20 }; /* than the conditions: the head, and what is wrong with others */
 
 #define HEAD                                                                                                                       \
     "alignd checkpoint 1\nlines %zu\nskipped %zu\ninput_bytes %" PRIu64 "\ninput_hash %016" PRIx64 "\noutput_bytes %" PRIu64 "\n"
@@ -51,58 +51,27 @@ static int parse(const char *path, const char *text, const char *conditions, str
 }
 
 int checkpoint_read(const char *path, const char *conditions, struct checkpoint *checkpoint, struct error *err) {
-    FILE *in = fopen(path, "re");
-    if (!in && errno == ENOENT) {
+    size_t length, most = strlen(conditions) + MORE_BYTES;
+    char *text;
+    if (access(path, F_OK) != 0 && errno == ENOENT) {
         *checkpoint = (struct checkpoint){.input_hash = CHECKPOINT_HASH};
         return 0;
     }
-    if (!in)
-        return error_set(err, ERROR_FILE, "cannot open %.80s: %s", path, strerror(errno));
-    size_t most = strlen(conditions) + MORE_BYTES;
-    char *text = calloc(1, most + 1);
-    int result = -1;
-    if (!text)
-        error_memory(err);
-    else if (fread(text, 1, most, in) < most && ferror(in))
-        error_set(err, ERROR_FILE, "cannot read %.80s: %s", path, strerror(errno));
-    else
-        result = parse(path, text, conditions, checkpoint, err);
+    if (file_read(path, most, &text, &length, err) != 0)
+        return -1;
+    int result = parse(path, text, conditions, checkpoint, err);
     free(text);
-    fclose(in);
     return result;
 }
 
 /* ---- writing ---- */
 
-static int write_whole(const char *path, const char *conditions, const struct checkpoint *checkpoint) {
-    FILE *out = fopen(path, "we");
-    if (!out)
-        return -1;
-    fprintf(out, HEAD, checkpoint->lines, checkpoint->skipped, checkpoint->input_bytes, checkpoint->input_hash,
-            checkpoint->output_bytes);
-    fputs(conditions, out);
-    bool written = fflush(out) == 0 && !ferror(out) && fsync(fileno(out)) == 0;
-    return fclose(out) == 0 && written ? 0 : -1;
-}
-
-/* So that the new name lasts, too. */
-static int sync_folder(const char *path) {
-    char *copy = strdup(path);
-    int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    int result = fd >= 0 ? fsync(fd) : -1;
-    if (fd >= 0)
-        close(fd);
-    free(copy);
-    return result;
-}
-
 int checkpoint_write(const char *path, const char *conditions, const struct checkpoint *checkpoint, struct error *err) {
-    char *new = NULL;
-    if (asprintf(&new, "%s.new", path) < 0)
-        return error_memory(err);
-    int result = write_whole(new, conditions, checkpoint) == 0 && rename(new, path) == 0 && sync_folder(path) == 0 ? 0 : -1;
-    if (result != 0)
-        error_set(err, ERROR_FILE, "cannot write %.80s: %s", path, strerror(errno));
-    free(new);
-    return result;
+    struct outfile output;
+    if (outfile_open(&output, path, err) != 0)
+        return -1;
+    fprintf(output.file, HEAD, checkpoint->lines, checkpoint->skipped, checkpoint->input_bytes, checkpoint->input_hash,
+            checkpoint->output_bytes);
+    fputs(conditions, output.file);
+    return outfile_close(&output, true, err);
 }

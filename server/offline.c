@@ -6,9 +6,9 @@
 #include "server/offline_modes.h"
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { ARENA_BLOCK_BYTES = 4096 };
@@ -119,25 +119,48 @@ static int decode_with_models(struct offline *offline, struct metrics *metrics, 
     return result;
 }
 
-/* One with a checkpoint is not emptied: what is to stay of it the checkpoint says. */
-static FILE *open_for(const struct options *options) {
-    int fd = open(options->output, O_RDWR | O_CREAT | O_CLOEXEC | (options->checkpoint ? 0 : O_TRUNC), 0666);
-    FILE *out = fd >= 0 ? fdopen(fd, "r+") : NULL;
-    if (!out && fd >= 0)
-        close(fd);
-    return out;
+static int check_not_read(const struct offline *offline, const char *path, struct error *err) {
+    struct stat in, out;
+    bool same =
+        path ? stat(path, &in) == 0 && fstat(fileno(offline->out), &out) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino
+             : outfile_same(STDIN_FILENO, fileno(offline->out));
+    return same ? error_set(err, ERROR_INPUT, "--output %.100s is also %s: with --checkpoint they must be two files",
+                            offline->options->output, path ? "the checkpoint" : "the input")
+                : 0;
 }
 
-/* Of two runs that write the same file both would be spoilt. */
-static int open_output(struct offline *offline, struct error *err) {
+/* With a checkpoint the output is written in place, and what is to stay of it the checkpoint says. Two runs that write the same
+ * file would spoil it. */
+static int open_to_continue(struct offline *offline, struct error *err) {
     const struct options *options = offline->options;
-    offline->out = options->output ? open_for(options) : stdout;
-    if (!offline->out)
-        return error_set(err, ERROR_FILE, "cannot open %s: %s", options->output, strerror(errno));
-    if (!options->checkpoint || flock(fileno(offline->out), LOCK_EX | LOCK_NB) == 0)
+    if (outfile_open_in_place(&offline->output, options->output, err) != 0)
+        return -1;
+    offline->out = offline->output.file;
+    if (check_not_read(offline, NULL, err) != 0 || check_not_read(offline, options->checkpoint, err) != 0)
+        return -1;
+    if (flock(fileno(offline->out), LOCK_EX | LOCK_NB) == 0)
         return 0;
     return error_set(err, ERROR_FILE, "cannot lock %s: %s", options->output,
                      errno == EWOULDBLOCK ? "another run writes it" : strerror(errno));
+}
+
+static int open_output(struct offline *offline, struct error *err) {
+    const struct options *options = offline->options;
+    offline->out = stdout;
+    if (!options->output)
+        return 0;
+    if (options->checkpoint)
+        return open_to_continue(offline, err);
+    if (outfile_open(&offline->output, options->output, err) != 0)
+        return -1;
+    offline->out = offline->output.file;
+    return 0;
+}
+
+/* What has been written stays only if the run has come to its end, or is to be continued. */
+static int close_output(struct offline *offline, bool ended, struct error *err) {
+    int result = outfile_close(&offline->output, ended || offline->options->checkpoint, err);
+    return ended ? result : -1;
 }
 
 static int check_patterns(const struct name_list *patterns, struct error *err) {
@@ -190,8 +213,7 @@ int offline_run(const struct options *options, size_t *skipped, struct error *er
     *skipped = offline.skipped;
     if (offline.target)
         fclose(offline.target);
-    if (offline.out && offline.out != stdout && fclose(offline.out) != 0 && result == 0)
-        result = error_set(err, ERROR_FILE, "cannot write %s: %s", options->output, strerror(errno));
+    result = close_output(&offline, result == 0, err);
     scheduler_free(offline.scheduler);
     metrics_free(metrics);
     return result;

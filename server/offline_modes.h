@@ -4,6 +4,7 @@
 
 #include "server/decode/scheduler.h"
 #include "server/options.h"
+#include "server/outfile.h"
 #include <stdio.h>
 
 enum { OFFLINE_DIRECTIONS = 2 };
@@ -15,6 +16,7 @@ struct offline {
     const struct protection *protection; /* NULL: none */
     struct scheduler *scheduler;         /* without a bound, with workers behind it */
     FILE *target;                        /* of pairs of lines; NULL when translating */
+    struct outfile output;               /* --output; its file NULL: stdout */
     FILE *out;                           /* of the translation or the alignment */
     size_t skipped;                      /* out: lines that are longer than the model takes */
 };

@@ -44,6 +44,7 @@
     X(shipped) \
     X(share) \
     X(checkpoint) \
+    X(outfile) \
     X(headway) \
     X(compress) \
     X(greeting) \

@@ -3,6 +3,7 @@
 #include "tests/http/suites.h"
 #include "tests/http/terminal.h"
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 enum { LINES = 300, PATH_BYTES = 64, SHARE_BYTES = 48 };
 
-static char folder[PATH_BYTES], output[2 * PATH_BYTES], point[2 * PATH_BYTES], new_point[2 * PATH_BYTES];
+static char folder[PATH_BYTES], output[2 * PATH_BYTES], point[2 * PATH_BYTES];
 static char *source;
 
 /* Lines of many lengths, the last without an end, some of them blank. */
@@ -38,14 +39,18 @@ static void setup(void) {
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(output, sizeof output, "%s/output", folder);
     snprintf(point, sizeof point, "%s/point", folder);
-    snprintf(new_point, sizeof new_point, "%s/point.new", folder);
     source = make_source(LINES);
 }
 
+/* A run that was killed between naming its new checkpoint and renaming it leaves that. */
 static void teardown(void) {
+    char pattern[3 * PATH_BYTES];
+    glob_t left;
+    snprintf(pattern, sizeof pattern, "%s.*-*.new", point);
+    for (size_t i = 0; glob(pattern, 0, NULL, &left) == 0 && i < left.gl_pathc; i++)
+        unlink(left.gl_pathv[i]);
     unlink(output);
     unlink(point);
-    unlink(new_point); /* of a run that was killed while it wrote its checkpoint */
     ck_assert_int_eq(rmdir(folder), 0);
     free(source);
 }
@@ -195,6 +200,72 @@ START_TEST(output_alone) {
 }
 END_TEST
 
+/* ---- what is lost where a run fails ---- */
+
+static void check_unharmed(const char *const *arguments, const char *message) {
+    add_garbage();
+    check_refused(arguments, "a boy\n", message);
+    char *text = read_output();
+    ck_assert_str_eq(text, "half a li");
+    free(text);
+    ck_assert_int_eq(unlink(output), 0);
+}
+
+/* The file is the output's old content until the run has come to its end. */
+START_TEST(failed_runs_leave_the_output) {
+    check_unharmed(ARGUMENTS("translate", "--model", "/nonexistent", "--output", output), "cannot load /nonexistent");
+    check_unharmed(ARGUMENTS(TRANSLATE, "--output", output, "/nonexistent.txt"), "cannot open /nonexistent.txt");
+    check_unharmed(ARGUMENTS(TRANSLATE, "--output", output, "--protect-pattern", "("), "--protect-pattern");
+    add_garbage();
+    struct outcome outcome;
+    program_run(ARGUMENTS(TRANSLATE, "--output", output), "a boy\ncaf\xe9\n", &outcome);
+    ck_assert_int_eq(outcome.status, 1);
+    outcome_done(&outcome);
+    char *text = read_output();
+    ck_assert_str_eq(text, "half a li");
+    free(text);
+}
+END_TEST
+
+/* A document, and lines, that are put in their own place. */
+START_TEST(onto_itself) {
+    struct outcome outcome;
+    FILE *out = fopen(output, "w");
+    fputs("a boy\n\na dog\n", out);
+    fclose(out);
+    program_run(ARGUMENTS(TRANSLATE, "--format", "txt", "--output", output, output), "", &outcome);
+    ck_assert_msg(outcome.status == 0, "%s", outcome.err);
+    outcome_done(&outcome);
+    char *text = read_output();
+    ck_assert_uint_eq(count_of(text, "\n"), 3);
+    free(text);
+    int in = open(output, O_RDONLY | O_CLOEXEC), log = memory_file("");
+    ck_assert_int_eq(program_wait(program_start(ARGUMENTS(TRANSLATE, "--output", output), in, log, log)), 0);
+    close(in);
+    text = read_output();
+    ck_assert_uint_eq(count_of(text, "\n"), 3);
+    in = open(output, O_RDONLY | O_CLOEXEC);
+    ck_assert_int_eq(program_wait(program_start(ARGUMENTS(CHECKPOINTED), in, log, log)), 1);
+    char *err = read_from_start(log), *same = read_output();
+    ck_assert_ptr_nonnull(strstr(err, "is also the input"));
+    ck_assert_str_eq(same, text);
+    free(text);
+    free(same);
+    free(err);
+    close(in);
+    close(log);
+}
+END_TEST
+
+/* Neither is waited for. */
+START_TEST(a_checkpoint_is_a_file) {
+    ck_assert_int_eq(mkfifo(point, 0600), 0);
+    check_refused(ARGUMENTS(CHECKPOINTED), source, "point: not a regular file");
+    check_refused(ARGUMENTS(TRANSLATE, "--output", output, "--checkpoint", "/dev/null"), source, "/dev/null: not a regular file");
+    check_refused(ARGUMENTS(TRANSLATE, "--output", output, "--checkpoint", output), source, "is also the checkpoint");
+}
+END_TEST
+
 START_TEST(a_pipe_cannot_be_cut) {
     int ends[2], out = memory_file(""), err = memory_file("");
     ck_assert_int_eq(pipe(ends), 0);
@@ -240,6 +311,9 @@ Suite *bulk_suite(void) {
     tcase_add_test(tests, nothing_is_lost_nothing_repeated);
     tcase_add_test(tests, what_another_run_left);
     tcase_add_test(tests, output_alone);
+    tcase_add_test(tests, failed_runs_leave_the_output);
+    tcase_add_test(tests, onto_itself);
+    tcase_add_test(tests, a_checkpoint_is_a_file);
     tcase_add_test(tests, a_pipe_cannot_be_cut);
     tcase_add_test(tests, progress_on_a_terminal);
     suite_add_tcase(suite, tests);

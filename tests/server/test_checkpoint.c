@@ -102,7 +102,7 @@ END_TEST
 
 START_TEST(nowhere_to_write) {
     ck_assert_int_eq(checkpoint_write("/nonexistent/point", conditions, &some, &err), -1);
-    ck_assert_str_eq(err.message, "cannot write /nonexistent/point: No such file or directory");
+    ck_assert_str_eq(err.message, "cannot open /nonexistent/point: No such file or directory");
 }
 END_TEST
 
