@@ -139,10 +139,12 @@ static int read_list(struct catalog *catalog, struct model_set *models, const st
     return 0;
 }
 
-static int read_all(struct catalog *catalog, struct model_set *models, struct error *err) {
+/* *given: how many of them are from the folders of --model; the first ones. */
+static int read_all(struct catalog *catalog, struct model_set *models, size_t *given, struct error *err) {
     struct name_list found = {0};
     const char *directory = catalog->options.directory;
     int result = read_list(catalog, models, catalog->options.folders, false, err);
+    *given = models->count;
     if (result == 0 && directory)
         result = model_folders_list(&found, directory, err);
     if (result == 0)
@@ -153,10 +155,10 @@ static int read_all(struct catalog *catalog, struct model_set *models, struct er
     return result;
 }
 
-/* At the start the folders of --model, as far as there is room; later those whose models are in memory. */
-static bool wants_loading(struct catalog *catalog, const struct model_set *former, struct served_model *model, size_t index) {
+/* At the start the folders that were given, as far as there is room; later those whose models are in memory. */
+static bool wants_loading(struct catalog *catalog, const struct model_set *former, struct served_model *model, bool given) {
     if (!former)
-        return index < catalog->options.folders->count && residence_has_room(catalog->residence, model->bytes);
+        return given && residence_has_room(catalog->residence, model->bytes);
     struct served_model *old = find_folder(former, model->folder);
     if (!old)
         return false;
@@ -182,9 +184,10 @@ static int load_model(struct catalog *catalog, struct served_model *model, bool 
 /* The next set, with a reference. NULL: the message names the folder. */
 static struct model_set *make_set(struct catalog *catalog, const struct model_set *former, struct error *err) {
     struct model_set *models = model_set_create(former ? former->generation + 1 : 1, catalog->metrics);
-    int result = models ? read_all(catalog, models, err) : error_memory(err);
+    size_t given = 0;
+    int result = models ? read_all(catalog, models, &given, err) : error_memory(err);
     for (size_t i = 0; result == 0 && i < models->count; i++) {
-        if (wants_loading(catalog, former, models->all[i], i))
+        if (wants_loading(catalog, former, models->all[i], i < given))
             result = load_model(catalog, models->all[i], !former, err);
     }
     if (result == 0)

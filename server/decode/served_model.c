@@ -13,12 +13,20 @@ static const char *base_name(const char *folder) {
     return slash && slash[1] ? slash + 1 : folder;
 }
 
+/* With a slash after it, or as a whole; a folder such as "." or "a" also stands in sentences that do not name it. */
+static bool names_folder(const struct served_model *model, const char *at, size_t length) {
+    bool begins = at == model->error.message || strchr(" \"'(", at[-1]);
+    bool ends = strchr(model->folder, '/') && strchr(" :,\"')", at[length]);
+    return begins && (at[length] == '/' || ends);
+}
+
 void served_model_fail(struct served_model *model, const struct error *error) {
     size_t length = strlen(model->folder);
     model->error = *error;
-    for (char *at; (at = strstr(model->error.message, model->folder)) != NULL;) {
-        size_t skip = at[length] == '/' ? length + 1 : length;
+    for (char *at = model->error.message; (at = strstr(at, model->folder)) != NULL;) {
+        size_t skip = !names_folder(model, at, length) ? 0 : at[length] == '/' ? length + 1 : length;
         memmove(at, at + skip, strlen(at + skip) + 1);
+        at += skip == 0;
     }
     model->state = MODEL_FAILED;
     model->changed_us = clock_us();

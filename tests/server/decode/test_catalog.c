@@ -109,6 +109,50 @@ START_TEST(all_are_told_at_the_close) {
 }
 END_TEST
 
+/* A folder that is given twice is one model, and what is in the directory waits until it is asked for. */
+START_TEST(given_twice) {
+    char once[] = "tests/golden/luong-general-gru", again[] = "tests/golden/luong-general-gru/", *twice[] = {once, again};
+    const struct name_list given = {twice, 2};
+    const struct catalog_options options = {
+        .folders = &given, .directory = "tests/golden", .compute = "float32", .workers = 1, .rows = 4, .most_waiting = 8};
+    struct catalog *other = catalog_create(&options, metrics);
+    ck_assert_int_eq(catalog_open(other, NULL), 0);
+    struct model_set *models = catalog_acquire(other);
+    ck_assert_uint_gt(models->count, 2);
+    for (size_t i = 0; i < models->count; i++) {
+        struct model_view view = residence_view(catalog_residence(other), models->all[i]);
+        ck_assert_int_eq(view.state, i == 0 ? MODEL_READY : MODEL_COLD);
+        loaded_model_release(view.loaded);
+    }
+    model_set_release(models);
+    catalog_free(other);
+}
+END_TEST
+
+/* An error is kept without what it tells of the folder's place, and otherwise as it was. */
+START_TEST(places_are_left_out) {
+    static const struct {
+        const char *folder, *message, *kept;
+    } rows[] = {
+        {"/srv/models/a", "cannot open /srv/models/a/config.json: No such file", "cannot open config.json: No such file"},
+        {"/srv/models/a/", "\"/srv/models/a/x\" and /srv/models/a/y", "\"x\" and y"},
+        {"a", "a/manifest.json: a tensor, and a matrix", "manifest.json: a tensor, and a matrix"},
+        {".", "./model.safetensors is listed in ./manifest.json. It has 3.5 MB.",
+         "model.safetensors is listed in manifest.json. It has 3.5 MB."},
+        {"..", "cannot read ../config.json: line 1...", "cannot read config.json: line 1..."},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct error inner = {.code = ERROR_FILE};
+        struct loading loading = {.metrics = metrics};
+        struct served_model *model = served_model_read(rows[i].folder, true, &loading, NULL);
+        strcpy(inner.message, rows[i].message);
+        served_model_fail(model, &inner);
+        ck_assert_str_eq(model->error.message, rows[i].kept);
+        served_model_release(model);
+    }
+}
+END_TEST
+
 static atomic_bool enough;
 
 static void *hold_and_give_back(void *argument) {
@@ -138,6 +182,8 @@ Suite *catalog_suite(void) {
     Suite *suite = suite_create("catalog");
     TCase *tcase = tcase_create("catalog");
     tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, given_twice);
+    tcase_add_test(tcase, places_are_left_out);
     tcase_add_test(tcase, who_waits_is_told);
     tcase_add_test(tcase, why_it_failed_is_told);
     tcase_add_test(tcase, nobody_is_told_once_closed);
