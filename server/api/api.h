@@ -138,8 +138,8 @@ int api_take_models(const struct service *service, struct request *request, stru
 
 /* Counts a prepared request against what its client and its key may ask for. False: it is more than that, and the reply is set. */
 bool api_charge(const struct service *service, const struct request *request, struct reply *reply);
-/* Takes that back: it was refused. */
-void api_refund(const struct service *service, const struct request *request);
+/* Takes that back: it was refused. sentences: as many as were counted. */
+void api_refund(const struct service *service, const struct request *request, size_t sentences);
 
 /* The body's first character that is not blank is { or [: it is taken for JSON whatever its content type says. */
 bool api_begins_json(const struct call *call);

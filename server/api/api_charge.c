@@ -45,7 +45,7 @@ bool api_charge(const struct service *service, const struct request *request, st
     return false;
 }
 
-void api_refund(const struct service *service, const struct request *request) {
-    limiter_return(service->limiter, request->client, request->job_count);
+void api_refund(const struct service *service, const struct request *request, size_t sentences) {
+    limiter_return(service->limiter, request->client, sentences);
     usage_return(service->usage, account_of(request), request->characters, time(NULL));
 }

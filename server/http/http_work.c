@@ -62,8 +62,9 @@ static void add_chore(struct exchange *exchange, enum metrics_chore kind, void (
     exchange->chore = (struct chore){&exchange->request, kind, exchange->body.capacity, run, exchange, 0, NULL};
 }
 
-/* The second decoding is refused. */
-static void give_up(struct exchange *exchange) {
+/* The second decoding is refused. charged: sentences of the first. */
+static void give_up(struct exchange *exchange, size_t charged) {
+    api_refund(exchange->exchanges->service, &exchange->request, charged);
     watch_remove(exchange->exchanges->watch, &exchange->watched);
     resume(exchange);
 }
@@ -77,15 +78,16 @@ static void run_second(void *owner) {
         conclude(exchange);
         return;
     }
+    size_t charged = request->job_count;
     if (api_go_on(request, &exchange->reply) != 0) {
-        give_up(exchange);
+        give_up(exchange, charged);
         return;
     }
     enum scheduler_verdict verdict = api_submit(service, request); /* once accepted, it may be gone */
     if (verdict == SCHEDULER_ACCEPTED)
         return;
     api_fail_refused(service, verdict, request, &exchange->reply);
-    give_up(exchange);
+    give_up(exchange, charged);
 }
 
 static void work_finish(struct request *request) {
@@ -157,7 +159,7 @@ static bool submit(struct exchange *exchange, bool suspended) {
     if (verdict == SCHEDULER_ACCEPTED)
         return !streamed;
     watch_remove(exchanges->watch, &exchange->watched);
-    api_refund(exchanges->service, &exchange->request);
+    api_refund(exchanges->service, &exchange->request, exchange->request.job_count);
     api_fail_refused(exchanges->service, verdict, &exchange->request, &exchange->reply);
     if (streamed)
         exchange->stage = suspended ? STAGE_SUSPENDED : STAGE_RECEIVING;

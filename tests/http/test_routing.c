@@ -151,6 +151,19 @@ START_TEST(what_two_models_cannot_do) {
 }
 END_TEST
 
+/* The second model's beams are more work than the queue takes: what the first half was counted as is given back. */
+START_TEST(what_is_refused_costs_nothing) {
+    daemon_start(&models_served, ARGUMENTS("--models", models_directory, "--workers", "1", "--deadline-ms", "30000", "--queue-work",
+                                           "200", "--rate", "0.001", "--burst", "2"));
+    models_ask(VIA ", 'beam_size': 32}", 429);
+    models_ask(VIA ", 'beam_size': 1}", 200);
+    struct reply reply;
+    models_translate(VIA ", 'beam_size': 1}", 429, &reply);
+    ck_assert_str_eq(text_at(reply.json, "code"), "rate_limited");
+    reply_done(&reply);
+}
+END_TEST
+
 START_TEST(only_one_language_to_meet_in) {
     models_start("--pivot", "es");
     models_ask(VIA "}", 400);
@@ -174,6 +187,7 @@ Suite *routing_suite(void) {
     tcase_add_test(tcase, two_models_in_other_dialects);
     tcase_add_test(tcase, targets_share_the_first_decoding);
     tcase_add_test(tcase, what_two_models_cannot_do);
+    tcase_add_test(tcase, what_is_refused_costs_nothing);
     tcase_add_test(tcase, only_one_language_to_meet_in);
     suite_add_tcase(suite, tcase);
     return suite;
