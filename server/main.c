@@ -225,6 +225,7 @@ static struct service_options service_options(const struct options *options) {
                                     .burst = options->burst,
                                     .client_header = options->client_header,
                                     .pivot = options->pivot,
+                                    .default_model = options->default_model,
                                     .cors = &options->cors};
 }
 
@@ -233,6 +234,8 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     size_t label_count;
     const char *const *labels = api_labels(&label_count);
     struct service service = {.options = service_options(options)};
+    if (!options->default_model && shipped->directory)
+        service.options.default_model = basename(shipped->folders.names[0]);
     const struct daemon daemon = {.options = options,
                                   .folders = shipped->directory ? &shipped->folders : &options->models,
                                   .directory = shipped->directory ? shipped->directory : options->directory,

@@ -13,8 +13,8 @@ static const char PARAMETERS_HERE[] = "";
 
 /* The fallback "cores" stands for the cores online. */
 static const struct option rows[] = {
-    {"model", "DIR", NULL, "model folder; may be given several times, the first serves requests that name no model", OPTION_ALL,
-     OPTION_FOLDERS, FIELD(models), 0, 0},
+    {"model", "DIR", NULL, "model folder; may be given several times, of models for the same languages the first serves requests",
+     OPTION_ALL, OPTION_FOLDERS, FIELD(models), 0, 0},
     {"models", "DIR", NULL,
      "folder of model folders: each of them is loaded when a request asks for it; on SIGHUP the folder is looked at again",
      COMMAND_SERVE, OPTION_STRING, FIELD(directory), 0, 0},
@@ -23,6 +23,11 @@ static const struct option rows[] = {
      COMMAND_SERVE, OPTION_SIZE, FIELD(model_memory), 0, 1e15},
     {"idle-unload-s", "N", "0", "unload a model that has not been asked for in this time; 0: never", COMMAND_SERVE, OPTION_SIZE,
      FIELD(idle_unload_s), 0, 1e9},
+    {"default-model", "NAME", NULL,
+     "model that serves requests that name neither model nor languages; without it they are refused where models for several pairs "
+     "of "
+     "languages are served",
+     COMMAND_SERVE, OPTION_STRING, FIELD(default_model), 0, 0},
     {"pivot", "CODE", NULL,
      "language through which two models translate a pair that no model is for; none: they do not (default: any language)",
      COMMAND_SERVE, OPTION_STRING, FIELD(pivot), 0, 0},

@@ -38,7 +38,7 @@ struct options {
     char *api_keys, *tls_cert, *tls_key; /* files; NULL: none */
     struct name_list glossary;           /* NAME=FILE or NAME:SOURCE:TARGET=FILE */
     char *glossaries;                    /* file of those that clients make; NULL: they may make none */
-    char *client_header, *pivot;
+    char *client_header, *pivot, *default_model;
     size_t queue, queue_work, step_ms, max_body_bytes, max_text_chars, deadline_ms, document_ms, keep_files_s, keep_files_bytes,
         grace_ms, heartbeat_ms, cache_bytes;
     size_t request_memory, max_reply_bytes, reply_memory;

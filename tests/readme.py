@@ -201,7 +201,7 @@ def start_daemon(build: Path, log: Path) -> tuple[subprocess.Popen, int]:
     models = sorted((config.parent for config in ROOT.glob("weights/*/config.json")), key=lambda folder: (folder.name != "en-fr", folder.name))
     arguments = [argument for model in models for argument in ("--model", str(model))]
     with log.open("w") as stderr:
-        daemon = subprocess.Popen([build / "alignd", *arguments, "--listen", "127.0.0.1:0"], stderr=stderr)
+        daemon = subprocess.Popen([build / "alignd", *arguments, "--default-model", models[0].name, "--listen", "127.0.0.1:0"], stderr=stderr)
     for _ in range(SECONDS * 10):
         text = log.read_text()
         port = re.search(r"event=listening address=127\.0\.0\.1:(\d+)", text)

@@ -162,9 +162,9 @@ def _ours(answer: dict, pieces: bool) -> Hypothesis:
 def ask(client: Daemon, path: str, texts: list[str], options: dict) -> Iterator[dict]:
     """The one sentence of each text; {} for a blank one."""
     common = {"model": client.model, "split_sentences": False, "include": ["tokens", "log_probs", "attention", "alignment", "eos"], "digits": 9}
-    targets = options.pop("target", None)
+    targets = options.pop("translation", None)
     for i, chunk in enumerate(chunks(texts, TEXTS_AT_ONCE)):
-        more = {"target": targets[i * TEXTS_AT_ONCE:][:TEXTS_AT_ONCE]} if targets else {"replace_unknowns": False}
+        more = {"translation": targets[i * TEXTS_AT_ONCE:][:TEXTS_AT_ONCE]} if targets else {"replace_unknowns": False}
         reply = client.request(path, common | options | more | {"text": chunk})
         for answer in reply["results" if path == "/attention" else "translations"]:
             yield answer["sentences"][0] if answer["sentences"] else {}
@@ -201,7 +201,7 @@ def check_hard(client: Daemon, folder: Path) -> Row:
 
 def check_forced(client: Daemon, folder: Path) -> Row:
     row, printed = Row("force.soft.p9.txt"), lines_of(folder / "out", "force.p9.txt")
-    options = {"target": lines_of(folder, "reference.txt")}
+    options = {"translation": lines_of(folder, "reference.txt")}
     answers = ask(client, "/attention", lines_of(folder, "input.txt"), options)
     for line, total, answer in zip(lines_of(folder / "out", row.name), printed, answers, strict=True):
         first, *fields = line.split("|||")

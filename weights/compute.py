@@ -31,7 +31,7 @@ def attention(url: str, model: str, sources: list[str], targets: list[str]) -> l
     matrices = []
     client = Daemon(url, model)
     for texts, wanted in zip(chunks(sources, BATCH), chunks(targets, BATCH), strict=True):
-        body = {"model": model, "text": texts, "target": wanted, "include": ["attention", "eos"], "digits": 9}
+        body = {"model": model, "text": texts, "translation": wanted, "include": ["attention", "eos"], "digits": 9}
         reply = client.request("/attention", body)
         matrices += [np.array(s["attention"]) for result in reply["results"] for s in result["sentences"]]
     return matrices

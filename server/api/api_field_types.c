@@ -33,6 +33,14 @@ static int read_string(const struct field *field, json_t *value, void *out, stru
     return 0;
 }
 
+/* Of /attention, where a translation was once sent by this name. */
+static int read_target(const struct field *field, json_t *value, void *out, struct reply *reply) {
+    if (json_is_string(value))
+        return read_string(field, value, out, reply);
+    return api_refuse(reply, field->name, "%s must be a language code, got %s; send your own translation in \"translation\"",
+                      field->name, api_type_name(value));
+}
+
 static int read_strategy(const struct field *field, json_t *value, void *out, struct reply *reply) {
     const char *name;
     if (read_string(field, value, &name, reply) != 0)
@@ -45,9 +53,9 @@ static int read_strategy(const struct field *field, json_t *value, void *out, st
 }
 
 static int read_integer(const struct field *field, json_t *value, void *out, struct reply *reply) {
-    if (!json_is_integer(value))
+    json_int_t number;
+    if (!api_integer(value, &number))
         return api_refuse(reply, field->name, "%s must be an integer, got %s", field->name, api_type_name(value));
-    json_int_t number = json_integer_value(value);
     if (number < (json_int_t)field->parameter->minimum || number > (json_int_t)field->parameter->maximum)
         return api_refuse(reply, field->name, "%s must be between %.0f and %.0f, got %lld", field->name, field->parameter->minimum,
                           field->parameter->maximum, (long long)number);
@@ -75,12 +83,13 @@ static int read_boolean(const struct field *field, json_t *value, void *out, str
 
 /* Up to 2^63 - 1, which no double holds. */
 static int read_seed(const struct field *field, json_t *value, void *out, struct reply *reply) {
-    if (!json_is_integer(value))
+    json_int_t number;
+    if (!api_integer(value, &number))
         return api_refuse(reply, field->name, "%s must be an integer, got %s", field->name, api_type_name(value));
-    if (json_integer_value(value) < 0)
+    if (number < 0)
         return api_refuse(reply, field->name, "%s must be between 0 and 9223372036854775807, got %lld", field->name,
-                          (long long)json_integer_value(value));
-    *(uint64_t *)out = (uint64_t)json_integer_value(value);
+                          (long long)number);
+    *(uint64_t *)out = (uint64_t)number;
     return 0;
 }
 
@@ -91,30 +100,52 @@ static int read_split(const struct field *field, json_t *value, void *out, struc
     return read_boolean(field, value, &form->split, reply);
 }
 
-static int read_include_name(const struct field *field, const json_t *value, unsigned *bits, struct reply *reply) {
-    if (!json_is_string(value))
-        return api_refuse(reply, field->name, "%s must be an array of strings", field->name);
+/* A name, [length] bytes. */
+static int read_include_name(const struct field *field, const char *name, size_t length, unsigned *bits, struct reply *reply) {
+    static const char all[] = "all";
+    if (length == sizeof all - 1 && memcmp(name, all, length) == 0) {
+        *bits |= INCLUDE_ALL;
+        return 0;
+    }
     for (size_t i = 0; i < INCLUDE_COUNT; i++) {
-        if (strcmp(json_string_value(value), includes[i].name) == 0) {
+        if (strlen(includes[i].name) == length && memcmp(name, includes[i].name, length) == 0) {
             *bits |= includes[i].bit;
             return 0;
         }
     }
     return api_refuse(reply, field->name,
-                      "%s must be any of tokens, log_probs, attention, soft_alignment, alignment, words, offsets, entropy, top_k, "
-                      "beam, quality, heads, timing, eos, got \"%.60s\"",
-                      field->name, json_string_value(value));
+                      "%s must be all, or any of tokens, log_probs, attention, soft_alignment, alignment, words, offsets, entropy, "
+                      "top_k, beam, quality, heads, timing, eos, got \"%.*s\"",
+                      field->name, length < 60 ? (int)length : 60, name);
 }
 
+/* Names with commas between them. */
+static int read_include_list(const struct field *field, const char *names, unsigned *bits, struct reply *reply) {
+    for (const char *at = names + strspn(names, ", "); *at; at += strspn(at, ", ")) {
+        size_t length = strcspn(at, ", ");
+        if (read_include_name(field, at, length, bits, reply) != 0)
+            return -1;
+        at += length;
+    }
+    return 0;
+}
+
+/* A string or an array of them. */
 static int read_include(const struct field *field, json_t *value, void *out, struct reply *reply) {
-    if (!json_is_array(value))
-        return api_refuse(reply, field->name, "%s must be an array of strings, got %s", field->name, api_type_name(value));
+    size_t count = json_is_array(value) ? json_array_size(value) : 1;
     unsigned bits = 0;
-    if (json_array_size(value) > INCLUDE_COUNT)
+    if (!json_is_array(value) && !json_is_string(value))
+        return api_refuse(reply, field->name, "%s must be a string or an array of strings, got %s", field->name,
+                          api_type_name(value));
+    if (count > INCLUDE_COUNT)
         return api_refuse(reply, field->name, "%s must contain at most %d strings, got %zu", field->name, (int)INCLUDE_COUNT,
-                          json_array_size(value));
-    for (size_t i = 0; i < json_array_size(value); i++) {
-        if (read_include_name(field, json_array_get(value, i), &bits, reply) != 0)
+                          count);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *names = json_is_array(value) ? json_array_get(value, i) : value;
+        if (!json_is_string(names))
+            return api_refuse(reply, field->name, "%s must be a string or an array of strings, got %s at index %zu", field->name,
+                              api_type_name(names), i);
+        if (read_include_list(field, json_string_value(names), &bits, reply) != 0)
             return -1;
     }
     *(unsigned *)out = bits;
@@ -196,24 +227,31 @@ static void seed_schema(struct writer *w, const struct field *field, const void 
     writer_integer(w, "maximum", INT64_MAX);
 }
 
-/* Those of bits. */
-static void put_includes(struct writer *w, const char *key, unsigned bits) {
-    writer_begin_array(w, key);
-    for (size_t i = 0; i < INCLUDE_COUNT; i++)
-        if (bits & includes[i].bit)
-            writer_string(w, NULL, includes[i].name);
-    writer_end_array(w);
-}
-
 static void include_schema(struct writer *w, const struct field *field, const void *value) {
     (void)field;
+    writer_begin_array(w, "oneOf");
+    writer_begin_object(w, NULL);
     writer_string(w, "type", "array");
     writer_begin_object(w, "items");
     writer_string(w, "type", "string");
-    put_includes(w, "enum", ~0u);
+    writer_begin_array(w, "enum");
+    for (size_t i = 0; i < INCLUDE_COUNT; i++)
+        writer_string(w, NULL, includes[i].name);
+    writer_string(w, NULL, "all");
+    writer_end_array(w);
     writer_end_object(w);
     writer_count(w, "maxItems", INCLUDE_COUNT);
-    put_includes(w, "default", *(const unsigned *)value);
+    writer_end_object(w);
+    writer_begin_object(w, NULL);
+    writer_string(w, "type", "string");
+    writer_string(w, "description", "names with commas between them, or all");
+    writer_end_object(w);
+    writer_end_array(w);
+    writer_begin_array(w, "default");
+    for (size_t i = 0; i < INCLUDE_COUNT; i++)
+        if (*(const unsigned *)value & includes[i].bit)
+            writer_string(w, NULL, includes[i].name);
+    writer_end_array(w);
 }
 
 /* Checked elsewhere: api_parse.c, api_force.c, api_glossary.c, api_protect.c. */
@@ -243,19 +281,22 @@ static void protect_schema(struct writer *w, const struct field *field, const vo
 
 /* ---- from the text of a form. NULL: it is none of the type ---- */
 
-static json_t *text_to_integer(const char *text, size_t length) {
-    char *end;
-    errno = 0;
-    long long number = strtoll(text, &end, 10);
-    bool digits = length > 0 && strspn(text, "-0123456789") == length;
-    return digits && *end == '\0' && errno == 0 ? json_integer(number) : NULL;
-}
-
 static json_t *text_to_real(const char *text, size_t length) {
     char *end;
     double number = strtod(text, &end);
     bool digits = length > 0 && strspn(text, "+-.0123456789eE") == length;
     return digits && *end == '\0' && isfinite(number) ? json_real(number) : NULL;
+}
+
+/* With a fraction, 5.0, it is a real number; whether that is an integer is for read to say. */
+static json_t *text_to_integer(const char *text, size_t length) {
+    char *end;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    bool digits = length > 0 && strspn(text, "-0123456789") == length;
+    if (digits)
+        return *end == '\0' && errno == 0 ? json_integer(number) : NULL;
+    return strspn(text, "-.0123456789") == length ? text_to_real(text, length) : NULL;
 }
 
 static json_t *text_to_boolean(const char *text, size_t length) {
@@ -285,6 +326,7 @@ const struct field_type
     field_glossary = {.read = read_value, .schema = glossary_schema, .from_text = text_to_json, .as_json = true},
     field_protect = {.read = read_value, .schema = protect_schema, .from_text = text_to_json, .as_json = true},
     field_string = {.read = read_string, .schema = string_schema, .apart = is_given},
+    field_target = {.read = read_target, .schema = string_schema, .apart = is_given},
     field_strategy = {.read = read_strategy, .schema = strategy_schema, .apart = always},
     field_integer = {.read = read_integer, .schema = integer_schema, .apart = is_in_range, .from_text = text_to_integer},
     field_real = {.read = read_real, .schema = real_schema, .apart = real_is_in_range, .from_text = text_to_real},

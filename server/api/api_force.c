@@ -6,9 +6,9 @@ static const char name[] = "force_attention";
 
 static int read_step(const json_t *item, size_t i, size_t *step, struct reply *reply) {
     const json_t *value = json_object_get(item, "step");
-    if (!json_is_integer(value))
+    json_int_t number;
+    if (!api_integer(value, &number))
         return api_refuse(reply, name, "%s[%zu].step must be an integer, got %s", name, i, value ? api_type_name(value) : "none");
-    json_int_t number = json_integer_value(value);
     if (number < 0 || number > TRANSLATOR_MAX_TARGET)
         return api_refuse(reply, name, "%s[%zu].step must be between 0 and %d, got %lld", name, i, (int)TRANSLATOR_MAX_TARGET,
                           (long long)number);

@@ -5,16 +5,21 @@
 
 #include "server/api/api_json.h"
 
+struct choice;
+
+/* In `include`: everything that the model has, except heads and beam. */
+#define INCLUDE_ALL (1u << 31)
+
 /* Strings and values are borrowed from the JSON. */
 struct api_form {
-    json_t *text, *translation, *target, *force_attention, *glossary, *protect; /* target: on /attention, translation */
-    const char *target_name; /* the name by which that was sent; then target is set */
+    json_t *text, *translation, *force_attention, *glossary, *protect;
     const char *model, *source, *target_language, *variant, *prefix;
     struct search_options search; /* its parameters: server/decode/parameters.h */
     bool split, split_given, stream, replace_unknowns, warns;
     unsigned include;
     size_t digits;          /* significant, of weights */
-    struct api_pivot pivot; /* first NULL: one model translates */
+    bool attention;         /* of /attention */
+    struct choice *choices; /* of each text (api_choose.h); in the request's arena */
 };
 
 /* Fills what is there, over the defaults. Strict: an unknown field is an error, so that a typo is not silently ignored, and so is

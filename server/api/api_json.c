@@ -1,5 +1,6 @@
 #include "server/api/api_json.h"
 #include "model/base/reserve.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,17 @@ void api_fail_memory(struct reply *reply) {
     api_lacked_memory();
     api_reply_text(reply, STATUS_UNAVAILABLE, strdup("{\"error\":\"the server is out of memory\",\"code\":\"unavailable\"}"));
     reply->retry_after_s = 1;
+}
+
+bool api_integer(const json_t *value, json_int_t *number) {
+    double real = json_is_real(value) ? json_real_value(value) : 0;
+    *number = json_is_integer(value) ? json_integer_value(value) : 0;
+    if (!json_is_real(value))
+        return json_is_integer(value);
+    if (real != trunc(real) || fabs(real) >= 9223372036854775808.0)
+        return false;
+    *number = (json_int_t)real;
+    return true;
 }
 
 const char *api_type_name(const json_t *value) {

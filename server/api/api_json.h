@@ -23,6 +23,9 @@ void api_reply_text(struct reply *reply, unsigned status, char *text);
 /* Always -1. */
 #define api_refuse(reply, field, ...) (api_fail(reply, STATUS_INVALID, field, __VA_ARGS__), -1)
 
+/* An integer, which may be written as one with a fraction of 0, 5.0, too. False: it is none, or too large for one. */
+bool api_integer(const json_t *value, json_int_t *number);
+
 /* "an array", "null". */
 const char *api_type_name(const json_t *value);
 

@@ -40,14 +40,17 @@ static int read_alternatives(const json_t *root, size_t most, size_t *out, struc
     const json_t *value = json_object_get(root, name);
     if (!value || json_is_null(value) || (json_is_string(value) && json_string_length(value) == 0))
         return 0;
-    long long number = json_integer_value(value);
+    json_int_t number;
     char *end = NULL;
     errno = 0;
-    if (json_is_string(value))
+    bool integer = api_integer(value, &number);
+    if (json_is_string(value)) {
         number = strtoll(json_string_value(value), &end, 10);
-    if (errno != 0 || (json_is_string(value) ? *end != '\0' : !json_is_integer(value)))
+        integer = errno == 0 && *end == '\0';
+    }
+    if (!integer)
         return api_refuse(reply, name, "Invalid request: alternatives parameter is not a number");
-    if (number > (long long)most)
+    if (number > (json_int_t)most)
         return api_refuse(reply, name, "Invalid request: alternatives parameter must be <= %zu", most);
     *out = number > 0 ? (size_t)number : 0;
     return 0;

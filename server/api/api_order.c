@@ -48,9 +48,10 @@ int order_string(const json_t *root, const char *name, const char **out, struct 
 int order_flag(const json_t *root, const char *name, bool *out, struct reply *reply) {
     static const char *const words[2][4] = {{"0", "false", "off", ""}, {"1", "true", "on", "yes"}};
     const json_t *value = json_object_get(root, name);
-    json_int_t number = json_integer_value(value);
+    json_int_t number;
+    bool integer = api_integer(value, &number);
     *out = json_is_true(value) || number == 1;
-    if (!value || json_is_null(value) || json_is_boolean(value) || (json_is_integer(value) && (number == 0 || number == 1)))
+    if (!value || json_is_null(value) || json_is_boolean(value) || (integer && (number == 0 || number == 1)))
         return 0;
     for (size_t i = 0; json_is_string(value) && i < 8; i++)
         if (strcasecmp(json_string_value(value), words[i / 4][i % 4]) == 0) {

@@ -1,10 +1,9 @@
 /* The body of POST /translate and POST /attention -> struct request. */
 #include "model/base/utf8.h"
+#include "server/api/api_choose.h"
 #include "server/api/api_form.h"
-#include "server/api/language.h"
 #include "server/base/clock.h"
 #include "server/decode/parameters.h"
-#include "server/decode/variant.h"
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -85,150 +84,6 @@ int api_check_fields(const struct call *call, struct reply *reply) {
     return 0;
 }
 
-enum { MISFIT = 2 * LANGUAGE_FAR };
-
-static int target_distance(const struct translator_info *info, const char *code) {
-    return variant_for(info, code) ? 0 : language_distance(info->target, code);
-}
-
-/* How far a model is from what is asked for; what is not said fits any. A folder that cannot be read has no languages. */
-static int misfit(const struct translator_info *info, const struct api_form *form) {
-    if (form->model ? strcmp(form->model, info->name) != 0 : !*info->source)
-        return MISFIT;
-    if (form->variant && !variant_for(info, form->variant))
-        return MISFIT;
-    int source = form->source ? language_distance(info->source, form->source) : 0;
-    int target = form->target_language ? target_distance(info, form->target_language) : 0;
-    return source < LANGUAGE_FAR && target < LANGUAGE_FAR ? source + target : MISFIT;
-}
-
-static bool matches(const struct translator_info *info, const struct api_form *form) {
-    return misfit(info, form) < MISFIT;
-}
-
-static int choose_model(const struct model_set *models, const struct api_form *form, struct served_model **model,
-                        struct reply *reply);
-
-/* No model fits, and perhaps one would without the variant. */
-static int fail_variant(const struct model_set *models, const struct api_form *form, struct reply *reply) {
-    struct api_form other = *form;
-    struct served_model *model = NULL;
-    other.variant = NULL;
-    if (choose_model(models, &other, &model, reply) != 0)
-        return -1;
-    return api_refuse(reply, "variant", "model \"%.60s\" has no variant \"%.60s\"", model->info.name, form->variant);
-}
-
-/* Which of the fields that choose a model is to blame for there being none. */
-static int fail_model(const struct model_set *models, const struct api_form *form, struct reply *reply) {
-    bool known_model = !form->model, known_source = !form->source;
-    for (size_t i = 0; i < models->count; i++) {
-        known_model |= matches(&models->all[i]->info, &(struct api_form){.model = form->model});
-        known_source |= matches(&models->all[i]->info, &(struct api_form){.model = form->model, .source = form->source});
-    }
-    if (!known_model)
-        return api_refuse(reply, "model", "no model \"%.60s\" is loaded", form->model);
-    if (form->variant)
-        return fail_variant(models, form, reply);
-    const char *which = form->model ? "this model does not translate" : "no model translates";
-    if (!known_source)
-        return api_refuse(reply, "source", "%s from \"%.60s\"", which, form->source);
-    if (!form->source)
-        return api_refuse(reply, "target", "%s to \"%.60s\"", which, form->target_language);
-    return api_refuse(reply, "target", "%s from \"%.60s\" to \"%.60s\"", which, form->source, form->target_language);
-}
-
-/* The model that fits best, of several the first: with nothing said, the first of all. */
-static struct served_model *find_model(const struct model_set *models, const struct api_form *form) {
-    struct served_model *model = NULL;
-    int least = MISFIT;
-    for (size_t i = 0; i < models->count; i++) {
-        int far = misfit(&models->all[i]->info, form);
-        if (far < least) {
-            least = far;
-            model = models->all[i];
-        }
-    }
-    return model;
-}
-
-static int choose_model(const struct model_set *models, const struct api_form *form, struct served_model **model,
-                        struct reply *reply) {
-    *model = find_model(models, form);
-    return *model ? 0 : fail_model(models, form, reply);
-}
-
-/* One model, or two where there is none: then the request's is the second. */
-static int choose_models(const struct service *service, struct api_form *form, struct request *request, struct reply *reply) {
-    bool pair = !form->model && !form->variant && form->source && form->target_language;
-    request->model = find_model(request->models, form);
-    if (!request->model && pair &&
-        api_find_pivot(request->models, service->options.pivot, form->source, form->target_language, &form->pivot))
-        request->model = form->pivot.second;
-    return request->model ? 0 : fail_model(request->models, form, reply);
-}
-
-/* What is said of one model's work has no meaning for that of two. */
-static int check_pivot(const struct api_form *form, struct reply *reply) {
-    const struct {
-        const char *field;
-        bool given;
-    } fields[] = {{form->target_name, form->target != NULL},
-                  {"force_attention", form->force_attention != NULL},
-                  {"glossary", form->glossary != NULL},
-                  {"prefix", *form->prefix != '\0'},
-                  {"stream", form->stream}};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (fields[i].given)
-            return api_refuse(reply, fields[i].field,
-                              "%s must be omitted: the text is translated by two models, \"%.60s\" and \"%.60s\"", fields[i].field,
-                              form->pivot.first->info.name, form->pivot.second->info.name);
-    if (form->include & (INCLUDE_HEADS | INCLUDE_QUALITY))
-        return api_refuse(
-            reply, "include",
-            "include must not contain heads or quality: the text is translated by two models, \"%.60s\" and \"%.60s\"",
-            form->pivot.first->info.name, form->pivot.second->info.name);
-    return 0;
-}
-
-/* What says nothing else gets the variant of the model's own target. */
-static int choose_variant(const struct api_form *form, struct request *request, struct reply *reply) {
-    const struct translator_info *info = &request->model->info;
-    const char *code = form->variant ? form->variant : form->target_language;
-    request->variant = code ? variant_for(info, code) : NULL;
-    if (!request->variant)
-        request->variant = variant_usual(info);
-    if (request->variant || !variant_must_be(info))
-        return 0;
-    return api_refuse(reply, "variant", "variant is missing: model \"%.60s\" writes %zu languages, such as %.60s", info->name,
-                      info->variant_count, info->variants[0]);
-}
-
-static bool is_language(const struct model_set *models, const char *code) {
-    for (size_t i = 0; i < models->count; i++) {
-        const struct translator_info *info = &models->all[i]->info;
-        if (language_same(code, info->source) || language_same(code, info->target) || variant_for(info, code))
-            return true;
-    }
-    return false;
-}
-
-/* /attention: translation and target are one field. Where target is a language to /translate, it may have been meant so here. */
-static int choose_target(const struct model_set *models, struct api_form *form, struct reply *reply) {
-    const char *code = form->target ? json_string_value(form->target) : NULL;
-    if (form->translation && form->target)
-        return api_refuse(reply, "target", "target must be omitted when translation is given: they are the same field");
-    if (code && form->source && is_language(models, code))
-        return api_refuse(
-            reply, "target",
-            "target is the translation to score, got the language code \"%.60s\": select the model with model, or with "
-            "source alone; to score this text, send it as translation",
-            code);
-    form->target_name = form->translation ? "translation" : "target";
-    form->target = form->translation ? form->translation : form->target;
-    return 0;
-}
-
 static json_t *item(json_t *value, size_t i) {
     return json_is_array(value) ? json_array_get(value, i) : value;
 }
@@ -260,21 +115,21 @@ static int check_characters(const char *field, json_t *value, size_t count, size
 static int check_strings(const struct service *service, const struct api_form *form, size_t *count, struct reply *reply) {
     size_t targets = 0, most = service->options.max_text_chars;
     if (check_texts("text", form->text, count, reply) != 0 ||
-        (form->target && check_texts(form->target_name, form->target, &targets, reply) != 0))
+        (form->translation && check_texts("translation", form->translation, &targets, reply) != 0))
         return -1;
-    if (form->target && (targets != *count || json_is_array(form->target) != json_is_array(form->text)))
-        return api_refuse(reply, form->target_name,
-                          "%s must be a string if text is a string, or an array as long as text (%zu), got %zu", form->target_name,
-                          *count, targets);
+    if (form->translation && (targets != *count || json_is_array(form->translation) != json_is_array(form->text)))
+        return api_refuse(reply, "translation",
+                          "translation must be a string if text is a string, or an array as long as text (%zu), got %zu", *count,
+                          targets);
     if (check_characters("text", form->text, *count, most, reply) != 0)
         return -1;
-    return form->target ? check_characters(form->target_name, form->target, *count, most, reply) : 0;
+    return form->translation ? check_characters("translation", form->translation, *count, most, reply) : 0;
 }
 
 static int check_prefix(const struct api_form *form, size_t most, struct reply *reply) {
     size_t characters = utf8_count(form->prefix, strlen(form->prefix));
-    if (form->target && characters > 0)
-        return api_refuse(reply, "prefix", "prefix must be empty when %s is given", form->target_name);
+    if (form->translation && characters > 0)
+        return api_refuse(reply, "prefix", "prefix must be empty when translation is given");
     if (characters <= most)
         return 0;
     api_fail(reply, STATUS_TOO_LARGE, "prefix", "prefix must have at most %zu characters, got %zu", most, characters);
@@ -285,8 +140,8 @@ static int check_prefix(const struct api_form *form, size_t most, struct reply *
 static int check_phrases(const struct api_form *form, const char *name, const json_t *value, struct reply *reply) {
     if (!value)
         return 0;
-    if (form->target)
-        return api_refuse(reply, name, "%s must be omitted when %s is given", name, form->target_name);
+    if (form->translation)
+        return api_refuse(reply, name, "%s must be omitted when translation is given", name);
     if (!search_constrains(&form->search))
         return api_refuse(reply, name, "%s requires strategy beam or greedy, got %s", name, search_name(form->search.strategy));
     return 0;
@@ -297,17 +152,18 @@ static int copy_texts(const struct api_form *form, size_t count, struct request 
     request->characters = 0; /* it may have waited for its model, and be read again */
     for (size_t i = 0; request->texts && i < count; i++) {
         struct text *text = &request->texts[i];
-        json_t *source = item(form->text, i), *target = form->target ? item(form->target, i) : NULL;
+        const struct choice *choice = &form->choices[i];
+        json_t *source = item(form->text, i), *target = form->translation ? item(form->translation, i) : NULL;
         text->source_length = json_string_length(source);
         text->source = arena_copy(&request->arena, json_string_value(source), text->source_length);
         request->characters += utf8_count(json_string_value(source), text->source_length);
         text->target_length = json_string_length(target);
-        if (form->pivot.first) {
-            text->model = form->pivot.first;
-            text->variant = form->pivot.first_variant;
-            text->second = request->model;
-            text->second_variant = request->variant;
-        }
+        text->model = choice->model;
+        text->variant = choice->variant;
+        text->second = choice->second;
+        text->second_variant = choice->second_variant;
+        text->detected = choice->detected;
+        text->confidence = choice->confidence;
         text->target = target ? arena_copy(&request->arena, json_string_value(target), text->target_length) : NULL;
     }
     request->prefix_length = strlen(form->prefix);
@@ -323,8 +179,8 @@ static int copy_texts(const struct api_form *form, size_t count, struct request 
 /* How many hypotheses there can be: a beam, samples and an exact search have several. */
 static int check_n_best(const struct api_form *form, size_t rows, struct reply *reply) {
     const struct search_options *search = &form->search;
-    if (form->target && search->n_best > 1)
-        return api_refuse(reply, "n_best", "n_best must be 1 when %s is given, got %zu", form->target_name, search->n_best);
+    if (form->translation && search->n_best > 1)
+        return api_refuse(reply, "n_best", "n_best must be 1 when translation is given, got %zu", search->n_best);
     if (search->strategy == &search_greedy && search->n_best > 1)
         return api_refuse(reply, "n_best", "n_best must be 1 when strategy is greedy, got %zu", search->n_best);
     if (search->strategy == &search_beam && search->n_best > search->beam_size)
@@ -380,8 +236,8 @@ static void fill_options(const struct api_form *form, const struct service_optio
     request->replace_unknowns = form->replace_unknowns;
     request->streamed = form->stream;
     request->warns = form->warns;
-    request->target_name = form->target_name;
-    request->split = form->split_given ? form->split : !form->target;
+    request->target_name = "translation";
+    request->split = form->split_given ? form->split : !form->translation;
     request->search = form->search;
     request->search.max_steps = options->max_steps;
     request->search.alternatives = (form->include & (INCLUDE_TOP_K | INCLUDE_QUALITY)) != 0;
@@ -389,15 +245,70 @@ static void fill_options(const struct api_form *form, const struct service_optio
     request->search.max_rows = options->rows;
 }
 
+/* Two models: what is said of one model's work has no meaning for theirs. */
+static int check_pivot(const struct api_form *form, const struct choice *choice, struct reply *reply) {
+    const struct {
+        const char *field;
+        bool given;
+    } fields[] = {{"translation", form->translation != NULL},
+                  {"force_attention", form->force_attention != NULL},
+                  {"glossary", form->glossary != NULL},
+                  {"prefix", *form->prefix != '\0'},
+                  {"stream", form->stream}};
+    const char *first = choice->model->info.name, *second = choice->second->info.name;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].given)
+            return api_refuse(reply, fields[i].field,
+                              "%s must be omitted: the text is translated by two models, \"%.60s\" and \"%.60s\"", fields[i].field,
+                              first, second);
+    if (form->include & (INCLUDE_HEADS | INCLUDE_QUALITY))
+        return api_refuse(
+            reply, "include",
+            "include must not contain heads or quality: the text is translated by two models, \"%.60s\" and \"%.60s\"", first,
+            second);
+    return 0;
+}
+
+/* "all" is what the models have. */
+static void settle_include(struct api_form *form, size_t count) {
+    if (!(form->include & INCLUDE_ALL))
+        return;
+    form->include |= ((INCLUDE_HEADS << 1) - 1) & ~(unsigned)(INCLUDE_HEADS | INCLUDE_BEAM);
+    for (size_t i = 0; i < count; i++) {
+        const struct choice *choice = &form->choices[i];
+        const struct translator_info *first = &choice->model->info, *second = choice->second ? &choice->second->info : first;
+        if (choice->second || !first->quality)
+            form->include &= ~(unsigned)INCLUDE_QUALITY;
+        if (!first->attention || !second->attention)
+            form->include &= ~(unsigned)(INCLUDE_ATTENTION | INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS);
+    }
+    form->include &= ~INCLUDE_ALL;
+}
+
+/* What the models of the texts do not go together with. */
+static int check_choices(const struct api_form *form, size_t count, struct reply *reply) {
+    for (size_t i = 0; i < count; i++) {
+        const struct choice *choice = &form->choices[i];
+        if (i > 0 && choice->model == choice[-1].model && choice->second == choice[-1].second)
+            continue;
+        if (i > 0 && form->glossary)
+            return api_refuse(reply, "glossary", "glossary requires texts in one language, or source: they look like %s and %s",
+                              choice[-1].detected, choice->detected);
+        if ((choice->second && check_pivot(form, choice, reply) != 0) || check_model(&choice->model->info, form, reply) != 0 ||
+            (choice->second && check_model(&choice->second->info, form, reply) != 0))
+            return -1;
+    }
+    return 0;
+}
+
 /* Everything that can be said without the model's tokenizers. */
 static int check_form(const struct service *service, struct api_form *form, size_t *count, struct request *request,
                       struct reply *reply) {
-    if (choose_target(request->models, form, reply) != 0 || check_strings(service, form, count, reply) != 0 ||
-        check_prefix(form, service->options.max_text_chars, reply) != 0 ||
+    if (check_strings(service, form, count, reply) != 0 || check_prefix(form, service->options.max_text_chars, reply) != 0 ||
         check_phrases(form, "glossary", form->glossary, reply) != 0 || check_phrases(form, "protect", form->protect, reply) != 0 ||
-        choose_models(service, form, request, reply) != 0 || choose_variant(form, request, reply) != 0 ||
-        (form->pivot.first && check_pivot(form, reply) != 0))
+        choose_models(service, form, *count, request, reply) != 0)
         return -1;
+    settle_include(form, *count);
     parameters_settle(&form->search, &request->model->info, service->options.rows);
     if (check_numbers(form, service->options.rows, reply) != 0)
         return -1;
@@ -405,9 +316,7 @@ static int check_form(const struct service *service, struct api_form *form, size
         return api_refuse(reply, "force_attention", "force_attention must be used with one text only, got %zu", *count);
     if (form->include & INCLUDE_HEADS && *count > 1)
         return api_refuse(reply, "include", "include: heads must be used with one text only, got %zu", *count);
-    if (form->pivot.first && check_model(&form->pivot.first->info, form, reply) != 0)
-        return -1;
-    return check_model(&request->model->info, form, reply);
+    return check_choices(form, *count, reply);
 }
 
 int api_parse(const struct service *service, json_t *root, enum api_kind kind, struct request *request, struct reply *reply) {

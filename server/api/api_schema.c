@@ -34,9 +34,16 @@ static const struct property properties[] = {
     {NULL, "results", "[Answer]", "one for each text", false},
 
     {"Answer", "text", "string", "the whole text, with the white space between sentences", false},
+    {NULL, "detected", "TextLanguage", "without source, or with auto: the language that the text was taken to be in", true},
+    {NULL, "model", "string", "where that has another model than the first text", true},
+    {NULL, "source", "string", "and that model's language", true},
+    {NULL, "pivot", "[string]", "and the two models, where none translates the pair alone", true},
     {NULL, "pivot_text", "string", "what the first of two models wrote and the second read", true},
     {NULL, "sentences", "[Sentence]", NULL, false},
     {NULL, "warnings", "[Warning]", "what is likely wrong with the text or its translation, if anything is", true},
+
+    {"TextLanguage", "language", "string", "language code", false},
+    {NULL, "confidence", "number", "0 to 1: how often such a guess is right", false},
 
     {"Warning", "code", "=language,untranslated,unknown,shortened,numbers,doubtful",
      "the text looks like another language; the model can read none of it; more than a third of its tokens are unknown; much of it "

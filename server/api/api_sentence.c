@@ -402,6 +402,27 @@ static void put_sentences(struct sentence_view *view, const struct rendered *ren
     writer_end_array(view->out);
 }
 
+/* The language that was detected, and the models where they are not those that the reply names: the first text's. */
+static void put_detected(const struct request *request, const struct text *text, struct writer *out) {
+    const struct text *first = request->texts;
+    if (!text->detected)
+        return;
+    writer_begin_object(out, "detected");
+    writer_string(out, "language", text->detected);
+    writer_number(out, "confidence", text->confidence);
+    writer_end_object(out);
+    if (text->model == first->model && text->second == first->second)
+        return;
+    const struct served_model *last = text->second ? text->second : text->model;
+    writer_strings(out, "model", last->info.name, "source", text->model->info.source, NULL);
+    if (!text->second)
+        return;
+    writer_begin_array(out, "pivot");
+    writer_string(out, NULL, text->model->info.name);
+    writer_string(out, NULL, text->second->info.name);
+    writer_end_array(out);
+}
+
 void api_render_text(struct request *request, const struct text *text, struct writer *out) {
     struct arena arena;
     struct rendered rendered;
@@ -410,6 +431,7 @@ void api_render_text(struct request *request, const struct text *text, struct wr
     if (render_text(text, &arena, &rendered, NULL) == 0) {
         writer_begin_object(out, NULL);
         writer_string_of(out, "text", rendered.text, rendered.length);
+        put_detected(request, text, out);
         if (text->pivot)
             writer_string_of(out, "pivot_text", text->pivot->text, text->pivot->length);
         put_sentences(&view, &rendered);

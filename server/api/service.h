@@ -26,6 +26,7 @@ struct service_options {
     double rate; /* sentences a second; 0: no limit */
     size_t burst;
     const char *client_header;    /* NULL: none */
+    const char *default_model;    /* name of the one that answers what says neither model nor languages; NULL: none */
     const char *pivot;            /* language code; NULL: any; "none": no two models in the place of one */
     const struct name_list *cors; /* origins, "*" alone: any; NULL: none */
 };

@@ -88,8 +88,10 @@ struct text {
     struct served_model *second; /* that translates what the other writes, and its variant; NULL: none */
     const struct loaded_model *second_loaded;
     const char *second_variant;
-    struct text *twin;   /* an earlier one that the same model reads, also for a second: it shares the sentences; NULL: none */
-    struct pivot *pivot; /* NULL: not yet, or never */
+    const char *detected; /* the code of the language that it was taken to be in; a model's; NULL: that was given */
+    double confidence;    /* of that, 0 to 1 */
+    struct text *twin;    /* an earlier one that the same model reads, also for a second: it shares the sentences; NULL: none */
+    struct pivot *pivot;  /* NULL: not yet, or never */
     struct sentence *sentences; /* [count] */
     size_t count;
 };

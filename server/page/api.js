@@ -41,7 +41,7 @@ export const languages = () => client().json("/languages");
 
 /* How a request names a model, or a pair (task.js). */
 export const named = ({ name, pair, source, target }) => (pair ? { source, target } : { model: name });
-/* On /attention a target is a translation. */
+/* Either answers alike; what a pair is asked with shows in the address of /translate. */
 export const pathOf = ({ source }) => (source ? "/translate" : "/attention");
 
 /* The fields of a search. whole: of the text as one sentence. */
@@ -69,6 +69,6 @@ export async function decode(body, { path = pathOf(body), ...how } = {}) {
 
 /* How likely the model takes one result to be for each of the texts: log-probabilities. */
 export async function score(model, texts, translation) {
-  const reply = await ask("/attention", { model, text: texts, target: texts.map(() => translation), include: ["eos"] });
+  const reply = await ask("/attention", { model, text: texts, translation: texts.map(() => translation), include: ["eos"] });
   return reply.results.map(({ sentences }) => sentences[0].log_prob);
 }

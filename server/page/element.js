@@ -129,7 +129,7 @@ export class AligndAttention extends HTMLElement {
     const given = Object.fromEntries(["model", "source", "target", "text", "translation"].filter((name) => this.hasAttribute(name)).map((name) => [name, this.getAttribute(name)]));
     if ("translation" in given && !given.model) given.model = await this.#modelFor(given);
     if (turn !== this.#asked) return; /* other attributes have been set meanwhile */
-    if ("translation" in given || given.model) { delete given.source; delete given.target; } /* there, target is a translation */
+    if ("translation" in given || given.model) { delete given.source; delete given.target; } /* the model says both */
     const answer = await this.#ask("translation" in given ? "/attention" : "/translate", given);
     if (!answer) return;
     this.result = answer;

@@ -57,9 +57,9 @@ export class Questions {
     return this.#ask(...(kind === "c" ? this.#choice(steps[0], what) : this.#look({ steps, tokens: what.split(".").map(Number).filter((j) => j < source_tokens.length) })));
   }
 
-  #body({ target, prefix, force }) {
+  #body({ translation, prefix, force }) {
     const { app } = this, { source_text: text } = app.base();
-    return { ...(target === undefined ? app.search() : { model: app.state.model, target }), text, split_sentences: false, ...(prefix && { prefix }), ...(force?.length && { force_attention: force }) };
+    return { ...(translation === undefined ? app.search() : { model: app.state.model, translation }), text, split_sentences: false, ...(prefix && { prefix }), ...(force?.length && { force_attention: force }) };
   }
   /* The sentence as it stands, with more in it. */
   async again(include) { return (await api.decode(this.#body(this.asked.at(-1)?.given ?? {}), { include })).sentences[0]; }
@@ -89,7 +89,7 @@ export class Questions {
   choose(i, token) { return this.#asked(this.#choice(i, token)); }
   #choice(i, token) {
     const s = this.app.sentence();
-    if (token === END) return ["Ended early", `c${i}:${token}`, { target: prefix(s, i, "").trimEnd() }];
+    if (token === END) return ["Ended early", `c${i}:${token}`, { translation: prefix(s, i, "").trimEnd() }];
     const force = (this.asked.at(-1)?.given.force ?? []).filter(({ step }) => step < i);
     return [`\u201c${token.replaceAll("\u2581", "")}\u201d instead of \u201c${s.tokens[i].replaceAll("\u2581", "")}\u201d`, `c${i}:${token}`, { prefix: prefix(s, i, token), force }];
   }
@@ -100,7 +100,7 @@ export class Questions {
     const s = this.app.sentence(), unit = targets(s, this.app.how()).find((one) => tokensOf(one).includes(steps[0])), last = this.asked.at(-1)?.given ?? {};
     const force = [...(last.force ?? []).filter(({ step }) => !steps.includes(step)), ...forced(s, steps, tokens)];
     const where = tokens.map((j) => s.source_tokens[j].replaceAll("\u2581", " ")).join("").trim();
-    return [`\u201c${unit.label}\u201d looks at \u201c${where}\u201d`, `f${steps.join(".")}:${tokens.join(".")}`, { ...last, target: undefined, force }];
+    return [`\u201c${unit.label}\u201d looks at \u201c${where}\u201d`, `f${steps.join(".")}:${tokens.join(".")}`, { ...last, translation: undefined, force }];
   }
 
   undo() {
@@ -133,7 +133,7 @@ export class Questions {
     const { app } = this, base = app.base(), signal = this.#begin("score");
     this.text = target;
     try {
-      const { sentences } = await api.decode({ model: app.state.model, text: base.source_text, target }, { signal });
+      const { sentences } = await api.decode({ model: app.state.model, text: base.source_text, translation: target }, { signal });
       if (signal.aborted) return;
       Object.assign(this, { reference: sentences[0] ?? null, wrong: null });
       app.state.own = target;

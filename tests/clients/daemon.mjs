@@ -2,7 +2,8 @@
 import { spawn } from "node:child_process";
 
 function launch(program, models, options) {
-  const listen = ["--listen", "127.0.0.1:0", "--log-level", "info", ...options];
+  const usual = models.length > 1 && !options.includes("--default-model") ? ["--default-model", models[0].split("/").at(-1)] : [];
+  const listen = [...usual, "--listen", "127.0.0.1:0", "--log-level", "info", ...options];
   const daemon = spawn(program, [...models.flatMap((model) => ["--model", model]), ...listen], { stdio: ["ignore", "ignore", "pipe"] });
   return new Promise((resolve, reject) => {
     let log = "";

@@ -74,5 +74,5 @@ test("bodies that are refused are wrong by their schemas, too", async () => {
     assert.equal((await fetch(`${daemon.url}/attention`, { method: "POST", body: JSON.stringify(body) })).status, 400);
     assert.throws(() => check("AttentionRequest", body));
   }
-  check("AttentionRequest", { text: ["a"], target: ["b"], include: all, stream: false, force_attention: [{ step: 0, weights: [1] }] });
+  check("AttentionRequest", { text: ["a"], translation: ["b"], include: all, stream: false, force_attention: [{ step: 0, weights: [1] }] });
 });

@@ -167,7 +167,7 @@ END_TEST
 
 START_TEST(target_is_scored) {
     struct reply reply;
-    attend("{'text': '" ONE_TEXT "', 'target': 'Où est la gare ?', 'include': ['tokens', 'log_probs', 'attention', 'eos']}",
+    attend("{'text': '" ONE_TEXT "', 'translation': 'Où est la gare ?', 'include': ['tokens', 'log_probs', 'attention', 'eos']}",
            &reply);
     const json_t *sentence = json_at(reply.json, "results.0.sentences.0");
     size_t count = json_array_size(json_at(sentence, "tokens"));
@@ -185,11 +185,11 @@ END_TEST
 /* With a target the default is one text, one target, one matrix. */
 START_TEST(target_is_not_split) {
     struct reply reply;
-    attend("{'text': '" TEXT "', 'target': 'Un. Deux.'}", &reply);
+    attend("{'text': '" TEXT "', 'translation': 'Un. Deux.'}", &reply);
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "results.0.sentences")), 1);
     ck_assert_str_eq(text_at(reply.json, "results.0.sentences.0.source_text"), TEXT);
     reply_done(&reply);
-    attend("{'text': '" ONE_TEXT "', 'target': 'Un. Deux.', 'split_sentences': true}", &reply);
+    attend("{'text': '" ONE_TEXT "', 'translation': 'Un. Deux.', 'split_sentences': true}", &reply);
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "results.0.sentences")), 1);
     reply_done(&reply);
 }
@@ -197,9 +197,9 @@ END_TEST
 
 START_TEST(targets_in_order) {
     struct reply both, first, second;
-    attend("{'text': ['A boy.', 'The dog runs.'], 'target': ['Un garçon.', 'Le chien court.']}", &both);
-    attend("{'text': 'A boy.', 'target': 'Un garçon.'}", &first);
-    attend("{'text': 'The dog runs.', 'target': 'Le chien court.'}", &second);
+    attend("{'text': ['A boy.', 'The dog runs.'], 'translation': ['Un garçon.', 'Le chien court.']}", &both);
+    attend("{'text': 'A boy.', 'translation': 'Un garçon.'}", &first);
+    attend("{'text': 'The dog runs.', 'translation': 'Le chien court.'}", &second);
     ck_assert(json_equal(json_at(both.json, "results.0"), json_at(first.json, "results.0")));
     ck_assert(json_equal(json_at(both.json, "results.1"), json_at(second.json, "results.0")));
     reply_done(&both);
@@ -211,7 +211,7 @@ END_TEST
 /* An empty target is scored too: only </s>. A blank text has nothing to attend to. */
 START_TEST(blanks) {
     struct reply reply;
-    attend("{'text': 'A boy.', 'target': ''}", &reply);
+    attend("{'text': 'A boy.', 'translation': ''}", &reply);
     ck_assert_uint_eq(json_array_size(json_at(reply.json, "results.0.sentences.0.tokens")), 1);
     ck_assert_str_eq(text_at(reply.json, "results.0.sentences.0.tokens.0"), "</s>");
     reply_done(&reply);
@@ -235,7 +235,7 @@ static void check_same_numbers(const json_t *a, const json_t *b) {
 /* Scores the translation as a target. False where it is tokenized differently from how it was made. */
 static bool check_round_trip(const json_t *sentence, const char *model) {
     json_t *question =
-        json_pack("{s:s, s:s, s:s, s:[s, s, s, s, s]}", "model", model, "text", text_at(sentence, "source_text"), "target",
+        json_pack("{s:s, s:s, s:s, s:[s, s, s, s, s]}", "model", model, "text", text_at(sentence, "source_text"), "translation",
                   text_at(sentence, "text"), "include", "tokens", "log_probs", "attention", "entropy", "eos");
     char *body = json_dumps(question, 0);
     struct reply reply;
@@ -297,7 +297,7 @@ START_TEST(model_without_attention) {
             "include must not contain attention, soft_alignment, alignment or words: model \"fixed-gru\" has no attention");
         reply_done(&reply);
     }
-    attend("{'model': 'fixed-gru', 'text': 'We see', 'target': 'Nous', 'include': ['tokens', 'log_probs', 'entropy', 'eos']}",
+    attend("{'model': 'fixed-gru', 'text': 'We see', 'translation': 'Nous', 'include': ['tokens', 'log_probs', 'entropy', 'eos']}",
            &reply);
     ck_assert_str_eq(text_at(reply.json, "results.0.text"), "Nous");
     ck_assert_ptr_null(json_object_get(json_at(reply.json, "results.0.sentences.0"), "attention"));

@@ -181,7 +181,9 @@ START_TEST(numbers) {
         {"{'text': 'x', 'beam_size': -1}", "beam_size", "beam_size must be between 1 and 32, got -1"},
         {"{'text': 'x', 'beam_size': 9223372036854775807}", "beam_size",
          "beam_size must be between 1 and 32, got 9223372036854775807"},
-        {"{'text': 'x', 'beam_size': 2.0}", "beam_size", "beam_size must be an integer, got a number"},
+        {"{'text': 'x', 'beam_size': 2.5}", "beam_size", "beam_size must be an integer, got a number"},
+        {"{'text': 'x', 'beam_size': 33.0}", "beam_size", "beam_size must be between 1 and 32, got 33"},
+        {"{'text': 'x', 'beam_size': 1e300}", "beam_size", "beam_size must be an integer, got a number"},
         {"{'text': 'x', 'beam_size': '2'}", "beam_size", "beam_size must be an integer, got a string"},
         {"{'text': 'x', 'beam_size': null}", "beam_size", "beam_size must be an integer, got null"},
         {"{'text': 'x', 'beam_size': true}", "beam_size", "beam_size must be an integer, got a boolean"},
@@ -223,9 +225,10 @@ START_TEST(other_fields) {
         {"{'text': 'x', 'split_sentences': 1}", "split_sentences", "split_sentences must be true or false, got an integer"},
         {"{'text': 'x', 'split_sentences': 'false'}", "split_sentences", "split_sentences must be true or false, got a string"},
         {"{'text': 'x', 'replace_unknowns': 1}", "replace_unknowns", "replace_unknowns must be true or false, got an integer"},
-        {"{'text': 'x', 'include': 'tokens'}", "include", "include must be an array of strings, got a string"},
-        {"{'text': 'x', 'include': [1]}", "include", "include must be an array of strings*"},
-        {"{'text': 'x', 'include': ['tokens', 'token']}", "include", "include must be any of tokens, log_probs, *"},
+        {"{'text': 'x', 'include': 1}", "include", "include must be a string or an array of strings, got an integer"},
+        {"{'text': 'x', 'include': [1]}", "include", "include must be a string or an array of strings, got an integer at index 0"},
+        {"{'text': 'x', 'include': ['tokens', 'token']}", "include", "include must be all, or any of tokens, log_probs, *"},
+        {"{'text': 'x', 'include': 'tokens, alles'}", "include", "include must be all, or any of tokens, log_probs, *"},
         {"{'text': 'x', 'include': ['eos','eos','eos','eos','eos','eos','eos','eos','eos','eos','eos','eos','eos','eos','eos']}",
          "include", "include must contain at most 14 strings, got 15"},
         {"{'text': 'x', 'model': 1}", "model", "model must be a string, got an integer"},
@@ -254,17 +257,18 @@ END_TEST
 
 START_TEST(targets) {
     static const struct refusal refusals[] = {
-        {"{'text': 'x', 'target': 1}", "target", "target must be a string or an array of strings, got an integer"},
-        {"{'text': 'x', 'target': null}", "target", "target must be a string or an array of strings, got null"},
-        {"{'text': 'x', 'target': ['y']}", "target", "target must be a string if text is a string*"},
-        {"{'text': ['x'], 'target': 'y'}", "target", "target must be a string if text is a string*"},
-        {"{'text': ['x', 'y'], 'target': ['z']}", "target",
-         "target must be a string if text is a string, or an array as long as text (2), got 1"},
-        {"{'text': ['x'], 'target': [null]}", "target", "target must be a string or an array of strings, got null at index 0"},
-        {"{'text': ['x'], 'target': []}", "target", "target must contain between 1 and 64 strings, got 0"},
-        {"{'text': 'x', 'target': 'y', 'n_best': 2}", "n_best", "n_best must be 1 when target is given, got 2"},
-        {"{'text': 'One. Two.', 'target': 'y', 'split_sentences': true}", "split_sentences",
-         "split_sentences must be false when target is given: the text has 2 sentences"},
+        {"{'text': 'x', 'translation': 1}", "translation", "translation must be a string or an array of strings, got an integer"},
+        {"{'text': 'x', 'translation': null}", "translation", "translation must be a string or an array of strings, got null"},
+        {"{'text': 'x', 'translation': ['y']}", "translation", "translation must be a string if text is a string*"},
+        {"{'text': ['x'], 'translation': 'y'}", "translation", "translation must be a string if text is a string*"},
+        {"{'text': ['x', 'y'], 'translation': ['z']}", "translation",
+         "translation must be a string if text is a string, or an array as long as text (2), got 1"},
+        {"{'text': ['x'], 'translation': [null]}", "translation",
+         "translation must be a string or an array of strings, got null at index 0"},
+        {"{'text': ['x'], 'translation': []}", "translation", "translation must contain between 1 and 64 strings, got 0"},
+        {"{'text': 'x', 'translation': 'y', 'n_best': 2}", "n_best", "n_best must be 1 when translation is given, got 2"},
+        {"{'text': 'One. Two.', 'translation': 'y', 'split_sentences': true}", "split_sentences",
+         "split_sentences must be false when translation is given: the text has 2 sentences"},
     };
     check_invalid("/attention", refusals, COUNT(refusals));
 }
@@ -429,7 +433,7 @@ START_TEST(texts_longer_than_the_model_takes) {
                 &reply);
     check_error(&reply, 413, "too_large", "text", "the text has more than 40 tokens, the most that the model reads at once");
     reply_done(&reply);
-    client_send(&served, &(struct call){.path = "/attention", .json = "{'text': '" LONG_SENTENCE "', 'target': 'x'}"}, &reply);
+    client_send(&served, &(struct call){.path = "/attention", .json = "{'text': '" LONG_SENTENCE "', 'translation': 'x'}"}, &reply);
     check_error(&reply, 413, "too_large", "text", "the text has more than 40 tokens, the most that the model reads at once");
     reply_done(&reply);
 }

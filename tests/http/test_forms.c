@@ -92,13 +92,14 @@ static const struct {
     {"text=x&beam_size=99", "beam_size", "beam_size must be between 1 and 32, got 99"},
     {"text=x&beam_size=4&beam_size=5", "beam_size", "beam_size must be given only once"},
     {"text=x&digits=10", "digits", "digits must be between 1 and 9, got 10"},
-    {"text=x&digits=1.5", "digits", "digits must be an integer, got a string"},
+    {"text=x&digits=1.5", "digits", "digits must be an integer, got a number"},
     {"text=x&length_penalty=nan", "length_penalty", "length_penalty must be a number, got a string"},
     {"text=x&length_penalty=0x1", "length_penalty", "length_penalty must be a number, got a string"},
     {"text=x&length_penalty=3", "length_penalty", "length_penalty must be between 0 and 2, got 3"},
     {"text=x&stream=yes", "stream", "stream must be true or false, got a string"},
     {"text=x&include=tokens,other", "include",
-     "include must be any of tokens, log_probs, attention, soft_alignment, alignment, words, offsets, entropy, top_k, beam, "
+     "include must be all, or any of tokens, log_probs, attention, soft_alignment, alignment, words, offsets, entropy, top_k, "
+     "beam, "
      "quality, heads, timing, eos, got "
      "\"other\""},
     {"text=x&glossary=boy:gars", "glossary", "there is no glossary \"boy:gars\" from \"en\" to \"fr\""},
@@ -202,37 +203,34 @@ START_TEST(what_is_wrong_with_an_address) {
 }
 END_TEST
 
-/* ---- translation, or target ---- */
+/* ---- translation, and target ---- */
 
-START_TEST(translation_is_target) {
-    static const char *const bodies[][2] = {
-        {"{'text': 'A boy.', 'translation': 'Un gars.'}", "{'text': 'A boy.', 'target': 'Un gars.'}"},
-        {"{'text': ['A boy.', ''], 'translation': ['Un gars.', 'x']}", "{'text': ['A boy.', ''], 'target': ['Un gars.', 'x']}"},
-        {"{'text': 'A boy.', 'source': 'en', 'translation': 'fr'}", "{'text': 'A boy.', 'target': 'fr'}"},
-    };
+START_TEST(target_is_a_language) {
+    static const char *const bodies[] = {"{'text': 'A boy.', 'source': 'en', 'target': 'fr', 'translation': 'Un gars.'}",
+                                         "{'text': 'A boy.', 'target': 'FR', 'source': 'en', 'translation': 'Un gars.'}"};
+    struct reply plain;
+    client_post(&served, "/attention", "{'text': 'A boy.', 'translation': 'Un gars.'}", 200, &plain);
     for (size_t i = 0; i < COUNT(bodies); i++) {
-        struct reply better, former;
-        client_post(&served, "/attention", bodies[i][0], 200, &better);
-        client_post(&served, "/attention", bodies[i][1], 200, &former);
-        ck_assert_str_eq(better.body, former.body);
-        reply_done(&better);
-        reply_done(&former);
+        struct reply reply;
+        client_post(&served, "/attention", bodies[i], 200, &reply);
+        ck_assert_str_eq(reply.body, plain.body);
+        reply_done(&reply);
     }
+    reply_done(&plain);
 }
 END_TEST
 
-#define A_LANGUAGE(code)                                                                                                           \
-    "target is the translation to score, got the language code \"" code                                                            \
-    "\": select the model with model, or with source alone; to score this text, send it as translation"
+#define NO_LANGUAGE(got) "target must be a language code, one of fr, got \"" got "\"; send your own translation in \"translation\""
 
 static const struct {
     const char *json, *field, *message;
 } mistaken[] = {
-    {"{'text': 'x', 'source': 'en', 'target': 'fr'}", "target", A_LANGUAGE("fr")},
-    {"{'text': 'x', 'source': 'en', 'target': 'FR'}", "target", A_LANGUAGE("FR")},
-    {"{'text': 'x', 'source': 'de', 'target': 'en'}", "target", A_LANGUAGE("en")},
-    {"{'text': 'x', 'translation': 'y', 'target': 'y'}", "target",
-     "target must be omitted when translation is given: they are the same field"},
+    {"{'text': 'x', 'source': 'en', 'target': 'Un gars.'}", "target", NO_LANGUAGE("Un gars.")},
+    {"{'text': 'x', 'target': 'de'}", "target", NO_LANGUAGE("de")},
+    {"{'text': 'x', 'target': 'en', 'translation': 'y'}", "target", NO_LANGUAGE("en")},
+    {"{'text': 'x', 'target': ''}", "target", NO_LANGUAGE("")},
+    {"{'text': ['x'], 'target': ['y']}", "target",
+     "target must be a language code, got an array; send your own translation in \"translation\""},
     {"{'text': 'x', 'translation': 1}", "translation", "translation must be a string or an array of strings, got an integer"},
     {"{'text': 'x', 'translation': ['y']}", "translation",
      "translation must be a string if text is a string, or an array as long as text (1), got 1"},
@@ -244,13 +242,10 @@ static const struct {
 };
 
 START_TEST(what_target_was_meant_for) {
-    struct reply reply;
     for (size_t i = 0; i < COUNT(mistaken); i++)
         check_refusal(&(struct call){.path = "/attention", .json = mistaken[i].json}, mistaken[i].field, mistaken[i].message);
     check_refusal(&(struct call){.path = "/translate", .json = "{'text': 'x', 'translation': 'y'}"}, "translation",
                   "unknown field \"translation\"");
-    client_post(&served, "/attention", "{'text': 'x', 'source': 'en', 'target': 'fra'}", 200, &reply); /* no language here */
-    reply_done(&reply);
 }
 END_TEST
 
@@ -263,7 +258,7 @@ Suite *forms_suite(void) {
     tcase_add_test(tests, what_is_wrong_is_told);
     tcase_add_test(tests, an_address_is_not_kept_by_caches);
     tcase_add_test(tests, what_is_wrong_with_an_address);
-    tcase_add_test(tests, translation_is_target);
+    tcase_add_test(tests, target_is_a_language);
     tcase_add_test(tests, what_target_was_meant_for);
     suite_add_tcase(suite, tests);
     return suite;

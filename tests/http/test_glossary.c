@@ -59,8 +59,8 @@ START_TEST(wrong_glossaries) {
             reply_done(&reply);
         }
     struct reply reply;
-    ask("/attention", "A boy.", "'target': 'Un gars.', 'glossary': {'boy': 'gars'}", 400, &reply);
-    expect_error(&reply, "glossary", "glossary must be omitted when target is given");
+    ask("/attention", "A boy.", "'translation': 'Un gars.', 'glossary': {'boy': 'gars'}", 400, &reply);
+    expect_error(&reply, "glossary", "glossary must be omitted when translation is given");
     reply_done(&reply);
 }
 END_TEST
@@ -187,7 +187,7 @@ START_TEST(placeholders_are_tokens) {
     }
     reply_done(&reply);
     /* a given target is scored for the text as it stands */
-    ask("/attention", "A {name} plays.", "'target': 'Un {name} joue.'", 200, &reply);
+    ask("/attention", "A {name} plays.", "'translation': 'Un {name} joue.'", 200, &reply);
     ck_assert_str_eq(text_at(reply.json, "results.0.text"), "Un {name} joue.");
     ck_assert_uint_gt(json_array_size(json_at(reply.json, "results.0.sentences.0.source_tokens")), 6);
     reply_done(&reply);

@@ -45,6 +45,75 @@ START_TEST(the_nearest_is_taken) {
 }
 END_TEST
 
+/* ---- what is left out ---- */
+
+/* What says no languages gets a model only where no other could have been meant, whatever is added to the directory. */
+START_TEST(nothing_said) {
+    struct reply reply;
+    models_start("--queue", "64");
+    models_translate("{'text': 'x'}", 400, &reply);
+    ck_assert_str_eq(text_at(reply.json, "error"),
+                     "source and target are missing, and so is model: the models are for en-fr, en-de, pt-BR-en");
+    reply_done(&reply);
+    models_ask("{'text': 'x', 'source': 'auto'}", 400);
+    models_translate("{'text': 'x', 'source': 'en-GB'}", 400, &reply);
+    ck_assert_str_eq(text_at(reply.json, "error"), "target is missing: the models from \"en-GB\" are for en-fr, en-de");
+    reply_done(&reply);
+    models_translate("{'text': 'x', 'source': 'pt'}", 200, &reply);
+    ck_assert_str_eq(text_at(reply.json, "model"), "c");
+    ck_assert_ptr_null(json_object_get(json_at(reply.json, "translations.0"), "detected"));
+    reply_done(&reply);
+}
+END_TEST
+
+START_TEST(a_default_model) {
+    static const struct {
+        const char *body, *model;
+    } rows[] = {{"{'text': 'x'}", "b"},
+                {"{'text': 'x', 'source': 'en'}", "b"},
+                {"{'text': 'x', 'source': 'auto'}", "b"},
+                {"{'text': 'x', 'source': 'pt'}", "c"},
+                {"{'text': 'x', 'target': 'fr'}", "a"},
+                {"{'text': 'x', 'model': 'c'}", "c"}};
+    models_start("--default-model", "b");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct reply reply;
+        models_translate(rows[i].body, 200, &reply);
+        ck_assert_str_eq(text_at(reply.json, "model"), rows[i].model);
+        reply_done(&reply);
+    }
+}
+END_TEST
+
+/* Each text has its own language, and the model for that. */
+START_TEST(source_is_detected) {
+    static const char *const bodies[] = {"{'text': ['The children are playing in the garden with the dog.', 'As crian\xc3\xa7"
+                                         "as est\xc3\xa3o brincando no jardim com o "
+                                         "cachorro.', ''], 'target': 'fr'}",
+                                         "{'text': ['The children are playing in the garden with the dog.', 'As crian\xc3\xa7"
+                                         "as est\xc3\xa3o brincando no jardim com o "
+                                         "cachorro.', ''], 'source': 'auto', 'target': 'fr'}"};
+    models_start("--queue", "64");
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        struct reply reply;
+        models_translate(bodies[i], 200, &reply);
+        const json_t *texts = json_at(reply.json, "translations");
+        ck_assert_str_eq(text_at(reply.json, "model"), "a");
+        ck_assert_str_eq(text_at(json_array_get(texts, 0), "detected.language"), "en");
+        ck_assert_double_gt(number_at(json_array_get(texts, 0), "detected.confidence"), 0.9);
+        ck_assert_ptr_null(json_object_get(json_array_get(texts, 0), "model"));
+        ck_assert_str_eq(text_at(json_array_get(texts, 1), "detected.language"), "pt-BR");
+        ck_assert_double_le(number_at(json_array_get(texts, 1), "detected.confidence"), 1);
+        ck_assert_str_eq(text_at(json_array_get(texts, 1), "pivot.0"), "c");
+        ck_assert_str_eq(text_at(json_array_get(texts, 1), "pivot.1"), "a");
+        ck_assert_str_eq(text_at(json_array_get(texts, 1), "source"), "pt-BR");
+        ck_assert_double_eq(number_at(json_array_get(texts, 2), "detected.confidence"), 0);
+        reply_done(&reply);
+    }
+    models_ask("{'text': ['x', 'y'], 'target': 'zz'}", 400);
+}
+END_TEST
+
 /* ---- two in the place of one ---- */
 
 #define VIA "{'text': 'A boy plays. A dog runs.', 'source': 'pt-BR', 'target': 'fr'"
@@ -183,6 +252,9 @@ Suite *routing_suite(void) {
     tcase_add_checked_fixture(tcase, models_setup, models_teardown);
     tcase_add_test(tcase, regions_fall_back);
     tcase_add_test(tcase, the_nearest_is_taken);
+    tcase_add_test(tcase, nothing_said);
+    tcase_add_test(tcase, a_default_model);
+    tcase_add_test(tcase, source_is_detected);
     tcase_add_test(tcase, two_models_meet_in_a_language);
     tcase_add_test(tcase, two_models_in_other_dialects);
     tcase_add_test(tcase, targets_share_the_first_decoding);

@@ -57,7 +57,7 @@ static const struct {
     {"'strategy': 'sample', 'top_p': 1.1", "top_p", "top_p must be between 0.01 and 1, got 1.1"},
     {"'strategy': 'exact', 'top_p': 1", "top_p", "top_p requires strategy sample, got exact"},
     {"'strategy': 'sample', 'seed': '7'", "seed", "seed must be an integer, got a string"},
-    {"'strategy': 'sample', 'seed': 1.0", "seed", "seed must be an integer, got a number"},
+    {"'strategy': 'sample', 'seed': 1.5", "seed", "seed must be an integer, got a number"},
     {"'strategy': 'sample', 'seed': -1", "seed", "seed must be between 0 and 9223372036854775807, got -1"},
     {"'seed': 7", "seed", "seed requires strategy sample, got beam"},
     {"'strategy': 'sample', 'n_best': 21", "n_best", "n_best must be between 1 and 20, got 21"},
@@ -140,8 +140,8 @@ START_TEST(wrong_forced_attention) {
                 &reply);
     ck_assert_str_eq(text_at(reply.json, "error"), "model \"fixed-gru\" has no attention to force");
     reply_done(&reply);
-    ask("/attention", "'prefix': 'Un', 'target': 'Un chat'", 400, &reply);
-    ck_assert_str_eq(text_at(reply.json, "error"), "prefix must be empty when target is given");
+    ask("/attention", "'prefix': 'Un', 'translation': 'Un chat'", 400, &reply);
+    ck_assert_str_eq(text_at(reply.json, "error"), "prefix must be empty when translation is given");
     reply_done(&reply);
 }
 END_TEST
@@ -368,8 +368,8 @@ START_TEST(forced_attention) {
     ck_assert(!json_equal(item(sentence, "entropy", 1), item(plain, "entropy", 1)));
     reply_done(&reply);
     reply_done(&own);
-    sentence =
-        attend("'force_attention': [{'step': 0, 'weights': [1, 0, 0, 0, 0, 0, 0, 0" ELEVEN_0 "]}], 'target': 'Un chat'", &reply);
+    sentence = attend("'force_attention': [{'step': 0, 'weights': [1, 0, 0, 0, 0, 0, 0, 0" ELEVEN_0 "]}], 'translation': 'Un chat'",
+                      &reply);
     ck_assert_double_eq(json_number_value(json_array_get(item(sentence, "attention", 0), 0)), 1);
     reply_done(&reply);
 }
@@ -444,7 +444,7 @@ END_TEST
 /* A target has both, too, and blank texts have nothing. */
 START_TEST(outputs_of_targets_and_blanks) {
     struct reply reply;
-    const json_t *sentence = attend("'target': 'Un chat', 'include': ['tokens', 'top_k', 'beam', 'eos']", &reply);
+    const json_t *sentence = attend("'translation': 'Un chat', 'include': ['tokens', 'top_k', 'beam', 'eos']", &reply);
     size_t steps = json_array_size(json_at(sentence, "tokens"));
     ck_assert_uint_eq(json_array_size(json_at(sentence, "top_k")), steps);
     ck_assert_uint_eq(json_array_size(json_at(sentence, "beam")), steps);

@@ -110,7 +110,7 @@ START_TEST(every_output) {
         snprintf(json, sizeof json, "%s%s", cases[i][1], all);
         check_like_plain(cases[i][0], json, i < 2 ? "translations" : "results", i != 1);
     }
-    check_like_plain("/attention", "{'text': ['a', 'b'], 'target': ['c d', 'e']}", "results", false);
+    check_like_plain("/attention", "{'text': ['a', 'b'], 'translation': ['c d', 'e']}", "results", false);
     check_like_plain("/translate", "{'text': [' ', '']}", "translations", false);
 }
 END_TEST

@@ -407,12 +407,12 @@ START_TEST(models_are_chosen) {
     static const struct {
         const char *fields, *model;
     } rows[] = {
-        {"", "luong-general-gru"},
         {", 'model': 'reverse'", "reverse"},
         {", 'model': 'conditional-additive-lstm'", "conditional-additive-lstm"},
         {", 'source': 'fr'", "reverse"},
         {", 'target': 'en'", "reverse"},
         {", 'source': 'fr', 'target': 'en'", "reverse"},
+        {", 'source': 'en'", "luong-general-gru"},
         {", 'source': 'en', 'target': 'fr'", "luong-general-gru"}, /* the first of two */
         {", 'model': 'conditional-additive-lstm', 'source': 'en'", "conditional-additive-lstm"},
     };
@@ -430,6 +430,26 @@ START_TEST(models_are_chosen) {
     }
     daemon_stop(&daemon);
     folder_remove(folder);
+}
+END_TEST
+
+/* In one string, in an array, as all that the model has; and numbers as JavaScript may write them. */
+START_TEST(include_in_every_notation) {
+    static const char *const names[] = {"tokens",  "log_probs", "attention", "alignment", "words",
+                                        "offsets", "entropy",   "top_k",     "timing"};
+    struct reply plain, list, all;
+    client_post(&served, "/translate", "{'text': '" TEXT "', 'include': ['tokens', 'words'], 'beam_size': 4}", 200, &plain);
+    client_post(&served, "/translate", "{'text': '" TEXT "', 'include': 'tokens, words', 'beam_size': 4.0}", 200, &list);
+    ck_assert_str_eq(list.body, plain.body);
+    client_post(&served, "/translate", "{'text': '" TEXT "', 'include': 'all', 'beam_size': 4e0}", 200, &all);
+    const json_t *sentence = json_at(all.json, "translations.0.sentences.0");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        ck_assert_msg(json_object_get(sentence, names[i]) != NULL, "%s", names[i]);
+    ck_assert_ptr_null(json_object_get(sentence, "beam"));
+    ck_assert_ptr_null(json_object_get(sentence, "quality")); /* which this model does not estimate */
+    reply_done(&plain);
+    reply_done(&list);
+    reply_done(&all);
 }
 END_TEST
 
@@ -474,6 +494,7 @@ Suite *translate_suite(void) {
     tcase_add_test(shape, split_sentences);
     tcase_add_test(shape, includes);
     tcase_add_test(shape, include_nothing_or_all);
+    tcase_add_test(shape, include_in_every_notation);
     tcase_add_test(shape, eos_adds_one_row);
     tcase_add_test(shape, numbers_are_those_of_their_hypothesis);
     tcase_add_test(shape, timing);

@@ -101,7 +101,7 @@ END_TEST
 static const struct {
     const char *json, *field, *message;
 } refused[] = {
-    {"{'text': 'x'}", "variant", "variant is missing: model \"many\" writes 4 languages, such as fra"},
+    {"{'text': 'x', 'model': 'many'}", "variant", "variant is missing: model \"many\" writes 4 languages, such as fra"},
     {"{'text': 'x', 'target': 'mul'}", "variant", "variant is missing: model \"many\" writes 4 languages, such as fra"},
     {"{'text': 'x', 'variant': 'deu'}", "variant", "model \"many\" has no variant \"deu\""},
     {"{'text': 'x', 'model': 'luong-general-gru', 'variant': 'fra'}", "variant",

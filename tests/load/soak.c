@@ -36,7 +36,7 @@ static const char *const requests[][3] = {
     {"/translate", FORM, "q=I+like+snow.&source=en&target=fr"},
     {"/translate", MULTIPART, PART("q", "I like snow.") PART("source", "en") PART("target", "fr") "--XX--\r\n"},
     {"/translate", "text/plain", "no form"},
-    {"/attention", JSON, "{\"text\":\"I like snow.\",\"target\":\"J'aime la neige.\"}"},
+    {"/attention", JSON, "{\"text\":\"I like snow.\",\"translation\":\"J'aime la neige.\"}"},
     {"/attention", JSON, "{\"text\":\"I like snow.\",\"strategy\":\"greedy\"}"},
     {"/detect", JSON, "{\"q\":\"I like snow.\"}"},
     {"/detect", JSON, "[]"},

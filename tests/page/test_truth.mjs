@@ -179,7 +179,7 @@ test("truth: left out: hardly aligned, and the translation is no less likely wit
   /* a translation that lacks a word */
   const found = await page.evaluate(async ([text, translation]) => {
     const { leftOut } = await import("/page/diagnostics.js");
-    const reply = await (await fetch("/attention", { method: "POST", body: JSON.stringify({ text, target: translation, model: "en-fr", include: ["tokens", "offsets", "words", "soft_alignment", "attention"] }) })).json();
+    const reply = await (await fetch("/attention", { method: "POST", body: JSON.stringify({ text, translation, model: "en-fr", include: ["tokens", "offsets", "words", "soft_alignment", "attention"] }) })).json();
     return (await leftOut(reply.results[0].sentences[0], "en-fr", 1)).map((item) => item.label);
   }, ["The old man is reading a book in the garden.", "Le vieil homme lit un livre."]);
   assert.deepEqual(found, ["garden"]);

@@ -303,7 +303,7 @@ test("4: a reference is scored", () => visit(link({ v: "ask" }), async (page) =>
   await page.locator("#reference").fill(mine);
   await page.getByRole("button", { name: "Score it" }).click();
   await page.locator("#panel .map").waitFor();
-  const { log_prob } = (await ask("/attention", { text: sentence, model: "en-fr", target: mine })).results[0].sentences[0];
+  const { log_prob } = (await ask("/attention", { text: sentence, model: "en-fr", translation: mine })).results[0].sentences[0];
   assert.ok((await text(page.locator("#panel .card").nth(1))).includes(Math.abs(log_prob).toFixed(2)));
   assert.equal(await text(page.locator("#panel .card").nth(1).locator(".line")), mine);
 }));

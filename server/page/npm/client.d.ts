@@ -27,13 +27,16 @@ export interface Request {
   glossary?: { [phrase: string]: string } | string;
   protect?: (string | { pattern: string })[];
   digits?: number;
-  include?: ("tokens" | "log_probs" | "attention" | "soft_alignment" | "alignment" | "words" | "offsets" | "entropy" | "top_k" | "beam" | "timing" | "eos" | "quality" | "heads")[];
+  /** false: no warnings that take time to find out. */
+  warnings?: boolean;
+  /** Names with commas between them, or all, or an array of names. */
+  include?: string | ("tokens" | "log_probs" | "attention" | "soft_alignment" | "alignment" | "words" | "offsets" | "entropy" | "top_k" | "beam" | "timing" | "eos" | "quality" | "heads" | "all")[];
 }
-export interface AttentionRequest extends Omit<Request, "target"> {
+export interface AttentionRequest extends Request {
   translation?: string | string[];
   force_attention?: { step: number; weights: number[] }[];
 }
-export interface Translated { text: string; sentences: Sentence[]; warnings?: Warning[] }
+export interface Translated { text: string; sentences: Sentence[]; warnings?: Warning[]; detected?: { language: string; confidence: number }; model?: string; source?: string; pivot?: [string, string] }
 export interface TranslateReply { model: string; source: string; target: string; translations: Translated[] }
 export interface AttentionReply { model: string; source: string; target: string; results: Translated[] }
 /** One that is not ready lacks what only loading tells; one whose folder cannot be read has its name, `state` and `reason` alone. */

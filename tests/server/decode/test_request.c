@@ -85,7 +85,7 @@ static const struct {
     {"{\"text\":\"a\",\"beam_size\":-1}", "beam_size", "beam_size must be between 1 and 32, got -1"},
     {"{\"text\":\"a\",\"beam_size\":17}", "beam_size", "beam_size must be between 1 and 16, got 17"},
     {"{\"text\":\"a\",\"beam_size\":17,\"strategy\":\"exact\"}", "beam_size", "beam_size must be between 1 and 16, got 17"},
-    {"{\"text\":\"a\",\"beam_size\":5.0}", "beam_size", "beam_size must be an integer, got a number"},
+    {"{\"text\":\"a\",\"beam_size\":5.5}", "beam_size", "beam_size must be an integer, got a number"},
     {"{\"text\":\"a\",\"beam_size\":\"5\"}", "beam_size", "beam_size must be an integer, got a string"},
     {"{\"text\":\"a\",\"n_best\":6}", "n_best", "n_best must be between 1 and beam_size (5), got 6"},
     {"{\"text\":\"a\",\"strategy\":\"greedy\",\"n_best\":2}", "n_best", "n_best must be 1 when strategy is greedy, got 2"},
@@ -95,10 +95,11 @@ static const struct {
     {"{\"text\":\"a\",\"max_length\":0}", "max_length", "max_length must be between 1 and 1000, got 0"},
     {"{\"text\":\"a\",\"min_length\":5,\"max_length\":4}", "min_length", "min_length must be between 0 and max_length (4), got 5"},
     {"{\"text\":\"a\",\"split_sentences\":1}", "split_sentences", "split_sentences must be true or false, got an integer"},
-    {"{\"text\":\"a\",\"include\":\"tokens\"}", "include", "include must be an array of strings, got a string"},
-    {"{\"text\":\"a\",\"include\":[1]}", "include", "include must be an array of strings"},
+    {"{\"text\":\"a\",\"include\":5}", "include", "include must be a string or an array of strings, got an integer"},
+    {"{\"text\":\"a\",\"include\":[1]}", "include", "include must be a string or an array of strings, got an integer at index 0"},
     {"{\"text\":\"a\",\"include\":[\"top_j\"]}", "include",
-     "include must be any of tokens, log_probs, attention, soft_alignment, alignment, words, offsets, entropy, top_k, beam, "
+     "include must be all, or any of tokens, log_probs, attention, soft_alignment, alignment, words, offsets, entropy, top_k, "
+     "beam, "
      "quality, heads, timing, eos, got "
      "\"top_j\""},
     {"{\"text\":\"a\",\"model\":\"zz\"}", "model", "no model \"zz\" is loaded"},
@@ -117,14 +118,14 @@ END_TEST
 static const struct {
     const char *body, *field, *message;
 } wrong_attention[] = {
-    {"{\"text\":\"a\",\"target\":1}", "target", "target must be a string or an array of strings, got an integer"},
-    {"{\"text\":[\"a\",\"b\"],\"target\":[\"c\"]}", "target",
-     "target must be a string if text is a string, or an array as long as text (2), got 1"},
-    {"{\"text\":[\"a\"],\"target\":\"c\"}", "target",
-     "target must be a string if text is a string, or an array as long as text (1), got 1"},
-    {"{\"text\":\"a\",\"target\":\"c\",\"n_best\":2}", "n_best", "n_best must be 1 when target is given, got 2"},
-    {"{\"text\":\"A a. B b.\",\"target\":\"c\",\"split_sentences\":true}", "split_sentences",
-     "split_sentences must be false when target is given: the text has 2 sentences"},
+    {"{\"text\":\"a\",\"translation\":1}", "translation", "translation must be a string or an array of strings, got an integer"},
+    {"{\"text\":[\"a\",\"b\"],\"translation\":[\"c\"]}", "translation",
+     "translation must be a string if text is a string, or an array as long as text (2), got 1"},
+    {"{\"text\":[\"a\"],\"translation\":\"c\"}", "translation",
+     "translation must be a string if text is a string, or an array as long as text (1), got 1"},
+    {"{\"text\":\"a\",\"translation\":\"c\",\"n_best\":2}", "n_best", "n_best must be 1 when translation is given, got 2"},
+    {"{\"text\":\"A a. B b.\",\"translation\":\"c\",\"split_sentences\":true}", "split_sentences",
+     "split_sentences must be false when translation is given: the text has 2 sentences"},
 };
 
 START_TEST(wrong_attention_body) {
@@ -227,7 +228,7 @@ START_TEST(every_field) {
 END_TEST
 
 START_TEST(target_is_forced) {
-    start(true, "{\"text\":\"One. Two.\",\"target\":\"la\"}");
+    start(true, "{\"text\":\"One. Two.\",\"translation\":\"la\"}");
     ck_assert_uint_eq(reply.status, 0);
     ck_assert_uint_eq(request.job_count, 1); /* not split */
     ck_assert_ptr_eq(request.jobs[0].sentence->options.strategy, &search_forced);
@@ -262,7 +263,7 @@ END_TEST
 
 /* Words are sums over the pieces of the source and means over those of the target. */
 START_TEST(words_merge_pieces) {
-    start(true, "{\"text\":\"Where station\",\"target\":\"la maison\"}");
+    start(true, "{\"text\":\"Where station\",\"translation\":\"la maison\"}");
     decode();
     const struct sentence *sentence = request.jobs[0].sentence;
     const struct hypothesis *hypothesis = &sentence->hypotheses[0];
