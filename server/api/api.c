@@ -222,7 +222,7 @@ bool api_is_lasting(const struct route *route) {
 bool api_is_for_administrators(const struct route *route) {
     if (route->access == ACCESS_ADMIN)
         return true;
-    static const char *const paths[] = {"/health", "/ready", "/metrics"};
+    static const char *const paths[] = {"/health", "/ready", "/metrics", "/models"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         if (strcmp(route->path, paths[i]) == 0)
             return true;

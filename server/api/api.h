@@ -133,6 +133,9 @@ bool api_is_for_administrators(const struct route *route);
 int api_authorize(const struct service *service, const struct route *route, const struct call *call, struct request *request,
                   struct reply *reply);
 
+/* The call comes from an administrator, by the Unix socket for them or by a key; also where its route needs none. */
+bool api_is_administrator(const struct service *service, const struct call *call);
+
 /* Sets request->models to those in service that its key may use; NULL while there are none. -1: the reply is set. */
 int api_take_models(const struct service *service, struct request *request, struct reply *reply);
 
@@ -173,6 +176,8 @@ bool api_is_large(const struct request *request);
 void api_fail_memory(struct reply *reply);
 /* The reply of what needs SERVICE_READY in any other state. */
 void api_fail_unready(enum service_state state, struct reply *reply);
+/* 503: all models have been taken out of service. */
+void api_fail_modelless(struct reply *reply);
 /* The reply to a request whose jobs were cancelled, to one that the scheduler refused, and to one whose client asks for more than
  * its rate (limiter.h) and would have to wait so long. Counted. */
 void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply);

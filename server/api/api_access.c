@@ -105,6 +105,14 @@ int api_authorize(const struct service *service, const struct route *route, cons
     return 0;
 }
 
+bool api_is_administrator(const struct service *service, const struct call *call) {
+    struct key_holder holder;
+    bool sent;
+    if (call->administrator || !service->keys)
+        return call->administrator;
+    return find_holder(service->keys, call, &sent, &holder) == 1 && holder.role == KEY_ADMIN;
+}
+
 /* ---- models ---- */
 
 /* Those that the key may use. NULL: memory is out. */

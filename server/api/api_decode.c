@@ -37,6 +37,14 @@ bool api_admit(const struct service *service, const struct request *request, str
     return false;
 }
 
+bool api_has_models(const struct service *service, const struct request *request, struct reply *reply) {
+    if (request->models->count > 0)
+        return true;
+    metrics_rejected(service->metrics, REJECTED_MODEL);
+    api_fail_modelless(reply);
+    return false;
+}
+
 /* What would never be accepted. */
 static void check_size(const struct service *service, const char *field, const struct request *request, struct reply *reply) {
     const struct scheduler_limits *limits = scheduler_limits(service->scheduler);

@@ -61,7 +61,7 @@ static json_t *dialect_load(const struct call *call, struct reply *reply) {
 }
 
 void api_decode_start(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    if (!api_admit(service, request, reply))
+    if (!api_admit(service, request, reply) || !api_has_models(service, request, reply))
         return;
     json_t *root = dialect_load(call, reply);
     if (root)

@@ -152,7 +152,7 @@ static int check_fields(const struct call *call, struct reply *reply) {
 
 static void start(const struct service *service, const struct call *call, bool native, struct request *request,
                   struct reply *reply) {
-    if (!api_admit(service, request, reply) || check_fields(call, reply) != 0)
+    if (!api_admit(service, request, reply) || !api_has_models(service, request, reply) || check_fields(call, reply) != 0)
         return;
     const struct order begun = {.text_name = names[FILE_FIELD],
                                 .source_name = names[SOURCE_FIELD],

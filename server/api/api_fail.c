@@ -75,6 +75,11 @@ void api_fail_unready(enum service_state state, struct reply *reply) {
     reply->retry_after_s = 1;
 }
 
+void api_fail_modelless(struct reply *reply) {
+    api_fail(reply, STATUS_UNAVAILABLE, NULL, "no models are in service");
+    reply->retry_after_s = 10;
+}
+
 void api_fail_cancelled(const struct service *service, enum cancel_reason reason, struct reply *reply) {
     if (reason == CANCEL_DEADLINE) {
         metrics_cancelled(service->metrics, CANCELLED_DEADLINE);

@@ -56,6 +56,8 @@ bool api_find_pivot(const struct model_set *models, const char *through, const c
 
 /* False, and the reply is set: the daemon is loading or draining. */
 bool api_admit(const struct service *service, const struct request *request, struct reply *reply);
+/* False, and the reply is set: all models have been taken out of service. An admitted request's. */
+bool api_has_models(const struct service *service, const struct request *request, struct reply *reply);
 /* True, and the reply is set: there are no models yet. */
 bool api_is_loading(const struct request *request, struct reply *reply);
 /* The kept glossary of this name or id, for the languages of the request's model -> request->glossary and kept. -1: there is none

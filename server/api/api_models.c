@@ -40,9 +40,10 @@ static void put_files(struct writer *w, const struct model_view *view) {
         writer_string(w, "sha256", files->sha256);
 }
 
-static void put_state(struct writer *w, const struct model_view *view) {
+/* The reason names files: it is for administrators. */
+static void put_state(struct writer *w, const struct model_view *view, bool administrator) {
     writer_string(w, "state", model_state_name(view->state));
-    if (view->state == MODEL_FAILED)
+    if (view->state == MODEL_FAILED && administrator)
         writer_string(w, "reason", view->error.message);
     writer_count(w, "bytes", view->bytes);
     if (view->loaded)
@@ -65,13 +66,13 @@ static void put_card(struct writer *w, const struct translator_info *info) {
     put_limits(w, info);
 }
 
-static void put_model(struct writer *w, const struct service *service, struct served_model *model) {
+static void put_model(struct writer *w, const struct service *service, struct served_model *model, bool administrator) {
     struct model_view view = residence_view(catalog_residence(service->catalog), model);
     writer_begin_object(w, NULL);
     writer_string(w, "name", model->info.name);
     if (model->card)
         put_card(w, &model->info);
-    put_state(w, &view);
+    put_state(w, &view, administrator);
     if (view.loaded) {
         writer_strings(w, "architecture", view.loaded->info.architecture, "compute", view.loaded->info.compute, NULL);
         put_vocabulary(w, &view.loaded->info);
@@ -81,14 +82,14 @@ static void put_model(struct writer *w, const struct service *service, struct se
 }
 
 void api_models(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
-    (void)call;
     if (api_is_loading(request, reply))
         return;
+    bool administrator = api_is_administrator(service, call);
     struct writer w = {.most = SIZE_MAX};
     writer_begin_object(&w, NULL);
     writer_begin_array(&w, "models");
     for (size_t i = 0; i < request->models->count; i++)
-        put_model(&w, service, request->models->all[i]);
+        put_model(&w, service, request->models->all[i], administrator);
     writer_end_array(&w);
     writer_count(&w, "generation", request->models->generation);
     writer_string(&w, "reload", catalog_reloading(service->catalog));
@@ -223,12 +224,13 @@ void api_health(const struct service *service, const struct call *call, struct r
 
 void api_ready(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)call;
-    (void)request;
     enum service_state state = service_state(service);
-    if (state == SERVICE_READY)
-        reply_status("ready", 0, reply);
-    else
+    if (state != SERVICE_READY)
         api_fail_unready(state, reply);
+    else if (request->models && request->models->count == 0)
+        api_fail_modelless(reply);
+    else
+        reply_status("ready", 0, reply);
 }
 
 static struct metrics_served served_of(const struct served_model *model, const struct loaded_model *loaded) {

@@ -171,7 +171,7 @@ START_TEST(administrators) {
         ck_assert_int_eq(status_of(doors[i], "GET", "/health"), 200);
         ck_assert_int_eq(status_of(doors[i], "GET", "/ready"), 200);
         ck_assert_int_eq(status_of(doors[i], "GET", "/metrics"), 200);
-        ck_assert_int_eq(status_of(doors[i], "GET", "/models"), 404);
+        ck_assert_int_eq(status_of(doors[i], "GET", "/models"), 200);
         ck_assert_int_eq(status_of(doors[i], "GET", "/"), 404);
         ck_assert_int_eq(status_of(doors[i], "POST", "/translate"), 404);
     }
