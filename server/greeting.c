@@ -46,6 +46,10 @@ static void put_models(FILE *out, const struct greeting *greeting) {
         fprintf(out, ", in %s", greeting->directory);
 }
 
+static void put_usual(FILE *out, const struct greeting *greeting) {
+    fprintf(out, "Default: %s, where neither a model nor languages are asked for (--default-model)", greeting->usual);
+}
+
 /* -k: the certificate names a host, and this is an address. */
 static void put_command(FILE *out, const struct greeting *greeting) {
     const char *path = socket_path(greeting);
@@ -65,13 +69,13 @@ static void put_command(FILE *out, const struct greeting *greeting) {
 }
 
 char *greeting_line(const struct greeting *greeting, size_t i) {
-    static void (*const lines[])(FILE * out, const struct greeting *greeting) = {put_place, put_models, put_command};
+    static void (*const lines[])(FILE * out, const struct greeting *greeting) = {put_place, put_models, put_usual, put_command};
     char *text = NULL;
-    size_t length = 0;
-    FILE *out = i < sizeof lines / sizeof *lines ? open_memstream(&text, &length) : NULL;
+    size_t length = 0, skipped = i >= 2 && (!greeting->usual || greeting->model_count < 2);
+    FILE *out = i + skipped < sizeof lines / sizeof *lines ? open_memstream(&text, &length) : NULL;
     if (!out)
         return NULL;
-    lines[i](out, greeting);
+    lines[i + skipped](out, greeting);
     bool written = !ferror(out);
     if (fclose(out) == 0 && written)
         return text;

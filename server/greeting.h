@@ -11,6 +11,7 @@ struct greeting {
     const char *directory;     /* that the models are in; NULL: each was named */
     const char *const *models; /* [model_count] names; after a dozen of them only how many more */
     size_t model_count;
+    const char *usual; /* the one for requests that name none; NULL: requests must */
 };
 
 /* Its i-th line, to be freed. NULL: there are no more, or memory is out. */

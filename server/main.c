@@ -7,7 +7,9 @@
 #include "server/greeting.h"
 #include "server/health.h"
 #include "server/http/http.h"
+#include "server/named_models.h"
 #include "server/offline.h"
+#include "server/option_table.h"
 #include "server/options_help.h"
 #include "server/options_parse.h"
 #include "server/pack.h"
@@ -161,6 +163,7 @@ static void greet(const struct daemon *daemon, const struct http *http, const st
                                       .tls = daemon->options->tls_cert != NULL,
                                       .keys = daemon->service->keys != NULL,
                                       .directory = daemon->directory,
+                                      .usual = daemon->options->default_model,
                                       .models = names,
                                       .model_count = models->count};
     for (size_t i = 0; names && i < models->count; i++)
@@ -234,14 +237,13 @@ static int serve(const struct options *options, const struct shipped *shipped, b
     size_t label_count;
     const char *const *labels = api_labels(&label_count);
     struct service service = {.options = service_options(options)};
-    if (!options->default_model && shipped->directory)
-        service.options.default_model = basename(shipped->folders.names[0]);
     const struct daemon daemon = {.options = options,
                                   .folders = shipped->directory ? &shipped->folders : &options->models,
                                   .directory = shipped->directory ? shipped->directory : options->directory,
                                   .service = &service};
     const struct catalog_options models = {.folders = daemon.folders,
                                            .directory = options->directory,
+                                           .usual = options->default_model,
                                            .compute = options->compute,
                                            .shortlist = options->shortlist,
                                            .half_past = options->half_past,
@@ -300,21 +302,31 @@ static int make_key(const struct options *options, struct error *err) {
     return 0;
 }
 
-static int run_offline(const struct options *options, int *status, struct error *err) {
-    size_t skipped;
-    int result = offline_run(options, &skipped, err);
+static int run_offline(struct options *options, int *status, struct error *err) {
+    size_t skipped = 0;
+    int result = named_models_find(options, err);
+    if (result == 0)
+        result = offline_run(options, &skipped, err);
     *status = skipped > 0 ? EXIT_SKIPPED : EXIT_SUCCESS;
     return result;
 }
 
-static int run_daemon(const struct options *options, int *status, struct error *err) {
+/* The models that came with alignd. The first one answers requests that name neither a model nor languages. */
+static int serve_shipped(struct options *options, struct shipped *shipped, struct error *err) {
+    if (shipped_find(shipped, err) != 0)
+        return -1;
+    if (!options->default_model && shipped->usual && !(options->default_model = strdup(shipped->usual)))
+        return error_memory(err);
+    log_event(LOG_INFO, "models_found", "directory=%s models=%zu", shipped->directory, shipped->folders.count);
+    return 0;
+}
+
+static int run_daemon(struct options *options, int *status, struct error *err) {
     bool clean = true, named = options->models.count > 0 || options->directory;
     struct shipped shipped = {0};
-    if (!named && shipped_find(&shipped, err) != 0)
-        return -1;
-    if (!named)
-        log_event(LOG_INFO, "models_found", "directory=%s models=%zu", shipped.directory, shipped.folders.count);
-    int result = signals_start(err);
+    int result = named ? named_models_find(options, err) : serve_shipped(options, &shipped, err);
+    if (result == 0)
+        result = signals_start(err);
     if (result == 0) {
         result = serve(options, &shipped, &clean, err);
         signals_stop();
@@ -327,7 +339,7 @@ static int run_daemon(const struct options *options, int *status, struct error *
 }
 
 /* status: that of the exit if nothing fails. */
-static int run_command(const struct options *options, int *status, struct error *err) {
+static int run_command(struct options *options, int *status, struct error *err) {
     switch (options->command) {
     case COMMAND_SERVE:
         return run_daemon(options, status, err);
@@ -337,7 +349,7 @@ static int run_command(const struct options *options, int *status, struct error 
         return health_ask(options->admin_address ? options->admin_address : options->address, options->path,
                           options->tls_cert != NULL, HEALTH_TIMEOUT_MS, err);
     case COMMAND_PACK:
-        return pack_run(options, err);
+        return named_models_find(options, err) == 0 ? pack_run(options, err) : -1;
     case COMMAND_TRANSLATE:
     case COMMAND_ATTENTION:
         break;
@@ -351,7 +363,7 @@ static void print_failure(const struct error *error) {
     log_message(line);
 }
 
-static int main_run(const struct options *options) {
+static int main_run(struct options *options) {
     struct error error = {0};
     int status = EXIT_SUCCESS;
     enum log_level level;
@@ -381,12 +393,14 @@ int main(int argc, char **argv) {
     struct error error = {0};
     if (options_parse(&options, argc, argv, &error) != 0) {
         bool usage = error.code != ERROR_MEMORY;
-        fprintf(stderr, "alignd: %s%s\n", error.message, usage ? " (see alignd --help)" : "");
+        const char *word = option_command_word((int)options_command(argc, argv));
+        fprintf(stderr, "alignd: %s", error.message);
+        fprintf(stderr, usage ? " (see alignd %s%s--help)\n" : "\n", word, *word ? " " : "");
         return usage ? EXIT_USAGE : EXIT_FAILURE;
     }
     int status;
     if (options.help) {
-        char *help = options_help();
+        char *help = options_help(options.command);
         status = print(help);
         free(help);
     } else if (options.version) {

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { MOST_SHARDS = 1000000 };
 
@@ -78,6 +79,75 @@ static int set_size(const struct option *option, const char *name, const char *v
     return 0;
 }
 
+/* ---- sizes and times ---- */
+
+/* 1024 for K, Ki and KiB, 1000 for kB; and so on. 0: it is none. */
+static double bytes_of_unit(const char *unit) {
+    static const char letters[] = "KMGT";
+    const char *letter = *unit ? strchr(letters, toupper((unsigned char)*unit)) : NULL;
+    if (*unit == '\0' || strcasecmp(unit, "b") == 0)
+        return 1;
+    if (!letter)
+        return 0;
+    bool binary = unit[1] == '\0' || strcasecmp(unit + 1, "i") == 0 || strcasecmp(unit + 1, "ib") == 0;
+    if (!binary && strcasecmp(unit + 1, "b") != 0)
+        return 0;
+    return pow(binary ? 1024 : 1000, (double)(letter - letters + 1));
+}
+
+static double milliseconds_of_unit(const char *unit) {
+    static const struct {
+        const char *name;
+        double milliseconds;
+    } units[] = {{"", 1}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"min", 60000}, {"h", 3600000}, {"d", 86400000}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(unit, units[i].name) == 0)
+            return units[i].milliseconds;
+    return 0;
+}
+
+static double seconds_of_unit(const char *unit) {
+    return *unit ? milliseconds_of_unit(unit) / 1000 : 1;
+}
+
+/* What a number with a unit is measured in. */
+struct measure {
+    double (*of_unit)(const char *unit); /* 0: there is no such unit */
+    const char *what, *name;
+};
+
+/* Digits, perhaps with a fraction, and a unit. */
+static int set_measured(const struct option *option, const char *name, const char *value, const struct measure *measure,
+                        void *field, struct error *err) {
+    size_t digits = strspn(value, "0123456789");
+    size_t length = digits + (value[digits] == '.' ? 1 + strspn(value + digits + 1, "0123456789") : 0);
+    const char *unit = value + length + strspn(value + length, " ");
+    double factor = digits > 0 ? measure->of_unit(unit) : 0, number = factor > 0 ? strtod(value, NULL) * factor : 0;
+    if (factor <= 0 || number - floor(number) > 1e-6)
+        return error_set(err, ERROR_INPUT, "%s must be %s, got \"%.60s\"", name, measure->what, value);
+    if (number < option->minimum || number > option->maximum)
+        return error_set(err, ERROR_INPUT, "%s must be between %.0f and %.0f%s, got %.60s", name, option->minimum, option->maximum,
+                         *unit ? measure->name : "", value);
+    *(size_t *)field = (size_t)number;
+    return 0;
+}
+
+static int set_bytes(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    static const struct measure bytes = {bytes_of_unit, "a whole number of bytes, such as 1000000, 64k, 512M or 2G", " bytes"};
+    return set_measured(option, name, value, &bytes, field, err);
+}
+
+static int set_milliseconds(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    static const struct measure milliseconds = {milliseconds_of_unit, "a time, such as 500ms, 5s or 2min, or a whole number of ms",
+                                                " ms"};
+    return set_measured(option, name, value, &milliseconds, field, err);
+}
+
+static int set_seconds(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
+    static const struct measure seconds = {seconds_of_unit, "a whole number of seconds, or a time such as 30s, 2min or 1h", " s"};
+    return set_measured(option, name, value, &seconds, field, err);
+}
+
 static int set_seed(const struct option *option, const char *name, const char *value, void *field, struct error *err) {
     size_t number;
     if (set_size(option, name, value, &number, err) != 0)
@@ -115,7 +185,7 @@ static const struct {
     const char *separator, *what;
     size_t most;
 } lists[] = {
-    [OPTION_FOLDERS] = {":", "the name of a model folder", SIZE_MAX},
+    [OPTION_FOLDERS] = {":", "a model folder, or the name of a model", SIZE_MAX},
     [OPTION_ADDRESSES] = {",", "an address", MOST_ITEMS},
     [OPTION_ORIGINS] = {",", "an origin", MOST_ITEMS},
     [OPTION_GLOSSARIES] = {",", "NAME=FILE", MOST_GLOSSARIES},
@@ -223,6 +293,9 @@ static const struct {
     [OPTION_LOG_FORMAT] = {set_log_format, done_string, false},
     [OPTION_ROLE] = {set_role, done_string, false},
     [OPTION_SIZE] = {set_size, NULL, false},
+    [OPTION_BYTES] = {set_bytes, NULL, false},
+    [OPTION_MILLISECONDS] = {set_milliseconds, NULL, false},
+    [OPTION_SECONDS] = {set_seconds, NULL, false},
     [OPTION_REAL] = {set_real, NULL, false},
     [OPTION_SEED] = {set_seed, NULL, false},
     [OPTION_STRATEGY] = {set_strategy, NULL, false},

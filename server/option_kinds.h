@@ -16,9 +16,12 @@ enum option_kind {
     OPTION_LOG_FORMAT,
     OPTION_ROLE,
     /* numbers, within the option's range */
-    OPTION_SIZE, /* size_t */
-    OPTION_REAL, /* double */
-    OPTION_SEED, /* uint64_t */
+    OPTION_SIZE,         /* size_t */
+    OPTION_BYTES,        /* size_t, with units: 64k, 512M, 2G */
+    OPTION_MILLISECONDS, /* size_t, with units: 500ms, 5s, 2min */
+    OPTION_SECONDS,      /* the same, whole seconds */
+    OPTION_REAL,         /* double */
+    OPTION_SEED,         /* uint64_t */
     /* others */
     OPTION_STRATEGY, /* const struct search_kind * */
     OPTION_MODE,     /* size_t: octal permissions */

@@ -1,10 +1,12 @@
 #include "server/option_table.h"
 #include "server/decode/parameters.h"
 #include "server/options.h"
+#include "server/suggest.h"
 #include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FIELD(name) offsetof(struct options, name)
 
@@ -13,21 +15,35 @@ static const char PARAMETERS_HERE[] = "";
 
 /* The fallback "cores" stands for the cores online. */
 static const struct option rows[] = {
-    {"model", "DIR", NULL, "model folder; may be given several times, of models for the same languages the first serves requests",
-     OPTION_ALL, OPTION_FOLDERS, FIELD(models), 0, 0},
+    {"config", "FILE", NULL,
+     "file with options, one FLAG = VALUE per line, # before comments; variables and flags override it, and options of other modes "
+     "in it are passed over",
+     OPTION_EVERY, OPTION_STRING, FIELD(config), 0, 0},
+    {"model", "MODEL", NULL,
+     "model folder, or the name of a model that came with alignd; may be given several times, of models for the same languages the "
+     "first serves requests",
+     COMMAND_SERVE, OPTION_FOLDERS, FIELD(models), 0, 0},
     {"models", "DIR", NULL,
      "folder of model folders: each of them is loaded when a request asks for it; on SIGHUP the folder is looked at again",
      COMMAND_SERVE, OPTION_STRING, FIELD(directory), 0, 0},
-    {"model-memory", "N", "0",
-     "memory for all loaded models together; those that nobody uses are unloaded, the longest unused first; 0: no limit",
-     COMMAND_SERVE, OPTION_SIZE, FIELD(model_memory), 0, 1e15},
-    {"idle-unload-s", "N", "0", "unload a model that has not been asked for in this time; 0: never", COMMAND_SERVE, OPTION_SIZE,
-     FIELD(idle_unload_s), 0, 1e9},
     {"default-model", "NAME", NULL,
-     "model that serves requests that name neither model nor languages; without it they are refused where models for several pairs "
-     "of "
-     "languages are served",
+     "model for requests that name neither a model nor languages; without it they get 400 where models for several pairs of "
+     "languages are served (default: en-fr, if the models that came with alignd are served)",
      COMMAND_SERVE, OPTION_STRING, FIELD(default_model), 0, 0},
+    {"model", "MODEL", NULL,
+     "model folder, or a model's name or languages (en-fr), looked up in --models; alignd attention takes a second one",
+     OPTION_BATCH, OPTION_FOLDERS, FIELD(models), 0, 0},
+    {"models", "DIR", NULL,
+     "folder of model folders in which names and languages are looked up (default: those that came with alignd)",
+     OPTION_BATCH | COMMAND_PACK, OPTION_STRING, FIELD(directory), 0, 0},
+    {"from", "CODE", NULL, "language of the source; with --to in the place of --model", OPTION_BATCH, OPTION_STRING, FIELD(from), 0,
+     0},
+    {"to", "CODE", NULL, "language of the target", OPTION_BATCH, OPTION_STRING, FIELD(to), 0, 0},
+    {"model-memory", "SIZE", "0",
+     "memory for all loaded models together; those that nobody uses are unloaded, the longest unused first; 0: no limit",
+     COMMAND_SERVE, OPTION_BYTES, FIELD(model_memory), 0, 1e15},
+    {"idle-unload-s", "TIME", "0", "unload a model that has not been asked for in this time; 0: never", COMMAND_SERVE,
+     OPTION_SECONDS, FIELD(idle_unload_s), 0, 1e9},
     {"pivot", "CODE", NULL,
      "language through which two models translate a pair that no model is for; none: they do not (default: any language)",
      COMMAND_SERVE, OPTION_STRING, FIELD(pivot), 0, 0},
@@ -40,9 +56,9 @@ static const struct option rows[] = {
      FIELD(shortlist), 0, 0},
     {"half-past", NULL, NULL, "keep what a transformer's decoder remembers of each step in 16 bits a number: half the memory",
      OPTION_ALL, OPTION_SWITCH, FIELD(half_past), 0, 0},
-    {"decode-memory", "N", "268435456",
+    {"decode-memory", "SIZE", "256M",
      "memory that a worker's sentences may need while they are decoded; others wait, and one that could need more gets 413",
-     OPTION_ALL, OPTION_SIZE, FIELD(decode_memory), 1024, 1e12},
+     OPTION_ALL, OPTION_BYTES, FIELD(decode_memory), 1024, 1e12},
     {"log-level", "LEVEL", "info", "error, warn, info or debug", COMMAND_SERVE, OPTION_LOG_LEVEL, FIELD(log_level), 0, 0},
     {"log-level", "LEVEL", "warn", "error, warn, info or debug", OPTION_BATCH, OPTION_LOG_LEVEL, FIELD(log_level), 0, 0},
     {"log-format", "FORMAT", "text", "text, or json (each line an object)", COMMAND_SERVE, OPTION_LOG_FORMAT, FIELD(log_format), 0,
@@ -77,38 +93,39 @@ static const struct option rows[] = {
      FIELD(rate), 0, 1e6},
     {"burst", "N", "100", "sentences that a client may send at once under --rate", COMMAND_SERVE, OPTION_SIZE, FIELD(burst), 1,
      1e6},
-    {"step-ms", "N", "40", "limit on the predicted time that a worker takes for the next token of all its sentences; 0: no limit",
-     COMMAND_SERVE, OPTION_SIZE, FIELD(step_ms), 0, 1e6},
-    {"max-body-bytes", "N", "1048576", "maximum size of a request body; above it 413", COMMAND_SERVE, OPTION_SIZE,
+    {"step-ms", "TIME", "40ms",
+     "limit on the predicted time that a worker takes for the next token of all its sentences; 0: no limit", COMMAND_SERVE,
+     OPTION_MILLISECONDS, FIELD(step_ms), 0, 1e6},
+    {"max-body-bytes", "SIZE", "1M", "maximum size of a request body; above it 413", COMMAND_SERVE, OPTION_BYTES,
      FIELD(max_body_bytes), 1, 1e9},
     {"max-text-chars", "N", "10000", "maximum number of characters in all texts of a request; above it 413", COMMAND_SERVE,
      OPTION_SIZE, FIELD(max_text_chars), 1, 1e9},
-    {"request-memory", "N", "134217728", "memory for large requests that are read and not answered yet; above it 429",
-     COMMAND_SERVE, OPTION_SIZE, FIELD(request_memory), 1024, 1e12},
-    {"max-reply-bytes", "N", "33554432", "maximum size of a reply; above it 413", COMMAND_SERVE, OPTION_SIZE,
-     FIELD(max_reply_bytes), 1024, 1e12},
-    {"reply-memory", "N", "134217728", "memory for replies that clients have not read yet; above it 503", COMMAND_SERVE,
-     OPTION_SIZE, FIELD(reply_memory), 1024, 1e12},
-    {"deadline-ms", "N", "10000", "maximum time for a request; after it 504 (the header X-Deadline-Ms can set a shorter one)",
-     COMMAND_SERVE, OPTION_SIZE, FIELD(deadline_ms), 1, 1e9},
-    {"document-ms", "N", "600000", "maximum time for a document (POST /documents); after it 504", COMMAND_SERVE, OPTION_SIZE,
-     FIELD(document_ms), 1, 1e9},
-    {"keep-files-s", "N", "3600", "time in which a file of POST /translate_file can be fetched", COMMAND_SERVE, OPTION_SIZE,
+    {"request-memory", "SIZE", "128M", "memory for large requests that are read and not answered yet; above it 429", COMMAND_SERVE,
+     OPTION_BYTES, FIELD(request_memory), 1024, 1e12},
+    {"max-reply-bytes", "SIZE", "32M", "maximum size of a reply; above it 413", COMMAND_SERVE, OPTION_BYTES, FIELD(max_reply_bytes),
+     1024, 1e12},
+    {"reply-memory", "SIZE", "128M", "memory for replies that clients have not read yet; above it 503", COMMAND_SERVE, OPTION_BYTES,
+     FIELD(reply_memory), 1024, 1e12},
+    {"deadline-ms", "TIME", "10s", "maximum time for a request; after it 504 (the header X-Deadline-Ms can set a shorter one)",
+     COMMAND_SERVE, OPTION_MILLISECONDS, FIELD(deadline_ms), 1, 1e9},
+    {"document-ms", "TIME", "10min", "maximum time for a document (POST /documents); after it 504", COMMAND_SERVE,
+     OPTION_MILLISECONDS, FIELD(document_ms), 1, 1e9},
+    {"keep-files-s", "TIME", "1h", "time in which a file of POST /translate_file can be fetched", COMMAND_SERVE, OPTION_SECONDS,
      FIELD(keep_files_s), 1, 1e9},
-    {"keep-files-bytes", "N", "67108864", "memory for these files; the oldest make room for others", COMMAND_SERVE, OPTION_SIZE,
+    {"keep-files-bytes", "SIZE", "64M", "memory for these files; the oldest make room for others", COMMAND_SERVE, OPTION_BYTES,
      FIELD(keep_files_bytes), 1, 1e12},
-    {"read-timeout-ms", "N", "30000", "maximum time for a whole request to arrive; after it the connection is closed",
-     COMMAND_SERVE, OPTION_SIZE, FIELD(read_timeout_ms), 10, 1e9},
-    {"send-timeout-ms", "N", "60000", "maximum time for a reply to be read; after it the connection is closed", COMMAND_SERVE,
-     OPTION_SIZE, FIELD(send_timeout_ms), 10, 1e9},
+    {"read-timeout-ms", "TIME", "30s", "maximum time for a whole request to arrive; after it the connection is closed",
+     COMMAND_SERVE, OPTION_MILLISECONDS, FIELD(read_timeout_ms), 10, 1e9},
+    {"send-timeout-ms", "TIME", "1min", "maximum time for a reply to be read; after it the connection is closed", COMMAND_SERVE,
+     OPTION_MILLISECONDS, FIELD(send_timeout_ms), 10, 1e9},
     {"connections", "N", "0", "maximum number of connections; 0: enough for the whole queue, and 1024 more", COMMAND_SERVE,
      OPTION_SIZE, FIELD(connections), 0, 1e6},
     {"connections-per-address", "N", "0", "maximum number of connections from one address; 0: no limit", COMMAND_SERVE, OPTION_SIZE,
      FIELD(connections_per_address), 0, 1e6},
     {"client-header", "NAME", NULL, "header in which a trusted proxy sends the client's address, such as X-Forwarded-For",
      COMMAND_SERVE, OPTION_STRING, FIELD(client_header), 0, 0},
-    {"grace-ms", "N", "30000", "time for accepted requests to finish after SIGTERM", COMMAND_SERVE, OPTION_SIZE, FIELD(grace_ms), 0,
-     1e9},
+    {"grace-ms", "TIME", "30s", "time for accepted requests to finish after SIGTERM", COMMAND_SERVE, OPTION_MILLISECONDS,
+     FIELD(grace_ms), 0, 1e9},
     {"cors", "ORIGINS", "*", "web origins that may read replies, separated by ','; *: all; empty: none", COMMAND_SERVE,
      OPTION_ORIGINS, FIELD(cors), 0, 0},
     {.flag = PARAMETERS_HERE},
@@ -127,7 +144,7 @@ static const struct option rows[] = {
      "keep in FILE how far the output is; where it says that something is, go on from there, however the run before was ended; "
      "needs --output and a file as the input",
      COMMAND_TRANSLATE, OPTION_STRING, FIELD(checkpoint), 0, 0},
-    {"checkpoint-s", "N", "10", "time between two checkpoints; 0: one after each line", COMMAND_TRANSLATE, OPTION_SIZE,
+    {"checkpoint-s", "TIME", "10s", "time between two checkpoints; 0: one after each line", COMMAND_TRANSLATE, OPTION_SECONDS,
      FIELD(checkpoint_s), 0, 1e6},
     {"keep-unknowns", NULL, NULL, "print unknown words as \u2047 (default: as the source words with the most attention)",
      COMMAND_TRANSLATE, OPTION_SWITCH, FIELD(keep_unknowns), 0, 0},
@@ -145,11 +162,12 @@ static const struct option rows[] = {
      COMMAND_ATTENTION, OPTION_LINKS, FIELD(links), 0, 0},
     {"stats", NULL, NULL, "print the number of sentences and target tokens, the time and tokens per second at the end",
      OPTION_BATCH, OPTION_SWITCH, FIELD(stats), 0, 0},
-    {"cache-bytes", "N", "0", "memory for a cache of replies to identical requests; 0: no cache", COMMAND_SERVE, OPTION_SIZE,
+    {"cache-bytes", "SIZE", "0", "memory for a cache of replies to identical requests; 0: no cache", COMMAND_SERVE, OPTION_BYTES,
      FIELD(cache_bytes), 0, 1e12},
-    {"heartbeat-ms", "N", "5000", "an idle stream sends a comment at this interval", COMMAND_SERVE, OPTION_SIZE,
+    {"heartbeat-ms", "TIME", "5s", "an idle stream sends a comment at this interval", COMMAND_SERVE, OPTION_MILLISECONDS,
      FIELD(heartbeat_ms), 10, 1e6},
-    {"model", "DIR", NULL, "model folder; may be given several times", COMMAND_PACK, OPTION_FOLDERS, FIELD(models), 0, 0},
+    {"model", "MODEL", NULL, "model folder, or the name of a model in --models; may be given several times", COMMAND_PACK,
+     OPTION_FOLDERS, FIELD(models), 0, 0},
     {"compute", "TYPE", "float32", "number type that they are packed for, as it will be given to the daemon", COMMAND_PACK,
      OPTION_COMPUTE, FIELD(compute), 0, 0},
     {"shortlist", NULL, NULL, "pack what --shortlist needs, too: the file serves with it and without", COMMAND_PACK, OPTION_SWITCH,
@@ -216,6 +234,64 @@ void option_table_make(struct option_table *table) {
     }
 }
 
+void *option_field(const struct option *option, struct options *options) {
+    return (char *)options + option->offset;
+}
+
+/* A flag's letters, up to '=' or the end, are a name's: "--" may be missing, and '_' stands for '-'. */
+static void normalize(const char *from, char name[OPTION_NAME_BYTES]) {
+    from += strncmp(from, "--", 2) == 0 ? 2 : 0;
+    snprintf(name, OPTION_NAME_BYTES, "--%.*s", (int)strcspn(from, "="), from);
+    for (char *c = name; *c; c++)
+        *c = *c == '_' ? '-' : *c;
+}
+
+const struct option *option_find(const struct option_table *table, const char *asked, int commands) {
+    char flag[OPTION_NAME_BYTES], name[OPTION_NAME_BYTES];
+    normalize(asked, name);
+    for (size_t i = 0; i < table->count; i++) {
+        option_flag(&table->options[i], flag);
+        if (strcmp(flag, name) == 0 && (table->options[i].commands & commands))
+            return &table->options[i];
+    }
+    return NULL;
+}
+
+const struct option *option_suggest(const struct option_table *table, const char *asked, int commands) {
+    char flags[OPTIONS_MOST][OPTION_NAME_BYTES], name[OPTION_NAME_BYTES];
+    normalize(asked, name);
+    struct suggestion suggestion = {.asked = name + 2};
+    for (size_t i = 0; i < table->count; i++) {
+        option_flag(&table->options[i], flags[i]);
+        if (table->options[i].commands & commands)
+            suggest(&suggestion, flags[i] + 2);
+    }
+    for (size_t i = 0; suggestion.nearest && i < table->count; i++)
+        if (suggestion.nearest == flags[i] + 2)
+            return &table->options[i];
+    return NULL;
+}
+
+const struct option_command *option_command_nth(size_t i) {
+    static const struct option_command commands[] = {
+        {"translate", COMMAND_TRANSLATE, "translate lines, or a document",
+         "alignd translate --model MODEL [options] < source > target\n"
+         "alignd translate --from CODE --to CODE [options] < source > target\n"
+         "alignd translate --model MODEL [--format FORMAT] [--output FILE] FILE\n"
+         "alignd translate --model MODEL --shard K/N --checkpoint FILE --output FILE < source\n"},
+        {"attention", COMMAND_ATTENTION, "align the words of line pairs (Pharaoh format)",
+         "alignd attention --model MODEL --target FILE [options] < source\n"
+         "alignd attention --model MODEL --model OPPOSITE --target FILE [options] < source\n"},
+        {"pack", COMMAND_PACK, "pack weights into a file in the model's folder, so that loading is faster and daemons share memory",
+         "alignd pack --model MODEL [--model MODEL ...] [--compute TYPE] [--shortlist]\n"},
+        {"key", COMMAND_KEY, "make an API key, shown once, and its line for --api-keys",
+         "alignd key --name NAME [--role admin] [--limits LIMITS] >> KEYS\n"},
+        {"health", COMMAND_HEALTH, "check that a running daemon is ready: exit status 0",
+         "alignd health [--listen ADDRESS] [--path PATH]\n"},
+    };
+    return i < sizeof commands / sizeof *commands ? &commands[i] : NULL;
+}
+
 void option_variable(const struct option *option, char name[OPTION_NAME_BYTES]) {
     snprintf(name, OPTION_NAME_BYTES, "ALIGND_%s", option->flag);
     for (char *c = name; *c; c++)
@@ -226,4 +302,12 @@ void option_flag(const struct option *option, char name[OPTION_NAME_BYTES]) {
     snprintf(name, OPTION_NAME_BYTES, "--%s", option->flag);
     for (char *c = name; *c; c++)
         *c = *c == '_' ? '-' : *c;
+}
+
+const char *option_command_word(int commands) {
+    const struct option_command *row;
+    for (size_t i = 0; (row = option_command_nth(i)) != NULL; i++)
+        if ((int)row->command & commands)
+            return row->word;
+    return "";
 }

@@ -23,8 +23,11 @@ struct options {
     enum command command;
     bool help, version; /* asked for: nothing else counts */
 
-    struct name_list models; /* folders, in the order given */
-    char *directory;         /* of model folders; NULL: none. Serving, as these */
+    char *config;            /* file of options; NULL: none */
+    struct name_list models; /* folders, in the order given; until models_find has replaced them, perhaps names */
+    char *directory;         /* of model folders; NULL: none. Serving, as these; in batch modes, where names are looked up */
+    char *default_model;     /* serving: its name; NULL: none */
+    char *from, *to;         /* batch modes: languages, in the place of a model; NULL: one is named */
     size_t model_memory, idle_unload_s;
     size_t workers, rows, decode_memory;
     char *log_level, *log_format, *compute;
@@ -38,7 +41,7 @@ struct options {
     char *api_keys, *tls_cert, *tls_key; /* files; NULL: none */
     struct name_list glossary;           /* NAME=FILE or NAME:SOURCE:TARGET=FILE */
     char *glossaries;                    /* file of those that clients make; NULL: they may make none */
-    char *client_header, *pivot, *default_model;
+    char *client_header, *pivot;
     size_t queue, queue_work, step_ms, max_body_bytes, max_text_chars, deadline_ms, document_ms, keep_files_s, keep_files_bytes,
         grace_ms, heartbeat_ms, cache_bytes;
     size_t request_memory, max_reply_bytes, reply_memory;

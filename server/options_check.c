@@ -2,8 +2,12 @@
 #include "server/decode/parameters.h"
 
 static int check_models(const struct options *options, struct error *err) {
-    if (options->models.count == 0 && options->command != COMMAND_SERVE)
-        return error_set(err, ERROR_INPUT, "--model DIR is missing");
+    if (!options->from != !options->to)
+        return error_set(err, ERROR_INPUT, "--from and --to must be given together");
+    if (options->models.count == 0 && options->command == COMMAND_PACK)
+        return error_set(err, ERROR_INPUT, "--model MODEL is missing");
+    if (options->models.count == 0 && options->command != COMMAND_SERVE && !options->from)
+        return error_set(err, ERROR_INPUT, "--model MODEL is missing, or --from CODE and --to CODE");
     if (options->command == COMMAND_TRANSLATE && options->models.count > 1)
         return error_set(err, ERROR_INPUT, "--model must be given only once in this mode");
     if (options->command == COMMAND_ATTENTION && options->models.count > 2)

@@ -1,8 +1,10 @@
-/* The text of --help. */
+/* The text of --help: all of it, or that of one command. */
 #ifndef ALIGND_OPTIONS_HELP_H
 #define ALIGND_OPTIONS_HELP_H
 
-/* Made from the table of the options. NULL when memory is out; the caller frees it. */
-char *options_help(void);
+#include "server/options.h"
+
+/* To be freed. COMMAND_SERVE: of all commands. NULL when memory is out. */
+char *options_help(enum command command);
 
 #endif

@@ -2,14 +2,12 @@
 #include "server/decode/parameters.h"
 #include "server/option_table.h"
 #include "server/options_check.h"
+#include "server/options_file.h"
+#include "server/suggest.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static void *field_of(struct options *options, const struct option *option) {
-    return (char *)options + option->offset;
-}
 
 static int set_default(struct options *options, const struct option *option, struct error *err) {
     if (!option->fallback)
@@ -18,7 +16,7 @@ static int set_default(struct options *options, const struct option *option, str
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     snprintf(cores, sizeof cores, "%ld", online < 1 ? 1 : online > 1024 ? 1024 : online);
     const char *value = strcmp(option->fallback, "cores") == 0 ? cores : option->fallback;
-    return option_set(option, option->flag, value, field_of(options, option), err);
+    return option_set(option, option->flag, value, option_field(option, options), err);
 }
 
 /* Takes the place of the default; an empty one mostly counts as unset, as compose files produce them. */
@@ -28,90 +26,141 @@ static int set_from_environment(struct options *options, const struct option *op
     const char *value = getenv(name);
     if (!value || (*value == '\0' && !option_may_be_empty(option)))
         return 0;
-    option_done(option, field_of(options, option));
-    return option_set(option, name, value, field_of(options, option), err);
+    option_done(option, option_field(option, options));
+    return option_set(option, name, value, option_field(option, options), err);
 }
 
-static int set_defaults(struct options *options, const struct option_table *table, struct error *err) {
+static int set_all(struct options *options, const struct option_table *table,
+                   int (*set)(struct options *options, const struct option *option, struct error *err), struct error *err) {
     for (size_t i = 0; i < table->count; i++) {
         const struct option *option = &table->options[i];
-        if (!(option->commands & (int)options->command))
-            continue;
-        if (set_default(options, option, err) != 0 || set_from_environment(options, option, err) != 0)
+        if ((option->commands & (int)options->command) && set(options, option, err) != 0)
             return -1;
     }
     return 0;
 }
 
-/* argument: a flag, up to '=' or the end. */
-static const struct option *find_option(const struct option_table *table, const char *argument, enum command command) {
-    size_t length = strcspn(argument, "=");
-    for (size_t i = 0; i < table->count; i++) {
-        const struct option *option = &table->options[i];
-        char name[OPTION_NAME_BYTES];
-        option_flag(option, name);
-        if (strncmp(name, argument, length) == 0 && name[length] == '\0' && (option->commands & (int)command))
-            return option;
-    }
-    return NULL;
-}
+/* ---- the command line ---- */
+
+/* A flag and its value, which NULL stands for where it is a switch. */
+struct given {
+    const struct option *option;
+    const char *value;
+};
 
 struct arguments {
     struct option_table table;
     int count;
     char *const *values;
     int next;
-    bool given[OPTIONS_MOST]; /* by a flag */
+    struct given *given; /* [given_count] */
+    size_t given_count;
+    const char *file; /* the document; NULL: none */
 };
 
-static int parse_flag(struct options *options, struct arguments *arguments, struct error *err) {
+static int refuse_flag(const struct option_table *table, const char *argument, enum command command, struct error *err) {
+    char flag[OPTION_NAME_BYTES], asked[OPTION_NAME_BYTES];
+    snprintf(asked, sizeof asked, "%.*s", (int)strcspn(argument, "="), argument);
+    const struct option *elsewhere = option_find(table, asked, ~0);
+    if (elsewhere && (elsewhere->commands & COMMAND_SERVE))
+        return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\": it is an option of the daemon", asked);
+    if (elsewhere)
+        return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\": it is an option of alignd %s", asked,
+                         option_command_word(elsewhere->commands));
+    const struct option *near = option_suggest(table, asked, (int)command);
+    if (!near)
+        return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\"", asked);
+    option_flag(near, flag);
+    return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\": did you mean %s?", asked, flag);
+}
+
+static int read_flag(const struct options *options, struct arguments *arguments, struct error *err) {
     const char *argument = arguments->values[arguments->next++];
-    const struct option *option = find_option(&arguments->table, argument, options->command);
+    const struct option *option = option_find(&arguments->table, argument, (int)options->command);
     if (!option)
-        return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\"", argument);
-    char name[OPTION_NAME_BYTES];
-    option_flag(option, name);
+        return refuse_flag(&arguments->table, argument, options->command, err);
     const char *equals = strchr(argument, '=');
     const char *value = equals ? equals + 1 : NULL;
     if (option->metavar && !value) {
         if (arguments->next == arguments->count)
-            return error_set(err, ERROR_INPUT, "%s needs a value", name);
+            return error_set(err, ERROR_INPUT, "%s needs a value", argument);
         value = arguments->values[arguments->next++];
     }
-    bool *given = &arguments->given[option - arguments->table.options];
-    if (!*given) /* the first takes the place of default and variable */
-        option_done(option, field_of(options, option));
-    *given = true;
-    return option_set(option, name, value, field_of(options, option), err);
+    arguments->given[arguments->given_count++] = (struct given){option, value};
+    return 0;
 }
 
-/* What is no flag: the document. */
-static int parse_file(struct options *options, struct arguments *arguments, struct error *err) {
-    options->file = strdup(arguments->values[arguments->next++]);
-    return options->file ? 0 : error_memory(err);
-}
-
-static int parse_argument(struct options *options, struct arguments *arguments, struct error *err) {
-    bool file = options->command == COMMAND_TRANSLATE && !options->file && arguments->values[arguments->next][0] != '-';
-    return file ? parse_file(options, arguments, err) : parse_flag(options, arguments, err);
-}
-
-static enum command parse_command(struct arguments *arguments) {
-    static const struct {
-        const char *word;
-        enum command command;
-    } commands[] = {{"translate", COMMAND_TRANSLATE},
-                    {"attention", COMMAND_ATTENTION},
-                    {"key", COMMAND_KEY},
-                    {"health", COMMAND_HEALTH},
-                    {"pack", COMMAND_PACK}};
-    arguments->next = 1;
-    for (size_t i = 0; arguments->count > 1 && i < sizeof commands / sizeof *commands; i++) {
-        if (strcmp(arguments->values[1], commands[i].word) == 0) {
-            arguments->next = 2;
-            return commands[i].command;
-        }
+/* What is no flag: the document, or a command that is misspelt. */
+static int read_word(const struct options *options, struct arguments *arguments, struct error *err) {
+    const char *word = arguments->values[arguments->next++];
+    struct suggestion suggestion = {.asked = word};
+    if (options->command == COMMAND_TRANSLATE && !arguments->file) {
+        arguments->file = word;
+        return 0;
     }
+    for (size_t i = 0; arguments->next == 2 && option_command_nth(i); i++)
+        suggest(&suggestion, option_command_nth(i)->word);
+    if (suggestion.nearest)
+        return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\": did you mean alignd %s?", word, suggestion.nearest);
+    return error_set(err, ERROR_INPUT, "unknown argument \"%.60s\"", word);
+}
+
+static int read_arguments(const struct options *options, struct arguments *arguments, struct error *err) {
+    arguments->given = calloc((size_t)arguments->count + 1, sizeof *arguments->given);
+    if (!arguments->given)
+        return error_memory(err);
+    while (arguments->next < arguments->count) {
+        bool flag = arguments->values[arguments->next][0] == '-';
+        if ((flag ? read_flag : read_word)(options, arguments, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int set_given(struct options *options, const struct arguments *arguments, struct error *err) {
+    bool seen[OPTIONS_MOST] = {false};
+    for (size_t i = 0; i < arguments->given_count; i++) {
+        const struct option *option = arguments->given[i].option;
+        char name[OPTION_NAME_BYTES];
+        option_flag(option, name);
+        bool *again = &seen[option - arguments->table.options];
+        if (!*again) /* the first takes the place of what was there */
+            option_done(option, option_field(option, options));
+        *again = true;
+        if (option_set(option, name, arguments->given[i].value, option_field(option, options), err) != 0)
+            return -1;
+    }
+    options->file = arguments->file ? strdup(arguments->file) : NULL;
+    return arguments->file && !options->file ? error_memory(err) : 0;
+}
+
+/* ---- where the options come from, the strongest last ---- */
+
+/* The last flag that says so, or the variable. */
+static const char *find_config(const struct arguments *arguments) {
+    const char *path = getenv("ALIGND_CONFIG");
+    for (size_t i = 0; i < arguments->given_count; i++)
+        if (strcmp(arguments->given[i].option->flag, "config") == 0)
+            path = arguments->given[i].value;
+    return path && *path ? path : NULL;
+}
+
+static int set_options(struct options *options, struct arguments *arguments, struct error *err) {
+    if (read_arguments(options, arguments, err) != 0 || set_all(options, &arguments->table, set_default, err) != 0)
+        return -1;
+    const char *config = find_config(arguments);
+    if (config && options_file_read(options, &arguments->table, config, err) != 0)
+        return -1;
+    if (set_all(options, &arguments->table, set_from_environment, err) != 0 || set_given(options, arguments, err) != 0)
+        return -1;
+    return options_check(options, err);
+}
+
+enum command options_command(int argc, char *const *argv) {
+    const struct option_command *row;
+    for (size_t i = 0; argc > 1 && (row = option_command_nth(i)) != NULL; i++)
+        if (strcmp(argv[1], row->word) == 0)
+            return row->command;
     return COMMAND_SERVE;
 }
 
@@ -124,34 +173,29 @@ static bool asked_for(const struct arguments *arguments, const char *flag) {
 }
 
 int options_parse(struct options *options, int argc, char *const *argv, struct error *err) {
-    struct arguments arguments = {.count = argc, .values = argv};
-    struct options parsed = {.command = parse_command(&arguments)};
+    struct options parsed = {.command = options_command(argc, argv)};
+    struct arguments arguments = {.count = argc, .values = argv, .next = parsed.command == COMMAND_SERVE ? 1 : 2};
+    int result = 0;
     if (parsed.command == COMMAND_TRANSLATE)
         parsed.search = parameters_default();
     parsed.help = asked_for(&arguments, "--help") || asked_for(&arguments, "-h");
     parsed.version = asked_for(&arguments, "--version");
     if (!parsed.help && !parsed.version) {
         option_table_make(&arguments.table);
-        if (set_defaults(&parsed, &arguments.table, err) != 0)
-            goto failed;
-        while (arguments.next < arguments.count) {
-            if (parse_argument(&parsed, &arguments, err) != 0)
-                goto failed;
-        }
-        if (options_check(&parsed, err) != 0)
-            goto failed;
+        result = set_options(&parsed, &arguments, err);
+        free(arguments.given);
     }
-    *options = parsed;
-    return 0;
-failed:
-    options_done(&parsed);
-    return -1;
+    if (result == 0)
+        *options = parsed;
+    else
+        options_done(&parsed);
+    return result;
 }
 
 void options_done(struct options *options) {
     struct option_table table;
     option_table_make(&table);
     for (size_t i = 0; i < table.count; i++)
-        option_done(&table.options[i], field_of(options, &table.options[i]));
+        option_done(&table.options[i], option_field(&table.options[i], options));
     free(options->file);
 }

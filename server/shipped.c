@@ -64,6 +64,7 @@ static int look_beside(const char *program, struct shipped *shipped, struct erro
             return -1;
         if (shipped->folders.count == 0)
             continue;
+        shipped->usual = is_usual(shipped->folders.names[0]) ? usual : NULL;
         shipped->directory = strdup(looked[i]);
         return shipped->directory ? 0 : error_memory(err);
     }

@@ -7,10 +7,9 @@
 #include "server/base/name_list.h"
 
 struct shipped {
-    char *directory; /* that all of them are in */
-    /* Paths, in the order in which they are served: en-fr first, which answers requests that name neither a model nor languages,
-     * then the others by name. */
-    struct name_list folders;
+    char *directory;          /* that all of them are in */
+    struct name_list folders; /* paths, in the order in which they are served: en-fr first, then the others by name */
+    const char *usual;        /* the one for requests that name neither a model nor languages: en-fr; NULL: it is not there */
 };
 
 /* Those of this program. -1 with ERROR_FILE: there are none, and the message tells where they were looked for; or ERROR_MEMORY.

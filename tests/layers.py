@@ -37,7 +37,7 @@ ROOMS = {
     "server/decode": Room("model/base model server/base", "*"),
     "server/html": Room("model/base model server/base", "html html_buffer html_build html_piece"),
     "server/document": Room("model/base model/text model server/decode server/html", "document"),
-    "server/api": Room("model/base model server/base server/decode server/html server/document", "api form keys service"),
+    "server/api": Room("model/base model server/base server/decode server/html server/document", "api form keys language service"),
     "server/http": Room("model/base model server/base server/decode server/api", "http listen tls"),
     "server": Room("model/base model server/base server/decode server/html server/document server/api server/http", ""),
 }

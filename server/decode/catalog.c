@@ -85,6 +85,8 @@ static bool has(const struct model_set *models, const struct served_model *model
 
 /* The old set is given back without the lock: it may be the last reference. */
 static void put_in_service(struct catalog *catalog, struct model_set *models) {
+    if (catalog->options.usual && !model_set_find(models, catalog->options.usual))
+        log_event(LOG_WARN, "default_model_missing", "model=%s", catalog->options.usual);
     pthread_mutex_lock(&catalog->lock);
     struct model_set *old = catalog->models;
     catalog->models = models;
@@ -185,7 +187,10 @@ static int load_model(struct catalog *catalog, struct served_model *model, bool 
 static struct model_set *make_set(struct catalog *catalog, const struct model_set *former, struct error *err) {
     struct model_set *models = model_set_create(former ? former->generation + 1 : 1, catalog->metrics);
     size_t given = 0;
+    const char *usual = catalog->options.usual;
     int result = models ? read_all(catalog, models, &given, err) : error_memory(err);
+    if (result == 0 && !former && usual && !model_set_find(models, usual))
+        result = error_set(err, ERROR_INPUT, "--default-model: there is no model \"%.60s\" among those that are served", usual);
     for (size_t i = 0; result == 0 && i < models->count; i++) {
         if (wants_loading(catalog, former, models->all[i], i < given))
             result = load_model(catalog, models->all[i], !former, err);

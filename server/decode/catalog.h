@@ -17,6 +17,7 @@ struct catalog;
 struct catalog_options {
     const struct name_list *folders; /* loaded at the start, as far as they fit */
     const char *directory;           /* whose folders are loaded when they are asked for; NULL: none */
+    const char *usual;               /* name of a model that must be there at the start; NULL: none */
     const char *compute;             /* the rest as in struct loading and struct residence_options */
     bool shortlist, half_past;
     size_t workers, rows;

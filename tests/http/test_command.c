@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Runs the program, which must end with this status and this one line on stderr. */
 static void check_refused(const char *const *arguments, int status, const char *line) {
@@ -18,17 +19,19 @@ static void check_refused(const char *const *arguments, int status, const char *
     outcome_done(&outcome);
 }
 
-#define HINT " (see alignd --help)"
+#define HINT      " (see alignd --help)"
+#define TRANSLATE " (see alignd translate --help)"
+#define ATTENTION " (see alignd attention --help)"
 
 START_TEST(wrong_flags) {
     static const struct {
         const char *arguments[4], *line;
     } rows[] = {
-        {{"--modle", MODEL, NULL}, "unknown argument \"--modle\"" HINT},
+        {{"--modle", MODEL, NULL}, "unknown argument \"--modle\": did you mean --model?" HINT},
         {{"serve", NULL}, "unknown argument \"serve\"" HINT},
         {{"-m", NULL}, "unknown argument \"-m\"" HINT},
         {{"--model", NULL}, "--model needs a value" HINT},
-        {{"--model=", NULL}, "--model needs the name of a model folder" HINT},
+        {{"--model=", NULL}, "--model needs a model folder, or the name of a model" HINT},
         {{"--workers", "0", NULL}, "--workers must be between 1 and 1024, got 0" HINT},
         {{"--workers", "1025", NULL}, "--workers must be between 1 and 1024, got 1025" HINT},
         {{"--workers", "two", NULL}, "--workers must be a whole number, got \"two\"" HINT},
@@ -38,21 +41,22 @@ START_TEST(wrong_flags) {
         {{"--rows", "0", NULL}, "--rows must be between 1 and 4096, got 0" HINT},
         {{"--queue", "99999999999999999999999", NULL}, "--queue must be between 1 and 1000000, got 99999999999999999999999" HINT},
         {{"--log-level", "loud", NULL}, "--log-level must be error, warn, info or debug, got \"loud\"" HINT},
-        {{"--strategy", "beam", NULL}, "unknown argument \"--strategy\"" HINT}, /* of the batch mode */
-        {{"translate", "--listen", "x", NULL}, "unknown argument \"--listen\"" HINT},
-        {{"translate", NULL}, "--model DIR is missing" HINT},
-        {{"attention", NULL}, "--model DIR is missing" HINT},
-        {{"translate", "--strategy", "best", NULL}, "--strategy must be greedy, beam, sample or exact, got \"best\"" HINT},
-        {{"translate", "--length-penalty", "3", NULL}, "--length-penalty must be between 0 and 2, got 3" HINT},
-        {{"translate", "--length-penalty", "nan", NULL}, "--length-penalty must be a number, got \"nan\"" HINT},
-        {{"attention", "--model", MODEL, NULL}, "--target FILE is missing" HINT},
+        {{"--strategy", "beam", NULL},
+         "unknown argument \"--strategy\": it is an option of alignd translate" HINT}, /* of the batch mode */
+        {{"translate", "--listen", "x", NULL}, "unknown argument \"--listen\": it is an option of the daemon" TRANSLATE},
+        {{"translate", NULL}, "--model MODEL is missing, or --from CODE and --to CODE" TRANSLATE},
+        {{"attention", NULL}, "--model MODEL is missing, or --from CODE and --to CODE" ATTENTION},
+        {{"translate", "--strategy", "best", NULL}, "--strategy must be greedy, beam, sample or exact, got \"best\"" TRANSLATE},
+        {{"translate", "--length-penalty", "3", NULL}, "--length-penalty must be between 0 and 2, got 3" TRANSLATE},
+        {{"translate", "--length-penalty", "nan", NULL}, "--length-penalty must be a number, got \"nan\"" TRANSLATE},
+        {{"attention", "--model", MODEL, NULL}, "--target FILE is missing" ATTENTION},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         check_refused(rows[i].arguments, 2, rows[i].line);
     check_refused(ARGUMENTS("translate", "--model", MODEL, "--min-length", "5", "--max-length", "4"), 2,
-                  "--min-length must be at most --max-length (4), got 5" HINT);
+                  "--min-length must be at most --max-length (4), got 5" TRANSLATE);
     check_refused(ARGUMENTS("translate", "--model", MODEL, "--model", MODEL), 2,
-                  "--model must be given only once in this mode" HINT);
+                  "--model must be given only once in this mode" TRANSLATE);
 }
 END_TEST
 
@@ -108,7 +112,7 @@ START_TEST(help_and_version) {
         snprintf(flag, sizeof flag, "\n  --%s ", flags[i]);
         ck_assert_msg(strstr(outcome.out, flag) != NULL, "--help does not tell of %s", flags[i]);
     }
-    ck_assert_ptr_nonnull(strstr(outcome.out, "[ALIGND_MAX_BODY_BYTES; default 1048576]"));
+    ck_assert_ptr_nonnull(strstr(outcome.out, "[ALIGND_MAX_BODY_BYTES; default 1M]"));
     outcome_done(&outcome);
     program_run(ARGUMENTS("--version"), NULL, &outcome);
     ck_assert_int_eq(outcome.status, 0);
@@ -224,6 +228,42 @@ START_TEST(flags_go_before_variables) {
 }
 END_TEST
 
+/* A file of options; what is wrong in it is named with its line. */
+START_TEST(a_file_of_options) {
+    struct daemon daemon;
+    struct reply reply;
+    char path[] = "/tmp/alignd-config-XXXXXX", expected[256];
+    int file = mkstemp(path);
+    dprintf(file, "# limits\nmodel = %s\nmax-text-chars = 5   # few\nqueue = 64\n", MODEL);
+    setenv("ALIGND_MAX_TEXT_CHARS", "6", 1);
+    daemon_start(&daemon, ARGUMENTS("--config", path));
+    client_post(&daemon, "/translate", "{'text': 'six ch'}", 200, &reply);
+    reply_done(&reply);
+    daemon_stop(&daemon);
+    dprintf(file, "quee = 7\n");
+    snprintf(expected, sizeof expected, "%s, line 5: unknown option \"quee\": did you mean queue?" HINT, path);
+    check_refused(ARGUMENTS("--config", path), 2, expected);
+    close(file);
+    unlink(path);
+}
+END_TEST
+
+START_TEST(help_of_a_command) {
+    struct outcome outcome;
+    program_run(ARGUMENTS("translate", "--help"), NULL, &outcome);
+    ck_assert_int_eq(outcome.status, 0);
+    ck_assert_int_eq(strncmp(outcome.out, "alignd translate: ", 18), 0);
+    ck_assert(strstr(outcome.out, "--checkpoint FILE") && !strstr(outcome.out, "--admin-listen"));
+    outcome_done(&outcome);
+}
+END_TEST
+
+START_TEST(default_models) {
+    check_failed(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--default-model", "nobody"),
+                 "--default-model: there is no model \"nobody\" among those that are served");
+}
+END_TEST
+
 START_TEST(rows_bound_the_beam) {
     struct daemon daemon;
     struct reply reply;
@@ -252,6 +292,9 @@ Suite *command_suite(void) {
     tcase_add_test(tcase, health_of_a_daemon);
     tcase_add_test(tcase, variables_count);
     tcase_add_test(tcase, flags_go_before_variables);
+    tcase_add_test(tcase, a_file_of_options);
+    tcase_add_test(tcase, help_of_a_command);
+    tcase_add_test(tcase, default_models);
     tcase_add_test(tcase, rows_bound_the_beam);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -97,6 +97,39 @@ START_TEST(nothing_beside_it) {
 }
 END_TEST
 
+static void check_translates(const char *const *arguments) {
+    struct outcome outcome;
+    program_run(arguments, "a boy\n", &outcome);
+    ck_assert_msg(outcome.status == 0, "%s", outcome.err);
+    ck_assert_uint_gt(strlen(outcome.out), 1);
+    outcome_done(&outcome);
+}
+
+static void check_unknown(const char *const *arguments, const char *message) {
+    struct outcome outcome;
+    program_run(arguments, "a boy\n", &outcome);
+    ck_assert_int_eq(outcome.status, 1);
+    ck_assert_msg(strstr(outcome.err, message), "wanted %s, got %s", message, outcome.err);
+    outcome_done(&outcome);
+}
+
+/* By name, by languages, and as the daemon takes their codes. */
+START_TEST(found_by_name_or_languages) {
+    add_models();
+    check_translates(ARGUMENTS("translate", "--workers", "1", "--model", "en-fr"));
+    check_translates(ARGUMENTS("translate", "--workers", "1", "--model", "en-fr-CA"));
+    check_translates(ARGUMENTS("translate", "--workers", "1", "--from", "de-AT", "--to", "en"));
+    check_translates(ARGUMENTS("translate", "--workers", "1", "--model", "de-en", "--from", "de", "--to", "en"));
+    check_translates(ARGUMENTS("translate", "--workers", "1", "--models", "tests/golden", "--model", "luong-general-gru"));
+    check_unknown(ARGUMENTS("translate", "--model", "fr-de"), "--model: no model \"fr-de\" in ");
+    check_unknown(ARGUMENTS("translate", "--from", "en", "--to", "de"), "no model translates from en to de in ");
+    check_unknown(ARGUMENTS("translate", "--from", "en", "--to", "de"), ": there is en-fr, de-en\n");
+    check_unknown(ARGUMENTS("translate", "--model", "en-fr", "--from", "fr", "--to", "en"), "does not translate from fr to en");
+    check_unknown(ARGUMENTS("attention", "--model", "nobody", "--target", "/dev/null"), "--model: no model \"nobody\" in ");
+    check_unknown(ARGUMENTS("pack", "--model", "nobody"), "--model: no model \"nobody\" in ");
+}
+END_TEST
+
 /* ---- on a terminal ---- */
 
 /* Runs until the terminal shows that text. */
@@ -124,6 +157,7 @@ START_TEST(greeting_on_a_terminal) {
     ck_assert_ptr_nonnull(strstr(terminal.text, "\nalignd serves http://127.0.0.1:"));
     snprintf(models, sizeof models, "\nModels: en-fr, de-en, in %s/weights\r\n", root);
     ck_assert_ptr_nonnull(strstr(terminal.text, models));
+    ck_assert_ptr_nonnull(strstr(terminal.text, "\nDefault: en-fr, where neither a model nor languages are asked for"));
     terminal_close(&terminal);
     run_on_terminal(ARGUMENTS("--listen", "127.0.0.1:0", "--workers", "1", "--log-format", "json"), &terminal, "\"ready\"");
     ck_assert_ptr_null(strstr(terminal.text, "Ctrl+C")); /* those lines are for programs */
@@ -138,6 +172,7 @@ Suite *shipped_suite(void) {
     tcase_set_timeout(tests, TEST_TIMEOUT_S);
     tcase_add_test(tests, what_lies_beside_it);
     tcase_add_test(tests, nothing_beside_it);
+    tcase_add_test(tests, found_by_name_or_languages);
     tcase_add_test(tests, greeting_on_a_terminal);
     suite_add_tcase(suite, tests);
     return suite;

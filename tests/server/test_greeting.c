@@ -9,12 +9,16 @@ static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
 
 static const struct {
     struct greeting greeting;
-    const char *lines[3];
+    const char *lines[4];
 } rows[] = {
     {{.address = "127.0.0.1:8080", .directory = "/usr/share/alignd", .models = names, .model_count = 2},
      {"alignd serves http://127.0.0.1:8080/ (Ctrl+C ends it)", "Models: a, b, in /usr/share/alignd",
       "Try:    curl 'http://127.0.0.1:8080" QUESTION}},
-    {{.address = "0.0.0.0:80", .models = names, .model_count = 1, .keys = true},
+    {{.address = "127.0.0.1:8080", .models = names, .model_count = 2, .usual = "b"},
+     {"alignd serves http://127.0.0.1:8080/ (Ctrl+C ends it)", "Models: a, b",
+      "Default: b, where neither a model nor languages are asked for (--default-model)",
+      "Try:    curl 'http://127.0.0.1:8080" QUESTION}},
+    {{.address = "0.0.0.0:80", .usual = "a", .models = names, .model_count = 1, .keys = true},
      {"alignd serves http://127.0.0.1:80/ (Ctrl+C ends it)", "Models: a",
       "Try:    curl -H 'Authorization: Bearer KEY' 'http://127.0.0.1:80" QUESTION}},
     {{.address = "[::]:8443", .tls = true, .models = names, .model_count = 14},
@@ -26,12 +30,13 @@ static const struct {
 };
 
 START_TEST(lines) {
-    for (size_t i = 0; i < 3; i++) {
+    size_t i = 0;
+    for (; i < 4 && rows[_i].lines[i]; i++) {
         char *line = greeting_line(&rows[_i].greeting, i);
         ck_assert_str_eq(line, rows[_i].lines[i]);
         free(line);
     }
-    ck_assert_ptr_null(greeting_line(&rows[_i].greeting, 3));
+    ck_assert_ptr_null(greeting_line(&rows[_i].greeting, i));
 }
 END_TEST
 

@@ -1,9 +1,13 @@
 /* server/options_parse and what it uses: precedence, ranges, and the messages for what is wrong. */
+#include "server/option_table.h"
 #include "server/options_help.h"
 #include "server/options_parse.h"
+#include "server/suggest.h"
 #include "tests/suites.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_ARGUMENTS = 16 };
 
@@ -251,7 +255,7 @@ START_TEST(pack_takes_several_models) {
     ck_assert_str_eq(options.compute, "float32");
     teardown();
     ck_assert_int_eq(parse("pack"), -1);
-    ck_assert_str_eq(err.message, "--model DIR is missing");
+    ck_assert_str_eq(err.message, "--model MODEL is missing");
     ck_assert_int_eq(parse("pack --model a --workers 2"), -1);
 }
 END_TEST
@@ -273,13 +277,13 @@ START_TEST(health_asks_where_the_daemon_listens) {
 END_TEST
 
 START_TEST(help_names_every_option_and_variable) {
-    char *help = options_help();
+    char *help = options_help(COMMAND_SERVE);
     ck_assert_ptr_nonnull(help);
-    ck_assert_ptr_nonnull(strstr(help, "--max-body-bytes N"));
-    ck_assert_ptr_nonnull(strstr(help, "--max-reply-bytes N"));
-    ck_assert_ptr_nonnull(strstr(help, "--request-memory N"));
-    ck_assert_ptr_nonnull(strstr(help, "--reply-memory N"));
-    ck_assert_ptr_nonnull(strstr(help, "[ALIGND_MAX_BODY_BYTES; default 1048576]"));
+    ck_assert_ptr_nonnull(strstr(help, "--max-body-bytes SIZE"));
+    ck_assert_ptr_nonnull(strstr(help, "--max-reply-bytes SIZE"));
+    ck_assert_ptr_nonnull(strstr(help, "--request-memory SIZE"));
+    ck_assert_ptr_nonnull(strstr(help, "--reply-memory SIZE"));
+    ck_assert_ptr_nonnull(strstr(help, "[ALIGND_MAX_BODY_BYTES; default 1M]"));
     ck_assert_ptr_nonnull(strstr(help, "--length-penalty P"));
     free(help);
 }
@@ -288,30 +292,44 @@ END_TEST
 static const struct {
     const char *words, *message;
 } wrong[] = {
-    {"translate", "--model DIR is missing"},
-    {"attention", "--model DIR is missing"},
+    {"translate", "--model MODEL is missing, or --from CODE and --to CODE"},
+    {"attention", "--model MODEL is missing, or --from CODE and --to CODE"},
+    {"translate --from en", "--from and --to must be given together"},
     {"--model", "--model needs a value"},
-    {"--model a:", "--model needs the name of a model folder"},
-    {"--model a --qeue 3", "unknown argument \"--qeue\""},
-    {"--model a --que 3", "unknown argument \"--que\""},
+    {"--model a:", "--model needs a model folder, or the name of a model"},
+    {"--model a --qeue 3", "unknown argument \"--qeue\": did you mean --queue?"},
+    {"--model a --que 3", "unknown argument \"--que\": did you mean --queue?"},
+    {"--lisen=x", "unknown argument \"--lisen\": did you mean --listen?"},
+    {"--model a --zzzzzz 3", "unknown argument \"--zzzzzz\""},
+    {"translate --model a --beamsize 3", "unknown argument \"--beamsize\": did you mean --beam-size?"},
+    {"tranlsate --model a", "unknown argument \"tranlsate\": did you mean alignd translate?"},
     {"--model a b", "unknown argument \"b\""},
-    {"--model a --beam-size 3", "unknown argument \"--beam-size\""},
+    {"--model a --beam-size 3", "unknown argument \"--beam-size\": it is an option of alignd translate"},
     {"--model a --queue x", "--queue must be a whole number, got \"x\""},
     {"--model a --queue -1", "--queue must be a whole number, got \"-1\""},
     {"--model a --queue=", "--queue must be a whole number, got \"\""},
     {"--model a --rate -1", "--rate must be between 0 and 1e+06, got -1"},
     {"--model a --burst 0", "--burst must be between 1 and 1000000, got 0"},
     {"--model a --read-timeout-ms 9", "--read-timeout-ms must be between 10 and 1000000000, got 9"},
+    {"--model a --cache-bytes 2X", "--cache-bytes must be a whole number of bytes, such as 1000000, 64k, 512M or 2G, got \"2X\""},
+    {"--model a --cache-bytes 0.3", "--cache-bytes must be a whole number of bytes, such as 1000000, 64k, 512M or 2G, got \"0.3\""},
+    {"--model a --cache-bytes 2T", "--cache-bytes must be between 0 and 1000000000000 bytes, got 2T"},
+    {"--model a --deadline-ms 5x", "--deadline-ms must be a time, such as 500ms, 5s or 2min, or a whole number of ms, got \"5x\""},
+    {"--model a --deadline-ms s", "--deadline-ms must be a time, such as 500ms, 5s or 2min, or a whole number of ms, got \"s\""},
+    {"--model a --heartbeat-ms 1h", "--heartbeat-ms must be between 10 and 1000000 ms, got 1h"},
+    {"--model a --idle-unload-s 1.5s",
+     "--idle-unload-s must be a whole number of seconds, or a time such as 30s, 2min or 1h, got \"1.5s\""},
+    {"--model a --queue 2k", "--queue must be a whole number, got \"2k\""},
     {"--model a --queue 0", "--queue must be between 1 and 1000000, got 0"},
     {"--model a --queue 99999999999999999999", "--queue must be between 1 and 1000000, got 99999999999999999999"},
     {"--model a --log-format xml", "--log-format must be text or json, got \"xml\""},
-    {"--model a --cache-bytes -1", "--cache-bytes must be a whole number, got \"-1\""},
+    {"--model a --cache-bytes -1", "--cache-bytes must be a whole number of bytes, such as 1000000, 64k, 512M or 2G, got \"-1\""},
     {"--model a --log-level loud", "--log-level must be error, warn, info or debug, got \"loud\""},
     {"--model a --compute int4", "--compute must be float32, bfloat16, int8 or auto, got \"int4\""},
     {"translate --model a --compute=", "--compute must be float32, bfloat16, int8 or auto, got \"\""},
     {"translate --model a --shortlist=some", "--shortlist must be true or false, got \"some\""},
     {"--model a --step-ms 1000001", "--step-ms must be between 0 and 1000000, got 1000001"},
-    {"translate --model a --step-ms 5", "unknown argument \"--step-ms\""},
+    {"translate --model a --step-ms 5", "unknown argument \"--step-ms\": it is an option of the daemon"},
     {"translate --model a one two", "unknown argument \"two\""},
     {"attention --model a one", "unknown argument \"one\""},
     {"translate --model a --model b", "--model must be given only once in this mode"},
@@ -326,7 +344,7 @@ static const struct {
     {"translate --model a --seed 9007199254740993", "--seed must be between 0 and 9007199254740991, got 9007199254740993"},
     {"translate --model a --exact-steps 0", "--exact-steps must be between 1 and 1000000000, got 0"},
     {"--model a --exact-steps 0", "--exact-steps must be between 1 and 1000000000, got 0"},
-    {"--model a --seed 1", "unknown argument \"--seed\""},
+    {"--model a --seed 1", "unknown argument \"--seed\": it is an option of alignd translate"},
     {"translate --model a --coverage-penalty 2.1", "--coverage-penalty must be between 0 and 2, got 2.1"},
     {"translate --model a --no-repeat-ngram 21", "--no-repeat-ngram must be between 0 and 20, got 21"},
     {"translate --model a --repetition-penalty 0.9", "--repetition-penalty must be between 1 and 10, got 0.9"},
@@ -347,18 +365,179 @@ static const struct {
     {"translate --model a --checkpoint c", "--output FILE is missing: --checkpoint needs an output that it can cut"},
     {"translate --model a --shard 0/2 f.srt", "--shard and --checkpoint are for lines, not for documents"},
     {"translate --model a --checkpoint c --output o --format srt", "--shard and --checkpoint are for lines, not for documents"},
-    {"--model a --shard 0/2", "unknown argument \"--shard\""},
+    {"--model a --shard 0/2", "unknown argument \"--shard\": it is an option of alignd translate"},
     {"attention --model a", "--target FILE is missing"},
     {"attention --model a --model b --model c --target d",
      "--model must be given at most twice in this mode, once for each direction"},
     {"attention --model a --target b --links all", "--links must be best, mutual or balanced, got \"all\""},
-    {"translate --model a --links best", "unknown argument \"--links\""},
+    {"translate --model a --links best", "unknown argument \"--links\": it is an option of alignd attention"},
 };
 
 START_TEST(wrong_command_line) {
     ck_assert_int_eq(parse(wrong[_i].words), -1);
     ck_assert_int_eq(err.code, ERROR_INPUT);
     ck_assert_str_eq(err.message, wrong[_i].message);
+}
+END_TEST
+
+/* What it says, and how it is written. */
+START_TEST(units) {
+    static const struct {
+        const char *words;
+        size_t number;
+    } rows[] =
+        {
+            {"--cache-bytes 64k", 65536},
+            {"--cache-bytes 64K", 65536},
+            {"--cache-bytes 64KiB", 65536},
+            {"--cache-bytes 64Ki", 65536},
+            {"--cache-bytes 64kB", 64000},
+            {"--cache-bytes 2G", (size_t)2 << 30},
+            {"--cache-bytes 1.5M", 3 << 19},
+            {"--cache-bytes 17", 17},
+            {"--cache-bytes 17b", 17},
+            {"--cache-bytes 0", 0},
+            {"--cache-bytes 0.5T", (size_t)1 << 39},
+        },
+      times[] = {
+          {"--deadline-ms 500ms", 500},  {"--deadline-ms 5s", 5000},   {"--deadline-ms 2min", 120000}, {"--deadline-ms 2m", 120000},
+          {"--deadline-ms 1h", 3600000}, {"--deadline-ms 0.25s", 250}, {"--deadline-ms 77", 77},
+      };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ck_assert_msg(parse(rows[i].words) == 0, "%s", err.message);
+        ck_assert_uint_eq(options.cache_bytes, rows[i].number);
+        teardown();
+    }
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        ck_assert_msg(parse(times[i].words) == 0, "%s", err.message);
+        ck_assert_uint_eq(options.deadline_ms, times[i].number);
+        teardown();
+    }
+    ck_assert_int_eq(parse("--idle-unload-s 2min --keep-files-s 7"), 0);
+    ck_assert(options.idle_unload_s == 120 && options.keep_files_s == 7);
+}
+END_TEST
+
+/* ---- a file ---- */
+
+static char config[] = "/tmp/alignd-config-XXXXXX";
+
+static void setup_config(void) {
+    strcpy(strrchr(config, '-'), "-XXXXXX");
+    int file = mkstemp(config);
+    ck_assert_int_ge(file, 0);
+    close(file);
+}
+
+static void teardown_config(void) {
+    unlink(config);
+    teardown();
+}
+
+static int parse_with(const char *text, const char *words) {
+    char line[256];
+    FILE *out = fopen(config, "w");
+    fputs(text, out);
+    fclose(out);
+    snprintf(line, sizeof line, "%s--config %s", words, config);
+    return parse(line);
+}
+
+START_TEST(a_file_of_options) {
+    static const char text[] = "\xef\xbb\xbf# comment\n"
+                               "queue = 7   # and why\r\n"
+                               "\n"
+                               "  model=a\n--model = b:c\n"
+                               "max_body_bytes = 2M\n"
+                               "cors =\n"
+                               "glossary = x=y#z\n"
+                               "shortlist\n"
+                               "half-past = false\n"
+                               "beam-size = 3\n"
+                               "name = nobody";
+    ck_assert_msg(parse_with(text, "") == 0, "%s", err.message);
+    ck_assert(options.queue == 7 && options.max_body_bytes == 2 << 20 && options.shortlist && !options.half_past);
+    ck_assert_uint_eq(options.models.count, 3);
+    ck_assert_str_eq(options.models.names[2], "c");
+    ck_assert_uint_eq(options.cors.count, 0);
+    ck_assert_str_eq(options.glossary.names[0], "x=y#z");
+    teardown();
+    ck_assert_int_eq(parse_with("beam-size = 3\nqueue = 7\nmodel = a\n", "translate "), 0); /* its own of them */
+    ck_assert_uint_eq(options.search.beam_size, 3);
+}
+END_TEST
+
+START_TEST(flag_before_variable_before_file) {
+    setenv("ALIGND_QUEUE", "8", 1);
+    setenv("ALIGND_MODEL", "b", 1);
+    ck_assert_int_eq(parse_with("queue = 7\nburst = 7\nrows = 7\nmodel = a\n", "--burst 9 "), 0);
+    ck_assert(options.queue == 8 && options.burst == 9 && options.rows == 7);
+    ck_assert(options.models.count == 1 && strcmp(options.models.names[0], "b") == 0);
+    teardown();
+    setenv("ALIGND_CONFIG", config, 1);
+    ck_assert_int_eq(parse(""), 0);
+    ck_assert_uint_eq(options.rows, 7);
+    teardown();
+    ck_assert_int_eq(parse("--config /nonexistent"), -1);
+    ck_assert_str_eq(err.message, "cannot open /nonexistent: No such file or directory");
+}
+END_TEST
+
+static const struct {
+    const char *text, *message; /* after the file's name */
+} wrong_files[] = {
+    {"\n\nlisen = x\n", ", line 3: unknown option \"lisen\": did you mean listen?"},
+    {"zzzzzz", ", line 1: unknown option \"zzzzzz\""},
+    {"queue = 7\nburst = 0\n", ", line 2: burst must be between 1 and 1000000, got 0"},
+    {"queue\n", ", line 1: queue needs a value: queue = N"},
+    {"queue =\n", ", line 1: queue needs a value"},
+    {"= 3\n", ", line 1: unknown option \"\""},
+    {"config = x\n", ", line 1: config cannot be set in a file"},
+    {"shortlist = maybe\n", ", line 1: shortlist must be true or false, got \"maybe\""},
+};
+
+START_TEST(wrong_file) {
+    ck_assert_int_eq(parse_with(wrong_files[_i].text, ""), -1);
+    ck_assert_int_eq(strncmp(err.message, config, strlen(config)), 0);
+    ck_assert_str_eq(err.message + strlen(config), wrong_files[_i].message);
+}
+END_TEST
+
+/* ---- help and suggestions ---- */
+
+START_TEST(help_of_a_command) {
+    const struct option_command *row;
+    for (size_t i = 0; (row = option_command_nth(i)) != NULL; i++) {
+        char *help = options_help(row->command), words[64];
+        snprintf(words, sizeof words, "%s --help", row->word);
+        ck_assert_int_eq(parse(words), 0);
+        ck_assert(options.help && options.command == row->command);
+        snprintf(words, sizeof words, "alignd %s: ", row->word);
+        ck_assert_int_eq(strncmp(help, words, strlen(words)), 0);
+        ck_assert_ptr_nonnull(strstr(help, "--config FILE"));
+        ck_assert_ptr_null(strstr(help, "--queue-work"));
+        ck_assert_int_eq(strstr(help, "--beam-size N") != NULL, row->command == COMMAND_TRANSLATE);
+        free(help);
+    }
+}
+END_TEST
+
+START_TEST(distances) {
+    static const struct {
+        const char *a, *b;
+        size_t distance;
+    } rows[] = {{"", "", 0},
+                {"", "abc", 3},
+                {"abc", "", 3},
+                {"listen", "listen", 0},
+                {"lisen", "listen", 1},
+                {"lsiten", "listen", 1},
+                {"listem", "listen", 1},
+                {"listenn", "listen", 1},
+                {"kitten", "sitting", 3},
+                {"ca", "abc", 3}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        ck_assert_uint_eq(suggest_distance(rows[i].a, rows[i].b), rows[i].distance);
 }
 END_TEST
 
@@ -395,6 +574,15 @@ Suite *options_suite(void) {
     tcase_add_test(tcase, help_names_every_option_and_variable);
     tcase_add_loop_test(tcase, wrong_command_line, 0, sizeof wrong / sizeof wrong[0]);
     tcase_add_test(tcase, wrong_variable_is_named);
+    tcase_add_test(tcase, units);
+    tcase_add_test(tcase, help_of_a_command);
+    tcase_add_test(tcase, distances);
+    TCase *files = tcase_create("file");
+    tcase_add_checked_fixture(files, setup_config, teardown_config);
+    tcase_add_test(files, a_file_of_options);
+    tcase_add_test(files, flag_before_variable_before_file);
+    tcase_add_loop_test(files, wrong_file, 0, sizeof wrong_files / sizeof wrong_files[0]);
+    suite_add_tcase(suite, files);
     suite_add_tcase(suite, tcase);
     return suite;
 }
