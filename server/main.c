@@ -186,16 +186,32 @@ static void tell_ready(const struct daemon *daemon, const struct http *http) {
     model_set_release(models);
 }
 
+static bool is_of_this_machine(const char *address) {
+    static const char *const own[] = {"127.", "[::1]", "localhost:", "unix:"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strncmp(address, own[i], strlen(own[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Without keys whoever reaches an address may translate: nobody shall learn that from a bill. */
+static void tell_addresses(const struct daemon *daemon, const struct http *http) {
+    const char *address;
+    bool admin;
+    for (size_t i = 0; (address = http_address(http, i, &admin)) != NULL; i++) {
+        log_event(LOG_INFO, admin ? "listening_for_administrators" : "listening", "address=%s", address);
+        if (!admin && !daemon->service->keys && !is_of_this_machine(address))
+            log_event(LOG_WARN, "open_to_everybody", "address=%s reason=%s", address, "there are no --api-keys");
+    }
+}
+
 /* /health answers while the models are still loading. */
 static int serve_until_stopped(const struct daemon *daemon, bool *clean, struct error *err) {
     const struct http_options options = http_options(daemon->options);
     struct http *http = http_start(daemon->service, &options, err);
     if (!http)
         return -1;
-    const char *address;
-    bool admin;
-    for (size_t i = 0; (address = http_address(http, i, &admin)) != NULL; i++)
-        log_event(LOG_INFO, admin ? "listening_for_administrators" : "listening", "address=%s", address);
+    tell_addresses(daemon, http);
     struct workers *workers = NULL;
     int result = start_decoding(daemon, &workers, err);
     if (result == 0) {

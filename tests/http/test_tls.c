@@ -97,6 +97,22 @@ START_TEST(versions) {
 }
 END_TEST
 
+/* Of TLS 1.2, ciphers that encrypt and authenticate in one. */
+START_TEST(ciphers) {
+    static const char *const refused[] = {"ECDHE-ECDSA-AES128-SHA256", "ECDHE-ECDSA-AES256-SHA", "AES128-GCM-SHA256"};
+    const char *command = "openssl s_client -tls1_2 -cipher %s:@SECLEVEL=0 -connect %s </dev/null >/dev/null 2>&1";
+    const char *address = strstr(served.address, "://") ? strstr(served.address, "://") + 3 : served.address;
+    char line[256];
+    snprintf(line, sizeof line, command, "ECDHE-ECDSA-AES128-GCM-SHA256", address);
+    ck_assert_msg(system(line) == 0, "%s", line);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        snprintf(line, sizeof line, command, refused[i], address);
+        ck_assert_msg(system(line) != 0, "%s", line);
+    }
+    daemon_stop(&served);
+}
+END_TEST
+
 START_TEST(departed_client_frees_its_rows) {
     struct reply reply;
     char *body = work_endless(64, 32);
@@ -229,6 +245,7 @@ Suite *tls_suite(void) {
     tcase_set_timeout(tcase, TEST_TIMEOUT_S);
     tcase_add_test(tcase, answers);
     tcase_add_test(tcase, versions);
+    tcase_add_test(tcase, ciphers);
     tcase_add_test(tcase, departed_client_frees_its_rows);
     tcase_add_test(tcase, terminated_under_load);
     tcase_add_test(tcase, hangup_changes_the_certificate);
