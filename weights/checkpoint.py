@@ -82,6 +82,8 @@ class Tensor(NamedTuple):
 def _tensor(storage: Any, offset: int, shape: tuple[int, ...], stride: tuple[int, ...], *_: Any) -> Tensor:
     if not isinstance(storage, Storage) or len(shape) != len(stride):
         raise pickle.UnpicklingError("a tensor without numbers")
+    if any(not isinstance(size, int) or isinstance(size, bool) or size < 0 for size in (offset, *shape, *stride)):
+        raise pickle.UnpicklingError(f"a tensor of the shape {tuple(shape)}, with the steps {tuple(stride)}, from {offset}")
     return Tensor(storage, offset, tuple(shape), tuple(stride))
 
 

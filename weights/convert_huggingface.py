@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any, Callable
@@ -40,14 +41,14 @@ Read = tuple[tuple[int, ...], Callable[[], ndarray]]
 def _read_config(folder: Path) -> dict:
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConversionError(f"config.json: {error}") from error
     if not isinstance(config, dict):
         raise ConversionError("config.json: is not an object")
     for name, (default, supported, reason) in FIXED.items():
         if config.get(name, default) not in supported:
             raise ConversionError(f"config.json: {name} {config.get(name)} is not supported: {reason} (supported: {supported[0]})")
-    if config.get("activation_function") not in ACTIVATIONS:
+    if config.get("activation_function") not in list(ACTIVATIONS):
         raise ConversionError(f"config.json: activation_function {config.get('activation_function')} is not supported (supported: {', '.join(ACTIVATIONS)})")
     for name in ("d_model", "encoder_layers", "decoder_layers", "encoder_attention_heads", "decoder_attention_heads", "encoder_ffn_dim", "decoder_ffn_dim"):
         if not isinstance(config.get(name), int) or isinstance(config[name], bool) or config[name] < 1:
@@ -148,9 +149,10 @@ def _pieces(folder: Path, size: int) -> list[str]:
     path = folder / "vocab.json"
     try:
         ids = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConversionError(f"vocab.json: {error}") from error
-    if not isinstance(ids, dict) or sorted(map(str, ids.values())) != sorted(map(str, range(size + 1))):
+    numbers = isinstance(ids, dict) and all(isinstance(place, int) and not isinstance(place, bool) for place in ids.values())
+    if not numbers or sorted(ids.values()) != list(range(size + 1)):
         raise ConversionError(f"vocab.json: must give each of the ids 0 to {size} to one piece")
     pieces = sorted(ids, key=ids.__getitem__)
     if pieces[-1] != "<pad>":
@@ -162,7 +164,7 @@ def _search(folder: Path, config: dict) -> dict:
     """generation_config.json's, or config.json's: what the transformers library would search with, as far as alignd has it."""
     try:
         own = json.loads((folder / "generation_config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         own = {}
     beams = (own if isinstance(own, dict) else {}).get("num_beams", config.get("num_beams"))
     return {"beam_size": min(beams, marian_decoder.MOST_BEAM)} if isinstance(beams, int) and beams > 0 else {}
@@ -171,7 +173,10 @@ def _search(folder: Path, config: dict) -> dict:
 def convert(folder: Path, head: dict, unknowns: bool, preparation: str = "opus", alignment: str | None = None) -> Conversion:
     """head: what config.json has besides what the model determines. alignment: trained or untrained; None: what the card says."""
     config, tensors = _read_config(folder), _tensors(folder)
-    size = tensors.get("final_logits_bias", ((1, 1), None))[0][-1] - 1
+    shape = tensors.get("final_logits_bias", ((1, 1), None))[0]
+    if math.prod(shape) < 1 or len(shape) == 0:
+        raise ConversionError(f"final_logits_bias: shape {tuple(shape)}, expected (1, words)")
+    size = shape[-1] - 1
     converter = Converter(config, tensors)
     converter.stack("encoder")
     converter.stack("decoder")

@@ -30,6 +30,9 @@ def load(path: Path) -> dict:
         raise ConversionError(f"not a whole checkpoint: {error}") from error
     if not isinstance(found, dict) or not {"model", "generator", "vocab", "opt"} <= found.keys():
         raise ConversionError("not a checkpoint of OpenNMT-py: it has no model, generator, vocab and opt")
+    for name in ("model", "generator"):
+        if not isinstance(found[name], dict) or not all(isinstance(key, str) for key in found[name]):
+            raise ConversionError(f"{name}: is not a mapping of names to tensors")
     return found
 
 
@@ -85,28 +88,37 @@ def second_attention(options: dict) -> str:
 
 # ---- vocabularies ----
 
-def _itos(field: Any) -> list[str]:
+MOST_FIELDS = 8  # one within the other
+
+
+def _is_pairs(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(pair, (list, tuple)) and len(pair) == 2 and isinstance(pair[0], str) for pair in value)
+
+
+def _itos(field: Any, depth: int = 0) -> list[str]:
     """The words of a torchtext Vocab, of a Field that has one, of a field of several, or of a list."""
     if isinstance(field, list) and all(isinstance(word, str) for word in field):
         return field
-    if isinstance(field, Inert):
+    if isinstance(field, Inert) and depth < MOST_FIELDS:
         inner = vars(field)
         if "itos" in inner:
-            return inner["itos"]
-        if "fields" in inner:  # [(name, Field)]: the word's, and its features'
+            return _itos(inner["itos"] if isinstance(inner["itos"], list) else None)
+        if "fields" in inner and _is_pairs(inner["fields"]) and inner["fields"]:  # [(name, Field)]: the word's, and its features'
             if len(inner["fields"]) > 1:
                 raise ConversionError("vocab: has features, which alignd does not have")
-            return _itos(inner["fields"][0][1])
+            return _itos(inner["fields"][0][1], depth + 1)
         for name in ("vocab", "base_field"):
             if name in inner:
-                return _itos(inner[name])
+                return _itos(inner[name], depth + 1)
     raise ConversionError("vocab: is in none of the forms that are known")
 
 
 def words_of(found: dict) -> tuple[list[str], list[str]]:
     vocab = found["vocab"]
-    if isinstance(vocab, list):  # 0.x: [(name, Vocab)]
+    if _is_pairs(vocab):  # 0.x: [(name, Vocab)]
         vocab = dict(vocab)
+    if not isinstance(vocab, dict) or not all(isinstance(name, str) for name in vocab):
+        raise ConversionError("vocab: is in none of the forms that are known")
     if features := [name for name in vocab if "feat" in name and vocab[name]]:
         raise ConversionError(f"vocab: {features[0]}: alignd does not have features")
     if vocab.get("decoder_start_token", "<s>") != "<s>":

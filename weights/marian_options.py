@@ -127,7 +127,7 @@ NEMATUS_ALWAYS = {"encoder": ("gru",), "decoder": ("gru_cond",), "enc_depth": (1
 def _of_nematus(text: str) -> dict[str, mappings.Value]:
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConversionError(f"the options are not JSON: {error}") from error
     if not isinstance(found, dict):
         raise ConversionError("the options are not a JSON object")

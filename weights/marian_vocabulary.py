@@ -16,11 +16,17 @@ from .converted import ConversionError, Vocabulary
 NEMATUS_SPECIAL = {"eos": "</s>", "<EOS>": "</s>", "UNK": "<unk>", "<UNK>": "<unk>"}
 
 
+class _Pairs(list):
+    """The names and values of an object, in their order, also those that come twice."""
+
+
 def _pairs(path: Path) -> list[tuple[str, object]]:
     """Words and ids, as the file has them."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".json":
-        pairs = json.loads(text, object_pairs_hook=list)
+        pairs = json.loads(text, object_pairs_hook=_Pairs)
+        if not isinstance(pairs, _Pairs):
+            raise ConversionError(f"{path}: is not an object of words and ids")
         return [(NEMATUS_SPECIAL.get(word, word) if str(place) in "01" else word, place) for word, place in pairs]
     if path.suffix in (".yml", ".yaml"):
         return list(mappings.read(text).items())
@@ -31,10 +37,11 @@ def _words(path: Path, size: int) -> list[str]:
     """By id, the first `size`: Marian takes the others for unknown, too."""
     places: dict[int, str] = {}
     for word, place in _pairs(path):
-        if not str(place).isdigit() or int(place) in places:
-            raise ConversionError(f"{path}: {word!r} has the id {place}{' of another' if str(place).isdigit() else ', which is no number'}")
+        number = str(place).isdecimal()
+        if not number or int(place) in places:
+            raise ConversionError(f"{path}: {word!r} has the id {place}{' of another' if number else ', which is no number'}")
         places[int(place)] = word
-    if missing := next((i for i in range(size) if i not in places), None):
+    if (missing := next((i for i in range(size) if i not in places), None)) is not None:
         raise ConversionError(f"{path}: the model has {size:,} words, and none here has the id {missing}")
     words = [places[i] for i in range(size)]
     if "</s>" not in words:
@@ -111,5 +118,5 @@ def segmented(path: Path, pieces: Vocabulary) -> Vocabulary:
 def read(path: Path, size: int) -> Vocabulary:
     try:
         return _sentencepiece(path, size) if path.suffix in (".spm", ".model") else converted.of_words(path, _words(path, size))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, mappings.SyntaxFault) as error:
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError, mappings.SyntaxFault) as error:
         raise ConversionError(f"{path}: {error}") from error

@@ -62,8 +62,10 @@ class Archive:
                 read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
                 shape, fortran, dtype = read(file)
                 begin = file.tell()
-        except (ValueError, KeyError, EOFError, OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
+        except (ValueError, TypeError, KeyError, EOFError, OSError, RuntimeError, NotImplementedError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
             raise FormatError(f"{self.path}: {name}: its header cannot be read: {error}") from error
+        if any(isinstance(size, bool) or size < 0 for size in shape):
+            raise FormatError(f"{self.path}: {name}: has the shape {shape}")
         if dtype.hasobject or dtype.kind not in "fiu" or (fortran and len(shape) > 1):
             raise FormatError(f"{self.path}: {name}: must hold plain numbers in C order, not {dtype}{' in Fortran order' * fortran}")
         if begin + math.prod(shape) * dtype.itemsize != info.file_size:

@@ -89,11 +89,29 @@ def _parse_header(content: bytes) -> tuple[dict, int]:
         raise FormatError(f"a header of {length} bytes does not fit")
     try:
         header = json.loads(content[8:8 + length], object_pairs_hook=_unique)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"header: {error}") from error
     if not isinstance(header, dict):
         raise FormatError("header: not an object")
     return header, 8 + length
+
+
+def _sizes(value: object) -> bool:
+    """A list of whole numbers from 0. True and False are numbers to Python."""
+    return isinstance(value, list) and all(isinstance(size, int) and not isinstance(size, bool) and size >= 0 for size in value)
+
+
+def _entry(name: str, entry: object) -> dict:
+    """What the header says of a tensor, as it must be."""
+    if not isinstance(entry, dict):
+        raise FormatError(f"{name}: its entry is not an object")
+    if not isinstance(entry.get("dtype"), str) or entry["dtype"] not in DTYPES:
+        raise FormatError(f"{name}: unknown dtype {entry.get('dtype')}")
+    if not _sizes(entry.get("shape")):
+        raise FormatError(f"{name}: shape {entry.get('shape')} is not a list of sizes")
+    if not _sizes(entry.get("data_offsets")) or len(entry["data_offsets"]) != 2:
+        raise FormatError(f"{name}: data_offsets {entry.get('data_offsets')} are not two places")
+    return entry
 
 
 def read(path: Path) -> tuple[dict[str, ndarray], dict[str, str]]:
@@ -101,10 +119,11 @@ def read(path: Path) -> tuple[dict[str, ndarray], dict[str, str]]:
     content = path.read_bytes()
     header, data = _parse_header(content)
     metadata = header.pop(METADATA, {})
+    if not isinstance(metadata, dict):
+        raise FormatError(f"{METADATA}: not an object")
+    entries = {name: _entry(name, entry) for name, entry in header.items()}
     tensors, end = {}, 0
-    for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
-        if entry["dtype"] not in DTYPES:
-            raise FormatError(f"{name}: unknown dtype {entry['dtype']}")
+    for name, entry in sorted(entries.items(), key=lambda item: item[1]["data_offsets"]):
         dtype, count = DTYPES[entry["dtype"]], math.prod(entry["shape"])
         if entry["data_offsets"] != [end, end + count * dtype.itemsize]:
             raise FormatError(f"{name}: data_offsets {entry['data_offsets']} leave a gap, overlap or do not match the shape")
