@@ -17,7 +17,7 @@ In DIR, for each ARCH:
   alignd_VERSION_ARCH.deb           the package; the same commit gives the same bytes
   alignd-VERSION-ARCH.oci.tar       the image, an OCI archive for podman load, skopeo copy, buildah pull
   alignd-VERSION-ARCH.spdx.json     what is in the image: packages, models, licences (SPDX 2.3); it is in the image, too
-and RELEASE_NOTES.md, the changelog's section, and SHA256SUMS.
+and RELEASE_NOTES.md, the changelog's section, BASE_IMAGES, the digests of the images that these are built on, and SHA256SUMS.
 
 Needs root and Debian 12; installs what is missing. Programs of other architectures than the machine's are cross-compiled; their images are
 assembled by QEMU.
@@ -76,13 +76,24 @@ for arch in $arches; do
 done
 
 # ---- images, of what CI builds them of, too ----
+# pinned IMAGE:TAG: the image that has this tag now, by its digest: what the tag means may change between one image and the next
+pinned() {
+    digest=$(buildah inspect --type image --format '{{.FromImageDigest}}' "$1")
+    case $digest in
+    sha256:*) echo "${1%:*}@$digest" ;;
+    *) fail "$1 has no digest" ;;
+    esac
+}
+
 build_image() {
     say "image for $1"
     image=localhost/alignd:$version-$1
-    builder=$(sh tests/base_image.sh)
-    base=$(sh docker/release/emulated.sh "$1" sh tests/base_image.sh "$1")
+    builder=$(pinned "$(sh tests/base_image.sh)")
+    base=$(pinned "$(sh docker/release/emulated.sh "$1" sh tests/base_image.sh "$1")")
+    echo "$1 $base" >>"$work/bases"
     sh docker/release/emulated.sh "$1" buildah bud -q --no-cache --pull=false --timestamp "$SOURCE_DATE_EPOCH" --build-arg BUILDER="$builder" --build-arg BASE="$base" \
         --build-arg ARCH="$1" --build-arg SOURCE_DATE_EPOCH="$SOURCE_DATE_EPOCH" --build-arg VERSION="$version" --build-arg REVISION="$(git rev-parse HEAD)" \
+        --label org.opencontainers.image.base.name="${base%@*}" --label org.opencontainers.image.base.digest="${base#*@}" \
         -t "$image" "$work/source" >"$work/log" 2>&1 || { tail -30 "$work/log" >&2; fail "the image for $1 cannot be built"; }
     buildah push -q "$image" "oci-archive:$work/release/alignd-$version-$1.oci.tar:alignd:$version"
     container=$(buildah from --pull=false "$image")
@@ -96,7 +107,8 @@ done
 
 # ---- what is said of it ----
 section >"$work/release/RELEASE_NOTES.md"
-(cd "$work/release" && sha256sum -- *.deb *.oci.tar *.spdx.json RELEASE_NOTES.md >SHA256SUMS)
+mv "$work/bases" "$work/release/BASE_IMAGES"
+(cd "$work/release" && sha256sum -- *.deb *.oci.tar *.spdx.json RELEASE_NOTES.md BASE_IMAGES >SHA256SUMS)
 chmod 644 "$work"/release/*
 mkdir -p "$(dirname "$output")"
 cp -r "$work/release" "$output"

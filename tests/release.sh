@@ -47,6 +47,9 @@ for arch in amd64 arm64; do
     [ "$(dpkg-deb --field "alignd_${version}_$arch.deb" Architecture)" = $arch ] || fail "not the package for $arch"
     image=$(buildah pull -q "oci-archive:alignd-$version-$arch.oci.tar")
     [ "$(buildah inspect --type image --format '{{.OCIv1.Architecture}}' "$image")" = $arch ] || fail "not the image for $arch"
+    base=$(sed -n "s/^$arch //p" BASE_IMAGES)
+    echo "$base" | grep -qE '^[a-z0-9./]+@sha256:[0-9a-f]{64}$' || fail "the base image for $arch is not pinned: $base"
+    [ "$(buildah inspect --type image --format '{{index .OCIv1.Config.Labels "org.opencontainers.image.base.digest"}}' "$image")" = "${base#*@}" ] || fail "the label of the base image for $arch"
     container=$(buildah from --pull=false "$image")
     root=$(buildah mount "$container")
     cmp "$root/usr/share/doc/alignd/sbom.spdx.json" "alignd-$version-$arch.spdx.json"

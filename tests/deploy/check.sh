@@ -16,6 +16,8 @@ step "$promtool" test rules tests/deploy/alerts.yml
 step node tests/deploy/queries.mjs "$alignd" "$promtool"
 step node tests/deploy/dashboard.mjs
 step docker-compose -f docker/compose.yaml config --quiet
+step env KEYS=keys docker-compose -f docker/compose.yaml -f docker/compose.keys.yaml config --quiet
+step node tests/deploy/memory.mjs "$alignd" docker/compose.yaml
 # FOLDER KIND...: that of docker/kubernetes, and the kinds of manifests that it has besides
 kubernetes() {
     folder=$1

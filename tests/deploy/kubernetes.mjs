@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { parseAllDocuments } from "yaml";
+import { checkMemory } from "./memory.mjs";
 
 const SCHEMAS = {
   "v1 ConfigMap": "IoK8sApiCoreV1ConfigMap",
@@ -181,6 +182,9 @@ if (job) {
 } else {
   checkTogether(manifests);
   checkOverlay(manifests);
-  checkSettings(manifests.find((manifest) => manifest.kind === "ConfigMap"), alignd);
+  const settings = manifests.find((manifest) => manifest.kind === "ConfigMap");
+  checkSettings(settings, alignd);
+  const { limits } = manifests.find((manifest) => manifest.kind === "Deployment").spec.template.spec.containers[0].resources;
+  checkMemory(alignd, { ...settings.data, ALIGND_WORKERS: limits.cpu }, limits.memory);
 }
 console.log(`${manifests.length} manifests are valid and fit together`);
