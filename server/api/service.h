@@ -28,7 +28,6 @@ struct service_options {
     const char *client_header;    /* NULL: none */
     const char *default_model;    /* name of the one that answers what says neither model nor languages; NULL: none */
     const char *pivot;            /* language code; NULL: any; "none": no two models in the place of one */
-    const char *default_model;    /* name of the one that answers what says neither model nor languages; NULL: none */
     const struct name_list *cors; /* origins, "*" alone: any; NULL: none */
 };
 

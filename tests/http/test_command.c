@@ -259,8 +259,15 @@ START_TEST(help_of_a_command) {
 END_TEST
 
 START_TEST(default_models) {
+    struct daemon daemon;
+    struct reply reply;
     check_failed(ARGUMENTS("--listen", "127.0.0.1:0", "--model", MODEL, "--default-model", "nobody"),
                  "--default-model: there is no model \"nobody\" among those that are served");
+    daemon_start(&daemon, ARGUMENTS("--models", "tests/golden", "--default-model", "luong-dot-lstm", "--workers", "1"));
+    client_post(&daemon, "/translate", "{'text': 'x'}", 200, &reply);
+    ck_assert_str_eq(text_at(reply.json, "model"), "luong-dot-lstm");
+    reply_done(&reply);
+    daemon_stop(&daemon);
 }
 END_TEST
 
