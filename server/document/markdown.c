@@ -96,7 +96,7 @@ void markdown_free(struct markdown *markdown) {
 
 static void parse(struct markdown *markdown, const char *source, size_t length) {
     static cmark_mem memory = {pool_calloc, pool_realloc, pool_free};
-    static const char *const extensions[] = {"table", "strikethrough", "tasklist"};
+    static const char *const extensions[] = {"table", "strikethrough", "tasklist", "autolink"};
     cmark_parser *parser = cmark_parser_new_with_mem(CMARK_OPT_FOOTNOTES, &memory);
     for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++)
         cmark_parser_attach_syntax_extension(parser, cmark_find_syntax_extension(extensions[i]));

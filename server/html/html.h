@@ -31,6 +31,18 @@ struct html_segment {
     size_t first, end; /* its pieces */
 };
 
+/* An inline element of another format whose end is about to be written. */
+struct html_end {
+    size_t open, inside;  /* where its start tag, and the text behind that, begin in the document so far */
+    bool first;           /* its start tag stands right behind the one of its parent */
+    int32_t next;         /* the character that follows: '*' for any other tag; 0: the segment ends there */
+    const char *written;  /* [written_length] how it ended in the source */
+    const char *replaced; /* [replaced_length] how it ends where its text is another one */
+    size_t written_length, replaced_length;
+};
+/* Writes the end, and may change what stands in the document from its start tag on. */
+typedef void html_close(struct html_buffer *out, const struct html_end *end);
+
 struct html {
     struct html_piece *pieces; /* [piece_count] */
     size_t piece_count;
@@ -38,6 +50,7 @@ struct html {
     size_t count;
     bool built; /* of another format (html_build.h), whose text is written by escape; NULL: as it is */
     void (*escape)(struct html_buffer *out, const char *text, size_t length);
+    html_close *close; /* NULL: ends of elements are written as they were */
 };
 
 /* markup: valid UTF-8. All in the arena. -1 with ERROR_MEMORY, ERROR_INPUT (more than HTML_MAX_DEPTH elements are open at once, a

@@ -68,6 +68,25 @@ bool html_add_close(struct html_builder *builder, struct html_bytes raw) {
     return close_element(builder, raw);
 }
 
+bool html_add_close_or(struct html_builder *builder, struct html_bytes raw, struct html_bytes replaced) {
+    if (!close_element(builder, replaced))
+        return false;
+    struct html_piece *piece = &builder->html.pieces[builder->html.piece_count - 1];
+    piece->source = raw.start;
+    piece->source_length = (uint32_t)raw.length;
+    return true;
+}
+
+void html_add_word(struct html_builder *builder, struct html_bytes word, struct html_bytes raw) {
+    static const struct html_bytes nothing = {"", 0};
+    size_t begin = builder->html.piece_count;
+    if (!open_element(builder, nothing))
+        return;
+    html_add_text(builder, word, raw);
+    if (close_element(builder, nothing))
+        builder->html.pieces[begin].opaque = builder->html.pieces[begin].stands_in = true;
+}
+
 void html_add_code(struct html_builder *builder, struct html_bytes before, struct html_bytes word, struct html_bytes behind) {
     size_t begin = builder->html.piece_count;
     if (!open_element(builder, before))

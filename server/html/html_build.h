@@ -32,9 +32,13 @@ void html_add_text(struct html_builder *builder, struct html_bytes text, struct 
 void html_add_unit(struct html_builder *builder, struct html_bytes raw);
 /* The same with a word in it that the sentence may show: `code`. All three as they are. */
 void html_add_code(struct html_builder *builder, struct html_bytes before, struct html_bytes word, struct html_bytes behind);
+/* A unit for which another word stands in the sentence, such as a formula. */
+void html_add_word(struct html_builder *builder, struct html_bytes word, struct html_bytes raw);
 /* Around words; what it ends with may be known only then. False, and nothing is added: too many are open, or none is. */
 bool html_add_open(struct html_builder *builder, struct html_bytes raw);
 bool html_add_close(struct html_builder *builder, struct html_bytes raw);
+/* The same, with an end that html.close writes where the words have changed. */
+bool html_add_close_or(struct html_builder *builder, struct html_bytes raw, struct html_bytes replaced);
 /* The same of a part, such as a cue of subtitles or a line: parts that stand side by side, and nothing between them, have a
  * segment to themselves, and its translation is cut among them in their order, each word where its own words stood. What separates
  * two parts stands in `raw` of the first one's end. */

@@ -1,5 +1,5 @@
 /* The pieces of markup, and what is known of elements. Included by html*.c, and by
- * server/document/xliff*. */
+ * server/document/xliff* and format_md.c. */
 #ifndef ALIGND_HTML_PIECE_H
 #define ALIGND_HTML_PIECE_H
 

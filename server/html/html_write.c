@@ -31,6 +31,7 @@ static int compare_orders(const void *a, const void *b) {
 /* A node and how far its children are written. */
 struct frame {
     size_t node, next, end; /* orders [next,end) are its children */
+    size_t open, inside;    /* where its start tag, and the text behind that, begin in what is written */
 };
 
 struct scribe {
@@ -80,6 +81,34 @@ static void write_unit(struct scribe *scribe, const struct node *node) {
         html_put(scribe->out, " ", 1);
 }
 
+/* The end of the element in the last frame; its parent's stands before it. */
+static void write_end(struct scribe *scribe, const struct frame *frame) {
+    const struct placer *placer = scribe->placer;
+    const struct html *html = placer->html;
+    const struct html_piece *piece = &html->pieces[placer->nodes[frame->node].end_piece];
+    if (!html->close) {
+        write_piece(scribe->out, piece);
+        return;
+    }
+    const struct frame *around = frame - 1;
+    const struct html_translation *translation = placer->translation;
+    struct html_end end = {.open = frame->open,
+                           .inside = frame->inside,
+                           .first = around->node > 0 && around->inside == frame->open,
+                           .next = around->node > 0 ? '*' : 0,
+                           .written = piece->source ? piece->source : piece->raw,
+                           .replaced = piece->raw,
+                           .written_length = piece->source ? piece->source_length : piece->length,
+                           .replaced_length = piece->length};
+    if (around->next < around->end && placer->nodes[scribe->orders[around->next].node].begin == scribe->at)
+        end.next = '*';
+    else if (scribe->at < placer->nodes[around->node].behind && scribe->at < translation->length) {
+        size_t at = scribe->at;
+        end.next = character_next(translation->text, translation->length, &at);
+    }
+    html->close(scribe->out, &end);
+}
+
 static void write_nodes(struct scribe *scribe) {
     const struct placer *placer = scribe->placer;
     const struct html_piece *pieces = placer->html->pieces;
@@ -90,7 +119,7 @@ static void write_nodes(struct scribe *scribe) {
         if (frame->next == frame->end) {
             write_to(scribe, node->behind);
             if (frame->node > 0)
-                write_piece(scribe->out, &pieces[node->end_piece]);
+                write_end(scribe, frame);
             depth--;
             continue;
         }
@@ -103,8 +132,10 @@ static void write_nodes(struct scribe *scribe) {
             scribe->at = placer->nodes[child].begin;
         else
             write_to(scribe, placer->nodes[child].begin);
+        size_t open = scribe->out->length;
         write_piece(scribe->out, &pieces[placer->nodes[child].piece]);
-        stack[depth++] = (struct frame){child, first_child(scribe, child), first_child(scribe, child + 1)};
+        stack[depth++] =
+            (struct frame){child, first_child(scribe, child), first_child(scribe, child + 1), open, scribe->out->length};
     }
 }
 

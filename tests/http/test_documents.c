@@ -84,6 +84,7 @@ START_TEST(formats) {
         {"a.vtt", "WEBVTT\n\nNOTE a note\n\n00:01.000 --> 00:02.000\n$\n"},
         {"a.json", "{\"a dog\": \"$\", \"n\": [1.50]}"},
         {"a.md", "# $\n\n```\na dog\n```\n"},
+        {"a.md", "> [!NOTE]\n> $ :dog:\n\n<!-- a -- dog -->\n\n$$\na dog\n$$\n"},
         {"a.html", "<p>$</p><pre>a dog</pre>"},
     };
     char *translated = translation(DOG);

@@ -1,4 +1,5 @@
 /* Markdown: sentences are translated; code, links, front matter and all notation stay. */
+#include "server/document/markdown_notation.h"
 #include "tests/server/document/fake.h"
 #include "tests/suites.h"
 #include <stdlib.h>
@@ -42,7 +43,9 @@ START_TEST(notation) {
     SAME("1\\. a\n\n\\# b\n\n\\- c\n", "1\\. A\n\n\\# B\n\n\\- C\n");
     SAME("a &amp;amp; b\n", "A \\&AMP; B\n");
     SAME("12 \\* 34\n", "12 \\* 34\n");
-    SAME("a &eacute; b\n\nc&nbsp;&#33;\n", "a &eacute; b\n\nC\u00a0!\n"); /* not one of those that are known: as it is */
+    SAME("a &eacute; b\n\nc&nbsp;&#33;\n", "A \u00e9 B\n\nC\u00a0!\n");
+    SAME("&#9;a &#32; b\n", "&#9;A &#32; B\n"); /* white space that could not be written otherwise */
+    SAME("a &nosuch; b\n", "A \\&NOSUCH; B\n");
 }
 END_TEST
 
@@ -54,9 +57,143 @@ START_TEST(lines) {
 }
 END_TEST
 
+#define LONGER(text, translated) fake_expect("md", FAKE_LONGER, text, translated)
+
+/* A link by its own text keeps its name where the text changes, and is as it was where only capitals do. */
+START_TEST(references) {
+    LONGER("a [b c] d.\n\n[b c]: e\n", "A A [B B C C][b c] D. D.\n\n[b c]: e\n");
+    LONGER("[a][] b\n\n[A]: c\n", "[A A][a] B B\n\n[A]: c\n");
+    LONGER("![a *b*]\n\n[a *b*]: c\n", "![A A *B B*][a *b*]\n\n[a *b*]: c\n");
+    LONGER("[a][b]\n\n[b]: c\n", "[A A][b]\n\n[b]: c\n");
+    LONGER("> a [b\n> c] d\n\n[b c]: e\n", "> A A [B B C C][b c] D D\n\n[b c]: e\n");
+    SAME("[a b][] [c]\n\n[a b]: d\n[c]: e\n", "[A B][] [C]\n\n[a b]: d\n[c]: e\n");
+    SAME("[a]: b\nc d\n\n[a]\n", "[a]: b\nC D\n\n[A]\n");         /* a paragraph behind a definition, in its lines */
+    SAME("[a]: b\n\"c\" d\n\n[a]\n", "[a]: b\n\"c\" d\n\n[A]\n"); /* it could become a title */
+}
+END_TEST
+
+/* What is written of a text behind this. */
+static void expect_escaped(const char *before, const char *text, const char *expected) {
+    struct arena arena;
+    arena_init(&arena, 1 << 10);
+    struct html_buffer out = {.arena = &arena};
+    html_put_string(&out, before);
+    markdown_escape(&out, text, strlen(text));
+    ck_assert_str_eq(out.bytes + strlen(before), expected);
+    arena_done(&arena);
+}
+
+/* What it would be read as depends on what stands before it. */
+START_TEST(escapes) {
+    expect_escaped("[a]", "(b)", "\\(b)");   /* an address */
+    expect_escaped("> [a]", ": b", "\\: b"); /* a definition */
+    expect_escaped("a [b]", ": c", ": c");
+    expect_escaped("a\\]", "(b)", "(b)");
+    expect_escaped("http://a.b/c", "* d*", "* d\\*"); /* the backslash would be one of the address */
+    expect_escaped("a", "* b*", "\\* b\\*");
+    expect_escaped("", "1. a", "1\\. a");
+}
+END_TEST
+
+START_TEST(alerts) {
+    SAME("> [!NOTE]\n> a\n> b\n", "> [!NOTE]\n> A B\n");
+    SAME("> [!tip]- a *b*\n> c\n>\n> [!x]\n", "> [!tip]- A *B*\n> C\n>\n> \\[!X\\]\n");
+    SAME("- > [!WARNING]  \n  > a\n", "- > [!WARNING]  \n  > A\n");
+    SAME("[!NOTE]\n\na\n", "\\[!NOTE\\]\n\nA\n"); /* in no quotation */
+    SAME(":::note\na\n:::\n\n!!! note \"b\"\n\n[[_TOC_]]\n", ":::note\nA\n:::\n\n!!! note \"b\"\n\n[[_TOC_]]\n");
+    SAME("!!! B\n", "!!! B\n");
+}
+END_TEST
+
+START_TEST(formulas) {
+    SAME("a $x_1 * y*$ b\n", "A $x_1 * y*$ B\n");
+    SAME("a $$x$$ $`y z`$, b\n", "A $$x$$ $`y z`$, B\n");
+    SAME("a $x +\ny$ b\n", "A $x +\ny$ B\n");
+    SAME("a\n$$\n- x\n=\n# y\n$$\nb\n", "A\n$$\n- x\n=\n# y\n$$\nB\n");
+    SAME("> $$ x\n> y $$  \n> b\n", "> $$ x\n> y $$  \n> B\n");
+    SAME("| a $x$ | b |\n|---|---|\n| $y | c$ |\n", "| A $x$ | B |\n|---|---|\n| $Y | C$ |\n");
+    /* these are amounts, names, code */
+    SAME("a $5 b $6, $7 cd (or $8), $9 ab$\n", "A $5 B $6, $7 CD (OR $8), $9 AB$\n");
+    SAME("$ab and c$d a$ \\$x$ `$y` z$\n", "$AB AND C$D A$ $X$ `$y` Z$\n");
+    SAME("$$\na\n\nb\n", "$$ A\n\nB\n");
+    fake_expect("md", FAKE_REVERSED, "a $x$ b\n", "B $x$ A\n");
+}
+END_TEST
+
+START_TEST(definitions) {
+    SAME("a b\n: c *d*\n: e\nf\n", "A B\n: C *D*\n: E F\n");
+    SAME("a\n\n:   b\n", "A\n\n:   B\n");
+    SAME("a :b\n:c\n", "A :B :C\n");
+}
+END_TEST
+
+/* Within a sentence, and as they are. */
+START_TEST(units) {
+    SAME("a <!-- b -- c --> d <!--> e <!-- f --> g\n", "A <!-- b -- c --> D <!--> E <!-- f --> G\n");
+    SAME("<!-- a -- b\nc -->\n\nd\n", "<!-- a -- b\nc -->\n\nD\n");
+    SAME("a <!-- b --\n", "A \\<!-- B --\n");
+    SAME("a :tada: :+1: b 12:30:45 c:d:e ::f:: :g\n", "A :tada: :+1: B 12:30:45 C:D:E ::F:: :G\n");
+    SAME("a {{ b.c }} {% d %} e {f} {{g\n\n# h {#i}\n", "A {{ b.c }} {% d %} E {F} {{G\n\n# H {#i}\n");
+    SAME("a http://b.c/d_*e* www.f.g/h&amp;i j@k.l.\n", "A http://b.c/d_*e* www.f.g/h&amp;i j@k.l.\n");
+    SAME("a <http://b.c/d> <e@f.g>.\n", "A <http://b.c/d> <e@f.g>.\n");
+}
+END_TEST
+
+/* Pairs of tags stay around their words; what is between some of them is for programs. */
+START_TEST(tags) {
+    fake_expect("md", FAKE_REVERSED, "a <b>c <i>d</i></b> e\n", "E <b><i>D</i> C</b> A\n");
+    SAME("a <kbd>b</kbd> <code>c *d*</code> e<br>f <b>g <i>h</b></i>\n",
+         "A <kbd>B</kbd> <code>c *d*</code> E<br>F <b>G <i>H</b></i>\n");
+    SAME("*a <b>c* d</b>\n", "*A <b>C* D</b>\n");
+    SAME("a\n</pre>\n", "A\n</pre>\n");
+}
+END_TEST
+
+/* Links and images in a row have no sentence. */
+START_TEST(rows) {
+    fake_expect("md", FAKE_REVERSED, "[![a b](c)](d) [e f](g)\n[h](i) | [j](k)\n", "[![B A](c)](d) [F E](g)\n[H](i) | [J](k)\n");
+}
+END_TEST
+
+/* An element that was written as open, text, and what follows. */
+static void expect_end(const char *open, const char *before, const char *inside, int32_t next, const char *expected) {
+    struct arena arena;
+    arena_init(&arena, 1 << 10);
+    struct html_buffer out = {.arena = &arena};
+    html_put_string(&out, before);
+    struct html_end end = {.open = out.length, .next = next, .written = open, .replaced = open};
+    end.written_length = end.replaced_length = strlen(open);
+    html_put_string(&out, open);
+    end.inside = out.length;
+    html_put_string(&out, inside);
+    markdown_close(&out, &end);
+    ck_assert_str_eq(out.bytes, expected);
+    arena_done(&arena);
+}
+
+/* Marks of emphasis come to stand where they are read as such. */
+START_TEST(emphasis) {
+    expect_end("**", "a ", "b", ' ', "a **b**");
+    expect_end("_", "a ", "b", 's', "a *b*");
+    expect_end("_", "a", "b", ' ', "a*b*");
+    expect_end("**", "", "l'", 'a', "**l**'");
+    expect_end("*", "L", "'b", ' ', "L'*b*");
+    expect_end("**", "a ", "b ", 0, "a **b** ");
+    expect_end("**", "a", " b", 0, "a **b**");
+    expect_end("**", "a ", "", 'b', "a ");
+    expect_end("**", "a", "`b`", 'c', "a<strong>`b`</strong>");
+    expect_end("*", "*a*", "b", ' ', "*a*<em>b</em>");
+    expect_end("~", "a", "(b)", 'c', "a<del>(b)</del>");
+    expect_end("*", "a\\*", "b", ' ', "a\\**b*");
+    SAME("**a *b*** ***c*** *d **e *f* g** h*\n", "**A *B*** ***C*** *D **E *F* G** H*\n");
+}
+END_TEST
+
 START_TEST(bombs) {
-    static const char *const middles[] = {"[",    "![",  "*a ",      "**a", "`", "> ",  "- ",  "<",
-                                          "[a](", "a _", "|a\n|-\n", "\\",  "&", "[^a", "~~a "};
+    static const char *const middles[] = {"[",      "![",      "*a ",      "**a",   "`",   "> ",      "- ",       "<",
+                                          "[a](",   "a _",     "\\",       "&",     "[^a", "~~a ",    "|a\n|-\n", "$",
+                                          "$a ",    "$$\n",    "$$a\n",    ":a:",   "{{",  "{#",      "<!--",     "<b>",
+                                          "<b><i>", "http://", "www.a.b ", "a@b.c", "a@",  "[a]: b\n"};
     for (size_t i = 0; i < sizeof middles / sizeof *middles; i++) {
         struct arena arena;
         struct html html;
@@ -82,12 +219,22 @@ END_TEST
 Suite *markdown_suite(void) {
     Suite *suite = suite_create("markdown");
     TCase *cases = tcase_create("markdown");
+    tcase_set_timeout(cases, 30); /* of bombs, by the clock */
     suite_add_tcase(suite, cases);
     tcase_add_test(cases, blocks);
     tcase_add_test(cases, untouched);
     tcase_add_test(cases, inlines);
     tcase_add_test(cases, notation);
     tcase_add_test(cases, lines);
+    tcase_add_test(cases, references);
+    tcase_add_test(cases, escapes);
+    tcase_add_test(cases, alerts);
+    tcase_add_test(cases, formulas);
+    tcase_add_test(cases, definitions);
+    tcase_add_test(cases, units);
+    tcase_add_test(cases, tags);
+    tcase_add_test(cases, rows);
+    tcase_add_test(cases, emphasis);
     tcase_add_test(cases, bombs);
     tcase_add_test(cases, endless);
     return suite;
