@@ -426,7 +426,8 @@ static bool is_behind_address(const struct html_buffer *out) {
     return end - at > 3 && (memchr(word, '@', end - at) || memmem(word, end - at, "://", 3) || memmem(word, end - at, "www.", 4));
 }
 
-static bool is_marked(const char *text, size_t length, size_t at) {
+/* before: the byte in front of the text. */
+static bool is_marked(const char *text, size_t length, size_t at, char before) {
     bool inside = at > 0 && at + 1 < length && is_of_word(text[at - 1]) && is_of_word(text[at + 1]);
     switch (text[at]) {
     case '\\':
@@ -439,8 +440,9 @@ static bool is_marked(const char *text, size_t length, size_t at) {
         return true;
     case '_':
         return !inside;
-    case '~':
-        return at + 1 < length ? text[at + 1] == '~' : at > 0 && text[at - 1] == '~';
+    case '~': /* two, or one that could end what is struck through */
+        before = at > 0 ? text[at - 1] : before;
+        return (at + 1 < length && text[at + 1] == '~') || !isspace((unsigned char)before);
     case '&':
         return markdown_reference_length(text + at, text + length) > 0;
     default:
@@ -453,8 +455,9 @@ void markdown_escape(struct html_buffer *out, const char *text, size_t length) {
     if (length > 0 && is_behind_bracket(out, *text))
         first = 0;
     size_t bare = length > 0 && strchr("*_~&", *text) && is_behind_address(out) ? strspn(text, "*_~&") : 0;
+    char before = out->length > 0 ? out->bytes[out->length - 1] : ' ';
     for (size_t at = 0, plain = 0; at <= length; at++) {
-        bool marked = at < length && (at == first || (at >= bare && is_marked(text, length, at)));
+        bool marked = at < length && (at == first || (at >= bare && is_marked(text, length, at, before)));
         if (!marked && at < length)
             continue;
         html_put(out, text + plain, at - plain);
@@ -471,15 +474,6 @@ static bool is_same(const struct html_buffer *out, size_t from, const char *name
     return out->length - from == length && strncasecmp(out->bytes + from, name, length) == 0;
 }
 
-/* A link by its own text needs a name where that has changed. */
-static void close_link(struct html_buffer *out, const struct html_end *end) {
-    bool named = end->replaced != end->written; /* "][name]" */
-    if (!named || is_same(out, end->inside, end->replaced + 2, end->replaced_length - 3))
-        html_put(out, end->written, end->written_length);
-    else
-        html_put(out, end->replaced, end->replaced_length);
-}
-
 static void insert(struct html_buffer *out, size_t at, const char *bytes, size_t length) {
     size_t behind = out->length - at;
     html_put(out, bytes, length); /* room for it */
@@ -487,6 +481,18 @@ static void insert(struct html_buffer *out, size_t at, const char *bytes, size_t
         return;
     memmove(out->bytes + at + length, out->bytes + at, behind);
     memcpy(out->bytes + at, bytes, length);
+}
+
+/* A link by its own text needs a name where that has changed. */
+static void close_link(struct html_buffer *out, const struct html_end *end) {
+    bool named = end->replaced != end->written; /* "][name]" */
+    if (!named || is_same(out, end->inside, end->replaced + 2, end->replaced_length - 3))
+        html_put(out, end->written, end->written_length);
+    else
+        html_put(out, end->replaced, end->replaced_length);
+    size_t at = end->open;
+    if (!out->failed && at > 0 && out->bytes[at] == '[' && out->bytes[at - 1] == '!' && (at < 2 || out->bytes[at - 2] != '\\'))
+        insert(out, at - 1, "\\", 1); /* or it would be an image */
 }
 
 /* Punctuation that may as well stand outside of the marks. */

@@ -64,6 +64,7 @@ START_TEST(references) {
     LONGER("a [b c] d.\n\n[b c]: e\n", "A A [B B C C][b c] D. D.\n\n[b c]: e\n");
     LONGER("[a][] b\n\n[A]: c\n", "[A A][a] B B\n\n[A]: c\n");
     LONGER("![a *b*]\n\n[a *b*]: c\n", "![A A *B B*][a *b*]\n\n[a *b*]: c\n");
+    SAME("\\![a]\n\n[a]: b\n", "\\![A]\n\n[a]: b\n");
     LONGER("[a][b]\n\n[b]: c\n", "[A A][b]\n\n[b]: c\n");
     LONGER("> a [b\n> c] d\n\n[b c]: e\n", "> A A [B B C C][b c] D D\n\n[b c]: e\n");
     SAME("[a b][] [c]\n\n[a b]: d\n[c]: e\n", "[A B][] [C]\n\n[a b]: d\n[c]: e\n");
@@ -91,6 +92,7 @@ START_TEST(escapes) {
     expect_escaped("a\\]", "(b)", "(b)");
     expect_escaped("http://a.b/c", "* d*", "* d\\*"); /* the backslash would be one of the address */
     expect_escaped("a", "* b*", "\\* b\\*");
+    expect_escaped("a ", "~~b ~c d~ e~f", "\\~\\~b ~c d\\~ e\\~f");
     expect_escaped("", "1. a", "1\\. a");
 }
 END_TEST
