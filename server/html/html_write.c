@@ -70,7 +70,12 @@ static size_t first_child(const struct scribe *scribe, size_t parent) {
 static void write_unit(struct scribe *scribe, const struct node *node) {
     const struct html_translation *translation = scribe->placer->translation;
     write_to(scribe, node->begin);
-    bool point = node->first == node->end, at_end = scribe->at == translation->length;
+    size_t rest = scribe->at;
+    while (html_is_space_at(translation->text, translation->length, rest))
+        character_next(translation->text, translation->length, &rest);
+    bool point = node->first == node->end, at_end = rest == translation->length;
+    if (point && node->space_before && at_end)
+        scribe->at = rest; /* the white space stands before it */
     if (point && node->space_before && at_end && scribe->at > 0)
         html_put(scribe->out, " ", 1);
     for (size_t i = node->piece; i <= node->end_piece; i++)
