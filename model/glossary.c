@@ -53,6 +53,7 @@ struct found {
     struct sentence *sentence;
     struct phrase *phrases;   /* [count] */
     const struct token **own; /* the pieces' tokens; their ids follow those of the vocabulary and of copies */
+    int *inputs;              /* what the decoder reads for each of them */
     size_t count, room, own_count, first_own, token_count;
     char *given; /* the prefix, without the pieces that were found in it; NULL: there is none */
 };
@@ -67,7 +68,7 @@ static int make_room(struct found *found, struct error *err) {
 /* The next phrase is of these tokens and translates text[span]. */
 static int add_phrase(struct found *found, const int *tokens, size_t length, struct span span, struct error *err) {
     const struct sentence *sentence = found->sentence;
-    struct phrase phrase = {.tokens = tokens, .length = length, .first = SIZE_MAX};
+    struct phrase phrase = {.tokens = tokens, .length = length, .first = SIZE_MAX, .stand_in = -1};
     found->token_count += length;
     if (found->token_count > TRANSLATOR_MAX_TARGET)
         return error_set(err, ERROR_LENGTH, "the target phrases of a sentence must have at most %d tokens", TRANSLATOR_MAX_TARGET);
@@ -92,8 +93,18 @@ static bool take_given(struct found *found, const char *text) {
     return there != NULL;
 }
 
+/* A temporary id for this token. stand_in: what the model reads for it; NULL: as it reads what it does not know. */
+static int take_id(struct found *found, const struct token *token, const struct stand_in *stand_in) {
+    const struct translator *t = found->sentence->translator;
+    int unknown = t->readable.unreadable ? t->readable.stand_ins.word.target : tokenizer_unknown(t->target);
+    found->own[found->own_count] = token;
+    found->inputs[found->own_count] = stand_in ? stand_in->target : unknown;
+    return (int)(found->first_own + found->own_count++);
+}
+
 /* A phrase that is one token of its own, printed as this piece, unless the prefix has it. */
-static int add_own(struct found *found, const struct token *token, struct span span, struct error *err) {
+static int add_own(struct found *found, const struct token *token, const struct stand_in *stand_in, struct span span,
+                   struct error *err) {
     const struct tokenizer *target = found->sentence->translator->target;
     const char *mark = tokenizer_mark(target),
                *text = token->piece + (strncmp(token->piece, mark, strlen(mark)) == 0 ? strlen(mark) : 0);
@@ -102,9 +113,11 @@ static int add_own(struct found *found, const struct token *token, struct span s
     int *id = arena_alloc(&found->sentence->arena, 1, sizeof *id);
     if (!id)
         return error_memory(err);
-    *id = (int)(found->first_own + found->own_count);
-    found->own[found->own_count++] = token;
-    return add_phrase(found, id, 1, span, err);
+    *id = take_id(found, token, stand_in);
+    if (add_phrase(found, id, 1, span, err) != 0)
+        return -1;
+    found->phrases[found->count - 1].stand_in = stand_in ? stand_in->target : -1;
+    return 0;
 }
 
 /* True if these tokens are printed as the text, byte for byte. */
@@ -193,7 +206,7 @@ static const struct glossary_phrase *read_phrase(const struct tokenizer *target,
 }
 
 static int add_writing(struct found *found, const struct writing *writing, struct span span, struct error *err) {
-    return writing->piece ? add_own(found, writing->piece, span, err)
+    return writing->piece ? add_own(found, writing->piece, NULL, span, err)
                           : add_phrase(found, writing->tokens, writing->length, span, err);
 }
 
@@ -229,6 +242,19 @@ static int add_entries(struct found *found, struct glossary *glossary, size_t be
     return 0;
 }
 
+/* The run of the sentence that begins here; NULL: none does. */
+static const struct opaque_run *run_at(const struct sentence *sentence, size_t begin) {
+    size_t first = 0, end = sentence->held.count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (sentence->held.all[middle].begin < begin)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first < sentence->held.count && sentence->held.all[first].begin == begin ? &sentence->held.all[first] : NULL;
+}
+
 /* The token of the placeholder that begins here; NULL: the model reads it as it stands. */
 static const struct token *token_at(const struct sentence *sentence, size_t begin) {
     for (size_t j = 0; j < sentence->length; j++)
@@ -237,15 +263,21 @@ static const struct token *token_at(const struct sentence *sentence, size_t begi
     return NULL;
 }
 
+/* Of the i-th run; NULL: it is read as unknown. */
+static const struct stand_in *stand_in_for(const struct sentence *sentence, size_t i) {
+    const struct readable *readable = &sentence->translator->readable;
+    return readable->unreadable ? stand_in_of(&readable->stand_ins, sentence->held.all[i].kind) : NULL;
+}
+
 static int find_phrases(struct found *found, struct glossary *glossary, struct error *err) {
     const struct sentence *sentence = found->sentence;
     size_t length = sentence->source.end - sentence->source.begin, behind = 0;
     for (size_t i = 0; i < sentence->held.count; behind = sentence->held.all[i++].end) {
-        struct span span = sentence->held.all[i];
+        struct span span = {sentence->held.all[i].begin, sentence->held.all[i].end};
         const struct token *token = sentence->translator->holds ? token_at(sentence, span.begin) : NULL;
-        if (add_entries(found, glossary, behind, span.begin, err) != 0 || (token && add_own(found, token, span, err) != 0))
+        if (add_entries(found, glossary, behind, span.begin, err) != 0 || (token && add_own(found, token, stand_in_for(sentence, i), span, err) != 0))
             return -1;
-        found->sentence->unknown -= token != NULL;
+        found->sentence->unknown -= token && token->id == tokenizer_unknown(sentence->translator->source);
     }
     return add_entries(found, glossary, behind, length, err);
 }
@@ -258,6 +290,7 @@ static int make_copies(struct found *found, const struct glossary *glossary, str
     size_t copied = sentence->copies ? sentence->copies->count : 0;
     size_t own = sentence->length * (glossary->lexicon ? GLOSSARY_VARIANTS : 1);
     const struct token **all = arena_alloc(&sentence->arena, copied + own, sizeof *all);
+    int *inputs = arena_alloc(&sentence->arena, copied + own, sizeof *inputs);
     struct copies *copies = arena_zalloc(&sentence->arena, 1, sizeof *copies);
     found->given = sentence->given ? arena_copy(&sentence->arena, sentence->given, strlen(sentence->given)) : NULL;
     if (arena_failed(&sentence->arena))
@@ -266,9 +299,13 @@ static int make_copies(struct found *found, const struct glossary *glossary, str
         *copies = *sentence->copies;
         memcpy(all, copies->extra, copied * sizeof *all);
     }
+    for (size_t i = 0; i < copied; i++)
+        inputs[i] = tokenizer_unknown(sentence->translator->target);
     copies->target = sentence->translator->target;
     copies->extra = all;
+    copies->inputs = inputs;
     found->own = all + copied;
+    found->inputs = inputs + copied;
     found->first_own = tokenizer_size(copies->target) + copied;
     sentence->copies = copies;
     return 0;
@@ -287,30 +324,79 @@ static int hide_copies(struct sentence *sentence, struct error *err) {
     return 0;
 }
 
-/* True if text has neither letter nor digit. */
-static bool is_wordless(const char *text, size_t length) {
-    for (size_t next = 0; next < length;) {
-        int32_t c = character_next(text, length, &next);
-        if (!character_is_space(c) && !character_is_punctuation(c))
-            return false;
+/* Letters and digits of text[begin, end). */
+static size_t count_written(const char *text, size_t begin, size_t end) {
+    size_t count = 0;
+    while (begin < end) {
+        int32_t c = character_next(text, end, &begin);
+        count += !character_is_space(c) && !character_is_punctuation(c) && !character_is_other(c);
     }
-    return true;
+    return count;
 }
 
-/* True if the sentence has placeholders, and beside them no words. */
-static bool is_bare(const struct sentence *sentence) {
+/* What a model that can read one letter in so many makes of the others is an invention. */
+enum { FEW = 4 };
+
+/* True if there is nothing to translate beside what is held, or so little that the model would have to guess. */
+static bool is_bare(struct sentence *sentence) {
     const char *text = sentence->text + sentence->source.begin;
-    size_t length = sentence->source.end - sentence->source.begin, behind = 0;
-    for (size_t i = 0; i < sentence->held.count; behind = sentence->held.all[i++].end)
-        if (!is_wordless(text + behind, sentence->held.all[i].begin - behind))
-            return false;
-    return behind > 0 && is_wordless(text + behind, length - behind);
+    size_t length = sentence->source.end - sentence->source.begin, behind = 0, read = 0, unread = 0;
+    for (size_t i = 0; i < sentence->held.count; behind = sentence->held.all[i++].end) {
+        const struct opaque_run *run = &sentence->held.all[i];
+        read += count_written(text, behind, run->begin);
+        unread += run->kind == OPAQUE_WORD ? count_written(text, run->begin, run->end) : 0;
+    }
+    read += count_written(text, behind, length);
+    bool bare = behind > 0 && read * FEW <= unread;
+    sentence->untranslated = bare && unread > 0;
+    return bare;
 }
 
-/* Nothing to translate. False: it is too long to be given. */
-static bool force_itself(struct sentence *sentence) {
+/* The sentence's own text becomes its translation, each run one token. False: it is too long to be given. */
+static int force_itself(struct found *found, struct error *err) {
+    struct sentence *sentence = found->sentence;
+    const struct tokenizer *target = sentence->translator->target;
+    const struct tokenizer_reading how = {.held = sentence->held};
     const char *text = sentence->text + sentence->source.begin;
-    return translator_force(sentence, text, sentence->source.end - sentence->source.begin, NULL) == 0;
+    size_t bytes = sentence->source.end - sentence->source.begin, count, next = 0;
+    struct token *tokens;
+    if (tokenizer_encode_around(target, text, bytes, &how, NULL, &sentence->arena, &tokens, &count, err) != 0)
+        return -1;
+    int *ids = arena_alloc(&sentence->arena, count, sizeof *ids);
+    const char *copy = arena_copy(&sentence->arena, text, bytes);
+    if (arena_failed(&sentence->arena))
+        return error_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = copies_id(sentence->copies, &tokens[i]);
+        if (next == sentence->held.count || tokens[i].begin != sentence->held.all[next].begin || tokens[i].id != tokenizer_unknown(target))
+            continue;
+        const struct token *token = token_at(sentence, tokens[i].begin);
+        size_t run = next++;
+        if (!token)
+            continue;
+        ids[i] = take_id(found, token, stand_in_for(sentence, run));
+    }
+    sentence->given = copy;
+    sentence->given_tokens = tokens;
+    sentence->options.prefix = ids;
+    sentence->options.prefix_length = count;
+    sentence->options.strategy = &search_forced;
+    sentence->options.n_best = 1;
+    sentence->lowered = false;
+    return 0;
+}
+
+/* True if no stand-in is in the text itself, so that one in the translation could only be in the place of a run. */
+static bool bans_stand_ins(const struct sentence *sentence) {
+    const struct readable *readable = &sentence->translator->readable;
+    const struct stand_in *const stand_ins[] = {&readable->stand_ins.word, &readable->stand_ins.sign};
+    for (size_t j = 0; readable->unreadable && j < sentence->length; j++)
+        for (size_t k = 0; k < 2; k++) {
+            bool stands = sentence->tokens[j].id == stand_ins[k]->marked || sentence->tokens[j].id == stand_ins[k]->unmarked;
+            if (stands && !run_at(sentence, sentence->tokens[j].begin))
+                return false;
+        }
+    return readable->unreadable != NULL;
 }
 
 int translator_constrain(struct sentence *sentence, struct glossary *glossary, struct error *err) {
@@ -318,9 +404,11 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
     struct found found = {.sentence = sentence};
     if (!search_constrains(&sentence->options))
         return 0;
-    if (sentence->translator->holds && !sentence->given && is_bare(sentence) && force_itself(sentence))
-        return 0;
-    if (make_copies(&found, glossary, err) != 0 || find_phrases(&found, glossary, err) != 0)
+    if (make_copies(&found, glossary, err) != 0)
+        return -1;
+    if (sentence->translator->holds && !sentence->given && sentence->length <= TRANSLATOR_MAX_TARGET && is_bare(sentence))
+        return force_itself(&found, err);
+    if (find_phrases(&found, glossary, err) != 0)
         return -1;
     if (found.count == 0) {
         sentence->copies = copies;
@@ -328,7 +416,7 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
     }
     const struct translator *t = sentence->translator;
     struct search_options *options = &sentence->options;
-    options->phrases = (struct phrases){found.phrases, found.count, t->continues, tokenizer_size(t->target)};
+    options->phrases = (struct phrases){found.phrases, found.count, t->continues, tokenizer_size(t->target), bans_stand_ins(sentence)};
     options->beam_size = options->strategy == &search_greedy ? 1 : options->beam_size;
     options->strategy = &search_constrained;
     size_t least = options->prefix_length + phrases_tokens(&options->phrases);
@@ -342,6 +430,12 @@ bool glossary_holds(const struct sentence *sentence, size_t j) {
         if (copies_token(sentence->copies, phrases->list[q].tokens[0]) == &sentence->tokens[j])
             return true;
     return false;
+}
+
+const struct opaque_run *glossary_run(const struct sentence *sentence, int token) {
+    const struct token *copied = sentence->copies ? copies_token(sentence->copies, token) : NULL;
+    bool own = copied >= sentence->tokens && copied < sentence->tokens + sentence->length;
+    return copied && own ? run_at(sentence, copied->begin) : NULL;
 }
 
 /* True if a space comes before the token: as in the source, where another character is before it in the translation. */
@@ -359,6 +453,10 @@ const char *glossary_piece(const struct sentence *sentence, const struct token *
     const char *mark = tokenizer_mark(sentence->translator->target);
     size_t marked = strlen(mark);
     const char *text = token->piece + (strncmp(token->piece, mark, marked) == 0 ? marked : 0);
+    bool own = token >= sentence->tokens && token < sentence->tokens + sentence->length;
+    const struct opaque_run *run = own ? run_at(sentence, token->begin) : NULL;
+    if (run && run->written)
+        text = run->written;
     if (!stands_apart(sentence, token, previous))
         mark = "";
     char *piece = arena_alloc(arena, strlen(mark) + strlen(text) + 1, 1);

@@ -35,6 +35,9 @@ int glossary_continues(const struct tokenizer *target, bool **continues, struct 
 /* True if source token j is a placeholder that a phrase brings through. */
 bool glossary_holds(const struct sentence *sentence, size_t j);
 
+/* The opaque run that a token of the sentence's translation is; NULL: it is none. */
+const struct opaque_run *glossary_run(const struct sentence *sentence, int token);
+
 /* Printed as a piece in this place; previous: the one before it, NULL: none. A placeholder that touches in the source what comes
  * before it does so in the translation, where that is the same character. */
 const char *glossary_piece(const struct sentence *sentence, const struct token *token, const char *previous, struct arena *arena);

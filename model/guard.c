@@ -34,6 +34,7 @@ void guard_done(struct guard *guard) {
 /* A text that is looked through for all kinds at once: placeholders, strings, and each of the patterns. */
 struct scan {
     struct guard *guard;
+    enum opaque_scope scope;
     const char *text;
     size_t length;
     struct finder *finders; /* [count] */
@@ -43,7 +44,7 @@ struct scan {
 
 /* What a kind finds next. */
 struct finder {
-    struct span next;
+    struct opaque_run next;
     bool ended;
 };
 
@@ -52,26 +53,29 @@ enum { PLACEHOLDERS, STRINGS, PATTERNS };
 /* Kind i, from there on. */
 static int find_next(const struct scan *scan, size_t i, size_t at, struct error *err) {
     struct guard *guard = scan->guard;
-    struct span *next = &scan->finders[i].next;
+    struct opaque_run *next = &scan->finders[i].next;
+    struct span span;
     const struct glossary_entry *entry;
     int found;
     if (i == PLACEHOLDERS)
-        found = placeholder_next(scan->text, scan->length, &at, next);
+        found = opaque_next(scan->scope, scan->text, scan->length, &at, next);
     else if (i == STRINGS)
-        found = guard->strings && lexicon_next(guard->strings, scan->text, scan->length, &at, next, &entry);
+        found = guard->strings && lexicon_next(guard->strings, scan->text, scan->length, &at, &span, &entry);
     else
-        found = pattern_next(guard->patterns[i - PATTERNS], scan->text, scan->length, &at, next, scan->until_ns, err);
+        found = pattern_next(guard->patterns[i - PATTERNS], scan->text, scan->length, &at, &span, scan->until_ns, err);
+    if (i != PLACEHOLDERS && found > 0)
+        *next = (struct opaque_run){span.begin, span.end, OPAQUE_PROTECT, NULL};
     scan->finders[i].ended = found == 0;
     return found < 0 ? -1 : 0;
 }
 
-static bool goes_before(struct span a, struct span b) {
+static bool goes_before(struct opaque_run a, struct opaque_run b) {
     return a.begin < b.begin || (a.begin == b.begin && a.end > b.end);
 }
 
 /* NULL: there is nothing more. */
-static const struct span *first_of(const struct scan *scan) {
-    const struct span *first = NULL;
+static const struct opaque_run *first_of(const struct scan *scan) {
+    const struct opaque_run *first = NULL;
     for (size_t i = 0; i < scan->count; i++)
         if (!scan->finders[i].ended && (!first || goes_before(scan->finders[i].next, *first)))
             first = &scan->finders[i].next;
@@ -86,8 +90,8 @@ static int go_behind(const struct scan *scan, size_t end, struct error *err) {
     return 0;
 }
 
-static int add(struct placeholders *out, size_t *room, struct span span, struct arena *arena, struct error *err) {
-    struct span *all = arena_grow(arena, out->all, out->count, room, 1, sizeof *all);
+static int add(struct opaque_runs *out, size_t *room, struct opaque_run span, struct arena *arena, struct error *err) {
+    struct opaque_run *all = arena_grow(arena, out->all, out->count, room, 1, sizeof *all);
     if (!all)
         return error_memory(err);
     all[out->count++] = span;
@@ -95,22 +99,22 @@ static int add(struct placeholders *out, size_t *room, struct span span, struct 
     return 0;
 }
 
-static int find_all(const struct scan *scan, struct arena *arena, struct placeholders *out, struct error *err) {
+static int find_all(const struct scan *scan, struct arena *arena, struct opaque_runs *out, struct error *err) {
     size_t room = 0;
     for (size_t i = 0; i < scan->count; i++)
         if (find_next(scan, i, 0, err) != 0)
             return -1;
-    for (const struct span *first; (first = first_of(scan)) != NULL;)
+    for (const struct opaque_run *first; (first = first_of(scan)) != NULL;)
         if (add(out, &room, *first, arena, err) != 0 || go_behind(scan, out->all[out->count - 1].end, err) != 0)
             return -1;
     return 0;
 }
 
-int guard_find(struct guard *guard, const char *text, size_t length, struct arena *arena, struct placeholders *out,
+int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, size_t length, struct arena *arena, struct opaque_runs *out,
                struct error *err) {
     int64_t began_ns = guard->pattern_count > 0 ? pattern_clock_ns() : 0;
-    struct scan scan = {guard, text, length, NULL, PATTERNS + guard->pattern_count, began_ns + guard->left_ns};
-    struct placeholders found = {0};
+    struct scan scan = {guard, scope, text, length, NULL, PATTERNS + guard->pattern_count, began_ns + guard->left_ns};
+    struct opaque_runs found = {0};
     scan.finders = arena_zalloc(arena, scan.count, sizeof *scan.finders);
     if (!scan.finders)
         return error_memory(err);

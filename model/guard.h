@@ -1,10 +1,10 @@
-/* What has to come through a translation byte for byte: placeholders (model/text/placeholder.h), and what a client names. */
+/* What has to come through a translation byte for byte: placeholders (model/text/opaque.h), and what a client names. */
 #ifndef ALIGND_GUARD_H
 #define ALIGND_GUARD_H
 
 #include "model/lexicon.h"
 #include "model/text/pattern.h"
-#include "model/text/placeholder.h"
+#include "model/text/opaque.h"
 
 /* What a client names: strings, which are found as a glossary's source phrases are (lexicon_next), and patterns. */
 struct protection {
@@ -27,8 +27,8 @@ int guard_open(struct guard *guard, const struct protection *protection, struct 
 void guard_done(struct guard *guard);
 
 /* All that is to be held of a text, in the arena: where finds overlap the first counts, of those that begin together the longest.
- * text: valid UTF-8. -1 with ERROR_LENGTH (the patterns took too long) or ERROR_MEMORY. */
-int guard_find(struct guard *guard, const char *text, size_t length, struct arena *arena, struct placeholders *out,
+ * scope: of what is opaque by itself. text: valid UTF-8. -1 with ERROR_LENGTH (the patterns took too long) or ERROR_MEMORY. */
+int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, size_t length, struct arena *arena, struct opaque_runs *out,
                struct error *err);
 
 #endif

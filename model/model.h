@@ -8,6 +8,7 @@
 #include "model/network/output.h"
 #include "model/network/speller.h"
 #include "model/text/labels.h"
+#include "model/text/readable.h"
 #include "model/text/segmenter.h"
 #include "model/text/tokenizer.h"
 #include "model/weights/config.h"
@@ -19,7 +20,9 @@ struct translator {
     struct model_config config;
     struct weights *weights;
     struct tokenizer *source, *target, *characters; /* characters: NULL unless the output spells */
-    bool holds;                                     /* placeholders: it has <unk>, to read and to write in their place */
+    bool holds;                                     /* opaque runs: it has <unk>, to read and to write in their place */
+    enum opaque_scope scope;                        /* what counts as one, unless the caller wants it read as it is */
+    struct readable readable;                       /* of the source, where the scope is OPAQUE_ALL */
     struct labels variants;
     bool *continues; /* [V] glossary_continues */
     struct segmenter *segmenter;

@@ -3,7 +3,7 @@
 #include "model/model.h"
 #include "model/network/copies.h"
 #include "model/text.h"
-#include "model/text/placeholder.h"
+#include "model/text/opaque.h"
 #include <math.h>
 #include <string.h>
 
@@ -38,20 +38,45 @@ bool translator_holds(const struct translator *translator) {
     return translator->holds;
 }
 
-/* What the source is read around: what the search can bring through. */
-static struct placeholders read_around(const struct translator *translator, const struct search_options *options,
-                                       const struct placeholders *held) {
-    return translator->holds && search_constrains(options) ? *held : (struct placeholders){0};
+enum opaque_scope translator_scope(const struct translator *translator, bool verbatim) {
+    return verbatim ? OPAQUE_NOTHING : translator->scope;
+}
+
+/* How the source is read: around what the search can bring through. */
+static struct tokenizer_reading reading_of(const struct translator *translator, const struct search_options *options,
+                                           const struct opaque_runs *held, bool verbatim) {
+    bool holds = translator->holds && search_constrains(options);
+    bool reads = translator->readable.unreadable && !verbatim;
+    return (struct tokenizer_reading){.held = holds ? *held : (struct opaque_runs){0},
+                                      .stand_ins = translator->readable.unreadable ? &translator->readable.stand_ins : NULL,
+                                      .respelling = reads ? &translator->readable.respelling : NULL};
+}
+
+/* What the model cannot read is held, too, and the sentence is read again. */
+static int hold_unreadable(struct sentence *sentence, struct tokenizer_reading *how, struct token **tokens, size_t *count,
+                           struct error *err) {
+    const struct translator *t = sentence->translator;
+    const char *text = sentence->text + sentence->source.begin;
+    size_t bytes = sentence->source.end - sentence->source.begin, found;
+    if (!t->readable.unreadable || !search_constrains(&sentence->options))
+        return 0;
+    if (readable_hold(&t->readable, text, bytes, *tokens, *count, &how->held, &found, &sentence->arena, err) != 0)
+        return -1;
+    if (found == 0)
+        return 0;
+    sentence->held = how->held;
+    return tokenizer_encode_around(t->source, text, bytes, how, &sentence->lowered, &sentence->arena, tokens, count, err);
 }
 
 /* Tokens of the sentence's own text, with </s> if the encoder reads one; none if nothing in it is visible to the tokenizer. */
-static int tokenize(struct sentence *sentence, struct error *err) {
+static int tokenize(struct sentence *sentence, bool verbatim, struct error *err) {
     const struct translator *t = sentence->translator;
     size_t bytes = sentence->source.end - sentence->source.begin, count;
     struct token *tokens, *with_end;
-    struct placeholders held = read_around(t, &sentence->options, &sentence->held);
-    if (tokenizer_encode_around(t->source, sentence->text + sentence->source.begin, bytes, &held, &sentence->lowered,
-                                &sentence->arena, &tokens, &count, err) != 0)
+    struct tokenizer_reading how = reading_of(t, &sentence->options, &sentence->held, verbatim);
+    if (tokenizer_encode_around(t->source, sentence->text + sentence->source.begin, bytes, &how, &sentence->lowered,
+                                &sentence->arena, &tokens, &count, err) != 0 ||
+        (!verbatim && hold_unreadable(sentence, &how, &tokens, &count, err) != 0))
         return -1;
     with_end = arena_alloc(&sentence->arena, count + 1, sizeof *with_end);
     if (!with_end)
@@ -82,9 +107,9 @@ static int sentence_init(struct sentence *sentence, const struct prepared *list,
     *sentence =
         (struct sentence){.translator = list->translator, .text = list->text->text, .source = span, .options = *list->options};
     arena_init(&sentence->arena, QUESTION_BYTES);
-    int result = placeholders_within(&list->text->held, span, &sentence->arena, &sentence->held, err);
+    int result = opaque_within(&list->text->held, span.begin, span.end, &sentence->arena, &sentence->held, err);
     if (result == 0)
-        result = tokenize(sentence, err);
+        result = tokenize(sentence, list->text->verbatim, err);
     sentence->arena.block_bytes = ANSWER_BYTES;
     if (result == 0)
         return 0;
@@ -141,7 +166,7 @@ static int add_or_end(struct prepared *list, struct sentence *sentence, struct e
 static int add_wrapped(struct prepared *list, struct span span, struct error *err) {
     const struct translator *t = list->translator;
     size_t limit = t->config.limits.max_source_tokens, count;
-    struct text_reading reading = {t->source, read_around(t, list->options, &list->text->held), limit};
+    struct text_reading reading = {t->source, reading_of(t, list->options, &list->text->held, list->text->verbatim), limit};
     struct span *pieces;
     struct sentence sentence;
     if (text_wrap(&reading, list->text->text, span, list->arena, &pieces, &count, err) != 0)
@@ -168,7 +193,7 @@ static int add_span(struct prepared *list, struct span span, struct error *err) 
 }
 
 /* Makes one of the spans that a placeholder goes across: sentences seem to end in some. */
-static void spans_join(const struct placeholders *held, struct span *spans, size_t *count) {
+static void spans_join(const struct opaque_runs *held, struct span *spans, size_t *count) {
     size_t next = 0, kept = 0;
     for (size_t i = 0; i < *count; i++) {
         while (next < held->count && held->all[next].end <= spans[i].begin)
@@ -184,7 +209,7 @@ static void spans_join(const struct placeholders *held, struct span *spans, size
 static int add_all(struct prepared *list, struct error *err) {
     const struct translator *t = list->translator;
     const struct translator_text *text = list->text;
-    struct placeholders held = read_around(t, list->options, &text->held);
+    struct opaque_runs held = reading_of(t, list->options, &text->held, text->verbatim).held;
     struct span whole = {0, text->length}, *spans = &whole;
     size_t count = text->length > 0;
     if (text->split && segmenter_split(t->segmenter, text->text, text->length, list->arena, &spans, &count, err) != 0)
@@ -215,8 +240,8 @@ int translator_prepare(const struct translator *translator, const char *text, si
                        const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
                        struct error *err) {
     struct guard placeholders = {0};
-    struct translator_text whole = {text, length, {0}, split};
-    if (guard_find(&placeholders, text, length, arena, &whole.held, err) != 0)
+    struct translator_text whole = {text, length, {0}, split, false};
+    if (guard_find(&placeholders, translator_scope(translator, false), text, length, arena, &whole.held, err) != 0)
         return -1;
     return translator_prepare_text(translator, &whole, options, arena, sentences, count, err);
 }

@@ -5,7 +5,7 @@
 #include "model/base/arena.h"
 #include "model/base/error.h"
 #include "model/search/search.h"
-#include "model/text/placeholder.h"
+#include "model/text/opaque.h"
 #include "model/text/segmenter.h"
 #include "model/text/token.h"
 #include "model/weights/shortlist.h"
@@ -31,10 +31,11 @@ struct sentence {
     struct span source;       /* this sentence's bytes within it */
     struct token *tokens;     /* [length]; the last is </s> if the encoder reads it; offsets are within the sentence */
     size_t length;            /* T, 1.. */
-    struct placeholders held; /* of its bytes: come through as they are, each one token if the model and the search can do that */
+    struct opaque_runs held; /* of its bytes: come through as they are, each one token if the model and the search can do that */
     bool labelled;            /* the first is a label (model/variants.h), and not the text's */
     bool lowered; /* it is in capitals and was read in small letters (model/text/capitals.h); its translation is in capitals, too */
     size_t unknown; /* tokens that the vocabulary does not have */
+    bool untranslated; /* the model can read few or none of its letters: its translation is its own text */
     struct search_options options;
     bool usual_length;                         /* options.max_length is the model's, not the caller's */
     bool replace_unknowns;                     /* for translator_render; the caller's */
@@ -72,8 +73,9 @@ struct sentence {
 struct translator_text {
     const char *text; /* [length], valid UTF-8, which outlives the sentences */
     size_t length;
-    struct placeholders held; /* what comes through as it is (guard_find) */
+    struct opaque_runs held; /* what comes through as it is (guard_find) */
     bool split;               /* cut into sentences; otherwise it is one */
+    bool verbatim;            /* nothing is held but what `held` says, and marks are read as they are */
 };
 
 /* Cuts a text into sentences ready to be admitted: segmented, tokenized, and, where a sentence has more than max_source_tokens,
@@ -89,6 +91,9 @@ int translator_prepare_text(const struct translator *translator, const struct tr
 int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,
                        const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
                        struct error *err);
+
+/* What counts as opaque in a text that this model translates: all that it finds by itself, unless verbatim. */
+enum opaque_scope translator_scope(const struct translator *translator, bool verbatim);
 
 /* True if what is held comes through it, with a search that can do that (search_constrains). */
 bool translator_holds(const struct translator *translator);

@@ -11,7 +11,7 @@ struct wrap {
     const struct tokenizer *tokenizer;
     const char *text;
     size_t length;
-    struct placeholders held;
+    struct tokenizer_reading how;
     const struct token *tokens; /* of the whole sentence */
     size_t count;
     size_t max_tokens;
@@ -73,11 +73,11 @@ static size_t end_of(const struct wrap *wrap, size_t token) {
 static int count_tokens(const struct wrap *wrap, size_t begin, size_t end, size_t *count, struct error *err) {
     struct arena_mark mark = arena_mark(wrap->scratch);
     struct token *tokens;
-    struct placeholders held;
+    struct tokenizer_reading how = wrap->how;
     bool lowered; /* as it will be when the piece is a sentence */
-    int result = placeholders_within(&wrap->held, (struct span){begin, end}, wrap->scratch, &held, err);
+    int result = opaque_within(&wrap->how.held, begin, end, wrap->scratch, &how.held, err);
     if (result == 0)
-        result = tokenizer_encode_around(wrap->tokenizer, wrap->text + begin, end - begin, &held, &lowered, wrap->scratch, &tokens,
+        result = tokenizer_encode_around(wrap->tokenizer, wrap->text + begin, end - begin, &how, &lowered, wrap->scratch, &tokens,
                                          count, err);
     arena_release(wrap->scratch, mark);
     return result;
@@ -131,7 +131,7 @@ static int copy_spans(struct arena *arena, const struct span *pieces, size_t fou
 static int wrap_sentence(struct wrap *wrap, struct span **pieces, size_t *count, struct error *err) {
     struct token *tokens;
     bool lowered;
-    if (tokenizer_encode_around(wrap->tokenizer, wrap->text, wrap->length, &wrap->held, &lowered, wrap->scratch, &tokens,
+    if (tokenizer_encode_around(wrap->tokenizer, wrap->text, wrap->length, &wrap->how, &lowered, wrap->scratch, &tokens,
                                 &wrap->count, err) != 0)
         return -1;
     wrap->tokens = tokens;
@@ -156,9 +156,10 @@ int text_wrap(const struct text_reading *reading, const char *text, struct span 
                         .text = text + offset,
                         .length = visible.end - visible.begin,
                         .max_tokens = reading->max_tokens,
+                        .how = reading->how,
                         .scratch = &scratch};
     struct span *pieces = NULL;
-    int result = placeholders_within(&reading->held, (struct span){offset, offset + wrap.length}, &scratch, &wrap.held, err);
+    int result = opaque_within(&reading->how.held, offset, offset + wrap.length, &scratch, &wrap.how.held, err);
     if (result == 0 && wrap.length > 0)
         result = wrap_sentence(&wrap, &pieces, &found, err);
     if (result == 0)

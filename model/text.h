@@ -4,7 +4,7 @@
 
 #include "model/base/arena.h"
 #include "model/base/error.h"
-#include "model/text/placeholder.h"
+#include "model/text/opaque.h"
 #include "model/text/segmenter.h"
 #include "model/text/tokenizer.h"
 #include <stddef.h>
@@ -12,7 +12,7 @@
 /* How a text is read, and what a piece of it may have. */
 struct text_reading {
     const struct tokenizer *tokenizer;
-    struct placeholders held; /* of the text: each is one token */
+    struct tokenizer_reading how; /* .held: of the text: each is one token */
     size_t max_tokens;
 };
 

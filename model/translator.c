@@ -78,6 +78,14 @@ static int open_vocabularies(struct translator *t, const char *folder, struct er
         return -1;
     bool writes = strcmp(c->output.type, "pointer") != 0;
     t->holds = writes && tokenizer_unknown(t->source) >= 0 && tokenizer_unknown(t->target) >= 0;
+    t->scope = OPAQUE_PLACEHOLDERS;
+    if (t->holds && !config_copies(c) && strcmp(kind, "sentencepiece") == 0 && strcmp(c->task, "translation") == 0) {
+        char opaque[4096];
+        t->scope = OPAQUE_ALL;
+        if (path_in(folder, "opaque.json", opaque, sizeof opaque, err) != 0 ||
+            readable_init(&t->readable, t->source, t->target, c->source, opaque, err) != 0)
+            return -1;
+    }
     return labels_find(t->source, &t->variants, err);
 }
 
@@ -280,6 +288,7 @@ void translator_free(struct translator *translator) {
     tokenizer_free(translator->source);
     tokenizer_free(translator->characters);
     labels_done(&translator->variants);
+    readable_done(&translator->readable);
     free(translator->quality);
     free(translator->continues);
     free(translator);

@@ -55,5 +55,7 @@ const struct token *copies_token(const struct copies *copies, int id) {
 }
 
 int copies_input(const struct copies *copies, int id) {
-    return copies_token(copies, id) ? tokenizer_unknown(copies->target) : id;
+    if (!copies_token(copies, id))
+        return id;
+    return copies->inputs ? copies->inputs[(size_t)id - tokenizer_size(copies->target)] : tokenizer_unknown(copies->target);
 }

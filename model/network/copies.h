@@ -19,6 +19,7 @@ struct copies {
     size_t length;                    /* T */
     const struct token *const *extra; /* [count] the source token where each temporary id first appears */
     size_t count;                     /* X */
+    const int *inputs;                /* [count] what the decoder reads for each of them; NULL: <unk> */
     const float *keys, *gates; /* [T, K], [T, 1 or 0] what output_keys makes of the source tokens; set when they are encoded */
 };
 
@@ -37,7 +38,7 @@ int copies_id(const struct copies *copies, const struct token *token);
 bool copies_have(const struct copies *copies, int id);
 /* The source token of a temporary id 0..V+X-1; NULL: it is an id of the vocabulary. */
 const struct token *copies_token(const struct copies *copies, int id);
-/* What the decoder reads for a target id: <unk> for a temporary one. */
+/* What the decoder reads for a target id: for a temporary one its stand-in, or <unk>. */
 int copies_input(const struct copies *copies, int id);
 
 #endif

@@ -12,6 +12,7 @@ struct phrase {
     size_t length;
     size_t first, count; /* the source tokens that it translates; count 0: not known */
     size_t before, behind;
+    int stand_in; /* the token whose probability its own one has, for it is in no vocabulary; -1: none */
 };
 
 struct phrases {
@@ -19,6 +20,7 @@ struct phrases {
     size_t count;
     const bool *continues; /* [size] tokens that continue a word: a phrase does not end before one; NULL: none does */
     size_t size;
+    bool bans; /* stand-ins do not come themselves */
 };
 
 struct progress {

@@ -49,7 +49,7 @@ static size_t places(const struct search *search) {
 /* </s> may be among them too early, and so may tokens that phrases go on with. The tree shows what has no place, too. */
 static size_t constrained_wanted(const struct search *search) {
     size_t most = places(search), beam = search->options.beam_size;
-    return (search->options.tree && most < beam ? beam : most) + search->options.phrases.count + 1;
+    return (search->options.tree && most < beam ? beam : most) + search->options.phrases.count + 1 + (search->options.phrases.bans ? 2 : 0);
 }
 
 /* ---- start ---- */
@@ -99,12 +99,28 @@ static float attended(const struct search *search, size_t row, const struct phra
     return got < LEAST ? LEAST : got > 0 ? 0 : got; /* what is no number stays none */
 }
 
-/* The log-probability of the next token of a phrase. One that is in no vocabulary is as probable as its source is attended to. */
-static float next_log_prob(const struct search *search, const struct distribution *rows, size_t r, const struct phrase *phrase,
-                           size_t at) {
+/* The most attention that one of the phrases with this stand-in gets which have not come yet. */
+static float most_attended(const struct search *search, size_t row, const struct progress *progress, int stand_in) {
+    const struct phrases *phrases = &search->options.phrases;
+    float most = LEAST;
+    for (size_t q = 0; q < phrases->count; q++) {
+        if (progress->met[q] || phrases->list[q].stand_in != stand_in)
+            continue;
+        float got = attended(search, row, &phrases->list[q], 0);
+        most = got > most ? got : most;
+    }
+    return most;
+}
+
+/* The log-probability of the next token of a phrase. One that is in no vocabulary is as probable as its stand-in, which the phrase with the
+ * most attention stands behind; without a stand-in, as its source is attended to. */
+static float next_log_prob(const struct search *search, const struct distribution *rows, size_t r, const struct progress *progress,
+                           const struct phrase *phrase, size_t at) {
     int token = phrase->tokens[at];
-    bool known = (size_t)token < rows[r].size;
-    float log_prob = known ? rows[r].logits[token] - rows[r].log_sum : attended(search, r, phrase, -logf((float)rows[r].size));
+    int known = (size_t)token < rows[r].size ? token : phrase->stand_in;
+    float log_prob = known >= 0 ? rows[r].logits[known] - rows[r].log_sum : attended(search, r, phrase, -logf((float)rows[r].size));
+    if (known != token && known >= 0)
+        log_prob += attended(search, r, phrase, 0) - most_attended(search, r, progress, phrase->stand_in);
     return log_prob < LEAST ? LEAST : log_prob; /* impossible as it is, it must come */
 }
 
@@ -119,7 +135,7 @@ static float likeliest(const struct search *search, const struct distribution *r
             continue;
         if (phrases->list[way].length == progress->at)
             return 0;
-        float log_prob = next_log_prob(search, rows, r, &phrases->list[way], progress->at);
+        float log_prob = next_log_prob(search, rows, r, progress, &phrases->list[way], progress->at);
         most = log_prob > most ? log_prob : most;
     }
     return most;
@@ -129,7 +145,7 @@ static float likeliest(const struct search *search, const struct distribution *r
 static struct candidate advancing(const struct search *search, const struct distribution *rows, size_t r,
                                   const struct progress *progress, size_t q) {
     const struct phrase *phrase = &search->options.phrases.list[q];
-    float log_prob = next_log_prob(search, rows, r, phrase, progress->at);
+    float log_prob = next_log_prob(search, rows, r, progress, phrase, progress->at);
     float merit = progress->at == 0 ? attended(search, r, phrase, log_prob) : phrase->count > 0 ? 0 : log_prob;
     if (phrase->before + phrase->behind > 0)
         merit += log_prob - likeliest(search, rows, r, progress, q);
@@ -198,6 +214,9 @@ static bool refused(const struct search *search, const struct constrained *own, 
     const struct phrases *phrases = &search->options.phrases;
     if (token == search->ids.end)
         return !progress_complete(phrases, &own->progress[r]);
+    for (size_t q = 0; phrases->bans && q < phrases->count; q++)
+        if (token == phrases->list[q].stand_in)
+            return true;
     return phrase_continues(phrases, token) && progress_at_end(phrases, &own->progress[r]);
 }
 

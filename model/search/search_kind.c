@@ -81,8 +81,9 @@ struct candidate search_candidate(const struct search *search, size_t row, int t
 }
 
 struct candidate search_given(const struct search *search, const struct distribution *rows, size_t row, int token) {
-    assert(!rows[row].ids && (size_t)token < rows[row].size);
-    float log_prob = rows[row].logits[token] - rows[row].log_sum;
+    assert(!rows[row].ids);
+    bool known = (size_t)token < rows[row].size; /* otherwise as probable as any */
+    float log_prob = known ? rows[row].logits[token] - rows[row].log_sum : -logf((float)rows[row].size);
     return search_candidate(search, row, token, log_prob, (double)log_prob);
 }
 

@@ -12,6 +12,7 @@
 #include "model/base/arena.h"
 #include "model/base/error.h"
 #include "model/text/token.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 struct prepared_text {
@@ -21,9 +22,25 @@ struct prepared_text {
                               text is as it was */
 };
 
-/* text: valid UTF-8. kept: a character that stays whatever its category; -1: none. In the arena. -1 with ERROR_MEMORY. */
-int preparation_make(const char *text, size_t length, int32_t kept, struct arena *arena, struct prepared_text *out,
-                     struct error *err);
+/* Marks that a vocabulary lacks or has hardly met, and that have a plain spelling: typographic quotation marks, dashes, the ellipsis, and
+ * characters that nobody sees (U+00AD, U+200B). Which of them are respelled is a matter of the vocabulary (model/text/readable.h). */
+enum { PREPARATION_MARKS = 37 };
+struct respelling {
+    bool any, marks[PREPARATION_MARKS]; /* [preparation_mark(i)] */
+};
+/* The i-th of these characters; -1 after the last. */
+int32_t preparation_mark(size_t i);
+
+/* What is done to a text. */
+struct preparation {
+    bool opus;                           /* as above */
+    const struct respelling *respelling; /* NULL: none */
+    int32_t kept;                        /* a character that stays whatever its category; -1: none */
+};
+
+/* text: valid UTF-8. In the arena. -1 with ERROR_MEMORY. */
+int preparation_make(const struct preparation *preparation, const char *text, size_t length, struct arena *arena,
+                     struct prepared_text *out, struct error *err);
 
 /* The tokens of the prepared text [count] -> those of the text as it was. */
 void preparation_restore(const struct prepared_text *prepared, struct token *tokens, size_t count);

@@ -129,6 +129,20 @@ int tokenizer_find(const struct tokenizer *tokenizer, const char *piece) {
     return tokenizer->kind->find(tokenizer->model, piece);
 }
 
+static int hexadecimal(char digit) {
+    static const char digits[] = "0123456789ABCDEF";
+    const char *at = digit ? strchr(digits, digit) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+int tokenizer_byte(const struct tokenizer *tokenizer, int id) {
+    const char *piece = tokenizer_piece(tokenizer, id);
+    if (!*tokenizer->kind->mark || strlen(piece) != 6 || strncmp(piece, "<0x", 3) != 0 || piece[5] != '>')
+        return -1;
+    int high = hexadecimal(piece[3]), low = hexadecimal(piece[4]);
+    return high < 0 || low < 0 ? -1 : 16 * high + low;
+}
+
 /* A token keeps its visible characters; one that has none comes to stand, empty, where the next visible character begins. */
 static void trim_tokens(const char *text, struct token *tokens, size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -155,11 +169,13 @@ static int lower_capitals(struct prepared_text *text, struct arena *arena, bool 
     return 0;
 }
 
-/* Through the text as it is prepared. kept: preparation_make. */
-static int tokenizer_encode_prepared(const struct tokenizer *tokenizer, const char *text, size_t length, int32_t kept,
-                                     bool *lowered, struct arena *arena, struct token **tokens, size_t *count, struct error *err) {
-    struct prepared_text prepared = {text, length, NULL};
-    if (tokenizer->prepares && preparation_make(text, length, kept, arena, &prepared, err) != 0)
+/* Through the text as it is prepared. kept: of struct preparation. */
+static int tokenizer_encode_prepared(const struct tokenizer *tokenizer, const char *text, size_t length,
+                                     const struct respelling *respelling, int32_t kept, bool *lowered, struct arena *arena,
+                                     struct token **tokens, size_t *count, struct error *err) {
+    struct prepared_text prepared;
+    const struct preparation preparation = {tokenizer->prepares, respelling && respelling->any ? respelling : NULL, kept};
+    if (preparation_make(&preparation, text, length, arena, &prepared, err) != 0)
         return -1;
     if (tokenizer->lowers && lowered && lower_capitals(&prepared, arena, lowered, err) != 0)
         return -1;
@@ -170,24 +186,27 @@ static int tokenizer_encode_prepared(const struct tokenizer *tokenizer, const ch
 }
 
 /* Through a text in which what is held is hidden, if there is anything. */
-static int tokenizer_encode_raw(const struct tokenizer *tokenizer, const char *text, size_t length, const struct placeholders *held,
-                                bool *lowered, struct arena *arena, struct token **tokens, size_t *count, struct error *err) {
+static int tokenizer_encode_raw(const struct tokenizer *tokenizer, const char *text, size_t length,
+                                const struct tokenizer_reading *how, bool *lowered, struct arena *arena, struct token **tokens,
+                                size_t *count, struct error *err) {
     struct masked masked;
-    if (held->count == 0)
-        return tokenizer_encode_prepared(tokenizer, text, length, -1, lowered, arena, tokens, count, err);
-    if (masked_make(text, length, held, arena, &masked, err) != 0 ||
-        tokenizer_encode_prepared(tokenizer, masked.text, masked.length, MASKED_CHARACTER, lowered, arena, tokens, count, err) != 0)
+    if (how->held.count == 0)
+        return tokenizer_encode_prepared(tokenizer, text, length, how->respelling, -1, lowered, arena, tokens, count, err);
+    if (masked_make(text, length, &how->held, arena, &masked, err) != 0 ||
+        tokenizer_encode_prepared(tokenizer, masked.text, masked.length, how->respelling, MASKED_CHARACTER, lowered, arena, tokens,
+                                  count, err) != 0)
         return -1;
-    return masked_restore(&masked, text, tokenizer_unknown(tokenizer), tokenizer->kind->mark, arena, tokens, count, err);
+    return masked_restore(&masked, text, how->stand_ins, tokenizer_unknown(tokenizer), tokenizer->kind->mark, arena, tokens, count, err);
 }
 
-int tokenizer_encode_around(const struct tokenizer *tokenizer, const char *text, size_t length, const struct placeholders *held,
-                            bool *lowered, struct arena *arena, struct token **tokens, size_t *count, struct error *err) {
+int tokenizer_encode_around(const struct tokenizer *tokenizer, const char *text, size_t length,
+                            const struct tokenizer_reading *how, bool *lowered, struct arena *arena, struct token **tokens,
+                            size_t *count, struct error *err) {
     if (length > INT_MAX)
         return error_set(err, ERROR_LENGTH, "a text of %zu bytes is too long", length);
     if (lowered)
         *lowered = false;
-    if (tokenizer_encode_raw(tokenizer, text, length, held, lowered, arena, tokens, count, err) != 0)
+    if (tokenizer_encode_raw(tokenizer, text, length, how, lowered, arena, tokens, count, err) != 0)
         return -1;
     trim_tokens(text, *tokens, *count);
     return 0;
@@ -195,7 +214,7 @@ int tokenizer_encode_around(const struct tokenizer *tokenizer, const char *text,
 
 int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, bool *lowered, struct arena *arena,
                      struct token **tokens, size_t *count, struct error *err) {
-    static const struct placeholders none = {0};
+    static const struct tokenizer_reading none = {0};
     return tokenizer_encode_around(tokenizer, text, length, &none, lowered, arena, tokens, count, err);
 }
 

@@ -6,7 +6,9 @@
 
 #include "model/base/arena.h"
 #include "model/base/error.h"
-#include "model/text/placeholder.h"
+#include "model/text/masked.h"
+#include "model/text/opaque.h"
+#include "model/text/preparation.h"
 #include "model/text/token.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,6 +33,9 @@ const char *tokenizer_piece(const struct tokenizer *tokenizer, int id);
 /* The id that text becomes as this piece, or -1: the vocabulary does not have it. <unk>, <s> and </s> are no text. */
 int tokenizer_find(const struct tokenizer *tokenizer, const char *piece);
 
+/* The byte that a piece stands for, written <0x41>; -1: it stands for text, or for nothing. */
+int tokenizer_byte(const struct tokenizer *tokenizer, int id);
+
 /* What a piece begins with that has white space before it; "": nothing tells. */
 const char *tokenizer_mark(const struct tokenizer *tokenizer);
 
@@ -40,9 +45,16 @@ const char *tokenizer_mark(const struct tokenizer *tokenizer);
  * Returns 0, or -1 with ERROR_LENGTH (over INT_MAX bytes), ERROR_INPUT or ERROR_MEMORY. */
 int tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, bool *lowered, struct arena *arena,
                      struct token **tokens, size_t *count, struct error *err);
-/* The same, but each of what is held of the text is one unknown token, whose piece is its text as it stands. */
-int tokenizer_encode_around(const struct tokenizer *tokenizer, const char *text, size_t length, const struct placeholders *held,
-                            bool *lowered, struct arena *arena, struct token **tokens, size_t *count, struct error *err);
+/* How a source text is read. */
+struct tokenizer_reading {
+    struct opaque_runs held;             /* each is one token, whose piece is its text as it stands */
+    const struct stand_ins *stand_ins;   /* whose ids these tokens have; NULL: they are unknown */
+    const struct respelling *respelling; /* NULL: marks are read as they are */
+};
+/* The same, reading in this way. */
+int tokenizer_encode_around(const struct tokenizer *tokenizer, const char *text, size_t length,
+                            const struct tokenizer_reading *how, bool *lowered, struct arena *arena, struct token **tokens,
+                            size_t *count, struct error *err);
 
 /* Tokens -> text (NUL-terminated, in the arena). tokens [count], without </s>: id 0..V-1 and piece NULL; or, with any id, a piece
  * that the vocabulary need not have, as encoding writes it. Sets begin and end to their bytes within the text, and piece where it

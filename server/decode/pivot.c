@@ -18,7 +18,7 @@ bool pivot_goes_on(const struct request *request) {
 /* One sentence, or none where the text is blank. */
 static int prepare_sentence(struct request *request, const struct translator *translator, struct guard *guard, const char *written,
                             size_t length, struct sentence **sentence, size_t *count, struct error *err) {
-    struct translator_text text = {written, length, {0}, false};
+    struct translator_text text = {written, length, {0}, false, request->verbatim};
     if (request_hold(request, translator, guard, &text, &request->arena, err) != 0)
         return -1;
     return translator_prepare_text(translator, &text, &request->search, &request->arena, sentence, count, err);

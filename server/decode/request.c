@@ -204,13 +204,13 @@ int request_hold(const struct request *request, const struct translator *transla
                  struct translator_text *text, struct arena *arena, struct error *err) {
     if (request->protection && !translator_holds(translator))
         return error_set(err, ERROR_INPUT, "this model cannot keep text as it is");
-    return guard_find(guard, text->text, text->length, arena, &text->held, err);
+    return guard_find(guard, translator_scope(translator, text->verbatim), text->text, text->length, arena, &text->held, err);
 }
 
 static int prepare_text(struct request *request, struct text *text, const struct translator *translator, struct guard *guard,
                         enum request_input *input, struct error *err) {
     const struct translator *reader = text->loaded ? text->loaded->translator : translator;
-    struct translator_text read = {text->source, text->source_length, {0}, request->split};
+    struct translator_text read = {text->source, text->source_length, {0}, request->split, request->verbatim};
     struct search_options options = options_of(request, text);
     *input = REQUEST_PROTECT;
     if (check_time(request, err) != 0 || request_hold(request, reader, guard, &read, &request->arena, err) != 0)

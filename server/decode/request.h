@@ -121,6 +121,7 @@ struct request {
     const char *variant; /* of the model's target language (model/variants.h), in the arena or the model's; NULL: none */
     bool split;          /* cut texts into sentences */
     bool replace_unknowns;
+    bool verbatim; /* nothing is held but what the client protects, nothing checked or estimated: what the model does */
     bool aligns;   /* the answer depends on the alignment */
     bool streamed; /* the answer is wanted piece by piece */
     bool warns;    /* the answer has warnings that cost time, too */

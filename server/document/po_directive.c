@@ -162,7 +162,11 @@ static void find_other(struct po_scan *scan) {
     while (!ahead && scan->other_at < scan->length) {
         if (scan->other_at < scan->at)
             scan->other_at = scan->at;
-        ahead = placeholder_next(scan->text, scan->length, &scan->other_at, &scan->other) && !holds_directive(scan, scan->other);
+        struct opaque_run run;
+        ahead = opaque_next(OPAQUE_PLACEHOLDERS, scan->text, scan->length, &scan->other_at, &run);
+        if (ahead)
+            scan->other = (struct span){run.begin, run.end};
+        ahead = ahead && !holds_directive(scan, scan->other);
     }
     scan->has_other = ahead;
 }

@@ -2,7 +2,7 @@
 #ifndef ALIGND_DOCUMENT_PO_DIRECTIVE_H
 #define ALIGND_DOCUMENT_PO_DIRECTIVE_H
 
-#include "model/text/placeholder.h"
+#include "model/text/opaque.h"
 #include "server/document/po.h"
 
 /* The notations that a message may have, as its flags have them ("c-format"); those of no program: 0. */
@@ -20,7 +20,7 @@ struct po_scan {
     const char *text; /* [length] */
     size_t length, at;
     unsigned notations;
-    size_t other_at;   /* placeholders of other kinds (model/text/placeholder.h): found up to here; */
+    size_t other_at;   /* placeholders of other kinds (model/text/opaque.h): found up to here; */
     struct span other; /* the next one, */
     bool has_other;    /* if there is one */
 };

@@ -36,7 +36,7 @@ static struct protection make_protection(const struct wanted *wanted) {
 }
 
 /* What is found, each in angle brackets. */
-static void write_held(const char *text, const struct placeholders *held, char out[256]) {
+static void write_held(const char *text, const struct opaque_runs *held, char out[256]) {
     *out = '\0';
     for (size_t i = 0; i < held->count; i++) {
         size_t used = strlen(out);
@@ -72,7 +72,7 @@ static const struct {
 START_TEST(all_kinds_are_held) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct protection protection = make_protection(&rows[i].wanted);
-        struct placeholders held;
+        struct opaque_runs held;
         struct guard guard;
         char found[256];
         ck_assert_int_eq(guard_open(&guard, &protection, &err), 0);
@@ -97,7 +97,7 @@ END_TEST
 START_TEST(time_of_all_texts) {
     static const char text[] = "A {name} is 12.";
     struct protection protection = make_protection(&(struct wanted){{"name"}, {"\\d+"}});
-    struct placeholders held;
+    struct opaque_runs held;
     struct guard guard;
     ck_assert_int_eq(guard_open(&guard, &protection, &err), 0);
     int64_t before_ns = guard.left_ns;

@@ -88,7 +88,7 @@ START_TEST(placeholders_stay) {
     struct token *tokens;
     size_t count, found = 0;
     bool lowered;
-    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &(struct placeholders){names, 2}, &lowered, &arena,
+    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &(struct opaque_runs){names, 2}, &lowered, &arena,
                                              &tokens, &count, &err),
                      0);
     ck_assert(lowered);

@@ -68,7 +68,7 @@ START_TEST(placeholders_survive) {
     struct span name = {8, 14};
     struct token *tokens;
     size_t count, found = 0;
-    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &(struct placeholders){&name, 1}, NULL, &arena, &tokens,
+    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &(struct opaque_runs){&name, 1}, NULL, &arena, &tokens,
                                              &count, &err),
                      0);
     for (size_t i = 0; i < count; i++)

@@ -51,7 +51,7 @@ static const char *const vocabularies[][2] = {{"sentencepiece", "tests/data/tiny
 /* Around its placeholders. */
 static struct token *encode(const struct tokenizer *tokenizer, const char *text, struct arena *arena, size_t *count) {
     struct guard guard = {0};
-    struct placeholders held;
+    struct opaque_runs held;
     struct token *tokens;
     ck_assert_int_eq(guard_find(&guard, text, strlen(text), arena, &held, NULL), 0);
     ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &held, NULL, arena, &tokens, count, NULL), 0);
@@ -122,7 +122,7 @@ END_TEST
 /* Of a part, and what goes across its edges is not within. */
 START_TEST(parts_have_their_own) {
     struct span all[] = {{2, 5}, {5, 6}, {8, 12}, {20, 21}};
-    const struct placeholders held = {all, 4};
+    const struct opaque_runs held = {all, 4};
     static const struct {
         struct span part;
         size_t count, first, last;
@@ -131,7 +131,7 @@ START_TEST(parts_have_their_own) {
     struct arena arena;
     arena_init(&arena, 1024);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        struct placeholders found;
+        struct opaque_runs found;
         ck_assert_int_eq(placeholders_within(&held, parts[i].part, &arena, &found, NULL), 0);
         ck_assert_uint_eq(found.count, parts[i].count);
         if (found.count == 0)
