@@ -235,6 +235,7 @@ static struct service_options service_options(const struct options *options) {
                                     .request_memory = options->request_memory,
                                     .max_reply_bytes = options->max_reply_bytes,
                                     .reply_memory = options->reply_memory,
+                                    .verbatim = options->verbatim,
                                     .model_memory = options->model_memory,
                                     .max_steps = options->search.max_steps,
                                     .deadline_ms = options->deadline_ms,

@@ -22,6 +22,7 @@ void offline_ask(const struct offline *offline, struct request *request) {
     const struct options *options = offline->options;
     request->protection = offline->protection;
     request->replace_unknowns = !options->keep_unknowns;
+    request->verbatim = options->verbatim;
     request->search = options->search;
     request->search.n_best = 1;
     request->search.max_rows = options->rows;

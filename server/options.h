@@ -58,7 +58,7 @@ struct options {
     char *target, *links, *variant;
     char *format, *file;                        /* of a document; both NULL: lines are translated */
     struct name_list protect, protect_patterns; /* what stays as it is: strings and regular expressions */
-    bool split_sentences, keep_unknowns, stats;
+    bool split_sentences, keep_unknowns, verbatim, stats;
 
     /* of translating lines */
     char *output, *checkpoint; /* files; NULL: stdout, none */

@@ -86,7 +86,7 @@
     X(language) \
     X(events) \
     X(phrases) \
-    X(placeholder) \
+    X(opaque) \
     X(pattern) \
     X(guard) \
     X(glossary) \

@@ -161,7 +161,7 @@ def _ours(answer: dict, pieces: bool) -> Hypothesis:
 
 def ask(client: Daemon, path: str, texts: list[str], options: dict) -> Iterator[dict]:
     """The one sentence of each text; {} for a blank one."""
-    common = {"model": client.model, "split_sentences": False, "include": ["tokens", "log_probs", "attention", "alignment", "eos"], "digits": 9}
+    common = {"model": client.model, "split_sentences": False, "include": ["tokens", "log_probs", "attention", "alignment", "eos"], "digits": 9, "verbatim": True}
     targets = options.pop("translation", None)
     for i, chunk in enumerate(chunks(texts, TEXTS_AT_ONCE)):
         more = {"translation": targets[i * TEXTS_AT_ONCE:][:TEXTS_AT_ONCE]} if targets else {"replace_unknowns": False}
@@ -213,7 +213,7 @@ def check_forced(client: Daemon, folder: Path) -> Row:
 
 def translate(alignd: Path, model: Path, source: Path, flags: list[str]) -> list[str]:
     with source.open("rb") as texts:
-        done = subprocess.run([alignd, "translate", "--model", model, "--length-penalty", "0", "--beam-size", "5", *flags], stdin=texts, check=True, capture_output=True)
+        done = subprocess.run([alignd, "translate", "--verbatim", "--model", model, "--length-penalty", "0", "--beam-size", "5", *flags], stdin=texts, check=True, capture_output=True)
     return done.stdout.decode().removesuffix("\n").split("\n")
 
 

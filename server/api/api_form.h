@@ -15,7 +15,7 @@ struct api_form {
     json_t *text, *translation, *force_attention, *glossary, *protect;
     const char *model, *source, *target_language, *variant, *prefix;
     struct search_options search; /* its parameters: server/decode/parameters.h */
-    bool split, split_given, stream, replace_unknowns, warns;
+    bool split, split_given, stream, replace_unknowns, warns, verbatim;
     unsigned include;
     size_t digits;          /* significant, of weights */
     bool attention;         /* of /attention */

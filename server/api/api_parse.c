@@ -234,6 +234,7 @@ static void fill_options(const struct api_form *form, const struct service_optio
     request->digits = (int)form->digits;
     request->aligns = (form->include & (INCLUDE_SOFT_ALIGNMENT | INCLUDE_ALIGNMENT | INCLUDE_WORDS | INCLUDE_QUALITY)) != 0;
     request->replace_unknowns = form->replace_unknowns;
+    request->verbatim = request->verbatim || form->verbatim;
     request->streamed = form->stream;
     request->warns = form->warns;
     request->target_name = "translation";

@@ -69,6 +69,7 @@ static const struct property properties[] = {
     {NULL, "quality", "Quality", NULL, true},
     {NULL, "heads", "Heads", "what the heads of a transformer looked at; of the best hypothesis", true},
     {NULL, "offsets", "Offsets", NULL, true},
+    {NULL, "opaque", "[OpaqueRun]", "runs that came through as they are; with offsets", true},
     {NULL, "entropy", "[number]", "in nats, for each target token", true},
     {NULL, "top_k", "[[Alternative]]", "the five most likely tokens at each step", true},
     {NULL, "timing", "Timing", NULL, true},
@@ -103,6 +104,10 @@ static const struct property properties[] = {
     {NULL, "span", "Span", "place of the sentence in the whole input and output", true},
     {"Span", "source", "Place", NULL, false},
     {NULL, "target", "Place", NULL, false},
+
+    {"OpaqueRun", "source", "Place", NULL, false},
+    {NULL, "target", "Place", NULL, false},
+    {NULL, "kind", "=emoji,symbol,word,code,number,markup,url,email,protect", NULL, false},
 
     {"Alternative", "token", "string", NULL, false},
     {NULL, "log_prob", "number", NULL, false},

@@ -191,6 +191,27 @@ static void put_offsets(struct sentence_view *view, const struct api_places *beg
     writer_end_object(view->out);
 }
 
+static void put_run(struct sentence_view *view, const struct opaque_run *run, const struct token *written) {
+    static const struct api_place start = {0, 0};
+    const char *source = sentence_text(view->sentence), *target = view->rendering.text;
+    writer_begin_object(view->out, NULL);
+    put_place(view, "source", behind(start, source, run->begin), behind(start, source, run->end));
+    put_place(view, "target", behind(start, target, written->begin), behind(start, target, written->end));
+    writer_string(view->out, "kind", opaque_name(run->kind));
+    writer_end_object(view->out);
+}
+
+/* The runs that came through as they are. */
+static void put_opaque(struct sentence_view *view) {
+    writer_begin_array(view->out, "opaque");
+    for (size_t i = 0; i < view->hypothesis->length; i++) {
+        const struct opaque_run *run = glossary_run(view->sentence, view->hypothesis->tokens[i]);
+        if (run)
+            put_run(view, run, &view->rendering.tokens[i]);
+    }
+    writer_end_array(view->out);
+}
+
 static void put_alternatives(struct sentence_view *view, const struct alternatives *step) {
     writer_begin_array(view->out, NULL);
     for (size_t i = 0; i < step->count; i++) {
@@ -276,6 +297,8 @@ static void put_included(struct sentence_view *view, const struct api_places *be
         put_quality(view);
     if (view->include & INCLUDE_OFFSETS)
         put_offsets(view, begin);
+    if (view->include & INCLUDE_OFFSETS)
+        put_opaque(view);
     if (view->include & INCLUDE_ENTROPY)
         writer_numbers(view->out, "entropy", hypothesis->entropies, view->rows, DECIMAL_DIGITS);
     if (view->include & INCLUDE_TOP_K)

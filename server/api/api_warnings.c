@@ -87,6 +87,20 @@ static int check_language(const struct request *request, const struct text *text
     return warn_of_language(request, reader_of(request, text)->source, text->source, text->source_length, arena, warnings);
 }
 
+/* ---- untranslated ---- */
+
+static int check_untranslated(const struct request *request, const struct text *text, struct arena *arena,
+                              struct warnings *warnings) {
+    (void)request;
+    bool untranslated = false;
+    for (size_t i = 0; i < text->count; i++)
+        untranslated = untranslated || text->sentences[i].untranslated;
+    return !untranslated || warnings_add(warnings, arena, WARNING_UNTRANSLATED,
+                                         "a sentence was returned unchanged: the model can read none or few of its letters")
+               ? 0
+               : -1;
+}
+
 /* ---- unknown ---- */
 
 static int check_unknowns(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
@@ -136,7 +150,7 @@ static const struct {
     bool costs; /* it takes time while the text is decoded, and is looked for only if the request wants it to be */
 } kinds[WARNING_CODES] = {
     [WARNING_LANGUAGE] = {"language", check_language, false},
-    [WARNING_UNTRANSLATED] = {"untranslated", NULL, false},
+    [WARNING_UNTRANSLATED] = {"untranslated", check_untranslated, false},
     [WARNING_UNKNOWN] = {"unknown", check_unknowns, false},
     [WARNING_SHORTENED] = {"shortened", check_omissions, false},
     [WARNING_NUMBERS] = {"numbers", NULL, false},

@@ -1,6 +1,7 @@
 #include "server/decode/render.h"
 #include <assert.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct span render_gap(const struct text *text, size_t i) {
@@ -57,17 +58,48 @@ int render_text(const struct text *text, struct arena *arena, struct rendered *o
 
 /* ---- words ---- */
 
-/* A text with its tokens. */
+/* A text with its tokens. runs [run_count]: those that are opaque, each a word of its own. */
 struct tokenized {
     const char *text;
     size_t length;
     const struct token *tokens;
     size_t count;
+    const struct span *runs;
+    size_t run_count;
 };
+
+/* Each run becomes one word; what is left of words on both sides of it are words, too. */
+static int keep_runs(const struct tokenized *from, struct arena *arena, struct word_side *side, struct error *err) {
+    if (from->run_count == 0)
+        return 0;
+    struct span *words = arena_alloc(arena, side->count + 2 * from->run_count, sizeof *words);
+    if (!words)
+        return error_memory(err);
+    size_t count = 0, run = 0;
+    for (size_t i = 0; i < side->count || run < from->run_count;) {
+        const struct span *next = run < from->run_count ? &from->runs[run] : NULL;
+        if (next && (i == side->count || side->words[i].end > next->begin)) {
+            if (i < side->count && side->words[i].begin < next->begin)
+                words[count++] = (struct span){side->words[i].begin, next->begin};
+            words[count++] = *next;
+            while (i < side->count && side->words[i].end <= next->end)
+                i++;
+            if (i < side->count && side->words[i].begin < next->end)
+                side->words[i].begin = next->end;
+            run++;
+        } else {
+            words[count++] = side->words[i++];
+        }
+    }
+    side->words = words;
+    side->count = count;
+    return 0;
+}
 
 static int find_side(const struct translator *translator, enum word_kind kind, const struct tokenized *from, struct arena *arena,
                      struct word_side *side, struct error *err) {
-    if (translator_words(translator, kind, from->text, from->length, arena, &side->words, &side->count, err) != 0)
+    if (translator_words(translator, kind, from->text, from->length, arena, &side->words, &side->count, err) != 0 ||
+        keep_runs(from, arena, side, err) != 0)
         return -1;
     side->tokens = arena_alloc(arena, from->count, sizeof *side->tokens);
     if (!side->tokens)
@@ -77,10 +109,39 @@ static int find_side(const struct translator *translator, enum word_kind kind, c
     return 0;
 }
 
+static int by_place(const void *a, const void *b) {
+    const struct span *left = a, *right = b;
+    return (left->begin > right->begin) - (left->begin < right->begin);
+}
+
+/* The runs that came through, where they stand on both sides. */
+static int find_runs(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct rendering *rendering,
+                     struct arena *arena, struct tokenized *source, struct tokenized *target, struct error *err) {
+    struct span *read = arena_alloc(arena, hypothesis->length, sizeof *read);
+    struct span *written = arena_alloc(arena, hypothesis->length, sizeof *written);
+    size_t count = 0;
+    if (arena_failed(arena))
+        return error_memory(err);
+    for (size_t i = 0; i < hypothesis->length; i++) {
+        const struct opaque_run *run = glossary_run(sentence, hypothesis->tokens[i]);
+        if (!run)
+            continue;
+        read[count] = (struct span){run->begin, run->end};
+        written[count++] = (struct span){rendering->tokens[i].begin, rendering->tokens[i].end};
+    }
+    qsort(read, count, sizeof *read, by_place);
+    source->runs = read;
+    target->runs = written;
+    source->run_count = target->run_count = count;
+    return 0;
+}
+
 int render_words(const struct sentence *sentence, enum word_kind kind, const struct hypothesis *hypothesis,
                  const struct rendering *rendering, struct arena *arena, struct word_sides *out, struct error *err) {
-    struct tokenized source = {sentence_text(sentence), sentence_text_length(sentence), sentence->tokens, sentence->length},
-                     target = {rendering->text, strlen(rendering->text), rendering->tokens, hypothesis->length};
+    struct tokenized source = {sentence_text(sentence), sentence_text_length(sentence), sentence->tokens, sentence->length, NULL, 0},
+                     target = {rendering->text, strlen(rendering->text), rendering->tokens, hypothesis->length, NULL, 0};
+    if (kind == WORDS_UNICODE && find_runs(sentence, hypothesis, rendering, arena, &source, &target, err) != 0)
+        return -1;
     out->source_end = translator_info(sentence->translator).source_end;
     if (find_side(sentence->translator, kind, &source, arena, &out->source, err) != 0)
         return -1;

@@ -63,6 +63,7 @@ struct exchange *exchange_create(struct exchanges *exchanges, struct MHD_Connect
     if (!exchange)
         return NULL;
     request_init(&exchange->request);
+    exchange->request.verbatim = exchanges->service->options.verbatim;
     exchange->exchanges = exchanges;
     exchange->connection = connection;
     exchange->began_us = clock_us();

@@ -83,12 +83,12 @@ END_TEST
 /* A placeholder neither says that the text is not in capitals, nor changes. */
 START_TEST(placeholders_stay) {
     static const char text[] = "A BOY {Name} PLAYS {NAME}";
-    struct span names[] = {{6, 12}, {19, 25}};
+    struct opaque_run names[] = {{6, 12, OPAQUE_CODE, NULL}, {19, 25, OPAQUE_CODE, NULL}};
     struct tokenizer *tokenizer = open_lowering(true);
     struct token *tokens;
     size_t count, found = 0;
     bool lowered;
-    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &(struct opaque_runs){names, 2}, &lowered, &arena,
+    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &(struct tokenizer_reading){.held = {names, 2}}, &lowered, &arena,
                                              &tokens, &count, &err),
                      0);
     ck_assert(lowered);

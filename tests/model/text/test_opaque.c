@@ -1,8 +1,9 @@
-/* Placeholders: found in text, and read by a tokenizer that hides them. */
+/* Opaque runs: found in text, widened, merged, and read by a tokenizer that hides them. */
 #include "model/guard.h"
 #include "model/text/tokenizer.h"
 #include "tests/suites.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* found: what is found, each in angle brackets. */
@@ -32,15 +33,134 @@ static const struct {
 START_TEST(placeholders_are_found) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char found[256] = "";
-        struct span span;
+        struct opaque_run span;
         size_t length = strlen(texts[i].text), end = 0;
-        for (size_t at = 0; placeholder_next(texts[i].text, length, &at, &span); end = span.end) {
+        for (size_t at = 0; opaque_next(OPAQUE_PLACEHOLDERS, texts[i].text, length, &at, &span); end = span.end) {
             ck_assert(span.begin >= end && span.end > span.begin && at == span.end);
             size_t used = strlen(found);
             snprintf(found + used, sizeof found - used, "<%.*s>", (int)(span.end - span.begin), texts[i].text + span.begin);
         }
         ck_assert_msg(strcmp(found, texts[i].found) == 0, "%s: %s, not %s", texts[i].text, found, texts[i].found);
     }
+}
+END_TEST
+
+/* The same with all kinds. */
+static const struct {
+    const char *text, *found;
+} codes[] = {
+    {"A boy plays in the snow. He (and she) won't stop; \"why?\" - I-don't-know!", ""},
+    {"In 1999 it cost 20 or 1,250.50, at 10:30 on the 3rd, 5km, 1980s, 50%, 2010-2015, 1 250 000.", ""},
+    {"red \xf0\x9f\x8f\xa0 and \xe2\x9d\xa4\xef\xb8\x8f!", "<\xf0\x9f\x8f\xa0><\xe2\x9d\xa4\xef\xb8\x8f>"},
+    {"\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7 \xf0\x9f\x87\xab\xf0\x9f\x87\xb7 1\xef\xb8\x8f\xe2\x83\xa3 \xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd",
+     "<\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7><\xf0\x9f\x87\xab\xf0\x9f\x87\xb7><1\xef\xb8\x8f\xe2\x83\xa3><\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd>"},
+    {"\xc2\xa9 Acme\xe2\x84\xa2, \xc2\xbd of it", "<\xc2\xa9><\xe2\x84\xa2><\xc2\xbd>"},
+    {"Thanks :-) I <3 it :D and ;) at 10:30 (a:b)", "<:-)><<3><:D><;)>"},
+    {"done :tada: at 10:30:15, :+1:", "<:tada:><:+1:>"},
+    {"#caturday and #12, R&D #\xc3\xa9t\xc3\xa9!", "<#caturday><#12><#\xc3\xa9t\xc3\xa9>"},
+    {"ask @anna_b. or @scope/pkg, not a@b", "<@anna_b><@scope/pkg>"},
+    {"see [1] and [12] and [a], [note]", "<[1]><[12]><[a]>"},
+    {"C++ and C# and F#.", "<C++><C#><F#>"},
+    {"Call +33 6 12 34 56 78 or (555) 123-4567 or 06 12 34 56 78.", "<+33 6 12 34 56 78><(555) 123-4567><06 12 34 56 78>"},
+    {"on 2024-05-01, v1.2.3, 192.168.0.1, 12/05/2024", "<2024-05-01><v1.2.3><192.168.0.1><12/05/2024>"},
+    {"ISBN 978-3-16-148410-0, no. 20240, 4111 1111 1111 1111", "<978-3-16-148410-0><20240><4111 1111 1111 1111>"},
+    {"IBAN DE89 3704 0044 0532 0130 00 today", "<DE89 3704 0044 0532 0130 00>"},
+    {"an A4 page, COVID-19, 3f2a9c, H1N1, but 1st and 10h30", "<A4><COVID-19><3f2a9c><H1N1>"},
+    {"Set FOO_BAR=1, MAX_LEN and my_var; call name() with --dry-run or --to=x.", "<FOO_BAR=1><MAX_LEN><my_var><name()><--dry-run><--to=x>"},
+    {"My iPhone and getName, McDonald and JavaScript", "<iPhone><getName>"},
+    {"Open /usr/bin/env, ~/x.txt, ./a, C:\\Temp\\a and README.md. and/or, he/she", "</usr/bin/env><~/x.txt><./a><C:\\Temp\\a><README.md>"},
+    {"Visit example.org. Then stop.now and go", "<example.org>"},
+    {"Hello {name}!", "<{name}>"},
+};
+
+START_TEST(codes_are_found) {
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        char found[512] = "";
+        struct opaque_run run;
+        size_t length = strlen(codes[i].text), end = 0;
+        for (size_t at = 0; opaque_next(OPAQUE_ALL, codes[i].text, length, &at, &run); end = run.end) {
+            ck_assert(run.begin >= end && run.end > run.begin && at == run.end && run.written == NULL);
+            size_t used = strlen(found);
+            snprintf(found + used, sizeof found - used, "<%.*s>", (int)(run.end - run.begin), codes[i].text + run.begin);
+        }
+        ck_assert_msg(strcmp(found, codes[i].found) == 0, "%s: %s, not %s", codes[i].text, found, codes[i].found);
+        size_t at = 0;
+        ck_assert(!opaque_next(OPAQUE_NOTHING, codes[i].text, length, &at, &run));
+        ck_assert_uint_eq(at, length);
+    }
+}
+END_TEST
+
+START_TEST(kinds_have_names) {
+    static const struct {
+        const char *text, *kind;
+    } kinds[] = {{"\xf0\x9f\x8f\xa0", "emoji"}, {"\xc2\xa9", "symbol"}, {"A4", "code"}, {"{x}", "code"}, {"http://a.b", "url"}, {"a@b.cd", "email"}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct opaque_run run;
+        size_t at = 0;
+        ck_assert_msg(opaque_next(OPAQUE_ALL, kinds[i].text, strlen(kinds[i].text), &at, &run), "%s", kinds[i].text);
+        ck_assert_str_eq(opaque_name(run.kind), kinds[i].kind);
+    }
+}
+END_TEST
+
+/* A text of one sort of character, a megabyte of it: the test's own time limit would end it if each were looked at for each other. */
+START_TEST(time_is_linear) {
+    static const char *const parts[] = {"{", "%", "[", ":", "#", "@", "/", "a1", "1 ", "1-", "DE89 ", "a.", "-", "<", "(1) ", "A_", "\xf0\x9f\x8f\xa0", "http:", "a@", "\xc2\xbd"};
+    enum { BYTES = 1 << 20 };
+    char *text = malloc(BYTES);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        struct opaque_run run = {0};
+        size_t size = strlen(parts[i]), length = 0;
+        for (; length + size <= BYTES; length += size)
+            memcpy(text + length, parts[i], size);
+        for (size_t at = 0; opaque_next(OPAQUE_ALL, text, length, &at, &run);)
+            ck_assert_uint_eq(at, run.end);
+        ck_assert_uint_le(run.end, length);
+    }
+    free(text);
+}
+END_TEST
+
+/* What belongs to the part in angle brackets, between square ones. */
+START_TEST(runs_are_widened) {
+    static const struct {
+        const char *text;
+        const char *part, *run, *kind;
+    } rows[] = {{"in Krak\xc3\xb3w now", "\xc3\xb3", "Krak\xc3\xb3w", "word"},
+                {"the Bia\xc5\x82y-Krak\xc3\xb3w-line", "\xc3\xb3", "Bia\xc5\x82y-Krak\xc3\xb3w-line", "word"},
+                {"l'\xc3\x8d\xc3\xb1igo,", "\xc3\x8d", "\xc3\x8d\xc3\xb1igo", "word"},
+                {"pay $1,250.50 now", "$", "$1,250.50", "number"},
+                {"pay US$5k.", "$", "US$5k", "number"},
+                {"pay 1 250,50 \xe2\x82\xac now", "\xe2\x82\xac", "1 250,50 \xe2\x82\xac", "number"},
+                {"pay -\xe2\x82\xac 5, ok", "\xe2\x82\xac", "-\xe2\x82\xac 5", "number"},
+                {"the \xe2\x82\xac is", "\xe2\x82\xac", "\xe2\x82\xac", "symbol"},
+                {"a --> b", ">", "-->", "symbol"},
+                {"a \xc2\xa7 5", "\xc2\xa7", "\xc2\xa7", "symbol"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t begin = (size_t)(strstr(rows[i].text, rows[i].part) - rows[i].text);
+        struct opaque_run run = opaque_around(rows[i].text, strlen(rows[i].text), begin, begin + strlen(rows[i].part));
+        ck_assert_msg(run.end - run.begin == strlen(rows[i].run) && memcmp(rows[i].text + run.begin, rows[i].run, run.end - run.begin) == 0,
+                      "%s: %.*s", rows[i].text, (int)(run.end - run.begin), rows[i].text + run.begin);
+        ck_assert_str_eq(opaque_name(run.kind), rows[i].kind);
+    }
+}
+END_TEST
+
+START_TEST(runs_are_merged) {
+    const char *text = "aa bb cc{d}ee ff";
+    struct opaque_run old[] = {{8, 11, OPAQUE_CODE, NULL}}, words[] = {{0, 2, OPAQUE_WORD, NULL}, {3, 5, OPAQUE_WORD, NULL}, {6, 8, OPAQUE_WORD, NULL}, {11, 13, OPAQUE_WORD, NULL}, {14, 16, OPAQUE_SYMBOL, NULL}};
+    struct opaque_runs held = {old, 1};
+    struct arena arena;
+    arena_init(&arena, 1024);
+    ck_assert_int_eq(opaque_merge(&held, text, words, 5, &arena, NULL), 0);
+    ck_assert_uint_eq(held.count, 3);
+    ck_assert_uint_eq(held.all[0].begin, 0);
+    ck_assert_uint_eq(held.all[0].end, 8);
+    ck_assert_uint_eq(held.all[1].begin, 8);
+    ck_assert_uint_eq(held.all[1].end, 13);
+    ck_assert_uint_eq(held.all[2].begin, 14);
+    arena_done(&arena);
 }
 END_TEST
 
@@ -53,17 +173,17 @@ static struct token *encode(const struct tokenizer *tokenizer, const char *text,
     struct guard guard = {0};
     struct opaque_runs held;
     struct token *tokens;
-    ck_assert_int_eq(guard_find(&guard, text, strlen(text), arena, &held, NULL), 0);
-    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &held, NULL, arena, &tokens, count, NULL), 0);
+    ck_assert_int_eq(guard_find(&guard, OPAQUE_PLACEHOLDERS, text, strlen(text), arena, &held, NULL), 0);
+    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &(struct tokenizer_reading){.held = held}, NULL, arena, &tokens, count, NULL), 0);
     return tokens;
 }
 
 /* Each placeholder is one unknown token with its own bytes; the others are in order, and all that is visible is in one. */
 static void check_tokens(const struct tokenizer *tokenizer, const char *text, struct arena *arena) {
-    struct span span;
+    struct opaque_run span;
     size_t count, next = 0, end = 0, at = 0, length = strlen(text);
     struct token *tokens = encode(tokenizer, text, arena, &count);
-    while (placeholder_next(text, length, &at, &span)) {
+    while (opaque_next(OPAQUE_PLACEHOLDERS, text, length, &at, &span)) {
         while (next < count && !(tokens[next].begin == span.begin && tokens[next].end == span.end))
             next++;
         ck_assert_msg(next < count, "%s: no token for [%zu, %zu)", text, span.begin, span.end);
@@ -98,6 +218,27 @@ START_TEST(placeholders_are_tokens) {
 }
 END_TEST
 
+/* A vocabulary that spells the hiding character in bytes: what they stand for is one token all the same. */
+START_TEST(bytes_of_a_vocabulary_are_one_token) {
+    struct error err = {0};
+    struct arena arena;
+    size_t count;
+    struct tokenizer *tokenizer = tokenizer_open("sentencepiece", "tests/data/tiny.bytes.spm", NULL, &err);
+    ck_assert_msg(tokenizer != NULL, "%s", err.message);
+    arena_init(&arena, 1024);
+    struct token *tokens = encode(tokenizer, "a {x} b{y}", &arena, &count);
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_int_lt(tokenizer_byte(tokenizer, tokens[i].id), 0x80);
+        found += strstr(tokens[i].piece, "{") != NULL;
+        ck_assert(!strstr(tokens[i].piece, "<0x"));
+    }
+    ck_assert_uint_eq(found, 2);
+    arena_done(&arena);
+    tokenizer_free(tokenizer);
+}
+END_TEST
+
 /* Without placeholders a text is read as ever; with them so is what is around them. */
 START_TEST(the_rest_is_read_as_ever) {
     struct error err = {0};
@@ -121,7 +262,7 @@ END_TEST
 
 /* Of a part, and what goes across its edges is not within. */
 START_TEST(parts_have_their_own) {
-    struct span all[] = {{2, 5}, {5, 6}, {8, 12}, {20, 21}};
+    struct opaque_run all[] = {{2, 5, OPAQUE_CODE, NULL}, {5, 6, OPAQUE_CODE, NULL}, {8, 12, OPAQUE_URL, NULL}, {20, 21, OPAQUE_CODE, NULL}};
     const struct opaque_runs held = {all, 4};
     static const struct {
         struct span part;
@@ -132,7 +273,7 @@ START_TEST(parts_have_their_own) {
     arena_init(&arena, 1024);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         struct opaque_runs found;
-        ck_assert_int_eq(placeholders_within(&held, parts[i].part, &arena, &found, NULL), 0);
+        ck_assert_int_eq(opaque_within(&held, parts[i].part.begin, parts[i].part.end, &arena, &found, NULL), 0);
         ck_assert_uint_eq(found.count, parts[i].count);
         if (found.count == 0)
             continue;
@@ -143,10 +284,16 @@ START_TEST(parts_have_their_own) {
 }
 END_TEST
 
-Suite *placeholder_suite(void) {
-    Suite *suite = suite_create("placeholder");
+Suite *opaque_suite(void) {
+    Suite *suite = suite_create("opaque");
     TCase *cases = tcase_create("all");
     tcase_add_test(cases, placeholders_are_found);
+    tcase_add_test(cases, codes_are_found);
+    tcase_add_test(cases, kinds_have_names);
+    tcase_add_test(cases, time_is_linear);
+    tcase_add_test(cases, runs_are_widened);
+    tcase_add_test(cases, runs_are_merged);
+    tcase_add_test(cases, bytes_of_a_vocabulary_are_one_token);
     tcase_add_loop_test(cases, placeholders_are_tokens, 0, 3);
     tcase_add_test(cases, the_rest_is_read_as_ever);
     tcase_add_test(cases, parts_have_their_own);
