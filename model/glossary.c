@@ -275,7 +275,8 @@ static int find_phrases(struct found *found, struct glossary *glossary, struct e
     for (size_t i = 0; i < sentence->held.count; behind = sentence->held.all[i++].end) {
         struct span span = {sentence->held.all[i].begin, sentence->held.all[i].end};
         const struct token *token = sentence->translator->holds ? token_at(sentence, span.begin) : NULL;
-        if (add_entries(found, glossary, behind, span.begin, err) != 0 || (token && add_own(found, token, stand_in_for(sentence, i), span, err) != 0))
+        if (add_entries(found, glossary, behind, span.begin, err) != 0 ||
+            (token && add_own(found, token, stand_in_for(sentence, i), span, err) != 0))
             return -1;
         found->sentence->unknown -= token && token->id == tokenizer_unknown(sentence->translator->source);
     }
@@ -368,7 +369,8 @@ static int force_itself(struct found *found, struct error *err) {
         return error_memory(err);
     for (size_t i = 0; i < count; i++) {
         ids[i] = copies_id(sentence->copies, &tokens[i]);
-        if (next == sentence->held.count || tokens[i].begin != sentence->held.all[next].begin || tokens[i].id != tokenizer_unknown(target))
+        if (next == sentence->held.count || tokens[i].begin != sentence->held.all[next].begin ||
+            tokens[i].id != tokenizer_unknown(target))
             continue;
         const struct token *token = token_at(sentence, tokens[i].begin);
         size_t run = next++;
@@ -416,7 +418,8 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
     }
     const struct translator *t = sentence->translator;
     struct search_options *options = &sentence->options;
-    options->phrases = (struct phrases){found.phrases, found.count, t->continues, tokenizer_size(t->target), bans_stand_ins(sentence)};
+    options->phrases =
+        (struct phrases){found.phrases, found.count, t->continues, tokenizer_size(t->target), bans_stand_ins(sentence)};
     options->beam_size = options->strategy == &search_greedy ? 1 : options->beam_size;
     options->strategy = &search_constrained;
     size_t least = options->prefix_length + phrases_tokens(&options->phrases);

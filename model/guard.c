@@ -110,8 +110,8 @@ static int find_all(const struct scan *scan, struct arena *arena, struct opaque_
     return 0;
 }
 
-int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, size_t length, struct arena *arena, struct opaque_runs *out,
-               struct error *err) {
+int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, size_t length, struct arena *arena,
+               struct opaque_runs *out, struct error *err) {
     int64_t began_ns = guard->pattern_count > 0 ? pattern_clock_ns() : 0;
     struct scan scan = {guard, scope, text, length, NULL, PATTERNS + guard->pattern_count, began_ns + guard->left_ns};
     struct opaque_runs found = {0};

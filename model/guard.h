@@ -3,8 +3,8 @@
 #define ALIGND_GUARD_H
 
 #include "model/lexicon.h"
-#include "model/text/pattern.h"
 #include "model/text/opaque.h"
+#include "model/text/pattern.h"
 
 /* What a client names: strings, which are found as a glossary's source phrases are (lexicon_next), and patterns. */
 struct protection {
@@ -28,7 +28,7 @@ void guard_done(struct guard *guard);
 
 /* All that is to be held of a text, in the arena: where finds overlap the first counts, of those that begin together the longest.
  * scope: of what is opaque by itself. text: valid UTF-8. -1 with ERROR_LENGTH (the patterns took too long) or ERROR_MEMORY. */
-int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, size_t length, struct arena *arena, struct opaque_runs *out,
-               struct error *err);
+int guard_find(struct guard *guard, enum opaque_scope scope, const char *text, size_t length, struct arena *arena,
+               struct opaque_runs *out, struct error *err);
 
 #endif

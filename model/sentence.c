@@ -240,8 +240,8 @@ int translator_prepare(const struct translator *translator, const char *text, si
                        const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
                        struct error *err) {
     struct guard placeholders = {0};
-    struct translator_text whole = {text, length, {0}, split, false};
-    if (guard_find(&placeholders, translator_scope(translator, false), text, length, arena, &whole.held, err) != 0)
+    struct translator_text whole = {text, length, {0}, split, true};
+    if (guard_find(&placeholders, OPAQUE_PLACEHOLDERS, text, length, arena, &whole.held, err) != 0)
         return -1;
     return translator_prepare_text(translator, &whole, options, arena, sentences, count, err);
 }

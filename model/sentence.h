@@ -27,14 +27,14 @@ struct forced_attention {
 struct sentence {
     /* the question: set by translator_prepare and the caller before batch_admit */
     const struct translator *translator;
-    const char *text;         /* the whole input text, not owned, not NUL-terminated */
-    struct span source;       /* this sentence's bytes within it */
-    struct token *tokens;     /* [length]; the last is </s> if the encoder reads it; offsets are within the sentence */
-    size_t length;            /* T, 1.. */
+    const char *text;        /* the whole input text, not owned, not NUL-terminated */
+    struct span source;      /* this sentence's bytes within it */
+    struct token *tokens;    /* [length]; the last is </s> if the encoder reads it; offsets are within the sentence */
+    size_t length;           /* T, 1.. */
     struct opaque_runs held; /* of its bytes: come through as they are, each one token if the model and the search can do that */
-    bool labelled;            /* the first is a label (model/variants.h), and not the text's */
+    bool labelled;           /* the first is a label (model/variants.h), and not the text's */
     bool lowered; /* it is in capitals and was read in small letters (model/text/capitals.h); its translation is in capitals, too */
-    size_t unknown; /* tokens that the vocabulary does not have */
+    size_t unknown;    /* tokens that the vocabulary does not have */
     bool untranslated; /* the model can read few or none of its letters: its translation is its own text */
     struct search_options options;
     bool usual_length;                         /* options.max_length is the model's, not the caller's */
@@ -74,8 +74,8 @@ struct translator_text {
     const char *text; /* [length], valid UTF-8, which outlives the sentences */
     size_t length;
     struct opaque_runs held; /* what comes through as it is (guard_find) */
-    bool split;               /* cut into sentences; otherwise it is one */
-    bool verbatim;            /* nothing is held but what `held` says, and marks are read as they are */
+    bool split;              /* cut into sentences; otherwise it is one */
+    bool verbatim;           /* nothing is held but what `held` says, and marks are read as they are */
 };
 
 /* Cuts a text into sentences ready to be admitted: segmented, tokenized, and, where a sentence has more than max_source_tokens,
@@ -87,7 +87,7 @@ struct translator_text {
 int translator_prepare_text(const struct translator *translator, const struct translator_text *text,
                             const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
                             struct error *err);
-/* The same, where placeholders are what is held. */
+/* The same, verbatim, but that placeholders of programs are held. */
 int translator_prepare(const struct translator *translator, const char *text, size_t length, bool split,
                        const struct search_options *options, struct arena *arena, struct sentence **sentences, size_t *count,
                        struct error *err);

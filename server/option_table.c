@@ -149,7 +149,8 @@ static const struct option rows[] = {
     {"keep-unknowns", NULL, NULL, "print unknown words as \u2047 (default: as the source words with the most attention)",
      COMMAND_TRANSLATE, OPTION_SWITCH, FIELD(keep_unknowns), 0, 0},
     {"verbatim", NULL, NULL,
-     "exactly what the model does: nothing is kept but what the caller protects, no number is checked, nothing is estimated unasked",
+     "exactly what the model does: nothing is kept but what the caller protects, no number is checked, nothing is estimated "
+     "unasked",
      COMMAND_SERVE | COMMAND_TRANSLATE, OPTION_SWITCH, FIELD(verbatim), 0, 0},
     {"protect", "STRING", NULL, "what is not translated, found as whole words; may be given several times", COMMAND_TRANSLATE,
      OPTION_TEXTS, FIELD(protect), 0, 0},

@@ -49,7 +49,8 @@ static size_t places(const struct search *search) {
 /* </s> may be among them too early, and so may tokens that phrases go on with. The tree shows what has no place, too. */
 static size_t constrained_wanted(const struct search *search) {
     size_t most = places(search), beam = search->options.beam_size;
-    return (search->options.tree && most < beam ? beam : most) + search->options.phrases.count + 1 + (search->options.phrases.bans ? 2 : 0);
+    return (search->options.tree && most < beam ? beam : most) + search->options.phrases.count + 1 +
+           (search->options.phrases.bans ? 2 : 0);
 }
 
 /* ---- start ---- */
@@ -112,8 +113,8 @@ static float most_attended(const struct search *search, size_t row, const struct
     return most;
 }
 
-/* The log-probability of the next token of a phrase. One that is in no vocabulary is as probable as its stand-in, which the phrase with the
- * most attention stands behind; without a stand-in, as its source is attended to. */
+/* The log-probability of the next token of a phrase. One that is in no vocabulary is as probable as its stand-in, which the phrase
+ * with the most attention stands behind; without a stand-in, as its source is attended to. */
 static float next_log_prob(const struct search *search, const struct distribution *rows, size_t r, const struct progress *progress,
                            const struct phrase *phrase, size_t at) {
     int token = phrase->tokens[at];

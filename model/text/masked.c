@@ -99,8 +99,8 @@ static int restored_split(struct restored *r, const struct token *token) {
     return add_beside(r, at, token->end);
 }
 
-/* True for a byte of the next hiding character that is not its last: where the vocabulary spells it in bytes, these stand for nothing of
- * the text, and the last one for all of it. */
+/* True for a byte of the next hiding character that is not its last: where the vocabulary spells it in bytes, these stand for
+ * nothing of the text, and the last one for all of it. */
 static bool is_part(const struct restored *r, const struct token *token) {
     return r->hidden < r->masked->count && token->begin == token->end && token->begin == r->masked->places[r->hidden] &&
            strcmp(token->piece, r->mark) != 0;
@@ -119,8 +119,7 @@ const struct stand_in *stand_in_of(const struct stand_ins *stand_ins, enum opaqu
 
 int masked_restore(const struct masked *masked, const char *text, const struct stand_ins *stand_ins, int unknown, const char *mark,
                    struct arena *arena, struct token **tokens, size_t *count, struct error *err) {
-    struct restored r = {
-        .masked = masked, .text = text, .mark = mark, .stand_ins = stand_ins, .unknown = unknown, .arena = arena};
+    struct restored r = {.masked = masked, .text = text, .mark = mark, .stand_ins = stand_ins, .unknown = unknown, .arena = arena};
     r.tokens = arena_alloc(arena, *count + 2 * masked->count, sizeof *r.tokens);
     if (!r.tokens)
         return error_memory(err);

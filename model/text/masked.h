@@ -17,7 +17,7 @@ struct masked {
     const char *text; /* with a character in place of each placeholder */
     size_t length;
     const struct opaque_run *runs; /* [count] in the text as it was */
-    const size_t *places;            /* [count] of their characters */
+    const size_t *places;          /* [count] of their characters */
     size_t count;
 };
 
@@ -35,8 +35,9 @@ struct stand_ins {
 };
 const struct stand_in *stand_in_of(const struct stand_ins *stand_ins, enum opaque_kind kind);
 
-/* The tokens of the masked text -> those of the text as it was: a run's has the id of its stand-in (NULL: unknown), and as its piece the mark, where white
- * space or nothing stands before it, and its text. -1 with ERROR_MEMORY, or with ERROR_INPUT if the tokenizer took one away. */
+/* The tokens of the masked text -> those of the text as it was: a run's has the id of its stand-in (NULL: unknown), and as its
+ * piece the mark, where white space or nothing stands before it, and its text. -1 with ERROR_MEMORY, or with ERROR_INPUT if the
+ * tokenizer took one away. */
 int masked_restore(const struct masked *masked, const char *text, const struct stand_ins *stand_ins, int unknown, const char *mark,
                    struct arena *arena, struct token **tokens, size_t *count, struct error *err);
 

@@ -173,7 +173,6 @@ static size_t as_mail(const struct scan *scan) {
     return dot > 0 ? at : scan->begin;
 }
 
-
 /* ---- codes, with OPAQUE_ALL ---- */
 
 /* No code that people type is longer, but for the words of other kinds; the bound keeps the time proportional to the length. */
@@ -237,7 +236,8 @@ static size_t as_shortcode(const struct scan *scan) {
 
 /* #hashtag, in any alphabet; #12. */
 static size_t as_hashtag(const struct scan *scan) {
-    if (peek(scan, scan->begin) != '#' || (scan->begin > 0 && (is_word(scan->text[scan->begin - 1]) || scan->text[scan->begin - 1] == '&')))
+    if (peek(scan, scan->begin) != '#' ||
+        (scan->begin > 0 && (is_word(scan->text[scan->begin - 1]) || scan->text[scan->begin - 1] == '&')))
         return scan->begin;
     size_t at = scan->begin + 1;
     for (size_t next = at; next < scan->length && next < scan->begin + MAX_CODE; at = next) {
@@ -291,10 +291,10 @@ struct digits {
 static size_t skip_groups(const struct scan *scan, size_t at, struct digits *digits) {
     *digits = (struct digits){.thousands = true};
     size_t end = at, most = at + 64 < scan->length ? at + 64 : scan->length;
-    char separator = '\0';
+    char separator = '\0', former = '\0';
     for (;;) {
         size_t opened = peek(scan, at) == '(', behind = skip_digits(scan, at + opened), size = behind - at - opened;
-        bool last = size == 0 && digits->groups > 0 && peek(scan, at) == 'X' && ends_word(scan, at + 1) && digits->dashed;
+        bool last = size == 0 && digits->groups > 1 && peek(scan, at) == 'X' && ends_word(scan, at + 1) && separator == '-';
         if (last)
             return at + 1;
         if (size == 0 || behind > most)
@@ -303,17 +303,20 @@ static size_t skip_groups(const struct scan *scan, size_t at, struct digits *dig
             return end;
         digits->first = digits->groups == 0 ? size : digits->first;
         digits->thousands = digits->thousands && !opened && (digits->groups == 0 ? size <= 3 : size == 3);
+        if (digits->groups > 0) { /* what stood before it was a separator */
+            digits->thousands = digits->thousands && (former == '\0' || former == separator) && is_one_of(separator, " .");
+            digits->dotted |= separator == '.';
+            digits->slashed |= separator == '/';
+            digits->dashed |= separator == '-';
+            former = separator;
+        }
         digits->groups++;
         digits->total += size;
         end = at = behind + opened;
         char c = peek(scan, at);
         if (!is_one_of(c, opened ? " -./0123456789" : " -./"))
             return end;
-        digits->thousands = digits->thousands && (separator == '\0' || separator == c) && (c == ' ' || c == '.');
         separator = c;
-        digits->dotted |= c == '.';
-        digits->slashed |= c == '/';
-        digits->dashed |= c == '-';
         at += !is_digit(c);
     }
 }
@@ -321,7 +324,8 @@ static size_t skip_groups(const struct scan *scan, size_t at, struct digits *dig
 static size_t as_digits(const struct scan *scan) {
     size_t begin = scan->begin;
     bool plus = peek(scan, begin) == '+';
-    if (begin > 0 && (is_word(scan->text[begin - 1]) || (is_one_of(scan->text[begin - 1], ".,") && begin > 1 && is_digit(scan->text[begin - 2]))))
+    if (begin > 0 && (is_word(scan->text[begin - 1]) ||
+                      (is_one_of(scan->text[begin - 1], ".,") && begin > 1 && is_digit(scan->text[begin - 2]))))
         return begin;
     if (!is_digit(peek(scan, begin + plus)) && !(peek(scan, begin + plus) == '(' && is_digit(peek(scan, begin + plus + 1))))
         return begin;
@@ -464,18 +468,20 @@ static bool is_one_of_words(const char *const *words, size_t count, const char *
 /* The end of a name with one of these suffixes, at or before `end`: README.md, example.org, archive.tar.gz. */
 static bool has_suffix(const char *text, size_t length) {
     static const char *const suffixes[] = {
-        "txt",  "md",   "rst",  "pdf",  "doc",  "docx", "xls",  "xlsx", "ppt",  "pptx", "odt",  "ods",  "odp",   "rtf",  "csv",  "tsv",
-        "json", "xml",  "yaml", "yml",  "toml", "ini",  "conf", "cfg",  "log",  "html", "htm",  "css",  "scss",  "js",   "mjs",  "ts",
-        "jsx",  "tsx",  "vue",  "py",   "rb",   "pl",   "php",  "java", "jar",  "kt",   "go",   "rs",   "c",     "h",    "cc",   "cpp",
-        "hpp",  "cs",   "sh",   "bash", "bat",  "exe",  "dll",  "so",   "deb",  "rpm",  "apk",  "dmg",  "iso",   "img",  "zip",  "gz",
-        "tgz",  "bz2",  "xz",   "zst",  "tar",  "7z",   "rar",  "png",  "jpg",  "jpeg", "gif",  "svg",  "webp",  "bmp",  "ico",  "tif",
-        "tiff", "mp3",  "mp4",  "wav",  "ogg",  "flac", "mkv",  "avi",  "mov",  "webm", "srt",  "vtt",  "po",    "mo",   "xliff", "xlf",
-        "sql",  "db",   "bin",  "dat",  "bak",  "tmp",  "lock", "key",  "pem",  "crt",  "epub", "ttf",  "woff",  "woff2", "service", "tex",
-        "com",  "org",  "net",  "edu",  "gov",  "io",   "dev",  "eu",   "uk",   "fr",   "de",   "ch",   "at",    "be",   "nl",   "ca"};
+        "txt", "md",   "rst", "pdf",  "doc",   "docx",    "xls",  "xlsx", "ppt", "pptx", "odt",  "ods", "odp",  "rtf",  "csv",
+        "tsv", "json", "xml", "yaml", "yml",   "toml",    "ini",  "conf", "cfg", "log",  "html", "htm", "css",  "scss", "js",
+        "mjs", "ts",   "jsx", "tsx",  "vue",   "py",      "rb",   "pl",   "php", "java", "jar",  "kt",  "go",   "rs",   "c",
+        "h",   "cc",   "cpp", "hpp",  "cs",    "sh",      "bash", "bat",  "exe", "dll",  "so",   "deb", "rpm",  "apk",  "dmg",
+        "iso", "img",  "zip", "gz",   "tgz",   "bz2",     "xz",   "zst",  "tar", "7z",   "rar",  "png", "jpg",  "jpeg", "gif",
+        "svg", "webp", "bmp", "ico",  "tif",   "tiff",    "mp3",  "mp4",  "wav", "ogg",  "flac", "mkv", "avi",  "mov",  "webm",
+        "srt", "vtt",  "po",  "mo",   "xliff", "xlf",     "sql",  "db",   "bin", "dat",  "bak",  "tmp", "lock", "key",  "pem",
+        "crt", "epub", "ttf", "woff", "woff2", "service", "tex",  "com",  "org", "net",  "edu",  "gov", "io",   "dev",  "eu",
+        "uk",  "fr",   "de",  "ch",   "at",    "be",      "nl",   "ca"};
     const char *dot = NULL;
     for (size_t i = 0; i < length; i++)
         dot = text[i] == '.' ? text + i : dot;
-    return dot && dot > text && is_one_of_words(suffixes, sizeof suffixes / sizeof *suffixes, dot + 1, (size_t)(text + length - dot - 1));
+    return dot && dot > text &&
+           is_one_of_words(suffixes, sizeof suffixes / sizeof *suffixes, dot + 1, (size_t)(text + length - dot - 1));
 }
 
 /* /usr/bin ./x ../x ~/x C:\x, and names of files and hosts. */
@@ -487,7 +493,8 @@ static size_t as_path(const struct scan *scan) {
     if (drive || (peek(scan, at) == '\\' && peek(scan, at + 1) == '\\' && is_code_word(peek(scan, at + 2))))
         rooted = true;
     else if (is_one_of(peek(scan, at), "/~."))
-        rooted = (peek(scan, at) == '/' && is_code_word(peek(scan, at + 1))) || (peek(scan, at) == '~' && peek(scan, at + 1) == '/') ||
+        rooted = (peek(scan, at) == '/' && is_code_word(peek(scan, at + 1))) ||
+                 (peek(scan, at) == '~' && peek(scan, at + 1) == '/') ||
                  (peek(scan, at) == '.' && (peek(scan, at + 1) == '/' || (peek(scan, at + 1) == '.' && peek(scan, at + 2) == '/') ||
                                             is_letter(peek(scan, at + 1))));
     if (!rooted && !is_code_word(peek(scan, at)))
@@ -547,25 +554,35 @@ static size_t as_picture(const struct scan *scan) {
 
 /* ---- finding them ---- */
 
-/* To add a kind: its function, a row, and a line in the header. Of kinds that begin together the first that finds something counts. */
+/* To add a kind: its function, a row, and a line in the header. Of kinds that begin together the first that finds something counts.
+ */
 static const struct {
     size_t (*end)(const struct scan *scan);
     enum opaque_kind kind;
     enum opaque_scope scope;
 } kinds[] = {
-    {in_braces, OPAQUE_CODE, OPAQUE_PLACEHOLDERS},   {as_in_printf, OPAQUE_CODE, OPAQUE_PLACEHOLDERS},
-    {in_brackets, OPAQUE_CODE, OPAQUE_PLACEHOLDERS}, {as_address, OPAQUE_URL, OPAQUE_PLACEHOLDERS},
-    {as_mail, OPAQUE_EMAIL, OPAQUE_PLACEHOLDERS},    {as_picture, OPAQUE_EMOJI, OPAQUE_ALL},
-    {as_emoticon, OPAQUE_EMOJI, OPAQUE_ALL},         {as_shortcode, OPAQUE_EMOJI, OPAQUE_ALL},
-    {as_hashtag, OPAQUE_CODE, OPAQUE_ALL},           {as_name, OPAQUE_CODE, OPAQUE_ALL},
-    {as_footnote, OPAQUE_CODE, OPAQUE_ALL},          {as_flag, OPAQUE_CODE, OPAQUE_ALL},
-    {as_path, OPAQUE_CODE, OPAQUE_ALL},              {as_language, OPAQUE_CODE, OPAQUE_ALL},
-    {as_iban, OPAQUE_CODE, OPAQUE_ALL},              {as_digits, OPAQUE_CODE, OPAQUE_ALL},
+    {in_braces, OPAQUE_CODE, OPAQUE_PLACEHOLDERS},
+    {as_in_printf, OPAQUE_CODE, OPAQUE_PLACEHOLDERS},
+    {in_brackets, OPAQUE_CODE, OPAQUE_PLACEHOLDERS},
+    {as_address, OPAQUE_URL, OPAQUE_PLACEHOLDERS},
+    {as_mail, OPAQUE_EMAIL, OPAQUE_PLACEHOLDERS},
+    {as_picture, OPAQUE_EMOJI, OPAQUE_ALL},
+    {as_emoticon, OPAQUE_EMOJI, OPAQUE_ALL},
+    {as_shortcode, OPAQUE_EMOJI, OPAQUE_ALL},
+    {as_hashtag, OPAQUE_CODE, OPAQUE_ALL},
+    {as_name, OPAQUE_CODE, OPAQUE_ALL},
+    {as_footnote, OPAQUE_CODE, OPAQUE_ALL},
+    {as_flag, OPAQUE_CODE, OPAQUE_ALL},
+    {as_path, OPAQUE_CODE, OPAQUE_ALL},
+    {as_language, OPAQUE_CODE, OPAQUE_ALL},
+    {as_iban, OPAQUE_CODE, OPAQUE_ALL},
+    {as_digits, OPAQUE_CODE, OPAQUE_ALL},
     {as_identifier, OPAQUE_CODE, OPAQUE_ALL},
 };
 
 const char *opaque_name(enum opaque_kind kind) {
-    static const char *const names[OPAQUE_KINDS] = {"emoji", "symbol", "word", "code", "number", "markup", "url", "email", "protect"};
+    static const char *const names[OPAQUE_KINDS] = {"emoji",  "symbol", "word",  "code",   "number",
+                                                    "markup", "url",    "email", "protect"};
     return names[kind];
 }
 
@@ -576,15 +593,15 @@ static bool find_at(const struct scan *scan, enum opaque_scope scope, struct opa
             continue;
         size_t next;
         int32_t first = character_at(scan, scan->begin, &next);
-        bool symbol = kinds[i].end == as_picture && first > 0x80 && first < 0x1f000 && !u_hasBinaryProperty(first, UCHAR_EMOJI);
+        bool symbol = kinds[i].end == as_picture && first > 0x80 && (first < 0x2190 || !u_hasBinaryProperty(first, UCHAR_EMOJI));
         *found = (struct opaque_run){scan->begin, end, symbol ? OPAQUE_SYMBOL : kinds[i].kind, NULL};
         return true;
     }
     return false;
 }
 
-/* The end of the part of the text from `at` to white space, a bounded number of bytes; *plain: no run begins in it, for it has nothing but
- * letters, in which no small one stands before a capital, and marks between sentences. */
+/* The end of the part of the text from `at` to white space, a bounded number of bytes; *plain: no run begins in it, for it has
+ * nothing but letters, in which no small one stands before a capital, and marks between sentences. */
 static size_t chunk_end(const char *text, size_t length, size_t at, bool *plain) {
     size_t most = length - at < MAX_CODE ? length : at + MAX_CODE;
     char before = ' ';
@@ -593,7 +610,8 @@ static size_t chunk_end(const char *text, size_t length, size_t at, bool *plain)
         char c = text[at];
         bool letter = is_letter(c) && !(is_upper(c) && is_letter(before) && !is_upper(before));
         bool mark = is_one_of(c, ".,!?;'\"-()") && !(c == '.' && is_letter(before) && at + 1 < length && is_word(text[at + 1])) &&
-                    !(c == '(' && is_letter(before)) && !(c == '-' && before == '-') && !(c == '.' && before == ' ');
+                    !(c == ';' && !is_letter(before)) && !(c == '(' && is_letter(before)) && !(c == '-' && before == '-') &&
+                    !(c == '.' && before == ' ');
         *plain = *plain && (letter || mark);
     }
     return at;
@@ -674,14 +692,18 @@ static size_t number_end(const char *text, size_t length, size_t at) {
 
 /* Where the number that ends before text[end] begins. */
 static size_t number_begin(const char *text, size_t end) {
-    size_t begin = end;
+    size_t begin = end, group = 0;
     for (size_t at = end; at > 0;) {
         size_t before = at;
         int32_t c = character_previous(text, &before);
+        bool separates = group > 0 && before > 0 && is_digit(text[before - 1]) &&
+                         (c == '.' || c == ',' || c == '\'' || (is_narrow_space(c) && group == 3));
         if (c >= '0' && c <= '9') {
             begin = before;
-        } else if (!(begin == at && at < end && (c == '.' || c == ',' || c == '\'' || is_narrow_space(c)) && before > 0 &&
-                     is_digit(text[before - 1]) && end - at >= 3)) {
+            group++;
+        } else if (separates) {
+            group = 0;
+        } else {
             break;
         }
         at = before;

@@ -1,8 +1,8 @@
-/* Runs of a text that are not language and come through a translation byte for byte: addresses, codes, emoji, words in letters that a
- * model cannot read. Each is one token that a model reads as <unk> (model/text/masked.h) and one piece of the translation.
+/* Runs of a text that are not language and come through a translation byte for byte: addresses, codes, emoji, words in letters that
+ * a model cannot read. Each is one token that a model reads as <unk> (model/text/masked.h) and one piece of the translation.
  *
- * This module finds what the characters alone give away (opaque_next), and widens a character that a model cannot read to the run that
- * has to be kept with it (opaque_around). Which characters a model cannot read is known to model/readable.h. */
+ * This module finds what the characters alone give away (opaque_next), and widens a character that a model cannot read to the run
+ * that has to be kept with it (opaque_around). Which characters a model cannot read is known to model/readable.h. */
 #ifndef ALIGND_OPAQUE_H
 #define ALIGND_OPAQUE_H
 
@@ -46,23 +46,21 @@ enum opaque_scope {
 /* The kind's name in replies: "emoji". */
 const char *opaque_name(enum opaque_kind kind);
 
-/* Finds the next run at or after text[*at] and moves *at to its end. False: there is none, and *at is length. text: valid UTF-8. Time is
- * proportional to the bytes passed. Placeholders of programs:
- *   {name} {0} {a.b:>8} {{count}} {{ count }} ${name} %{name} #{name}   no line break between the braces, no space between single ones
- *   %s %d %-5.2f %1$s %lld %@ %% %(total)s                              not before a letter or digit, nor after a digit
- *   [X12X]                                                              capitals, digits, and perhaps capitals
- *   https://example.com/a?b=c  www.example.com                          up to white space, without what ends the sentence
- *   jane.doe@example.com
- * With OPAQUE_ALL also:
- *   emoji with all their parts, and symbols that stand for themselves (category So, numbers that are no digits such as ½)
+/* Finds the next run at or after text[*at] and moves *at to its end. False: there is none, and *at is length. text: valid UTF-8.
+ * Time is proportional to the bytes passed. Placeholders of programs: {name} {0} {a.b:>8} {{count}} {{ count }} ${name} %{name}
+ * #{name}   no line break between the braces, no space between single ones %s %d %-5.2f %1$s %lld %@ %% %(total)s not before a
+ * letter or digit, nor after a digit [X12X]                                                              capitals, digits, and
+ * perhaps capitals https://example.com/a?b=c  www.example.com                          up to white space, without what ends the
+ * sentence jane.doe@example.com With OPAQUE_ALL also: emoji with all their parts, and symbols that stand for themselves (category
+ * So, numbers that are no digits such as ½)
  *   :-) <3 :tada: #hashtag @name [1] C++ C#
  *   digits in groups (telephone numbers, cards, ISBN, dates, versions, addresses of computers), five or more digits, IBAN
  *   letters and digits mixed (A4, COVID-19, 3f2a9c), FOO_BAR, FOO_BAR=1, --flag, name(), camelCase
  *   /usr/bin, ~/x, ./x, C:\x, names of files and of hosts */
 bool opaque_next(enum opaque_scope scope, const char *text, size_t length, size_t *at, struct opaque_run *found);
 
-/* The run that the characters text[begin, end), which a model cannot read, belong to: the whole word, the amount of a currency sign, the
- * neighbouring symbols. It contains [begin, end). */
+/* The run that the characters text[begin, end), which a model cannot read, belong to: the whole word, the amount of a currency
+ * sign, the neighbouring symbols. It contains [begin, end). */
 struct opaque_run opaque_around(const char *text, size_t length, size_t begin, size_t end);
 
 /* Those that lie within text[begin, end), as offsets into that part. In the arena. -1 with ERROR_MEMORY. */

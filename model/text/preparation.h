@@ -22,8 +22,9 @@ struct prepared_text {
                               text is as it was */
 };
 
-/* Marks that a vocabulary lacks or has hardly met, and that have a plain spelling: typographic quotation marks, dashes, the ellipsis, and
- * characters that nobody sees (U+00AD, U+200B). Which of them are respelled is a matter of the vocabulary (model/text/readable.h). */
+/* Marks that a vocabulary lacks or has hardly met, and that have a plain spelling: typographic quotation marks, dashes, the
+ * ellipsis, and characters that nobody sees (U+00AD, U+200B). Which of them are respelled is a matter of the vocabulary
+ * (model/text/readable.h). */
 enum { PREPARATION_MARKS = 37 };
 struct respelling {
     bool any, marks[PREPARATION_MARKS]; /* [preparation_mark(i)] */

@@ -131,7 +131,8 @@ static int find_piece(const struct tokenizer *tokenizer, bool marked, const char
 }
 
 /* False: one of the vocabularies does not have it. */
-static bool choose_stand_in(const struct tokenizer *source, const struct tokenizer *target, const char *text, struct stand_in *out) {
+static bool choose_stand_in(const struct tokenizer *source, const struct tokenizer *target, const char *text,
+                            struct stand_in *out) {
     struct stand_in found = {find_piece(source, true, text), find_piece(source, false, text), find_piece(target, true, text)};
     if (found.marked < 0 || found.target < 0)
         return false;

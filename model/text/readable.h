@@ -1,11 +1,12 @@
 /* What a model can read: which pieces of its source vocabulary it met often enough in training to know what to do with them.
  *
- * Bytes and <unk> are unreadable. So are symbols that the folder does not list as copied, and letters and marks that the vocabulary has only as a piece of one character although the language does not
- * write with them: such a piece was put there by the list of characters and hardly trained.
+ * Bytes and <unk> are unreadable. So are symbols that the folder does not list as copied, and letters and marks that the vocabulary
+ * has only as a piece of one character although the language does not write with them: such a piece was put there by the list of
+ * characters and hardly trained.
  *
  * In the place of a run that it cannot read a model reads a piece that it copies well. FOLDER/opaque.json tells what was measured
- * (weights/opaque.py): {"copied": "+%", "word": "X", "sign": "*"}, the symbols that it copies, and the pieces that stand for words and for
- * symbols; without it these are X and *, as far as the vocabularies have them, or <unk>. */
+ * (weights/opaque.py): {"copied": "+%", "word": "X", "sign": "*"}, the symbols that it copies, and the pieces that stand for words
+ * and for symbols; without it these are X and *, as far as the vocabularies have them, or <unk>. */
 #ifndef ALIGND_READABLE_H
 #define ALIGND_READABLE_H
 
@@ -20,14 +21,14 @@ struct readable {
     struct stand_ins stand_ins;
 };
 
-/* language: of the source, BCP-47, whose letters count as read wherever the vocabulary has them. path: of opaque.json, which need not be
- * there. -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; readable_done is due in any case. */
+/* language: of the source, BCP-47, whose letters count as read wherever the vocabulary has them. path: of opaque.json, which need
+ * not be there. -1 with ERROR_FILE, ERROR_FORMAT or ERROR_MEMORY; readable_done is due in any case. */
 int readable_init(struct readable *readable, const struct tokenizer *source, const struct tokenizer *target, const char *language,
                   const char *path, struct error *err);
 void readable_done(struct readable *readable);
 
-/* The runs that tokens [count] of this text cannot be read in, and that are not held already, are added to what is held; *found: how
- * many. In the arena. -1 with ERROR_MEMORY. Time is proportional to the length of the text. */
+/* The runs that tokens [count] of this text cannot be read in, and that are not held already, are added to what is held; *found:
+ * how many. In the arena. -1 with ERROR_MEMORY. Time is proportional to the length of the text. */
 int readable_hold(const struct readable *readable, const char *text, size_t length, const struct token *tokens, size_t count,
                   struct opaque_runs *held, size_t *found, struct arena *arena, struct error *err);
 

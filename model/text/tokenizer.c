@@ -196,12 +196,12 @@ static int tokenizer_encode_raw(const struct tokenizer *tokenizer, const char *t
         tokenizer_encode_prepared(tokenizer, masked.text, masked.length, how->respelling, MASKED_CHARACTER, lowered, arena, tokens,
                                   count, err) != 0)
         return -1;
-    return masked_restore(&masked, text, how->stand_ins, tokenizer_unknown(tokenizer), tokenizer->kind->mark, arena, tokens, count, err);
+    return masked_restore(&masked, text, how->stand_ins, tokenizer_unknown(tokenizer), tokenizer->kind->mark, arena, tokens, count,
+                          err);
 }
 
-int tokenizer_encode_around(const struct tokenizer *tokenizer, const char *text, size_t length,
-                            const struct tokenizer_reading *how, bool *lowered, struct arena *arena, struct token **tokens,
-                            size_t *count, struct error *err) {
+int tokenizer_encode_around(const struct tokenizer *tokenizer, const char *text, size_t length, const struct tokenizer_reading *how,
+                            bool *lowered, struct arena *arena, struct token **tokens, size_t *count, struct error *err) {
     if (length > INT_MAX)
         return error_set(err, ERROR_LENGTH, "a text of %zu bytes is too long", length);
     if (lowered)

@@ -52,9 +52,8 @@ struct tokenizer_reading {
     const struct respelling *respelling; /* NULL: marks are read as they are */
 };
 /* The same, reading in this way. */
-int tokenizer_encode_around(const struct tokenizer *tokenizer, const char *text, size_t length,
-                            const struct tokenizer_reading *how, bool *lowered, struct arena *arena, struct token **tokens,
-                            size_t *count, struct error *err);
+int tokenizer_encode_around(const struct tokenizer *tokenizer, const char *text, size_t length, const struct tokenizer_reading *how,
+                            bool *lowered, struct arena *arena, struct token **tokens, size_t *count, struct error *err);
 
 /* Tokens -> text (NUL-terminated, in the arena). tokens [count], without </s>: id 0..V-1 and piece NULL; or, with any id, a piece
  * that the vocabulary need not have, as encoding writes it. Sets begin and end to their bytes within the text, and piece where it

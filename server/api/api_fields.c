@@ -39,7 +39,8 @@ static const struct field fields[] = {
     {"warnings", BOTH, &field_boolean, FORM(warns), "false: without the warnings that take time to find out, such as doubtful",
      NULL},
     {"verbatim", BOTH, &field_boolean, FORM(verbatim),
-     "true: exactly what the model does; nothing is kept but what protect names, no number is checked, nothing is estimated unasked",
+     "true: exactly what the model does; nothing is kept but what protect names, no number is checked, nothing is estimated "
+     "unasked",
      NULL},
     {"glossary", BOTH, &field_glossary, FORM(glossary),
      "target phrases that must be used to translate these source phrases; or the name of a glossary that the server keeps", NULL},

@@ -138,7 +138,8 @@ static int find_runs(const struct sentence *sentence, const struct hypothesis *h
 
 int render_words(const struct sentence *sentence, enum word_kind kind, const struct hypothesis *hypothesis,
                  const struct rendering *rendering, struct arena *arena, struct word_sides *out, struct error *err) {
-    struct tokenized source = {sentence_text(sentence), sentence_text_length(sentence), sentence->tokens, sentence->length, NULL, 0},
+    struct tokenized source =
+                         {sentence_text(sentence), sentence_text_length(sentence), sentence->tokens, sentence->length, NULL, 0},
                      target = {rendering->text, strlen(rendering->text), rendering->tokens, hypothesis->length, NULL, 0};
     if (kind == WORDS_UNICODE && find_runs(sentence, hypothesis, rendering, arena, &source, &target, err) != 0)
         return -1;

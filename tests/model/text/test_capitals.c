@@ -88,8 +88,8 @@ START_TEST(placeholders_stay) {
     struct token *tokens;
     size_t count, found = 0;
     bool lowered;
-    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &(struct tokenizer_reading){.held = {names, 2}}, &lowered, &arena,
-                                             &tokens, &count, &err),
+    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &(struct tokenizer_reading){.held = {names, 2}},
+                                             &lowered, &arena, &tokens, &count, &err),
                      0);
     ck_assert(lowered);
     for (size_t i = 0; i < count; i++)

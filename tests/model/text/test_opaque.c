@@ -52,8 +52,10 @@ static const struct {
     {"A boy plays in the snow. He (and she) won't stop; \"why?\" - I-don't-know!", ""},
     {"In 1999 it cost 20 or 1,250.50, at 10:30 on the 3rd, 5km, 1980s, 50%, 2010-2015, 1 250 000.", ""},
     {"red \xf0\x9f\x8f\xa0 and \xe2\x9d\xa4\xef\xb8\x8f!", "<\xf0\x9f\x8f\xa0><\xe2\x9d\xa4\xef\xb8\x8f>"},
-    {"\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7 \xf0\x9f\x87\xab\xf0\x9f\x87\xb7 1\xef\xb8\x8f\xe2\x83\xa3 \xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd",
-     "<\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7><\xf0\x9f\x87\xab\xf0\x9f\x87\xb7><1\xef\xb8\x8f\xe2\x83\xa3><\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd>"},
+    {"\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7 \xf0\x9f\x87\xab\xf0\x9f\x87\xb7 1\xef\xb8\x8f\xe2\x83\xa3 "
+     "\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd",
+     "<\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7><\xf0\x9f\x87\xab\xf0\x9f\x87\xb7><1\xef\xb8\x8f\xe2\x83\xa3><"
+     "\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd>"},
     {"\xc2\xa9 Acme\xe2\x84\xa2, \xc2\xbd of it", "<\xc2\xa9><\xe2\x84\xa2><\xc2\xbd>"},
     {"Thanks :-) I <3 it :D and ;) at 10:30 (a:b)", "<:-)><<3><:D><;)>"},
     {"done :tada: at 10:30:15, :+1:", "<:tada:><:+1:>"},
@@ -66,9 +68,11 @@ static const struct {
     {"ISBN 978-3-16-148410-0, no. 20240, 4111 1111 1111 1111", "<978-3-16-148410-0><20240><4111 1111 1111 1111>"},
     {"IBAN DE89 3704 0044 0532 0130 00 today", "<DE89 3704 0044 0532 0130 00>"},
     {"an A4 page, COVID-19, 3f2a9c, H1N1, but 1st and 10h30", "<A4><COVID-19><3f2a9c><H1N1>"},
-    {"Set FOO_BAR=1, MAX_LEN and my_var; call name() with --dry-run or --to=x.", "<FOO_BAR=1><MAX_LEN><my_var><name()><--dry-run><--to=x>"},
+    {"Set FOO_BAR=1, MAX_LEN and my_var; call name() with --dry-run or --to=x.",
+     "<FOO_BAR=1><MAX_LEN><my_var><name()><--dry-run><--to=x>"},
     {"My iPhone and getName, McDonald and JavaScript", "<iPhone><getName>"},
-    {"Open /usr/bin/env, ~/x.txt, ./a, C:\\Temp\\a and README.md. and/or, he/she", "</usr/bin/env><~/x.txt><./a><C:\\Temp\\a><README.md>"},
+    {"Open /usr/bin/env, ~/x.txt, ./a, C:\\Temp\\a and README.md. and/or, he/she",
+     "</usr/bin/env><~/x.txt><./a><C:\\Temp\\a><README.md>"},
     {"Visit example.org. Then stop.now and go", "<example.org>"},
     {"Hello {name}!", "<{name}>"},
 };
@@ -94,7 +98,8 @@ END_TEST
 START_TEST(kinds_have_names) {
     static const struct {
         const char *text, *kind;
-    } kinds[] = {{"\xf0\x9f\x8f\xa0", "emoji"}, {"\xc2\xa9", "symbol"}, {"A4", "code"}, {"{x}", "code"}, {"http://a.b", "url"}, {"a@b.cd", "email"}};
+    } kinds[] = {{"\xf0\x9f\x8f\xa0", "emoji"}, {"\xc2\xa9", "symbol"}, {"A4", "code"}, {"{x}", "code"},
+                 {"http://a.b", "url"},         {"a@b.cd", "email"}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct opaque_run run;
         size_t at = 0;
@@ -104,9 +109,12 @@ START_TEST(kinds_have_names) {
 }
 END_TEST
 
-/* A text of one sort of character, a megabyte of it: the test's own time limit would end it if each were looked at for each other. */
+/* A text of one sort of character, a megabyte of it: the test's own time limit would end it if each were looked at for each other.
+ */
 START_TEST(time_is_linear) {
-    static const char *const parts[] = {"{", "%", "[", ":", "#", "@", "/", "a1", "1 ", "1-", "DE89 ", "a.", "-", "<", "(1) ", "A_", "\xf0\x9f\x8f\xa0", "http:", "a@", "\xc2\xbd"};
+    static const char *const parts[] = {
+        "{",     "%",  "[",       ":", "#", "@", "/", "a1", "1 ", "1-", "DE89 ", "a.", "-", "<", "(1) ", "A_", "\xf0\x9f\x8f\xa0",
+        "http:", "a@", "\xc2\xbd"};
     enum { BYTES = 1 << 20 };
     char *text = malloc(BYTES);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -140,7 +148,8 @@ START_TEST(runs_are_widened) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t begin = (size_t)(strstr(rows[i].text, rows[i].part) - rows[i].text);
         struct opaque_run run = opaque_around(rows[i].text, strlen(rows[i].text), begin, begin + strlen(rows[i].part));
-        ck_assert_msg(run.end - run.begin == strlen(rows[i].run) && memcmp(rows[i].text + run.begin, rows[i].run, run.end - run.begin) == 0,
+        ck_assert_msg(run.end - run.begin == strlen(rows[i].run) &&
+                          memcmp(rows[i].text + run.begin, rows[i].run, run.end - run.begin) == 0,
                       "%s: %.*s", rows[i].text, (int)(run.end - run.begin), rows[i].text + run.begin);
         ck_assert_str_eq(opaque_name(run.kind), rows[i].kind);
     }
@@ -149,7 +158,11 @@ END_TEST
 
 START_TEST(runs_are_merged) {
     const char *text = "aa bb cc{d}ee ff";
-    struct opaque_run old[] = {{8, 11, OPAQUE_CODE, NULL}}, words[] = {{0, 2, OPAQUE_WORD, NULL}, {3, 5, OPAQUE_WORD, NULL}, {6, 8, OPAQUE_WORD, NULL}, {11, 13, OPAQUE_WORD, NULL}, {14, 16, OPAQUE_SYMBOL, NULL}};
+    struct opaque_run old[] = {{8, 11, OPAQUE_CODE, NULL}}, words[] = {{0, 2, OPAQUE_WORD, NULL},
+                                                                       {3, 5, OPAQUE_WORD, NULL},
+                                                                       {6, 8, OPAQUE_WORD, NULL},
+                                                                       {11, 13, OPAQUE_WORD, NULL},
+                                                                       {14, 16, OPAQUE_SYMBOL, NULL}};
     struct opaque_runs held = {old, 1};
     struct arena arena;
     arena_init(&arena, 1024);
@@ -174,7 +187,9 @@ static struct token *encode(const struct tokenizer *tokenizer, const char *text,
     struct opaque_runs held;
     struct token *tokens;
     ck_assert_int_eq(guard_find(&guard, OPAQUE_PLACEHOLDERS, text, strlen(text), arena, &held, NULL), 0);
-    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &(struct tokenizer_reading){.held = held}, NULL, arena, &tokens, count, NULL), 0);
+    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &(struct tokenizer_reading){.held = held}, NULL, arena,
+                                             &tokens, count, NULL),
+                     0);
     return tokens;
 }
 
@@ -262,7 +277,8 @@ END_TEST
 
 /* Of a part, and what goes across its edges is not within. */
 START_TEST(parts_have_their_own) {
-    struct opaque_run all[] = {{2, 5, OPAQUE_CODE, NULL}, {5, 6, OPAQUE_CODE, NULL}, {8, 12, OPAQUE_URL, NULL}, {20, 21, OPAQUE_CODE, NULL}};
+    struct opaque_run all[] = {
+        {2, 5, OPAQUE_CODE, NULL}, {5, 6, OPAQUE_CODE, NULL}, {8, 12, OPAQUE_URL, NULL}, {20, 21, OPAQUE_CODE, NULL}};
     const struct opaque_runs held = {all, 4};
     static const struct {
         struct span part;

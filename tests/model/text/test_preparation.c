@@ -10,7 +10,8 @@ static void check_case(const json_t *item) {
     const char *text = json_string_value(json_object_get(item, "text"));
     const json_t *origins = json_object_get(item, "origins");
     struct prepared_text prepared;
-    ck_assert_int_eq(preparation_make(&(struct preparation){.opus = true, .kept = -1}, text, strlen(text), &arena, &prepared, &err), 0);
+    ck_assert_int_eq(preparation_make(&(struct preparation){.opus = true, .kept = -1}, text, strlen(text), &arena, &prepared, &err),
+                     0);
     ck_assert_uint_eq(prepared.length, json_string_length(json_object_get(item, "prepared")));
     ck_assert_mem_eq(prepared.text, json_string_value(json_object_get(item, "prepared")), prepared.length);
     ck_assert_uint_eq(json_array_size(origins), prepared.length + 1);
@@ -31,7 +32,9 @@ END_TEST
 
 START_TEST(one_character_may_be_kept) {
     struct prepared_text prepared;
-    ck_assert_int_eq(preparation_make(&(struct preparation){.opus = true, .kept = 0xe000}, "a\xee\x80\x80\xee\x80\x81z", 8, &arena, &prepared, &err), 0);
+    ck_assert_int_eq(preparation_make(&(struct preparation){.opus = true, .kept = 0xe000}, "a\xee\x80\x80\xee\x80\x81z", 8, &arena,
+                                      &prepared, &err),
+                     0);
     ck_assert_uint_eq(prepared.length, 6);
     ck_assert_mem_eq(prepared.text, "a\xee\x80\x80 z", 6);
 }
@@ -68,8 +71,8 @@ START_TEST(placeholders_survive) {
     struct opaque_run name = {8, 14, OPAQUE_CODE, NULL};
     struct token *tokens;
     size_t count, found = 0;
-    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &(struct tokenizer_reading){.held = {&name, 1}}, NULL, &arena, &tokens,
-                                             &count, &err),
+    ck_assert_int_eq(tokenizer_encode_around(tokenizer, text, strlen(text), &(struct tokenizer_reading){.held = {&name, 1}}, NULL,
+                                             &arena, &tokens, &count, &err),
                      0);
     for (size_t i = 0; i < count; i++)
         found += tokens[i].end - tokens[i].begin == 6 && memcmp(text + tokens[i].begin, "{name}", 6) == 0;
