@@ -250,7 +250,8 @@ static size_t as_hashtag(const struct scan *scan) {
 
 /* @name, @scope/package. */
 static size_t as_name(const struct scan *scan) {
-    if (peek(scan, scan->begin) != '@' || (scan->begin > 0 && is_word(scan->text[scan->begin - 1])))
+    if (peek(scan, scan->begin) != '@' ||
+        (scan->begin > 0 && (is_word(scan->text[scan->begin - 1]) || scan->text[scan->begin - 1] == '@')))
         return scan->begin;
     size_t at = scan->begin + 1;
     while (at < scan->length && at < scan->begin + MAX_CODE && (is_code_word(scan->text[at]) || is_one_of(scan->text[at], "./-@")))
@@ -347,6 +348,15 @@ static size_t as_digits(const struct scan *scan) {
     return digits.groups == 2 && digits.dashed && digits.total >= 7 && !years ? end : begin;
 }
 
+/* v1.2.3 */
+static size_t as_version(const struct scan *scan) {
+    struct digits digits;
+    if (!begins_word(scan) || !is_one_of(peek(scan, scan->begin), "vV") || !is_digit(peek(scan, scan->begin + 1)))
+        return scan->begin;
+    size_t end = skip_groups(scan, scan->begin + 1, &digits);
+    return digits.dotted && ends_word(scan, end) ? end : scan->begin;
+}
+
 /* DE89 3704 0044 0532 0130 00 */
 static size_t as_iban(const struct scan *scan) {
     size_t at = scan->begin;
@@ -417,7 +427,8 @@ static bool is_capital_or_digit(char c) {
 /* Words of letters, digits and underlines, hyphens between them: A4, FOO_BAR=1, COVID-19, name(), 3f2a9c. */
 static size_t as_identifier(const struct scan *scan) {
     size_t begin = scan->begin, end = code_end(scan, begin);
-    if (!begins_word(scan) || end == begin || (end < scan->length && (unsigned char)scan->text[end] >= 0x80))
+    if (!begins_word(scan) || (begin > 0 && scan->text[begin - 1] == '_') || end == begin ||
+        (end < scan->length && (unsigned char)scan->text[end] >= 0x80))
         return begin;
     const char *text = scan->text + begin;
     bool underlined = memchr(text, '_', end - begin) && text[0] != '_' && text[end - begin - 1] != '_';
@@ -576,6 +587,7 @@ static const struct {
     {as_path, OPAQUE_CODE, OPAQUE_ALL},
     {as_language, OPAQUE_CODE, OPAQUE_ALL},
     {as_iban, OPAQUE_CODE, OPAQUE_ALL},
+    {as_version, OPAQUE_CODE, OPAQUE_ALL},
     {as_digits, OPAQUE_CODE, OPAQUE_ALL},
     {as_identifier, OPAQUE_CODE, OPAQUE_ALL},
 };

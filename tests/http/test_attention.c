@@ -61,7 +61,7 @@ static void each_sentence(const char *fields, void (*check)(const json_t *senten
 
 START_TEST(shape) {
     static const char *const keys[] = {"source_text",   "text",      "source_tokens", "tokens",  "score",  "log_prob",
-                                       "finish_reason", "attention", "alignment",     "offsets", "entropy"};
+                                       "finish_reason", "attention", "alignment",     "offsets", "opaque", "entropy"};
     struct reply reply;
     attend("{'text': '" TEXT "'}", &reply);
     ck_assert_uint_eq(json_object_size(reply.json), 4);

@@ -182,7 +182,7 @@ START_TEST(includes) {
         {"soft_alignment", {"soft_alignment"}},
         {"alignment", {"alignment"}},
         {"words", {"words"}},
-        {"offsets", {"offsets"}},
+        {"offsets", {"offsets", "opaque"}},
         {"entropy", {"entropy"}},
         {"timing", {"timing"}},
         {"eos", {NULL}},
@@ -213,7 +213,7 @@ START_TEST(include_nothing_or_all) {
               &reply);
     check_keys(json_at(reply.json, "translations.0.sentences.0"),
                KEYS("source_text", "text", "score", "log_prob", "finish_reason", "source_tokens", "tokens", "log_probs",
-                    "attention", "soft_alignment", "alignment", "words", "offsets", "entropy", "timing"));
+                    "attention", "soft_alignment", "alignment", "words", "offsets", "opaque", "entropy", "timing"));
     reply_done(&reply);
 }
 END_TEST
@@ -290,8 +290,8 @@ START_TEST(n_best) {
         const json_t *hypothesis = json_array_get(list, i);
         ck_assert_double_ge(number_at(json_array_get(list, i - 1), "score"), number_at(hypothesis, "score"));
         ck_assert(!json_equal(json_at(json_array_get(list, i - 1), "tokens"), json_at(hypothesis, "tokens")));
-        check_keys(hypothesis,
-                   KEYS("source_text", "text", "source_tokens", "tokens", "score", "log_prob", "finish_reason", "offsets"));
+        check_keys(hypothesis, KEYS("source_text", "text", "source_tokens", "tokens", "score", "log_prob", "finish_reason",
+                                    "offsets", "opaque"));
     }
     json_t *best = json_copy(json_at(reply.json, "translations.0.sentences.0"));
     json_object_del(best, "hypotheses");
