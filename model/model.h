@@ -25,6 +25,7 @@ struct translator {
     struct readable readable;                       /* of the source, where the scope is OPAQUE_ALL */
     struct labels variants;
     bool *continues; /* [V] glossary_continues */
+    short *bytes;    /* [V] tokenizer_byte of the target's pieces; NULL: none is a byte */
     struct segmenter *segmenter;
     struct shortlist *shortlist;     /* NULL: none in use */
     struct quality_weights *quality; /* NULL: the model does not estimate any */

@@ -79,7 +79,9 @@ static int start_search(const struct translator *t, struct sentence *sentence, c
         return error_memory(&sentence->error);
     size_t seen = t->decoder.attends ? sentence->length : 0;
     struct search_ids ids = {.end = tokenizer_end(t->target),
-                             .banned = t->config.output.unknowns ? -1 : tokenizer_unknown(t->target)};
+                             .banned = t->config.output.unknowns ? -1 : tokenizer_unknown(t->target),
+                             .bytes = sentence->verbatim ? NULL : t->bytes,
+                             .size = tokenizer_size(t->target)};
     arena_init(&sentence->searching, SENTENCE_SEARCH_BYTES);
     struct arena *arena = sentence_drops(sentence) ? &sentence->searching : &sentence->arena;
     if (search_init(&sentence->search, &sentence->options, ids, seen, arena, &sentence->error) != 0)

@@ -104,8 +104,11 @@ struct prepared {
 };
 
 static int sentence_init(struct sentence *sentence, const struct prepared *list, struct span span, struct error *err) {
-    *sentence =
-        (struct sentence){.translator = list->translator, .text = list->text->text, .source = span, .options = *list->options};
+    *sentence = (struct sentence){.translator = list->translator,
+                                  .verbatim = list->text->verbatim,
+                                  .text = list->text->text,
+                                  .source = span,
+                                  .options = *list->options};
     arena_init(&sentence->arena, QUESTION_BYTES);
     int result = opaque_within(&list->text->held, span.begin, span.end, &sentence->arena, &sentence->held, err);
     if (result == 0)

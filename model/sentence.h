@@ -31,6 +31,7 @@ struct sentence {
     struct span source;      /* this sentence's bytes within it */
     struct token *tokens;    /* [length]; the last is </s> if the encoder reads it; offsets are within the sentence */
     size_t length;           /* T, 1.. */
+    bool verbatim;           /* translator_text's */
     struct opaque_runs held; /* of its bytes: come through as they are, each one token if the model and the search can do that */
     bool labelled;           /* the first is a label (model/variants.h), and not the text's */
     bool lowered; /* it is in capitals and was read in small letters (model/text/capitals.h); its translation is in capitals, too */

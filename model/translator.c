@@ -65,6 +65,22 @@ static struct tokenizer *open_target(const struct translator *t, const char *fol
                   : open_tokenizer(folder, t->config.tokenizer.type, side->file, side, err);
 }
 
+static int find_bytes(struct translator *t, struct error *err) {
+    size_t size = tokenizer_size(t->target), count = 0;
+    t->bytes = calloc(size, sizeof *t->bytes);
+    if (!t->bytes)
+        return error_memory(err);
+    for (size_t id = 0; id < size; id++) {
+        t->bytes[id] = (short)tokenizer_byte(t->target, (int)id);
+        count += t->bytes[id] >= 0;
+    }
+    if (count == 0) {
+        free(t->bytes);
+        t->bytes = NULL;
+    }
+    return 0;
+}
+
 static int open_vocabularies(struct translator *t, const char *folder, struct error *err) {
     const struct model_config *c = &t->config;
     const char *kind = c->tokenizer.type;
@@ -78,6 +94,8 @@ static int open_vocabularies(struct translator *t, const char *folder, struct er
         return -1;
     bool writes = strcmp(c->output.type, "pointer") != 0;
     t->holds = writes && tokenizer_unknown(t->source) >= 0 && tokenizer_unknown(t->target) >= 0;
+    if (find_bytes(t, err) != 0)
+        return -1;
     t->scope = OPAQUE_PLACEHOLDERS;
     if (t->holds && !config_copies(c) && strcmp(kind, "sentencepiece") == 0 && strcmp(c->task, "translation") == 0) {
         char opaque[4096];
@@ -291,6 +309,7 @@ void translator_free(struct translator *translator) {
     readable_done(&translator->readable);
     free(translator->quality);
     free(translator->continues);
+    free(translator->bytes);
     free(translator);
 }
 

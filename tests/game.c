@@ -139,8 +139,9 @@ void game_start(struct game *game, const struct rule *rules, uint32_t seed, cons
     struct search_options keeping = *options;
     keeping.keep_state = search_resumes(options) ? KEPT : 0;
     *game = (struct game){.rules = rules, .seed = seed};
-    ck_assert_msg(search_init(&game->search, &keeping, (struct search_ids){end, -1}, SOURCE, &game_arena, &err) == 0, "%s",
-                  err.message);
+    ck_assert_msg(search_init(&game->search, &keeping, (struct search_ids){.end = end, .banned = -1}, SOURCE, &game_arena, &err) ==
+                      0,
+                  "%s", err.message);
     ck_assert_uint_eq(game->search.rows, 1);
 }
 

@@ -193,11 +193,14 @@ static bool says_same(const struct phrases *phrases, size_t q, size_t held) {
     return held < phrases->count && q + phrases->list[held].before >= held && q <= held + phrases->list[held].behind;
 }
 
+/* None begins within a character. */
 static void add_phrases(struct search *search, struct constrained *own, const struct distribution *rows, size_t r) {
     const struct phrases *phrases = &search->options.phrases;
     struct progress fresh = {.met = own->progress[r].met};
     bool between = own->progress[r].at == 0 || progress_at_end(phrases, &own->progress[r]);
     size_t held = progress_held(phrases, &own->progress[r]);
+    if (search->leaves[r] && search->leaves[r]->due.count > 0)
+        return;
     for (size_t q = 0; q < phrases->count; q++) {
         if (own->progress[r].at > 0 && progress_may_advance(phrases, &own->progress[r], q)) {
             struct candidate c = advancing(search, rows, r, &own->progress[r], q);
@@ -230,7 +233,9 @@ static size_t best_of_all(struct search *search, const struct constrained *own, 
         float log_prob = rows[r].logits[i] - rows[r].log_sum;
         if (count == k && !((double)log_prob + (search->leaves[r] ? search->leaves[r]->merit : 0) > best[k - 1].merit))
             continue;
-        double merit = refused(search, own, r, (int)i) ? -INFINITY : search_merit(search, (int)i, log_prob);
+        double merit = refused(search, own, r, (int)i) || search_breaks_character(search, rows[r].ids, (int)i)
+                           ? -INFINITY
+                           : search_merit(search, (int)i, log_prob);
         if (merit > -INFINITY)
             search_insert(best, &count, k, search_candidate(search, r, (int)i, log_prob, merit));
     }

@@ -51,6 +51,40 @@ static bool repeats(const int *path, size_t length, size_t n, int token) {
     return false;
 }
 
+/* What is due behind a byte that may begin a character; count 0: nothing, or none may begin with it. */
+static struct utf8_due due_behind(int lead) {
+    if (lead < 0xc2 || lead > 0xf4)
+        return (struct utf8_due){0};
+    struct utf8_due due = {.count = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3, .least = 0x80, .most = 0xbf};
+    due.least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+    due.most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    return due;
+}
+
+static int byte_of(const struct search *search, int token) {
+    return search->ids.bytes && (size_t)token < search->ids.size ? search->ids.bytes[token] : -1;
+}
+
+static struct utf8_due due_after(const struct search *search, struct utf8_due due, int token) {
+    int byte = byte_of(search, token);
+    if (due.count > 0)
+        return (struct utf8_due){.count = (unsigned char)(due.count - 1), .least = 0x80, .most = 0xbf};
+    return byte < 0 ? (struct utf8_due){0} : due_behind(byte);
+}
+
+/* A shortlist may lack the bytes that would have to follow: none begins there. */
+bool search_breaks_character(const struct search *search, const int *ids, int token) {
+    int byte = byte_of(search, token);
+    if (!search->ids.bytes)
+        return false;
+    if (search->due.count > 0)
+        return byte < search->due.least || byte > search->due.most;
+    if (byte < 0 || (byte > 0 && byte < 0x80))
+        return false;
+    struct utf8_due due = due_behind(byte);
+    return due.count == 0 || ids || search->step + 1 + due.count > search->options.max_length;
+}
+
 double search_merit(const struct search *search, int token, float log_prob) {
     const struct search_options *options = &search->options;
     if (!search_allows(search, token))
@@ -64,6 +98,7 @@ double search_merit(const struct search *search, int token, float log_prob) {
 }
 
 void search_take_path(struct search *search, size_t row) {
+    search->due = search->leaves[row] ? search->leaves[row]->due : (struct utf8_due){0};
     if (!search->path)
         return;
     for (const struct search_node *node = search->leaves[row]; node; node = node->parent)
@@ -96,30 +131,49 @@ void search_insert(struct candidate *chosen, size_t *count, size_t k, struct can
     chosen[place] = c;
 }
 
-size_t search_best(struct search *search, const struct distribution *rows, size_t row, size_t k, struct candidate *best) {
+/* The best k of all tokens of a row, where too many of the best were bytes that may not come. */
+static size_t best_unbroken(struct search *search, const struct distribution *rows, size_t row, size_t k, struct candidate *best) {
     size_t count = 0;
-    search_take_path(search, row);
-    for (size_t i = 0; i < rows[row].top_count && (search->path || count < k); i++) {
-        const struct ranked *token = &rows[row].top[i];
-        float log_prob = token->logit - rows[row].log_sum;
-        double merit = search_merit(search, token->token, log_prob);
+    for (size_t i = 0; i < rows[row].size; i++) {
+        int token = rows[row].ids ? rows[row].ids[i] : (int)i;
+        float log_prob = rows[row].logits[i] - rows[row].log_sum;
+        double merit = search_breaks_character(search, rows[row].ids, token) ? -INFINITY : search_merit(search, token, log_prob);
         if (merit > -INFINITY)
-            search_insert(best, &count, k, search_candidate(search, row, token->token, log_prob, merit));
+            search_insert(best, &count, k, search_candidate(search, row, token, log_prob, merit));
     }
     return count;
 }
 
+size_t search_best(struct search *search, const struct distribution *rows, size_t row, size_t k, struct candidate *best) {
+    size_t count = 0, broken = 0;
+    search_take_path(search, row);
+    for (size_t i = 0; i < rows[row].top_count && (search->path || count < k); i++) {
+        const struct ranked *token = &rows[row].top[i];
+        float log_prob = token->logit - rows[row].log_sum;
+        if (search_breaks_character(search, rows[row].ids, token->token)) {
+            broken++;
+            continue;
+        }
+        double merit = search_merit(search, token->token, log_prob);
+        if (merit > -INFINITY)
+            search_insert(best, &count, k, search_candidate(search, row, token->token, log_prob, merit));
+    }
+    return broken > 0 && count < k ? best_unbroken(search, rows, row, k, best) : count;
+}
+
 struct search_node search_node_of(const struct search *search, const struct distribution *rows, const struct candidate *c) {
-    return (struct search_node){.parent = search->leaves[c->row],
-                                .token = c->token,
-                                .log_prob = c->log_prob,
-                                .entropy = rows[c->row].entropy,
-                                .total = c->total,
-                                .merit = c->merit,
-                                .attention = search->attention[c->row],
-                                .alternatives = search->alternatives[c->row],
-                                .depth = search->step + 1,
-                                .lane = c->lane};
+    return (struct search_node){
+        .parent = search->leaves[c->row],
+        .token = c->token,
+        .log_prob = c->log_prob,
+        .entropy = rows[c->row].entropy,
+        .total = c->total,
+        .merit = c->merit,
+        .attention = search->attention[c->row],
+        .alternatives = search->alternatives[c->row],
+        .depth = search->step + 1,
+        .lane = c->lane,
+        .due = due_after(search, search->leaves[c->row] ? search->leaves[c->row]->due : (struct utf8_due){0}, c->token)};
 }
 
 bool search_is_over(const struct search *search, const struct search_node *node) {

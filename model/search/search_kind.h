@@ -34,6 +34,9 @@ size_t search_one_row(const struct search_options *options);
 bool search_allows(const struct search *search, int token);
 /* What token's log-probability counts as behind the path in hand; -INFINITY: it may not come. */
 double search_merit(const struct search *search, int token, float log_prob);
+/* True if the token is a byte that makes no character behind the path in hand, or no byte where one is due; ids: of the row's
+ * distribution. */
+bool search_breaks_character(const struct search *search, const int *ids, int token);
 /* Takes the path of a live row in hand. */
 void search_take_path(struct search *search, size_t row);
 

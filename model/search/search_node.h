@@ -17,6 +17,7 @@ struct search_node {
     size_t depth;  /* tokens on the path, this one counted */
     size_t lane;   /* sample: which of the samples */
     size_t branch; /* in the tree */
+    struct utf8_due due;
 };
 
 /* A continuation of a live row. */

@@ -71,6 +71,9 @@ static void pool_fill(const struct search *search, const struct distribution *ro
     reconsider(search, row, pool, search->ids.banned);
     for (size_t i = 0; search->path && i < search->step; i++)
         reconsider(search, row, pool, search->path[i]);
+    for (size_t i = 0; search->ids.bytes && i < row->size; i++)
+        if (search_breaks_character(search, row->ids, row->ids ? row->ids[i] : (int)i))
+            pool->tokens[i].logit = -INFINITY;
 }
 
 /* Log-probabilities -> weights, the greatest 1; returns their sum, 0 where nothing may come. */

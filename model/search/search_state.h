@@ -54,6 +54,15 @@ struct search_options {
 struct search_ids {
     int end;    /* </s> */
     int banned; /* never chosen, its probability left as it is; a given target may hold it. -1: none */
+    /* [V] of tokens that are one byte of UTF-8 its value, of others -1: sequences that are no character are not chosen, nor is NUL.
+     * NULL: no token is such a byte, or any may come. */
+    const short *bytes;
+    size_t size; /* V */
+};
+
+/* What a character that was begun in bytes still needs. */
+struct utf8_due {
+    unsigned char count, least, most; /* bytes, and the range of the next one */
 };
 
 /* The best tokens of one step, before any penalty. */
@@ -114,9 +123,10 @@ struct search {
     struct alternatives **alternatives; /* [rows] of the step in hand; NULLs unless asked for */
     struct search_node **ended;         /* finished hypotheses' last nodes, in the order they ended */
     size_t ended_count;
-    bool exhausted; /* max_steps ended it */
-    int *path;      /* of the row in hand; NULL: nothing depends on it */
-    void *state;    /* the strategy's own */
+    bool exhausted;      /* max_steps ended it */
+    int *path;           /* of the row in hand; NULL: nothing depends on it */
+    struct utf8_due due; /* of the row in hand */
+    void *state;         /* the strategy's own */
     struct {
         struct arena *arena;    /* that of the search, unless its owner sets another */
         struct branch **blocks; /* [count] in all: search_branch finds one; NULL: there is none yet */

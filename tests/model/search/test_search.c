@@ -354,6 +354,31 @@ START_TEST(the_banned_is_never_chosen) {
 }
 END_TEST
 
+/* a begins a character of two bytes, b ends one, c is text. */
+static void play_with_bytes(const struct rule *rules, const struct search_options *options, const char *texts) {
+    static const short bytes[VOCABULARY] = {0xc3, 0xa9, -1, -1};
+    game_start(&game, rules, 0, options, LAST);
+    game.search.ids.bytes = bytes;
+    game.search.ids.size = VOCABULARY;
+    game_finish(&game);
+    game_expect_results(&game, texts);
+}
+
+/* Neither a byte that continues nothing, nor anything else where a byte is due; and none begins what there is no room to end. */
+START_TEST(characters_are_whole) {
+    static const struct rule rules[] = {{"", 0, .2f, .7f, .1f}, {"a", .9f, .05f, .02f, .03f}, {"ab", .6f, .2f, .1f, .1f}, {0}};
+    struct search_options options = greedy(10);
+    play_with_bytes(rules, &options, "ab.");
+    options = beam(2, 10);
+    play_with_bytes(rules, &options, "ab. c.");
+    options = game_options(&search_sample, 1, 10);
+    options.sampling = (struct sampling){.temperature = 0.01, .top_p = 1, .seed = 1};
+    play_with_bytes(rules, &options, "ab.");
+    options = greedy(1);
+    play_with_bytes(rules, &options, "c");
+}
+END_TEST
+
 START_TEST(a_target_may_hold_the_banned) {
     static const int target[] = {A};
     struct search_options options = forced(target, 1);
@@ -461,6 +486,7 @@ Suite *search_suite(void) {
     tcase_add_test(cases, forced_with_an_empty_target);
     tcase_add_test(cases, forced_ends_at_the_first_end);
     tcase_add_test(cases, the_banned_is_never_chosen);
+    tcase_add_test(cases, characters_are_whole);
     tcase_add_test(cases, a_target_may_hold_the_banned);
     tcase_add_test(cases, strategies_say_how_many_rows);
     tcase_add_test(cases, strategies_say_how_many_they_want);

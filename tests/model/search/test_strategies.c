@@ -223,7 +223,7 @@ START_TEST(coverage_is_part_of_the_score) {
     options.prefix_length = 1;
     options.length_penalty = 1;
     options.coverage_penalty = 2;
-    ck_assert_int_eq(search_init(&search, &options, (struct search_ids){0, -1}, 2, &game_arena, NULL), 0);
+    ck_assert_int_eq(search_init(&search, &options, (struct search_ids){.end = 0, .banned = -1}, 2, &game_arena, NULL), 0);
     for (size_t i = 0; i < 2; i++) {
         struct distribution distribution = {.logits = logits, .size = 2, .log_sum = logf(2)};
         memcpy(search.attention[0], attention[i], sizeof attention[i]);
