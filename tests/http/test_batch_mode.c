@@ -113,9 +113,9 @@ START_TEST(samples_are_repeated) {
     static const char *const one[] = {"translate", "--model", MODEL, "--strategy", "sample", "--seed", "7", "--workers", "1", NULL};
     static const char *const two[] = {"translate", "--model", MODEL, "--strategy", "sample", "--seed", "7", "--workers", "2", NULL};
     static const char *const other[] = {"translate", "--model", MODEL, "--strategy", "sample", "--seed", "8", NULL};
-    static const char *const cold[] = {"translate", "--model",       MODEL, "--strategy", "sample", "--seed",
-                                       "8",         "--temperature", "2",   "--top-k",    "1",      NULL};
-    static const char *const greedy[] = {"translate", "--model", MODEL, "--strategy", "greedy", NULL};
+    static const char *const cold[] = {"translate",     "--model", MODEL,     "--strategy", "sample",     "--seed", "8",
+                                       "--temperature", "2",       "--top-k", "1",          "--verbatim", NULL};
+    static const char *const greedy[] = {"translate", "--model", MODEL, "--strategy", "greedy", "--verbatim", NULL};
     char *input = input_text(2);
     struct outcome outcomes[5];
     program_run(one, input, &outcomes[0]);

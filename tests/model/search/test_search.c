@@ -370,7 +370,7 @@ START_TEST(characters_are_whole) {
     struct search_options options = greedy(10);
     play_with_bytes(rules, &options, "ab.");
     options = beam(2, 10);
-    play_with_bytes(rules, &options, "ab. c.");
+    play_with_bytes(rules, &options, "c. ab.");
     options = game_options(&search_sample, 1, 10);
     options.sampling = (struct sampling){.temperature = 0.01, .top_p = 1, .seed = 1};
     play_with_bytes(rules, &options, "ab.");
