@@ -78,7 +78,8 @@ static char *make_conditions(const struct offline *offline, const struct share *
             options->shard.count > 0 ? options->shard.count : 1, share->begin, share->end);
     fprintf(out, "compute %s\nshortlist %d\nhalf_past %d\nrows %zu\nvariant %s\n", info->compute, options->shortlist,
             options->half_past, options->rows, variant ? variant : "");
-    fprintf(out, "split_sentences %d\nkeep_unknowns %d\nverbatim %d\n", options->split_sentences, options->keep_unknowns, options->verbatim);
+    fprintf(out, "split_sentences %d\nkeep_unknowns %d\nverbatim %d\n", options->split_sentences, options->keep_unknowns,
+            options->verbatim);
     put_texts(out, "protect", &options->protect);
     put_texts(out, "protect_pattern", &options->protect_patterns);
     put_search(out, offline);

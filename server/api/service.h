@@ -19,7 +19,7 @@ enum service_state { SERVICE_LOADING, SERVICE_READY, SERVICE_DRAINING };
 struct service_options {
     size_t workers, rows, queue;
     size_t decode_memory; /* of a sentence; 0: no limit */
-    bool verbatim; /* of every request */
+    bool verbatim;        /* of every request */
     size_t max_body_bytes, max_text_chars, request_memory, max_reply_bytes, reply_memory;
     size_t max_steps;    /* of an exact search */
     size_t model_memory; /* of all models together; 0: no limit */
