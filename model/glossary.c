@@ -68,7 +68,7 @@ static int make_room(struct found *found, struct error *err) {
 /* The next phrase is of these tokens and translates text[span]. */
 static int add_phrase(struct found *found, const int *tokens, size_t length, struct span span, struct error *err) {
     const struct sentence *sentence = found->sentence;
-    struct phrase phrase = {.tokens = tokens, .length = length, .first = SIZE_MAX, .stand_in = -1};
+    struct phrase phrase = {.tokens = tokens, .length = length, .first = SIZE_MAX, .stand_ins = {-1, -1}};
     found->token_count += length;
     if (found->token_count > TRANSLATOR_MAX_TARGET)
         return error_set(err, ERROR_LENGTH, "the target phrases of a sentence must have at most %d tokens", TRANSLATOR_MAX_TARGET);
@@ -116,7 +116,11 @@ static int add_own(struct found *found, const struct token *token, const struct 
     *id = take_id(found, token, stand_in);
     if (add_phrase(found, id, 1, span, err) != 0)
         return -1;
-    found->phrases[found->count - 1].stand_in = stand_in ? stand_in->target : -1;
+    if (stand_in) {
+        int *stand_ins = found->phrases[found->count - 1].stand_ins;
+        stand_ins[0] = stand_in->target;
+        stand_ins[1] = stand_in->target_unmarked;
+    }
     return 0;
 }
 

@@ -87,6 +87,7 @@
     X(events) \
     X(phrases) \
     X(opaque) \
+    X(readable) \
     X(pattern) \
     X(guard) \
     X(glossary) \

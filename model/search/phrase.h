@@ -12,7 +12,7 @@ struct phrase {
     size_t length;
     size_t first, count; /* the source tokens that it translates; count 0: not known */
     size_t before, behind;
-    int stand_in; /* the token whose probability its own one has, for it is in no vocabulary; -1: none */
+    int stand_ins[2]; /* the tokens of which its own one has the better probability, for it is in no vocabulary; -1: none */
 };
 
 struct phrases {

@@ -50,7 +50,7 @@ static size_t places(const struct search *search) {
 static size_t constrained_wanted(const struct search *search) {
     size_t most = places(search), beam = search->options.beam_size;
     return (search->options.tree && most < beam ? beam : most) + search->options.phrases.count + 1 +
-           (search->options.phrases.bans ? 2 : 0);
+           (search->options.phrases.bans ? 4 : 0);
 }
 
 /* ---- start ---- */
@@ -105,7 +105,7 @@ static float most_attended(const struct search *search, size_t row, const struct
     const struct phrases *phrases = &search->options.phrases;
     float most = LEAST;
     for (size_t q = 0; q < phrases->count; q++) {
-        if (progress->met[q] || phrases->list[q].stand_in != stand_in)
+        if (progress->met[q] || phrases->list[q].stand_ins[0] != stand_in)
             continue;
         float got = attended(search, row, &phrases->list[q], 0);
         most = got > most ? got : most;
@@ -118,10 +118,13 @@ static float most_attended(const struct search *search, size_t row, const struct
 static float next_log_prob(const struct search *search, const struct distribution *rows, size_t r, const struct progress *progress,
                            const struct phrase *phrase, size_t at) {
     int token = phrase->tokens[at];
-    int known = (size_t)token < rows[r].size ? token : phrase->stand_in;
+    const int *stand_ins = phrase->stand_ins;
+    int known = (size_t)token < rows[r].size ? token : stand_ins[0];
+    if (known == stand_ins[0] && known >= 0 && rows[r].logits[stand_ins[1]] > rows[r].logits[known])
+        known = stand_ins[1];
     float log_prob = known >= 0 ? rows[r].logits[known] - rows[r].log_sum : attended(search, r, phrase, -logf((float)rows[r].size));
     if (known != token && known >= 0)
-        log_prob += attended(search, r, phrase, 0) - most_attended(search, r, progress, phrase->stand_in);
+        log_prob += attended(search, r, phrase, 0) - most_attended(search, r, progress, stand_ins[0]);
     return log_prob < LEAST ? LEAST : log_prob; /* impossible as it is, it must come */
 }
 
@@ -219,7 +222,7 @@ static bool refused(const struct search *search, const struct constrained *own, 
     if (token == search->ids.end)
         return !progress_complete(phrases, &own->progress[r]);
     for (size_t q = 0; phrases->bans && q < phrases->count; q++)
-        if (token == phrases->list[q].stand_in)
+        if (token == phrases->list[q].stand_ins[0] || token == phrases->list[q].stand_ins[1])
             return true;
     return phrase_continues(phrases, token) && progress_at_end(phrases, &own->progress[r]);
 }

@@ -28,7 +28,7 @@ int masked_make(const char *text, size_t length, const struct opaque_runs *held,
 /* What is read in the place of a run, and what the decoder reads once it is written: ids of pieces that the model copies well. */
 struct stand_in {
     int marked, unmarked; /* source ids; marked: white space or nothing stands before the run */
-    int target;
+    int target, target_unmarked;
 };
 struct stand_ins {
     struct stand_in word, sign; /* sign: of emoji and symbols */

@@ -24,7 +24,7 @@ static const struct {
     char written[MOST_WRITTEN + 1];
 } marks[] = {
     {0xab, "\""},  {0xad, ""},    {0xbb, "\""},   {0x200b, ""},   {0x200c, ""},   {0x200d, ""},   {0x200e, ""},    {0x200f, ""},
-    {0x2010, "-"}, {0x2011, "-"}, {0x2012, "-"},  {0x2013, "-"},  {0x2014, "-"},  {0x2015, "-"},  {0x2018, "'"},   {0x2019, "'"},
+    {0x2010, "-"}, {0x2011, "-"}, {0x2012, "-"},  {0x2013, "-"},  {0x2014, "-"},  {0x2015, "-"},  {0x2018, "\""},  {0x2019, "'"},
     {0x201a, "'"}, {0x201b, "'"}, {0x201c, "\""}, {0x201d, "\""}, {0x201e, "\""}, {0x201f, "\""}, {0x2026, "..."}, {0x202a, ""},
     {0x202b, ""},  {0x202c, ""},  {0x202d, ""},   {0x202e, ""},   {0x2039, "'"},  {0x203a, "'"},  {0x2060, ""},    {0x2066, ""},
     {0x2067, ""},  {0x2068, ""},  {0x2069, ""},   {0x2212, "-"},  {0xfeff, ""},
@@ -92,6 +92,19 @@ static bool is_prepared(const struct preparation *preparation, const char *text,
     return !changes && !(preparation->opus && space && length > 0);
 }
 
+/* U+2018 opens a quotation and is read as a double mark, of which a model has seen more than of the single one; U+2019 that ends it
+ * must be the same, but one before a letter is an apostrophe. */
+static bool closes_quotation(const struct preparation *preparation, int32_t character, const char *text, size_t length, size_t next,
+                             bool *quoted) {
+    enum { OPENING = 0x2018, CLOSING = 0x2019 };
+    if (character == OPENING)
+        *quoted = preparation->respelling && respelled(preparation->respelling, OPENING);
+    if (character != CLOSING || !*quoted || (next < length && character_is_spaced(character_next(text, length, &next))))
+        return false;
+    *quoted = false;
+    return true;
+}
+
 int preparation_make(const struct preparation *preparation, const char *text, size_t length, struct arena *arena,
                      struct prepared_text *out, struct error *err) {
     if ((!preparation->opus && !preparation->respelling) || is_prepared(preparation, text, length)) {
@@ -103,8 +116,12 @@ int preparation_make(const struct preparation *preparation, const char *text, si
                             .origins = arena_alloc(arena, length + 1, sizeof *making.origins)};
     if (arena_failed(arena))
         return error_memory(err);
+    bool quoted = false;
     for (size_t at = 0, next = 0; at < length; at = next) {
-        const char *replacement = replacement_of(preparation, character_next(text, length, &next));
+        int32_t character = character_next(text, length, &next);
+        const char *replacement = replacement_of(preparation, character);
+        if (closes_quotation(preparation, character, text, length, next, &quoted))
+            replacement = "\"";
         write_character(&making, text, at, next, replacement);
     }
     making.length -= making.opus && making.length > 0 && making.text[making.length - 1] == ' ';

@@ -133,10 +133,12 @@ static int find_piece(const struct tokenizer *tokenizer, bool marked, const char
 /* False: one of the vocabularies does not have it. */
 static bool choose_stand_in(const struct tokenizer *source, const struct tokenizer *target, const char *text,
                             struct stand_in *out) {
-    struct stand_in found = {find_piece(source, true, text), find_piece(source, false, text), find_piece(target, true, text)};
+    struct stand_in found = {find_piece(source, true, text), find_piece(source, false, text), find_piece(target, true, text),
+                             find_piece(target, false, text)};
     if (found.marked < 0 || found.target < 0)
         return false;
     found.unmarked = found.unmarked < 0 ? found.marked : found.unmarked;
+    found.target_unmarked = found.target_unmarked < 0 ? found.target : found.target_unmarked;
     *out = found;
     return true;
 }
@@ -200,7 +202,7 @@ int readable_init(struct readable *readable, const struct tokenizer *source, con
         result = choose_marks(readable, source, err);
     if (result == 0) {
         int unknown = tokenizer_unknown(source);
-        readable->stand_ins.word = (struct stand_in){unknown, unknown, tokenizer_unknown(target)};
+        readable->stand_ins.word = (struct stand_in){unknown, unknown, tokenizer_unknown(target), tokenizer_unknown(target)};
         choose_stand_in(source, target, measured.word, &readable->stand_ins.word);
         readable->stand_ins.sign = readable->stand_ins.word;
         choose_stand_in(source, target, measured.sign, &readable->stand_ins.sign);
