@@ -57,7 +57,7 @@ static bool read_tag(const char *at, const char *end, bool vtt, struct mark *mar
 /* {\an8} and the like, of SubRip. */
 static bool read_braces(const char *at, const char *end, struct mark *mark) {
     const char *close = end - at > 1 && at[1] == '\\' ? next_of(at + 1, end, '}', '{') : NULL;
-    if (!close || *close == '{')
+    if (!close || *close == '{' || memmem(at, (size_t)(close - at), "-->", 3))
         return false;
     *mark = (struct mark){.raw = bytes_between(at, close + 1), .kind = MARK_OTHER};
     return true;
