@@ -1,6 +1,7 @@
 #include "server/decode/loaded_model.h"
 #include "server/decode/variant.h"
 #include "server/document/document.h"
+#include "server/document/key_globs.h"
 #include "server/offline_modes.h"
 #include <errno.h>
 #include <semaphore.h>
@@ -16,6 +17,8 @@ struct work {
     char *bytes;              /* malloc'ed, [length] */
     size_t length, room;
     char language[VARIANT_CODE_BYTES];
+    struct key_globs *keys; /* NULL: none */
+    struct document_notes notes;
     struct html html;
     struct request request;
     sem_t done;
@@ -32,6 +35,18 @@ static int find_format(struct work *work, struct error *err) {
     document_names(all);
     return name ? error_set(err, ERROR_INPUT, "--format must be one of %s, got \"%.60s\"", all, name)
                 : error_set(err, ERROR_INPUT, "--format is missing, and the name of the file tells no format: one of %s", all);
+}
+
+static int find_keys(struct work *work, struct error *err) {
+    const struct name_list *keys = &work->options->keys;
+    struct error inner = {0};
+    if (keys->count == 0)
+        return 0;
+    if (strcmp(work->document.format->name, "json") != 0)
+        return error_set(err, ERROR_INPUT, "--keys selects values of JSON files only, and this file is %s",
+                         work->document.format->name);
+    work->keys = key_globs_parse((const char *const *)keys->names, keys->count, &work->request.arena, &inner);
+    return work->keys ? 0 : error_set(err, inner.code, "--keys: %s", inner.message);
 }
 
 static int read_some(struct work *work, FILE *in, struct error *err) {
@@ -66,8 +81,14 @@ static int parse(struct work *work, const struct translator_info *info, struct e
     struct error inner = {0};
     const char *variant = offline_variant(work->options, info);
     variant_code(variant ? variant : info->target, work->language);
-    work->document = (struct document){work->document.format, work->bytes, work->length, work->language};
-    if (document_read(&work->document, &work->request.arena, &work->html, &inner) == 0)
+    work->document = (struct document){.format = work->document.format,
+                                       .source = work->bytes,
+                                       .length = work->length,
+                                       .language = work->language,
+                                       .keys = work->keys,
+                                       .notes = &work->notes};
+    if (document_decode(&work->document, info->source, &work->request.arena, &inner) == 0 &&
+        document_read(&work->document, &work->request.arena, &work->html, &inner) == 0)
         return 0;
     return error_set(err, inner.code, "%s: %s", work->options->file ? work->options->file : "the input", inner.message);
 }
@@ -116,6 +137,12 @@ static int decode(struct work *work, struct offline *offline, struct error *err)
 
 /* ---- out ---- */
 
+static void print_notes(const struct work *work) {
+    for (size_t i = 0; i < work->notes.count; i++)
+        fprintf(stderr, "alignd: %s: line %zu: %s\n", work->options->file ? work->options->file : "the input",
+                work->notes.all[i].line, work->notes.all[i].message);
+}
+
 static int print(struct work *work, FILE *out, struct error *err) {
     struct arena *arena = &work->request.arena;
     struct html_translation *translations = arena_zalloc(arena, work->html.count, sizeof *translations);
@@ -129,6 +156,7 @@ static int print(struct work *work, FILE *out, struct error *err) {
     if (!text)
         return -1;
     fwrite(text, 1, length, out);
+    print_notes(work);
     return fflush(out) == 0 && !ferror(out) ? 0 : error_set(err, ERROR_FILE, "cannot write: %s", strerror(errno));
 }
 
@@ -136,8 +164,10 @@ int offline_document(struct offline *offline, struct error *err) {
     struct work work = {.options = offline->options};
     sem_init(&work.done, 0, 0);
     request_init(&work.request);
-    int result = find_format(&work, err) == 0 && read_file(&work, err) == 0 && parse(&work, &offline->models[0]->info, err) == 0 &&
-                         ask(&work, offline, err) == 0 && decode(&work, offline, err) == 0
+    work.notes.arena = &work.request.arena;
+    int result = find_format(&work, err) == 0 && find_keys(&work, err) == 0 && read_file(&work, err) == 0 &&
+                         parse(&work, &offline->models[0]->info, err) == 0 && ask(&work, offline, err) == 0 &&
+                         decode(&work, offline, err) == 0
                      ? print(&work, offline->out, err)
                      : -1;
     request_done(&work.request);

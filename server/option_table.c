@@ -132,6 +132,11 @@ static const struct option rows[] = {
     {"format", "FORMAT", NULL,
      "translate the document FILE, or the input, as txt, srt, vtt, json, md, html, po or xliff (default: as FILE's name tells)",
      COMMAND_TRANSLATE, OPTION_STRING, FIELD(format), 0, 0},
+    {"keys", "GLOBS", NULL,
+     "of a JSON document, translate the values whose path matches one of these globs, such as menu.*.label, and, after !, leave "
+     "those out; "
+     "separated by commas; may be given several times",
+     COMMAND_TRANSLATE, OPTION_TEXTS, FIELD(keys), 0, 0},
     {"split-sentences", NULL, NULL, "split each line into sentences (default: a line is one sentence)", COMMAND_TRANSLATE,
      OPTION_SWITCH, FIELD(split_sentences), 0, 0},
     {"output", "FILE", NULL, "write the translation to FILE (default: standard output)", COMMAND_TRANSLATE, OPTION_STRING,

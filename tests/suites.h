@@ -78,6 +78,7 @@
     X(html) \
     X(document) \
     X(document_json) \
+    X(prose) \
     X(markdown) \
     X(po) \
     X(xliff) \

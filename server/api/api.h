@@ -55,7 +55,7 @@ struct call {
 
 struct dialect;
 
-enum { API_FILE_NAME_BYTES = 96 };
+enum { API_FILE_NAME_BYTES = 256 };
 
 struct reply {
     unsigned status; /* 0: not set yet */
@@ -66,7 +66,7 @@ struct reply {
     const char *location;                /* NULL: no such header; static */
     const char *etag;                    /* the same; what has one is asked for again before it is taken from a cache */
     const char *policy;                  /* Content-Security-Policy; the same */
-    char file_name[API_FILE_NAME_BYTES]; /* under which it is to be kept: ASCII's letters, digits, "._-"; "": none */
+    char file_name[API_FILE_NAME_BYTES]; /* under which it is to be kept: UTF-8, nothing in it that file systems refuse; "": none */
     unsigned warnings;                   /* that its body has no place for: a bit for each code (api_warnings.h) */
     bool close;                          /* nothing more is read from this connection */
     bool compressed;                     /* the body is gzip */

@@ -1,12 +1,15 @@
 /* POST /documents: a file of a form, translated as its format has it, and answered with the translated file. LibreTranslate's POST
  * /translate_file: the same, but that the file is kept, and the answer tells where. */
+#include "model/base/utf8.h"
 #include "server/api/api_plan.h"
 #include "server/api/api_warnings.h"
+#include "server/base/percent.h"
+#include "server/document/key_globs.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BASE_BYTES = 280 /* names of hosts have 255 at most */ };
+enum { BASE_BYTES = 280 /* names of hosts have 255 at most */, API_MOST_KEYS = KEY_GLOBS_MOST };
 
 /* What the answer needs, beside the plan; order->own. */
 struct document_order {
@@ -16,12 +19,8 @@ struct document_order {
 
 /* ---- names ---- */
 
-static bool is_plain(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("._-", c);
-}
-
-/* "film.srt" -> "film.fr.srt"; of a name that has a path, the last part. What a header or a file system may take otherwise becomes
- * '_'. */
+/* "film.srt" -> "film.fr.srt"; of a name that has a path, the last part. What is no UTF-8, and what a file system may refuse,
+ * becomes '_'. */
 static void make_name(const char *sent, const char *target, const struct document_format *format, char name[API_FILE_NAME_BYTES]) {
     const char *base = sent && *sent ? sent : "document";
     for (const char *c = base; *c; c++)
@@ -29,19 +28,26 @@ static void make_name(const char *sent, const char *target, const struct documen
     const char *dot = strrchr(base, '.');
     size_t most = API_FILE_NAME_BYTES / 2, stem = dot && dot > base ? (size_t)(dot - base) : strlen(base);
     size_t first = strcspn(format->extensions, " ");
-    bool known = dot && dot > base && strlen(dot) < most / 2;
-    snprintf(name, API_FILE_NAME_BYTES, "%.*s.%.16s.%.*s", (int)(stem < most ? stem : most), base, target,
-             known ? (int)strlen(dot + 1) : (int)first, known ? dot + 1 : format->extensions);
-    for (char *c = name; *c; c++)
-        *c = is_plain(*c) ? *c : '_';
+    bool known = dot && dot > base && strlen(dot) < 32;
+    stem = utf8_clip(base, stem, most);
+    snprintf(name, API_FILE_NAME_BYTES, "%.*s.%.16s.%.*s", (int)stem, base, target, known ? (int)strlen(dot + 1) : (int)first,
+             known ? dot + 1 : format->extensions);
+    for (char *c = name; *c;) {
+        bool valid;
+        size_t bytes = utf8_first(c, strlen(c), &valid);
+        for (; bytes > 0; bytes--, c++)
+            if (!valid || (unsigned char)*c < ' ' || *c == 0x7f || strchr("/\\:*?\"<>|", *c))
+                *c = '_';
+    }
 }
 
 /* ---- fields ---- */
 
-enum { FILE_FIELD, SOURCE_FIELD, TARGET_FIELD, FORMAT_FIELD, STREAM_FIELD, PROTECT_FIELD, WARNINGS_FIELD, FIELDS };
-static const char *const names[FIELDS] = {"file", "source", "target", "format", "stream", "protect", "warnings"};
+enum { FILE_FIELD, SOURCE_FIELD, TARGET_FIELD, FORMAT_FIELD, STREAM_FIELD, PROTECT_FIELD, WARNINGS_FIELD, KEYS_FIELD, FIELDS };
+static const char *const names[FIELDS] = {"file", "source", "target", "format", "stream", "protect", "warnings", "keys"};
 
-/* sent [FIELDS]: NULL where there is none. own: alignd's own dialect, in which no other field may be there. */
+/* sent [FIELDS]: NULL where there is none; of keys, which may be given several times, the first. own: alignd's own dialect, in
+ * which no other field may be there. */
 static int find_fields(const struct call *call, bool own, const struct api_field **sent, struct reply *reply) {
     for (size_t i = 0; i < call->field_count; i++) {
         const struct api_field *field = &call->fields[i];
@@ -50,9 +56,9 @@ static int find_fields(const struct call *call, bool own, const struct api_field
             known++;
         if (own && known == FIELDS && !api_is_key(field->name))
             return api_refuse(reply, field->name, "unknown field \"%.60s\"", field->name);
-        if (known < FIELDS && sent[known])
+        if (known < FIELDS && sent[known] && known != KEYS_FIELD)
             return api_refuse(reply, field->name, "%s must be given only once", field->name);
-        if (known < FIELDS)
+        if (known < FIELDS && !sent[known])
             sent[known] = field;
     }
     return 0;
@@ -70,8 +76,52 @@ static int read_format(const struct api_field *const *sent, struct order *order,
     if (order->document)
         return 0;
     document_names(all);
-    return name ? api_refuse(reply, names[FORMAT_FIELD], "format must be one of %s, got \"%.60s\"", all, name)
-                : api_refuse(reply, names[FILE_FIELD], "the file's name tells no format: name it in format, one of %s", all);
+    if (name)
+        return api_refuse(reply, names[FORMAT_FIELD], "format must be one of %s, got \"%.60s\"", all, name);
+    const char *dot = file->file_name ? strrchr(file->file_name, '.') : NULL;
+    if (dot && dot[1])
+        return api_refuse(reply, names[FILE_FIELD], "a file of the type \"%.*s\" cannot be translated; supported types: %s",
+                          (int)utf8_clip(dot, strlen(dot), 20), dot, all);
+    return api_refuse(reply, names[FILE_FIELD], "the file's name tells no format: name it in format, one of %s", all);
+}
+
+/* All fields of this name together. */
+static int read_keys(const struct call *call, const struct api_field *first, struct order *order, struct arena *arena,
+                     struct reply *reply) {
+    const char *texts[API_MOST_KEYS];
+    size_t count = 0;
+    struct error error = {0};
+    if (!first)
+        return 0;
+    if (strcmp(order->document->name, "json") != 0)
+        return api_refuse(reply, names[KEYS_FIELD], "keys selects values of JSON files only, and this file is %s",
+                          order->document->name);
+    for (size_t i = 0; i < call->field_count; i++)
+        if (strcmp(call->fields[i].name, names[KEYS_FIELD]) == 0) {
+            if (count == API_MOST_KEYS)
+                return api_refuse(reply, names[KEYS_FIELD], "keys may be given at most %d times", API_MOST_KEYS);
+            texts[count++] = call->fields[i].value;
+        }
+    order->keys = key_globs_parse(texts, count, arena, &error);
+    if (order->keys)
+        return 0;
+    if (error.code != ERROR_MEMORY)
+        return api_refuse(reply, names[KEYS_FIELD], "keys: %s", error.message);
+    api_fail_memory(reply);
+    return -1;
+}
+
+static int read_file(const struct api_field *file, struct order *order, struct arena *arena, struct reply *reply) {
+    struct document document = {.format = order->document, .source = file->value, .length = file->length, .notes = order->notes};
+    struct error error = {0};
+    if (document_decode(&document, order->source, arena, &error) == 0) {
+        order->file = (struct html_bytes){document.source, document.length};
+        return 0;
+    }
+    if (error.code != ERROR_MEMORY)
+        return api_refuse(reply, names[FILE_FIELD], "%s: %s", names[FILE_FIELD], error.message);
+    api_fail_memory(reply);
+    return -1;
 }
 
 /* usual: where the field is not there. */
@@ -125,11 +175,13 @@ static int read_order(const struct call *call, bool native, struct order *order,
     order->targets[0] = value_of(sent[TARGET_FIELD]);
     if (!order->targets[0])
         return api_refuse(reply, names[TARGET_FIELD], "target is missing: the code of the language to translate to");
-    if (read_format(sent, order, reply) != 0 || read_protect(sent[PROTECT_FIELD], request, reply) != 0 ||
+    if (read_format(sent, order, reply) != 0 || read_keys(call, sent[KEYS_FIELD], order, &request->arena, reply) != 0 ||
+        read_protect(sent[PROTECT_FIELD], request, reply) != 0 ||
         (native && (read_flag(sent[STREAM_FIELD], false, &request->streamed, reply) != 0 ||
                     read_flag(sent[WARNINGS_FIELD], true, &warned, reply) != 0)))
         return -1;
-    order->file = (struct html_bytes){sent[FILE_FIELD]->value, sent[FILE_FIELD]->length};
+    if (read_file(sent[FILE_FIELD], order, &request->arena, reply) != 0)
+        return -1;
     make_name(sent[FILE_FIELD]->file_name, order->targets[0], order->document, own->file_name);
     order->own = own;
     order->unwarned = !warned;
@@ -150,6 +202,16 @@ static int check_fields(const struct call *call, struct reply *reply) {
     return 0;
 }
 
+static int make_notes(struct order *order, struct arena *arena, struct reply *reply) {
+    order->notes = arena_zalloc(arena, 1, sizeof *order->notes);
+    if (order->notes) {
+        order->notes->arena = arena;
+        return 0;
+    }
+    api_fail_memory(reply);
+    return -1;
+}
+
 static void start(const struct service *service, const struct call *call, bool native, struct request *request,
                   struct reply *reply) {
     if (!api_admit(service, request, reply) || !api_has_models(service, request, reply) || check_fields(call, reply) != 0)
@@ -161,7 +223,7 @@ static void start(const struct service *service, const struct call *call, bool n
                                 .target_count = 1,
                                 .markup = true};
     struct order *order = order_create(request, &begun, reply);
-    if (order && read_order(call, native, order, request, reply) == 0)
+    if (order && make_notes(order, &request->arena, reply) == 0 && read_order(call, native, order, request, reply) == 0)
         order_start(order, NULL, service, NULL, request, reply);
 }
 
@@ -216,6 +278,16 @@ static const struct plan_answer *take_answer(struct request *request, struct rep
     return NULL;
 }
 
+/* The header's bits of what was noted of the document itself. */
+static unsigned codes_of(const struct document_notes *notes) {
+    unsigned codes = 0;
+    for (size_t i = 0; i < notes->count; i++)
+        for (size_t code = 0; warning_name(code); code++)
+            if (strcmp(warning_name(code), notes->all[i].code) == 0)
+                codes |= 1u << code;
+    return codes;
+}
+
 void api_document_finish(const struct service *service, struct request *request, struct reply *reply) {
     const struct plan_answer *file = take_answer(request, reply);
     const struct plan *plan = request->plan;
@@ -223,7 +295,7 @@ void api_document_finish(const struct service *service, struct request *request,
         return;
     (request->streamed ? reply_event : reply_file)(service, plan->order, file, reply);
     if (reply->status == STATUS_OK)
-        reply->warnings = plan->warnings->codes;
+        reply->warnings = plan->warnings->codes | codes_of(plan->order->notes);
 }
 
 /* ---- warnings as events ---- */
@@ -258,6 +330,15 @@ void api_put_document_warnings(const struct request *request, struct writer *w) 
     const struct plan_item *item = &plan->items[0];
     const struct warning *warning = plan->warnings->first;
     struct line_cursor cursor = {item->source, item->source + item->length, 1};
+    const struct document_notes *notes = plan->order->notes;
+    for (size_t i = 0; i < notes->count; i++) {
+        writer_put(w, "event: warning\ndata: ", 21);
+        writer_begin_object(w, NULL);
+        writer_strings(w, "code", notes->all[i].code, "message", notes->all[i].message, NULL);
+        writer_count(w, "line", notes->all[i].line);
+        writer_end_object(w);
+        writer_put(w, "\n\n", 2);
+    }
     for (size_t i = 0; warning && i < request->text_count; i++) {
         bool found = line_seek(&cursor, request->texts[i].source, request->texts[i].source_length);
         for (; warning && warning->text == i; warning = warning->next) {
@@ -275,8 +356,9 @@ void api_put_document_warnings(const struct request *request, struct writer *w) 
 /* ---- files to be fetched ---- */
 
 static void reply_address(const struct service *service, const struct document_order *own, const char *id, struct reply *reply) {
-    char address[BASE_BYTES + KEPT_ID_BYTES + API_FILE_NAME_BYTES + 32];
-    snprintf(address, sizeof address, "%s/download_file/%s.%s", own->base, id, own->file_name);
+    char encoded[3 * API_FILE_NAME_BYTES], address[BASE_BYTES + KEPT_ID_BYTES + sizeof encoded + 32];
+    percent_encode(own->file_name, encoded);
+    snprintf(address, sizeof address, "%s/download_file/%s.%s", own->base, id, encoded);
     struct writer w = api_begin_answer(service);
     writer_begin_object(&w, NULL);
     writer_string(&w, "translatedFileUrl", address);
@@ -296,7 +378,7 @@ void api_file_finish(const struct service *service, struct request *request, str
     memcpy(file.name, own->file_name, sizeof file.name);
     if (kept_files_add(service->files, &file, answer->text, id, &error) == 0) {
         reply_address(service, own, id, reply);
-        reply->warnings = reply->status == STATUS_OK ? plan->warnings->codes : 0;
+        reply->warnings = reply->status == STATUS_OK ? plan->warnings->codes | codes_of(plan->order->notes) : 0;
     } else if (error.code == ERROR_MEMORY) {
         api_fail_memory(reply);
     } else {

@@ -282,10 +282,21 @@ size_t plan_characters(const struct plan *plan, size_t index) {
     return characters;
 }
 
+struct document plan_document(const struct plan *plan, const struct plan_item *item) {
+    const struct order *order = plan->order;
+    return (struct document){.format = plan->document,
+                             .source = item->source,
+                             .length = item->length,
+                             .language = order->targets[0],
+                             .keys = order->keys,
+                             .notes = order->notes};
+}
+
 static int parse_item(const struct plan *plan, struct plan_item *item, struct arena *arena, struct error *err) {
-    if (plan->document)
-        return document_read(&(struct document){plan->document, item->source, item->length, plan->order->targets[0]}, arena,
-                             &item->html, err);
+    if (plan->document) {
+        struct document document = plan_document(plan, item);
+        return document_read(&document, arena, &item->html, err);
+    }
     if (plan->tags)
         return html_parse_xml(item->source, item->length, plan->tags, arena, &item->html, err);
     return html_parse(item->source, item->length, arena, &item->html, err);

@@ -83,6 +83,9 @@ enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct
 /* Items -> texts of the request, of at most max_characters together, tags not counted. */
 enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct request *request, struct plan_reason *reason);
 
+/* The item's document. */
+struct document plan_document(const struct plan *plan, const struct plan_item *item);
+
 /* Of item i, tags not counted. */
 size_t plan_characters(const struct plan *plan, size_t i);
 
@@ -112,8 +115,10 @@ struct order {
                    struct reply *reply);
     const struct html_tags *tags; /* as of a plan; in the arena */
     const struct document_format *document;
-    struct html_bytes file; /* the document, in the arena; then texts is NULL */
-    const void *own;        /* the dialect's */
+    struct html_bytes file;       /* the document, in the arena; then texts is NULL */
+    const struct key_globs *keys; /* which of its values are translated; NULL: all */
+    struct document_notes *notes; /* of it, in the arena */
+    const void *own;              /* the dialect's */
 };
 
 /* A form and the query string, of valid UTF-8, as an object of strings, without keys (api_is_key); of fields of the same name the

@@ -18,7 +18,7 @@ static int render_item(const struct text *text, struct arena *arena, struct rend
 
 static char *write_markup(const struct plan *plan, const struct plan_item *item, const struct html_translation *translations,
                           struct arena *arena, size_t *length) {
-    struct document document = {plan->document, item->source, item->length, plan->order->targets[0]};
+    struct document document = plan_document(plan, item);
     return plan->document ? document_write(&document, &item->html, translations, arena, length, NULL)
                           : html_write(&item->html, translations, arena, length, NULL);
 }

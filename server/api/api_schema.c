@@ -45,9 +45,9 @@ static const struct property properties[] = {
     {"TextLanguage", "language", "string", "language code", false},
     {NULL, "confidence", "number", "0 to 1: how often such a guess is right", false},
 
-    {"Warning", "code", "=language,untranslated,unknown,shortened,numbers,doubtful",
+    {"Warning", "code", "=language,untranslated,unknown,shortened,numbers,doubtful,encoding",
      "the text looks like another language; the model can read none of it; more than a third of its tokens are unknown; much of it "
-     "may be left untranslated; the numbers differ; the model's own estimate is low",
+     "may be left untranslated; the numbers differ; the model's own estimate is low; a document's encoding was guessed",
      false},
     {NULL, "message", "string", NULL, false},
     {NULL, "language", "string", "code language: that of the text, a language code", true},
@@ -287,6 +287,10 @@ static const struct property properties[] = {
      true},
     {NULL, "warnings", "boolean", "as of POST /translate", true},
     {NULL, "protect", "string", "what is not translated: in JSON, as of POST /translate", true},
+    {NULL, "keys", "string",
+     "of a JSON file, which values are translated: path globs such as menu.*.label and !meta.**, separated by commas or in several "
+     "fields",
+     true},
 
     {"LibreFile", "file", "file", "the document; its name or media type tells the format", false},
     {NULL, "source", "string", "language code, or auto", false},

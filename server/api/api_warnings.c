@@ -155,6 +155,7 @@ static const struct {
     [WARNING_SHORTENED] = {"shortened", check_omissions, false},
     [WARNING_NUMBERS] = {"numbers", NULL, false},
     [WARNING_DOUBTFUL] = {"doubtful", NULL, true},
+    [WARNING_ENCODING] = {"encoding", NULL, false},
 };
 
 /* codes: a bit for each that is looked for. */

@@ -21,6 +21,7 @@ enum warning_code {
     WARNING_SHORTENED,    /* much of it may have been left out */
     WARNING_NUMBERS,      /* the translation has other numbers */
     WARNING_DOUBTFUL,     /* the model's own estimate is low */
+    WARNING_ENCODING,     /* a document is in another than UTF-8, which was guessed */
     WARNING_CODES
 };
 

@@ -1,4 +1,5 @@
 #include "server/api/form.h"
+#include "server/base/percent.h"
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -189,6 +190,18 @@ static struct bytes media_type(struct bytes headers) {
     return type;
 }
 
+/* UTF-8\'\'%e2%82%ac.txt (RFC 8187), as some clients write what is not ASCII. NULL: it is not of this form. */
+static const char *encoded_name(struct bytes value, struct arena *arena) {
+    static const char begin[] = "UTF-8\'\'";
+    if (!value.start || value.length < strlen(begin) || strncasecmp(value.start, begin, strlen(begin)) != 0)
+        return NULL;
+    struct bytes name = bytes_skip(value, strlen(begin));
+    char *out = arena_alloc(arena, name.length + 1, 1);
+    if (out)
+        percent_decode(name.start, name.length, out);
+    return out;
+}
+
 /* part: the end of the delimiter's line, headers, an empty line, the value. */
 static int add_part(struct form_fields *fields, struct bytes part, struct error *err) {
     const char *end = memmem(part.start, part.length, "\r\n\r\n", 4);
@@ -199,7 +212,9 @@ static int add_part(struct form_fields *fields, struct bytes part, struct error 
     struct bytes name = disposition.start ? parameter(disposition, "name") : disposition;
     if (!name.start)
         return error_set(err, ERROR_INPUT, "a part of the form has no name");
-    const char *file_name = copy_bytes(parameter(disposition, "filename"), fields->arena);
+    const char *file_name = encoded_name(parameter(disposition, "filename*"), fields->arena);
+    if (!file_name)
+        file_name = copy_bytes(parameter(disposition, "filename"), fields->arena);
     const char *type = copy_bytes(media_type(headers), fields->arena);
     if (form_add(fields, arena_copy(fields->arena, name.start, name.length), name.length,
                  arena_copy(fields->arena, value.start, value.length), value.length, err) != 0)

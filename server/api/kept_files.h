@@ -15,7 +15,7 @@ struct kept_files_limits {
     size_t count, bytes; /* of all files together */
 };
 
-enum { KEPT_ID_BYTES = 33, KEPT_NAME_BYTES = 96 };
+enum { KEPT_ID_BYTES = 33, KEPT_NAME_BYTES = 256 };
 
 struct kept_file {
     char name[KEPT_NAME_BYTES];

@@ -1,5 +1,6 @@
 #include "server/document/document.h"
 #include "model/base/utf8.h"
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -47,6 +48,29 @@ void document_names(char names[DOCUMENT_NAMES_BYTES]) {
         length += (size_t)snprintf(names + length, DOCUMENT_NAMES_BYTES - length, "%s%s", i > 0 ? ", " : "", formats[i]->name);
 }
 
+void document_note(const struct document *document, const char *at, const char *code, const char *format, ...) {
+    struct document_notes *notes = document->notes;
+    char text[sizeof((struct error *)0)->message];
+    if (!notes || notes->count == DOCUMENT_MOST_NOTES)
+        return;
+    if (!notes->counted || notes->counted > at) {
+        notes->counted = document->source;
+        notes->line = 1;
+    }
+    for (; notes->counted < at; notes->counted++)
+        notes->line += *notes->counted == '\n';
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const char *message = arena_copy(notes->arena, text, strlen(text));
+    struct document_note *all = arena_grow(notes->arena, notes->all, notes->count, &notes->room, 1, sizeof *all);
+    if (!message || !all)
+        return;
+    notes->all = all;
+    all[notes->count++] = (struct document_note){code, message, notes->line};
+}
+
 /* The line of the first byte that is not as it must be. */
 static int check_text(const char *source, size_t length, struct error *err) {
     size_t line = 1;
@@ -71,7 +95,10 @@ static size_t mark_length(const char *source, size_t length) {
 
 /* What stands behind the mark, of `mark` bytes. */
 static struct document without_mark(const struct document *document, size_t mark) {
-    return (struct document){document->format, document->source + mark, document->length - mark, document->language};
+    struct document unmarked = *document;
+    unmarked.source += mark;
+    unmarked.length -= mark;
+    return unmarked;
 }
 
 int document_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {

@@ -20,6 +20,11 @@ const struct document_format *document_guess(const char *file_name, const char *
 enum { DOCUMENT_NAMES_BYTES = 128 };
 void document_names(char names[DOCUMENT_NAMES_BYTES]);
 
+/* Of a format whose files may be in UTF-16 or Windows-1252: makes its source UTF-8, in the arena; others stay as they are.
+ * language: of the text, as far as it is known; NULL: it is not. -1 with ERROR_MEMORY, or ERROR_INPUT: the encoding is another one.
+ */
+int document_decode(struct document *document, const char *language, struct arena *arena, struct error *err);
+
 /* Segments to be translated. Its source: any bytes; outlives the html. -1 with ERROR_MEMORY, ERROR_LENGTH, or ERROR_INPUT: the
  * message tells what is wrong, and where. */
 int document_read(const struct document *document, struct arena *arena, struct html *out, struct error *err);

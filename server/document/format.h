@@ -6,14 +6,37 @@
 #include <string.h>
 
 struct document_format;
+struct key_globs;
+
+/* What a user should know of a document though it is translated: a place that stays as it was, for example. */
+struct document_note {
+    const char *code, *message; /* "untranslated"; a sentence */
+    size_t line;                /* of the source; 0: none */
+};
+
+/* In the order in which they were made: a caller's, zeroed but for the arena, in which they are. */
+struct document_notes {
+    struct arena *arena;
+    struct document_note *all; /* [count], room for more */
+    size_t count, room;
+    const char *counted; /* lines before it have been counted */
+    size_t line;
+};
+enum { DOCUMENT_MOST_NOTES = 1000 }; /* more are not kept */
 
 /* A file that was sent, or what is translated of it. */
 struct document {
     const struct document_format *format;
     const char *source; /* [length] */
     size_t length;
-    const char *language; /* that it is translated to, a BCP 47 code */
+    const char *language;         /* that it is translated to, a BCP 47 code */
+    const struct key_globs *keys; /* which values of a JSON document are translated; NULL: all */
+    struct document_notes *notes; /* of reading and writing it; NULL: nobody reads them */
 };
+
+/* at: in the source. What fails shows in the arena. */
+__attribute__((format(printf, 4, 5))) void document_note(const struct document *document, const char *at, const char *code,
+                                                         const char *format, ...);
 
 /* For pieces of the document. */
 static inline struct html_builder document_builder(const struct document *document, struct arena *arena) {
@@ -25,6 +48,7 @@ struct document_format {
     const char *extensions;   /* of file names, without the dot; separated by spaces */
     const char *media_types;  /* the same */
     const char *content_type; /* of an answer */
+    bool older_encodings;     /* its files may be in others than UTF-8: document_decode */
     /* Its source: valid UTF-8 without zero bytes, which outlives the html. As html_parse; messages name the line. */
     int (*read)(const struct document *document, struct arena *arena, struct html *out, struct error *err);
     /* Of what has been written, what is still to be done, such as breaking lines. All in the arena. NULL with ERROR_MEMORY. The

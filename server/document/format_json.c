@@ -1,22 +1,38 @@
-/* JSON (RFC 8259): the strings that are values are translated, line by line; names of members and all else stay byte for byte,
- * which is why no library reads it: one would not tell where a value stood, nor how its numbers and escapes were written. */
+/* JSON (RFC 8259): of the strings that are values those that are prose (prose.h) are translated, line by line; names of members and
+ * all else stay byte for byte, which is why no library reads it: one would not tell where a value stood, nor how its numbers and
+ * escapes were written. Of messages in ICU's notation the texts of their branches are translated, of vue-i18n's "a | b | c" each
+ * alternative. */
 #include "model/base/utf8.h"
 #include "model/text/character.h"
 #include "server/document/format.h"
+#include "server/document/icu_message.h"
+#include "server/document/key_globs.h"
+#include "server/document/prose.h"
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { MOST_DEPTH = 512 };
+enum { MOST_DEPTH = 512, MOST_NAME = 128 /* bytes of a reference */ };
 
 /* What may come next. */
 enum expected { VALUE, FIRST_VALUE /* or the array's end */, NAME, FIRST_NAME, COLON, MORE /* a comma, or the end */, NOTHING };
 
+struct level {
+    char open;               /* '{' or '[' */
+    struct html_bytes name;  /* of the member in hand; of an array's elements that of the member that it is the value of */
+    size_t index;            /* of the element in hand */
+    struct key_state *place; /* how far the globs match its path; NULL: there are none */
+};
+
 struct json_reader {
     struct html_builder builder;
+    const struct document *document;
     const char *begin, *at, *end;
     const char *done; /* the document up to here is in pieces */
     char *decoded;    /* what is left of room for all that escapes stand for */
-    char open[MOST_DEPTH];
+    char *scratch;    /* room for the longest string */
+    struct level levels[MOST_DEPTH];
+    struct key_state *places; /* [MOST_DEPTH + 1]: above the first level, then of each; NULL: there are no globs */
     size_t depth;
     struct error *err;
 };
@@ -74,53 +90,277 @@ static int skip_string(struct json_reader *reader, bool *whole) {
     return reader->at < reader->end ? 0 : refuse(reader, begin, "this string has no end");
 }
 
-/* Up to a line's end or another control character, or the string's. Decoded only where there are escapes. */
-static void add_run(struct json_reader *reader, const char *begin, const char *end) {
-    struct html_bytes raw = bytes_between(begin, end), text = raw;
-    if (raw.length == 0)
-        return;
-    if (memchr(begin, '\\', raw.length)) {
-        char *out = reader->decoded;
-        for (const char *at = begin; at < end;) {
-            int32_t character;
-            size_t bytes = *at == '\\' ? read_escape(at, end, &character) : 1;
-            if (bytes > 1)
-                out += character_put(character, out);
-            else
-                *out++ = *at;
-            at += bytes;
-        }
-        text = bytes_between(reader->decoded, out);
-        reader->decoded = out;
-    }
-    html_add_break(&reader->builder, bytes_between(reader->done, begin));
-    html_add_text(&reader->builder, text, raw);
-    reader->done = end;
-}
+/* A string in hand: what it says, and how it is written. */
+struct json_string {
+    struct html_bytes raw, text; /* the same where there are no escapes */
+    size_t at;                   /* in the text; places are looked for in their order */
+    const char *raw_at;          /* where that stands */
+};
 
-/* [begin,end) between the marks, valid. */
-static void add_value(struct json_reader *reader, const char *begin, const char *end) {
-    const char *run = begin;
-    for (const char *at = begin; at < end;) {
-        int32_t character = 'x';
+/* What it says; of a value this is borrowed by pieces, and so it stays. raw: between the marks, valid. */
+static struct json_string decode(struct json_reader *reader, struct html_bytes raw) {
+    struct json_string string = {.raw = raw, .text = raw, .raw_at = raw.start};
+    if (!memchr(raw.start, '\\', raw.length))
+        return string;
+    char *out = reader->decoded;
+    for (const char *at = raw.start, *end = at + raw.length; at < end;) {
+        int32_t character;
         size_t bytes = *at == '\\' ? read_escape(at, end, &character) : 1;
-        if (character < ' ') {
-            add_run(reader, run, at);
-            run = at + bytes;
-        }
+        if (bytes > 1)
+            out += character_put(character, out);
+        else
+            *out++ = *at;
         at += bytes;
     }
-    add_run(reader, run, end);
+    string.text = bytes_between(reader->decoded, out);
+    reader->decoded = out;
+    return string;
 }
 
-static int read_string(struct json_reader *reader, bool is_value) {
+/* How the byte of the text is written; places only grow. */
+static const char *raw_of(struct json_string *string, size_t byte) {
+    const char *end = string->raw.start + string->raw.length;
+    char ignored[4];
+    if (string->text.start == string->raw.start)
+        return string->raw.start + byte;
+    while (string->at < byte) {
+        int32_t character;
+        size_t bytes = *string->raw_at == '\\' ? read_escape(string->raw_at, end, &character) : 1;
+        string->at += bytes > 1 ? character_put(character, ignored) : 1;
+        string->raw_at += bytes;
+    }
+    return string->raw_at;
+}
+
+/* ---- pieces ---- */
+
+/* Up to where a sentence begins. */
+static void begin_sentence(struct json_reader *reader, struct json_string *string, size_t at) {
+    const char *begin = raw_of(string, at);
+    html_add_break(&reader->builder, bytes_between(reader->done, begin));
+    reader->done = begin;
+}
+
+/* The text [begin,end), where the last piece ended. */
+static void add_text(struct json_reader *reader, struct json_string *string, size_t begin, size_t end) {
+    const char *from = raw_of(string, begin), *to = raw_of(string, end);
+    if (end > begin)
+        html_add_text(&reader->builder, bytes_between(string->text.start + begin, string->text.start + end),
+                      bytes_between(from, to));
+    reader->done = to;
+}
+
+/* What stays as it is in a sentence, which shows this word in its place. */
+static void add_unit(struct json_reader *reader, struct json_string *string, struct html_bytes word, size_t begin, size_t end) {
+    const char *from = raw_of(string, begin), *to = raw_of(string, end);
+    html_add_word(&reader->builder, word, bytes_between(from, to));
+    reader->done = to;
+}
+
+static const struct html_bytes any_word = {"{0}", 3};
+
+/* Of letters, digits and these. */
+static size_t skip_name(struct html_bytes text, size_t begin, const char *others) {
+    size_t at = begin;
+    while (at < text.length && at - begin < MOST_NAME &&
+           (isalnum((unsigned char)text.start[at]) || (text.start[at] && strchr(others, text.start[at]))))
+        at++;
+    return at;
+}
+
+/* A reference that begins there: i18next's $t(key), vue-i18n's @:key, @.lower:key and @:(key), Chrome's $NAME$, Laravel's :name.
+ * Where it ends; at: none begins. */
+static size_t skip_reference(struct html_bytes text, size_t at) {
+    const char *begin = text.start + at, *end = text.start + text.length;
+    if (end - begin < 3)
+        return at;
+    if (memcmp(begin, "$t(", 3) == 0) {
+        const char *close = memchr(begin, ')', (size_t)(end - begin) < 256 ? (size_t)(end - begin) : 256);
+        return close ? (size_t)(close + 1 - text.start) : at;
+    }
+    if (*begin == ':') {
+        bool behind_word = at > 0 && !strchr(" \t(\"'[", begin[-1]);
+        return !behind_word && isalpha((unsigned char)begin[1]) ? skip_name(text, at + 1, "_") : at;
+    }
+    size_t behind = skip_name(text, at + 1, "_.-@");
+    if (*begin == '$')
+        return behind > at + 1 && behind < text.length && text.start[behind] == '$' ? behind + 1 : at;
+    bool starts = *begin == '@' && (begin[1] == ':' || begin[1] == '.') && (at == 0 || !isalnum((unsigned char)begin[-1]));
+    if (!starts || behind >= text.length || text.start[behind] != ':')
+        return at;
+    bool bracket = behind + 1 < text.length && text.start[behind + 1] == '(';
+    size_t name = skip_name(text, behind + 1 + bracket, "_.-");
+    while (!bracket && name > behind + 1 && text.start[name - 1] == '.') /* ends the sentence */
+        name--;
+    if (name == behind + 1 + bracket || (bracket && (name == text.length || text.start[name] != ')')))
+        return at;
+    return name + bracket;
+}
+
+/* A sentence or more of them, in one line. */
+static void add_sentence(struct json_reader *reader, struct json_string *string, size_t begin, size_t end) {
+    struct html_bytes text = {string->text.start, end};
+    size_t plain = begin;
+    begin_sentence(reader, string, begin);
+    for (size_t at = begin; at < end;) {
+        size_t behind = memchr("$@:", text.start[at], 3) ? skip_reference(text, at) : at;
+        if (behind == at) {
+            at++;
+            continue;
+        }
+        add_text(reader, string, plain, at);
+        add_unit(reader, string, any_word, at, behind);
+        plain = at = behind;
+    }
+    add_text(reader, string, plain, end);
+}
+
+/* In front of an alternative: Laravel's {0} and [2,*]. */
+static size_t skip_range(struct html_bytes text, size_t at) {
+    size_t begin = at;
+    while (at < text.length && text.start[at] == ' ')
+        at++;
+    char close = at < text.length && text.start[at] == '{' ? '}' : ']';
+    if (at == text.length || !strchr("{[", text.start[at]))
+        return begin;
+    at++;
+    size_t behind = at;
+    while (behind < text.length && strchr(close == ']' ? "0123456789,*-Inf" : "0123456789", text.start[behind]))
+        behind++;
+    return behind > at && behind < text.length && text.start[behind] == close ? behind + 1 : begin;
+}
+
+/* Alternatives with bars between them, as vue-i18n's plurals are, each by itself. */
+static void add_alternatives(struct json_reader *reader, struct json_string *string, size_t begin, size_t end) {
+    size_t depth = 0;
+    bool alternatives = false;
+    for (size_t at = begin; at <= end; at++) {
+        char c = at < end ? string->text.start[at] : '|';
+        depth += c == '{';
+        depth -= c == '}' && depth > 0;
+        if (c != '|' || (depth > 0 && at < end))
+            continue;
+        alternatives |= at < end;
+        if (alternatives)
+            begin = skip_range((struct html_bytes){string->text.start, at}, begin);
+        if (begin < at)
+            add_sentence(reader, string, begin, at);
+        begin = at + 1;
+    }
+}
+
+/* Line by line; a line of its own may be for programs, too. */
+static void add_lines(struct json_reader *reader, struct json_string *string) {
+    static const struct prose_place nowhere = {{"", 0}, {"", 0}};
+    struct html_bytes text = string->text;
+    for (size_t begin = 0, end; begin < text.length && !reader->builder.failed; begin = end + 1) {
+        end = begin;
+        while (end < text.length && (unsigned char)text.start[end] >= ' ')
+            end++;
+        struct html_bytes line = {text.start + begin, end - begin};
+        if (line.length > 0 && (line.length == text.length || prose_judge(line, &nowhere, reader->scratch) == PROSE_LANGUAGE))
+            add_alternatives(reader, string, begin, end);
+    }
+}
+
+/* ---- messages ---- */
+
+/* {name} shows itself; another shows a short one. */
+static struct html_bytes argument_word(struct html_bytes argument, struct arena *arena) {
+    size_t begin = 1, end;
+    while (begin < argument.length && argument.start[begin] == ' ')
+        begin++;
+    end = begin;
+    while (end < argument.length && (isalnum((unsigned char)argument.start[end]) || argument.start[end] == '_'))
+        end++;
+    char *word = end > begin && end - begin < 24 && *argument.start == '{' ? arena_alloc(arena, end - begin + 2, 1) : NULL;
+    if (!word)
+        return any_word;
+    word[0] = '{';
+    memcpy(word + 1, argument.start + begin, end - begin);
+    word[end - begin + 1] = '}';
+    return (struct html_bytes){word, end - begin + 2};
+}
+
+/* A text of a message, in which a line's end separates sentences. *open: a sentence has begun. */
+static void add_message_text(struct json_reader *reader, struct json_string *string, size_t begin, size_t end, bool *open) {
+    while (begin < end) {
+        size_t line = begin;
+        while (line < end && (unsigned char)string->text.start[line] >= ' ')
+            line++;
+        if (line > begin && !*open)
+            begin_sentence(reader, string, begin);
+        *open = line == end;
+        if (line > begin)
+            add_text(reader, string, begin, line);
+        for (begin = line; begin < end && (unsigned char)string->text.start[begin] < ' ';)
+            begin++;
+    }
+}
+
+static void add_message(struct json_reader *reader, struct json_string *string, const struct icu_message *message) {
+    static const struct html_bytes one = {"1", 1}, several = {"5", 1};
+    bool open = false;
+    for (size_t i = 0; i < message->count; i++) {
+        const struct icu_part *part = &message->parts[i];
+        struct html_bytes says = {string->text.start + part->begin, part->end - part->begin};
+        if (part->kind == ICU_SYNTAX) {
+            open = false;
+        } else if (part->kind == ICU_TEXT) {
+            add_message_text(reader, string, part->begin, part->end, &open);
+        } else if (part->kind == ICU_QUOTE) {
+            if (open) {
+                const char *from = raw_of(string, part->begin), *to = raw_of(string, part->end);
+                html_add_text(&reader->builder, (struct html_bytes){"", 0}, bytes_between(from, to));
+                reader->done = to;
+            }
+        } else {
+            struct html_bytes word = part->kind == ICU_ARGUMENT ? argument_word(says, reader->builder.arena)
+                                     : part->one                ? one
+                                                                : several;
+            if (!open)
+                begin_sentence(reader, string, part->begin);
+            add_unit(reader, string, word, part->begin, part->end);
+            open = true;
+        }
+    }
+}
+
+/* Nothing of it is added where it is for programs, or cannot be read; -1: memory. */
+static int add_value(struct json_reader *reader, struct html_bytes raw, enum key_choice choice) {
+    const struct level *level = reader->depth > 0 ? &reader->levels[reader->depth - 1] : NULL;
+    struct prose_place place = {{"", 0}, {"", 0}};
+    struct json_string string = decode(reader, raw);
+    struct icu_message message;
+    struct error error = {0};
+    if (reader->builder.failed) /* html_build says why */
+        return 0;
+    if (icu_message_is(string.text.start, string.text.length)) {
+        if (icu_message_read(string.text.start, string.text.length, reader->builder.arena, &message, &error) == 0)
+            add_message(reader, &string, &message);
+        else if (error.code == ERROR_MEMORY)
+            return error_memory(reader->err);
+        else
+            document_note(reader->document, raw.start, "untranslated", "%s: it stays as it is", error.message);
+        return 0;
+    }
+    if (level)
+        place.name = level->name;
+    for (size_t above = reader->depth; above-- > 1 && place.parent.length == 0;)
+        if (reader->levels[above].open == '{') /* the member that holds this object */
+            place.parent = reader->levels[above - 1].name;
+    enum prose prose = prose_judge(string.text, &place, reader->scratch);
+    if (prose == PROSE_LANGUAGE || (prose == PROSE_DOUBTFUL && choice == KEY_ASKED_FOR))
+        add_lines(reader, &string);
+    return 0;
+}
+
+/* at: the quotation mark. *raw: what stands behind it up to the next. */
+static int read_string(struct json_reader *reader, struct html_bytes *raw, bool *whole) {
     const char *begin = ++reader->at;
-    bool whole;
-    if (skip_string(reader, &whole) != 0)
+    if (skip_string(reader, whole) != 0)
         return -1;
-    if (is_value && whole)
-        add_value(reader, begin, reader->at);
-    reader->at++;
+    *raw = bytes_between(begin, reader->at++);
     return 0;
 }
 
@@ -162,26 +402,57 @@ static int read_word(struct json_reader *reader) {
     return refuse(reader, reader->at, "a value is expected here");
 }
 
+/* The value in hand is a level deeper: where the globs are at it. Of members this is known with their names. */
+static void enter_element(struct json_reader *reader) {
+    char number[24];
+    struct level *level = reader->depth > 0 ? &reader->levels[reader->depth - 1] : NULL;
+    if (!level || level->open != '[')
+        return;
+    if (reader->places)
+        key_globs_step(reader->document->keys, &reader->places[reader->depth - 1], number,
+                       (size_t)snprintf(number, sizeof number, "%zu", level->index), &reader->places[reader->depth]);
+    level->index++;
+}
+
 /* *expected: what comes behind it. */
 static int read_value(struct json_reader *reader, enum expected *expected) {
     char first = *reader->at;
+    enter_element(reader);
     if (first == '{' || first == '[') {
         if (reader->depth == MOST_DEPTH)
             return refuse(reader, reader->at, "objects and arrays nest deeper than 512");
-        reader->open[reader->depth++] = first;
+        struct html_bytes name = reader->depth > 0 ? reader->levels[reader->depth - 1].name : (struct html_bytes){"", 0};
+        reader->levels[reader->depth++] = (struct level){.open = first, .name = name};
         reader->at++;
         *expected = first == '{' ? FIRST_NAME : FIRST_VALUE;
         return 0;
     }
     *expected = reader->depth > 0 ? MORE : NOTHING;
-    if (first == '"')
-        return read_string(reader, true);
+    if (first == '"') {
+        struct html_bytes raw;
+        bool whole;
+        if (read_string(reader, &raw, &whole) != 0)
+            return -1;
+        enum key_choice choice = reader->places ? key_globs_choose(reader->document->keys, &reader->places[reader->depth]) : KEY_IN;
+        return whole && choice != KEY_LEFT_OUT ? add_value(reader, raw, choice) : 0;
+    }
     return first == '-' || isdigit((unsigned char)first) ? read_number(reader) : read_word(reader);
 }
 
 static int read_name(struct json_reader *reader, enum expected *expected) {
+    struct html_bytes raw;
+    bool whole;
     *expected = COLON;
-    return *reader->at == '"' ? read_string(reader, false) : refuse(reader, reader->at, "the name of a member is expected here");
+    if (*reader->at != '"')
+        return refuse(reader, reader->at, "the name of a member is expected here");
+    if (read_string(reader, &raw, &whole) != 0)
+        return -1;
+    struct html_bytes name = whole ? decode(reader, raw).text : raw;
+    reader->levels[reader->depth - 1].name = name;
+    if (reader->places)
+        key_globs_step(reader->document->keys, &reader->places[reader->depth - 1], name.start, name.length,
+                       &reader->places[reader->depth]);
+    return 0;
 }
 
 static int read_end(struct json_reader *reader, enum expected *expected) {
@@ -192,7 +463,7 @@ static int read_end(struct json_reader *reader, enum expected *expected) {
 }
 
 static int read_mark(struct json_reader *reader, enum expected *expected) {
-    bool object = *expected == COLON || reader->open[reader->depth - 1] == '{';
+    bool object = *expected == COLON || reader->levels[reader->depth - 1].open == '{';
     if (*expected == COLON && *reader->at != ':')
         return refuse(reader, reader->at, "a colon is expected here");
     if (*expected == MORE && *reader->at != ',')
@@ -204,7 +475,7 @@ static int read_mark(struct json_reader *reader, enum expected *expected) {
 
 /* at: a character that is no white space. */
 static int read_next(struct json_reader *reader, enum expected *expected) {
-    char end = reader->depth > 0 && reader->open[reader->depth - 1] == '{' ? '}' : ']';
+    char end = reader->depth > 0 && reader->levels[reader->depth - 1].open == '{' ? '}' : ']';
     bool may_end = *expected == MORE || *expected == FIRST_NAME || *expected == FIRST_VALUE;
     if (may_end && *reader->at == end)
         return read_end(reader, expected);
@@ -251,19 +522,120 @@ static void json_escape(struct html_buffer *out, const char *text, size_t length
 
 static int json_read(const struct document *document, struct arena *arena, struct html *out, struct error *err) {
     const char *source = document->source, *end = source + document->length;
-    struct json_reader reader = {
-        .builder = document_builder(document, arena), .begin = source, .at = source, .end = end, .done = source, .err = err};
-    reader.decoded = arena_alloc(arena, document->length + 1, 1);
-    if (!reader.decoded)
+    struct json_reader *reader = arena_zalloc(arena, 1, sizeof *reader);
+    char *decoded = arena_alloc(arena, document->length + 1, 1), *scratch = arena_alloc(arena, document->length + 1, 1);
+    struct key_state *places = document->keys ? arena_alloc(arena, MOST_DEPTH + 1, sizeof *places) : NULL;
+    if (arena_failed(arena))
         return error_memory(err);
-    if (read_all(&reader) != 0)
+    *reader = (struct json_reader){.builder = document_builder(document, arena),
+                                   .document = document,
+                                   .begin = source,
+                                   .at = source,
+                                   .end = end,
+                                   .done = source,
+                                   .decoded = decoded,
+                                   .scratch = scratch,
+                                   .places = places,
+                                   .err = err};
+    if (places)
+        key_globs_begin(document->keys, &places[0]);
+    if (read_all(reader) != 0)
         return -1;
-    html_add_break(&reader.builder, bytes_between(reader.done, reader.end));
-    return html_build(&reader.builder, json_escape, out, err);
+    html_add_break(&reader->builder, bytes_between(reader->done, reader->end));
+    return html_build(&reader->builder, json_escape, out, err);
+}
+
+/* ---- messages that were translated ---- */
+
+/* The next string of valid JSON, at or behind *at, which is moved behind it. False: there are no more. */
+static bool next_string(const char **at, const char *end, struct html_bytes *raw) {
+    const char *begin = memchr(*at, '"', (size_t)(end - *at));
+    if (!begin)
+        return false;
+    const char *c = begin + 1;
+    while (c < end && *c != '"')
+        c += *c == '\\' ? 2 : 1;
+    *raw = bytes_between(begin + 1, c);
+    *at = c + 1;
+    return true;
+}
+
+/* An apostrophe in front of a brace quotes it: in text it stands twice. */
+static struct html_bytes double_apostrophes(struct html_bytes text, struct arena *arena) {
+    struct html_buffer out = {.arena = arena};
+    for (size_t i = 0; i < text.length; i++) {
+        bool quotes = text.start[i] == '\'' && i + 1 < text.length && strchr("{}#|", text.start[i + 1]);
+        html_put(&out, quotes ? "''" : text.start + i, quotes ? 2 : 1);
+    }
+    return out.failed ? (struct html_bytes){"", 0} : (struct html_bytes){out.bytes, out.length};
+}
+
+/* Puts the translation of a message, or, where it does not have the arguments of its source, the source. */
+static void put_message(const struct document *document, struct json_reader *room, struct html_bytes source,
+                        struct html_bytes written, struct html_buffer *out) {
+    struct json_string from = decode(room, source), to = decode(room, written);
+    struct icu_message before, now;
+    struct arena *arena = out->arena;
+    bool branches = icu_message_is(from.text.start, from.text.length);
+    if (icu_message_read(from.text.start, from.text.length, arena, &before, NULL) != 0) {
+        html_put(out, written.start, written.length);
+        return;
+    }
+    for (size_t attempt = 0; attempt < 2; attempt++) {
+        struct html_bytes text = attempt == 0 ? to.text : double_apostrophes(to.text, arena);
+        if (icu_message_read(text.start, text.length, arena, &now, NULL) != 0 ||
+            !icu_message_same(from.text.start, &before, text.start, &now))
+            continue;
+        if (attempt == 0)
+            html_put(out, written.start, written.length);
+        else
+            json_escape(out, text.start, text.length);
+        return;
+    }
+    if (branches)
+        document_note(document, source.start, "untranslated",
+                      "the translation of the message does not have its arguments as they were: it stays as it is");
+    html_put(out, branches ? source.start : written.start, branches ? source.length : written.length);
+}
+
+/* In a document in which one message has branches, others are messages, too. */
+static bool has_messages(const char *source, const char *end) {
+    struct html_bytes raw;
+    for (const char *at = source; next_string(&at, end, &raw);)
+        if (icu_message_is(raw.start, raw.length))
+            return true;
+    return false;
+}
+
+static char *json_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
+                         size_t *out_length, struct error *err) {
+    const char *source = document->source, *end = source + document->length, *at = written, *to = written + written_length;
+    struct html_buffer out = {.arena = arena};
+    struct html_bytes before, now;
+    html_put(&out, "", 0);
+    if (has_messages(source, end)) {
+        struct json_reader room = {.decoded = arena_alloc(arena, document->length + written_length + 1, 1)};
+        for (const char *next = written; room.decoded && next_string(&source, end, &before) && next_string(&next, to, &now);) {
+            bool same = before.length == now.length && memcmp(before.start, now.start, now.length) == 0;
+            if (same || !memchr(before.start, '{', before.length))
+                continue;
+            html_put(&out, at, (size_t)(now.start - at));
+            put_message(document, &room, before, now, &out);
+            at = now.start + now.length;
+        }
+    }
+    html_put(&out, at, (size_t)(to - at));
+    if (out.failed || arena_failed(arena)) {
+        error_memory(err);
+        return NULL;
+    }
+    *out_length = out.length;
+    return out.bytes;
 }
 
 const struct document_format format_json = {.name = "json",
                                             .extensions = "json arb",
                                             .media_types = "application/json text/json",
                                             .content_type = "application/json; charset=utf-8",
-                                            .read = json_read};
+                                            .read = json_read,
+                                            .finish = json_finish};

@@ -1,8 +1,14 @@
 /* SubRip (srt) and WebVTT (vtt). A sentence that runs over cues is one segment with a part in each. */
+#include "model/text/character.h"
 #include "server/document/subtitles.h"
 #include <string.h>
+#include <strings.h>
 
-enum { MOST_PARTS = 8, MOST_PARTS_UNMARKED = 3 /* where nothing tells that the sentence goes on */ };
+enum {
+    MOST_PARTS = 8,
+    MANY_WORDS = 5, /* of a cue without a mark at its end that is no title, where the next one ends a sentence */
+    SOME_WORDS = 3  /* of one whose last word asks for more: "Come on" does not */
+};
 
 struct subtitles {
     struct html_builder builder;
@@ -47,11 +53,58 @@ static bool is_alone(const char *text, size_t length) {
     return length == 0;
 }
 
+static size_t count_words(struct html_bytes text) {
+    size_t words = 0;
+    for (size_t i = 0; i < text.length; i++)
+        words += !strchr(" \t\r\n", text.start[i]) && (i == 0 || strchr(" \t\r\n", text.start[i - 1]));
+    return words;
+}
+
+static struct html_bytes last_word(struct html_bytes text) {
+    const char *begin = text.start + text.length;
+    while (begin > text.start && !strchr(" \t\r\n", begin[-1]))
+        begin--;
+    return bytes_between(begin, text.start + text.length);
+}
+
+/* A letter in lower case, of an alphabet that has capitals. */
+static bool begins_small(struct html_bytes text) {
+    size_t at = 0;
+    int32_t first = text.length > 0 ? character_next(text.start, text.length, &at) : -1;
+    return first >= 0 && character_lower(first) == first && character_upper(first) != first;
+}
+
+/* Words behind which a sentence does not end: articles, prepositions, conjunctions. */
+static bool asks_for_more(struct html_bytes word) {
+    static const char words[] =
+        " a an the of to in on at by for from with and or but my your our their is are was were if when because than into "
+        "about between le la les un une des de du et ou mais \u00e0 au aux en dans sur pour par avec que qui est sont mon ma "
+        "mes der die das den dem ein eine einen einem einer und oder aber zu im am auf von vom mit f\u00fcr bei nach dass wenn "
+        "weil ist sind war mein sein el los las una y o pero con para es son del al il lo gli e di da per che ";
+    for (const char *at = words; word.length > 0 && (at = memmem(at, strlen(at), word.start, word.length)); at++)
+        if (at[-1] == ' ' && at[word.length] == ' ')
+            return true;
+    return false;
+}
+
+/* The text goes on with the sentence that the one before it began. Titles and words that are repeated do not, though no mark ends
+ * them. */
 static bool continues(const struct subtitles *subtitles, struct html_bytes text) {
     struct html_bytes before = without_last_mark(subtitles->last), now = without_marks(text);
-    bool marked = text_goes_on(now.start, now.length) || (before.length > 0 && before.start[before.length - 1] == ',');
-    return subtitles->parts > 0 && subtitles->parts < (marked ? MOST_PARTS : MOST_PARTS_UNMARKED) &&
-           !text_ends_sentence(before.start, before.length) && !is_alone(now.start, now.length);
+    size_t words = count_words(before);
+    if (subtitles->parts == 0 || subtitles->parts == MOST_PARTS || text_ends_sentence(before.start, before.length) ||
+        is_alone(now.start, now.length))
+        return false;
+    if (before.start[before.length - 1] == ',')
+        return true;
+    bool same = subtitles->last.length == text.length && strncasecmp(subtitles->last.start, text.start, text.length) == 0;
+    if (same || (subtitles->parts == 1 && words == 1 && count_words(now) == 1))
+        return false;
+    if (begins_small(now))
+        return true;
+    struct html_bytes last = last_word(before), end = without_last_mark(text);
+    return (words >= SOME_WORDS && asks_for_more(last)) ||
+           (words >= MANY_WORDS && begins_small(last) && text_ends_sentence(end.start, end.length));
 }
 
 /* Up to where the next text begins, or the document ends. */
@@ -136,23 +189,25 @@ static int vtt_read(const struct document *document, struct arena *arena, struct
 
 static char *srt_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
                         size_t *out_length, struct error *err) {
-    return subtitles_wrap(document->source, document->length, written, written_length, false, arena, out_length, err);
+    return subtitles_wrap(document, written, written_length, false, arena, out_length, err);
 }
 
 static char *vtt_finish(const struct document *document, const char *written, size_t written_length, struct arena *arena,
                         size_t *out_length, struct error *err) {
-    return subtitles_wrap(document->source, document->length, written, written_length, true, arena, out_length, err);
+    return subtitles_wrap(document, written, written_length, true, arena, out_length, err);
 }
 
 const struct document_format format_srt = {.name = "srt",
                                            .extensions = "srt",
                                            .media_types = "application/x-subrip text/srt",
                                            .content_type = "application/x-subrip; charset=utf-8",
+                                           .older_encodings = true,
                                            .read = srt_read,
                                            .finish = srt_finish};
 const struct document_format format_vtt = {.name = "vtt",
                                            .extensions = "vtt",
                                            .media_types = "text/vtt",
                                            .content_type = "text/vtt; charset=utf-8",
+                                           .older_encodings = true,
                                            .read = vtt_read,
                                            .finish = vtt_finish};

@@ -95,12 +95,50 @@ static int read_times(struct cue_reader *reader, struct error *err) {
     return is_times(&reader->line, reader->vtt) ? 0 : fail(reader, err);
 }
 
-static void read_text(struct cue_reader *reader, struct cue *cue) {
-    *cue = (struct cue){.text = {reader->line.next, 0}};
-    while (line_next(&reader->line, reader->end) && !is_blank(&reader->line)) {
+/* Digits alone: the number of a cue, where a line of times follows. */
+static bool is_number(const struct line *line) {
+    struct html_bytes text = line_trimmed(line);
+    for (size_t i = 0; i < text.length; i++)
+        if (!isdigit((unsigned char)text.start[i]))
+            return false;
+    return text.length > 0;
+}
+
+/* Digits and a colon on both sides of an arrow: meant as times, whatever is wrong with them. */
+static bool is_like_times(const struct line *line) {
+    const char *arrow = memmem(line->begin, (size_t)(line->end - line->begin), "-->", 3), *at = skip_blank(line->begin, line->end);
+    for (size_t side = 0; arrow && side < 2; side++) {
+        const char *digits = at;
+        while (at < line->end && isdigit((unsigned char)*at))
+            at++;
+        if (at == digits || at == line->end || *at != ':')
+            return false;
+        at = skip_blank(arrow + 3, line->end);
+    }
+    return arrow != NULL;
+}
+
+/* Up to a blank line, or to the times of the next cue, which need none in front of them, with the number before these. */
+static int read_text(struct cue_reader *reader, struct cue *cue, struct error *err) {
+    struct line before = reader->line, before_last = before;
+    struct html_bytes without_last = {before.next, 0};
+    *cue = (struct cue){.text = without_last};
+    for (; line_next(&reader->line, reader->end) && !is_blank(&reader->line); before = reader->line) {
+        if (is_times(&reader->line, reader->vtt)) {
+            bool numbered = cue->lines > 0 && is_number(&before);
+            reader->line = numbered ? before_last : before; /* from there on, once more */
+            cue->text = numbered ? without_last : cue->text;
+            cue->lines -= numbered;
+            return 0;
+        }
+        if (is_like_times(&reader->line))
+            return fail(reader, err);
+        before_last = before;
+        without_last = cue->text;
         cue->text = bytes_between(cue->text.start, reader->line.end);
         cue->lines++;
     }
+    return 0;
 }
 
 int cue_next(struct cue_reader *reader, struct cue *cue, struct error *err) {
@@ -116,8 +154,7 @@ int cue_next(struct cue_reader *reader, struct cue *cue, struct error *err) {
         if (read_times(reader, err) != 0)
             return -1;
         reader->number++;
-        read_text(reader, cue);
-        return 1;
+        return read_text(reader, cue, err) == 0 ? 1 : -1;
     }
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Subtitles, SubRip and WebVTT alike: blocks of lines between blank ones, with a line of times, then what is shown. Included by
+/* Subtitles, SubRip and WebVTT alike: a line of times, then what is shown, up to a blank line or the next times. Included by
  * server/document/ only. */
 #ifndef ALIGND_DOCUMENT_SUBTITLES_H
 #define ALIGND_DOCUMENT_SUBTITLES_H
@@ -41,8 +41,8 @@ int cue_add_marked(struct html_builder *builder, struct html_bytes text, bool vt
 void srt_escape(struct html_buffer *out, const char *text, size_t length);
 
 /* As finish of a format: a cue has as many lines as it had, of at most SUBTITLES_WIDTH characters, or more lines where it does not
- * fit. */
-char *subtitles_wrap(const char *source, size_t length, const char *written, size_t written_length, bool vtt, struct arena *arena,
+ * fit. One that got no word of the sentence that it has a part in keeps its own text, which is noted. */
+char *subtitles_wrap(const struct document *document, const char *written, size_t written_length, bool vtt, struct arena *arena,
                      size_t *out_length, struct error *err);
 
 #endif

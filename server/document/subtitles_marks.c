@@ -45,7 +45,7 @@ static const char *next_of(const char *at, const char *end, char one, char other
 
 static bool read_tag(const char *at, const char *end, bool vtt, struct mark *mark) {
     const char *close = next_of(at + 1, end, '>', '<');
-    if (!close || *close == '<')
+    if (!close || *close == '<' || (close - at > 2 && close[-1] == '-' && close[-2] == '-')) /* the arrow between times ends none */
         return false;
     *mark = (struct mark){.raw = bytes_between(at, close + 1), .kind = at[1] == '/' ? MARK_END : MARK_START};
     bool known = read_name(at + 1, end, mark->name);
@@ -57,7 +57,7 @@ static bool read_tag(const char *at, const char *end, bool vtt, struct mark *mar
 /* {\an8} and the like, of SubRip. */
 static bool read_braces(const char *at, const char *end, struct mark *mark) {
     const char *close = end - at > 1 && at[1] == '\\' ? next_of(at + 1, end, '}', '{') : NULL;
-    if (!close || *close == '{')
+    if (!close || *close == '{' || memmem(at, (size_t)(close - at), "-->", 3))
         return false;
     *mark = (struct mark){.raw = bytes_between(at, close + 1), .kind = MARK_OTHER};
     return true;
@@ -203,14 +203,15 @@ int cue_add_marked(struct html_builder *builder, struct html_bytes text, bool vt
 
 /* ---- text ---- */
 
-/* SubRip has no references: white space keeps what looks like a mark from being one. A mark has its begin in one text, but may end
- * in another. */
+/* SubRip has no references: white space keeps what looks like a mark, or like the arrow between times, from being one. A mark has
+ * its begin in one text, but may end in another. */
 void srt_escape(struct html_buffer *out, const char *text, size_t length) {
     const char *end = text + length, *done = text;
     for (const char *at = text; at < end; at++) {
         char name[NAME_BYTES];
         bool tag = *at == '<' && read_name(at + 1, end, name), braces = *at == '{' && at + 1 < end && at[1] == '\\';
-        if (!tag && !braces)
+        bool arrow = end - at > 2 && memcmp(at, "-->", 3) == 0;
+        if (!tag && !braces && !arrow)
             continue;
         html_put(out, done, (size_t)(at + 1 - done));
         html_put(out, " ", 1);

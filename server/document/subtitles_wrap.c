@@ -1,6 +1,7 @@
 /* Lines of translated cues: as few as the cue had if they are short enough, and then as even as can be. */
 #include "model/text/character.h"
 #include "server/document/subtitles.h"
+#include <ctype.h>
 #include <string.h>
 
 /* Words of a line, tags among them or in them. */
@@ -142,19 +143,40 @@ static bool is_same(struct html_bytes one, struct html_bytes other) {
     return one.length == other.length && memcmp(one.start, other.start, one.length) == 0;
 }
 
-char *subtitles_wrap(const char *source, size_t length, const char *written, size_t written_length, bool vtt, struct arena *arena,
+/* There is more in it than tags and white space. */
+static bool says_something(const struct cue *cue, bool vtt) {
+    const char *at = cue->text.start, *end = at + cue->text.length;
+    while (at < end) {
+        bool text = *at == '&' || (*at == '<' && at + 1 < end && !isalnum((unsigned char)at[1]) && at[1] != '/');
+        const char *behind = text ? NULL : mark_end(at, end, vtt);
+        if (!behind && !is_blank_at(at, end))
+            return true;
+        at = behind ? behind : at + 1;
+    }
+    return false;
+}
+
+char *subtitles_wrap(const struct document *document, const char *written, size_t written_length, bool vtt, struct arena *arena,
                      size_t *out_length, struct error *err) {
     struct wrapper wrapper = {.out.arena = arena, .arena = arena, .vtt = vtt};
-    struct cue_reader sources = {.end = source + length, .line.next = source, .vtt = vtt};
+    struct cue_reader sources = {.end = document->source + document->length, .line.next = document->source, .vtt = vtt};
     struct cue_reader cues = {.end = written + written_length, .line.next = written, .vtt = vtt};
     struct cue before, now;
     const char *at = written;
     while (cue_next(&sources, &before, NULL) == 1 && cue_next(&cues, &now, NULL) == 1) {
-        if (before.lines == 0 || now.lines == 0 || is_same(before.text, now.text))
+        bool lost = says_something(&before, vtt) && !says_something(&now, vtt);
+        bool arrow =
+            memmem(now.text.start, now.text.length, "-->", 3) != NULL; /* a line broken in front of it might be one of times */
+        if (before.lines == 0 || (now.lines == 0 && !lost) || is_same(before.text, now.text) || (arrow && !lost))
             continue;
         html_put(&wrapper.out, at, (size_t)(now.text.start - at));
-        if (wrap_cue(&wrapper, &before, &now) != 0)
+        if (lost) {
+            html_put(&wrapper.out, before.text.start, before.text.length);
+            document_note(document, before.text.start, "untranslated",
+                          "cue %zu got no word of the sentence's translation: it stays as it is", sources.number);
+        } else if (wrap_cue(&wrapper, &before, &now) != 0) {
             break;
+        }
         at = now.text.start + now.text.length;
     }
     html_put(&wrapper.out, at, (size_t)(written + written_length - at));

@@ -1,4 +1,5 @@
 #include "server/http/http_headers.h"
+#include "server/base/percent.h"
 #include "server/http/http_compress.h"
 #include <microhttpd.h>
 #include <stdio.h>
@@ -55,6 +56,21 @@ static void add_tag(struct headed *headed, const struct reply *reply) {
     add_header(headed, "ETag", tag);
 }
 
+/* RFC 6266: in ASCII for clients that know no better, and in UTF-8. */
+static void add_file_name(struct headed *headed, const char *name) {
+    char plain[API_FILE_NAME_BYTES], encoded[3 * API_FILE_NAME_BYTES], disposition[4 * API_FILE_NAME_BYTES + 64];
+    size_t length = 0;
+    for (const char *c = name; *c; c++) {
+        bool kept = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || strchr("._-", *c);
+        if (((unsigned char)*c & 0xc0) != 0x80) /* a character is one, however many bytes it has */
+            plain[length++] = kept ? *c : '_';
+    }
+    plain[length] = '\0';
+    percent_encode(name, encoded);
+    snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"; filename*=UTF-8\'\'%s", plain, encoded);
+    add_header(headed, "Content-Disposition", disposition);
+}
+
 /* What a key may be needed for, and a client's own file, is between the client and the server, and no cache keeps it; only of GET
  * would one. NULL: nothing is said. */
 static const char *cache_control(const struct heading *heading) {
@@ -80,11 +96,8 @@ int headers_add(const struct heading *heading, struct MHD_Response *response) {
         add_header(&headed, "Cache-Control", caching);
     if (reply->streamed)
         add_header(&headed, "X-Accel-Buffering", "no"); /* nginx */
-    if (*reply->file_name) {
-        char disposition[API_FILE_NAME_BYTES + 32];
-        snprintf(disposition, sizeof disposition, "attachment; filename=\"%s\"", reply->file_name);
-        add_header(&headed, "Content-Disposition", disposition);
-    }
+    if (*reply->file_name)
+        add_file_name(&headed, reply->file_name);
     if (reply->warnings) {
         char warnings[API_WARNINGS_BYTES];
         api_name_warnings(reply, warnings);

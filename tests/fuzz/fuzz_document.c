@@ -3,6 +3,7 @@
  * again. */
 #include "model/base/utf8.h"
 #include "server/document/document.h"
+#include "server/document/key_globs.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/reversed.h"
 #include <stdlib.h>
@@ -12,7 +13,17 @@ static char *translate(const struct document_format *format, const char *source,
                        struct arena *arena, size_t *written) {
     struct html html;
     struct error error = {0};
-    struct document document = {format, source, length, "fr"};
+    static const char *const globs[] = {"**.a*.**,b.*.c", "!*b.**, !0.**"};
+    struct document_notes notes = {.arena = arena};
+    struct document document = {.format = format, .source = source, .length = length, .language = "fr", .notes = &notes};
+    if (linked % 4 > 1) /* the only format that has values to choose from, but no other minds */
+        document.keys = key_globs_parse(&globs[linked % 2], 1, arena, NULL);
+    if (document_decode(&document, NULL, arena, &error) != 0) {
+        FUZZ_CHECK(error.code == ERROR_INPUT);
+        return NULL;
+    }
+    source = document.source;
+    length = document.length;
     if (document_read(&document, arena, &html, &error) != 0) {
         FUZZ_CHECK(error.code == ERROR_INPUT);
         FUZZ_CHECK(utf8_valid(error.message, strlen(error.message)) || strlen(error.message) + 1 == sizeof error.message);

@@ -134,10 +134,16 @@ START_TEST(names_and_types) {
     static const struct {
         const char *name, *type, *format, *file, *content;
     } cases[] = {
-        {"dir/my film.SRT", "text/plain", NULL, "my_film.fr.SRT", "application/x-subrip; charset=utf-8"},
-        {"notes", "text/plain; charset=utf-8", NULL, "notes.fr.txt", "text/plain; charset=utf-8"},
-        {"C:\\a\\.json", "application/json", NULL, ".json.fr.json", "application/json; charset=utf-8"},
-        {"", "", "format=vtt", "document.fr.vtt", "text/vtt; charset=utf-8"},
+        {"dir/my film.SRT", "text/plain", NULL, "\"my_film.fr.SRT\"; filename*=UTF-8''my%20film.fr.SRT",
+         "application/x-subrip; charset=utf-8"},
+        {"\u00c9t\u00e9 \u6771\u4eac.srt", "", NULL,
+         "\"_t____.fr.srt\"; filename*=UTF-8''%C3%89t%C3%A9%20%E6%9D%B1%E4%BA%AC.fr.srt", "application/x-subrip; charset=utf-8"},
+        {"a\xff:?.srt", "", NULL, "\"a___.fr.srt\"; filename*=UTF-8''a___.fr.srt", "application/x-subrip; charset=utf-8"},
+        {"notes", "text/plain; charset=utf-8", NULL, "\"notes.fr.txt\"; filename*=UTF-8''notes.fr.txt",
+         "text/plain; charset=utf-8"},
+        {"C:\\a\\.json", "application/json", NULL, "\".json.fr.json\"; filename*=UTF-8''.json.fr.json",
+         "application/json; charset=utf-8"},
+        {"", "", "format=vtt", "\"document.fr.vtt\"; filename*=UTF-8''document.fr.vtt", "text/vtt; charset=utf-8"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct reply reply;
@@ -145,13 +151,54 @@ START_TEST(names_and_types) {
         const char *text = strstr(cases[i].content, "json") ? "[]" : strstr(cases[i].content, "vtt") ? "WEBVTT\n" : "";
         upload(cases[i].name, cases[i].type, text, FIELDS("target=fr", cases[i].format), &reply);
         ck_assert_msg(reply.status == 200, "%zu: %ld %s", i, reply.status, reply.body);
-        snprintf(expected, sizeof expected, "attachment; filename=\"%s\"", cases[i].file);
+        snprintf(expected, sizeof expected, "attachment; filename=%s", cases[i].file);
         ck_assert(reply_header(&reply, "Content-Disposition", value));
         ck_assert_str_eq(value, expected);
         ck_assert(reply_header(&reply, "Content-Type", value));
         ck_assert_str_eq(value, cases[i].content);
         reply_done(&reply);
     }
+}
+END_TEST
+
+/* Several fields of globs; what is noted of the file itself is in the header, and an event of a stream. */
+START_TEST(values_and_notes) {
+    static const char json[] = "{\"a\": \"" DOG "\", \"b\": [\"" DOG "\", \"#ff00aa\"],\n \"c\": \"{n, plural, one {a}\"}";
+    struct reply reply;
+    char value[HEADER_BYTES], *translated = translation(DOG), *expected;
+    ck_assert_int_gt(
+        asprintf(&expected, "{\"a\": \"" DOG "\", \"b\": [\"%s\", \"#ff00aa\"],\n \"c\": \"{n, plural, one {a}\"}", translated), 0);
+    upload("a.json", "", json, FIELDS("target=fr", "source=en", "keys=b.*", "keys=c,!d"), &reply);
+    ck_assert_int_eq(reply.status, 200);
+    ck_assert_str_eq(reply.body, expected);
+    ck_assert(reply_header(&reply, "X-Alignd-Warnings", value));
+    ck_assert_str_eq(value, "untranslated");
+    reply_done(&reply);
+    upload("a.json", "", json, FIELDS("target=fr", "source=en", "stream=true"), &reply);
+    struct sse sse = sse_read(reply.body);
+    ck_assert_uint_eq(sse_count(&sse, "warning"), 1);
+    for (size_t i = 0; i < sse.count; i++)
+        if (strcmp(sse.events[i].name, "warning") == 0) {
+            ck_assert_str_eq(text_at(sse.events[i].data, "code"), "untranslated");
+            ck_assert_int_eq((int)number_at(sse.events[i].data, "line"), 2);
+        }
+    sse_done(&sse);
+    reply_done(&reply);
+    free(expected);
+    free(translated);
+}
+END_TEST
+
+/* What is no UTF-8 comes out in it. */
+START_TEST(other_encodings) {
+    struct reply reply;
+    char value[HEADER_BYTES];
+    upload("a.srt", "", "1\n" TIMES "\n" DOG "\n\n2\n" TIMES "\n<i>\xe9\x80 12</i> 34 abcdef\n", FIELDS("target=fr", "source=en"),
+           &reply);
+    ck_assert_msg(reply.status == 200, "%s", reply.body);
+    ck_assert(reply_header(&reply, "X-Alignd-Warnings", value));
+    ck_assert_ptr_nonnull(strstr(value, "encoding"));
+    reply_done(&reply);
 }
 END_TEST
 
@@ -162,7 +209,13 @@ START_TEST(refusals) {
     refuse("a.json", "{\"a\": \n oops}", usual, 400, "file: line 2, column 2: a value is expected here");
     refuse("a.txt", "a\n\xff", usual, 400, "file: line 2: it is not valid UTF-8");
     refuse("a.docx", "a", usual, 400,
+           "a file of the type \".docx\" cannot be translated; supported types: txt, srt, vtt, json, md, html, po, xliff");
+    refuse("a", "a", usual, 400,
            "the file's name tells no format: name it in format, one of txt, srt, vtt, json, md, html, po, xliff");
+    refuse("a.txt", "a", FIELDS("target=fr", "keys=a"), 400, "keys selects values of JSON files only, and this file is txt");
+    refuse("a.json", "{}", FIELDS("target=fr", "keys=a, b..c"), 400, "keys: \"b..c\" is not a path glob: a name is empty");
+    refuse("a.srt", "1\n" TIMES "\n\xcf\xf0\xe8\xe2\xe5\xf2\n", usual, 400,
+           "file: line 3: it is not valid UTF-8, and does not look like UTF-16 or Windows-1252: save the file as UTF-8");
     refuse("a.txt", "a", FIELDS("target=fr", "format=doc"), 400,
            "format must be one of txt, srt, vtt, json, md, html, po, xliff, got \"doc\"");
     refuse("a.txt", "a", FIELDS("source=en"), 400, "target is missing: the code of the language to translate to");
@@ -349,7 +402,7 @@ START_TEST(files_to_fetch) {
         ck_assert_uint_eq(file.length, *methods[i] == 'G' ? document.length : 0);
         ck_assert(file.length == 0 || strcmp(file.body, document.body) == 0);
         ck_assert(reply_header(&file, "Content-Disposition", value));
-        ck_assert_str_eq(value, "attachment; filename=\"a.fr.srt\"");
+        ck_assert_str_eq(value, "attachment; filename=\"a.fr.srt\"; filename*=UTF-8''a.fr.srt");
         ck_assert(reply_header(&file, "Cache-Control", value));
         ck_assert_str_eq(value, "no-store");
         reply_done(&file);
@@ -437,6 +490,8 @@ Suite *documents_suite(void) {
     tcase_add_test(cases, formats);
     tcase_add_test(cases, messages);
     tcase_add_test(cases, names_and_types);
+    tcase_add_test(cases, values_and_notes);
+    tcase_add_test(cases, other_encodings);
     tcase_add_test(cases, refusals);
     tcase_add_test(cases, bodies_without_file);
     tcase_add_test(cases, long_document);

@@ -40,24 +40,34 @@ struct html_translation fake_translation(enum fake_kind kind, const char *text, 
 }
 
 int fake_read(const char *format, const char *source, struct arena *arena, struct html *out, struct error *err) {
-    struct document document = {document_find(format), source, strlen(source), FAKE_LANGUAGE};
+    struct document document = {
+        .format = document_find(format), .source = source, .length = strlen(source), .language = FAKE_LANGUAGE};
     return document_read(&document, arena, out, err);
 }
 
-char *fake_document(const char *format, enum fake_kind kind, const char *source, struct arena *arena) {
+char *fake_translated(const struct document *document, enum fake_kind kind, struct arena *arena) {
     struct html html;
     struct error error = {0};
-    struct document document = {document_find(format), source, strlen(source), FAKE_LANGUAGE};
     size_t length;
-    ck_assert_ptr_nonnull(document.format);
-    ck_assert_msg(document_read(&document, arena, &html, &error) == 0, "%s", error.message);
+    ck_assert_ptr_nonnull(document->format);
+    ck_assert_msg(document_read(document, arena, &html, &error) == 0, "%s", error.message);
     struct html_translation *translations = arena_zalloc(arena, html.count, sizeof *translations);
     for (size_t i = 0; i < html.count; i++)
         translations[i] = fake_translation(kind, html.segments[i].text, html.segments[i].length, arena);
-    char *out = document_write(&document, &html, translations, arena, &length, &error);
+    char *out = document_write(document, &html, translations, arena, &length, &error);
     ck_assert_msg(out != NULL, "%s", error.message);
     ck_assert_uint_eq(strlen(out), length);
     return out;
+}
+
+char *fake_document(const char *format, enum fake_kind kind, const char *source, struct arena *arena) {
+    return fake_translated(
+        &(struct document){.format = document_find(format), .source = source, .length = strlen(source), .language = FAKE_LANGUAGE},
+        kind, arena);
+}
+
+const char *fake_string(const struct html_segment *segment, struct arena *arena) {
+    return arena_copy(arena, segment->text, segment->length);
 }
 
 void fake_expect(const char *format, enum fake_kind kind, const char *source, const char *expected) {

@@ -32,9 +32,15 @@ START_TEST(bytes_that_are_no_text) {
         struct html html;
         struct error invalid = {0}, zero = {0};
         ck_assert_int_eq(
-            document_read(&(struct document){document_nth(i), "a\nb\n\xff", 5, FAKE_LANGUAGE}, &arena, &html, &invalid), -1);
+            document_read(
+                &(struct document){.format = document_nth(i), .source = "a\nb\n\xff", .length = 5, .language = FAKE_LANGUAGE},
+                &arena, &html, &invalid),
+            -1);
         ck_assert_str_eq(invalid.message, "line 3: it is not valid UTF-8");
-        ck_assert_int_eq(document_read(&(struct document){document_nth(i), "a\n\0b", 4, FAKE_LANGUAGE}, &arena, &html, &zero), -1);
+        ck_assert_int_eq(
+            document_read(&(struct document){.format = document_nth(i), .source = "a\n\0b", .length = 4, .language = FAKE_LANGUAGE},
+                          &arena, &html, &zero),
+            -1);
         ck_assert_str_eq(zero.message, "line 2: there is a zero byte");
     }
     arena_done(&arena);

@@ -143,7 +143,8 @@ START_TEST(directives_too_many) {
     struct arena arena;
     struct html html;
     const char *source = HEADER "#: a.c\nmsgid \"a %s\"\nmsgstr \"\"\n";
-    struct document document = {document_find("po"), source, strlen(source), FAKE_LANGUAGE};
+    struct document document = {
+        .format = document_find("po"), .source = source, .length = strlen(source), .language = FAKE_LANGUAGE};
     struct html_translation translation = {.text = "b %s %d", .length = 7};
     size_t length;
     arena_init(&arena, 1 << 14);

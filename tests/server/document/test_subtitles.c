@@ -54,6 +54,129 @@ START_TEST(what_begins_anew) {
 }
 END_TEST
 
+/* Without blank lines between cues: a line of times begins one, with the number in front of it. */
+START_TEST(cues_without_blank_lines) {
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\none two.\n2\n" LATER "\nthree four.\nfive six.\n3\n" LATER "\n",
+                "1\n" TIMES "\nTWO. ONE\n2\n" LATER "\nSIX. FIVE\nFOUR. THREE\n3\n" LATER "\n");
+    fake_expect("srt", FAKE_UPPER, TIMES "\na.\n" LATER "\nb.\n", TIMES "\nA.\n" LATER "\nB.\n");
+    fake_expect("vtt", FAKE_UPPER, "WEBVTT\n\n00:01.000 --> 00:02.000\na 7\n00:03.000 --> 00:04.000\nb --&gt; c\n",
+                "WEBVTT\n\n00:01.000 --> 00:02.000\nA 7\n00:03.000 --> 00:04.000\nB --&gt; C\n");
+    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\n5\n2\n" LATER "\nb\n", "1\n" TIMES "\n5\n2\n" LATER "\nB\n");
+    fake_expect("vtt", FAKE_UPPER, "WEBVTT\n\n00:01.000 --> 00:02.000\na <b --> c\n",
+                "WEBVTT\n\n00:01.000 --> 00:02.000\nA &lt;B --&gt; C\n");
+    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\na --> b\n", "1\n" TIMES "\nA - -> B\n");
+    fake_refused("srt", "1\n" TIMES "\na.\n2\n00:00:05 --> 00:00:08\nb.\n",
+                 "line 5, cue 2: \"00:00:05 --> 00:00:08\" is no line of times such as 00:00:01,000 --> 00:00:04,000");
+}
+END_TEST
+
+static size_t segments_of(const char *text) {
+    struct arena arena;
+    struct html html;
+    arena_init(&arena, 1 << 14);
+    ck_assert_int_eq(fake_read("srt", text, &arena, &html, NULL), 0);
+    arena_done(&arena);
+    return html.count;
+}
+
+#define TWO(one, two) "1\n" TIMES "\n" one "\n\n2\n" LATER "\n" two "\n"
+
+/* What goes on over the end of a cue that no mark ends, and what does not. */
+START_TEST(sentences_that_go_on) {
+    static const char *const one[] = {TWO("I know that", "you are here."),
+                                      TWO("We went to the", "Station."),
+                                      TWO("Well,", "Anna is here."),
+                                      TWO("so we decided to visit", "Paris in the spring."),
+                                      TWO("<i>when I saw</i>", "<i>the dog</i>"),
+                                      TWO("Ich sehe den", "Hund.")};
+    static const char *const two[] = {TWO("Chapter one", "The dog"),
+                                      TWO("The garden", "The house"),
+                                      TWO("foo", "foo"),
+                                      TWO("Bar", "bar"),
+                                      TWO("la la la", "la la la"),
+                                      TWO("red", "green"),
+                                      TWO("Come on", "Let us go."),
+                                      TWO("First steps", "Welcome to the course."),
+                                      TWO("\u7b2c\u4e00\u7ae0", "\u72ac")};
+    for (size_t i = 0; i < sizeof one / sizeof *one; i++)
+        ck_assert_msg(segments_of(one[i]) == 1, "%s", one[i]);
+    for (size_t i = 0; i < sizeof two / sizeof *two; i++)
+        ck_assert_msg(segments_of(two[i]) == 2, "%s", two[i]);
+}
+END_TEST
+
+/* A sentence of three cues that became a word: the cues without one keep theirs. */
+START_TEST(cues_are_never_empty) {
+    struct arena arena;
+    struct document_notes notes = {.arena = &arena};
+    static const char text[] = "1\n" TIMES "\n<i>a dog that</i>\n\n2\n" LATER "\nruns and\n\n3\n" LATER "\nbarks.\n";
+    struct document document = {
+        .format = document_find("srt"), .source = text, .length = strlen(text), .language = FAKE_LANGUAGE, .notes = &notes};
+    struct html_translation translation = {.text = "Chien.", .length = 6};
+    struct html html;
+    size_t length;
+    arena_init(&arena, 1 << 14);
+    ck_assert_int_eq(document_read(&document, &arena, &html, NULL), 0);
+    ck_assert_uint_eq(html.count, 1);
+    const char *written = document_write(&document, &html, &translation, &arena, &length, NULL);
+    ck_assert_msg(strstr(written, "Chien."), "%s", written);
+    ck_assert_uint_eq(notes.count, 2);
+    ck_assert_str_eq(notes.all[0].code, "untranslated");
+    ck_assert_ptr_null(strstr(written, "\n\n\n"));
+    ck_assert_ptr_null(strstr(written, "<i></i>"));
+    arena_done(&arena);
+}
+END_TEST
+
+/* What the bytes say in UTF-8; NULL: they are refused. */
+static void expect_decoded(const char *bytes, size_t length, const char *language, const char *expected, size_t notes_expected) {
+    struct arena arena;
+    struct error error = {0};
+    struct document_notes notes = {.arena = &arena};
+    struct document document = {.format = document_find("srt"), .source = bytes, .length = length, .notes = &notes};
+    arena_init(&arena, 1 << 12);
+    int result = document_decode(&document, language, &arena, &error);
+    ck_assert_int_eq(result, expected ? 0 : -1);
+    if (expected) {
+        ck_assert_uint_eq(document.length, strlen(expected));
+        ck_assert_int_eq(memcmp(document.source, expected, document.length), 0);
+    }
+    ck_assert_uint_eq(notes.count, notes_expected);
+    arena_done(&arena);
+}
+#define EXPECT_DECODED(bytes, language, expected, notes) expect_decoded(bytes, sizeof(bytes) - 1, language, expected, notes)
+
+START_TEST(encodings) {
+    EXPECT_DECODED("\xff\xfe"
+                   "a\0\xe9\0\n\0\x3d\xd8\x00\xde",
+                   NULL, "a\u00e9\n\U0001f600", 0);
+    EXPECT_DECODED("\xfe\xff"
+                   "\0a\0\xe9",
+                   NULL, "a\u00e9", 0);
+    EXPECT_DECODED("1\0\n\0"
+                   "0\0"
+                   "0\0:\0",
+                   NULL, "1\n00:", 0);
+    EXPECT_DECODED("\0001\0\n\0"
+                   "0\0"
+                   "0\0:",
+                   NULL, "1\n00:", 0);
+    EXPECT_DECODED("\xff\xfe"
+                   "a\0\x3d\xd8",
+                   NULL, NULL, 0);
+    EXPECT_DECODED("\xff\xfe"
+                   "a\0\0\0",
+                   NULL, NULL, 0);
+    EXPECT_DECODED("caf\xe9 \x80 20 \x93ok\x94", "fr", "caf\u00e9 \u20ac 20 \u201cok\u201d", 1);
+    EXPECT_DECODED("caf\xe9 latt\xe9 pros\xedm", "cs", NULL, 0);
+    EXPECT_DECODED("\xcf\xf0\xe8\xe2\xe5\xf2", NULL, NULL, 0);
+    EXPECT_DECODED("caf\xc3\xa9 and a broken \xe9 byte", NULL, NULL, 0);
+    EXPECT_DECODED("a\x81 caf\xe9 and more", NULL, NULL, 0);
+    EXPECT_DECODED("caf\xc3\xa9", NULL, "caf\u00e9", 0);
+    EXPECT_DECODED("", NULL, "", 0);
+}
+END_TEST
+
 /* A speech of two lines, of which the second gets no word: no blank line ends the cue. */
 START_TEST(speeches_of_lines) {
     fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\n- one two,\nthree\n- four\n", "1\n" TIMES "\n- THREE TWO, ONE\n- FOUR\n");
@@ -161,6 +284,10 @@ Suite *subtitles_suite(void) {
     tcase_add_test(cases, srt_tags);
     tcase_add_test(cases, sentences_over_cues);
     tcase_add_test(cases, what_begins_anew);
+    tcase_add_test(cases, cues_without_blank_lines);
+    tcase_add_test(cases, sentences_that_go_on);
+    tcase_add_test(cases, cues_are_never_empty);
+    tcase_add_test(cases, encodings);
     tcase_add_test(cases, speeches_of_lines);
     tcase_add_test(cases, lines_of_cues);
     tcase_add_test(cases, vtt_cues);
