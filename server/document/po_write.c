@@ -261,7 +261,7 @@ static void put_index(struct html_buffer *out, size_t i) {
 static void put_forms(struct po_writer *writer, const struct form *one, const struct form *many) {
     const struct po_message *message = &writer->file.message;
     const struct po_plurals *plurals = &writer->file.plurals;
-    put_comments(writer, !one->sound || !many->sound || plurals->forms > 2);
+    put_comments(writer, !one->sound || !many->sound || plurals->forms > 2 || writer->file.surplus);
     html_put(&writer->out, message->keyword, (size_t)(message->translation - message->keyword));
     for (size_t i = 0; i < plurals->forms; i++) {
         bool is_one = plurals->forms > 1 && i == plurals->one;
@@ -273,6 +273,14 @@ static void put_forms(struct po_writer *writer, const struct form *one, const st
         else
             html_put(&writer->out, message->forms[i].begin, (size_t)(message->forms[i].end - message->forms[i].begin));
     }
+    writer->done = message->end;
+}
+
+/* Forms of another rule than the language's, which has fewer: those that it has stay, for somebody to look at. */
+static void put_without_surplus(struct po_writer *writer) {
+    const struct po_message *message = &writer->file.message;
+    put_comments(writer, true);
+    html_put(&writer->out, message->keyword, (size_t)(message->forms[writer->file.plurals.forms - 1].end - message->keyword));
     writer->done = message->end;
 }
 
@@ -310,6 +318,8 @@ static int put_all(struct po_writer *writer, const struct document *document, st
             put_header(writer);
         else if (writer->file.wanted && put_wanted(writer) != 0)
             return error_memory(err);
+        else if (writer->file.surplus && writer->done < writer->file.message.end)
+            put_without_surplus(writer);
     }
     html_put(&writer->out, writer->done, (size_t)(document->source + document->length - writer->done));
     return writer->out.failed ? error_memory(err) : 0;

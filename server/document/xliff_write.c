@@ -64,6 +64,22 @@ static void put_new_tag(struct xliff_writer *writer, const char *mark, const str
     html_put_string(&writer->out, "target");
 }
 
+/* Prefixes that the source declares, and the target's tag (NULL: a new one) does not: what is inside may use them. */
+static void put_namespaces(struct xliff_writer *writer, const struct html_piece *source, const struct html_piece *target) {
+    struct xliff_attribute attribute, there;
+    for (const char *at = NULL; xliff_next_attribute(source, &at, &attribute);) {
+        struct html_bytes name = attribute.name;
+        bool declares = name.length >= 5 && memcmp(name.start, "xmlns", 5) == 0 && (name.length == 5 || name.start[5] == ':');
+        bool declared = false;
+        for (const char *other = NULL; declares && target && !declared && xliff_next_attribute(target, &other, &there);)
+            declared = there.name.length == name.length && memcmp(there.name.start, name.start, name.length) == 0;
+        if (!declares || declared)
+            continue;
+        html_put_string(&writer->out, " ");
+        html_put(&writer->out, name.start, (size_t)(attribute.end - name.start));
+    }
+}
+
 /* ---- units ---- */
 
 static void put_language(struct xliff_writer *writer, const struct xliff_unit *unit) {
@@ -86,6 +102,7 @@ static void put_new_target(struct xliff_writer *writer, const struct xliff_unit 
     put_new_tag(writer, "<", source);
     if (!unit->segment)
         put_attribute(writer, "state", "translated");
+    put_namespaces(writer, &xliff->pieces[unit->content], NULL);
     html_put_string(&writer->out, ">");
     messages_put(&writer->out, message);
     put_new_tag(writer, "</", source);
@@ -100,6 +117,7 @@ static void put_target(struct xliff_writer *writer, const struct xliff_unit *uni
         put_until(writer, content_end(target));
     else
         put_tag(writer, target, "state", "translated", NULL);
+    put_namespaces(writer, &writer->xliff.pieces[unit->content], target);
     html_put_string(&writer->out, ">");
     messages_put(&writer->out, message);
     writer->done = is_void ? target->raw + target->length : writer->xliff.pieces[target->pair].raw;
