@@ -4,6 +4,7 @@
 #include "server/document/messages.h"
 #include "server/document/po_directive.h"
 #include "server/document/po_file.h"
+#include "server/html/html_marks.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +105,7 @@ static bool are_same(const struct found *a, const struct found *b) {
 /* What a form of a message becomes. */
 struct form {
     struct html_bytes text;
-    bool translated, sound; /* it has all placeholders of the source, and programs fill in what they did */
+    bool translated, sound; /* it has all placeholders and marks of the source, and programs fill in what they did */
 };
 
 static int choose(struct po_writer *writer, const struct translated *translated, struct html_bytes source, unsigned notations,
@@ -117,7 +118,7 @@ static int choose(struct po_writer *writer, const struct translated *translated,
     bool numbered = !ordered && there.numberable && translated->marks == there.next;
     out->text = numbered ? (struct html_bytes){translated->numbered.bytes, translated->numbered.length} : plain;
     out->translated = translated->is_translated;
-    out->sound = are_same(&there, &here) && (ordered || numbered);
+    out->sound = are_same(&there, &here) && (ordered || numbered) && html_same_marks(source, plain, true);
     return 0;
 }
 

@@ -297,9 +297,14 @@ static bool take_mark(struct html_mark_scan *scan, const char *at, const char *e
 
 bool html_next_mark(struct html_mark_scan *scan, struct html_mark *mark) {
     size_t stop = scan->close_end > 0 ? scan->close_begin : scan->length;
-    for (const char *at = scan->text + scan->at, *end = scan->text + stop; at < end; at++)
-        if (take_mark(scan, at, end, mark))
+    const struct html_marking *marking = scan->marking && scan->marking->skip ? scan->marking : NULL;
+    for (const char *at = scan->text + scan->at, *end = scan->text + stop; at < end; at++) {
+        size_t skipped = marking ? marking->skip(marking, at, end) : 0;
+        if (skipped > 0)
+            at += skipped - 1;
+        else if (take_mark(scan, at, end, mark))
             return true;
+    }
     if (scan->close_end == 0) {
         scan->at = scan->length;
         return false;
@@ -370,7 +375,7 @@ static void add_mark(struct html_builder *builder, const struct html_mark *mark,
 }
 
 void html_add_marked(struct html_builder *builder, struct html_bytes text, const struct html_marking *marking) {
-    struct html_mark_scan scan = {.text = text.start, .length = text.length, .quoted = marking->quoted};
+    struct html_mark_scan scan = {.text = text.start, .length = text.length, .quoted = marking->quoted, .marking = marking};
     struct html_mark mark;
     size_t at = 0;
     while (html_next_mark(&scan, &mark)) {
@@ -460,4 +465,71 @@ bool html_is_marked(struct html_bytes text) {
     struct html_mark_scan scan = {.text = text.start, .length = text.length};
     struct html_mark mark;
     return html_next_mark(&scan, &mark);
+}
+
+/* FNV-1a, of bytes in small letters. */
+static uint64_t hash(const char *bytes, size_t length, uint64_t sum) {
+    for (size_t i = 0; i < length; i++)
+        sum = (sum ^ (uint64_t)tolower((unsigned char)bytes[i])) * 0x100000001b3u;
+    return sum;
+}
+
+/* A sum over the marks of a text that does not depend on their order. */
+static uint64_t sum_marks(struct html_bytes text, bool references) {
+    struct html_mark_scan scan = {.text = text.start, .length = text.length};
+    struct html_mark mark;
+    uint64_t sum = 0;
+    while (html_next_mark(&scan, &mark)) {
+        const char *at = text.start + mark.begin;
+        struct tag tag;
+        if (mark.kind == MARK_TAG && read_tag(at, text.start + mark.end, &tag))
+            sum += hash(tag.name, strlen(tag.name), 0xcbf29ce484222325u + tag.is_end);
+        else if (references && mark.kind != MARK_TEXT)
+            sum += hash(at, mark.end - mark.begin, 0xcbf29ce484222325u);
+    }
+    return sum;
+}
+
+bool html_same_marks(struct html_bytes a, struct html_bytes b, bool references) {
+    return sum_marks(a, references) == sum_marks(b, references);
+}
+
+/* ---- texts ---- */
+
+static void add_lines(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text) {
+    (void)marking;
+    for (const char *at = text.start, *end = at + text.length; at < end;) {
+        const char *feed = memchr(at, '\n', (size_t)(end - at)), *stop = feed ? feed : end;
+        struct html_bytes line = {at, (size_t)(stop - at)};
+        if (line.length > 0)
+            html_add_text(builder, line, line);
+        if (feed)
+            html_add_break(builder, (struct html_bytes){feed, 1});
+        at = feed ? feed + 1 : end;
+    }
+}
+
+/* Something stands in it that is neither words nor a line's end. */
+static bool has_marks(const struct html *html) {
+    for (size_t i = 0; i < html->piece_count; i++) {
+        const struct html_piece *piece = &html->pieces[i];
+        if (piece->kind != PIECE_TEXT && (piece->kind != PIECE_BREAK || piece->length != 1 || *piece->raw != '\n'))
+            return true;
+    }
+    return false;
+}
+
+int html_parse_text(const char *text, size_t length, struct arena *arena, struct html *out, bool *marked, struct error *err) {
+    static const struct html_marking marking = {.add_text = add_lines};
+    struct html_builder builder = {.arena = arena, .document = {text, length}};
+    *marked = false;
+    if (length >= HTML_MAX_BYTES || !html_is_marked((struct html_bytes){text, length}))
+        return 0;
+    html_add_marked(&builder, (struct html_bytes){text, length}, &marking);
+    if (builder.failed == ERROR_INPUT) /* it is taken as it is */
+        return 0;
+    if (html_build(&builder, NULL, out, err) != 0)
+        return -1;
+    *marked = has_marks(out);
+    return 0;
 }

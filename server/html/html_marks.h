@@ -36,11 +36,13 @@ struct html_mark {
 
 /* A way through a text, from {text, length}. quoted: the text tells of marks and has none, as HTML's own text, in which
  * "&lt;br&gt;" is written: all are tags and units within the sentence. */
+struct html_marking;
 struct html_mark_scan {
     const char *text; /* [length] */
     size_t length, at;
     bool quoted;
-    size_t close_begin, close_end; /* of a link that is open */
+    const struct html_marking *marking; /* whose skip counts; NULL: none */
+    size_t close_begin, close_end;      /* of a link that is open */
 };
 /* The next mark at or behind scan->at, which is moved behind it. False: there are no more. Time is linear in the text. */
 bool html_next_mark(struct html_mark_scan *scan, struct html_mark *mark);
@@ -62,5 +64,10 @@ void html_add_marked(struct html_builder *builder, struct html_bytes text, const
 
 /* True if html_add_marked would find a mark. */
 bool html_is_marked(struct html_bytes text);
+/* Two texts have the same marks, in any order: of tags the names count. references: they count, too. */
+bool html_same_marks(struct html_bytes a, struct html_bytes b, bool references);
+
+/* A text whose lines are apart, as of html_parse. False in *marked, and nothing is read: it has no marks. */
+int html_parse_text(const char *text, size_t length, struct arena *arena, struct html *out, bool *marked, struct error *err);
 
 #endif
