@@ -18,12 +18,13 @@ static int render_item(const struct text *text, struct arena *arena, struct rend
 
 static char *write_markup(const struct plan *plan, const struct plan_item *item, const struct html_translation *translations,
                           struct arena *arena, size_t *length) {
-    struct document document = {plan->document, item->source, item->length, plan->order->targets[0]};
     struct html html = item->html;
     html.language = item->target_language;
     html.from = item->source_language;
-    return plan->document ? document_write(&document, &html, translations, arena, length, NULL)
-                          : html_write(&html, translations, arena, length, NULL);
+    if (!plan->document)
+        return html_write(&html, translations, arena, length, NULL);
+    struct document document = {plan->document, item->source, item->length, item->target_language};
+    return document_write(&document, &html, translations, arena, length, NULL);
 }
 
 int plan_write(const struct plan *plan, const struct plan_item *item, struct arena *arena, struct plan_answer *answer) {

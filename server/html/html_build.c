@@ -42,7 +42,7 @@ void html_add_unit(struct html_builder *builder, struct html_bytes raw) {
 
 void html_add_shown(struct html_builder *builder, struct html_bytes raw, struct html_bytes shown) {
     struct html_piece *piece = add(builder, PIECE_UNIT, raw);
-    if (!piece)
+    if (!piece || shown.length == 0)
         return;
     piece->source = shown.start;
     piece->shown_length = (uint8_t)shown.length;

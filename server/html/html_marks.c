@@ -79,7 +79,7 @@ static const char *find_close(const char *at, const char *end, bool escaped) {
     for (; at < end; at++) {
         if (quote == 0 && (size_t)(end - at) >= length && memcmp(at, close, length) == 0)
             return at;
-        if (*at == '<' || (escaped && (*at == '>' || (end - at > 3 && memcmp(at, "&lt;", 4) == 0))))
+        if (quote == 0 && (*at == '<' || (escaped && (*at == '>' || (end - at > 3 && memcmp(at, "&lt;", 4) == 0)))))
             return NULL;
         if (quote == 0 && (*at == '"' || *at == '\'') && at[-1] == '=')
             quote = *at;
@@ -186,7 +186,7 @@ static bool take_reference(struct html_mark_scan *scan, const char *at, const ch
         mark->kind = MARK_SPACE;
     else if (within || (!character_is_punctuation(c) && !character_is_other(c)))
         mark->kind = MARK_TEXT;
-    if (mark->kind == MARK_TEXT || (mark->kind == MARK_UNIT && !character_is_other(c)))
+    if (mark->kind == MARK_TEXT || (mark->kind == MARK_UNIT && character_is_mark(c))) /* models do not know symbols */
         show(mark, text, length);
     return true;
 }
@@ -259,6 +259,8 @@ static const char *find_url(const char *content, const char *close) {
 /* Backticks: code, or a link of reStructuredText whose text is prose. */
 static bool take_ticks(struct html_mark_scan *scan, const char *at, const char *end, struct html_mark *mark) {
     size_t begin = (size_t)(at - scan->text), role = *at == ':' ? role_length(at, end) : 0;
+    if ((*at == ':' && role == 0) || (begin > 0 && at[-1] == '`')) /* within a run that was looked at */
+        return false;
     const char *ticks = at + role, *content = skip_run(ticks, end, '`');
     size_t run = (size_t)(content - ticks);
     const char *close = run == 0 ? NULL : find_run(content, end, run);
@@ -513,7 +515,8 @@ static void add_lines(const struct html_marking *marking, struct html_builder *b
 static bool has_marks(const struct html *html) {
     for (size_t i = 0; i < html->piece_count; i++) {
         const struct html_piece *piece = &html->pieces[i];
-        if (piece->kind != PIECE_TEXT && (piece->kind != PIECE_BREAK || piece->length != 1 || *piece->raw != '\n'))
+        if (piece->kind == PIECE_TEXT ? piece->source != piece->raw
+                                      : (piece->kind != PIECE_BREAK || piece->length != 1 || *piece->raw != '\n'))
             return true;
     }
     return false;

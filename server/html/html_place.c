@@ -468,10 +468,21 @@ static void give(struct placer *placer, size_t index) {
         placer->covers[at] = (uint32_t)index;
 }
 
+/* A mark that is shown in the sentence takes the place of what it became, if that is one word, and of none that is more than a mark
+ * but for "&". */
+static bool suits(const struct placer *placer, struct node *node) {
+    const char *shown = placer->segment->text + node->source.begin;
+    size_t length = node->source.end - node->source.begin;
+    if (!node->unit || length == 0 || has_word(placer->segment->text, node->source))
+        return true;
+    node->end = node->first + 1;
+    return !placer->spoken[node->first] || (length == 1 && *shown == '&');
+}
+
 /* The words that it needs, and their bytes. False: there are none. */
 static bool take(struct placer *placer, struct node *node, size_t most) {
-    bool found = take_all(placer, node) || take_copy(placer, node) || take_run(placer, node);
-    if (!found && node->need > 0 && take_text(placer, node))
+    bool found = take_all(placer, node) || take_copy(placer, node) || (take_run(placer, node) && suits(placer, node));
+    if (!found && (node->need > 0 || node->unit) && take_text(placer, node))
         return true;
     if (!found && node->need > 0)
         found = take_nearest(placer, node);

@@ -185,6 +185,19 @@ START_TEST(directives_too_many) {
 }
 END_TEST
 
+/* Tags, references and links of a message, also those that hold directives. */
+START_TEST(marks_of_messages) {
+    SAME("msgid \"see <a href=\\\"x\\\">the page</a> &amp; go\"\nmsgstr \"\"\n",
+         "msgid \"see <a href=\\\"x\\\">the page</a> &amp; go\"\nmsgstr \"SEE <a href=\\\"x\\\">THE PAGE</a> &amp; GO\"\n");
+    TURNED("msgid \"one <b>two</b><br/>three `four <u>`_\"\nmsgstr \"\"\n",
+           "msgid \"one <b>two</b><br/>three `four <u>`_\"\nmsgstr \"<b>TWO</b> ONE<br/>`FOUR <u>`_ THREE\"\n");
+    SAME("#, c-format\nmsgid \"a <a href=\\\"%s\\\">b</a> %d <PRI>\"\nmsgstr \"\"\n",
+         "#, c-format\nmsgid \"a <a href=\\\"%s\\\">b</a> %d <PRI>\"\nmsgstr \"A <a href=\\\"%s\\\">B</a> %d <PRI>\"\n");
+    TURNED("#, c-format\nmsgid \"a <a href=\\\"%s\\\">b</a> %d\"\nmsgstr \"\"\n",
+           "#, c-format\nmsgid \"a <a href=\\\"%s\\\">b</a> %d\"\nmsgstr \"%2$d <a href=\\\"%1$s\\\">B</a> A\"\n");
+}
+END_TEST
+
 START_TEST(damaged_po) {
     static const char *const cases[][2] = {
         {"msgid \"a\"\nmsgstr \"b\n", "line 2: this string has no end"},
@@ -252,6 +265,7 @@ Suite *po_suite(void) {
     tcase_add_test(cases, plurals);
     tcase_add_test(cases, other_numbers_of_forms);
     tcase_add_test(cases, rule_of_no_language);
+    tcase_add_test(cases, marks_of_messages);
     tcase_add_test(cases, rules);
     tcase_add_test(cases, headers);
     tcase_add_test(cases, directives);
