@@ -70,7 +70,8 @@ START_TEST(formats) {
         ck_assert_uint_eq(json_array_size(json_at(reply.json, "translations")), 2);
         const char *text = text_at(reply.json, "translations.0.text");
         ck_assert_msg(strstr(text, "<b>") && strstr(text, "</b>") && strstr(text, "<br />"), "%s", text);
-        ck_assert_str_eq(text_at(reply.json, "translations.0.sentences.0.source_text"), "A boy plays.");
+        ck_assert_str_eq(text_at(reply.json, "translations.0.sentences.0.source_text"),
+                         i == 0 ? "A boy plays." : "A boy plays.In the snow."); /* XML knows no lines */
         ck_assert_ptr_null(strchr(text_at(reply.json, "translations.0.sentences.0.text"), '<'));
         reply_done(&reply);
     }
