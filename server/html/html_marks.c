@@ -1,9 +1,7 @@
 #include "server/html/html_marks.h"
-#include "model/text/character.h"
 #include "server/html/html_attributes.h"
 #include "server/html/html_piece.h"
 #include <ctype.h>
-#include <libxml/HTMLparser.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -39,8 +37,7 @@ static int32_t named(const char *name, size_t length) {
         return '\'';
     memcpy(copy, name, length);
     copy[length] = '\0';
-    const htmlEntityDesc *known = htmlEntityLookup((const xmlChar *)copy);
-    return known ? (int32_t)known->value : -1;
+    return html_entity(copy);
 }
 
 size_t html_reference(const char *at, const char *end, int32_t *character) {
@@ -139,7 +136,7 @@ static bool is_known(const struct tag *tag) {
     char lower[NAME_BYTES] = "";
     for (size_t i = 0; tag->name[i]; i++)
         lower[i] = (char)tolower((unsigned char)tag->name[i]);
-    return htmlTagLookup((const xmlChar *)lower) || html_element(lower) != 0;
+    return html_is_known(lower);
 }
 
 /* ---- marks ---- */

@@ -62,6 +62,10 @@ enum {
 
 /* What is known of an element of this name, in lower case. */
 unsigned html_element(const char *name);
+/* HTML has an element of this name, in lower case. */
+bool html_is_known(const char *name);
+/* The character of "eacute"; -1: HTML 4 has no such name. */
+int32_t html_entity(const char *name);
 
 /* Reads markup into html->pieces, which nest. As html_parse. */
 int html_read(const char *markup, size_t length, struct arena *arena, struct html *html, struct error *err);
