@@ -70,8 +70,8 @@ int api_read_markup(const struct api_form *form, struct request *request, struct
     request->plan = NULL; /* it may have waited for its model, and be read again */
     if (!text && check(form, reply) != 0)
         return -1;
-    if (text && (form->attention || form->translation || form->stream || form->prefix[0] || form->force_attention ||
-                 form->include & INCLUDE_HEADS))
+    if (text && (request->verbatim || form->attention || form->translation || form->stream || form->prefix[0] ||
+                 form->force_attention || form->include & INCLUDE_HEADS))
         return 0;
     struct plan *plan = make_plan(form, request);
     if (!plan || (plan_parse(plan, &request->arena, &error) != 0 && error.code != ERROR_INPUT)) {

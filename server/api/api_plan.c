@@ -295,7 +295,7 @@ static int parse_item(const struct plan *plan, struct plan_item *item, struct ar
 
 /* Each string once, whatever it is translated to. */
 int plan_parse(struct plan *plan, struct arena *arena, struct error *err) {
-    for (size_t i = 0; i < plan->count && (plan->markup || !plan->aligned); i++) {
+    for (size_t i = 0; i < plan->count && (plan->markup || (!plan->aligned && !plan->verbatim)); i++) {
         struct plan_item *item = &plan->items[i];
         int read = 0;
         if (i >= plan->strings) {

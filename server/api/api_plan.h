@@ -38,6 +38,7 @@ struct plan {
     const struct html_tags *tags;           /* it is XML, and this is said of it; NULL: it is HTML */
     bool whole;                             /* not cut into sentences */
     bool aligned;                           /* plan_align will be asked for: marks in texts are not looked for */
+    bool verbatim;                          /* nor are they then */
     bool apart;                             /* where the source language is not given, each string may be in another */
     size_t alternatives;                    /* wanted beside each translation; of markup there are none */
     bool guessed;                           /* the source language was not given */
