@@ -35,7 +35,7 @@ ROOMS = {
     "model": Room("model/base model/text model/compute model/weights model/network model/search", "translator"),
     "server/base": Room("model/base", "*"),
     "server/decode": Room("model/base model server/base", "*"),
-    "server/html": Room("model/base model server/base", "html html_buffer html_build html_piece"),
+    "server/html": Room("model/base model server/base", "html html_buffer html_build html_marks html_piece"),
     "server/document": Room("model/base model/text model server/decode server/html", "document key_globs"),
     "server/api": Room("model/base model server/base server/decode server/html server/document", "api form keys language service"),
     "server/http": Room("model/base model server/base server/decode server/api", "http listen tls"),

@@ -76,6 +76,7 @@
     X(table) \
     X(backpointers) \
     X(html) \
+    X(marks) \
     X(document) \
     X(document_json) \
     X(prose) \

@@ -56,6 +56,10 @@ bool character_is_punctuation(int32_t character) {
     return character >= 0 && (U_GET_GC_MASK(character) & (U_GC_P_MASK | U_GC_S_MASK)) != 0;
 }
 
+bool character_is_mark(int32_t character) {
+    return character >= 0 && (U_GET_GC_MASK(character) & U_GC_P_MASK) != 0;
+}
+
 bool character_is_other(int32_t character) {
     return character < 0 || (U_GET_GC_MASK(character) & U_GC_C_MASK) != 0;
 }

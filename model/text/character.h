@@ -18,6 +18,8 @@ bool character_is_space(int32_t character);
 bool character_ends_line(int32_t character);
 /* Unicode's categories P (punctuation) and S (symbols); false for -1. */
 bool character_is_punctuation(int32_t character);
+/* Unicode's category P alone; false for -1. */
+bool character_is_mark(int32_t character);
 /* Unicode's category C: control and format characters, private use, unassigned. */
 bool character_is_other(int32_t character);
 /* Chinese, Japanese and Korean letters and marks, between which no space stands; false for -1. */

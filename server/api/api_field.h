@@ -21,8 +21,8 @@ struct field_type {
     bool as_json; /* a form has it as JSON */
 };
 
-extern const struct field_type field_texts, field_forced, field_glossary, field_protect, field_string, field_target, field_strategy,
-    field_integer, field_real, field_boolean, field_split, field_seed, field_include;
+extern const struct field_type field_texts, field_forced, field_glossary, field_protect, field_string, field_target, field_format,
+    field_strategy, field_integer, field_real, field_boolean, field_split, field_seed, field_include;
 
 struct field {
     const char *name;

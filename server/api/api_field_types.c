@@ -52,6 +52,16 @@ static int read_strategy(const struct field *field, json_t *value, void *out, st
     return 0;
 }
 
+static int read_format(const struct field *field, json_t *value, void *out, struct reply *reply) {
+    const char *name;
+    if (read_string(field, value, &name, reply) != 0)
+        return -1;
+    if (strcmp(name, "text") != 0 && strcmp(name, "html") != 0 && strcmp(name, "xml") != 0)
+        return api_refuse(reply, field->name, "%s must be text, html or xml, got \"%.60s\"", field->name, name);
+    *(const char **)out = name;
+    return 0;
+}
+
 static int read_integer(const struct field *field, json_t *value, void *out, struct reply *reply) {
     json_int_t number;
     if (!api_integer(value, &number))
@@ -169,6 +179,12 @@ static void string_schema(struct writer *w, const struct field *field, const voi
     writer_string(w, "type", "string");
     if (is_given(field, value))
         writer_string(w, "default", *(const char *const *)value);
+}
+
+static void format_schema(struct writer *w, const struct field *field, const void *value) {
+    (void)field;
+    api_schema_members(w, "=text,html,xml");
+    writer_string(w, "default", *(const char *const *)value);
 }
 
 static void strategy_schema(struct writer *w, const struct field *field, const void *value) {
@@ -327,6 +343,7 @@ const struct field_type
     field_protect = {.read = read_value, .schema = protect_schema, .from_text = text_to_json, .as_json = true},
     field_string = {.read = read_string, .schema = string_schema, .apart = is_given},
     field_target = {.read = read_target, .schema = string_schema, .apart = is_given},
+    field_format = {.read = read_format, .schema = format_schema, .apart = always},
     field_strategy = {.read = read_strategy, .schema = strategy_schema, .apart = always},
     field_integer = {.read = read_integer, .schema = integer_schema, .apart = is_in_range, .from_text = text_to_integer},
     field_real = {.read = read_real, .schema = real_schema, .apart = real_is_in_range, .from_text = text_to_real},

@@ -13,7 +13,7 @@ struct choice;
 /* Strings and values are borrowed from the JSON. */
 struct api_form {
     json_t *text, *translation, *force_attention, *glossary, *protect;
-    const char *model, *source, *target_language, *variant, *prefix;
+    const char *model, *source, *target_language, *variant, *prefix, *format;
     struct search_options search; /* its parameters: server/decode/parameters.h */
     bool split, split_given, stream, replace_unknowns, warns, verbatim;
     unsigned include;
@@ -33,6 +33,10 @@ struct api_form api_default_form(enum api_kind kind);
 void api_fields_schema(struct writer *w, const char *key, enum api_kind kind);
 /* The same fields as parameters of a query string: an array of OpenAPI's parameter objects. */
 void api_fields_parameters(struct writer *w, const char *key, enum api_kind kind);
+
+/* Texts with tags or marks -> request->texts, a text for each segment, and request->plan, if there are any. -1: the reply is set.
+ */
+int api_read_markup(const struct api_form *form, struct request *request, struct reply *reply);
 
 /* force_attention -> request->forced. -1: the reply is set. */
 int api_read_forced(json_t *value, struct request *request, struct reply *reply);

@@ -110,8 +110,13 @@ void api_put_warnings(const struct request *request, const struct text *text, st
 void api_put_document_warnings(const struct request *request, struct writer *w);
 
 /* One text's answer: {"text","sentences":[...]}, "warnings" where there are any, as the README describes it. It ends early where
- * the text has or the request is over. */
-void api_render_text(struct request *request, const struct text *text, struct writer *out);
+ * the text has or the request is over. markup: what "text" is instead, of one that was cut at its tags, whose sentences have no
+ * place in the whole; NULL: the sentences. */
+struct html_bytes;
+void api_render_text(struct request *request, const struct text *text, const struct html_bytes *markup, struct writer *out);
+/* The same of an item of request->plan. */
+struct plan_item;
+void api_render_item(struct request *request, const struct plan_item *item, struct writer *out);
 
 /* Where a sentence begins in the whole input and output. */
 struct api_place {

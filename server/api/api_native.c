@@ -1,6 +1,7 @@
 /* alignd's own dialect, of both endpoints. A form or a query string becomes JSON, which is then read as any. */
 #include "server/api/api_dialect.h"
 #include "server/api/api_field.h"
+#include "server/api/api_plan.h"
 #include <string.h>
 
 static bool native_speaks(const struct dialect_fields *fields) {
@@ -102,8 +103,13 @@ static void native_finish(const struct service *service, const char *array_name,
     if (request->search.strategy == &search_sample)
         writer_integer(&w, "seed", (int64_t)request->search.sampling.seed);
     writer_begin_array(&w, array_name);
-    for (size_t i = 0; i < request->text_count && !writer_ended(&w) && !request_is_over(request); i++)
-        api_render_text(request, &request->texts[i], &w);
+    const struct plan *plan = request->plan;
+    for (size_t i = 0, count = plan ? plan->count : request->text_count;
+         i < count && !writer_ended(&w) && !request_is_over(request); i++)
+        if (plan)
+            api_render_item(request, &plan->items[i], &w);
+        else
+            api_render_text(request, &request->texts[i], NULL, &w);
     writer_end_array(&w);
     writer_end_object(&w);
     api_reply_answer(service, reply, &w);

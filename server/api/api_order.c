@@ -173,6 +173,7 @@ static struct plan *create_plan(const struct order *order, const char *pivot, st
     plan->document = order->document;
     plan->whole = order->whole;
     plan->aligned = order->aligned && !order->markup;
+    plan->verbatim = request->verbatim;
     plan->apart = order->apart;
     plan->alternatives = order->alternatives;
     plan->order = order;

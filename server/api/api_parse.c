@@ -330,7 +330,7 @@ int api_parse(const struct service *service, json_t *root, enum api_kind kind, s
         (!form.glossary || api_read_glossary(service, form.glossary, request, reply) == 0) &&
         (!form.protect || api_read_protect(form.protect, request, reply) == 0) && copy_texts(&form, count, request, reply) == 0) {
         fill_options(&form, &service->options, request);
-        result = 0;
+        result = kind == API_TRANSLATE ? api_read_markup(&form, request, reply) : 0;
     }
     return result;
 }

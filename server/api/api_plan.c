@@ -3,6 +3,7 @@
 #include "model/base/utf8.h"
 #include "server/api/language.h"
 #include "server/decode/parameters.h"
+#include "server/html/html_marks.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,8 +205,8 @@ static enum plan_refusal guess_sources(struct plan *plan, const struct model_set
     size_t together = plan->apart ? 1 : plan->strings;
     for (size_t i = 0; i < plan->strings; i++) {
         struct plan_item *item = &plan->items[i];
-        item->guess =
-            i % together == 0 ? plan_detect(item, together, plan->markup && !plan->document, models) : plan->items[0].guess;
+        bool tags = (plan->markup && !plan->document) || html_is_marked((struct html_bytes){item->source, item->length});
+        item->guess = i % together == 0 ? plan_detect(item, together, tags, models) : plan->items[0].guess;
         if (!item->guess.code)
             return PLAN_MEMORY;
     }
@@ -257,13 +258,14 @@ enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct
     for (size_t i = 0; refusal == PLAN_OK && i < plan->count; i++) {
         struct plan_item *item = &plan->items[i];
         const struct plan_item *before = chosen_before(plan, i);
+        item->source_language = plan_source(plan, i);
+        item->target_language = order->targets[i / plan->strings];
         item->model = before ? before->model : NULL;
         item->variant = before ? before->variant : NULL;
         item->second = before ? before->second : NULL;
         item->second_variant = before ? before->second_variant : NULL;
         if (!before)
-            refusal =
-                choose_item(item, plan_source(plan, i), order->targets[i / plan->strings], request->models, plan->pivot, reason);
+            refusal = choose_item(item, item->source_language, item->target_language, request->models, plan->pivot, reason);
         if (!request->model)
             request->model = item->model;
     }
@@ -275,7 +277,7 @@ enum plan_refusal plan_choose(struct plan *plan, struct request *request, struct
 size_t plan_characters(const struct plan *plan, size_t index) {
     const struct plan_item *item = &plan->items[index];
     size_t characters = 0;
-    if (!plan->markup)
+    if (!plan->markup && !item->marked)
         return utf8_count(item->source, item->length);
     for (size_t i = 0; i < item->html.count; i++)
         characters += utf8_count(item->html.segments[i].text, item->html.segments[i].length);
@@ -303,14 +305,21 @@ static int parse_item(const struct plan *plan, struct plan_item *item, struct ar
 }
 
 /* Each string once, whatever it is translated to. */
-static int parse_items(struct plan *plan, struct arena *arena, struct error *err) {
-    for (size_t i = 0; plan->markup && i < plan->count; i++) {
+int plan_parse(struct plan *plan, struct arena *arena, struct error *err) {
+    for (size_t i = 0; i < plan->count && (plan->markup || (!plan->aligned && !plan->verbatim)); i++) {
         struct plan_item *item = &plan->items[i];
-        if (i >= plan->strings)
+        int read = 0;
+        if (i >= plan->strings) {
             item->html = plan->items[i % plan->strings].html;
-        else if (parse_item(plan, item, arena, err) != 0)
+            item->marked = plan->items[i % plan->strings].marked;
+        } else {
+            read = plan->markup ? parse_item(plan, item, arena, err)
+                                : html_parse_text(item->source, item->length, arena, &item->html, &item->marked, err);
+        }
+        if (read != 0)
             return -1;
-        item->count = item->html.count;
+        if (plan->markup || item->marked)
+            item->count = item->html.count;
     }
     return 0;
 }
@@ -347,8 +356,9 @@ static int make_texts(struct plan *plan, struct request *request) {
             text->second = item->second;
             text->second_variant = item->second_variant;
             text->twin = twin ? &twin->texts[j] : NULL;
-            text->source = plan->markup ? item->html.segments[j].text : item->source;
-            text->source_length = plan->markup ? item->html.segments[j].length : item->length;
+            bool segment = plan->markup || item->marked;
+            text->source = segment ? item->html.segments[j].text : item->source;
+            text->source_length = segment ? item->html.segments[j].length : item->length;
         }
     }
     request->text_count = count;
@@ -356,7 +366,7 @@ static int make_texts(struct plan *plan, struct request *request) {
 }
 
 enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct request *request, struct plan_reason *reason) {
-    if (parse_items(plan, &request->arena, &reason->error) != 0)
+    if (plan_parse(plan, &request->arena, &reason->error) != 0)
         return reason->error.code == ERROR_INPUT ? PLAN_MARKUP : PLAN_MEMORY;
     for (size_t i = 0; i < plan->count; i++)
         reason->characters += plan_characters(plan, i);
@@ -372,6 +382,8 @@ void plan_search(const struct plan *plan, size_t rows, struct request *request) 
     request->warns = !plan->order->unwarned;
     request->replace_unknowns = true;
     request->aligns = plan->markup || plan->aligned;
+    for (size_t i = 0; i < plan->count; i++)
+        request->aligns |= plan->items[i].marked;
     *search = parameters_default();
     parameters_settle(search, &request->model->info, most);
     search->n_best = plan->markup ? 1 : plan->alternatives + 1;

@@ -21,9 +21,11 @@ struct plan_item {
     const char *variant;         /* of the model; NULL: none */
     struct served_model *second; /* that goes on from what the other writes, and its variant; NULL: none */
     const char *second_variant;
-    struct plan_guess guess; /* of the source language, where that was not given */
-    struct text *texts;      /* [count] */
+    struct plan_guess guess;                       /* of the source language, where that was not given */
+    const char *source_language, *target_language; /* what lang attributes name */
+    struct text *texts;                            /* [count] */
     size_t count;
+    bool marked; /* it is a text with marks (server/html/html_marks.h), which is read as markup is */
     struct html html;
 };
 
@@ -35,7 +37,8 @@ struct plan {
     const struct document_format *document; /* the markup is a document of this format; NULL: it is none */
     const struct html_tags *tags;           /* it is XML, and this is said of it; NULL: it is HTML */
     bool whole;                             /* not cut into sentences */
-    bool aligned;                           /* plan_align will be asked for */
+    bool aligned;                           /* plan_align will be asked for: marks in texts are not looked for */
+    bool verbatim;                          /* nor are they then */
     bool apart;                             /* where the source language is not given, each string may be in another */
     size_t alternatives;                    /* wanted beside each translation; of markup there are none */
     bool guessed;                           /* the source language was not given */
@@ -86,6 +89,8 @@ enum plan_refusal plan_prepare(struct plan *plan, size_t max_characters, struct 
 /* The item's document. */
 struct document plan_document(const struct plan *plan, const struct plan_item *item);
 
+/* Reads items that are markup, and texts with marks. -1 with ERROR_INPUT or ERROR_MEMORY. */
+int plan_parse(struct plan *plan, struct arena *arena, struct error *err);
 /* Of item i, tags not counted. */
 size_t plan_characters(const struct plan *plan, size_t i);
 
@@ -148,6 +153,9 @@ struct plan_answers {
     struct plan_answer *all; /* [count] none twice */
     size_t count;
 };
+
+/* The translation of one item that is markup or has marks. -1: memory is out. */
+int plan_write(const struct plan *plan, const struct plan_item *item, struct arena *arena, struct plan_answer *answer);
 
 /* Of each item, in their order, once the request is decoded. NULL: memory is out. */
 const struct plan_answers *plan_answers(const struct plan *plan, struct arena *arena);

@@ -18,13 +18,17 @@ static int render_item(const struct text *text, struct arena *arena, struct rend
 
 static char *write_markup(const struct plan *plan, const struct plan_item *item, const struct html_translation *translations,
                           struct arena *arena, size_t *length) {
+    struct html html = item->html;
+    html.language = item->target_language;
+    html.from = item->source_language;
+    if (!plan->document)
+        return html_write(&html, translations, arena, length, NULL);
     struct document document = plan_document(plan, item);
-    return plan->document ? document_write(&document, &item->html, translations, arena, length, NULL)
-                          : html_write(&item->html, translations, arena, length, NULL);
+    return document_write(&document, &html, translations, arena, length, NULL);
 }
 
-static int translate_markup(const struct plan *plan, const struct plan_item *item, struct arena *arena,
-                            struct plan_answer *answer) {
+int plan_write(const struct plan *plan, const struct plan_item *item, struct arena *arena, struct plan_answer *answer) {
+    *answer = (struct plan_answer){item->source, item->length};
     struct html_translation *translations = arena_zalloc(arena, item->count, sizeof *translations);
     if (!translations)
         return -1;
@@ -46,7 +50,8 @@ static int translate_item(const struct plan *plan, const struct plan_item *item,
     *answer = (struct plan_answer){item->source, item->length};
     if (!item->model)
         return 0;
-    return plan->markup ? translate_markup(plan, item, arena, answer) : render_item(&item->texts[0], arena, &rendered, answer);
+    return plan->markup || item->marked ? plan_write(plan, item, arena, answer)
+                                        : render_item(&item->texts[0], arena, &rendered, answer);
 }
 
 /* The text of the sentences' hypotheses of this rank; of one that has fewer, its last. */
@@ -72,7 +77,7 @@ static void answers_add(struct plan_answers *answers, const struct plan_answer *
 }
 
 static int find_answers(const struct plan *plan, const struct plan_item *item, struct arena *arena, struct plan_answers *answers) {
-    size_t others = plan->markup || !item->model ? 0 : plan->alternatives;
+    size_t others = plan->markup || item->marked || !item->model ? 0 : plan->alternatives;
     struct plan_answer answer;
     *answers = (struct plan_answers){.all = arena_alloc(arena, 1 + others, sizeof *answers->all)};
     if (!answers->all || translate_item(plan, item, arena, &answer) != 0)

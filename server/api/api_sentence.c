@@ -2,6 +2,7 @@
 #include "model/base/utf8.h"
 #include "server/api/api_json.h"
 #include "server/base/decimal.h"
+#include "server/html/html_build.h"
 #include <stdint.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ struct sentence_view {
     size_t rows;         /* target tokens shown: with `eos`, the final </s> too */
     struct arena *arena; /* scratch */
     struct writer *out;
+    bool apart; /* sentences have no place in the whole text */
 };
 
 static void put_pair(struct sentence_view *view, size_t source, size_t target) {
@@ -396,7 +398,7 @@ static void put_next(struct sentence_view *view, size_t i, const struct renderin
     view->sentence = &view->text->sentences[i];
     view->rendering = *rendering;
     skip_gap(view->text, i, at);
-    put_sentence(view, at);
+    put_sentence(view, view->apart ? NULL : at);
     at->source = behind(at->source, sentence_text(view->sentence), sentence_text_length(view->sentence));
     at->target = behind(at->target, rendering->text, strlen(rendering->text));
 }
@@ -446,14 +448,15 @@ static void put_detected(const struct request *request, const struct text *text,
     writer_end_array(out);
 }
 
-void api_render_text(struct request *request, const struct text *text, struct writer *out) {
+void api_render_text(struct request *request, const struct text *text, const struct html_bytes *markup, struct writer *out) {
     struct arena arena;
     struct rendered rendered;
     arena_init(&arena, SCRATCH_BYTES);
-    struct sentence_view view = {.request = request, .include = request->include, .text = text, .arena = &arena, .out = out};
+    struct sentence_view view = {
+        .request = request, .include = request->include, .text = text, .arena = &arena, .out = out, .apart = markup != NULL};
     if (render_text(text, &arena, &rendered, NULL) == 0) {
         writer_begin_object(out, NULL);
-        writer_string_of(out, "text", rendered.text, rendered.length);
+        writer_string_of(out, "text", markup ? markup->start : rendered.text, markup ? markup->length : rendered.length);
         put_detected(request, text, out);
         if (text->pivot)
             writer_string_of(out, "pivot_text", text->pivot->text, text->pivot->length);

@@ -189,10 +189,11 @@ static int check_markup(const struct request *request, const struct plan_item *i
 }
 
 int warnings_of_plan(const struct request *request, const struct plan *plan, struct arena *arena, struct warnings *warnings) {
-    unsigned codes = plan->markup ? ~(1u << WARNING_LANGUAGE) : ~0u;
     for (size_t i = 0; i < plan->count; i++) {
         const struct plan_item *item = &plan->items[i];
-        if (plan->markup && item->count > 0 && i < plan->strings && check_markup(request, item, arena, warnings) != 0)
+        bool segments = plan->markup || item->marked;
+        unsigned codes = segments ? ~(1u << WARNING_LANGUAGE) : ~0u;
+        if (segments && item->count > 0 && i < plan->strings && check_markup(request, item, arena, warnings) != 0)
             return -1;
         for (size_t j = 0; j < item->count; j++) {
             struct warning *last = warnings->last;

@@ -4,10 +4,13 @@
 #include "server/document/messages.h"
 #include "server/document/po_directive.h"
 #include "server/document/po_file.h"
+#include "server/html/html_marks.h"
+#include <stddef.h>
 
 /* A line of a message: words, and what they hold for programs. */
 struct message_line {
     struct text_line line;
+    struct html_marking marking;
     struct arena *arena;
     unsigned notations;
     size_t *marked; /* directives that took the next argument so far */
@@ -43,8 +46,33 @@ static bool is_brace(const struct po_scan *scan, struct span found) {
     return found.end - found.begin == 2 && text[0] == text[1] && (*text == '{' || *text == '}');
 }
 
-static void add_line(const struct text_line *says, struct html_builder *builder, struct html_bytes text) {
-    const struct message_line *line = (const struct message_line *)says;
+static const struct message_line *line_of(const struct html_marking *marking) {
+    return (const struct message_line *)((const char *)marking - offsetof(struct message_line, marking));
+}
+
+static size_t skip_directive(const struct html_marking *marking, const char *at, const char *end) {
+    return po_directive_at(line_of(marking)->notations, at, end);
+}
+
+/* A tag may hold directives, too: <a href="%s">. */
+static struct html_bytes write_mark(const struct html_marking *marking, struct html_bytes mark, struct arena *arena) {
+    const struct message_line *line = line_of(marking);
+    struct po_scan scan = {.text = mark.start, .length = mark.length, .notations = line->notations};
+    struct html_buffer out = {.arena = arena};
+    size_t at = 0;
+    for (struct span found; line->notations != 0 && po_scan_next(&scan, &found); at = found.begin) {
+        struct html_bytes own = mark_of(line, mark.start + found.begin, found.end - found.begin);
+        html_put(&out, mark.start + at, found.begin - at);
+        html_put(&out, own.start, own.length);
+    }
+    if (at == 0)
+        return mark;
+    html_put(&out, mark.start + at, mark.length - at);
+    return out.failed ? mark : (struct html_bytes){out.bytes, out.length};
+}
+
+static void add_words(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text) {
+    const struct message_line *line = line_of(marking);
     struct po_scan scan = {.text = text.start, .length = text.length, .notations = line->notations};
     size_t at = 0;
     for (struct span found; po_scan_next(&scan, &found);) {
@@ -61,9 +89,17 @@ static void add_line(const struct text_line *says, struct html_builder *builder,
         html_add_text(builder, rest, rest);
 }
 
+static void add_line(const struct text_line *says, struct html_builder *builder, struct html_bytes text) {
+    html_add_marked(builder, text, &((const struct message_line *)says)->marking);
+}
+
 static void add_message(struct html_builder *builder, struct html_bytes text, unsigned notations) {
     size_t marked = 0;
-    struct message_line line = {{lead, add_line}, builder->arena, notations, &marked};
+    struct message_line line = {.line = {lead, add_line},
+                                .marking = {.written = write_mark, .add_text = add_words, .skip = skip_directive},
+                                .arena = builder->arena,
+                                .notations = notations,
+                                .marked = &marked};
     text_add_lines(builder, text, &line.line);
     messages_end(builder);
 }

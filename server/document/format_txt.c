@@ -1,5 +1,6 @@
 /* Plain text, of which other formats have some, too. */
 #include "server/document/format.h"
+#include "server/html/html_marks.h"
 #include <string.h>
 
 enum { MOST_LINES = 64 /* of one sentence */ };
@@ -28,6 +29,7 @@ static void end_parts(struct txt_reader *reader) {
 }
 
 static void add_line(struct txt_reader *reader, const struct line *line) {
+    static const struct html_marking marking;
     struct html_bytes text = line_trimmed(line);
     size_t bullet = (reader->says ? reader->says->lead : text_bullet)(text.start, text.length);
     if (bullet == 0 && continues(reader, line)) {
@@ -44,7 +46,7 @@ static void add_line(struct txt_reader *reader, const struct line *line) {
     if (reader->says)
         reader->says->add(reader->says, reader->builder, text);
     else
-        html_add_text(reader->builder, text, text);
+        html_add_marked(reader->builder, text, &marking);
 }
 
 void text_add_lines(struct html_builder *builder, struct html_bytes text, const struct text_line *says) {

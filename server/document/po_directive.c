@@ -135,8 +135,7 @@ static const char *dollar_end(const char *at, const char *end) {
     return held > at + 1 ? held : name > at + 1 ? name : NULL;
 }
 
-/* Its bytes; 0: none begins there. */
-static size_t directive_at(unsigned notations, const char *at, const char *end) {
+size_t po_directive_at(unsigned notations, const char *at, const char *end) {
     const char *behind = NULL;
     if (*at == '%' && notations & PO_PERCENT)
         behind = percent_end(at, end);
@@ -152,7 +151,7 @@ static size_t directive_at(unsigned notations, const char *at, const char *end) 
 /* Something of the notation stands in what looks like an address. */
 static bool holds_directive(const struct po_scan *scan, struct span span) {
     for (size_t i = span.begin; i < span.end; i++)
-        if (directive_at(scan->notations, scan->text + i, scan->text + scan->length) > 0)
+        if (po_directive_at(scan->notations, scan->text + i, scan->text + scan->length) > 0)
             return true;
     return false;
 }
@@ -175,7 +174,7 @@ bool po_scan_next(struct po_scan *scan, struct span *found) {
     find_other(scan);
     size_t end = scan->has_other ? scan->other.begin : scan->length;
     for (size_t i = scan->at; i < end; i++) {
-        size_t length = directive_at(scan->notations, scan->text + i, scan->text + scan->length);
+        size_t length = po_directive_at(scan->notations, scan->text + i, scan->text + scan->length);
         if (length == 0)
             continue;
         *found = (struct span){i, i + length};

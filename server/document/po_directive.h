@@ -15,6 +15,9 @@ enum {
 };
 unsigned po_notations(const struct po_message *message);
 
+/* Bytes of one that begins there; 0: none does. */
+size_t po_directive_at(unsigned notations, const char *at, const char *end);
+
 /* A way through a text. */
 struct po_scan {
     const char *text; /* [length] */

@@ -6,7 +6,6 @@ int po_file_open(struct po_file *file, const struct document *document, struct a
     *file = (struct po_file){.document = document,
                              .reader = {document->source, document->source + document->length, 1, err},
                              .plurals = *po_plurals_of(document->language)};
-    file->least = file->plurals.forms < 2 ? file->plurals.forms : 2;
     file->room = arena_alloc(arena, document->length + 1, 1);
     return file->room ? 0 : error_memory(err);
 }
@@ -38,8 +37,6 @@ static int read_header(struct po_file *file) {
                          "line %zu: its character set is %.*s, and should be UTF-8 (msgconv --to-code=UTF-8 makes it so)",
                          file->message.line, (int)utf8_clip(charset.start, charset.length, 20), charset.start);
     file->plurals = po_header_plurals(file->id, file->document->language);
-    size_t forms = po_header_forms(file->id);
-    file->least = forms > 0 ? forms : file->least;
     return 1;
 }
 
@@ -49,13 +46,15 @@ bool po_file_lacks(const struct po_file *file, size_t form) {
     return file->fuzzy || form >= file->message.form_count || po_is_empty(&file->message.forms[form]);
 }
 
+/* A message may have fewer forms than its language, as in templates of a language with one form: those that lack are to be
+ * translated, too. It may have more, of the rule that the file had before: those are surplus. */
 static int read_wanted(struct po_file *file) {
     const struct po_message *message = &file->message;
     size_t forms = message->plural.begin ? file->plurals.forms : 1;
-    if (message->plural.begin && message->form_count < file->least)
-        return error_set(file->reader.err, ERROR_INPUT, "line %zu: the message with a plural has no msgstr[%zu]", message->line,
-                         message->form_count);
     file->fuzzy = po_is_fuzzy(message);
+    file->surplus = false;
+    for (size_t i = forms; message->plural.begin && i < message->form_count; i++)
+        file->surplus |= !po_is_empty(&message->forms[i]);
     for (size_t i = 0; i < forms; i++)
         file->wanted |= po_file_lacks(file, i);
     if (!file->wanted)

@@ -9,15 +9,15 @@ struct po_file {
     const struct document *document;
     struct po_reader reader;
     struct po_plurals plurals; /* of messages from here on */
-    size_t least;              /* forms that one with a plural must have */
     char *room;                /* as many bytes as the document has: what is decoded */
     struct po_message message; /* the one in hand */
     bool header, fuzzy, wanted;
+    bool surplus;                 /* it has more forms than the language */
     struct html_bytes id, plural; /* decoded, if it is wanted; of the header: id is what it says */
 };
 
 int po_file_open(struct po_file *file, const struct document *document, struct arena *arena, struct error *err);
-/* As po_next. -1 also where a message has too few forms, or the file is of another character set. */
+/* As po_next. -1 also where the file is of another character set. */
 int po_file_next(struct po_file *file);
 /* The form is still to be translated. */
 bool po_file_lacks(const struct po_file *file, size_t form);

@@ -120,10 +120,32 @@ bool po_header_is_utf8(struct html_bytes header, struct html_bytes *charset) {
     return charset->length == 0;
 }
 
-/* The header has a rule that holds for the language. */
+/* Two rules are written alike, but for white space, brackets and the final semicolon. */
+static bool is_same_rule(struct html_bytes a, struct html_bytes b) {
+    static const char ignored[] = " \t();";
+    size_t i = 0, j = 0;
+    for (;; i++, j++) {
+        while (i < a.length && strchr(ignored, a.start[i]))
+            i++;
+        while (j < b.length && strchr(ignored, b.start[j]))
+            j++;
+        if (i == a.length || j == b.length)
+            return i == a.length && j == b.length;
+        if (a.start[i] != b.start[j])
+            return false;
+    }
+}
+
+/* The header has a rule that holds for the language. A header that names no language may have been copied from a file in another:
+ * its rule holds if it is the one that this language has. */
 static bool has_rule(struct html_bytes header, const char *language) {
     struct html_bytes field = find_field(header, language_field);
-    return po_header_forms(header) > 0 && (field.length == 0 || bytes_are_language(field, language));
+    if (po_header_forms(header) == 0)
+        return false;
+    if (field.length > 0)
+        return bytes_are_language(field, language);
+    const char *own = po_plurals_of(language)->rule;
+    return is_same_rule(find_field(header, plural_field), (struct html_bytes){own, strlen(own)});
 }
 
 struct po_plurals po_header_plurals(struct html_bytes header, const char *language) {

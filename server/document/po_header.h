@@ -17,7 +17,7 @@ const struct po_plurals *po_plurals_of(const char *language);
 size_t po_header_forms(struct html_bytes header);
 /* False: its text is in another character set than UTF-8, which *charset is. */
 bool po_header_is_utf8(struct html_bytes header, struct html_bytes *charset);
-/* The forms that messages get: those of the header where it is in this language, or in none that it tells; else the language's. */
+/* The forms that messages get: those of the header where it is in this language; else the language's. */
 struct po_plurals po_header_plurals(struct html_bytes header, const char *language);
 
 /* The header, of UTF-8 and in this language; other fields as they are. */

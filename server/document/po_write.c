@@ -4,6 +4,7 @@
 #include "server/document/messages.h"
 #include "server/document/po_directive.h"
 #include "server/document/po_file.h"
+#include "server/html/html_marks.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +105,7 @@ static bool are_same(const struct found *a, const struct found *b) {
 /* What a form of a message becomes. */
 struct form {
     struct html_bytes text;
-    bool translated, sound; /* it has all placeholders of the source, and programs fill in what they did */
+    bool translated, sound; /* it has all placeholders and marks of the source, and programs fill in what they did */
 };
 
 static int choose(struct po_writer *writer, const struct translated *translated, struct html_bytes source, unsigned notations,
@@ -117,7 +118,7 @@ static int choose(struct po_writer *writer, const struct translated *translated,
     bool numbered = !ordered && there.numberable && translated->marks == there.next;
     out->text = numbered ? (struct html_bytes){translated->numbered.bytes, translated->numbered.length} : plain;
     out->translated = translated->is_translated;
-    out->sound = are_same(&there, &here) && (ordered || numbered);
+    out->sound = are_same(&there, &here) && (ordered || numbered) && html_same_marks(source, plain, true);
     return 0;
 }
 
@@ -261,7 +262,7 @@ static void put_index(struct html_buffer *out, size_t i) {
 static void put_forms(struct po_writer *writer, const struct form *one, const struct form *many) {
     const struct po_message *message = &writer->file.message;
     const struct po_plurals *plurals = &writer->file.plurals;
-    put_comments(writer, !one->sound || !many->sound || plurals->forms > 2);
+    put_comments(writer, !one->sound || !many->sound || plurals->forms > 2 || writer->file.surplus);
     html_put(&writer->out, message->keyword, (size_t)(message->translation - message->keyword));
     for (size_t i = 0; i < plurals->forms; i++) {
         bool is_one = plurals->forms > 1 && i == plurals->one;
@@ -273,6 +274,14 @@ static void put_forms(struct po_writer *writer, const struct form *one, const st
         else
             html_put(&writer->out, message->forms[i].begin, (size_t)(message->forms[i].end - message->forms[i].begin));
     }
+    writer->done = message->end;
+}
+
+/* Forms of another rule than the language's, which has fewer: those that it has stay, for somebody to look at. */
+static void put_without_surplus(struct po_writer *writer) {
+    const struct po_message *message = &writer->file.message;
+    put_comments(writer, true);
+    html_put(&writer->out, message->keyword, (size_t)(message->forms[writer->file.plurals.forms - 1].end - message->keyword));
     writer->done = message->end;
 }
 
@@ -310,6 +319,8 @@ static int put_all(struct po_writer *writer, const struct document *document, st
             put_header(writer);
         else if (writer->file.wanted && put_wanted(writer) != 0)
             return error_memory(err);
+        else if (writer->file.surplus && writer->done < writer->file.message.end)
+            put_without_surplus(writer);
     }
     html_put(&writer->out, writer->done, (size_t)(document->source + document->length - writer->done));
     return writer->out.failed ? error_memory(err) : 0;

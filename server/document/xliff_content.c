@@ -2,6 +2,7 @@
  * mrk) and pairs of codes around words (bpt and ept, bx and ex, sc and ec) are around what became of these; others are units. */
 #include "server/document/messages.h"
 #include "server/document/xliff.h"
+#include "server/html/html_marks.h"
 #include <string.h>
 
 enum { MOST_OPEN = 128 };
@@ -117,6 +118,23 @@ static struct html_bytes take_line(struct html_bytes *bytes) {
     return line;
 }
 
+static struct html_bytes write_escaped(const struct html_marking *marking, struct html_bytes mark, struct arena *arena) {
+    struct html_buffer out = {.arena = arena};
+    (void)marking;
+    html_put(&out, "", 0);
+    text_escape_markup(&out, mark.start, mark.length);
+    return out.failed ? (struct html_bytes){"", 0} : (struct html_bytes){out.bytes, out.length};
+}
+
+/* Strings of programs often are HTML: what is markup when XLIFF's own references are read has none of its words. */
+static void add_words(struct html_builder *builder, struct html_bytes text, struct html_bytes raw) {
+    static const struct html_marking marking = {.written = write_escaped};
+    if (html_is_marked(text))
+        html_add_marked(builder, text, &marking);
+    else
+        html_add_text(builder, text, raw);
+}
+
 /* by_line: lines are texts of their own, where their ends are written as such. */
 static void add_text(struct html_builder *builder, const struct xliff *xliff, size_t i, bool by_line) {
     struct html_bytes text = {xliff->pieces[i].raw, xliff->pieces[i].length}, raw = xliff_written(xliff, i);
@@ -125,10 +143,10 @@ static void add_text(struct html_builder *builder, const struct xliff *xliff, si
         lines = 1;
     for (; lines > 1; lines--) {
         struct html_bytes line = take_line(&text), written = take_line(&raw);
-        html_add_text(builder, line, written);
+        add_words(builder, line, written);
         html_add_break(builder, (struct html_bytes){"\n", 1});
     }
-    html_add_text(builder, text, raw);
+    add_words(builder, text, raw);
 }
 
 /* One piece, or a whole element; a name that is not to be translated may be a word of the sentence. */

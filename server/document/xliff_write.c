@@ -1,6 +1,7 @@
 /* An XLIFF document with its targets: each in its place, with what its schema has to say of it. */
 #include "server/document/messages.h"
 #include "server/document/xliff.h"
+#include "server/html/html_marks.h"
 #include <string.h>
 
 struct xliff_writer {
@@ -64,7 +65,30 @@ static void put_new_tag(struct xliff_writer *writer, const char *mark, const str
     html_put_string(&writer->out, "target");
 }
 
+/* Prefixes that the source declares, and the target's tag (NULL: a new one) does not: what is inside may use them. */
+static void put_namespaces(struct xliff_writer *writer, const struct html_piece *source, const struct html_piece *target) {
+    struct xliff_attribute attribute, there;
+    for (const char *at = NULL; xliff_next_attribute(source, &at, &attribute);) {
+        struct html_bytes name = attribute.name;
+        bool declares = name.length >= 5 && memcmp(name.start, "xmlns", 5) == 0 && (name.length == 5 || name.start[5] == ':');
+        bool declared = false;
+        for (const char *other = NULL; declares && target && !declared && xliff_next_attribute(target, &other, &there);)
+            declared = there.name.length == name.length && memcmp(there.name.start, name.start, name.length) == 0;
+        if (!declares || declared)
+            continue;
+        html_put_string(&writer->out, " ");
+        html_put(&writer->out, name.start, (size_t)(attribute.end - name.start));
+    }
+}
+
 /* ---- units ---- */
+
+/* What the unit says is in its translation, but for words. */
+static bool is_sound(const struct xliff_writer *writer, const struct xliff_unit *unit, struct html_bytes message) {
+    const struct html_piece *content = &writer->xliff.pieces[unit->content];
+    struct html_bytes source = bytes_between(content->raw + content->length, writer->xliff.pieces[content->pair].raw);
+    return html_same_marks(source, message, false);
+}
 
 static void put_language(struct xliff_writer *writer, const struct xliff_unit *unit) {
     const struct html_piece *tag = &writer->xliff.pieces[unit->language];
@@ -75,7 +99,8 @@ static void put_language(struct xliff_writer *writer, const struct xliff_unit *u
 }
 
 /* On a line of its own, if the source is. */
-static void put_new_target(struct xliff_writer *writer, const struct xliff_unit *unit, struct html_bytes message) {
+static void put_new_target(struct xliff_writer *writer, const struct xliff_unit *unit, struct html_bytes message,
+                           const char *state) {
     const struct xliff *xliff = &writer->xliff;
     const struct html_piece *source = &xliff->pieces[unit->source];
     size_t behind = xliff_behind(xliff, unit->content);
@@ -85,7 +110,8 @@ static void put_new_target(struct xliff_writer *writer, const struct xliff_unit 
     html_put(&writer->out, before.start, before.length);
     put_new_tag(writer, "<", source);
     if (!unit->segment)
-        put_attribute(writer, "state", "translated");
+        put_attribute(writer, "state", state);
+    put_namespaces(writer, &xliff->pieces[unit->content], NULL);
     html_put_string(&writer->out, ">");
     messages_put(&writer->out, message);
     put_new_tag(writer, "</", source);
@@ -93,13 +119,14 @@ static void put_new_target(struct xliff_writer *writer, const struct xliff_unit 
 }
 
 /* "<target/>" becomes two tags. */
-static void put_target(struct xliff_writer *writer, const struct xliff_unit *unit, struct html_bytes message) {
+static void put_target(struct xliff_writer *writer, const struct xliff_unit *unit, struct html_bytes message, const char *state) {
     const struct html_piece *target = &writer->xliff.pieces[unit->target];
     bool is_void = target->kind == PIECE_UNIT;
     if (unit->segment)
         put_until(writer, content_end(target));
     else
-        put_tag(writer, target, "state", "translated", NULL);
+        put_tag(writer, target, "state", state, NULL);
+    put_namespaces(writer, &writer->xliff.pieces[unit->content], target);
     html_put_string(&writer->out, ">");
     messages_put(&writer->out, message);
     writer->done = is_void ? target->raw + target->length : writer->xliff.pieces[target->pair].raw;
@@ -111,13 +138,17 @@ static void put_target(struct xliff_writer *writer, const struct xliff_unit *uni
 
 /* The state of XLIFF 2 is the segment's, and what a tool adds to it (subState) held for the former one. */
 static void put_unit(struct xliff_writer *writer, const struct xliff_unit *unit, struct html_bytes message) {
+    bool sound = is_sound(writer, unit, message);
+    const char *state = sound ? "translated" : "needs-review-translation";
     put_language(writer, unit);
     if (unit->segment)
         put_tag(writer, &writer->xliff.pieces[unit->unit], "state", "translated", "subState");
+    if (unit->segment && !sound)
+        put_attribute(writer, "subState", "alignd:needs-review-translation");
     if (unit->target == XLIFF_NONE)
-        put_new_target(writer, unit, message);
+        put_new_target(writer, unit, message, state);
     else
-        put_target(writer, unit, message);
+        put_target(writer, unit, message, state);
 }
 
 char *xliff_write(const struct document *document, const char *written, size_t written_length, struct arena *arena,

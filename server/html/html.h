@@ -5,8 +5,11 @@
  * became which; html_write then puts each inline element around the words that its own words became.
  *
  * The pieces always nest, whatever the markup: libxml2 ends what was left open and drops end tags without an element. They come
- * out in one form: names in lower case, values in quotes, "/>" behind elements that have no content, characters instead of the
- * references that libxml2 knows, and "&amp;", "&lt;", "&gt;". Time is linear in the markup's length.
+ * out in one form: names of elements in lower case, values in quotes, "/>" behind elements that have no content, in text characters
+ * instead of the references that libxml2 knows, and "&amp;", "&lt;", "&gt;". Attributes keep their names, order and references,
+ * whatever libxml2 thinks of them (html_attributes.h). Time is linear in the markup's length.
+ *
+ * Values of alt, title, placeholder, aria-label and of a document's description are segments, too.
  *
  * Never translated: script, style, code, pre, textarea, template, svg, math, what has translate="no" or class="notranslate", and
  * character references of unknown name. Inside a sentence such a thing is a unit: it moves as a whole. */
@@ -23,12 +26,13 @@ enum {
 };
 
 struct html_piece;
+struct html_inset;
 struct html_buffer;
 
 struct html_segment {
     const char *text; /* [length] plain text: references decoded, white space collapsed */
     size_t length;
-    size_t first, end; /* its pieces */
+    size_t first, end; /* its pieces; of an attribute's value: 0 */
 };
 
 /* An inline element of another format whose end is about to be written. */
@@ -46,8 +50,13 @@ typedef void html_close(struct html_buffer *out, const struct html_end *end);
 struct html {
     struct html_piece *pieces; /* [piece_count] */
     size_t piece_count;
-    struct html_segment *segments; /* [count], in order */
-    size_t count;
+    struct html_segment *segments; /* [count]: in order, then values of attributes in theirs */
+    size_t count, values;
+    struct html_inset *insets; /* [inset_count] what is written anew in tags, in the order of their pieces */
+    size_t inset_count;
+    /* What html_write sets lang to: BCP 47; NULL: it stays. It does where the document says its language, and in elements that say
+     * that they are in the language which is translated, `from` (NULL: not known). */
+    const char *language, *from;
     bool built; /* of another format (html_build.h), whose text is written by escape; NULL: as it is */
     void (*escape)(struct html_buffer *out, const char *text, size_t length);
     html_close *close; /* NULL: ends of elements are written as they were */

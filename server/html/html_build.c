@@ -40,6 +40,33 @@ void html_add_unit(struct html_builder *builder, struct html_bytes raw) {
     add(builder, PIECE_UNIT, raw);
 }
 
+void html_add_shown(struct html_builder *builder, struct html_bytes raw, struct html_bytes shown) {
+    struct html_piece *piece = add(builder, PIECE_UNIT, raw);
+    if (!piece || shown.length == 0)
+        return;
+    piece->source = shown.start;
+    piece->shown_length = (uint8_t)shown.length;
+}
+
+void html_add_space(struct html_builder *builder, struct html_bytes raw) {
+    struct html_piece *piece = add(builder, PIECE_UNIT, raw);
+    if (!piece)
+        return;
+    piece->blank = true;
+    piece->source = " ";
+    piece->shown_length = 1;
+}
+
+void html_add_tag(struct html_builder *builder, struct html_bytes tag, struct html_bytes raw, bool quoted) {
+    struct html_piece *piece = add(builder, PIECE_UNIT, tag);
+    if (!piece)
+        return;
+    piece->source = raw.start;
+    piece->source_length = (uint32_t)raw.length;
+    html_note_tag(piece, tag.start, tag.length, quoted);
+    builder->tags = true;
+}
+
 static bool open_element(struct html_builder *builder, struct html_bytes raw) {
     if (builder->failed || builder->depth == HTML_MAX_DEPTH)
         return false;
@@ -143,6 +170,8 @@ int html_build(struct html_builder *builder, html_escape *escape, struct html *o
         return error_set(err, ERROR_INPUT, "%sthere are more than %d texts and marks", where, HTML_MAX_PIECES);
     }
     assert(builder->depth == 0);
+    if (builder->tags)
+        html_pair_marks(builder->html.pieces, 0, builder->html.piece_count);
     builder->html.built = true;
     builder->html.escape = escape;
     return html_cut(&builder->html, builder->arena, out, err);

@@ -21,6 +21,7 @@ struct html_builder {
     size_t room;
     uint32_t open[HTML_MAX_DEPTH]; /* [depth] pieces */
     size_t depth;
+    bool tags;              /* there are tags in text */
     enum error_code failed; /* ERROR_NONE, ERROR_MEMORY or ERROR_INPUT: nothing more is added */
 };
 
@@ -30,6 +31,13 @@ void html_add_break(struct html_builder *builder, struct html_bytes raw);
 void html_add_text(struct html_builder *builder, struct html_bytes text, struct html_bytes raw);
 /* As it is, within a sentence: it moves as a whole. */
 void html_add_unit(struct html_builder *builder, struct html_bytes raw);
+/* The same of what the sentence has something else in place of; length 0: nothing. */
+void html_add_shown(struct html_builder *builder, struct html_bytes raw, struct html_bytes shown);
+/* The same of white space, which it takes the place of in the translation. */
+void html_add_space(struct html_builder *builder, struct html_bytes raw);
+/* A tag in text (html_marks.h), whose partner is looked for when all is there. raw: how it is written. quoted: it is a thing that
+ * the sentence tells of. */
+void html_add_tag(struct html_builder *builder, struct html_bytes tag, struct html_bytes raw, bool quoted);
 /* The same with a word in it that the sentence may show: `code`. All three as they are. */
 void html_add_code(struct html_builder *builder, struct html_bytes before, struct html_bytes word, struct html_bytes behind);
 /* A unit for which another word stands in the sentence, such as a formula. */

@@ -53,3 +53,12 @@ unsigned html_element(const char *name) {
     const htmlElemDesc *known = htmlTagLookup((const xmlChar *)name);
     return known ? (known->isinline ? 0 : (unsigned)ELEMENT_BLOCK) | (known->empty ? (unsigned)ELEMENT_VOID : 0) : 0;
 }
+
+bool html_is_known(const char *name) {
+    return htmlTagLookup((const xmlChar *)name) || html_element(name) != 0;
+}
+
+int32_t html_entity(const char *name) {
+    const htmlEntityDesc *known = htmlEntityLookup((const xmlChar *)name);
+    return known ? (int32_t)known->value : -1;
+}

@@ -10,7 +10,11 @@ struct node {
     struct span source;   /* bytes of the segment's text, without white space around them */
     size_t first, end;    /* words of the translation */
     size_t begin, behind; /* the same in bytes; of a point, equal */
+    size_t need;          /* words that it must get: one if there were some in it, and as many as the nodes in it must get */
+    size_t owed;          /* the need of the nodes in it that have no place yet */
+    size_t free;          /* words of its own that are none of theirs, punctuation not counted */
     bool unit, part, space_before, space_behind;
+    bool kept; /* a unit because the translation has no word left for it, or within such a unit */
 };
 
 struct placer {
@@ -22,6 +26,8 @@ struct placer {
     size_t *owner;      /* [word_count] the innermost node that has it so far */
     size_t *link_word;  /* [link_count] the word of each link's target */
     bool *linked;       /* [word_count] */
+    bool *spoken;       /* [word_count] it is more than punctuation */
+    uint32_t *covers;   /* [translation->length] the innermost node around each byte */
     struct node *nodes; /* [count] in the order of their start tags; the first is the whole segment */
     size_t count;
     size_t *candidates; /* [link_count] */

@@ -1,4 +1,6 @@
 /* Markup -> pieces that nest: libxml2's parser of HTML tells what begins and ends, also where the markup does not say. */
+#include "server/html/html_attributes.h"
+#include "server/html/html_marks.h"
 #include "server/html/html_piece.h"
 #include <ctype.h>
 #include <libxml/HTMLparser.h>
@@ -39,7 +41,11 @@ struct reader {
     struct html_buffer text;   /* since the last piece */
     enum reference reference;
     size_t reference_begin; /* in text */
+    struct html_hidden hidden;
+    struct html_inset *insets; /* [inset_count] */
+    size_t inset_count, inset_room;
     bool rooted, failed;
+    bool tags;          /* there are tags in text */
     struct error error; /* why it failed, if that is the markup's fault */
     const char *unread; /* [unread_length] markup that the parser has not asked for yet */
     size_t unread_length;
@@ -109,11 +115,38 @@ static void add_buffer(struct reader *reader, enum html_kind kind, struct html_b
     buffer->length = 0;
 }
 
-/* What was told of character data becomes a piece. */
+/* A tag that the text tells of. */
+static void add_mark(struct reader *reader, const char *text, size_t length, bool is_tag) {
+    struct html_piece *piece = reader_add(reader, PIECE_UNIT, text, length);
+    if (!piece)
+        return;
+    piece->plain = true;
+    if (!is_tag || reader->opaque)
+        return;
+    html_note_tag(piece, piece->raw, length, true);
+    reader->tags = true;
+}
+
+/* What was told of character data becomes pieces: "&lt;br&gt;" is not for the translator to read. */
 static void end_text(struct reader *reader) {
+    struct html_buffer *text = &reader->text;
+    struct html_mark_scan scan = {.text = text->bytes, .length = text->length, .quoted = true};
+    struct html_mark mark;
+    size_t at = 0;
     reader->reference = NO_REFERENCE;
-    if (reader->text.length > 0 || reader->text.failed)
-        add_buffer(reader, PIECE_TEXT, &reader->text);
+    if (text->failed)
+        reader_fail(reader);
+    if (text->length == 0 || text->failed)
+        return;
+    while (!reader->opaque && html_next_mark(&scan, &mark)) {
+        if (mark.begin > at)
+            reader_add(reader, PIECE_TEXT, text->bytes + at, mark.begin - at);
+        add_mark(reader, text->bytes + mark.begin, mark.end - mark.begin, mark.kind == MARK_TAG);
+        at = mark.end;
+    }
+    if (at < text->length)
+        reader_add(reader, PIECE_TEXT, text->bytes + at, text->length - at);
+    text->length = 0;
 }
 
 /* parts: up to NULL. */
@@ -173,59 +206,152 @@ static void on_code(void *owner, const xmlChar *code, int length) {
 
 /* ---- elements ---- */
 
-static bool has_word(const char *text, const char *word) {
-    static const char blanks[] = " \t\n\r\f";
-    size_t length;
-    for (text += strspn(text, blanks); (length = strcspn(text, blanks)) > 0; text += length, text += strspn(text, blanks)) {
-        if (length == strlen(word) && strncasecmp(text, word, length) == 0)
+/* Those that are for people. */
+static bool is_prose(const struct html_attribute *attribute, bool description) {
+    static const char *const names[] = {"alt", "title", "placeholder", "aria-label"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (html_attribute_is(attribute, names[i]))
             return true;
-    }
+    return description && html_attribute_is(attribute, "content");
+}
+
+static bool is_description(const char *name, struct html_bytes attributes) {
+    struct html_attribute attribute;
+    const char *at = attributes.start, *end = at + attributes.length;
+    if (strcmp(name, "meta") != 0)
+        return false;
+    while (html_next_attribute(&at, end, &attribute))
+        if (html_attribute_is(&attribute, "name"))
+            return attribute.value.length == 11 && strncasecmp(attribute.value.start, "description", 11) == 0;
     return false;
 }
 
-/* attributes: names and values in turn, up to NULL. */
-static unsigned attribute_flags(const char *const *attributes) {
-    for (; attributes && attributes[0]; attributes += 2) {
-        const char *value = attributes[1] ? attributes[1] : "";
-        if ((strcmp(attributes[0], "translate") == 0 && strcasecmp(value, "no") == 0) ||
-            (strcmp(attributes[0], "class") == 0 && has_word(value, "notranslate")))
-            return ELEMENT_OPAQUE;
+/* What a value says, without the white space around it. False: it says something that is not known, or nothing. */
+static bool decode_value(struct reader *reader, struct html_bytes value, struct html_bytes *text) {
+    struct html_buffer decoded = {.arena = reader->arena};
+    const char *at = value.start, *end = at + value.length;
+    while (at < end) {
+        int32_t c;
+        char bytes[4];
+        size_t reference = html_reference(at, end, &c);
+        if (reference > 0 && c < 0)
+            return false;
+        bool space = reference == 0 && html_is_space(*at);
+        if (reference > 0)
+            html_put(&decoded, bytes, character_put(c, bytes));
+        else if (!space || (decoded.length > 0 && decoded.bytes[decoded.length - 1] != ' '))
+            html_put(&decoded, space ? " " : at, 1);
+        at += reference > 0 ? reference : 1;
     }
-    return 0;
+    if (decoded.failed)
+        reader_fail(reader);
+    if (decoded.failed || decoded.length == 0)
+        return false;
+    decoded.length -= decoded.bytes[decoded.length - 1] == ' ';
+    *text = (struct html_bytes){decoded.bytes, decoded.length};
+    return html_has_letters(text->start, 0, text->length);
 }
 
-static void put_value(struct html_buffer *buffer, const char *value) {
-    html_put_string(buffer, "=\"");
-    html_put_escaped(buffer, value, strlen(value), "&<>\"");
-    html_put_string(buffer, "\"");
+/* The value that was just put is written anew; length: of the value in the tag. */
+static void add_inset(struct reader *reader, struct html_inset inset, size_t length) {
+    struct html_inset *insets =
+        arena_grow(reader->arena, reader->insets, reader->inset_count, &reader->inset_room, 1, sizeof *insets);
+    if (!insets) {
+        reader_fail(reader);
+        return;
+    }
+    reader->insets = insets;
+    inset.piece = (uint32_t)reader->count; /* the tag's, which is not there yet */
+    inset.end = (uint32_t)reader->markup.length - 1;
+    inset.begin = inset.end - (uint32_t)length;
+    insets[reader->inset_count++] = inset;
 }
 
-static void put_tag(struct html_buffer *tag, const char *name, const char *const *attributes, bool is_void) {
-    html_put_string(tag, "<");
-    html_put_string(tag, name);
-    for (; attributes && attributes[0]; attributes += 2) {
-        html_put_string(tag, " ");
-        html_put_string(tag, attributes[0]);
-        if (attributes[1])
-            put_value(tag, attributes[1]);
-    }
-    html_put_string(tag, is_void ? "/>" : ">");
+/* A name with '<' is text after a tag that was not closed. */
+static bool is_written(const struct html_attribute *attribute) {
+    return !memchr(attribute->name.start, '<', attribute->name.length);
+}
+
+static void put_attribute(struct reader *reader, const char *name, const struct html_attribute *attribute, bool prose) {
+    struct html_buffer *tag = &reader->markup;
+    struct html_bytes text;
+    html_put_string(tag, " ");
+    html_put(tag, attribute->name.start, attribute->name.length);
+    if (!attribute->has_value)
+        return;
+    html_put_string(tag, "=\"");
+    size_t begin = tag->length;
+    html_put_escaped(tag, attribute->value.start, attribute->value.length, "<>\"");
+    size_t length = tag->length - begin;
+    html_put_string(tag, "\"");
+    bool language = html_attribute_is(attribute, "lang") || html_attribute_is(attribute, "xml:lang");
+    if (language && attribute->value.length > 0)
+        add_inset(reader,
+                  (struct html_inset){.language = true,
+                                      .root = strcmp(name, "html") == 0,
+                                      .text = arena_copy(reader->arena, attribute->value.start, attribute->value.length),
+                                      .length = attribute->value.length},
+                  length);
+    else if (prose && decode_value(reader, attribute->value, &text))
+        add_inset(reader, (struct html_inset){.text = text.start, .length = text.length}, length);
+}
+
+/* translated: the element is. */
+static void put_tag(struct reader *reader, const char *name, struct html_bytes attributes, bool translated, bool is_void) {
+    struct html_attribute attribute;
+    const char *at = attributes.start, *end = at + attributes.length;
+    bool description = translated && is_description(name, attributes);
+    size_t insets = reader->inset_count;
+    html_put_string(&reader->markup, "<");
+    html_put_string(&reader->markup, name);
+    while (html_next_attribute(&at, end, &attribute))
+        if (is_written(&attribute))
+            put_attribute(reader, name, &attribute, translated && is_prose(&attribute, description));
+    html_put_string(&reader->markup, is_void ? "/>" : ">");
+    if (!translated)
+        reader->inset_count = insets;
 }
 
 static const char a_tag_has[] = "a tag has more than";
 
-static bool has_too_many(const char *const *attributes) {
+static bool has_too_many(struct html_bytes attributes) {
+    struct html_attribute attribute;
+    const char *at = attributes.start, *end = at + attributes.length;
     size_t count = 0;
-    while (attributes && attributes[2 * count] && count <= HTML_MAX_ATTRIBUTES)
+    while (count <= HTML_MAX_ATTRIBUTES && html_next_attribute(&at, end, &attribute))
         count++;
     return count > HTML_MAX_ATTRIBUTES;
+}
+
+/* As they stand in the markup. Those of a tag that has no end were not hidden: they are put together as the parser tells them. */
+static struct html_bytes find_attributes(struct reader *reader, const char *const *told) {
+    struct html_buffer all = {.arena = reader->arena};
+    if (told && told[0] && strcmp(told[0], HTML_HIDDEN) == 0 && told[1]) {
+        size_t number = strtoul(told[1], NULL, 10);
+        return number < reader->hidden.count ? reader->hidden.spans[number] : (struct html_bytes){"", 0};
+    }
+    if (!told || !told[0])
+        return (struct html_bytes){"", 0};
+    for (; told[0]; told += 2) {
+        html_put_string(&all, " ");
+        html_put_string(&all, told[0]);
+        if (!told[1])
+            continue;
+        html_put_string(&all, "=\"");
+        html_put_escaped(&all, told[1], strlen(told[1]), "&<>\"");
+        html_put_string(&all, "\"");
+    }
+    if (!all.failed)
+        return (struct html_bytes){all.bytes, all.length};
+    reader_fail(reader);
+    return (struct html_bytes){"", 0};
 }
 
 static void on_start(void *owner, const xmlChar *element, const xmlChar **told) {
     struct reader *reader = owner;
     const char *name = (const char *)element;
-    const char *const *attributes = (const char *const *)told;
     end_text(reader);
+    struct html_bytes attributes = find_attributes(reader, (const char *const *)told);
     if (has_too_many(attributes)) {
         reader_exceed(reader, a_tag_has, HTML_MAX_ATTRIBUTES, " attributes");
         return;
@@ -238,12 +364,16 @@ static void on_start(void *owner, const xmlChar *element, const xmlChar **told) 
         reader_exceed(reader, "elements nest deeper than", HTML_MAX_DEPTH, "");
         return;
     }
-    unsigned flags = html_element(name) | attribute_flags(attributes);
+    bool forbids = html_attributes_forbid(attributes.start, attributes.start + attributes.length);
+    unsigned flags = html_element(name) | (forbids ? (unsigned)ELEMENT_OPAQUE : 0);
     bool is_void = flags & ELEMENT_VOID, block = flags & ELEMENT_BLOCK;
-    put_tag(&reader->markup, name, attributes, is_void);
+    size_t insets = reader->inset_count;
+    put_tag(reader, name, attributes, !forbids && !reader->opaque, is_void);
     add_buffer(reader, block ? PIECE_BREAK : is_void ? PIECE_UNIT : PIECE_OPEN, &reader->markup);
     if (reader->failed)
         return;
+    if (reader->inset_count > insets)
+        reader->pieces[reader->count - 1].inset = (uint32_t)insets + 1;
     reader->open[reader->depth++] = (struct element){name, (uint32_t)reader->count - 1, flags, reader->content};
     if ((flags & ELEMENT_OPAQUE) && !is_void && !reader->opaque) {
         reader->opaque = reader->depth;
@@ -416,25 +546,21 @@ static int reader_run(struct reader *reader, struct error *err) {
 
 int html_read(const char *markup, size_t length, struct arena *arena, struct html *html, struct error *err) {
     struct reader *reader = arena_zalloc(arena, 1, sizeof *reader);
-    struct html_buffer whole = {.arena = arena};
-    html_put(&whole, "", 0);
-    html_put(&whole, markup, length);
-    if (!reader || whole.failed)
+    char *whole = arena_copy(arena, markup, length);
+    if (!reader || !whole)
         return error_memory(err);
-    *reader = (struct reader){.arena = arena, .markup.arena = arena, .text.arena = arena, .rooted = true};
-    if (!is_document(whole.bytes)) {
-        reader->rooted = false;
-        whole.length = 0;
-        html_put_string(&whole, "<" ROOT ">");
-        html_put(&whole, markup, length);
-    }
-    if (whole.failed)
+    *reader = (struct reader){.arena = arena, .markup.arena = arena, .text.arena = arena, .rooted = is_document(whole)};
+    if (html_hide_attributes(reader->rooted ? "" : "<" ROOT ">", whole, length, arena, &reader->hidden) != 0)
         return error_memory(err);
-    reader->unread = whole.bytes;
-    reader->unread_length = whole.length;
+    reader->unread = reader->hidden.markup;
+    reader->unread_length = reader->hidden.length;
     if (reader_run(reader, err) != 0)
         return -1;
+    if (reader->tags)
+        html_pair_marks(reader->pieces, 0, reader->count);
     html->pieces = reader->pieces;
     html->piece_count = reader->count;
+    html->insets = reader->insets;
+    html->inset_count = reader->inset_count;
     return 0;
 }

@@ -2,12 +2,53 @@
 #include "server/html/html_place.h"
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char text_marks[] = "&<>";
 
-static void write_piece(struct html_buffer *out, const struct html_piece *piece) {
-    if (piece->source)
+/* What is written, and how. */
+struct writing {
+    const struct html *html;
+    const struct html_translation *translations; /* [html->count] */
+    struct html_buffer *out;
+};
+
+/* Two codes of one language, whatever their regions. */
+static bool is_language(const char *code, size_t length, const char *other) {
+    size_t primary = strcspn(other, "-_"), at = 0;
+    while (at < length && code[at] != '-' && code[at] != '_')
+        at++;
+    return at == primary && strncasecmp(code, other, primary) == 0;
+}
+
+/* A tag with values that are written anew. */
+static void write_insets(const struct writing *writing, const struct html_piece *piece) {
+    const struct html *html = writing->html;
+    uint32_t done = 0, own = (uint32_t)(piece - html->pieces);
+    for (size_t i = piece->inset - 1; i < html->inset_count && html->insets[i].piece == own; i++) {
+        const struct html_inset *inset = &html->insets[i];
+        const struct html_translation *translation = inset->language ? NULL : &writing->translations[inset->segment];
+        bool anew = translation
+                        ? translation->text != NULL
+                        : html->language && (inset->root || (html->from && is_language(inset->text, inset->length, html->from)));
+        if (!anew)
+            continue;
+        html_put(writing->out, piece->raw + done, inset->begin - done);
+        if (translation)
+            html_put_escaped(writing->out, translation->text, translation->length, "&<>\"");
+        else
+            html_put_string(writing->out, html->language);
+        done = inset->end;
+    }
+    html_put(writing->out, piece->raw + done, piece->length - done);
+}
+
+static void write_piece(const struct writing *writing, const struct html_piece *piece) {
+    struct html_buffer *out = writing->out;
+    if (piece->source && piece->shown_length == 0)
         html_put(out, piece->source, piece->source_length);
+    else if (!piece->source && piece->inset > 0)
+        write_insets(writing, piece);
     else if (piece->plain)
         html_put_escaped(out, piece->raw, piece->length, text_marks);
     else
@@ -37,6 +78,7 @@ struct frame {
 struct scribe {
     const struct placer *placer;
     const struct order *orders; /* [placer->count] */
+    const struct writing *writing;
     struct html_buffer *out;
     size_t at; /* bytes of the translation written */
 };
@@ -70,6 +112,12 @@ static size_t first_child(const struct scribe *scribe, size_t parent) {
 static void write_unit(struct scribe *scribe, const struct node *node) {
     const struct html_translation *translation = scribe->placer->translation;
     write_to(scribe, node->begin);
+    if (scribe->placer->html->pieces[node->piece].blank) {
+        write_piece(scribe->writing, &scribe->placer->html->pieces[node->piece]);
+        while (html_is_space_at(translation->text, translation->length, scribe->at))
+            character_next(translation->text, translation->length, &scribe->at);
+        return;
+    }
     size_t rest = scribe->at;
     while (html_is_space_at(translation->text, translation->length, rest))
         character_next(translation->text, translation->length, &rest);
@@ -79,7 +127,7 @@ static void write_unit(struct scribe *scribe, const struct node *node) {
     if (point && node->space_before && at_end && scribe->at > 0)
         html_put(scribe->out, " ", 1);
     for (size_t i = node->piece; i <= node->end_piece; i++)
-        write_piece(scribe->out, &scribe->placer->html->pieces[i]);
+        write_piece(scribe->writing, &scribe->placer->html->pieces[i]);
     if (scribe->at < node->behind)
         scribe->at = node->behind;
     if (point && node->space_behind && !at_end && !html_is_space_at(translation->text, translation->length, scribe->at))
@@ -92,7 +140,7 @@ static void write_end(struct scribe *scribe, const struct frame *frame) {
     const struct html *html = placer->html;
     const struct html_piece *piece = &html->pieces[placer->nodes[frame->node].end_piece];
     if (!html->close) {
-        write_piece(scribe->out, piece);
+        write_piece(scribe->writing, piece);
         return;
     }
     const struct frame *around = frame - 1;
@@ -138,7 +186,7 @@ static void write_nodes(struct scribe *scribe) {
         else
             write_to(scribe, placer->nodes[child].begin);
         size_t open = scribe->out->length;
-        write_piece(scribe->out, &pieces[placer->nodes[child].piece]);
+        write_piece(scribe->writing, &pieces[placer->nodes[child].piece]);
         stack[depth++] =
             (struct frame){child, first_child(scribe, child), first_child(scribe, child + 1), open, scribe->out->length};
     }
@@ -165,15 +213,17 @@ static void write_edge(struct html_buffer *out, const struct html_piece *piece, 
     html_put(out, head ? piece->raw : piece->raw + piece->length - blank, blank);
 }
 
-static void write_translation(const struct html *html, const struct html_segment *segment,
-                              const struct html_translation *translation, struct html_buffer *out) {
+static void write_translation(const struct writing *writing, const struct html_segment *segment,
+                              const struct html_translation *translation) {
+    const struct html *html = writing->html;
+    struct html_buffer *out = writing->out;
     struct placer placer = {.html = html, .segment = segment, .translation = translation};
     struct order *orders;
     if (html_place(&placer, out->arena) != 0 || order_nodes(&placer, out->arena, &orders) != 0) {
         out->failed = true;
         return;
     }
-    struct scribe scribe = {.placer = &placer, .orders = orders, .out = out};
+    struct scribe scribe = {.placer = &placer, .orders = orders, .writing = writing, .out = out};
     write_edge(out, &html->pieces[segment->first], true);
     write_nodes(&scribe);
     if (segment->end - segment->first > 1 || html->pieces[segment->first].begin < html->pieces[segment->first].end)
@@ -183,15 +233,16 @@ static void write_translation(const struct html *html, const struct html_segment
 char *html_write(const struct html *html, const struct html_translation *translations, struct arena *arena, size_t *length,
                  struct error *err) {
     struct html_buffer out = {.arena = arena};
-    size_t segment = 0;
+    const struct writing writing = {html, translations, &out};
+    size_t segment = 0, segments = html->count - html->values;
     html_put(&out, "", 0);
     for (size_t i = 0; i < html->piece_count && !out.failed;) {
-        const struct html_segment *next = segment < html->count ? &html->segments[segment] : NULL;
+        const struct html_segment *next = segment < segments ? &html->segments[segment] : NULL;
         if (next && next->first == i && translations[segment].text) {
-            write_translation(html, next, &translations[segment], &out);
+            write_translation(&writing, next, &translations[segment]);
             i = next->end;
         } else {
-            write_piece(&out, &html->pieces[i++]);
+            write_piece(&writing, &html->pieces[i++]);
             if (!next || i < next->end)
                 continue;
         }

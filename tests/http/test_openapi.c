@@ -75,7 +75,8 @@ START_TEST(every_field) {
         ck_assert_ptr_nonnull(json_object_get(attention, fields[i]));
         ck_assert_uint_gt(strlen(text_at(json_object_get(translate, fields[i]), "description")), 0);
     }
-    ck_assert_uint_eq(json_object_size(translate), FIELDS);
+    ck_assert_ptr_nonnull(json_object_get(translate, "format"));
+    ck_assert_uint_eq(json_object_size(translate), FIELDS + 1);
     ck_assert_uint_eq(json_object_size(attention), FIELDS + 2);
     ck_assert_ptr_nonnull(json_object_get(attention, "translation"));
     ck_assert_ptr_nonnull(json_object_get(attention, "force_attention"));
@@ -178,7 +179,7 @@ START_TEST(every_default) {
         if (value && !sampling)
             json_object_set(request, name, value);
     }
-    ck_assert_uint_eq(json_object_size(request), 14);
+    ck_assert_uint_eq(json_object_size(request), 15);
     char *json = json_dumps(request, 0);
     client_post(&served, "/translate", json, 200, &spelt);
     client_post(&served, "/translate", "{'text': 'A boy plays. It snows.'}", 200, &plain);

@@ -60,6 +60,38 @@ START_TEST(string_text) {
 }
 END_TEST
 
+/* Tags come out, of markup and of text; sentences have none, and no place in the whole. */
+START_TEST(formats) {
+    static const char *const bodies[] = {"{'text': ['A <b>boy</b> plays.<br />In the snow.', 'A boy < 3.'], 'include': []}",
+                                         "{'text': ['A <b>boy</b> plays.<br />In the snow.', 'A boy.'], 'format': 'xml'}"};
+    for (size_t i = 0; i < 2; i++) {
+        struct reply reply;
+        translate(bodies[i], &reply);
+        ck_assert_uint_eq(json_array_size(json_at(reply.json, "translations")), 2);
+        const char *text = text_at(reply.json, "translations.0.text");
+        ck_assert_msg(strstr(text, "<b>") && strstr(text, "</b>") && strstr(text, "<br />"), "%s", text);
+        ck_assert_str_eq(text_at(reply.json, "translations.0.sentences.0.source_text"),
+                         i == 0 ? "A boy plays." : "A boy plays.In the snow."); /* XML knows no lines */
+        ck_assert_ptr_null(strchr(text_at(reply.json, "translations.0.sentences.0.text"), '<'));
+        reply_done(&reply);
+    }
+    struct reply reply;
+    translate("{'text': ['A <b>boy</b>.', 'A boy.'], 'include': ['offsets']}", &reply);
+    ck_assert_ptr_null(json_object_get(json_at(reply.json, "translations.0.sentences.0.offsets"), "span"));
+    ck_assert_ptr_nonnull(json_object_get(json_at(reply.json, "translations.1.sentences.0.offsets"), "span"));
+    reply_done(&reply);
+    static const char *const refused[][2] = {{"{'text': '<b>a', 'format': 'xml'}", "text"},
+                                             {"{'text': 'a', 'format': 'pdf'}", "format"},
+                                             {"{'text': 'a', 'format': 'html', 'prefix': 'b'}", "prefix"},
+                                             {"{'text': 'a', 'format': 'html', 'stream': true}", "stream"}};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        client_post(&served, "/translate", refused[i][0], 400, &reply);
+        ck_assert_str_eq(text_at(reply.json, "field"), refused[i][1]);
+        reply_done(&reply);
+    }
+}
+END_TEST
+
 /* score = log_prob / length^length_penalty, the end token counted. */
 START_TEST(scores) {
     struct reply reply;
@@ -487,6 +519,7 @@ Suite *translate_suite(void) {
     tcase_set_timeout(shape, TEST_TIMEOUT_S);
     tcase_add_test(shape, string_text);
     tcase_add_test(shape, scores);
+    tcase_add_test(shape, formats);
     tcase_add_test(shape, array_text_in_order);
     tcase_add_test(shape, blank_texts);
     tcase_add_test(shape, white_space_between_sentences);

@@ -1,6 +1,7 @@
 /* gettext's PO: messages without a translation get one, and nothing else changes. */
 #include "tests/server/document/fake.h"
 #include "tests/suites.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +95,35 @@ START_TEST(rules) {
 }
 END_TEST
 
+/* Of a template of another language: forms that lack are translated, surplus ones are left out for somebody to look at. */
+START_TEST(other_numbers_of_forms) {
+    SAME("msgid \"a\"\nmsgid_plural \"b\"\nmsgstr[0] \"\"\n",
+         "msgid \"a\"\nmsgid_plural \"b\"\nmsgstr[0] \"A\"\nmsgstr[1] \"B\"\n");
+    SAME("msgid \"a\"\nmsgid_plural \"b\"\nmsgstr[0] \"c\"\n",
+         "msgid \"a\"\nmsgid_plural \"b\"\nmsgstr[0] \"c\"\nmsgstr[1] \"B\"\n");
+    fake_expect("po", FAKE_UPPER, PLURAL_OF("3", "n") EMPTY_PLURAL,
+                PLURAL_OF("3", "n") "#, fuzzy\n" PLURAL "msgstr[0] \"A\"\nmsgstr[1] \"B\"\nmsgstr[2] \"B\"\n");
+    SAME("msgid \"a\"\nmsgid_plural \"b\"\nmsgstr[0] \"c\"\nmsgstr[1] \"d\"\nmsgstr[2] \"e\"\n\nmsgid \"f\"\nmsgstr \"\"\n",
+         "#, fuzzy\nmsgid \"a\"\nmsgid_plural \"b\"\nmsgstr[0] \"c\"\nmsgstr[1] \"d\"\n\nmsgid \"f\"\nmsgstr \"F\"\n");
+}
+END_TEST
+
+/* A header that names no language has its rule from wherever it was copied. */
+START_TEST(rule_of_no_language) {
+    static const char *const written[] = {"nplurals=2; plural=(n != 1);", "nplurals=3; plural=n;", "nplurals=1; plural=0;",
+                                          "nplurals=2; plural=n>1"};
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
+        char source[512], expected[512];
+        static const char form[] = "msgid \"\"\nmsgstr \"\"\n\"Language: %s\\n\"\n\"MIME-Version: 1.0\\n\"\n"
+                                   "\"Content-Type: text/plain; charset=UTF-8\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n"
+                                   "\"Plural-Forms: %s\\n\"\n\nmsgid \"a\"\nmsgstr \"%s\"\n";
+        snprintf(source, sizeof source, form, "", written[i], "");
+        snprintf(expected, sizeof expected, form, "fr", i == 3 ? written[i] : "nplurals=2; plural=(n > 1);", "A");
+        fake_expect("po", FAKE_UPPER, source, expected);
+    }
+}
+END_TEST
+
 START_TEST(headers) {
     fake_expect("po", FAKE_UPPER, "msgid \"\"\nmsgstr \"Language: \\0\\n\"\n\nmsgid \"a\"\nmsgstr \"\"\n", /* no text */
                 "msgid \"\"\nmsgstr \"Language: \\0\\n\"\n\nmsgid \"a\"\nmsgstr \"A\"\n");
@@ -156,6 +186,19 @@ START_TEST(directives_too_many) {
 }
 END_TEST
 
+/* Tags, references and links of a message, also those that hold directives. */
+START_TEST(marks_of_messages) {
+    SAME("msgid \"see <a href=\\\"x\\\">the page</a> &amp; go\"\nmsgstr \"\"\n",
+         "msgid \"see <a href=\\\"x\\\">the page</a> &amp; go\"\nmsgstr \"SEE <a href=\\\"x\\\">THE PAGE</a> &amp; GO\"\n");
+    TURNED("msgid \"one <b>two</b><br/>three `four <u>`_\"\nmsgstr \"\"\n",
+           "msgid \"one <b>two</b><br/>three `four <u>`_\"\nmsgstr \"<b>TWO</b> ONE<br/>`FOUR <u>`_ THREE\"\n");
+    SAME("#, c-format\nmsgid \"a <a href=\\\"%s\\\">b</a> %d <PRI>\"\nmsgstr \"\"\n",
+         "#, c-format\nmsgid \"a <a href=\\\"%s\\\">b</a> %d <PRI>\"\nmsgstr \"A <a href=\\\"%s\\\">B</a> %d <PRI>\"\n");
+    TURNED("#, c-format\nmsgid \"a <a href=\\\"%s\\\">b</a> %d\"\nmsgstr \"\"\n",
+           "#, c-format\nmsgid \"a <a href=\\\"%s\\\">b</a> %d\"\nmsgstr \"%2$d <a href=\\\"%1$s\\\">B</a> A\"\n");
+}
+END_TEST
+
 START_TEST(damaged_po) {
     static const char *const cases[][2] = {
         {"msgid \"a\"\nmsgstr \"b\n", "line 2: this string has no end"},
@@ -167,8 +210,6 @@ START_TEST(damaged_po) {
         {"msgid \"a\"\nmsgstr[0] \"b\"\n", "line 2: this message has forms, but no msgid_plural"},
         {PLURAL "msgstr \"b\"\n", "line 3: msgstr[0] is expected here"},
         {PLURAL "msgstr[0] \"b\"\nmsgstr[2] \"c\"\n", "line 4: msgstr[1] is expected here"},
-        {"\n" PLURAL "msgstr[0] \"\"\n", "line 2: the message with a plural has no msgstr[1]"},
-        {PLURAL_OF("3", "n") EMPTY_PLURAL, "line 9: the message with a plural has no msgstr[2]"},
         {"msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=ISO-8859-1\\n\"\n\nmsgid \"\u00e9\"\nmsgstr \"\"\n",
          "line 1: its character set is ISO-8859-1, and should be UTF-8 (msgconv --to-code=UTF-8 makes it so)"},
         {"# \u00e9\nmsgid \"\"\nmsgstr \"X: charset=UTF-8\\nContent-Type: text/plain; charset=nonesuch\\n\"\n",
@@ -223,6 +264,9 @@ Suite *po_suite(void) {
     tcase_add_test(cases, strings);
     tcase_add_test(cases, lines_of_messages);
     tcase_add_test(cases, plurals);
+    tcase_add_test(cases, other_numbers_of_forms);
+    tcase_add_test(cases, rule_of_no_language);
+    tcase_add_test(cases, marks_of_messages);
     tcase_add_test(cases, rules);
     tcase_add_test(cases, headers);
     tcase_add_test(cases, directives);

@@ -28,6 +28,34 @@ START_TEST(targets) {
 }
 END_TEST
 
+/* A target may hold what the source holds: it declares the same prefixes, unless it does so already. */
+START_TEST(namespaces) {
+    SAME("<trans-unit><source xmlns:k='urn:k' xml:lang=\"en\">a <g k:n=\"1\">b</g></source></trans-unit>",
+         "<trans-unit><source xmlns:k='urn:k' xml:lang=\"en\">a <g k:n=\"1\">b</g></source>"
+         "<target state=\"translated\" xmlns:k='urn:k'>A <g k:n=\"1\">B</g></target></trans-unit>");
+    SAME("<trans-unit><source xmlns:k=\"urn:k\" xmlns:l=\"urn:l\">a</source><target xmlns:l=\"urn:m\"/></trans-unit>",
+         "<trans-unit><source xmlns:k=\"urn:k\" xmlns:l=\"urn:l\">a</source>"
+         "<target xmlns:l=\"urn:m\" state=\"translated\" xmlns:k=\"urn:k\">A</target></trans-unit>");
+    SAME("<trans-unit><source>a</source><seg-source xmlns:k=\"urn:k\">a</seg-source></trans-unit>",
+         "<trans-unit><source>a</source><seg-source xmlns:k=\"urn:k\">a</seg-source>"
+         "<target state=\"translated\" xmlns:k=\"urn:k\">A</target></trans-unit>");
+}
+END_TEST
+
+/* Markup that is written with references is markup all the same. */
+START_TEST(escaped_markup) {
+    SAME("<trans-unit><source>see &lt;a href=\"x\"&gt;the page&lt;/a&gt; &amp;amp; go</source></trans-unit>",
+         "<trans-unit><source>see &lt;a href=\"x\"&gt;the page&lt;/a&gt; &amp;amp; go</source>"
+         "<target state=\"translated\">SEE &lt;a href=\"x\"&gt;THE PAGE&lt;/a&gt; &amp;amp; GO</target></trans-unit>");
+    SAME("<trans-unit><source><![CDATA[a <b>b</b><br>c]]></source></trans-unit>",
+         "<trans-unit><source><![CDATA[a <b>b</b><br>c]]></source>"
+         "<target state=\"translated\">A &lt;b&gt;B&lt;/b&gt;&lt;br&gt;C</target></trans-unit>");
+    SAME("<trans-unit><source>&lt;b&gt;a <x id=\"1\"/> b&lt;/b&gt;</source></trans-unit>",
+         "<trans-unit><source>&lt;b&gt;a <x id=\"1\"/> b&lt;/b&gt;</source>"
+         "<target state=\"translated\">&lt;b&gt;A <x id=\"1\"/> B&lt;/b&gt;</target></trans-unit>");
+}
+END_TEST
+
 /* What is done, or not to be done. */
 START_TEST(untouched) {
     static const char *const units[] = {
@@ -190,6 +218,8 @@ Suite *xliff_suite(void) {
     TCase *cases = tcase_create("xliff");
     suite_add_tcase(suite, cases);
     tcase_add_test(cases, targets);
+    tcase_add_test(cases, namespaces);
+    tcase_add_test(cases, escaped_markup);
     tcase_add_test(cases, untouched);
     tcase_add_test(cases, segments);
     tcase_add_test(cases, inline_elements);
