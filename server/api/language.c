@@ -144,8 +144,8 @@ static size_t expect(const char *const *codes, size_t first, size_t count, char 
 }
 
 /* How sure a guess is. CLD2's share of a text says nothing about that: an Italian sentence with an English word in it is English to
- * the 96th percent. Its score, the agreement of two ways to ask it, and the letters do; python3 -m weights.detection fits the
- * weights, and prints how often guesses of each confidence are right. */
+ * the 96th percent. Its score, the agreement of two ways to ask it, and the letters do; python3 -m weights.detection --fit
+ * fits the weights, and without that prints how often guesses of each confidence are right. */
 enum { CONFIDENCE_BYTES = 4096, MOST_LETTERS = 60 };
 static const double MOST_SCORE = 1.6; /* thousands */
 static const double weights[LANGUAGE_FEATURES] = {-1.696, 0.765,  0.243,   0.067, -0.536, 2.601,

@@ -189,8 +189,8 @@ END_TEST
 
 /* Byte for byte, whatever stands in it. */
 START_TEST(deepl_doctype) {
-    static const char *const types[] = {"<!DOCTYPE page>", "<!doctype a PUBLIC \\"x>y\\" 'z]>'>",
-                                        "<!DOCTYPE a [<!-- > ' --><!ENTITY b \\"]>\\">]>"};
+    static const char *const types[] = {"<!DOCTYPE page>", "<!doctype a PUBLIC \\\"x>y\\\" 'z]>'>",
+                                        "<!DOCTYPE a [<!-- > ' --><!ENTITY b \\\"]>\\\">]>"};
     for (size_t i = 0; i < COUNT(types); i++) {
         char json[256];
         struct reply reply;
