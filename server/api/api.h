@@ -41,10 +41,11 @@ struct api_field {
 struct call {
     const char *body; /* [length] bytes, any */
     size_t length;
-    const char *content_type;              /* NULL: none */
-    const char *path;                      /* without the query string */
-    const char *if_none_match;             /* that header; NULL: none */
-    const char *authorization, *host;      /* the same of these */
+    const char *content_type;         /* NULL: none */
+    const char *path;                 /* without the query string */
+    const char *if_none_match;        /* that header; NULL: none */
+    const char *authorization, *host; /* the same of these */
+    const char *accept_language;
     bool secure;                           /* its client came by https */
     const char *api_keys[API_KEY_HEADERS]; /* of api_key_headers */
     bool administrator;                    /* whoever sends it is one, without a key */

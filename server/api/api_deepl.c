@@ -84,6 +84,7 @@ static int read_xml(const json_t *root, struct order *order, struct arena *arena
     }
     order->tags = tags;
     tags->outline = true;
+    tags->doctype = true;
     if (json_object_get(root, "outline_detection") && order_flag(root, "outline_detection", &tags->outline, reply) != 0)
         return -1;
     return read_names(root, "ignore_tags", arena, &tags->ignored, reply) == 0 &&
@@ -105,12 +106,36 @@ static int read_tags(const json_t *root, struct order *order, struct arena *aren
                : api_refuse(reply, "tag_handling", "tag_handling must be xml or html, got \"%.60s\"", handling);
 }
 
-static int read_order(const json_t *root, struct order *order, bool *billed, struct arena *arena, struct reply *reply) {
+/* What the dialect has of an order beside the plan. */
+struct deepl_order {
+    bool billed;
+    const char *model_type; /* that is said to have been used; NULL: nobody asked */
+};
+
+/* There is one kind of model: each is taken for what was asked for. */
+static int read_model_type(const json_t *root, const char **used, struct reply *reply) {
+    static const char *const types[][2] = {{"quality_optimized", "quality_optimized"},
+                                           {"prefer_quality_optimized", "quality_optimized"},
+                                           {"latency_optimized", "latency_optimized"}};
+    const char *type;
+    if (order_string(root, "model_type", &type, reply) != 0)
+        return -1;
+    for (size_t i = 0; type && i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i][0], type) == 0)
+            *used = types[i][1];
+    return !type || *used
+               ? 0
+               : api_refuse(reply, "model_type",
+                            "model_type must be quality_optimized, prefer_quality_optimized or latency_optimized, got \"%.60s\"",
+                            type);
+}
+
+static int read_order(const json_t *root, struct order *order, struct deepl_order *own, struct arena *arena, struct reply *reply) {
     if (order_texts(root, order, API_MAX_TEXTS, reply) != 0 || order_string(root, "source_lang", &order->source, reply) != 0 ||
         order_string(root, "target_lang", &order->targets[0], reply) != 0 ||
         order_string(root, "glossary_id", &order->glossary, reply) != 0 || read_split(root, order, reply) != 0 ||
         read_formality(root, reply) != 0 || read_tags(root, order, arena, reply) != 0 ||
-        order_flag(root, "show_billed_characters", billed, reply) != 0)
+        order_flag(root, "show_billed_characters", &own->billed, reply) != 0 || read_model_type(root, &own->model_type, reply) != 0)
         return -1;
     order->target_count = 1;
     if (order->glossary && !order->source)
@@ -120,11 +145,11 @@ static int read_order(const json_t *root, struct order *order, bool *billed, str
 
 static void deepl_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                         struct reply *reply) {
-    bool *billed = arena_zalloc(&request->arena, 1, sizeof *billed); /* if it is lacking, order_create tells */
+    struct deepl_order *own = arena_zalloc(&request->arena, 1, sizeof *own); /* if it is lacking, order_create tells */
     const struct order begun = {
-        .text_name = "text", .source_name = "source_lang", .target_name = "target_lang", .apart = true, .own = billed};
+        .text_name = "text", .source_name = "source_lang", .target_name = "target_lang", .apart = true, .own = own};
     struct order *order = order_create(request, &begun, reply);
-    if (order && read_order(root, order, billed, &request->arena, reply) == 0)
+    if (order && read_order(root, order, own, &request->arena, reply) == 0)
         order_start(order, dialect, service, root, request, reply);
 }
 
@@ -141,14 +166,17 @@ static void put_source(struct writer *w, const char *source) {
 
 static void put_answers(struct writer *w, const struct plan *plan, const struct plan_answers *answers, struct arena *arena) {
     (void)arena;
+    const struct deepl_order *own = plan->order->own;
     writer_begin_object(w, NULL);
     writer_begin_array(w, "translations");
     for (size_t i = 0; i < plan->count; i++) {
         writer_begin_object(w, NULL);
         put_source(w, plan_source(plan, i));
         writer_string_of(w, "text", answers[i].all[0].text, answers[i].all[0].length);
-        if (*(const bool *)plan->order->own)
+        if (own->billed)
             writer_count(w, "billed_characters", plan_characters(plan, i));
+        if (own->model_type)
+            writer_string(w, "model_type_used", own->model_type);
         writer_end_object(w);
     }
     writer_end_array(w);

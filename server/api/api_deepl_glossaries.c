@@ -155,6 +155,22 @@ static int read_format(const json_t *root, enum glossary_format *format, struct 
                : api_refuse(reply, "entries_format", "entries_format must be tsv or csv, got \"%.60s\"", value);
 }
 
+/* A model reads the one language, and a model writes the other: otherwise nothing would ever use it. */
+static int check_languages(const struct glossary_about *about, const struct model_set *models, struct reply *reply) {
+    bool source = !models, target = !models; /* while they load, nothing is known of them */
+    for (size_t i = 0; models && i < models->count; i++) {
+        const struct translator_info *info = &models->all[i]->info;
+        if (!plan_translates(info))
+            continue;
+        source |= language_distance(info->source, about->source) < LANGUAGE_FAR;
+        target |= variant_for(info, about->target) || language_distance(info->target, about->target) < LANGUAGE_FAR;
+    }
+    if (!source)
+        return api_refuse(reply, "source_lang", "Value for source_lang not supported: no model reads \"%s\"", about->source);
+    return target ? 0
+                  : api_refuse(reply, "target_lang", "Value for target_lang not supported: no model writes \"%s\"", about->target);
+}
+
 /* NULL: the reply is set. */
 static struct kept_glossary *read_glossary(const json_t *root, const struct request *request, struct reply *reply) {
     struct glossary_about about = {.fixed = false};
@@ -163,8 +179,8 @@ static struct kept_glossary *read_glossary(const json_t *root, const struct requ
     struct error error = {0};
     snprintf(about.owner, sizeof about.owner, "%s", api_glossary_owner(request));
     if (read_name(root, about.name, reply) != 0 || read_code(root, "source_lang", about.source, reply) != 0 ||
-        read_code(root, "target_lang", about.target, reply) != 0 || read_format(root, &format, reply) != 0 ||
-        order_string(root, "entries", &entries, reply) != 0)
+        read_code(root, "target_lang", about.target, reply) != 0 || check_languages(&about, request->models, reply) != 0 ||
+        read_format(root, &format, reply) != 0 || order_string(root, "entries", &entries, reply) != 0)
         return NULL;
     if (!entries) {
         api_fail(reply, STATUS_INVALID, "entries", "entries is missing");

@@ -63,12 +63,17 @@ static bool speaks(const char *has, const char *asked) {
     return *has == '\0' || language_distance(has, asked) < LANGUAGE_FAR;
 }
 
-static bool fits(const struct kept_glossary *glossary, const void *context) {
+static bool is_named(const struct kept_glossary *glossary, const void *context) {
     const struct wanted *wanted = context;
     const struct glossary_about *about = &glossary->about;
     return (strcmp(about->id, wanted->name) == 0 || strcmp(about->name, wanted->name) == 0) &&
-           (about->fixed || strcmp(about->owner, wanted->owner) == 0) && speaks(about->source, wanted->source) &&
-           speaks(about->target, wanted->target);
+           (about->fixed || strcmp(about->owner, wanted->owner) == 0);
+}
+
+static bool fits(const struct kept_glossary *glossary, const void *context) {
+    const struct wanted *wanted = context;
+    return is_named(glossary, wanted) && speaks(glossary->about.source, wanted->source) &&
+           speaks(glossary->about.target, wanted->target);
 }
 
 const char *api_glossary_owner(const struct request *request) {
@@ -83,6 +88,13 @@ int api_use_glossary(const struct service *service, const char *asked, struct re
         variant_code(request->variant, target);
     request->kept =
         glossaries_find(service->glossaries, fits, &(struct wanted){asked, api_glossary_owner(request), info->source, target});
+    if (!request->kept && reply->dialect == &dialect_deepl) { /* its clients tell the two cases apart */
+        struct kept_glossary *other =
+            glossaries_find(service->glossaries, is_named, &(struct wanted){.name = asked, .owner = api_glossary_owner(request)});
+        kept_glossary_release(other);
+        if (other)
+            return api_refuse(reply, name, "No dictionary found for language pair");
+    }
     if (!request->kept) {
         api_fail(reply, reply->dialect == &dialect_deepl ? STATUS_NOT_FOUND : STATUS_INVALID, name,
                  "there is no glossary \"%.60s\" from \"%s\" to \"%s\"", asked, info->source, target);

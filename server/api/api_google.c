@@ -88,6 +88,7 @@ const struct dialect dialect_google = {.name = "google",
 
 void api_google_languages(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
     (void)service;
+    const struct api_field *in = dialect_sent(call, "target"); /* names in this language; NULL: none */
     struct plan_codes codes;
     if (api_is_loading(request, reply))
         return;
@@ -103,9 +104,10 @@ void api_google_languages(const struct service *service, const struct call *call
         char name[LANGUAGE_NAME_BYTES];
         writer_begin_object(&w, NULL);
         writer_string(&w, "language", codes.all[i]);
-        language_name(codes.all[i], name);
-        if (dialect_sent(call, "target")) /* names in English, whatever language is asked for */
+        if (in) {
+            language_name_in(codes.all[i], in->value, name);
             writer_string(&w, "name", name);
+        }
         writer_end_object(&w);
     }
     writer_end_array(&w);

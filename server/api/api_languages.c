@@ -79,7 +79,7 @@ void api_languages(const struct service *service, const struct call *call, struc
     if (api_is_loading(request, reply))
         return;
     if (microsoft_speaks(&(struct dialect_fields){.call = call})) {
-        microsoft_languages(request, reply);
+        microsoft_languages(call, request, reply);
         return;
     }
     struct writer w = {.most = SIZE_MAX};

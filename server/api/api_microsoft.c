@@ -102,12 +102,93 @@ static int read_order(json_t *root, struct order *order, struct wanted *wanted, 
     return version && strcmp(version, "3.0") == 0 ? 0 : api_refuse(reply, "api-version", "api-version must be 3.0");
 }
 
+/* ---- phrases with their translation ---- */
+
+/* <mstrans:dictionary translation="Wordomatic">wordomatic</mstrans:dictionary>: the translation takes the phrase's place before the
+ * text is translated, and is held as what is not to be translated. */
+static const char phrase_begin[] = "<mstrans:dictionary", phrase_end[] = "</mstrans:dictionary>";
+
+/* Without the references of markup, in its place. */
+static void decode(char *text) {
+    static const char *const references[][2] = {{"&quot;", "\""}, {"&#39;", "'"}, {"&apos;", "'"},
+                                                {"&lt;", "<"},    {"&gt;", ">"},  {"&amp;", "&"}};
+    char *out = text;
+    while (*text) {
+        size_t i = 0, count = sizeof references / sizeof *references;
+        while (i < count && strncmp(text, references[i][0], strlen(references[i][0])) != 0)
+            i++;
+        *out++ = i < count ? *references[i][1] : *text;
+        text += i < count ? strlen(references[i][0]) : 1;
+    }
+    *out = '\0';
+}
+
+/* The value of a tag's `translation`, [length] bytes, as it is written. NULL: it has none. */
+static const char *find_translation(const char *tag, const char *end, size_t *length) {
+    const char *at = memmem(tag, (size_t)(end - tag), "translation=", 12), *quote;
+    if (!at || at + 13 >= end || (at[12] != '"' && at[12] != '\'') || !(quote = memchr(at + 13, at[12], (size_t)(end - at - 13))))
+        return NULL;
+    *length = (size_t)(quote - at) - 13;
+    return at + 13;
+}
+
+/* A text without such tags; the translations go to phrases. What is no whole element stays. NULL: memory is out. */
+static json_t *replace_phrases(const char *text, bool markup, json_t *phrases, struct arena *arena) {
+    size_t length = strlen(text);
+    char *copy = arena_alloc(arena, length + 1, 1), *out = copy;
+    while (copy && *text) {
+        const char *begin = strstr(text, phrase_begin), *close = begin ? strchr(begin, '>') : NULL;
+        const char *end = close ? strstr(close, phrase_end) : NULL, *value = NULL;
+        size_t bytes;
+        if (end)
+            value = find_translation(begin, close, &bytes);
+        size_t kept = value ? (size_t)(begin - text) : end ? (size_t)(end - text) : strlen(text);
+        out = mempcpy(out, text, kept);
+        text += kept;
+        if (!value && end) {
+            out = mempcpy(out, phrase_end, sizeof phrase_end - 1);
+            text += sizeof phrase_end - 1;
+        }
+        if (!value)
+            continue;
+        char *phrase = arena_copy(arena, value, bytes);
+        if (!phrase)
+            return NULL;
+        decode(phrase);
+        if (*phrase)
+            json_array_append_new(phrases, json_string(phrase));
+        out = markup ? mempcpy(out, value, bytes) : stpcpy(out, phrase);
+        text = end + sizeof phrase_end - 1;
+    }
+    return copy ? json_stringn(copy, (size_t)(out - copy)) : NULL;
+}
+
+/* -1: the reply is set. */
+static int read_phrases(json_t *root, bool markup, struct request *request, struct reply *reply) {
+    json_t *texts = json_object_get(root, "Text"), *phrases = json_array();
+    int result = 0;
+    for (size_t i = 0; phrases && i < json_array_size(texts); i++) {
+        const char *text = json_string_value(json_array_get(texts, i));
+        if (text && strstr(text, phrase_begin))
+            json_array_set_new(texts, i, replace_phrases(text, markup, phrases, &request->arena));
+    }
+    if (api_lacked_memory() || arena_failed(&request->arena)) {
+        api_fail_memory(reply);
+        result = -1;
+    } else if (json_array_size(phrases) > 0) {
+        result = api_read_protect(phrases, request, reply);
+    }
+    json_decref(phrases);
+    return result;
+}
+
 static void microsoft_start(const struct dialect *dialect, const struct service *service, json_t *root, struct request *request,
                             struct reply *reply) {
     struct wanted *wanted = arena_zalloc(&request->arena, 1, sizeof *wanted); /* if it is lacking, order_create tells */
     const struct order begun = {.text_name = "Text", .source_name = "from", .target_name = "to", .apart = true, .own = wanted};
     struct order *order = order_create(request, &begun, reply);
-    if (order && read_order(root, order, wanted, &request->arena, reply) == 0)
+    if (order && read_order(root, order, wanted, &request->arena, reply) == 0 &&
+        read_phrases(root, order->markup, request, reply) == 0)
         order_start(order, dialect, service, root, request, reply);
 }
 

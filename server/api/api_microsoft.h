@@ -15,6 +15,6 @@ void microsoft_put_error(struct writer *w, const struct dialect_error *error);
 /* {"language","score"}. */
 void microsoft_put_guess(struct writer *w, const char *key, const struct plan_guess *guess);
 /* GET /languages with api-version. */
-void microsoft_languages(struct request *request, struct reply *reply);
+void microsoft_languages(const struct call *call, struct request *request, struct reply *reply);
 
 #endif

@@ -122,7 +122,9 @@ const struct dialect dialect_microsoft_break = {.name = "microsoft_break",
 
 /* ---- languages ---- */
 
-void microsoft_languages(struct request *request, struct reply *reply) {
+void microsoft_languages(const struct call *call, struct request *request, struct reply *reply) {
+    char in[LANGUAGE_CODE_BYTES];
+    language_preferred(call->accept_language, in);
     struct plan_codes codes;
     if (plan_languages(request->models, true, true, &request->arena, &codes) != 0) {
         api_fail_memory(reply);
@@ -133,8 +135,8 @@ void microsoft_languages(struct request *request, struct reply *reply) {
     writer_begin_object(&w, "translation");
     for (size_t i = 0; i < codes.count; i++) {
         char name[LANGUAGE_NAME_BYTES], own[LANGUAGE_NAME_BYTES];
-        language_name(codes.all[i], name);
-        language_own_name(codes.all[i], own);
+        language_name_in(codes.all[i], in, name);
+        language_name_in(codes.all[i], codes.all[i], own);
         writer_begin_object(&w, codes.all[i]);
         writer_strings(&w, "name", name, "nativeName", own, "dir", language_is_rtl(codes.all[i]) ? "rtl" : "ltr", NULL);
         writer_end_object(&w);

@@ -31,6 +31,7 @@ int cld2_detect(const char *text, size_t length, bool markup, const char *expect
         if (percents[i] <= 0 || languages[i] == CLD2::UNKNOWN_LANGUAGE)
             continue;
         snprintf(guesses[count].code, CLD2_CODE_BYTES, "%s", CLD2::LanguageCode(languages[i]));
+        guesses[count].score = scores[i];
         guesses[count++].percent = percents[i];
     }
     return count;

@@ -9,7 +9,8 @@ enum { CLD2_GUESSES = 3, CLD2_CODE_BYTES = 16 };
 
 struct cld2_guess {
     char code[CLD2_CODE_BYTES];
-    int percent; /* of the text */
+    int percent;  /* of the text */
+    double score; /* of its letters, for each kB: about 1,000 where they are what the language usually has */
 };
 
 /* The likeliest languages of a text of any bytes, best first; returns how many. expected: codes with commas between them, which it

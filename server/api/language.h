@@ -10,8 +10,11 @@ enum { LANGUAGE_NAME_BYTES = 64, LANGUAGE_CODE_BYTES = 16 };
 /* The English name of a BCP-47 code: "French"; the code itself if it has none. */
 void language_name(const char *code, char name[LANGUAGE_NAME_BYTES]);
 
-/* The language's name in itself, UTF-8: "français"; the code itself if it has none. */
-void language_own_name(const char *code, char name[LANGUAGE_NAME_BYTES]);
+/* A language's name in another language, UTF-8: "français" of "fr" in "fr", "Französisch" in "de"; the code itself if it has none.
+ */
+void language_name_in(const char *code, const char *in, char name[LANGUAGE_NAME_BYTES]);
+/* The first language of an Accept-Language header; "en" where there is none that can be read. */
+void language_preferred(const char *header, char code[LANGUAGE_CODE_BYTES]);
 /* Written from right to left. */
 bool language_is_rtl(const char *code);
 
@@ -26,14 +29,32 @@ bool language_widen(char *code);
 enum { LANGUAGE_NARROWER = 16, LANGUAGE_FAR = 32 };
 int language_distance(const char *has, const char *asked);
 
-struct language_guess {
-    size_t index;      /* of codes */
-    double confidence; /* 0 to 100: the share of the text */
-    bool failed;       /* memory is out */
+/* What the confidence in a guess is made of (python3 -m weights.detection fits the weights). */
+enum language_feature {
+    FEATURE_ONE,
+    FEATURE_LETTERS,       /* the logarithm of the text's letters, of up to 60 */
+    FEATURE_SAME,          /* 1: asked about all languages, the detector says the guessed one, too */
+    FEATURE_SAME_SCORE,    /* that times its score, in thousands */
+    FEATURE_SAME_LETTERS,  /* times the letters */
+    FEATURE_OTHER,         /* 1: it says one that was not asked about */
+    FEATURE_OTHER_SCORE,   /* times its score */
+    FEATURE_OTHER_LETTERS, /* times the letters */
+    FEATURE_FOREIGN, /* letters that the guessed language is not written with, by 10 of all, at most 1; names in capitals are free
+                      */
+    FEATURE_SAME_FOREIGN,       /* the same, times score, where both say the same language */
+    FEATURE_SAME_SCORE_LETTERS, /* score times letters, where they do */
+    LANGUAGE_FEATURES
 };
 
-/* Which of these languages [count >= 1] the text is in. text: valid UTF-8; markup: with tags, which do not count. 0 confidence: no
- * telling; the index is then 0. Thread-safe. */
+struct language_guess {
+    size_t index;      /* of codes */
+    double confidence; /* 0 to 100: how often such a guess is right (server/README.md has a table) */
+    bool failed;       /* memory is out */
+    double features[LANGUAGE_FEATURES];
+};
+
+/* Which of these languages [count >= 1] the text is in. text: valid UTF-8; markup: with tags, which do not count. A text in a
+ * language that is none of them gets a low confidence. 0: no telling; the index is then 0. Thread-safe. */
 struct language_guess language_detect(const char *text, size_t length, bool markup, const char *const *codes, size_t count);
 
 /* The language that a text looks like. */

@@ -76,11 +76,12 @@ struct html_tags {
     struct html_names ignored;      /* not translated, as what has translate="no" */
     struct html_names splitting;    /* end segments */
     struct html_names inline_names; /* never do */
+    bool doctype;                   /* a document type's declaration stays as it is; otherwise it is refused */
     bool outline; /* so do elements beside which no text stands: children of an element that has none of its own, but elements */
 };
 
-/* The same of XML, a document or a part of one. ERROR_INPUT also where tags do not nest, or it has declarations; the message tells
- * the line. The markup outlives the html. */
+/* The same of XML, a document or a part of one. ERROR_INPUT also where tags do not nest, or it has declarations that tags do not
+ * allow; the message tells the line. The markup outlives the html. */
 int html_parse_xml(const char *markup, size_t length, const struct html_tags *tags, struct arena *arena, struct html *out,
                    struct error *err);
 

@@ -268,6 +268,22 @@ static const struct {
     enum html_kind kind;
 } others[] = {{"<!--", "-->", PIECE_UNIT}, {"<?", "?>", PIECE_BREAK}, {"<![CDATA[", "]]>", PIECE_TEXT}};
 
+/* Behind the '>' of a document type's declaration, whose values and own declarations may have others. NULL: it does not end. */
+static const char *doctype_end(const char *at, const char *end) {
+    bool inside = false; /* of the brackets */
+    while (at < end && (inside || *at != '>')) {
+        bool comment = end - at > 3 && memcmp(at, "<!--", 4) == 0, quote = *at == '"' || *at == '\'';
+        const char *found = comment ? memmem(at + 4, (size_t)(end - at) - 4, "-->", 3)
+                            : quote ? memchr(at + 1, *at, (size_t)(end - at) - 1)
+                                    : at;
+        if (!found)
+            return NULL;
+        inside = !comment && !quote && *at == '[' ? true : !comment && !quote && *at == ']' ? false : inside;
+        at = found + (comment ? 3 : 1);
+    }
+    return at < end ? at + 1 : NULL;
+}
+
 /* 1: it was one. 0: it is none. */
 static int read_other(struct reader *reader) {
     size_t left = (size_t)(reader->end - reader->at);
@@ -284,6 +300,15 @@ static int read_other(struct reader *reader) {
         else if (end_text(reader) != 0 || add(reader, others[i].kind, begin, (size_t)(reader->at - begin)) != 0)
             return -1;
         return 1;
+    }
+    static const char doctype[] = "<!DOCTYPE";
+    if (reader->tags->doctype && reader->depth == 0 && left > sizeof doctype &&
+        strncasecmp(reader->at, doctype, sizeof doctype - 1) == 0) {
+        const char *begin = reader->at, *end = doctype_end(begin + sizeof doctype - 1, reader->end);
+        if (!end)
+            return refuse(reader, begin, "this does not end:", (struct name){doctype, sizeof doctype - 1});
+        reader->at = end;
+        return end_text(reader) == 0 && add(reader, PIECE_BREAK, begin, (size_t)(end - begin)) == 0 ? 1 : -1;
     }
     if (left > 1 && reader->at[1] == '!')
         return refuse(reader, reader->at, "declarations, such as of a document type, are not taken", (struct name){0});

@@ -263,6 +263,7 @@ static void work_prepare(struct exchange *exchange) {
                         .if_none_match = sent_header(exchange->connection, "If-None-Match"),
                         .authorization = sent_header(exchange->connection, "Authorization"),
                         .host = sent_header(exchange->connection, "Host"),
+                        .accept_language = sent_header(exchange->connection, "Accept-Language"),
                         .secure = is_secure(exchange->connection),
                         .administrator = is_administrator(exchange->connection)};
     for (size_t i = 0; i < API_KEY_HEADERS; i++)

@@ -173,6 +173,42 @@ START_TEST(deepl_others) {
 }
 END_TEST
 
+START_TEST(deepl_model_types) {
+    struct reply reply;
+    check(&(struct call){.path = "/v2/translate",
+                         .json = "{'text': '" DOG "', 'target_lang': 'FR', 'model_type': 'latency_optimized'}"},
+          "translations.0.model_type_used", "latency_optimized");
+    check(&(struct call){.path = "/v2/translate",
+                         .json = "{'text': '" DOG "', 'target_lang': 'FR', 'model_type': 'prefer_quality_optimized'}"},
+          "translations.0.model_type_used", "quality_optimized");
+    get(&(struct call){.path = "/v2/translate", .json = "{'text': '" DOG "', 'target_lang': 'FR'}"}, &reply);
+    ck_assert_ptr_null(json_object_get(json_at(reply.json, "translations.0"), "model_type_used"));
+    reply_done(&reply);
+}
+END_TEST
+
+/* Byte for byte, whatever stands in it. */
+START_TEST(deepl_doctype) {
+    static const char *const types[] = {"<!DOCTYPE page>", "<!doctype a PUBLIC \\\"x>y\\\" 'z]>'>",
+                                        "<!DOCTYPE a [<!-- > ' --><!ENTITY b \\\"]>\\\">]>"};
+    for (size_t i = 0; i < COUNT(types); i++) {
+        char json[256];
+        struct reply reply;
+        snprintf(json, sizeof json, "{\"text\": \"%s\\n<p>%s</p>\", \"target_lang\": \"FR\", \"tag_handling\": \"xml\"}", types[i],
+                 DOG);
+        get(&(struct call){.path = "/v2/translate", .body = json, .headers = {JSON}}, &reply);
+        json_t *sent = json_loads(json, 0, NULL);
+        const char *text = text_at(sent, "text"), *answer = text_at(reply.json, "translations.0.text");
+        ck_assert_msg(strncmp(text, answer, strcspn(text, "\n")) == 0, "%s", answer);
+        json_decref(sent);
+        reply_done(&reply);
+    }
+    refuse(
+        &(struct call){.path = "/v2/translate", .json = "{'text': '<!DOCTYPE a [>', 'target_lang': 'FR', 'tag_handling': 'xml'}"},
+        400, "message", "text: line 1, column 1: this does not end: <!DOCTYPE");
+}
+END_TEST
+
 START_TEST(deepl_refusals) {
     static const struct {
         const char *json, *message;
@@ -187,6 +223,8 @@ START_TEST(deepl_refusals) {
          "formality must be default, prefer_more or prefer_less, got \"more\""},
         {"{'text': 'x', 'target_lang': 'FR', 'formality': 'less'}",
          "formality must be default, prefer_more or prefer_less, got \"less\""},
+        {"{'text': 'x', 'target_lang': 'FR', 'model_type': 'best'}",
+         "model_type must be quality_optimized, prefer_quality_optimized or latency_optimized, got \"best\""},
         {"{'text': 'x', 'target_lang': 'FR', 'split_sentences': '2'}", "split_sentences must be true or false"},
     };
     for (size_t i = 0; i < COUNT(rows); i++)
@@ -227,6 +265,7 @@ START_TEST(google_others) {
     ck_assert_ptr_null(json_object_get(json_at(reply.json, "data.languages.0"), "name"));
     reply_done(&reply);
     check(&(struct call){.path = "/language/translate/v2/languages?target=en"}, "data.languages.1.name", "French");
+    check(&(struct call){.path = "/language/translate/v2/languages?target=fr"}, "data.languages.0.name", "anglais");
     check(&(struct call){.path = "/language/translate/v2/detect",
                          .json = "{'q': ['Where is the train station?', 'O\xc3\xb9 est la gare, s\\'il vous pla\xc3\xaet ?']}"},
           "data.detections.1.0.language", "fr");
@@ -373,6 +412,39 @@ START_TEST(microsoft_others) {
 }
 END_TEST
 
+START_TEST(microsoft_language_names) {
+    check(&(struct call){.path = "/languages?api-version=3.0", .headers = {"Accept-Language: de-AT,de;q=0.9"}},
+          "translation.fr.name", "Franz\xc3\xb6sisch");
+    check(&(struct call){.path = "/languages?api-version=3.0", .headers = {"Accept-Language: *"}}, "translation.fr.name", "French");
+}
+END_TEST
+
+/* The phrase's translation comes through, and nothing of the tag does; what is no such element is text. */
+START_TEST(microsoft_dictionary) {
+    static const struct {
+        const char *text, *wanted, *type;
+    } rows[] = {
+        {"A <mstrans:dictionary translation='Q&amp;A Zone'>boy</mstrans:dictionary> plays.", "Q&A Zone", "plain"},
+        {"<b>A <mstrans:dictionary translation='Q&amp;A Zone'>boy</mstrans:dictionary></b> plays.", "Q&amp;A Zone", "html"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char path[100];
+        struct reply reply;
+        json_t *body = json_pack("[{s:s}]", "Text", rows[i].text);
+        char *json = json_dumps(body, 0);
+        snprintf(path, sizeof path, MS "&from=en&to=fr&textType=%s", rows[i].type);
+        get(&(struct call){.path = path, .body = json, .headers = {JSON}}, &reply);
+        const char *text = text_at(reply.json, "0.translations.0.text");
+        ck_assert_msg(strstr(text, rows[i].wanted) && !strstr(text, "mstrans"), "%s", text);
+        free(json);
+        json_decref(body);
+        reply_done(&reply);
+    }
+    check(&(struct call){.path = MS "&from=en&to=en", .json = "[{'Text': 'x </mstrans:dictionary> <mstrans:dictionary y> z'}]"},
+          "0.translations.0.text", "x </mstrans:dictionary> <mstrans:dictionary y> z");
+}
+END_TEST
+
 START_TEST(microsoft_refusals) {
     static const struct {
         const char *path, *json;
@@ -504,6 +576,8 @@ Suite *dialects_suite(void) {
     tcase_add_test(tcase, deepl_tags);
     tcase_add_test(tcase, deepl_sentences);
     tcase_add_test(tcase, deepl_others);
+    tcase_add_test(tcase, deepl_model_types);
+    tcase_add_test(tcase, deepl_doctype);
     tcase_add_test(tcase, deepl_refusals);
     tcase_add_test(tcase, google_ways);
     tcase_add_test(tcase, google_others);
@@ -512,6 +586,8 @@ Suite *dialects_suite(void) {
     tcase_add_test(tcase, microsoft_targets);
     tcase_add_test(tcase, microsoft_alignment);
     tcase_add_test(tcase, microsoft_others);
+    tcase_add_test(tcase, microsoft_language_names);
+    tcase_add_test(tcase, microsoft_dictionary);
     tcase_add_test(tcase, microsoft_refusals);
     tcase_add_test(tcase, extensions);
     tcase_add_test(tcase, wherever_a_key_stands);
