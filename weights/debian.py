@@ -162,13 +162,14 @@ STOP_WORDS = {
 ABBREVIATIONS = ("bzw", "etc", "Abs", "Mr", "Mrs", "Dr", "ca", "vs", "ex", "e.g", "i.e", "z.B", "z. B", "d.h", "d. h", "p. ex", "u. a", "Nr", "St")
 SENTENCE = re.compile(r"(?<=[.!?…])(?<!\b[A-Z]\.)" + "".join(rf"(?<!\b{re.escape(word)}\.)" for word in ABBREVIATIONS) + r"[\"»”)]*\s+(?=[A-ZÀÂÇÈÉÊÎÔÄÖÜ«\"“„])")
 FILLED_IN = re.compile(r"%(?:\d+\$)?[-+#0 ]*\d*(?:\.\d+)?(?:l{0,2}|h)[sdiufgxc@](?![^\W_])|%\(\w+\)[sd]|%\d+|\$\{?\w+\}?|\{\{?[\w. ]*\}?\}|#\{\w+\}|<unk>")
+NO_LETTERS = re.compile(r"[\W_]+")
 SPACED = re.compile(r"[\s\u00a0\u202f\u2009]+")
 INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
 
 
 def key(text: str) -> str:
     """Case folded, letters and digits alone: by it texts are compared."""
-    return "".join(c for c in unicodedata.normalize("NFKC", text).casefold() if c.isalnum())
+    return NO_LETTERS.sub("", (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold())
 
 
 def without_markup(text: str) -> str:

@@ -285,7 +285,7 @@ def descriptions(path: Path) -> dict[str, list[str]]:
 def described(english: Path, other: Path) -> Iterator[Pair]:
     texts = descriptions(english)
     for identity, paragraphs in descriptions(other).items():
-        if len(paragraphs) == len(texts.get(identity, [])):
+        if paragraphs and len(paragraphs) == len(texts.get(identity, [])):
             yield from zip(texts[identity], paragraphs)
 
 
