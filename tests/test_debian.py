@@ -74,7 +74,7 @@ def test_pages_are_paired_where_they_have_the_same_blocks(tmp_path: Path) -> Non
 def test_manual_pages(tmp_path: Path) -> None:
     page = ".TH ls 1 2020\n.\\\" comment\n.SH NAME\nls \\- {0}\n.SH DESCRIPTION\n{1}\n.BR cat (1)\n\\fIhere\\fP.\n.nf\nls\n.fi\n.TP\n.B \\-a\n{2}\n"
     write(tmp_path / "en/man1/ls.1.gz", page.format("list files", "See", "Show all."))
-    write(tmp_path / "fr/man1/ls.1.gz", page.format("lister", "Voir", "Tout afficher."))
+    write(tmp_path / "fr/man1/ls.1.gz", page.format("lister", "Voir", "Tout afficher.") + ".SH TRADUCTION\nPersonne.\n")
     write(tmp_path / "fr/man1/other.1.gz", page)
     assert list(formats.manuals([tmp_path / "en"], [tmp_path / "fr"])) == [
         ("NAME", "NAME"), ("ls - list files", "ls - lister"), ("DESCRIPTION", "DESCRIPTION"), ("See cat(1) here.", "Voir cat(1) here."), ("-a", "-a"),

@@ -189,6 +189,7 @@ ESCAPES = {"-": "-", "&": "", "e": "\\", "|": "", "^": "", "/": "", ",": "", ":"
 GLYPHS = {"aq": "'", "dq": '"', "lq": "“", "rq": "”", "oq": "‘", "cq": "’", "em": "—", "en": "–", "ha": "^", "ti": "~", "co": "©", "mu": "×", "bu": "•",
           "Fo": "«", "Fc": "»", "bv": "|", "rs": "\\", "<=": "≤", ">=": "≥", "->": "→", "+-": "±", "ga": "`", "sh": "#", "at": "@"}
 STYLES = {"B", "I", "SM", "SB"}
+TRANSLATORS = (("SH", "TRADUCTION"), ("SH", "ÜBERSETZUNG"))
 MIXED = {"BR", "RB", "IR", "RI", "BI", "IB"}
 
 
@@ -247,13 +248,15 @@ def manual(path: Path) -> list[Block]:
 
 
 def manuals(english: list[Path], other: list[Path]) -> Iterator[Pair]:
-    """Pages by the same name and section, in the roots of two languages (`.../man`, `.../man/fr`)."""
+    """Pages by the same name and section, in the roots of two languages (`.../man`, `.../man/fr`). A translation names its translators at its end."""
     pages = {f"{path.parent.name}/{path.name}": path for root in english for path in sorted(root.glob("man*/*.gz")) if path.is_file()}
     for root in other:
         for path in sorted(root.glob("man*/*.gz")):
             source = pages.get(f"{path.parent.name}/{path.name}")
             if source and path.is_file():
-                yield from paired(manual(source), manual(path))
+                blocks = manual(path)
+                ends = [i for i, block in enumerate(blocks) if block in TRANSLATORS]
+                yield from paired(manual(source), blocks[:ends[-1]] if ends else blocks)
 
 
 # Descriptions of packages
