@@ -25,6 +25,11 @@ H = hiding.HIDDEN
     ("%d of {count} files", "%d fichiers sur {count}", (f"{H} of {H} files", f"{H} fichiers sur {H}")),
     ("Flight AF-1234 leaves.", "Le vol AF-1234 part.", (f"Flight {H} leaves.", f"Le vol {H} part.")),
     ("Call 06 12 34 56 78.", "Appelez le 06 12 34 56 78.", (f"Call {H}.", f"Appelez le {H}.")),
+    ("Nice 👍🏽, room A4 in C++!", "Super 👍🏽, salle A4 en C++ !", (f"Nice {H}, room {H} in {H}!", f"Super {H}, salle {H} en {H} !")),
+    ("ISBN 978-3-16-148410-0, see [1] and /usr/bin/ls", "ISBN 978-3-16-148410-0, voir [1] et /usr/bin/ls", (f"ISBN {H}, see {H} and {H}", f"ISBN {H}, voir {H} et {H}")),
+    ("Run main() with FOO_BAR or --help", "Lancez main() avec FOO_BAR ou --help", (f"Run {H} with {H} or {H}", f"Lancez {H} avec {H} ou {H}")),
+    ("In 1999 he was 25.", "En 1999 il avait 25 ans.", ("In 1999 he was 25.", "En 1999 il avait 25 ans.")),
+    ("It's 1st at 10h30 or 5km.", "C'est 1er à 10h30, 5km.", ("It's 1st at 10h30 or 5km.", "C'est 1er à 10h30, 5km.")),
     ("See www.a.org.", "Voir notre site.", ("See www.a.org.", "Voir notre site.")),  # on one side alone
     ("I have 25 books, 5% off.", "J'ai 25 livres, 5 % de moins.", ("I have 25 books, 5% off.", "J'ai 25 livres, 5 % de moins."))])
 def test_what_the_server_always_hides(source: str, target: str, hidden: tuple[str, str]) -> None:

@@ -18,13 +18,19 @@ from .tokenizer import UNK, SentencePiece
 HIDDEN = "\ue000"  # as model/text/masked.h has it
 COPIED, AMOUNTS, ADDED, SYMBOLS = 0.05, 0.15, 0.05, 0.03  # shares of the examples; of those that have amounts
 SHARE = 0.7  # of the words that may be hidden, in an example whose copied words are
-# What the server always hides: addresses, what programs fill in, codes of letters and digits, groups of digits such as telephone numbers.
+# What the server always hides (model/text/opaque.h): addresses, what programs fill in, emoji and symbols, codes of letters and digits, long digits and groups of them,
+# what programs are written in, paths. Near enough to it for training: what only one side has stays as it is.
 ALWAYS = re.compile(r"""https?://[^\s<>"]*[\w/]|www\.[\w.-]+\.\w+(?:/[^\s<>"]*[\w/])?|[\w.+-]+@[\w-]+(?:\.[\w-]+)+
-    |%(?:\d+\$)?[-+#0\ ]?\d*(?:\.\d+)?(?:ll?|h)?[sdiufgxc@](?!\w)|%\(\w+\)[sd]|%\d+(?!\w)|\$?\{\{?\ ?[\w.]*\ ?\}?\}|\#\{\w+\}
-    |\b(?=[A-Z0-9/-]*\d)[A-Z]{1,4}[-/]?\d{2,}(?:-[A-Z])?\b|(?<![\d.,])\d{2}(?:\ \d{2}){2,}(?!\d|[.,]\d)|[#@][A-Za-z]\w+""", re.X)
+    |%(?:\d+\$)?[-+#0]*\d*(?:\.\d+)?(?:ll?|h|q|z)?[diouxXeEfgcs@](?!\w)|%\(\w+\)[sd]|%\d+(?!\w)|[$%#]?\{\{?\ ?[\w.:,]*\ ?\}?\}
+    |[\u00a9\u00ae\u00bc-\u00be\u2117\u2120\u2122\u2190-\u2195\u2300-\u23ff\u2460-\u25b6\u25b8-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff][\u200d\ufe0f\u2300-\u27bf\U0001f000-\U0001faff]*
+    |(?<![\w:]):[\w+-]*[A-Za-z][\w+-]*:(?!\w)|(?<![\w&])[#@][\w./-]*\w|\[\^?(?:\d{1,4}|[A-Za-z])\]|\b[A-Z](?:\+\+|\#)(?!\w)
+    |(?<![\w.,])\+?\d+(?:[-./]\d+){2,}(?![\w]|[.,:]\d)|(?<![\w.,])\+\d[\d\ ()./-]{5,}\d|(?<![\d.,])\d{2}(?:\ \d{2}){2,}(?!\d|[.,]\d)
+    |(?<![\w.,])\d{5,}(?!\w|[.,:]\d)|\b[A-Z]{2}\d{2}(?:\ ?[A-Z0-9]{4}){3,7}(?:\ ?[A-Z0-9]{1,3})?\b
+    |\b(?=[A-Za-z_]*\d)[A-Za-z_][A-Za-z0-9_]*(?:-[A-Z0-9]+)*\b|\b[A-Z]+-[A-Z-]*\d+[A-Z0-9-]*\b|\b[A-Za-z0-9]+_\w+\b
+    |\b[a-z]+[A-Z]\w*\b|\b\w+\(\)|(?<!\w)--[a-z][\w-]*|(?<![\w.])(?:~|\.{1,2})?/[\w.-]+(?:/[\w.-]*\w)*|\b[\w-]+\.(?:txt|pdf|html?|css|js|py|php|json|xml|zip|gz|png|jpe?g|docx?|odt|csv|conf|ini|sh|com|org|net)\b""", re.X)
 AMOUNT = re.compile(r"[€$£¥]\s?\d[\d.,]*\d|[€$£¥]\s?\d|\d(?:[\d.,]|\s(?=\d{3}))*\s?[€$£¥]")
 BLANK = "▁"
-COMMON = "€£$¥%&#@*+=<>/|~§©®™°×÷±→←•–—…✓★♥½²“”‘«»"
+COMMON = "€£$¥%&*+=<>/|~§×÷±•–—…²“”‘«»"  # signs that a model reads
 
 
 def both(one: Example, edits: tuple[list[Edit], list[Edit]]) -> Example:
