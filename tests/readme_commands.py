@@ -41,6 +41,8 @@ ROWS = (
     Row("weights/README.md", "python3 -m weights.align weights/en-fr --reverse", False, "needs the Hansards, which are not shipped"),
     Row("weights/README.md", "python3 -m weights.quality", True),
     Row("weights/README.md", "python3 -m weights.broad", False, "needs corpora that are not shipped; make check-python trains small models"),
+    Row("weights/README.md", "python3 -m weights.debian", False, "downloads for minutes; make check-python reads made-up packages"),
+    Row("weights/README.md", "python3 -m weights.finish", False, "needs corpora that are not shipped"),
     Row("weights/README.md", "python3 -m weights.mixture", False, "needs corpora that are not shipped"),
     Row("weights/README.md", "python3 -m weights.unknown", False, "needs corpora that are not shipped"),
     Row("weights/README.md", "python3 -m weights.report", False, "needs corpora that are not shipped"),

@@ -6,7 +6,8 @@ corpora, source and target which of their languages is translated into which; tr
 weights/fused.py's. Output in --out: the vocabulary, checkpoint.pt (all that a resumed run needs), best.pt (the averaged weights with the best mean
 validation chrF, as weights/export.py reads them), log.jsonl and samples.txt (each validation's translations).
 
-A run has no planned end: after the warm-up the learning rate stays for `hold` steps and then falls with the root of the steps, and what is kept is a
+A run with training.tokens ends when so many target tokens were seen, and in the last quarter of them the rate falls on a straight line to 1%. Without it a
+run has no planned end: after the warm-up the learning rate stays for `hold` steps and then falls with the root of the steps, and what is kept is a
 moving average of the weights. --cool lets the rate fall to 1% on a straight line from here, and ends the run; so does the next --cool, which may follow. Stopped at any moment, the same command goes
 on from the last checkpoint, to the bit. --from starts from an exported model with the same configuration; the optimiser then starts anew. A model of the same
 pair brings its vocabulary; of another pair the rows of its pieces (carried_over).
@@ -30,20 +31,22 @@ from torch import Tensor
 from tqdm import tqdm
 
 from . import config as configuration
-from . import folder, fused, methods, mixture, rejoined, safetensors, scores, search, tokenizer
+from . import folder, fused, hiding, methods, mixture, rejoined, safetensors, scores, search, tokenizer
 from .mixture import Encoded
 from .model import Model
 from .tokenizer import BOS, EOS, SPACE
 from .train import save, shrink_embeddings
 
 DEFAULTS = {"seed": 1, "pair": "en-fr", "vocabulary": 8000, "batch_tokens": 3000, "learning_rate": 0.002, "warmup": 400, "hold": 4000, "dropout": 0.1,
-            "label_smoothing": 0.1, "clip": 1.0, "embedding_deviation": 0.0625, "averaging": 0.001, "guided_attention": 0.4, "sources": [], "weights": {}}
+            "label_smoothing": 0.1, "clip": 1.0, "embedding_deviation": 0.0625, "averaging": 0.001, "guided_attention": 0.4, "sources": [], "weights": {},
+            "hiding": False, "tokens": 0}
 BETAS, EPSILON = (0.9, 0.98), 1e-8
 VOCABULARY_LINES = 300_000
 REPORT = 100  # steps
 VALID_RATIO = 1.6  # a young model repeats itself to the limit, which takes longer than what it learned between validations
 # Characters that a vocabulary must have whatever the text: the rest are bytes.
-REQUIRED = "".join(map(chr, range(0x21, 0x7f))) + "".join(map(chr, range(0xa1, 0x100))) + "ŒœŸ‘’“”„–—…•€"
+REQUIRED = "".join(map(chr, range(0x21, 0x7f))) + "".join(map(chr, range(0xa1, 0x100))) + "ŒœŸ‘’‚‛“”„‹›–—…•€₹₽₿™℠№℃′″†‡‰←↑→↓↔⇒≈≠≤≥−√∞•●○■□▲▼►★☆✓✔✗☐♥♪½"
+COOLED = 0.25  # of a run whose tokens are planned is this share, at its end, in which the learning rate falls to 1%
 
 
 def load_recipe(path: Path) -> tuple[dict, dict]:
@@ -73,7 +76,7 @@ def train_vocabulary(kept: mixture.Cache, training: dict, path: Path) -> None:
     """One for both languages, with a piece for each byte, so that there is no <unk>, and digits one by one; of the mixture's texts by their weights."""
     size, seed = training["vocabulary"], training["seed"]
     stream = mixture.Mixture(kept, training["pair"], False, seed, None, 0, chunk=VOCABULARY_LINES // 2, weights=training["weights"])
-    lines = [text for one in stream.examples(0) for text in (one.source, one.target)]
+    lines = [text for one in stream.examples(0) for text in (one.source, one.target) if not hiding.ALWAYS.search(text)]
     made = path.with_suffix(".model")  # a run that is stopped here finds no vocabulary, and makes it
     tokenizer.train_unigram(lines, made, size, seed, character_coverage=0.9998, byte_fallback=True, split_digits=True, required_chars=REQUIRED)
     rejoined.rejoin(made, lines[:20000])
@@ -112,6 +115,12 @@ def carried_over(start: Path, side: tokenizer.SentencePiece, wanted: Collection[
     return {name: tensor.numpy() for name, tensor in tensors.items()}
 
 
+def planned_fall(tokens: int, training: dict) -> float:
+    """What is left of the learning rate after so many target tokens, of a run whose tokens are planned; 0: the run is over."""
+    planned = training["tokens"]
+    return min(1.0, max(0.0, planned - tokens) / (COOLED * planned)) if planned else 1.0
+
+
 def learning_rate(step: int, training: dict, cool: tuple[int, int] | None = None) -> float:
     """Linear warm-up, a plateau, the inverse root; cool: (first step, steps) of the last fall, which may be still to come."""
     warmup, hold = training["warmup"], training["hold"]
@@ -142,7 +151,8 @@ class Run:
             train_vocabulary(kept, self.training, path)
         self.side = tokenizer.SentencePiece(path, {})
         self.limit = self.config["limits"]["max_source_tokens"]
-        self.stream = mixture.Mixture(kept, self.pair, flip, self.training["seed"], self.side, self.limit, weights=self.training["weights"])
+        self.stream = mixture.Mixture(kept, self.pair, flip, self.training["seed"], self.side, self.limit, weights=self.training["weights"],
+                                      hides=self.training["hiding"])
         torch.manual_seed(self.training["seed"])
         self.model = Model(self.config, **tokenizer.vocabulary_sizes(out, self.config), dropout=self.training["dropout"])
         shrink_embeddings(self.model, self.training["embedding_deviation"])
@@ -193,6 +203,9 @@ class Run:
         self.descend()
         return plain.item() / count, guided.item() / count, count
 
+    def rate(self, step: int) -> float:
+        return learning_rate(step, self.training, self.cool) * max(0.01, planned_fall(self.tokens, self.training))
+
     def descend(self) -> None:
         gradients = [p.grad for p in self.parameters.values()]
         norm = math.sqrt(sum(float(g.norm()) ** 2 for g in gradients))
@@ -200,7 +213,7 @@ class Run:
             sys.exit(f"step {self.step}: the gradient is not finite; the last checkpoint stands")
         self.step += 1
         (beta1, beta2), share = BETAS, max(self.training["averaging"], 10 / (self.step + 9))  # of the last tenth at first
-        rate = learning_rate(self.step - 1, self.training, self.cool) / (1 - beta1 ** self.step)
+        rate = self.rate(self.step - 1) / (1 - beta1 ** self.step)
         for name, p in self.parameters.items():
             self.fused.kernels.call("adam", p.numel(), p.detach(), p.grad.contiguous(), self.first[name], self.second[name], self.average[name], rate,
                                     (1 - beta2 ** self.step) ** -0.5, beta1, beta2, EPSILON, min(1.0, self.training["clip"] / (norm + 1e-6)), share)
@@ -228,7 +241,7 @@ class Run:
         model = self.averaged()
         model.config["limits"]["max_target_ratio"] = VALID_RATIO
         line: dict = {"step": self.step, "tokens": self.tokens, "passes": round(self.chunk * self.stream.chunk / self.stream.size, 3),
-                      "loss": round(loss, 4), "guided": round(guided, 4), "rate": learning_rate(self.step, self.training, self.cool),
+                      "loss": round(loss, 4), "guided": round(guided, 4), "rate": self.rate(self.step),
                       "core_seconds": round(self.seconds + time.process_time())}
         shown = []
         for name, pairs in self.valid.items():
@@ -271,7 +284,8 @@ class Run:
                           f"{self.seconds + time.process_time():.0f} core seconds", file=sys.stdout)
                 recent[:] = 0.0, 0.0, 0
             now = time.monotonic()
-            done = now > until or self.step >= last or (self.cool is not None and self.step >= sum(self.cool))
+            over = planned_fall(self.tokens, self.training) == 0
+            done = now > until or self.step >= last or over or (self.cool is not None and self.step >= sum(self.cool))
             if time.process_time() - validated > validate_every or done:
                 self.validate(sums[0] / sums[2], sums[1] / sums[2])
                 sums, validated = [0.0, 0.0, 0], time.process_time()

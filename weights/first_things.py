@@ -1,7 +1,7 @@
 """What people type first: python3 -m weights.first_things MODEL_FOLDER [--alignd build/alignd]
 
-Input: a model folder; weights/first/SOURCE-TARGET.tsv, a hundred inputs and what is acceptable (its head says how that is written). The daemon
-translates with its defaults. Output: the share that is acceptable, by group, and each translation with a mark.
+Input: a model folder; weights/first/SOURCE-TARGET.tsv, a hundred inputs and what is acceptable (its head says how that is written), and fifty more in
+weights/first/second/. The daemon translates with its defaults. Output: the share of each that is acceptable, by group, and each translation with a mark.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from . import compute, folder, scores
 from .client import BATCH, Daemon, chunks
 
 FILES = Path(__file__).with_name("first")
+SECOND = FILES / "second"
+SETS = {"first things": FILES, "second things": SECOND}
 CASE_COUNTS = ("upper case", "names")
 
 
@@ -34,8 +36,8 @@ def parse(line: str) -> Thing:
     return Thing(group, text, found)
 
 
-def read(pair: str) -> list[Thing]:
-    lines = (FILES / f"{pair}.tsv").read_text(encoding="utf-8").splitlines()
+def read(pair: str, files: Path = FILES) -> list[Thing]:
+    lines = (files / f"{pair}.tsv").read_text(encoding="utf-8").splitlines()
     return [parse(line) for line in lines if line and not line.startswith("#")]
 
 
@@ -81,13 +83,16 @@ def main() -> None:
     parser.add_argument("--alignd", type=Path, default=Path("build/alignd"))
     arguments = parser.parse_args()
     config = folder.read_config(arguments.model)
-    things = read(f"{config['source']}-{config['target']}")
+    pair = f"{config['source']}-{config['target']}"
     with compute.daemon(arguments.alignd, arguments.model, compute.Variant(config["name"], [])) as url:
-        translations = translate(Daemon(url, config["name"]), [thing.text for thing in things])
-    good = [acceptable(thing, translation) for thing, translation in zip(things, translations, strict=True)]
-    for thing, translation, one in zip(things, translations, good):
-        print(f"{'+' if one else '-'} {thing.group}\t{thing.text}\t{translation}")
-    print(f"acceptable: {sum(good)} of {len(good)}; " + ", ".join(f"{group} {right}/{count}" for group, (right, count) in by_group(things, good).items()))
+        for name, files in SETS.items():
+            things = read(pair, files)
+            translations = translate(Daemon(url, config["name"]), [thing.text for thing in things])
+            good = [acceptable(thing, translation) for thing, translation in zip(things, translations, strict=True)]
+            for thing, translation, one in zip(things, translations, good):
+                print(f"{'+' if one else '-'} {thing.group}\t{thing.text}\t{translation}")
+            print(f"{name}, acceptable: {sum(good)} of {len(good)}; "
+                  + ", ".join(f"{group} {right}/{count}" for group, (right, count) in by_group(things, good).items()))
 
 
 if __name__ == "__main__":

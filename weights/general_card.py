@@ -53,17 +53,13 @@ and some that it does not:
 {steps} steps, {seen} target tokens, {hours} hours of one processor core{began}. Adam with a moving average of the weights, which is what is here; recipe `{recipe}`.
 
     python3 -m weights.broad {recipe} --data CORPORA --out RUN{start}
-    python3 -m weights.export RUN {folder} --dtype {storage}
-    python3 -m weights.unknown {folder} --corpora CORPORA{flip}
-    python3 -m weights.align_head {folder} --corpora CORPORA --pairs 80000 --symmetry intersection --unlinked 0.3{flip}
-    python3 -m weights.mixture --data CORPORA --pair {pair} --out TEXT --count 50000
-    python3 -m weights.shortlist {folder} --data TEXT --pairs 25000 --always 600 --best 60{flip}
+    python3 -m weights.finish RUN {folder} --data CORPORA
 
 ## Data and licences
 
-Word alignments of these texts, which guided the attention and taught the alignment head, were made with eflomal (Östling and Tiedemann 2016). The weights are derived from all of the following;
-Multi30K's captions are for research and education, so whoever needs weights for other purposes trains without them. Pairs are seen as often in a pass as
-the column says.{earlier}
+Word alignments of these texts, which guided the attention and taught the alignment head, were made with eflomal (Östling and Tiedemann 2016), those of Debian's
+packages with weights/aligner.py. What stands below `debian/` `python3 -m weights.debian --out CORPORA` makes. The weights are derived from all of the following;
+pairs are seen as often in a pass as the column says.{earlier}
 
 {sources}
 
@@ -126,11 +122,10 @@ def write(path: Path, scores: str, command: str, things: list[Example], flip: bo
         max_source=config["limits"]["max_source_tokens"], ratio=config["limits"]["max_target_ratio"],
         good=examples([one for one in things if one.acceptable]), bad=examples([one for one in things if not one.acceptable]),
         steps=number["epoch"], seen=number["tokens"], hours=f"{float(metadata['core_seconds']) / 3600:.1f}" if "core_seconds" in metadata else "unknown",
-        recipe=recipe, flip=" --flip" if flip else "",
-        earlier=earlier_sources(metadata.get("began", ""), pair),
+        recipe=recipe, earlier=earlier_sources(metadata.get("began", ""), pair),
         began=f", from the weights of {metadata['began']}" if "began" in metadata else "",
         start=f" --from weights/{metadata['began'].split()[0]}" if "began" in metadata else "",
-        head=f"queries and keys of {config['alignment']['size']}" if config["alignment"]["size"] else "none", pair=training["pair"],
+        head=f"queries and keys of {config['alignment']['size']}" if config["alignment"]["size"] else "none",
         sources=sources(training["pair"], training.get("weights", {})), caution=CAUTION)
     (path / "README.md").write_text(text, encoding="utf-8")
     quality_card.insert(path)

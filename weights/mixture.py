@@ -22,11 +22,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Iterator, Mapping, NamedTuple
 
-from . import data, noise
+from . import data, hiding, noise
 from .links import Links, between_pieces, grow_diag_final_and, owners, parse
 from .noise import Example
-from .slots import SLOTS
-from .tokenizer import SentencePiece
+from .slots import fill
+from .tokenizer import UNK, SentencePiece
 
 TABLE = Path(__file__).with_name("sources.tsv")
 PHRASES = Path(__file__).with_name("phrases")
@@ -88,16 +88,14 @@ def texts(root: Path, source: Source) -> list[tuple[str, str]]:
 
 
 def held_out(root: Path, pair: str, flip: bool, each: int = 200) -> dict[str, list[tuple[str, str]]]:
-    """Validation pairs by set, evenly drawn: `each` of flores, newstest and tatoeba, a fifth of it of captions and of each domain of broad-valid."""
-    other = pair.split("-")[1]
+    """Validation pairs by set, evenly drawn: `each` of flores, newstest and tatoeba, a fifth of it of each domain of broad-valid."""
     sets = {"flores": data.read_pairs(root / f"broad/flores-dev.{pair}.tsv.gz"), "newstest": data.read_pairs(root / f"broad/newstest-valid.{pair}.tsv.gz"),
-            "tatoeba": data.read_pairs(root / f"tatoeba-{pair}/valid.tsv.gz"),
-            "captions": list(zip(lines_of(root / "multi30k/val.en.gz"), lines_of(root / f"multi30k/val.{other}.gz")))}
+            "tatoeba": data.read_pairs(root / f"tatoeba-{pair}/valid.tsv.gz")}
     for line in lines_of(root / f"broad/broad-valid.{pair}.tsv.gz"):
         domain, a, b = line.split("\t")
         sets.setdefault(domain, []).append((a, b))
     for name, pairs in sets.items():
-        wanted = each if name in ("flores", "newstest", "tatoeba") else each // 5 * 2 if name == "captions" else each // 5
+        wanted = each if name in ("flores", "newstest", "tatoeba") else each // 5
         pairs = [pairs[i * len(pairs) // wanted] for i in range(min(wanted, len(pairs)))]
         sets[name] = [(b, a) for a, b in pairs] if flip else pairs
     return sets
@@ -201,6 +199,9 @@ class Encoded(NamedTuple):
 def tokens(side: SentencePiece, text: str, spans: list[tuple[int, int]]) -> tuple[list[int], list[set[int]]]:
     """-> ids, and the words that each has characters of."""
     of = owners(text, spans)
+    if hiding.HIDDEN in text:
+        found = hiding.pieces(side, text)
+        return [piece.id for piece in found], [set(of[piece.begin:piece.end]) - {-1} for piece in found]
     pieces = side.processor.encode(text, out_type="immutable_proto").pieces
     return [piece.id for piece in pieces], [set(of[piece.begin:piece.end]) - {-1} for piece in pieces]
 
@@ -209,6 +210,8 @@ def encode(one: Example, side: SentencePiece, eos: int) -> Encoded:
     source, source_words = tokens(side, one.source, one.source_words)
     target, target_words = tokens(side, one.target, one.target_words)
     links = between_pieces(one.links, source_words, target_words) if one.links else []
+    if source.count(UNK) == target.count(UNK) == 1:  # what was put in is no word that links know
+        links = sorted({*links, (source.index(UNK), target.index(UNK))}, key=lambda link: link[::-1])
     return Encoded(source + [eos], target, links + [(len(source), len(target))])
 
 
@@ -220,10 +223,11 @@ def permuted(size: int, *seed: int | str) -> list[int]:
 
 class Mixture:
     """flip: the second language is the source. chunk: examples in one; passes are counted by `size`, the examples in one of them. weights: of the sources
-    that it names, instead of the table's."""
+    that it names, instead of the table's. hides: some of the text is hidden, as the server hides it (weights/hiding.py)."""
 
     def __init__(self, kept: Cache, pair: str, flip: bool, seed: int, side: SentencePiece | None, limit: int, chunk: int = 20000,
-                 weights: Mapping[str, float] = MappingProxyType({})) -> None:
+                 weights: Mapping[str, float] = MappingProxyType({}), hides: bool = False) -> None:
+        self.hides = hides
         self.kept, self.flip, self.seed, self.side, self.limit = kept, flip, seed, side, limit
         self.languages = pair.split("-")[::-1] if flip else pair.split("-")
         self.weights = {source.name: weights.get(source.name, source.weight) for source in table(pair) if source.name in kept.corpora}
@@ -271,6 +275,8 @@ class Mixture:
         found = [self.with_neighbours(name, index, chance) for name, index in self.picks(number)]
         found += [self.phrases.draw(chance) for _ in range(int(PHRASES_SHARE * self.chunk) if self.phrases.size else 0)]
         found = [noise.noisy(one, self.rules, chance) for one in found]
+        if self.hides:
+            found = [hiding.hide(one, chance) for one in found]
         chance.shuffle(found)
         return found
 
@@ -299,11 +305,7 @@ class Phrases:
         self.pairs, self.languages, self.size = pairs, languages, len(pairs)
 
     def draw(self, chance: random.Random) -> Example:
-        source, target = chance.choice(self.pairs)
-        for slot in dict.fromkeys(re.findall(r"\{(\w+)\}", source)):
-            values = SLOTS[slot](chance)
-            source, target = (text.replace("{" + slot + "}", values[language])
-                              for text, language in zip((source, target), self.languages))
+        source, target = fill(chance.choice(self.pairs), self.languages, chance)
         return noise.example(source, target, [])
 
 

@@ -110,7 +110,7 @@ def without_final(one: Example, chance: random.Random) -> Example:
 def typography(one: Example, chance: random.Random) -> Example:
     """The apostrophes, quotation marks and dots of word processors, in the source alone."""
     text, opening, out = one.source, True, []
-    marks = chance.choice(("“”", "“”", "«»", "„“"))
+    marks = chance.choice(("“”", "“”", "«»", "„“", "‘’"))
     for c in text:
         if c == "'":
             c = "’"

@@ -72,11 +72,14 @@ def measure(alignd: Path, model: Path, reverse: Path | None, root: Path, flip: b
             pairs = [pairs[i * len(pairs) // count] for i in range(count)]
             figures[name] = of_set(client, [(b, a) for a, b in pairs] if flip else pairs, beam_size)
             print(f"{name}: " + ", ".join(f"{key} {value:.4g}" for key, value in figures[name].items()), flush=True)
-        if (first_things.FILES / f"{'-'.join(languages)}.tsv").exists():
-            things = first_things.read("-".join(languages))
+        for name, files in first_things.SETS.items():
+            if not (files / f"{'-'.join(languages)}.tsv").exists():
+                continue
+            things = first_things.read("-".join(languages), files)
             translations = first_things.translate(client, [thing.text for thing in things])
-            examples = [general_card.Example(thing.text, text, first_things.acceptable(thing, text)) for thing, text in zip(things, translations)]
-            figures["first things"] = {"acceptable": sum(one.acceptable for one in examples), "sentences": len(things)}
+            found = [general_card.Example(thing.text, text, first_things.acceptable(thing, text)) for thing, text in zip(things, translations)]
+            figures[name] = {"acceptable": sum(one.acceptable for one in found), "sentences": len(things)}
+            examples += found
     for name, path in GOLD.get(pair, {}).items():
         gold = align.read_gold(path if isinstance(path, Path) else root / path / "dev.tsv.gz", flip)[:limit]
         rates = align.measure(alignd, model, reverse, gold)
@@ -95,8 +98,9 @@ def table(figures: dict[str, dict[str, float]]) -> str:
     if domains:
         mean = [sum(of[key] for of in domains) / len(domains) for key in ("BLEU", "chrF")]
         lines.append(f"| broad, mean over domains | | {mean[0]:.1f} | {mean[1]:.1f} | | |")
-    if first := figures.get("first things"):
-        lines.append(f"\nAcceptable of the {first['sentences']} first things (weights/first): {first['acceptable']}.")
+    for name, files in first_things.SETS.items():
+        if things := figures.get(name):
+            lines.append(f"\nAcceptable of the {things['sentences']} {name} (weights/{files.relative_to(first_things.FILES.parent)}): {things['acceptable']}.")
     return "\n".join(lines + alignment_table({name.removeprefix(ALIGNMENT): of for name, of in figures.items() if name.startswith(ALIGNMENT)}))
 
 

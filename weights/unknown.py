@@ -23,46 +23,28 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from . import align_head, folder, manifest, mixture, noise, safetensors, search, storage
+from . import align_head, folder, hiding, manifest, mixture, noise, safetensors, search, storage
 from .fused import Fused, supported
 from .model import Model
 from .noise import Example
 from .tokenizer import BOS, EOS, UNK, SentencePiece
 
-MARK = "\ue000"  # as model/text/masked.c has it
-BLANK = "▁"
+MARK = hiding.HIDDEN
 SLOTS = re.compile(r"\{(email|url|code|name|last|phone)\}")
 ROW = "decoder.embedding"
-PAIRS, SHARE, PHRASES = 100_000, 0.7, 0.3  # pairs that are read; of the words that may be hidden; phrases beside pairs
+PAIRS, PHRASES = 100_000, 0.3           # pairs that are read; phrases beside pairs
 LEARNING_RATE, GUIDED = 0.04, 2.0           # Adam's, falling to 0 on a straight line; weight of the attention's loss
 
 
 def hidden(one: Example, chance: random.Random) -> Example | None:
     """With names and numbers hidden; None: there is none."""
-    edits: tuple[list[noise.Edit], list[noise.Edit]] = ([], [])
-    for places in noise.copied(one, lambda text: noise.is_name(text) or text.isdigit()).values():
-        if chance.random() < SHARE:
-            for side, more in zip(edits, noise.with_others(one, places, MARK)):
-                side += more
-    return noise.on_target(noise.on_source(one, sorted(edits[0])), sorted(edits[1])) if edits[0] else None
+    made = hiding.copied(one, chance)
+    return made if made != one else None
 
 
 def ids(side: SentencePiece, text: str) -> list[int]:
     """MARK, with the blank before it, is one <unk>."""
-    found: list[int] = []
-    blank = last = -1  # of the token before: its end, where it is a blank; of the MARK that is being read: its place
-    for token in side.tokens(text):
-        if text[token.begin:token.begin + 1] != MARK or (token.piece == BLANK and token.begin < token.end):
-            found.append(token.id)
-        elif token.piece != BLANK and token.begin != last:
-            if blank == token.begin:
-                found.pop()
-            found.append(UNK)
-            last = token.begin
-        else:
-            continue
-        blank = token.end if token.piece == BLANK else -1
-    return found
+    return [piece.id for piece in hiding.pieces(side, text)]
 
 
 def phrases(pair: str, flip: bool) -> list[tuple[str, str]]:
