@@ -120,6 +120,13 @@ number_sign number_sign_of(int32_t character) {
     return character == 0x2030 ? NUMBER_PERMILLE : sign;
 }
 
+int32_t number_symbol_of(number_sign sign) {
+    for (size_t i = 0; i < FAMILIES; i++)
+        if (sign == (number_sign)1 << i)
+            return families[i].symbols[0];
+    return sign == NUMBER_PERCENT ? '%' : 0;
+}
+
 /* What ICU has written, as UTF-8; "" where it has failed or there is too much of it. */
 static const char *to_utf8(const UChar *written, int32_t length, char out[WRITTEN], UErrorCode status) {
     UErrorCode own = U_ZERO_ERROR;

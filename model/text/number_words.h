@@ -39,6 +39,8 @@ typedef uint64_t number_sign;
 #define NUMBER_PERMILLE ((number_sign)1 << 63)
 /* Of a currency's symbol, such as U+20AC; 0: of none. */
 number_sign number_sign_of(int32_t character);
+/* A symbol of this sign; 0: there is none, or it may be several. */
+int32_t number_symbol_of(number_sign sign);
 
 struct number_word {
     const char *key; /* as number_words_key writes it */

@@ -73,7 +73,7 @@ struct piece {
     bool taken;                     /* this sign has its number */
     const struct number_word *word; /* what a word, or a phrase that begins here, means; NULL: nothing */
     struct number_value value, other;
-    bool grouped;
+    bool grouped, foreign;
     size_t cut;                   /* a number of two parts: the second begins here, or 0 */
     struct number_value parts[2]; /* of such a number, each alone */
 };
@@ -215,6 +215,15 @@ static enum reading read_parts(const struct reader *reader, const struct parts *
     return READ_DECIMAL;
 }
 
+/* True if its separators are not the language's own: they are understood all the same. */
+static bool is_foreign(const struct number_words *words, const struct parts *parts, enum reading reading) {
+    int32_t last = parts->separators[parts->count - 2], first = parts->separators[0];
+    bool groups = parts->count > (reading == READ_DECIMAL ? 2U : 1U), spaces = is_group_space(words->group_character);
+    bool own = first == words->group_character || (spaces && (is_group_space(first) || first == ' ')) ||
+               ((first == '\'' || first == 0x2019) && words->group_character == 0x2019);
+    return (reading == READ_DECIMAL && last != words->decimal_character) || (groups && !own);
+}
+
 /* The number, or the several that a date or version is, whose first digit is at text[at]. Returns where they end; 0: memory is
  * out. */
 static size_t add_number(struct reader *reader, size_t at) {
@@ -243,6 +252,7 @@ static size_t add_number(struct reader *reader, size_t at) {
     piece->value = value_of_parts(reader, &parts, 0, parts.count, decimals);
     piece->other = either ? value_of_parts(reader, &parts, 0, parts.count, parts.count) : (struct number_value){0};
     piece->grouped = parts.count > (reading == READ_DECIMAL ? 2U : 1U);
+    piece->foreign = parts.count > 1 && is_foreign(reader->words, &parts, reading);
     if (parts.count == 2) {
         piece->cut = parts.all[1].begin;
         piece->parts[0] = value_of_parts(reader, &parts, 0, 1, 1);
@@ -439,8 +449,8 @@ static size_t symbol_before(const struct reader *reader, size_t at) {
 }
 
 /* What names the currency or the percent behind a number: a sign, or a word with few words between. Its place, or count. */
-static size_t sign_behind(const struct reader *reader, size_t at, bool *symbol) {
-    bool strange = false;
+static size_t sign_behind(const struct reader *reader, size_t at, bool *symbol, bool *strange) {
+    *strange = false;
     for (size_t i = at + 1; i < reader->count && i <= at + LOOK_AHEAD; i++) {
         number_sign sign = symbol_at(reader, i);
         bool dot = is_mark(reader, i, '.') && is_attached(reader, i) && i == at + 1 && at > 0 && reader->pieces[at].word;
@@ -462,9 +472,9 @@ static size_t sign_behind(const struct reader *reader, size_t at, bool *symbol) 
             return i;
         if (has_role(reader, i, NUMBER_FILL))
             continue;
-        if (strange || has_role(reader, i, NUMBER_LINK) || (reader->pieces[i].word && reader->pieces[i].word->value >= 0))
+        if (*strange || has_role(reader, i, NUMBER_LINK) || (reader->pieces[i].word && reader->pieces[i].word->value >= 0))
             return reader->count;
-        strange = true;
+        *strange = true;
     }
     return reader->count;
 }
@@ -495,8 +505,8 @@ static size_t read_behind(struct reader *reader, struct amount *amount, size_t a
         at = power;
         power = power_behind(reader, at, 3);
     }
-    bool symbol = false;
-    size_t sign = amount->sign ? reader->count : sign_behind(reader, at, &symbol);
+    bool symbol = false, strange = false;
+    size_t sign = amount->sign ? reader->count : sign_behind(reader, at, &symbol, &strange);
     if (sign < reader->count && symbol) {
         take_symbol(reader, amount, sign, false);
     } else if (sign < reader->count) {
@@ -505,6 +515,7 @@ static size_t read_behind(struct reader *reader, struct amount *amount, size_t a
         *(perhaps ? &amount->shared : &amount->sign) |= piece->kind == PIECE_SIGN ? piece->sign : sign_of_word(reader, sign);
         if (!perhaps)
             widen(&amount->span, piece);
+        amount->named = perhaps || strange ? 0 : piece->end;
     }
     amount->clock = amount->clock || has_role(reader, at + 1, NUMBER_CLOCK) ||
                     (has_role(reader, at + 2, NUMBER_CLOCK) && is_kind(reader, at + 1, PIECE_WORD));
@@ -604,7 +615,8 @@ static size_t read_number(struct reader *reader, size_t at) {
                             .digits = {piece.begin, piece.end},
                             .value = piece.value,
                             .other = piece.other,
-                            .grouped = piece.grouped};
+                            .grouped = piece.grouped,
+                            .foreign = piece.foreign};
     amount.decade = (at > 0 && has_role(reader, at - 1, NUMBER_DECADES)) ||
                     (at > 0 && (is_mark(reader, at - 1, '\'') || is_mark(reader, at - 1, 0x2019)) && is_attached(reader, at) &&
                      !is_attached(reader, at - 1));
@@ -612,6 +624,7 @@ static size_t read_number(struct reader *reader, size_t at) {
     amount.decade = amount.decade || is_second_year(reader, at);
     if (is_hour_with_stop(reader, at)) {
         struct amount minute = amount;
+        amount.foreign = minute.foreign = false;
         amount.value = piece.parts[0];
         amount.span.end = amount.digits.end = piece.cut - 1;
         amount.clock = minute.minute = true;

@@ -11,6 +11,7 @@
 #include "model/base/arena.h"
 #include "model/base/error.h"
 #include "model/text/number_words.h"
+#include "model/text/opaque.h"
 #include "model/text/segmenter.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,13 +35,15 @@ struct amount {
     struct span digits; /* the number alone; of words all of them */
     struct span symbol; /* a currency's or percent's sign, or unit, that belongs to the amount; empty: there is none */
     struct span power;  /* "million" */
+    size_t named;       /* where the word ends that names the sign, with nothing strange before it; 0: there is none */
     struct number_value value, other; /* other: what it may mean as well, mantissa 0 where it may not */
     number_sign sign, shared;         /* shared: of its neighbour, which it may have as well: 5 to 10 dollars */
     uint64_t letters;                 /* inside */
     bool weak;                        /* needs no equal: words, codes */
     bool negative, perhaps_negative;
     bool clock, minute, decade, half, ordinal, grouped;
-    int tens; /* power of ten of .power */
+    bool foreign; /* its separators are another language's */
+    int tens;     /* power of ten of .power */
 };
 
 struct amounts {
@@ -67,5 +70,10 @@ int numbers_compare(const struct amounts *source, const struct amounts *target, 
  * the translation (words, codes, decades). -1 with ERROR_MEMORY. */
 int numbers_write(const struct number_words *words, const char *text, const struct amount *amount, struct arena *arena,
                   char **written, struct span *part, struct error *err);
+
+/* Gives the runs of text[length] that are amounts, and have no form yet, theirs in the target language; "million" belongs to one
+ * with a sign. Nothing changes where one of the languages is NULL. In the arena. -1 with ERROR_MEMORY. */
+int numbers_write_runs(const struct number_words *source, const struct number_words *target, const char *text, size_t length,
+                       struct opaque_runs *runs, struct arena *arena, struct error *err);
 
 #endif

@@ -213,55 +213,79 @@ static const char *power_written(const struct number_words *words, const struct 
     return *word ? word : NULL;
 }
 
-/* What belongs to the digits: the space between them and a sign, or a unit. */
-static struct number_place place_of(const struct number_words *words, const char *text, const struct amount *amount) {
-    if (amount->sign & NUMBER_PERCENT)
+/* What belongs to the digits, as it is written, and where the language puts it. */
+struct symbol {
+    char text[32];
+    struct number_place place;
+};
+
+/* Where a sign or a unit stands, and with what space. */
+static struct number_place place_of(const struct number_words *words, const struct amount *amount, const char *symbol) {
+    static const char degree[] = "\xc2\xb0";
+    struct number_place place = {0};
+    if (amount->sign & (NUMBER_PERCENT | NUMBER_PERMILLE))
         return words->percent;
-    if (amount->sign & NUMBER_PERMILLE)
-        return words->percent;
-    if (amount->sign == 0 && (unsigned char)text[amount->symbol.begin] == 0xc2 &&
-        (unsigned char)text[amount->symbol.begin + 1] == 0xb0) {
-        struct number_place bare = {0};
-        return amount->symbol.end - amount->symbol.begin == 2 ? bare : words->degrees;
-    }
+    if (amount->sign == 0 && strncmp(symbol, degree, sizeof degree - 1) == 0)
+        return symbol[sizeof degree - 1] == '\0' ? place : words->degrees;
     if (amount->sign == 0) {
-        struct number_place unit = {0};
-        strcpy(unit.space, words->unit_space);
-        return unit;
+        strcpy(place.space, words->unit_space);
+        return place;
     }
-    struct number_place place = words->currency;
-    char last = text[amount->symbol.end - 1];
+    place = words->currency;
+    char last = symbol[strlen(symbol) - 1];
     if (place.before && place.space[0] == '\0' && ((last >= 'A' && last <= 'Z') || (last >= 'a' && last <= 'z')))
         strcpy(place.space, "\xc2\xa0"); /* USD 5, as ICU does */
     return place;
 }
 
+/* The symbol of an amount, or one for what a word names: 5 dollars is $5. False: there is none. */
+static bool find_symbol(const struct number_words *words, const char *text, const struct amount *amount, struct symbol *out) {
+    size_t length = amount->symbol.end - amount->symbol.begin;
+    if (length > 0 && length < sizeof out->text) {
+        memcpy(out->text, text + amount->symbol.begin, length);
+    } else {
+        int32_t character = amount->named > 0 ? number_symbol_of(amount->sign) : 0;
+        length = character > 0 ? character_put(character, out->text) : 0;
+    }
+    out->text[length] = '\0';
+    if (length > 0)
+        out->place = place_of(words, amount, out->text);
+    return length > 0;
+}
+
+static struct span hull(struct span a, struct span b) {
+    if (b.end <= b.begin)
+        return a;
+    return (struct span){a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
+}
+
 int numbers_write(const struct number_words *words, const char *text, const struct amount *amount, struct arena *arena,
                   char **written, struct span *part, struct error *err) {
+    struct symbol symbol = {0};
     *written = NULL;
-    *part = amount->span;
+    *part = amount->digits;
     if (amount->weak || amount->decade)
         return 0;
-    size_t length = amount->span.end - amount->span.begin;
-    struct writing out = {arena_alloc(arena, 9 * length + 128, 1), 0};
+    bool has_symbol = find_symbol(words, text, amount, &symbol);
+    const char *power = amount->tens > 0 ? power_written(words, amount) : NULL;
+    if (has_symbol && amount->tens > 0 && power == NULL)
+        return 0;
+    struct writing out = {arena_alloc(arena, 9 * (amount->span.end - amount->span.begin) + 128, 1), 0};
     if (out.text == NULL)
         return error_memory(err);
-    bool symbol = amount->symbol.end > amount->symbol.begin;
-    const char *power = amount->tens > 0 ? power_written(words, amount) : NULL;
-    struct number_place place = symbol ? place_of(words, text, amount) : (struct number_place){0};
-    if (symbol && amount->tens > 0 && power == NULL)
-        return 0;
-    part->begin = symbol && amount->symbol.begin < amount->digits.begin ? amount->symbol.begin : amount->digits.begin;
-    part->end = symbol && amount->symbol.end > amount->digits.end ? amount->symbol.end : amount->digits.end;
-    if (power && symbol && amount->power.end > part->end)
-        part->end = amount->power.end;
+
+    /* what it takes the place of: a word that names no symbol, and "million" without one, are better left to the translation */
+    if (has_symbol) {
+        *part = hull(hull(*part, amount->symbol), amount->power);
+        part->end = amount->named > part->end ? amount->named : part->end;
+    }
     if (amount->negative) {
         part->begin = amount->span.begin;
         write_string(&out, "-");
     }
-    if (symbol && place.before) {
-        write_bytes(&out, text + amount->symbol.begin, amount->symbol.end - amount->symbol.begin);
-        write_string(&out, place.space);
+    if (has_symbol && symbol.place.before) {
+        write_string(&out, symbol.text);
+        write_string(&out, symbol.place.space);
     }
     if (!write_digits(words, text, amount, &out))
         return 0;
@@ -273,15 +297,50 @@ int numbers_write(const struct number_words *words, const char *text, const stru
         write_string(&out, ending);
         part->end = amount->span.end;
     }
-    if (power && symbol) {
+    if (power && has_symbol) {
         write_string(&out, "\xc2\xa0");
         write_string(&out, power);
     }
-    if (symbol && !place.before) {
-        write_string(&out, place.space);
-        write_bytes(&out, text + amount->symbol.begin, amount->symbol.end - amount->symbol.begin);
+    if (has_symbol && !symbol.place.before) {
+        write_string(&out, symbol.place.space);
+        write_string(&out, symbol.text);
     }
     write_bytes(&out, "", 1);
     *written = out.text;
+    return 0;
+}
+
+/* The amount whose sign or digits are at this place; NULL: there is none. */
+static const struct amount *amount_at(const struct amounts *amounts, size_t begin, size_t end) {
+    for (size_t i = 0; i < amounts->count; i++)
+        if (!amounts->all[i].weak && amounts->all[i].span.begin <= begin && amounts->all[i].span.end >= end)
+            return &amounts->all[i];
+    return NULL;
+}
+
+int numbers_write_runs(const struct number_words *source, const struct number_words *target, const char *text, size_t length,
+                       struct opaque_runs *runs, struct arena *arena, struct error *err) {
+    struct amounts amounts;
+    bool read = false;
+    for (size_t i = 0; source && target && i < runs->count; i++) {
+        struct opaque_run *run = &runs->all[i];
+        char *written;
+        struct span part;
+        bool code = run->kind == OPAQUE_CODE; /* 1.000.000 € may look like one */
+        if ((run->kind != OPAQUE_NUMBER && !code) || run->written)
+            continue;
+        if (!read && numbers_read(source, text, length, NULL, 0, arena, &amounts, err) != 0)
+            return -1;
+        read = true;
+        const struct amount *amount = amount_at(&amounts, run->begin, run->end);
+        if (!amount || (code && (amount->sign == 0 || amount->symbol.end == 0)))
+            continue;
+        if (numbers_write(target, text, amount, arena, &written, &part, err) != 0)
+            return -1;
+        bool free = (i == 0 || runs->all[i - 1].end <= part.begin) && (i + 1 == runs->count || part.end <= runs->all[i + 1].begin);
+        if (!written || !free || part.begin > run->begin || part.end < run->end)
+            continue;
+        *run = (struct opaque_run){part.begin, part.end, OPAQUE_NUMBER, written};
+    }
     return 0;
 }
