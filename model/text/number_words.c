@@ -511,6 +511,7 @@ static bool read_language(struct number_words *words, const char *language, cons
     UNumberFormat *spell = unum_open(UNUM_SPELLOUT, NULL, 0, locale, NULL, &spelling);
     UNumberFormat *ordinal = unum_open(UNUM_ORDINAL, NULL, 0, locale, NULL, &ordering);
     UDateFormat *dates = udat_open(UDAT_NONE, UDAT_LONG, locale, NULL, 0, NULL, 0, &dating);
+    strcpy(words->decade, strcmp(base, "en") == 0 ? "s" : strcmp(base, "de") == 0 ? "er" : "");
     words->glued = is_glued(base);
     read_formats(words, locale);
     add_extras(words, base);

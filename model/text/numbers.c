@@ -617,11 +617,11 @@ static size_t read_number(struct reader *reader, size_t at) {
                             .other = piece.other,
                             .grouped = piece.grouped,
                             .foreign = piece.foreign};
-    amount.decade = (at > 0 && has_role(reader, at - 1, NUMBER_DECADES)) ||
-                    (at > 0 && (is_mark(reader, at - 1, '\'') || is_mark(reader, at - 1, 0x2019)) && is_attached(reader, at) &&
-                     !is_attached(reader, at - 1));
+    amount.decade = at > 0 && has_role(reader, at - 1, NUMBER_DECADES);
+    amount.abbreviated = at > 0 && (is_mark(reader, at - 1, '\'') || is_mark(reader, at - 1, 0x2019)) && is_attached(reader, at) &&
+                         !is_attached(reader, at - 1);
     amount.half = at > 0 && has_role(reader, at - 1, NUMBER_HALF);
-    amount.decade = amount.decade || is_second_year(reader, at);
+    amount.abbreviated = amount.abbreviated || is_second_year(reader, at);
     if (is_hour_with_stop(reader, at)) {
         struct amount minute = amount;
         amount.foreign = minute.foreign = false;

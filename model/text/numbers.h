@@ -42,6 +42,7 @@ struct amount {
     bool weak;                        /* needs no equal: words, codes */
     bool negative, perhaps_negative;
     bool clock, minute, decade, half, ordinal, grouped;
+    bool abbreviated; /* a year without its century: 2011/12, '98 */
     bool foreign; /* its separators are another language's */
     int tens;     /* power of ten of .power */
 };
@@ -67,7 +68,7 @@ int numbers_compare(const struct amounts *source, const struct amounts *target, 
                     struct error *err);
 
 /* The amount as this language writes it, NUL-terminated; *part: what it takes the place of. NULL in *written: it is better left to
- * the translation (words, codes, decades). -1 with ERROR_MEMORY. */
+ * the translation (words, codes). -1 with ERROR_MEMORY. */
 int numbers_write(const struct number_words *words, const char *text, const struct amount *amount, struct arena *arena,
                   char **written, struct span *part, struct error *err);
 

@@ -43,7 +43,7 @@ static bool values_agree(const struct amount *a, const struct amount *b) {
     int hour_left = left - a->half, hour_right = right - b->half; /* halb 8 is half past 7 */
     if ((a->clock || b->clock || a->half || b->half) && left <= 24 && right <= 24 && (hour_left - hour_right) % 12 == 0)
         return true;
-    return (a->decade || b->decade) && left % 100 == right % 100;
+    return (a->decade || b->decade || a->abbreviated || b->abbreviated) && left % 100 == right % 100;
 }
 
 static bool signs_agree(const struct amount *a, const struct amount *b) {
@@ -264,7 +264,7 @@ int numbers_write(const struct number_words *words, const char *text, const stru
     struct symbol symbol = {0};
     *written = NULL;
     *part = amount->digits;
-    if (amount->weak || amount->decade)
+    if (amount->weak)
         return 0;
     bool has_symbol = find_symbol(words, text, amount, &symbol);
     const char *power = amount->tens > 0 ? power_written(words, amount) : NULL;
@@ -295,6 +295,10 @@ int numbers_write(const struct number_words *words, const char *text, const stru
         if (*ending == '\0')
             return 0;
         write_string(&out, ending);
+        part->end = amount->span.end;
+    }
+    if (amount->decade) {
+        write_string(&out, words->decade);
         part->end = amount->span.end;
     }
     if (power && has_symbol) {
