@@ -36,6 +36,7 @@
     X(shortlist) \
     X(batch) \
     X(answer) \
+    X(amounts) \
     X(translator) \
     X(rendering) \
     X(parameters) \
