@@ -5,11 +5,42 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Those that are open, each once: reading a language's data takes some milliseconds. */
+static struct {
+    char language[8];
+    struct number_words *words;
+} opened[16];
+
+static struct number_words *open_language(const char *language);
+
+static struct number_words *language_of(const char *language) {
+    size_t i = 0;
+    while (opened[i].words && strcmp(opened[i].language, language) != 0)
+        i++;
+    if (!opened[i].words) {
+        opened[i].words = open_language(language);
+        strcpy(opened[i].language, language);
+    }
+    return opened[i].words;
+}
+
+static void close_languages(void) {
+    for (size_t i = 0; opened[i].words; i++) {
+        number_words_free(opened[i].words);
+        opened[i].words = NULL;
+    }
+}
+
 static struct number_words *open_language(const char *language) {
     struct number_words *words = NULL;
     ck_assert_int_eq(numbers_open(language, &words, &err), 0);
     ck_assert_msg(words != NULL, "no numbers for %s", language);
     return words;
+}
+
+static void teardown(void) {
+    close_languages();
+    scratch_teardown();
 }
 
 static struct amounts read_amounts(const struct number_words *words, const char *text) {
@@ -25,7 +56,7 @@ static struct amounts read_amounts(const struct number_words *words, const char 
 /* The amounts that differ, as they are written: "€341 | 5 -> 1341"; "": they agree. */
 static void describe(const char *source_language, const char *source, const char *target_language, const char *target, char *out,
                      size_t size) {
-    struct number_words *left = open_language(source_language), *right = open_language(target_language);
+    struct number_words *left = language_of(source_language), *right = language_of(target_language);
     struct amounts of_source = read_amounts(left, source), of_target = read_amounts(right, target);
     struct number_difference difference;
     ck_assert_int_eq(numbers_compare(&of_source, &of_target, &arena, &difference, &err), 0);
@@ -39,8 +70,6 @@ static void describe(const char *source_language, const char *source, const char
     for (size_t i = 0; i < difference.target_count; i++)
         used += (size_t)snprintf(out + used, size - used, "%s%.*s", i ? " | " : "",
                                  (int)(difference.target[i].end - difference.target[i].begin), target + difference.target[i].begin);
-    number_words_free(left);
-    number_words_free(right);
 }
 
 static const struct {
@@ -178,8 +207,8 @@ static const struct {
 
 START_TEST(an_amount_is_written_as_the_other_language_writes_it) {
     for (size_t i = 0; i < sizeof writings / sizeof *writings; i++) {
-        struct number_words *source = open_language(writings[i].source_language),
-                            *target = open_language(writings[i].target_language);
+        struct number_words *source = language_of(writings[i].source_language),
+                            *target = language_of(writings[i].target_language);
         struct amounts amounts = read_amounts(source, writings[i].source);
         char *written = NULL, found[256];
         struct span part;
@@ -191,8 +220,6 @@ START_TEST(an_amount_is_written_as_the_other_language_writes_it) {
         ck_assert_msg(written != NULL, "%s is not written", writings[i].source);
         snprintf(found, sizeof found, "%.*s -> %s", (int)(part.end - part.begin), writings[i].source + part.begin, written);
         ck_assert_str_eq(found, writings[i].written);
-        number_words_free(source);
-        number_words_free(target);
     }
 }
 END_TEST
@@ -290,7 +317,7 @@ END_TEST
 Suite *numbers_suite(void) {
     Suite *suite = suite_create("numbers");
     TCase *tcase = tcase_create("numbers");
-    tcase_add_checked_fixture(tcase, scratch_setup, scratch_teardown);
+    tcase_add_checked_fixture(tcase, scratch_setup, teardown);
     tcase_add_test(tcase, equal_amounts_agree);
     tcase_add_test(tcase, different_amounts_are_named);
     tcase_add_test(tcase, an_amount_is_written_as_the_other_language_writes_it);
