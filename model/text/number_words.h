@@ -61,7 +61,7 @@ struct number_words {
     int32_t decimal_character, group_character;
     size_t primary, secondary, least; /* digits of the last group, of the others, of the first at least */
     struct number_place currency, percent, degrees;
-    char decade[4];       /* behind the digits of a decade: 1990s, 1990er; "": nothing */
+    char decade[4];     /* behind the digits of a decade: 1990s, 1990er; "": nothing */
     char unit_space[8]; /* before a unit: 5 km */
     bool glued;         /* number words are written as one: zweihundert */
     /* "million" behind a 1, a 1.5 and a 2 */

@@ -43,8 +43,8 @@ struct amount {
     bool negative, perhaps_negative;
     bool clock, minute, decade, half, ordinal, grouped;
     bool abbreviated; /* a year without its century: 2011/12, '98 */
-    bool foreign; /* its separators are another language's */
-    int tens;     /* power of ten of .power */
+    bool foreign;     /* its separators are another language's */
+    int tens;         /* power of ten of .power */
 };
 
 struct amounts {

@@ -93,7 +93,8 @@ END_TEST
 START_TEST(libre) {
     struct reply reply;
     char value[HEADER_BYTES];
-    client_send(&served, &(struct call){.path = "/translate", .json = "{'q': 'It costs £20.', 'source': 'en', 'target': 'fr'}"}, &reply);
+    client_send(&served, &(struct call){.path = "/translate", .json = "{'q': 'It costs £20.', 'source': 'en', 'target': 'fr'}"},
+                &reply);
     ck_assert_int_eq(reply.status, 200);
     check_translation(0, text_at(reply.json, "translatedText"));
     ck_assert(!reply_header(&reply, "X-Alignd-Warnings", value));

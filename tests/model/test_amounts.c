@@ -24,7 +24,10 @@ static struct sentence *prepare(const char *text, const struct search_options *o
     struct sentence *sentences;
     size_t count;
     struct glossary glossary;
-    ck_assert_int_eq(translator_prepare(translator, text, strlen(text), false, options, &arena, &sentences, &count, &err), 0);
+    struct guard guard = {0};
+    struct translator_text whole = {.text = text, .length = strlen(text)};
+    ck_assert_int_eq(guard_find(&guard, translator_scope(translator, false), text, whole.length, &arena, &whole.held, &err), 0);
+    ck_assert_int_eq(translator_prepare_text(translator, &whole, options, &arena, &sentences, &count, &err), 0);
     ck_assert_uint_eq(count, 1);
     glossary_init(&glossary, NULL, &arena);
     ck_assert_int_eq(translator_constrain(sentences, &glossary, &err), 0);

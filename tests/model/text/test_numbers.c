@@ -207,8 +207,7 @@ static const struct {
 
 START_TEST(an_amount_is_written_as_the_other_language_writes_it) {
     for (size_t i = 0; i < sizeof writings / sizeof *writings; i++) {
-        struct number_words *source = language_of(writings[i].source_language),
-                            *target = language_of(writings[i].target_language);
+        struct number_words *source = language_of(writings[i].source_language), *target = language_of(writings[i].target_language);
         struct amounts amounts = read_amounts(source, writings[i].source);
         char *written = NULL, found[256];
         struct span part;
