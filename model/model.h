@@ -8,6 +8,7 @@
 #include "model/network/output.h"
 #include "model/network/speller.h"
 #include "model/text/labels.h"
+#include "model/text/numbers.h"
 #include "model/text/readable.h"
 #include "model/text/segmenter.h"
 #include "model/text/tokenizer.h"
@@ -27,6 +28,8 @@ struct translator {
     bool *continues; /* [V] glossary_continues */
     short *bytes;    /* [V] tokenizer_byte of the target's pieces; NULL: none is a byte */
     struct segmenter *segmenter;
+    struct number_words *source_numbers,
+        *target_numbers;             /* NULL: it does not translate, or ICU does not know the language's numbers */
     struct shortlist *shortlist;     /* NULL: none in use */
     struct quality_weights *quality; /* NULL: the model does not estimate any */
     struct pages pages;              /* the backend's */

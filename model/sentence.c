@@ -64,6 +64,8 @@ static int hold_unreadable(struct sentence *sentence, struct tokenizer_reading *
         return -1;
     if (found == 0)
         return 0;
+    if (numbers_write_runs(t->source_numbers, t->target_numbers, text, bytes, &how->held, &sentence->arena, err) != 0)
+        return -1;
     sentence->held = how->held;
     return tokenizer_encode_around(t->source, text, bytes, how, &sentence->lowered, &sentence->arena, tokens, count, err);
 }
@@ -140,6 +142,21 @@ void sentence_limit(struct sentence *sentence) {
     sentence->options.max_length = usual > least ? usual : least;
 }
 
+/* If it has any, and they are to be compared. */
+static int mark_amounts(struct sentence *sentence, struct error *err) {
+    const struct translator *t = sentence->translator;
+    const char *text = sentence->text + sentence->source.begin;
+    if (!t->source_numbers || !t->target_numbers || !search_constrains(&sentence->options) ||
+        !numbers_any(text, sentence->source.end - sentence->source.begin))
+        return 0;
+    struct sentence_amounts *amounts = arena_zalloc(&sentence->arena, 1, sizeof *amounts);
+    if (!amounts)
+        return error_memory(err);
+    amounts->options = sentence->options;
+    sentence->amounts = amounts;
+    return 0;
+}
+
 static int prepared_add(struct prepared *list, struct sentence *sentence, struct error *err) {
     if (list->count == list->room) {
         size_t room = list->room > 0 ? 2 * list->room : 1;
@@ -151,7 +168,7 @@ static int prepared_add(struct prepared *list, struct sentence *sentence, struct
         list->items = grown;
         list->room = room;
     }
-    if (settle(sentence, err) != 0)
+    if (settle(sentence, err) != 0 || (!list->text->verbatim && mark_amounts(sentence, err) != 0))
         return -1;
     list->items[list->count++] = *sentence;
     return 0;

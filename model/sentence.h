@@ -24,6 +24,16 @@ struct forced_attention {
     const float *weights; /* [length] of the sentence, not negative, sum 1 */
 };
 
+/* Of a sentence whose amounts are compared with those of its translation; in its arena. */
+struct sentence_amounts {
+    struct search_options options; /* as they were asked for, before translator_constrain */
+    /* The amounts of each side that have no equal on the other, as they are written: of the answer, valid when amounts_try_again
+     * has said 0, or amounts_choose is done. */
+    const char **source, **target;
+    size_t source_count, target_count;
+    struct span *places; /* [source_count] of those of the source, within the sentence */
+};
+
 struct sentence {
     /* the question: set by translator_prepare and the caller before batch_admit */
     const struct translator *translator;
@@ -35,8 +45,9 @@ struct sentence {
     struct opaque_runs held; /* of its bytes: come through as they are, each one token if the model and the search can do that */
     bool labelled;           /* the first is a label (model/variants.h), and not the text's */
     bool lowered; /* it is in capitals and was read in small letters (model/text/capitals.h); its translation is in capitals, too */
-    size_t unknown;    /* tokens that the vocabulary does not have */
-    bool untranslated; /* the model can read few or none of its letters: its translation is its own text */
+    size_t unknown;                   /* tokens that the vocabulary does not have */
+    struct sentence_amounts *amounts; /* model/amounts.h; NULL: it has none, or they are not compared */
+    bool untranslated;                /* the model can read few or none of its letters: its translation is its own text */
     struct search_options options;
     bool usual_length;                         /* options.max_length is the model's, not the caller's */
     bool replace_unknowns;                     /* for translator_render; the caller's */

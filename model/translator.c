@@ -247,6 +247,14 @@ int translator_pack(const struct translator *translator, const char *folder, con
     return weights_pack(translator->weights, path, sha256, err);
 }
 
+/* A logical form need not have its question's numbers. */
+static int open_numbers(struct translator *t, struct error *err) {
+    if (strcmp(t->config.task, "translation") != 0)
+        return 0;
+    return numbers_open(t->config.source, &t->source_numbers, err) == 0 ? numbers_open(t->config.target, &t->target_numbers, err)
+                                                                        : -1;
+}
+
 static int translator_load(struct translator *t, const char *folder, const struct translator_options *options, struct error *err) {
     char path[4096];
     if (path_in(folder, "config.json", path, sizeof path, err) != 0 || config_read(path, &t->config, err) != 0 ||
@@ -256,7 +264,7 @@ static int translator_load(struct translator *t, const char *folder, const struc
         return -1;
     t->segmenter = segmenter_open(t->config.source, err);
     t->weights = t->segmenter ? weights_open(path, err) : NULL;
-    if (!t->weights || check_vocabularies(t, err) != 0 ||
+    if (!t->weights || check_vocabularies(t, err) != 0 || open_numbers(t, err) != 0 ||
         choose_compute(t, options->compute ? options->compute : "float32", err) != 0 ||
         (options->shortlist && open_shortlist(t, folder, err) != 0) || open_quality(t, folder, err) != 0)
         return -1;
@@ -302,6 +310,8 @@ void translator_free(struct translator *translator) {
     weights_free(translator->weights);
     shortlist_free(translator->shortlist);
     segmenter_free(translator->segmenter);
+    number_words_free(translator->source_numbers);
+    number_words_free(translator->target_numbers);
     tokenizer_free(translator->target); /* it may have the source's vocabulary */
     tokenizer_free(translator->source);
     tokenizer_free(translator->characters);

@@ -9,6 +9,7 @@
 #ifndef ALIGND_TRANSLATOR_H
 #define ALIGND_TRANSLATOR_H
 
+#include "model/amounts.h"
 #include "model/base/arena.h"
 #include "model/base/error.h"
 #include "model/base/file.h"

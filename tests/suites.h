@@ -21,6 +21,7 @@
     X(capitals) \
     X(bytes) \
     X(segmenter) \
+    X(numbers) \
     X(text) \
     X(kernels) \
     X(blocks) \
@@ -35,6 +36,7 @@
     X(shortlist) \
     X(batch) \
     X(answer) \
+    X(amounts) \
     X(translator) \
     X(rendering) \
     X(parameters) \

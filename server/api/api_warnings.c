@@ -141,6 +141,67 @@ static int check_omissions(const struct request *request, const struct text *tex
                : -1;
 }
 
+/* ---- numbers ---- */
+
+/* As they are written, of all sentences of a text. */
+struct number_lists {
+    const char **source, **target;
+    size_t source_count, target_count;
+};
+
+static void put_list(struct writer *w, const char *name, const char *const *strings, size_t count) {
+    writer_begin_array(w, name);
+    for (size_t i = 0; i < count; i++)
+        writer_string(w, NULL, strings[i]);
+    writer_end_array(w);
+}
+
+static void put_numbers(struct writer *w, const struct warning *warning) {
+    const struct number_lists *lists = warning->detail;
+    put_list(w, "source", lists->source, lists->source_count);
+    put_list(w, "target", lists->target, lists->target_count);
+}
+
+/* Counts what differs in a sentence; with lists that have room, also adds it there. */
+static void add_numbers(const struct sentence *sentence, struct number_lists *lists) {
+    const struct sentence_amounts *amounts = sentence->amounts;
+    for (size_t i = 0; amounts && i < amounts->source_count; i++, lists->source_count++)
+        if (lists->source)
+            lists->source[lists->source_count] = amounts->source[i];
+    for (size_t i = 0; amounts && i < amounts->target_count; i++, lists->target_count++)
+        if (lists->target)
+            lists->target[lists->target_count] = amounts->target[i];
+}
+
+/* Where there are two models, what differs between the first two languages counts as well. */
+static void find_numbers(const struct text *text, struct number_lists *lists) {
+    lists->source_count = lists->target_count = 0;
+    for (size_t i = 0; i < text->count; i++) {
+        if (text->pivot)
+            add_numbers(&text->pivot->first[i], lists);
+        add_numbers(&text->sentences[i], lists);
+    }
+}
+
+static int check_numbers(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
+    (void)request;
+    struct number_lists found = {0};
+    find_numbers(text, &found);
+    if (found.source_count + found.target_count == 0)
+        return 0;
+    struct warning *warning = warnings_add(warnings, arena, WARNING_NUMBERS, "the translation has other numbers than the text");
+    struct number_lists *lists = arena_alloc(arena, 1, sizeof *lists);
+    found.source = arena_alloc(arena, found.source_count, sizeof *found.source);
+    found.target = arena_alloc(arena, found.target_count, sizeof *found.target);
+    if (!warning || !lists || !found.source || !found.target)
+        return -1;
+    find_numbers(text, &found);
+    *lists = found;
+    warning->put = put_numbers;
+    warning->detail = lists;
+    return 0;
+}
+
 /* ---- all ---- */
 
 static const struct {
@@ -153,7 +214,7 @@ static const struct {
     [WARNING_UNTRANSLATED] = {"untranslated", check_untranslated, false},
     [WARNING_UNKNOWN] = {"unknown", check_unknowns, false},
     [WARNING_SHORTENED] = {"shortened", check_omissions, false},
-    [WARNING_NUMBERS] = {"numbers", NULL, false},
+    [WARNING_NUMBERS] = {"numbers", check_numbers, false},
     [WARNING_DOUBTFUL] = {"doubtful", NULL, true},
     [WARNING_ENCODING] = {"encoding", NULL, false},
 };

@@ -36,7 +36,8 @@ struct events {
 
     /* the reader's */
     struct feed *current; /* being sent */
-    size_t *next;         /* [request->text_count] the sentence of each text to be sent next */
+    size_t *next;         /* [request->text_count] the sentence of each text to be sent next, */
+    size_t *first;        /* and the feed of its first */
     struct arena scratch; /* of one event */
 
     pthread_mutex_t lock;      /* guards everything below, and the first part of each feed */
@@ -46,7 +47,8 @@ struct events {
 
 /* ---- the workers' side ---- */
 
-/* The only row's token is final: no other path will take its place. */
+/* The only row's token is final: no other path will take its place. Of a sentence whose amounts are compared with those of its
+ * translation nothing is final until that is done: the worker may put a second attempt in its place. */
 static bool sends_tokens(const struct sentence *sentence) {
     const struct search_options *options = &sentence->options;
     return options->strategy == &search_greedy || (options->strategy == &search_sample && options->n_best == 1);
@@ -72,7 +74,7 @@ static int feed_make_room(struct feed *feed, struct sentence *sentence) {
  * it is done. */
 static size_t note_token(struct feed *feed, struct sentence *sentence) {
     size_t count = feed->noted; /* only its worker changes it */
-    if (!sends_tokens(sentence) || sentence->search.step != count + 1 || feed_make_room(feed, sentence) != 0)
+    if (sentence->amounts || !sends_tokens(sentence) || sentence->search.step != count + 1 || feed_make_room(feed, sentence) != 0)
         return count;
     assert(sentence->search.rows == 1 && count < sentence->options.max_length);
     struct decision last = search_last(&sentence->search, 0);
@@ -243,7 +245,7 @@ static bool send_sentence(struct events *events, struct event *event) {
     if (*next == text->count)
         return false;
     const struct sentence *sentence = &text->sentences[*next];
-    if (!events->feeds[sentence_job(sentence) - events->request->jobs].done || !sentence->hypotheses)
+    if (!events->feeds[events->first[event->text] + *next].done || !sentence->hypotheses)
         return false;
     event->kind = EVENT_SENTENCE;
     event->sentence = (*next)++;
@@ -285,11 +287,13 @@ bool events_close(struct events *events) {
 
 /* ---- life ---- */
 
-static void find_feeds(struct request *request, struct feed *feeds) {
+static void find_feeds(struct events *events, const struct request *request) {
+    size_t count = 0;
     for (size_t i = 0; i < request->text_count; i++) {
-        for (size_t j = 0; j < request->texts[i].count; j++, feeds++) {
-            feeds->job = sentence_job(&request->texts[i].sentences[j]);
-            feeds->text = i;
+        events->first[i] = count;
+        for (size_t j = 0; j < request->texts[i].count; j++, count++) {
+            events->feeds[count].job = sentence_job(&request->texts[i].sentences[j]);
+            events->feeds[count].text = i;
         }
     }
 }
@@ -298,10 +302,12 @@ int events_follow(struct request *request, const struct events_reader *reader) {
     struct events *events = arena_zalloc(&request->arena, 1, sizeof *events);
     struct feed *feeds = arena_zalloc(&request->arena, request->job_count, sizeof *feeds);
     size_t *next = arena_zalloc(&request->arena, request->text_count, sizeof *next);
+    size_t *first = arena_zalloc(&request->arena, request->text_count, sizeof *first);
     if (arena_failed(&request->arena))
         return -1;
-    *events = (struct events){.request = request, .reader = *reader, .feeds = feeds, .next = next, .tail = &events->head};
-    find_feeds(request, feeds);
+    *events =
+        (struct events){.request = request, .reader = *reader, .feeds = feeds, .next = next, .first = first, .tail = &events->head};
+    find_feeds(events, request);
     arena_init(&events->scratch, SCRATCH_BYTES);
     pthread_mutex_init(&events->lock, NULL);
     request->events = events;

@@ -166,6 +166,14 @@ static size_t steps_of(const struct sentence *sentence) {
     return given > sentence->length ? given : sentence->length;
 }
 
+static void job_measure(struct job *job) {
+    const struct sentence *sentence = job_sentence(job);
+    job->rows = sentence_max_rows(sentence);
+    job->tokens = sentence->length;
+    job->steps = steps_of(sentence);
+    job->bytes = sentence_max_bytes(sentence);
+}
+
 void job_init(struct job *job, struct request *request, struct sentence *sentence, const struct loaded_model *model,
               size_t number) {
     sentence->cancelled = &request->cancelled;
@@ -173,13 +181,30 @@ void job_init(struct job *job, struct request *request, struct sentence *sentenc
     sentence->wants_alignment = request->aligns;
     sentence->owner = job;
     sentence->options.sampling.stream = (uint64_t)request->number << 32 | (uint64_t)number;
-    *job = (struct job){.request = request,
-                        .sentence = sentence,
-                        .model = model,
-                        .rows = sentence_max_rows(sentence),
-                        .tokens = sentence->length,
-                        .steps = steps_of(sentence),
-                        .bytes = sentence_max_bytes(sentence)};
+    *job = (struct job){.request = request, .sentence = sentence, .model = model};
+    job_measure(job);
+}
+
+struct sentence *job_sentence(const struct job *job) {
+    return job->second ? job->second : job->sentence;
+}
+
+bool job_goes_on(struct job *job) {
+    if (job->second) {
+        amounts_choose(job->sentence, job->second);
+        job->second = NULL;
+    } else if (request_reason(job->request) == CANCEL_NONE) {
+        job->second = amounts_try_again(job->sentence, job->request->glossary.lexicon);
+    }
+    if (job->second)
+        job_measure(job);
+    return job->second != NULL;
+}
+
+void job_gives_up(struct job *job) {
+    if (job->second)
+        sentence_done(job->second);
+    job->second = NULL;
 }
 
 static int prepare_jobs(struct request *request, struct error *err) {

@@ -58,6 +58,8 @@ struct forced_step {
 struct job {
     struct request *request;
     struct sentence *sentence;
+    struct sentence
+        *second; /* that is decoded instead, because the amounts of the first differ (model/amounts.h); NULL: none yet */
     const struct loaded_model *model;
     size_t rows;   /* that must be free before it is admitted */
     size_t tokens; /* to be encoded */
@@ -200,6 +202,13 @@ size_t request_decoding_bytes(const struct request *request);
 
 /* The job of a sentence that is prepared; number: of the request's, which samples on its own. */
 void job_init(struct job *job, struct request *request, struct sentence *sentence, const struct loaded_model *model, size_t number);
+
+/* The sentence that is decoded for it now. */
+struct sentence *job_sentence(const struct job *job);
+/* A sentence of the job has been decoded. True: there is a second one to decode in its place, with the job's sizes set anew. */
+bool job_goes_on(struct job *job);
+/* The second one cannot be decoded: the first stays. */
+void job_gives_up(struct job *job);
 
 /* One job has ended. The last one calls finish: the caller must not touch job or request afterwards. */
 void job_end(struct job *job);

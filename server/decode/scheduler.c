@@ -96,6 +96,19 @@ enum scheduler_verdict scheduler_submit(struct scheduler *scheduler, struct requ
     return verdict;
 }
 
+bool scheduler_return(struct scheduler *scheduler, struct job *job) {
+    pthread_mutex_lock(&scheduler->lock);
+    bool admitted = client_queues_admits(&scheduler->queues, job->request);
+    if (admitted) {
+        job->queued_us = clock_us();
+        client_queues_push(&scheduler->queues, job);
+    }
+    pthread_mutex_unlock(&scheduler->lock);
+    if (admitted)
+        pthread_cond_signal(&scheduler->ready);
+    return admitted;
+}
+
 enum scheduler_verdict scheduler_judge(struct scheduler *scheduler, const struct request *request) {
     pthread_mutex_lock(&scheduler->lock);
     enum scheduler_verdict verdict = scheduler_judge_room(scheduler, request);

@@ -31,6 +31,9 @@ void scheduler_free(struct scheduler *scheduler);
 /* Queues all jobs of a request, or none. Once accepted, the request belongs to the workers: it may be finished before this
  * returns. */
 enum scheduler_verdict scheduler_submit(struct scheduler *scheduler, struct request *request);
+/* Queues a job that was taken once more, behind those of its client: its request is accepted already, and stays so even if the
+ * queue is full or closed by now. To be called by the worker that took it. False: too many clients wait. */
+bool scheduler_return(struct scheduler *scheduler, struct job *job);
 /* What scheduler_submit would say now, also of a request that has no jobs yet: when even one would be too many, there is no need to
  * make them. */
 enum scheduler_verdict scheduler_judge(struct scheduler *scheduler, const struct request *request);

@@ -122,7 +122,7 @@ static void admit_to(struct worker *worker, struct worker_batch *slot, struct jo
     size_t count = 0, tokens = 0;
     for (struct job *job = jobs; job; job = job->next) {
         if (job->model == slot->model) {
-            worker->admitted[count++] = job->sentence;
+            worker->admitted[count++] = job_sentence(job);
             tokens += job->tokens;
         }
     }
@@ -147,6 +147,7 @@ static void end_cancelled(struct job *jobs, const struct job *rest) {
         struct job *job = jobs;
         jobs = job->next;
         job->sentence->dropped = true;
+        job_gives_up(job);
         end_job(job);
     }
 }
@@ -168,12 +169,18 @@ static void admit(struct worker *worker, struct job *jobs) {
         admit_to(worker, loads[i]->owner, fresh);
 }
 
-/* With the last of its jobs a model may go. */
+/* With the last of its jobs a model may go. One that goes on waits for its turn as any. */
 static void worker_finish(struct worker *worker, struct sentence *sentence) {
     struct job *job = sentence->owner;
     remove_live(worker, job);
     size_t tokens = sentence->hypotheses ? sentence->hypotheses[0].length : 0;
     metrics_tokens(job->model->metrics, sentence->length, tokens, sentence->unknown);
+    job->sentence->dropped |= sentence->dropped;
+    if (job_goes_on(job)) {
+        if (scheduler_return(worker->pool->options.scheduler, job))
+            return;
+        job_gives_up(job);
+    }
     end_job(job);
 }
 

@@ -43,6 +43,7 @@ Suite *fairness_suite(void);
 Suite *large_suite(void);
 Suite *replies_suite(void);
 Suite *warnings_suite(void);
+Suite *amounts_suite(void);
 Suite *quality_suite(void);
 Suite *heads_suite(void);
 Suite *variant_suite(void);

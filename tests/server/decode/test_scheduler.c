@@ -95,6 +95,31 @@ START_TEST(last_job_finishes_the_request_once) {
 }
 END_TEST
 
+/* Whatever has come in between: its request is accepted already. */
+START_TEST(a_job_that_comes_back_waits_behind_its_clients) {
+    static struct fake a, b;
+    fake_init(&a, 2, 1);
+    fake_init(&b, CAPACITY - 2, 1);
+    scheduler_submit(scheduler, &a.request);
+    struct job *jobs = take(1, false);
+    ck_assert_ptr_eq(jobs, &a.jobs[0]);
+    for (size_t i = 0; i < b.request.job_count; i++)
+        b.jobs[i].rows = 1;
+    scheduler_submit(scheduler, &b.request);
+    scheduler_close(scheduler);
+    ck_assert(scheduler_return(scheduler, jobs));
+    ck_assert_uint_eq(atomic_load(&a.request.pending), 2);
+    ck_assert_ptr_eq(take(1, false), &a.jobs[1]);
+    job_end(&a.jobs[1]);
+    ck_assert_uint_eq(end_jobs(take(CAPACITY - 2, false)), CAPACITY - 2);
+    ck_assert_ptr_eq(take(1, true), &a.jobs[0]);
+    ck_assert_uint_eq(atomic_load(&a.finished), 0);
+    job_end(&a.jobs[0]);
+    ck_assert_uint_eq(atomic_load(&a.finished), 1);
+    ck_assert_ptr_null(take(1, true));
+}
+END_TEST
+
 START_TEST(a_client_never_overtakes_itself) {
     static struct fake wide, narrow;
     fake_init(&wide, 1, 5);
@@ -697,6 +722,7 @@ Suite *scheduler_suite(void) {
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, takes_in_order);
     tcase_add_test(tcase, last_job_finishes_the_request_once);
+    tcase_add_test(tcase, a_job_that_comes_back_waits_behind_its_clients);
     tcase_add_test(tcase, a_client_never_overtakes_itself);
     tcase_add_test(tcase, judged_without_jobs);
     tcase_add_test(tcase, all_jobs_of_a_request_or_none);

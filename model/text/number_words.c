@@ -1,0 +1,569 @@
+#include "model/text/number_words.h"
+#include "model/base/reserve.h"
+#include "model/text/character.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unicode/ucurr.h>
+#include <unicode/udat.h>
+#include <unicode/uloc.h>
+#include <unicode/unum.h>
+#include <unicode/unumberformatter.h>
+#include <unicode/ustring.h>
+
+enum { TABLE = 4096, WRITTEN = 256, ARENA_BLOCK_BYTES = 32 * 1024, SPELLED = 100, RULES = 2048 };
+
+/* ---- the table of words ---- */
+
+size_t number_words_key(char key[NUMBER_WORDS_KEY], size_t used, const char *word, size_t length) {
+    if (used > 0 && used < NUMBER_WORDS_KEY)
+        key[used++] = ' ';
+    for (size_t at = 0; at < length;) {
+        int32_t character = character_lower(character_next(word, length, &at));
+        if (character < 0 || character == 0xad || character == '.')
+            continue;
+        if (used + 4 >= NUMBER_WORDS_KEY)
+            return 0;
+        used += character_put(character, key + used);
+    }
+    return used < NUMBER_WORDS_KEY ? used : 0;
+}
+
+static struct number_word *find_place(const struct number_words *words, const char *key, size_t length) {
+    uint32_t hash = 2166136261U;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)key[i]) * 16777619U;
+    size_t at = hash & (words->size - 1);
+    while (words->table[at].key && (strncmp(words->table[at].key, key, length) != 0 || words->table[at].key[length] != '\0'))
+        at = (at + 1) & (words->size - 1);
+    return &words->table[at];
+}
+
+const struct number_word *number_words_find(const struct number_words *words, const char *key, size_t length) {
+    const struct number_word *found = find_place(words, key, length);
+    return found->key ? found : NULL;
+}
+
+/* Adds what a phrase means to what it means already: "un" is an article and a number, "mille" a number and a power. A failure is
+ * the arena's, which is asked once. Names beyond three quarters of the table are left out; ICU has a tenth of that. */
+static void add_word(struct number_words *words, const char *phrase, size_t length, struct number_word meaning) {
+    char key[NUMBER_WORDS_KEY];
+    size_t used = 0, begin = 0;
+    for (size_t at = 0; at <= length; at++) {
+        bool ends = at == length || phrase[at] == ' ' || phrase[at] == '-';
+        if (ends && at > begin && (used = number_words_key(key, used, phrase + begin, at - begin)) == 0)
+            return;
+        begin = ends ? at + 1 : begin;
+    }
+    if (used == 0 || words->used > words->size / 4 * 3)
+        return;
+    struct number_word *word = find_place(words, key, used);
+    if (word->key == NULL) {
+        const char *copy = arena_copy(&words->arena, key, used);
+        if (copy == NULL)
+            return;
+        *word = (struct number_word){.key = copy, .value = -1};
+        words->used++;
+    }
+    word->value = word->value < 0 ? meaning.value : word->value;
+    word->power = word->power == 0 ? meaning.power : word->power;
+    word->sign |= meaning.sign;
+    word->roles |= meaning.roles;
+}
+
+/* ---- currencies ---- */
+
+/* A family has one bit; its members are ISO 4217's codes. Words that the names of two members share are the family's own: "dollar"
+ * of "US dollar" and "Canadian dollar". */
+static const struct {
+    const char *codes, *names; /* separated by spaces; names: in any language, where one member is not enough to tell */
+    int32_t symbols[2];
+} families[] = {
+    {"EUR", "euro euros eur", {0x20ac}},
+    {"USD CAD AUD NZD HKD SGD", "dollar dollars buck bucks us$ usd dólar dólares dollaro dollari", {'$'}},
+    {"GBP EGP LBP", "pound pounds livre livres pfund pfunde pfunden quid", {0xa3, 0x20a4}},
+    {"JPY", "yen yens", {0xa5, 0xffe5}},
+    {"CNY", "yuan yuans renminbi rmb", {0xa5, 0xffe5}},
+    {"INR PKR NPR", "rupee rupees roupie roupies rupie rupien", {0x20b9, 0x20a8}},
+    {"CHF XOF BIF", "franc francs franken sfr", {0x20a3}},
+    {"RUB BYN", "rouble roubles ruble rubles rubel", {0x20bd}},
+    {"KRW", "wons", {0x20a9}},
+    {"SEK NOK DKK ISK", "krone kroner kronor kronen couronne couronnes kr", {0}},
+    {"CZK", "koruna korunas crown crowns krone kronen couronne couronnes kč", {0}},
+    {"PLN", "zloty zlotys złoty zł", {0}},
+    {"TRY ITL", "lira liras lire", {0x20ba, 0x20a4}},
+    {"ILS", "shekel shekels schekel", {0x20aa}},
+    {"UAH", "hryvnia", {0x20b4}},
+    {"MXN ARS CLP COP PHP", "peso pesos", {'$', 0x20b1}},
+    {"BRL", "reais", {'$'}},
+    {"ZAR", "rand rands", {0}},
+    {"THB", "baht", {0xe3f}},
+    {"VND", "dong", {0x20ab}},
+    {"NGN", "naira", {0x20a6}},
+    {"GHS", "cedi", {0x20b5}},
+    {"KZT", "tenge", {0x20b8}},
+    {"GEL", "lari", {0x20be}},
+    {"BTC", "bitcoin bitcoins", {0x20bf}},
+    {"DEM", "mark marks deutschmark deutschmarks", {0}},
+    {"HUF", "forint", {0}},
+};
+
+enum { FAMILIES = sizeof families / sizeof *families };
+
+number_sign number_sign_of(int32_t character) {
+    number_sign sign = 0;
+    for (size_t i = 0; character > 0 && i < FAMILIES; i++)
+        if (families[i].symbols[0] == character || families[i].symbols[1] == character)
+            sign |= (number_sign)1 << i;
+    if (character == '%' || character == 0x66a || character == 0xff05)
+        return NUMBER_PERCENT;
+    return character == 0x2030 ? NUMBER_PERMILLE : sign;
+}
+
+int32_t number_symbol_of(number_sign sign) {
+    for (size_t i = 0; i < FAMILIES; i++)
+        if (sign == (number_sign)1 << i)
+            return families[i].symbols[0];
+    return sign == NUMBER_PERCENT ? '%' : 0;
+}
+
+/* What ICU has written, as UTF-8; "" where it has failed or there is too much of it. */
+static const char *to_utf8(const UChar *written, int32_t length, char out[WRITTEN], UErrorCode status) {
+    UErrorCode own = U_ZERO_ERROR;
+    int32_t bytes = 0;
+    out[0] = '\0';
+    if (U_FAILURE(status) || length < 0 || length >= WRITTEN)
+        return out;
+    u_strToUTF8(out, WRITTEN, &bytes, written, length, &own);
+    if (U_FAILURE(own) || bytes >= WRITTEN)
+        out[0] = '\0';
+    return out;
+}
+
+static const char *currency_name(const char *locale, const char *code, const char *count, char out[WRITTEN]) {
+    UErrorCode status = U_ZERO_ERROR;
+    UChar iso[4] = {(UChar)code[0], (UChar)code[1], (UChar)code[2], 0};
+    int32_t length = 0;
+    UBool choice;
+    const UChar *name = ucurr_getPluralName(iso, locale, &choice, count, &length, &status);
+    return to_utf8(name, length, out, name ? status : U_MISSING_RESOURCE_ERROR);
+}
+
+/* The words of one that the other has, too. */
+static void add_shared(struct number_words *words, const char *one, const char *other, number_sign sign) {
+    char padded[WRITTEN + 2];
+    snprintf(padded, sizeof padded, " %s ", other);
+    for (char *c = padded; *c; c++)
+        *c = *c == '-' ? ' ' : *c;
+    for (size_t at = 0, length; one[at]; at += length + (one[at + length] != '\0')) {
+        char word[WRITTEN + 2];
+        length = strcspn(one + at, " -");
+        snprintf(word, sizeof word, " %.*s ", (int)length, one + at);
+        if (length > 2 && strstr(padded, word))
+            add_word(words, one + at, length, (struct number_word){.value = -1, .sign = sign});
+    }
+}
+
+static void add_list(struct number_words *words, const char *list, struct number_word meaning) {
+    for (size_t at = 0, length; list[at]; at += length + (list[at + length] == ' ')) {
+        length = strcspn(list + at, " ");
+        add_word(words, list + at, length, meaning);
+    }
+}
+
+static void add_currencies(struct number_words *words, const char *locale) {
+    static const char *const counts[] = {"one", "other"};
+    for (size_t i = 0; i < FAMILIES; i++) {
+        const char *codes = families[i].codes;
+        number_sign sign = (number_sign)1 << i;
+        add_list(words, codes, (struct number_word){.value = -1, .sign = sign, .roles = NUMBER_CODE | NUMBER_SIGN});
+        add_list(words, families[i].names, (struct number_word){.value = -1, .sign = sign});
+        for (size_t count = 0; count < 2; count++) {
+            char first[WRITTEN], other[WRITTEN];
+            currency_name(locale, codes, counts[count], first);
+            if (strlen(codes) == 3 && strcspn(first, " -") == strlen(first))
+                add_word(words, first, strlen(first), (struct number_word){.value = -1, .sign = sign});
+            for (size_t at = 4; at < strlen(codes); at += 4)
+                add_shared(words, first, currency_name(locale, codes + at, counts[count], other), sign);
+        }
+    }
+    add_list(words, "pound pounds livre livres pfund mark marks crown crowns couronne couronnes krone kronen",
+             (struct number_word){.value = -1, .roles = NUMBER_PERHAPS});
+    add_list(words, "kr zł kč sfr", (struct number_word){.value = -1, .roles = NUMBER_SIGN});
+}
+
+/* ---- numbers that are spelled ---- */
+
+/* All that ICU can do with a number in words: cardinal and ordinal, in each gender and case; not as a year. */
+static void add_spelled(struct number_words *words, UNumberFormat *spell) {
+    UChar rules[RULES];
+    UErrorCode status = U_ZERO_ERROR;
+    int32_t length = unum_getTextAttribute(spell, UNUM_PUBLIC_RULESETS, rules, RULES, &status);
+    for (int32_t at = 0, end; U_SUCCESS(status) && at < length; at = end + 1) {
+        for (end = at; end < length && rules[end] != ';';)
+            end++;
+        char name[WRITTEN];
+        to_utf8(rules + at, end - at, name, status);
+        if (end == at || strstr(name, "-year"))
+            continue;
+        unum_setTextAttribute(spell, UNUM_DEFAULT_RULESET, rules + at, end - at, &status);
+        for (int n = 0; U_SUCCESS(status) && n <= SPELLED; n++) {
+            UChar written[WRITTEN];
+            char word[WRITTEN];
+            int32_t units = unum_format(spell, n, written, WRITTEN, NULL, &status);
+            to_utf8(written, units, word, status);
+            add_word(words, word, strlen(word), (struct number_word){.value = n});
+        }
+    }
+}
+
+static void read_ordinals(struct number_words *words, UNumberFormat *ordinal) {
+    for (int n = 0; n < NUMBER_WORDS_ORDINALS; n++) {
+        UErrorCode status = U_ZERO_ERROR;
+        UChar written[WRITTEN];
+        char text[WRITTEN];
+        int32_t units = unum_format(ordinal, n, written, WRITTEN, NULL, &status);
+        to_utf8(written, units, text, status);
+        const char *ending = text + strspn(text, "0123456789");
+        if (ending == text || strlen(ending) >= sizeof words->ordinals[n])
+            continue;
+        strcpy(words->ordinals[n], ending);
+        add_word(words, ending, strlen(ending), (struct number_word){.value = -1, .roles = NUMBER_ORDINAL});
+    }
+}
+
+/* May and 5 may be one number in a date. */
+static void add_months(struct number_words *words, const UDateFormat *dates) {
+    static const UDateFormatSymbolType kinds[] = {UDAT_MONTHS, UDAT_SHORT_MONTHS, UDAT_STANDALONE_MONTHS};
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
+        for (int month = 0; month < 12; month++) {
+            UErrorCode status = U_ZERO_ERROR;
+            UChar written[WRITTEN];
+            char name[WRITTEN];
+            int32_t units = udat_getSymbols(dates, kinds[kind], month, written, WRITTEN, &status);
+            to_utf8(written, units, name, status);
+            if (name[0] < '0' || name[0] > '9')
+                add_word(words, name, strlen(name), (struct number_word){.value = month + 1});
+        }
+}
+
+/* What ICU does not have: words of everyday language that stand for numbers or beside them. */
+static const struct {
+    const char *language, *words; /* "": of every language */
+    int value, power;
+    number_sign sign;
+    unsigned roles;
+} extras[] = {
+    {"",
+     "km m cm mm kg g mg lb lbs oz ft mi mph kmh l ml cl dl ha min sec s kw kwh mw w v hz mhz ghz kb mb gb tb px pt dpi db kj kcal "
+     "cal pa",
+     -1, 0, 0, NUMBER_UNIT},
+    {"", "c f", -1, 0, 0, NUMBER_UNIT},
+    {"", "h", -1, 0, 0, NUMBER_UNIT | NUMBER_CLOCK},
+    {"", "am pm", -1, 0, 0, NUMBER_CLOCK},
+    {"", "percent", -1, 0, NUMBER_PERCENT, 0},
+
+    {"en", "a an", 1, 0, 0, NUMBER_ARTICLE},
+    {"en", "hundred hundreds", -1, 2, 0, 0},
+    {"en", "thousand thousands k", -1, 3, 0, 0},
+    {"en", "million millions mn", -1, 6, 0, 0},
+    {"en", "billion billions bn", -1, 9, 0, 0},
+    {"en", "dozen dozens", 12, 0, 0, 0},
+    {"en", "both twice couple pair double", 2, 0, 0, 0},
+    {"en", "once single", 1, 0, 0, 0},
+    {"en", "half", 30, 0, 0, 0},
+    {"en", "triple thrice third thirds", 3, 0, 0, 0},
+    {"en", "quarter quarters", 15, 0, 0, 0},
+    {"en", "noon midday midnight", 12, 0, 0, NUMBER_CLOCK},
+    {"en", "zero no nil nought", 0, 0, 0, 0},
+    {"en", "teens", 13, 0, 0, 0},
+    {"en", "twenties", 20, 0, 0, 0},
+    {"en", "thirties", 30, 0, 0, 0},
+    {"en", "forties", 40, 0, 0, 0},
+    {"en", "fifties", 50, 0, 0, 0},
+    {"en", "sixties", 60, 0, 0, 0},
+    {"en", "seventies", 70, 0, 0, 0},
+    {"en", "eighties", 80, 0, 0, 0},
+    {"en", "nineties", 90, 0, 0, 0},
+    {"en", "st nd rd th", -1, 0, 0, NUMBER_ORDINAL},
+    {"en", "s", -1, 0, 0, NUMBER_DECADE},
+    {"en", "oclock hrs", -1, 0, 0, NUMBER_CLOCK},
+    {"en", "minus", -1, 0, 0, NUMBER_MINUS},
+    {"en", "of us u.s american canadian australian percentage", -1, 0, 0, NUMBER_FILL},
+    {"en", "percentage pct", -1, 0, NUMBER_PERCENT, 0},
+    {"en", "to or and through", -1, 0, 0, NUMBER_LINK},
+
+    {"fr", "un une", 1, 0, 0, NUMBER_ARTICLE},
+    {"fr", "cent cents centaine centaines", -1, 2, 0, 0},
+    {"fr", "mille millier milliers", -1, 3, 0, 0},
+    {"fr", "million millions", -1, 6, 0, 0},
+    {"fr", "milliard milliards mds", -1, 9, 0, 0},
+    {"fr", "dizaine dizaines", 10, 0, 0, 0},
+    {"fr", "douzaine douzaines midi", 12, 0, 0, 0},
+    {"fr", "quinzaine quart", 15, 0, 0, 0},
+    {"fr", "vingtaine", 20, 0, 0, 0},
+    {"fr", "trentaine demi demie", 30, 0, 0, 0},
+    {"fr", "quarantaine", 40, 0, 0, 0},
+    {"fr", "cinquantaine", 50, 0, 0, 0},
+    {"fr", "soixantaine", 60, 0, 0, 0},
+    {"fr", "septante", 70, 0, 0, 0},
+    {"fr", "huitante octante quatre-vingt", 80, 0, 0, 0},
+    {"fr", "nonante", 90, 0, 0, 0},
+    {"fr", "second seconde deux double moitié paire couple", 2, 0, 0, 0},
+    {"fr", "tiers triple", 3, 0, 0, 0},
+    {"fr", "minuit", 12, 0, 0, NUMBER_CLOCK},
+    {"fr", "aucun aucune", 0, 0, 0, 0},
+    {"fr", "er re ère ere nd nde e ème eme ième ieme es ers èmes", -1, 0, 0, NUMBER_ORDINAL},
+    {"fr", "années annees", -1, 0, 0, NUMBER_DECADES},
+    {"fr", "heure heures", -1, 0, 0, NUMBER_CLOCK},
+    {"fr", "moins", -1, 0, 0, NUMBER_MINUS},
+    {"fr", "de d des américains canadiens points point", -1, 0, 0, NUMBER_FILL},
+    {"fr", "pourcent pourcents pourcentage", -1, 0, NUMBER_PERCENT, 0},
+    {"fr", "à ou et", -1, 0, 0, NUMBER_LINK},
+
+    {"de", "ein eine einen einem einer eines", 1, 0, 0, NUMBER_ARTICLE},
+    {"de", "hundert hunderte", -1, 2, 0, 0},
+    {"de", "tausend tausende tsd", -1, 3, 0, 0},
+    {"de", "million millionen mio", -1, 6, 0, 0},
+    {"de", "milliarde milliarden mrd", -1, 9, 0, 0},
+    {"de", "dutzend dutzende", 12, 0, 0, 0},
+    {"de", "mittag mitternacht", 12, 0, 0, NUMBER_CLOCK},
+    {"de", "beide beiden beides zwo paar doppelt hälfte", 2, 0, 0, 0},
+    {"de", "drittel", 3, 0, 0, 0},
+    {"de", "viertel", 15, 0, 0, 0},
+    {"de", "kein keine keinen", 0, 0, 0, 0},
+    {"de", "und", -1, 0, 0, NUMBER_LINK},
+    {"de", "halb", 30, 0, 0, NUMBER_HALF},
+    {"de", "er ern", -1, 0, 0, NUMBER_DECADE},
+    {"de", "te ter tes ten ste ster sten", -1, 0, 0, NUMBER_ORDINAL},
+    {"de", "uhr", -1, 0, 0, NUMBER_CLOCK},
+    {"de", "minus", -1, 0, 0, NUMBER_MINUS},
+    {"de", "us von amerikanische amerikanischen kanadische", -1, 0, 0, NUMBER_FILL},
+    {"de", "prozent prozentpunkte prozentpunkten prozentige prozentig prozentigen prozentiger", -1, 0, NUMBER_PERCENT, 0},
+    {"de", "bis oder", -1, 0, 0, NUMBER_LINK},
+};
+
+/* Phrases of two words stand in the lists above with a space between like any two words, so they are added here. */
+static const struct {
+    const char *language, *phrase;
+    number_sign sign;
+    unsigned roles;
+} phrases[] = {
+    {"en", "o clock", 0, NUMBER_CLOCK},
+    {"en", "per cent", NUMBER_PERCENT, 0},
+    {"fr", "pour cent", NUMBER_PERCENT, 0},
+    {"fr", "p 100", NUMBER_PERCENT, 0},
+};
+
+static void add_extras(struct number_words *words, const char *base) {
+    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
+        if (extras[i].language[0] == '\0' || strcmp(extras[i].language, base) == 0)
+            add_list(words, extras[i].words,
+                     (struct number_word){
+                         .value = extras[i].value, .power = extras[i].power, .sign = extras[i].sign, .roles = extras[i].roles});
+    for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
+        if (strcmp(phrases[i].language, base) == 0)
+            add_word(words, phrases[i].phrase, strlen(phrases[i].phrase),
+                     (struct number_word){.value = -1, .sign = phrases[i].sign, .roles = phrases[i].roles});
+}
+
+/* ---- how numbers are written ---- */
+
+/* Formats a number as a skeleton says (https://unicode-org.github.io/icu/userguide/format_parse/numbers/skeletons.html); "" where
+ * ICU cannot. */
+static const char *format(const char *locale, const char *skeleton, double number, char out[WRITTEN]) {
+    UErrorCode status = U_ZERO_ERROR;
+    UChar pattern[WRITTEN], written[WRITTEN];
+    int32_t length = 0;
+    out[0] = '\0';
+    u_strFromUTF8(pattern, WRITTEN, &length, skeleton, -1, &status);
+    UNumberFormatter *formatter = unumf_openForSkeletonAndLocale(pattern, length, locale, &status);
+    UFormattedNumber *result = unumf_openResult(&status);
+    if (U_SUCCESS(status)) {
+        unumf_formatDouble(formatter, number, result, &status);
+        length = unumf_resultToString(result, written, WRITTEN, &status);
+        to_utf8(written, length, out, status);
+    }
+    unumf_closeResult(result);
+    unumf_close(formatter);
+    return out;
+}
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* The white space between a number's digits and its sign, and on which side of them it stands. */
+static struct number_place read_place(const char *sample) {
+    struct number_place place = {0};
+    size_t length = strlen(sample), first = 0, last = length, begin, end;
+    while (first < length && !is_digit(sample[first]))
+        first++;
+    while (last > first && !is_digit(sample[last - 1]))
+        last--;
+    place.before = last == length;
+    begin = place.before ? 0 : last;
+    end = place.before ? first : length;
+    for (size_t at = begin; at < end;) {
+        size_t next = at;
+        if (character_is_space(character_next(sample, end, &next)) && next - at < sizeof place.space) {
+            memcpy(place.space, sample + at, next - at);
+            break;
+        }
+        at = next;
+    }
+    return place;
+}
+
+/* What stands between the two digits on each side of it. */
+static int32_t read_separator(const char *begin, const char *end, char out[8]) {
+    size_t length = (size_t)(end - begin), at = 0;
+    if (length == 0 || length >= 8)
+        return -1;
+    memcpy(out, begin, length);
+    return character_next(begin, length, &at);
+}
+
+/* 1,234,567.5 as the language writes it tells both separators, and how many digits a group has. */
+static bool read_separators(struct number_words *words, const char *locale) {
+    char sample[WRITTEN], least[WRITTEN];
+    const char *starts[8], *ends[8];
+    size_t count = 0;
+    for (const char *c = format(locale, "numbering-system/latn .0", 1234567.5, sample); *c && count < 8; count++) {
+        starts[count] = c;
+        while (is_digit(*c))
+            c++;
+        ends[count] = c;
+        while (*c && !is_digit(*c))
+            c++;
+    }
+    if (count < 3 || count == 8)
+        return false;
+    words->decimal_character = read_separator(ends[count - 2], starts[count - 1], words->decimal);
+    words->group_character = read_separator(ends[count - 3], starts[count - 2], words->group);
+    words->primary = (size_t)(ends[count - 2] - starts[count - 2]);
+    words->secondary = count > 3 ? (size_t)(ends[count - 3] - starts[count - 3]) : words->primary;
+    words->least = strstr(format(locale, "numbering-system/latn precision-integer", 1234, least), words->group) ? 1 : 2;
+    return words->decimal_character > 0 && words->group_character > 0;
+}
+
+/* "million" as it is written behind a number, and as another word for a factor. */
+static void read_powers(struct number_words *words, const char *locale) {
+    static const double factors[] = {1, 1.5, 2, 5};
+    static const char *const skeletons[] = {"numbering-system/latn compact-long", "numbering-system/latn compact-short"};
+    double unit = 1e3;
+    for (size_t power = 0; power < NUMBER_WORDS_POWERS; power++, unit *= 1e3)
+        for (size_t factor = 0; factor < 4; factor++)
+            for (size_t skeleton = 0; skeleton < 2; skeleton++) {
+                char sample[WRITTEN];
+                const char *word = format(locale, skeletons[skeleton], factors[factor] * unit, sample);
+                word += strspn(word, "0123456789.,");
+                for (size_t next = 0; *word && character_is_space(character_next(word, strlen(word), &next)); next = 0)
+                    word += next;
+                bool abbreviated = skeleton == 1 && strlen(word) < 2; /* one letter may be a unit: 5 M, 5 m, 5 T */
+                if (skeleton == 0 && factor < 3 && strlen(word) < sizeof words->powers[power][factor])
+                    strcpy(words->powers[power][factor], word);
+                if (*word && word != sample && !abbreviated)
+                    add_word(words, word, strlen(word), (struct number_word){.value = -1, .power = 3 * ((int)power + 1)});
+            }
+}
+
+static void read_formats(struct number_words *words, const char *locale) {
+    char sample[WRITTEN];
+    words->currency =
+        read_place(format(locale, "numbering-system/latn currency/EUR unit-width-narrow precision-integer", 5, sample));
+    words->percent = read_place(format(locale, "numbering-system/latn percent precision-integer", 5, sample));
+    words->degrees =
+        read_place(format(locale, "numbering-system/latn measure-unit/temperature-celsius unit-width-short", 5, sample));
+    struct number_place unit =
+        read_place(format(locale, "numbering-system/latn measure-unit/length-kilometer unit-width-short", 5, sample));
+    strcpy(words->unit_space, unit.space);
+    read_powers(words, locale);
+}
+
+/* ---- opening ---- */
+
+static bool is_glued(const char *base) {
+    static const char *const languages[] = {"da", "de", "nb", "nl", "nn", "no", "sv"};
+    for (size_t i = 0; i < sizeof languages / sizeof *languages; i++)
+        if (strcmp(languages[i], base) == 0)
+            return true;
+    return false;
+}
+
+/* True if ICU has numbers of this language, and not only those of any. */
+static bool is_known(const UNumberFormat *numbers) {
+    UErrorCode status = U_ZERO_ERROR;
+    const char *actual = unum_getLocaleByType(numbers, ULOC_VALID_LOCALE, &status);
+    return U_SUCCESS(status) && actual && actual[0] != '\0' && strcmp(actual, "root") != 0;
+}
+
+static bool read_language(struct number_words *words, const char *language, const char *locale) {
+    char base[ULOC_LANG_CAPACITY];
+    UErrorCode status = U_ZERO_ERROR;
+    uloc_getLanguage(locale, base, sizeof base, &status);
+    UNumberFormat *numbers = unum_open(UNUM_DECIMAL, NULL, 0, locale, NULL, &status);
+    bool known = U_SUCCESS(status) && is_known(numbers) && read_separators(words, locale);
+    unum_close(numbers);
+    if (!known || language[0] == '\0')
+        return false;
+    UErrorCode spelling = U_ZERO_ERROR, ordering = U_ZERO_ERROR, dating = U_ZERO_ERROR;
+    UNumberFormat *spell = unum_open(UNUM_SPELLOUT, NULL, 0, locale, NULL, &spelling);
+    UNumberFormat *ordinal = unum_open(UNUM_ORDINAL, NULL, 0, locale, NULL, &ordering);
+    UDateFormat *dates = udat_open(UDAT_NONE, UDAT_LONG, locale, NULL, 0, NULL, 0, &dating);
+    strcpy(words->decade, strcmp(base, "en") == 0 ? "s" : strcmp(base, "de") == 0 ? "er" : "");
+    words->glued = is_glued(base);
+    read_formats(words, locale);
+    add_extras(words, base);
+    add_currencies(words, locale);
+    if (U_SUCCESS(spelling))
+        add_spelled(words, spell);
+    if (U_SUCCESS(ordering))
+        read_ordinals(words, ordinal);
+    if (U_SUCCESS(dating))
+        add_months(words, dates);
+    unum_close(spell);
+    unum_close(ordinal);
+    udat_close(dates);
+    return true;
+}
+
+int number_words_open(const char *language, struct number_words **out, struct error *err) {
+    char locale[ULOC_FULLNAME_CAPACITY];
+    UErrorCode status = U_ZERO_ERROR;
+    int32_t parsed = 0;
+    *out = NULL;
+    if (reserve_fill(err) != 0)
+        return -1;
+    uloc_forLanguageTag(language, locale, ULOC_FULLNAME_CAPACITY, &parsed, &status);
+    if (U_FAILURE(status) || parsed == 0)
+        return 0;
+    struct number_words *words = calloc(1, sizeof *words);
+    if (words == NULL)
+        return error_memory(err);
+    arena_init(&words->arena, ARENA_BLOCK_BYTES);
+    words->size = TABLE;
+    words->table = calloc(TABLE, sizeof *words->table);
+    bool known = words->table && read_language(words, language, locale);
+    if (words->table == NULL || arena_failed(&words->arena)) {
+        number_words_free(words);
+        return error_memory(err);
+    }
+    if (known)
+        *out = words;
+    else
+        number_words_free(words);
+    return 0;
+}
+
+void number_words_free(struct number_words *words) {
+    if (words == NULL)
+        return;
+    arena_done(&words->arena);
+    free(words->table);
+    free(words);
+}
+
+size_t number_words_bytes(const struct number_words *words) {
+    return words ? sizeof *words + words->size * sizeof *words->table + arena_bytes(&words->arena) : 0;
+}

@@ -1,0 +1,836 @@
+#include "model/text/numbers.h"
+#include "model/text/character.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unicode/uchar.h>
+
+enum {
+    MOST_PARTS = 16,  /* groups of digits of one number; what has more is several */
+    MOST_DIGITS = 18, /* that a mantissa holds */
+    LOOK_AHEAD = 4,   /* pieces between a number and the word that names its currency */
+    ROMAN_MOST = 39,
+};
+
+int numbers_open(const char *language, struct number_words **numbers, struct error *err) {
+    return number_words_open(language, numbers, err);
+}
+
+static int digit_of(int32_t character) {
+    if (character < 0x80)
+        return character >= '0' && character <= '9' ? character - '0' : -1;
+    return u_charDigitValue(character);
+}
+
+bool numbers_any(const char *text, size_t length) {
+    for (size_t at = 0; at < length;) {
+        if ((unsigned char)text[at] < 0x80) {
+            if (text[at] >= '0' && text[at] <= '9')
+                return true;
+            at++;
+        } else if (digit_of(character_next(text, length, &at)) >= 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- values ---- */
+
+static struct number_value value_of(uint64_t mantissa, int exponent) {
+    if (mantissa == 0)
+        return (struct number_value){0, 0};
+    while (mantissa % 10 == 0) {
+        mantissa /= 10;
+        exponent++;
+    }
+    return (struct number_value){mantissa, exponent};
+}
+
+static struct number_value times_ten(struct number_value value, int tens) {
+    if (value.mantissa > 0 && value.exponent != NUMBER_LONG)
+        value.exponent += tens;
+    return value;
+}
+
+/* An integer of up to four digits; -1: it is none. */
+static int small_integer(struct number_value value) {
+    int64_t number = value.mantissa <= 9999 && value.exponent >= 0 && value.exponent < 4 ? (int64_t)value.mantissa : -1;
+    for (int i = 0; number >= 0 && i < value.exponent; i++)
+        number *= 10;
+    return number > 9999 ? -1 : (int)number;
+}
+
+/* ---- the text in pieces: numbers, words, signs and marks, with nothing but white space between them ---- */
+
+enum kind { PIECE_NUMBER, PIECE_WORD, PIECE_SIGN, PIECE_MARK };
+
+struct piece {
+    enum kind kind;
+    size_t begin, end;
+    bool spaced;                    /* white space before it */
+    int32_t character;              /* of a mark, and of a sign */
+    number_sign sign;               /* of a sign */
+    bool taken;                     /* this sign has its number */
+    const struct number_word *word; /* what a word, or a phrase that begins here, means; NULL: nothing */
+    struct number_value value, other;
+    bool grouped, foreign;
+    size_t cut;                   /* a number of two parts: the second begins here, or 0 */
+    struct number_value parts[2]; /* of such a number, each alone */
+};
+
+struct reader {
+    const struct number_words *words;
+    const char *text;
+    size_t length;
+    struct arena *arena;
+    struct piece *pieces;
+    size_t count, room;
+    struct amount *amounts;
+    size_t amount_count, amount_room;
+};
+
+static struct piece *add_piece(struct reader *reader, enum kind kind, size_t begin, size_t end) {
+    struct piece *longer = arena_grow(reader->arena, reader->pieces, reader->count, &reader->room, 1, sizeof *longer);
+    if (longer == NULL)
+        return NULL;
+    reader->pieces = longer;
+    bool spaced = reader->count == 0 || longer[reader->count - 1].end < begin;
+    longer[reader->count] = (struct piece){.kind = kind, .begin = begin, .end = end, .spaced = spaced};
+    return &longer[reader->count++];
+}
+
+/* The character at a place; 0 behind the end. */
+static int32_t look(const struct reader *reader, size_t at) {
+    return at < reader->length ? character_next(reader->text, reader->length, &at) : 0;
+}
+
+static bool is_group_space(int32_t character) {
+    return character == 0xa0 || character == 0x202f || character == 0x2009;
+}
+
+/* One to so many digits from here; returns where they end. */
+static size_t skip_digits(const struct reader *reader, size_t at) {
+    for (size_t next = at; next < reader->length; at = next)
+        if (digit_of(character_next(reader->text, reader->length, &next)) < 0)
+            break;
+    return at;
+}
+
+/* The parts of what looks like one number, and the separators between them: separators[i] stands before part i + 1. */
+struct parts {
+    struct span all[MOST_PARTS];
+    size_t digits[MOST_PARTS];
+    int32_t separators[MOST_PARTS];
+    size_t count;
+};
+
+static size_t count_digits(const struct reader *reader, struct span part) {
+    size_t count = 0;
+    for (size_t at = part.begin; at < part.end; count++)
+        character_next(reader->text, part.end, &at);
+    return count;
+}
+
+/* True if what has been read so far may be followed by a group: one to three digits, then groups of three. */
+static bool takes_group(const struct parts *parts, int32_t separator) {
+    if (parts->digits[0] > 3 || parts->digits[0] == 0)
+        return false;
+    for (size_t i = 1; i < parts->count; i++)
+        if (parts->digits[i] != 3 || parts->separators[i - 1] != separator)
+            return false;
+    return true;
+}
+
+static void find_parts(const struct reader *reader, size_t at, struct parts *parts) {
+    parts->count = 0;
+    for (;;) {
+        struct span part = {at, skip_digits(reader, at)};
+        parts->digits[parts->count] = count_digits(reader, part);
+        parts->all[parts->count++] = part;
+        if (parts->count == MOST_PARTS || part.end == reader->length)
+            return;
+        size_t next = part.end;
+        int32_t separator = character_next(reader->text, reader->length, &next);
+        size_t end = skip_digits(reader, next), digits = end > next ? count_digits(reader, (struct span){next, end}) : 0;
+        if (digits == 0)
+            return;
+        bool space = is_group_space(separator) || separator == ' ';
+        bool apostrophe = separator == '\'' || separator == 0x2019;
+        bool stop = separator == '.' || separator == ',' || separator == 0x66b || separator == 0x66c;
+        if (space || apostrophe ? digits != 3 || !takes_group(parts, separator) : !stop)
+            return;
+        parts->separators[parts->count - 1] = separator;
+        at = next;
+    }
+}
+
+/* The value of parts [first, end), of which those from `decimals` on stand behind the decimal sign. */
+static struct number_value value_of_parts(const struct reader *reader, const struct parts *parts, size_t first, size_t end,
+                                          size_t decimals) {
+    uint64_t mantissa = 0, hash = 14695981039346656037U;
+    size_t significant = 0;
+    int exponent = 0;
+    for (size_t i = first; i < end; i++)
+        for (size_t at = parts->all[i].begin; at < parts->all[i].end;) {
+            uint64_t digit = (uint64_t)digit_of(character_next(reader->text, reader->length, &at));
+            significant += significant > 0 || digit > 0;
+            mantissa = significant <= MOST_DIGITS ? mantissa * 10 + digit : mantissa;
+            exponent -= i >= decimals && exponent > NUMBER_LONG + 1;
+            hash = (hash ^ (i >= decimals ? digit + 16 : digit)) * 1099511628211U;
+        }
+    return significant > MOST_DIGITS ? (struct number_value){hash | 1, NUMBER_LONG} : value_of(mantissa, exponent);
+}
+
+/* What a number of several parts is. */
+enum reading { READ_GROUPS, READ_DECIMAL, READ_APART };
+
+/* 1,234,567: all are groups; up to `end`. */
+static bool are_groups(const struct parts *parts, size_t end) {
+    bool good = parts->digits[0] <= 3;
+    for (size_t i = 1; i < end; i++)
+        good = good && parts->digits[i] == 3 && parts->separators[i - 1] == parts->separators[0];
+    return good;
+}
+
+static enum reading read_parts(const struct reader *reader, const struct parts *parts, bool *either) {
+    size_t count = parts->count;
+    int32_t first = parts->separators[0], last = parts->separators[count - 2];
+    const struct number_words *words = reader->words;
+    *either = false;
+    if (first != last) /* 1,234.5: the last one is the decimal sign, whatever the language */
+        return are_groups(parts, count - 1) && (last == '.' || last == ',' || last == 0x66b) ? READ_DECIMAL : READ_APART;
+    bool groups = are_groups(parts, count);
+    if (is_group_space(first) || first == ' ' || first == '\'' || first == 0x2019 || first == 0x66c)
+        return groups ? READ_GROUPS : READ_APART;
+    if (count > 2) /* 1.234.567 or 12.5.2010 */
+        return groups ? READ_GROUPS : READ_APART;
+    bool zero = look(reader, parts->all[0].begin) == '0';
+    if (first == words->decimal_character)
+        return READ_DECIMAL;
+    if (first == words->group_character)
+        return groups && !zero                                          ? READ_GROUPS
+               : look(reader, parts->all[1].end) == '.' && first == '.' ? READ_APART /* am 25.8. */
+                                                                        : READ_DECIMAL;
+    *either = groups && !zero; /* 1.250 in French, whose decimal sign is a comma and whose groups have spaces between them */
+    return READ_DECIMAL;
+}
+
+/* True if its separators are not the language's own: they are understood all the same. */
+static bool is_foreign(const struct number_words *words, const struct parts *parts, enum reading reading) {
+    int32_t last = parts->separators[parts->count - 2], first = parts->separators[0];
+    bool groups = parts->count > (reading == READ_DECIMAL ? 2U : 1U), spaces = is_group_space(words->group_character);
+    bool own = first == words->group_character || (spaces && (is_group_space(first) || first == ' ')) ||
+               ((first == '\'' || first == 0x2019) && words->group_character == 0x2019);
+    return (reading == READ_DECIMAL && last != words->decimal_character) || (groups && !own);
+}
+
+/* The number, or the several that a date or version is, whose first digit is at text[at]. Returns where they end; 0: memory is
+ * out. */
+static size_t add_number(struct reader *reader, size_t at) {
+    struct parts parts;
+    bool either = false;
+    find_parts(reader, at, &parts);
+    size_t end = parts.all[parts.count - 1].end;
+    enum reading reading = parts.count > 1 ? read_parts(reader, &parts, &either) : READ_GROUPS;
+    for (size_t i = 0; reading == READ_APART && i < parts.count; i++) {
+        struct piece *piece = add_piece(reader, PIECE_NUMBER, parts.all[i].begin, parts.all[i].end);
+        if (piece == NULL)
+            return 0;
+        piece->value = value_of_parts(reader, &parts, i, i + 1, i + 1);
+        piece = i + 1 < parts.count ? add_piece(reader, PIECE_MARK, parts.all[i].end, parts.all[i + 1].begin) : piece;
+        if (piece == NULL)
+            return 0;
+        if (piece->kind == PIECE_MARK)
+            piece->character = parts.separators[i];
+    }
+    if (reading == READ_APART)
+        return end;
+    struct piece *piece = add_piece(reader, PIECE_NUMBER, at, end);
+    if (piece == NULL)
+        return 0;
+    size_t decimals = reading == READ_DECIMAL ? parts.count - 1 : parts.count;
+    piece->value = value_of_parts(reader, &parts, 0, parts.count, decimals);
+    piece->other = either ? value_of_parts(reader, &parts, 0, parts.count, parts.count) : (struct number_value){0};
+    piece->grouped = parts.count > (reading == READ_DECIMAL ? 2U : 1U);
+    piece->foreign = parts.count > 1 && is_foreign(reader->words, &parts, reading);
+    if (parts.count == 2) {
+        piece->cut = parts.all[1].begin;
+        piece->parts[0] = value_of_parts(reader, &parts, 0, 1, 1);
+        piece->parts[1] = value_of_parts(reader, &parts, 1, 2, 2);
+    }
+    return end;
+}
+
+static bool is_letter(int32_t character) {
+    return character > 0 && (u_isalpha(character) || character == 0xad || (U_GET_GC_MASK(character) & U_GC_M_MASK) != 0);
+}
+
+/* A word ends at what is no letter; p.m. and U.S. are one. */
+static size_t skip_word(const struct reader *reader, size_t at) {
+    for (size_t letters = 0, next = at; next < reader->length; at = next) {
+        int32_t character = character_next(reader->text, reader->length, &next);
+        if (is_letter(character)) {
+            letters++;
+        } else if (character == '.' && letters == 1 && is_letter(look(reader, next))) {
+            letters = 0;
+        } else {
+            break;
+        }
+    }
+    return at;
+}
+
+static int cut_pieces(struct reader *reader, const struct span *skip, size_t skip_count) {
+    size_t skipped = 0;
+    for (size_t at = 0, next; at < reader->length; at = next) {
+        while (skipped < skip_count && skip[skipped].end <= at)
+            skipped++;
+        next = at;
+        int32_t character = character_next(reader->text, reader->length, &next);
+        struct piece *piece = NULL;
+        number_sign sign = character >= 0x80 || character == '$' || character == '%' ? number_sign_of(character) : 0;
+        if (skipped < skip_count && skip[skipped].begin <= at) {
+            next = skip[skipped].end > next ? skip[skipped].end : next;
+            piece = add_piece(reader, PIECE_MARK, at, next);
+        } else if (character_is_space(character)) {
+            continue;
+        } else if (digit_of(character) >= 0) {
+            next = add_number(reader, at);
+            if (next == 0)
+                return -1;
+            continue;
+        } else if (is_letter(character)) {
+            next = skip_word(reader, at);
+            piece = add_piece(reader, PIECE_WORD, at, next);
+        } else {
+            piece = add_piece(reader, sign ? PIECE_SIGN : PIECE_MARK, at, next);
+        }
+        if (piece == NULL)
+            return -1;
+        if (piece->kind == PIECE_MARK || piece->kind == PIECE_SIGN)
+            piece->character = skipped < skip_count && skip[skipped].begin <= at ? 0xfffc : character;
+        piece->sign = piece->kind == PIECE_SIGN ? sign : 0;
+    }
+    return 0;
+}
+
+static bool is_mark(const struct reader *reader, size_t at, int32_t character) {
+    return at < reader->count && reader->pieces[at].kind == PIECE_MARK && reader->pieces[at].character == character;
+}
+
+static bool is_dash(const struct reader *reader, size_t at) {
+    return is_mark(reader, at, '-') || is_mark(reader, at, 0x2013) || is_mark(reader, at, 0x2212) || is_mark(reader, at, 0x2011) ||
+           is_mark(reader, at, 0x2014);
+}
+
+static bool is_kind(const struct reader *reader, size_t at, enum kind kind) {
+    return at < reader->count && reader->pieces[at].kind == kind;
+}
+
+/* The next word of a phrase: the following piece, or that behind a hyphen or an apostrophe without white space. */
+static size_t next_of_phrase(const struct reader *reader, size_t at) {
+    if (is_kind(reader, at + 1, PIECE_WORD))
+        return at + 1;
+    bool joint = is_mark(reader, at + 1, '-') || is_mark(reader, at + 1, 0x2011) || is_mark(reader, at + 1, '\'') ||
+                 is_mark(reader, at + 1, 0x2019);
+    return joint && !reader->pieces[at + 1].spaced && is_kind(reader, at + 2, PIECE_WORD) && !reader->pieces[at + 2].spaced
+               ? at + 2
+               : reader->count;
+}
+
+/* The longest phrase of the table that begins at a word becomes one piece with what it means. */
+static void find_phrases(struct reader *reader) {
+    size_t kept = 0;
+    for (size_t at = 0; at < reader->count; at++) {
+        struct piece piece = reader->pieces[at];
+        size_t last = at;
+        if (piece.kind == PIECE_WORD) {
+            char key[NUMBER_WORDS_KEY];
+            size_t used = 0;
+            for (size_t word = at, i = 0; i < NUMBER_WORDS_PHRASE && word < reader->count; i++) {
+                const struct piece *part = &reader->pieces[word];
+                used = number_words_key(key, used, reader->text + part->begin, part->end - part->begin);
+                if (used == 0)
+                    break;
+                const struct number_word *found = number_words_find(reader->words, key, used);
+                last = found ? word : last;
+                piece.word = found ? found : piece.word;
+                word = next_of_phrase(reader, word);
+            }
+            piece.end = reader->pieces[last].end;
+        }
+        at = last;
+        reader->pieces[kept++] = piece;
+    }
+    reader->count = kept;
+}
+
+static bool is_attached(const struct reader *reader, size_t at) {
+    return at > 0 && at < reader->count && reader->pieces[at].begin == reader->pieces[at - 1].end;
+}
+
+static bool has_role(const struct reader *reader, size_t at, unsigned roles) {
+    return is_kind(reader, at, PIECE_WORD) && reader->pieces[at].word && (reader->pieces[at].word->roles & roles);
+}
+
+/* ---- signs ---- */
+
+/* A code is written in capitals. */
+static number_sign sign_of_word(const struct reader *reader, size_t at) {
+    const struct piece *piece = &reader->pieces[at];
+    if (piece->kind != PIECE_WORD || piece->word == NULL)
+        return 0;
+    if (piece->word->roles & NUMBER_CODE)
+        for (size_t next = piece->begin; next < piece->end;) {
+            int32_t character = character_next(reader->text, piece->end, &next);
+            if (character != character_upper(character))
+                return 0;
+        }
+    return piece->word->sign;
+}
+
+/* A sign, or a code that stands as one; letters that belong to it (US$, £GB) are counted in. */
+static number_sign symbol_at(const struct reader *reader, size_t at) {
+    if (at >= reader->count || reader->pieces[at].taken)
+        return 0;
+    if (reader->pieces[at].kind == PIECE_SIGN)
+        return reader->pieces[at].sign;
+    return has_role(reader, at, NUMBER_SIGN) ? sign_of_word(reader, at) : 0;
+}
+
+/* "million" behind a number, in digits or words; its place, or 0. */
+static size_t power_behind(const struct reader *reader, size_t at, int least) {
+    size_t next = at + 1 + (is_dash(reader, at + 1) && is_attached(reader, at + 1) && is_attached(reader, at + 2));
+    return is_kind(reader, next, PIECE_WORD) && reader->pieces[next].word && reader->pieces[next].word->power >= least ? next : 0;
+}
+
+static void widen(struct span *span, const struct piece *piece) {
+    span->begin = piece->begin < span->begin ? piece->begin : span->begin;
+    span->end = piece->end > span->end ? piece->end : span->end;
+}
+
+/* US of US$, CA of $CA: capitals that touch a sign on its far side. */
+static void widen_letters(const struct reader *reader, struct span *span, size_t sign, bool before) {
+    size_t at = before ? sign - 1 : sign + 1;
+    bool touches = before ? sign > 0 && is_attached(reader, sign) : is_attached(reader, sign + 1);
+    if (!touches || !is_kind(reader, at, PIECE_WORD) || reader->pieces[at].end - reader->pieces[at].begin > 3)
+        return;
+    for (size_t i = reader->pieces[at].begin; i < reader->pieces[at].end; i++)
+        if (reader->text[i] < 'A' || reader->text[i] > 'Z')
+            return;
+    widen(span, &reader->pieces[at]);
+}
+
+static void take_symbol(struct reader *reader, struct amount *amount, size_t at, bool before) {
+    struct piece *piece = &reader->pieces[at];
+    struct span symbol = {piece->begin, piece->end};
+    amount->sign |= piece->kind == PIECE_SIGN ? piece->sign : sign_of_word(reader, at);
+    piece->taken = true;
+    if (piece->kind == PIECE_SIGN && !(piece->sign & (NUMBER_PERCENT | NUMBER_PERMILLE)))
+        widen_letters(reader, &symbol, at, before);
+    amount->symbol = symbol;
+    amount->span.begin = symbol.begin < amount->span.begin ? symbol.begin : amount->span.begin;
+    amount->span.end = symbol.end > amount->span.end ? symbol.end : amount->span.end;
+}
+
+/* The sign before a number: touching it, or with a space if the sign does not touch what stands before it. */
+static size_t symbol_before(const struct reader *reader, size_t at) {
+    if (at == 0)
+        return reader->count;
+    size_t before = at - 1;
+    if (is_dash(reader, before) && is_attached(reader, at) && before > 0) /* $-5 */
+        before--;
+    number_sign sign = symbol_at(reader, before);
+    if (sign == 0 || (sign & (NUMBER_PERCENT | NUMBER_PERMILLE)))
+        return reader->count;
+    bool other = before > 0 && is_kind(reader, before - 1, PIECE_NUMBER) &&
+                 (is_attached(reader, before) || (!reader->words->currency.before && !is_attached(reader, before + 1)));
+    return other ? reader->count : before;
+}
+
+/* What names the currency or the percent behind a number: a sign, or a word with few words between. Its place, or count. */
+static size_t sign_behind(const struct reader *reader, size_t at, bool *symbol, bool *strange) {
+    *strange = false;
+    for (size_t i = at + 1; i < reader->count && i <= at + LOOK_AHEAD; i++) {
+        number_sign sign = symbol_at(reader, i);
+        bool dot = is_mark(reader, i, '.') && is_attached(reader, i) && i == at + 1 && at > 0 && reader->pieces[at].word;
+        bool joint = (is_dash(reader, i) || is_mark(reader, i, '\'') || is_mark(reader, i, 0x2019)) && is_attached(reader, i) &&
+                     is_attached(reader, i + 1);
+        if (sign) {
+            /* a sign that touches the number behind it is that one's: 5 €6 */
+            bool other = is_kind(reader, i + 1, PIECE_NUMBER) && !(sign & NUMBER_PERCENT) && is_attached(reader, i + 1) &&
+                         !is_attached(reader, i);
+            *symbol = i == at + 1 || (dot && i == at + 2);
+            return other ? reader->count : i;
+        }
+        if (dot || joint)
+            continue;
+        if (reader->pieces[i].kind != PIECE_WORD)
+            return reader->count;
+        *symbol = false;
+        if (sign_of_word(reader, i))
+            return i;
+        if (has_role(reader, i, NUMBER_FILL))
+            continue;
+        if (*strange || has_role(reader, i, NUMBER_LINK) || (reader->pieces[i].word && reader->pieces[i].word->value >= 0))
+            return reader->count;
+        *strange = true;
+    }
+    return reader->count;
+}
+
+/* ---- amounts ---- */
+
+static struct amount *add_amount(struct reader *reader, const struct amount *amount) {
+    struct amount *longer =
+        arena_grow(reader->arena, reader->amounts, reader->amount_count, &reader->amount_room, 1, sizeof *longer);
+    if (longer == NULL)
+        return NULL;
+    reader->amounts = longer;
+    longer[reader->amount_count] = *amount;
+    return &longer[reader->amount_count++];
+}
+
+/* Power, sign and hour behind the last piece of a number. Returns the last piece with the power's. */
+static size_t read_behind(struct reader *reader, struct amount *amount, size_t at, int least) {
+    size_t power = power_behind(reader, at, least);
+    while (power > 0) {
+        const struct piece *piece = &reader->pieces[power];
+        amount->tens += piece->word->power;
+        amount->power =
+            amount->power.end > 0 ? (struct span){amount->power.begin, piece->end} : (struct span){piece->begin, piece->end};
+        amount->value = times_ten(amount->value, piece->word->power);
+        amount->other = times_ten(amount->other, piece->word->power);
+        widen(&amount->span, piece);
+        at = power;
+        power = power_behind(reader, at, 3);
+    }
+    bool symbol = false, strange = false;
+    size_t sign = amount->sign ? reader->count : sign_behind(reader, at, &symbol, &strange);
+    if (sign < reader->count && symbol) {
+        take_symbol(reader, amount, sign, false);
+    } else if (sign < reader->count) {
+        const struct piece *piece = &reader->pieces[sign];
+        bool perhaps = has_role(reader, sign, NUMBER_PERHAPS);
+        *(perhaps ? &amount->shared : &amount->sign) |= piece->kind == PIECE_SIGN ? piece->sign : sign_of_word(reader, sign);
+        if (!perhaps)
+            widen(&amount->span, piece);
+        amount->named = perhaps || strange ? 0 : piece->end;
+    }
+    amount->clock = amount->clock || has_role(reader, at + 1, NUMBER_CLOCK) ||
+                    (has_role(reader, at + 2, NUMBER_CLOCK) && is_kind(reader, at + 1, PIECE_WORD));
+    return at;
+}
+
+/* A minus that touches the number, or its currency, and nothing else before. */
+static void read_minus(const struct reader *reader, struct amount *amount, size_t at, size_t symbol) {
+    for (size_t i = 0; i < 2; i++) {
+        size_t place = i == 0 ? at : symbol;
+        if (place == 0 || place >= reader->count || !is_attached(reader, place) || !is_dash(reader, place - 1))
+            continue;
+        bool free = place == 1 || !is_attached(reader, place - 1) || is_mark(reader, place - 2, '(') || place - 1 == symbol + 1;
+        int32_t dash = reader->pieces[place - 1].character;
+        if (!free)
+            continue;
+        amount->negative = dash == '-' || dash == 0x2212;
+        bool range = place > 1 && is_kind(reader, place - 2, PIECE_NUMBER); /* 2000 -2004 */
+        amount->perhaps_negative = !amount->negative || place - 1 == 0 || range;
+        widen(&amount->span, &reader->pieces[place - 1]);
+    }
+    size_t word = amount->symbol.end > 0 && symbol < reader->count ? symbol : at;
+    amount->perhaps_negative = amount->perhaps_negative || (word > 0 && has_role(reader, word - 1, NUMBER_MINUS));
+}
+
+/* What touches the digits: letters before make a code, letters behind an ordinal, a decade, a unit or a code. Returns the last
+ * piece of the number. */
+static size_t read_touching(struct reader *reader, struct amount *amount, size_t at) {
+    if (at > 0 && is_attached(reader, at) && is_kind(reader, at - 1, PIECE_WORD) && !symbol_at(reader, at - 1))
+        amount->weak = true;
+    size_t next = at + 1;
+    bool apostrophe = (is_mark(reader, next, '\'') || is_mark(reader, next, 0x2019)) && is_attached(reader, next) &&
+                      is_attached(reader, next + 1) && has_role(reader, next + 1, NUMBER_DECADE);
+    next += apostrophe;
+    bool hyphen = is_mark(reader, next, '-') && is_attached(reader, next) && is_attached(reader, next + 1) &&
+                  has_role(reader, next + 1, NUMBER_DECADE);
+    next += hyphen;
+    if (is_mark(reader, next, 0xb0) && (!reader->pieces[next].spaced || has_role(reader, next + 1, NUMBER_UNIT))) {
+        size_t last = is_attached(reader, next + 1) && has_role(reader, next + 1, NUMBER_UNIT) ? next + 1 : next;
+        amount->symbol = (struct span){reader->pieces[next].begin, reader->pieces[last].end};
+        amount->span.end = amount->symbol.end;
+        return last;
+    }
+    if (!is_attached(reader, next) || !is_kind(reader, next, PIECE_WORD))
+        return at;
+    const struct piece *word = &reader->pieces[next];
+    unsigned roles = word->word ? word->word->roles : 0;
+    if (symbol_at(reader, next) || (word->word && (word->word->power >= 3 || sign_of_word(reader, next))))
+        return at;
+    amount->ordinal = roles & NUMBER_ORDINAL;
+    amount->decade = amount->decade || (roles & NUMBER_DECADE);
+    amount->clock = amount->clock || (roles & NUMBER_CLOCK);
+    if (!(roles & (NUMBER_ORDINAL | NUMBER_DECADE | NUMBER_UNIT | NUMBER_CLOCK))) {
+        amount->weak = true;
+        return at;
+    }
+    if (roles & NUMBER_UNIT && !(roles & NUMBER_CLOCK) && !amount->ordinal && !amount->decade)
+        amount->symbol = (struct span){word->begin, word->end};
+    amount->span.end = word->end;
+    return next;
+}
+
+/* The minutes of an hour that has been read: 10:30, 10 h 30, 10 Uhr 30. Returns their piece, or 0. */
+static size_t minutes_of(const struct reader *reader, size_t at) {
+    size_t minute = at + 2;
+    bool colon = is_mark(reader, at + 1, ':') && is_attached(reader, at + 1) && is_attached(reader, at + 2);
+    if (has_role(reader, at, NUMBER_CLOCK))
+        minute = at + 1;
+    else if (!colon && !has_role(reader, at + 1, NUMBER_CLOCK))
+        return 0;
+    return is_kind(reader, minute, PIECE_NUMBER) && reader->pieces[minute].end - reader->pieces[minute].begin == 2 &&
+                   small_integer(reader->pieces[minute].value) < 60 && small_integer(reader->pieces[minute].value) >= 0
+               ? minute
+               : 0;
+}
+
+/* 7.30 before "Uhr" and "p.m." is an hour and its minutes. */
+static bool is_hour_with_stop(const struct reader *reader, size_t at) {
+    const struct piece *piece = &reader->pieces[at];
+    int hour = small_integer(piece->parts[0]), minute = small_integer(piece->parts[1]);
+    return piece->cut > 0 && piece->end - piece->cut == 2 && hour >= 0 && hour <= 24 && minute >= 0 && minute < 60 &&
+           has_role(reader, at + 1 + is_dash(reader, at + 1), NUMBER_CLOCK);
+}
+
+/* 12 of 2011/12. */
+static bool is_second_year(const struct reader *reader, size_t at) {
+    const struct piece *piece = &reader->pieces[at];
+    return at > 1 && (is_mark(reader, at - 1, '/') || is_dash(reader, at - 1)) && is_attached(reader, at) &&
+           is_attached(reader, at - 1) && is_kind(reader, at - 2, PIECE_NUMBER) &&
+           reader->pieces[at - 2].end - reader->pieces[at - 2].begin == 4 && piece->end - piece->begin <= 4;
+}
+
+/* Both numbers of an hour and its minutes; what a clock shows may be told by half of 24 hours. Returns the last piece, or 0. */
+static size_t read_number(struct reader *reader, size_t at) {
+    struct piece piece = reader->pieces[at];
+    struct amount amount = {.span = {piece.begin, piece.end},
+                            .digits = {piece.begin, piece.end},
+                            .value = piece.value,
+                            .other = piece.other,
+                            .grouped = piece.grouped,
+                            .foreign = piece.foreign};
+    amount.decade = at > 0 && has_role(reader, at - 1, NUMBER_DECADES);
+    amount.abbreviated = at > 0 && (is_mark(reader, at - 1, '\'') || is_mark(reader, at - 1, 0x2019)) && is_attached(reader, at) &&
+                         !is_attached(reader, at - 1);
+    amount.half = at > 0 && has_role(reader, at - 1, NUMBER_HALF);
+    amount.abbreviated = amount.abbreviated || is_second_year(reader, at);
+    if (is_hour_with_stop(reader, at)) {
+        struct amount minute = amount;
+        amount.foreign = minute.foreign = false;
+        amount.value = piece.parts[0];
+        amount.span.end = amount.digits.end = piece.cut - 1;
+        amount.clock = minute.minute = true;
+        minute.value = piece.parts[1];
+        minute.span.begin = minute.digits.begin = piece.cut;
+        return add_amount(reader, &amount) && add_amount(reader, &minute) ? at + 1 : 0;
+    }
+    size_t symbol = symbol_before(reader, at), last;
+    if (symbol < reader->count)
+        take_symbol(reader, &amount, symbol, true);
+    read_minus(reader, &amount, at, symbol);
+    last = read_touching(reader, &amount, at);
+    size_t minute = minutes_of(reader, last);
+    if (minute > 0) {
+        const struct piece *behind = &reader->pieces[minute];
+        struct amount second = {
+            .span = {behind->begin, behind->end}, .digits = {behind->begin, behind->end}, .value = behind->value, .minute = true};
+        amount.clock = true;
+        return add_amount(reader, &amount) && add_amount(reader, &second) ? minute + 1 : 0;
+    }
+    if (!amount.weak && !amount.ordinal && !amount.decade)
+        last = read_behind(reader, &amount, last, 3);
+    return add_amount(reader, &amount) ? last + 1 : 0;
+}
+
+/* ---- words ---- */
+
+/* I to XXXIX, with an ending of ordinals (XIXe) or without. -1: it is none. */
+static int roman_of(const struct reader *reader, const struct piece *piece) {
+    static const struct {
+        const char *letters;
+        int value;
+    } numerals[] = {{"X", 10}, {"IX", 9}, {"V", 5}, {"IV", 4}, {"I", 1}};
+    int value = 0;
+    size_t at = piece->begin;
+    for (size_t i = 0; i < sizeof numerals / sizeof *numerals; i++)
+        for (size_t length = strlen(numerals[i].letters);
+             value <= ROMAN_MOST && piece->end - at >= length && memcmp(reader->text + at, numerals[i].letters, length) == 0;
+             at += length)
+            value += numerals[i].value;
+    if (value == 0 || value > ROMAN_MOST)
+        return -1;
+    char key[NUMBER_WORDS_KEY];
+    size_t used = at < piece->end ? number_words_key(key, 0, reader->text + at, piece->end - at) : 0;
+    const struct number_word *ending = used > 0 ? number_words_find(reader->words, key, used) : NULL;
+    return at == piece->end || (ending && (ending->roles & NUMBER_ORDINAL)) ? value : -1;
+}
+
+/* The sum that number words make: each below a hundred is added where there is room for it (twenty, one), each power multiplies. */
+struct sum {
+    uint64_t total, part;
+    bool any;
+};
+
+static const uint64_t SUM_MOST = 1000000000000000;
+
+static bool sum_add(struct sum *sum, int value, int power) {
+    if (value >= 0 && (power == 0 || !sum->any)) {
+        bool fits = !sum->any || (value > 0 && value < 10 && sum->part % 10 == 0 && sum->part % 100 >= 20) ||
+                    (value > 0 && value < 100 && sum->part % 100 == 0);
+        if (!fits)
+            return false;
+        sum->part += (uint64_t)value;
+    } else if (power == 2) {
+        if (sum->part >= 100 || (sum->any && sum->part == 0 && sum->total == 0))
+            return false;
+        sum->part = (sum->part > 0 ? sum->part : 1) * 100;
+    } else if (power > 2) {
+        uint64_t factor = 1;
+        for (int i = 0; i < power; i++)
+            factor *= 10;
+        uint64_t part = sum->part > 0 ? sum->part : 1;
+        if (part > SUM_MOST / factor)
+            return false;
+        sum->total += part * factor;
+        sum->part = 0;
+    } else {
+        return false;
+    }
+    sum->any = true;
+    return sum->total < SUM_MOST;
+}
+
+/* Zweihundertfünfzig: as many words of the table as there are, and what is left may be an ending: zweite, dreimal,
+ * fünfprozentig. */
+static bool sum_glued(const struct reader *reader, const struct piece *piece, struct sum *sum, number_sign *sign) {
+    char key[NUMBER_WORDS_KEY];
+    size_t used = number_words_key(key, 0, reader->text + piece->begin, piece->end - piece->begin), at = 0;
+    while (at < used) {
+        const struct number_word *found = NULL;
+        size_t end = used < at + 40 ? used : at + 40;
+        for (; end > at + 2 && !found; end -= !found) {
+            found = number_words_find(reader->words, key + at, end - at);
+            found = found && (found->value >= 0 || found->power > 0) ? found : NULL;
+        }
+        if (!found || !sum_add(sum, found->value, found->power))
+            break;
+        at = end;
+        at += used - at > 3 && memcmp(key + at, "und", 3) == 0 ? 3 : 0;
+    }
+    *sign = sum->any && used - at >= 7 && memcmp(key + at, "prozent", 7) == 0 ? NUMBER_PERCENT : 0;
+    return sum->any;
+}
+
+static bool is_number_word(const struct reader *reader, size_t at) {
+    return is_kind(reader, at, PIECE_WORD) && reader->pieces[at].word &&
+           (reader->pieces[at].word->value >= 0 || reader->pieces[at].word->power >= 2);
+}
+
+static struct amount *add_words(struct reader *reader, size_t first, size_t last, uint64_t value) {
+    struct amount amount = {.span = {reader->pieces[first].begin, reader->pieces[last].end},
+                            .digits = {reader->pieces[first].begin, reader->pieces[last].end},
+                            .value = value_of(value, 0),
+                            .weak = true};
+    amount.half = first > 0 && has_role(reader, first - 1, NUMBER_HALF);
+    amount.perhaps_negative = first > 0 && has_role(reader, first - 1, NUMBER_MINUS);
+    read_behind(reader, &amount, last, 3);
+    return add_amount(reader, &amount);
+}
+
+/* Number words that stand together, as one number, and as the two that a year is read as. Returns the place behind them; 0: memory
+ * is out. */
+static size_t read_words(struct reader *reader, size_t first) {
+    struct sum sum = {0};
+    size_t at = first, last = first;
+    while (is_number_word(reader, at)) {
+        const struct number_word *word = reader->pieces[at].word;
+        if (at > first && ((word->roles & NUMBER_ARTICLE) || has_role(reader, last, NUMBER_HALF))) /* half an hour, halb drei */
+            break;
+        if (!sum_add(&sum, word->value, word->power))
+            break;
+        last = at++;
+        bool dash = is_dash(reader, at) && is_attached(reader, at) && is_attached(reader, at + 1);
+        bool joint = dash || (has_role(reader, at, NUMBER_LINK) && sum.part % 100 == 0);
+        at += joint && is_number_word(reader, at + 1) ? 1 : 0;
+    }
+    if (!sum.any)
+        return first + 1;
+    if (add_words(reader, first, last, sum.total + sum.part) == NULL)
+        return 0;
+    if (sum.total == 0 && sum.part >= 10 && sum.part < 100 && is_number_word(reader, last + 1)) {
+        int behind = reader->pieces[last + 1].word->value;
+        if (behind >= 10 && behind < 100 && add_words(reader, first, last + 1, sum.part * 100 + (uint64_t)behind) == NULL)
+            return 0;
+    }
+    return last + 1;
+}
+
+static size_t read_word(struct reader *reader, size_t at) {
+    const struct piece *piece = &reader->pieces[at];
+    int roman = roman_of(reader, piece);
+    struct sum sum = {0};
+    if (is_number_word(reader, at))
+        return read_words(reader, at);
+    if (roman > 0)
+        return add_words(reader, at, at, (uint64_t)roman) ? at + 1 : 0;
+    number_sign sign = 0;
+    if (!reader->words->glued || piece->word || !sum_glued(reader, piece, &sum, &sign))
+        return at + 1;
+    struct amount *amount = add_words(reader, at, at, sum.total + sum.part);
+    if (amount)
+        amount->sign |= sign;
+    return amount ? at + 1 : 0;
+}
+
+/* 5 to 10 dollars, 5, 10 or 20 %, 3 to 5 million: what has no sign or power may have that of the next. */
+static void share_with_next(struct reader *reader) {
+    for (size_t i = reader->amount_count; i > 1; i--) {
+        struct amount *a = &reader->amounts[i - 2], *b = &reader->amounts[i - 1];
+        number_sign sign = b->sign | b->shared;
+        if (a->span.end > b->span.begin)
+            continue;
+        struct span between = segmenter_trim(reader->text + a->span.end, b->span.begin - a->span.end);
+        const char *link = reader->text + a->span.end + between.begin;
+        size_t length = between.end - between.begin;
+        char key[NUMBER_WORDS_KEY];
+        size_t used = length > 0 && length < 16 ? number_words_key(key, 0, link, length) : 0;
+        const struct number_word *word = used > 0 ? number_words_find(reader->words, key, used) : NULL;
+        if (length > 3 && !(word && (word->roles & NUMBER_LINK)))
+            continue;
+        if (a->tens == 0 && b->tens > 0 && a->other.mantissa == 0)
+            a->other = times_ten(a->value, b->tens);
+        if (a->sign == 0)
+            a->shared |= sign;
+        if (b->sign == 0)
+            b->shared |= a->sign;
+    }
+}
+
+int numbers_read(const struct number_words *words, const char *text, size_t length, const struct span *skip, size_t skip_count,
+                 struct arena *arena, struct amounts *out, struct error *err) {
+    struct reader reader = {.words = words, .text = text, .length = length, .arena = arena};
+    if (cut_pieces(&reader, skip, skip_count) != 0)
+        return error_memory(err);
+    find_phrases(&reader);
+    for (size_t at = 0; at < reader.count;) {
+        size_t next = at + 1;
+        if (reader.pieces[at].kind == PIECE_NUMBER)
+            next = read_number(&reader, at);
+        else if (reader.pieces[at].kind == PIECE_WORD)
+            next = read_word(&reader, at);
+        if (next == 0)
+            return error_memory(err);
+        at = next;
+    }
+    share_with_next(&reader);
+    *out = (struct amounts){reader.amounts, reader.amount_count};
+    return 0;
+}

@@ -1,0 +1,136 @@
+/* Numbers of a text in its translation: a sentence in which they differ is decoded again. */
+#include "tests/http/client.h"
+#include "tests/http/suites.h"
+#include <stdio.h>
+#include <string.h>
+
+#define SHIPPED "weights/en-fr"
+
+static struct daemon served;
+
+static void setup(void) {
+    daemon_start(&served, ARGUMENTS("--model", SHIPPED, "--workers", "2"));
+}
+
+static void teardown(void) {
+    daemon_stop(&served);
+}
+
+static const char *const sentences[] = {
+    "It costs £20.",
+    "The house was sold for $1,250,000.",
+    "She paid €341 and he paid €18.50.",
+    "We need about 3,400 dollars to repair it.",
+    "The bank lost $5 million and won 7% of it back.",
+    "They have 17,345 cows, 2,128 sheep and 87 houses.",
+};
+enum { SENTENCES = sizeof sentences / sizeof *sentences };
+
+/* What has to be in the translation of each; a space stands for any that is not broken. */
+static const char *const wanted[SENTENCES][3] = {
+    {"20", "£"}, {"1 250 000", "$"}, {"341", "18,50", "€"}, {"3400|3 400"}, {"5", "7", "million"}, {"17 345", "2128|2 128", "87"},
+};
+
+/* The text with plain spaces in the place of others. */
+static void make_plain(const char *text, char *out, size_t size) {
+    size_t used = 0;
+    for (const char *c = text; *c && used + 1 < size; c++) {
+        size_t special = strncmp(c, "\u202f", 3) == 0 ? 3 : strncmp(c, "\u00a0", 2) == 0 ? 2 : 0;
+        out[used++] = special ? ' ' : *c;
+        c += special ? special - 1 : 0;
+    }
+    out[used] = '\0';
+}
+
+static bool has_one_of(const char *text, const char *forms) {
+    char form[64];
+    for (size_t length; *forms; forms += length + (forms[length] == '|')) {
+        length = strcspn(forms, "|");
+        snprintf(form, sizeof form, "%.*s", (int)length, forms);
+        if (strstr(text, form))
+            return true;
+    }
+    return false;
+}
+
+static void check_translation(size_t i, const char *text) {
+    char plain[512];
+    make_plain(text, plain, sizeof plain);
+    for (size_t j = 0; j < 3 && wanted[i][j]; j++)
+        ck_assert_msg(has_one_of(plain, wanted[i][j]), "%s became %s, without %s", sentences[i], text, wanted[i][j]);
+}
+
+START_TEST(values_and_signs_come_through) {
+    for (size_t i = 0; i < SENTENCES; i++) {
+        struct reply reply;
+        client_ask(&served, "/translate", sentences[i], "'include': []", 200, &reply);
+        check_translation(i, text_at(reply.json, "translations.0.text"));
+        ck_assert_ptr_null(json_object_get(json_at(reply.json, "translations.0"), "warnings"));
+        reply_done(&reply);
+    }
+}
+END_TEST
+
+/* The same translation alone, among others, and in a stream. */
+START_TEST(the_same_in_company) {
+    char all[2048] = "{'include': [], 'text': [";
+    struct reply alone, together;
+    for (size_t i = 0; i < SENTENCES; i++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s'%s'", i ? ", " : "", sentences[i]);
+    strcat(all, "]}");
+    client_post(&served, "/translate", all, 200, &together);
+    for (size_t i = 0; i < SENTENCES; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "translations.%zu.text", i);
+        client_ask(&served, "/translate", sentences[i], "'include': []", 200, &alone);
+        ck_assert_str_eq(text_at(alone.json, "translations.0.text"), text_at(together.json, path));
+        reply_done(&alone);
+    }
+    reply_done(&together);
+}
+END_TEST
+
+START_TEST(libre) {
+    struct reply reply;
+    char value[HEADER_BYTES];
+    client_send(&served, &(struct call){.path = "/translate", .json = "{'q': 'It costs £20.', 'source': 'en', 'target': 'fr'}"},
+                &reply);
+    ck_assert_int_eq(reply.status, 200);
+    check_translation(0, text_at(reply.json, "translatedText"));
+    ck_assert(!reply_header(&reply, "X-Alignd-Warnings", value));
+    reply_done(&reply);
+}
+END_TEST
+
+/* What the model does by itself: nothing is held, compared or warned of. */
+START_TEST(verbatim) {
+    struct reply reply;
+    client_ask(&served, "/translate", sentences[0], "'include': [], 'verbatim': true", 200, &reply);
+    ck_assert_ptr_null(strstr(text_at(reply.json, "translations.0.text"), "£"));
+    ck_assert_ptr_null(json_object_get(json_at(reply.json, "translations.0"), "warnings"));
+    reply_done(&reply);
+}
+END_TEST
+
+/* A translation that is given is compared with nothing: it is scored as it stands. */
+START_TEST(prefix) {
+    struct reply reply;
+    client_ask(&served, "/translate", "It costs 20 dollars.", "'include': [], 'prefix': 'Cela coûte 30'", 200, &reply);
+    ck_assert_ptr_nonnull(strstr(text_at(reply.json, "translations.0.text"), "30"));
+    reply_done(&reply);
+}
+END_TEST
+
+Suite *amounts_suite(void) {
+    Suite *suite = suite_create("amounts");
+    TCase *tcase = tcase_create("amounts");
+    tcase_set_timeout(tcase, TEST_TIMEOUT_S);
+    tcase_add_unchecked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, values_and_signs_come_through);
+    tcase_add_test(tcase, the_same_in_company);
+    tcase_add_test(tcase, libre);
+    tcase_add_test(tcase, verbatim);
+    tcase_add_test(tcase, prefix);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}

@@ -1,0 +1,128 @@
+/* model/amounts: a sentence whose numbers do not come through has a second attempt, in which they are held. */
+#include "model/amounts.h"
+#include "model/translator.h"
+#include "tests/scratch.h"
+#include "tests/suites.h"
+#include <string.h>
+
+#define SHIPPED "weights/en-fr"
+
+static struct translator *translator;
+
+static void setup(void) {
+    scratch_setup();
+    translator = translator_open(SHIPPED, NULL, &err);
+    ck_assert_msg(translator != NULL, "%s", err.message);
+}
+
+static void teardown(void) {
+    translator_free(translator);
+    scratch_teardown();
+}
+
+static struct sentence *prepare(const char *text, const struct search_options *options) {
+    struct sentence *sentences;
+    size_t count;
+    struct glossary glossary;
+    struct guard guard = {0};
+    struct translator_text whole = {.text = text, .length = strlen(text)};
+    ck_assert_int_eq(guard_find(&guard, translator_scope(translator, false), text, whole.length, &arena, &whole.held, &err), 0);
+    ck_assert_int_eq(translator_prepare_text(translator, &whole, options, &arena, &sentences, &count, &err), 0);
+    ck_assert_uint_eq(count, 1);
+    glossary_init(&glossary, NULL, &arena);
+    ck_assert_int_eq(translator_constrain(sentences, &glossary, &err), 0);
+    return sentences;
+}
+
+static void decode(struct sentence *sentence) {
+    struct sentence *done[1];
+    struct batch *batch = batch_create(translator, 64, &err);
+    ck_assert_ptr_nonnull(batch);
+    batch_admit(batch, &sentence, 1);
+    while (batch_step(batch, done) == 0)
+        continue;
+    ck_assert_ptr_nonnull(sentence->hypotheses);
+    batch_free(batch);
+}
+
+static const char *render(const struct sentence *sentence) {
+    struct rendering rendering;
+    ck_assert_int_eq(translator_render(sentence, &sentence->hypotheses[0], &arena, &rendering, &err), 0);
+    return rendering.text;
+}
+
+static const struct search_options greedy = {.strategy = &search_greedy, .beam_size = 1, .n_best = 1, .max_rows = 16};
+
+/* What the model makes of many numbers it does not keep; each is there after the second attempt, or is named. */
+START_TEST(a_second_attempt_is_no_worse) {
+    static const char *const texts[] = {"They counted 17,345 cows, 2,128 sheep, 87 houses and 993,401 trees.",
+                                        "The sums are 48,213 and 7,904,118 dollars.", "He paid 12,004 euros and 31,775 dollars."};
+    size_t seconds = 0;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct sentence *sentence = prepare(texts[i], &greedy);
+        ck_assert_ptr_nonnull(sentence->amounts);
+        decode(sentence);
+        struct sentence *second = amounts_try_again(sentence, NULL);
+        size_t before = sentence->amounts->source_count + sentence->amounts->target_count;
+        ck_assert(second == NULL || before > 0);
+        if (second) {
+            seconds++;
+            ck_assert_uint_gt(second->held.count, 0);
+            decode(second);
+            amounts_choose(sentence, second);
+            ck_assert_uint_le(sentence->amounts->source_count + sentence->amounts->target_count, before);
+        }
+        ck_assert_ptr_nonnull(sentence->hypotheses);
+        ck_assert_uint_gt(strlen(render(sentence)), 0);
+        sentence_done(sentence);
+    }
+    ck_assert_uint_gt(seconds, 0);
+}
+END_TEST
+
+/* The first stays where the second was not decoded. */
+START_TEST(a_second_that_is_not_decoded_changes_nothing) {
+    struct sentence *sentence = prepare("The sums are 48,213 and 7,904,118 dollars and 17 cents.", &greedy);
+    decode(sentence);
+    const char *first = render(sentence);
+    struct sentence *second = amounts_try_again(sentence, NULL);
+    if (second)
+        amounts_choose(sentence, second);
+    ck_assert_str_eq(render(sentence), first);
+    sentence_done(sentence);
+}
+END_TEST
+
+START_TEST(only_sentences_with_digits_are_compared) {
+    struct search_options sample = {.strategy = &search_sample, .beam_size = 1, .n_best = 1};
+    struct sentence *plain = prepare("Two dogs play.", &greedy), *sampled = prepare("2 dogs play.", &sample);
+    ck_assert_ptr_null(plain->amounts);
+    ck_assert_ptr_null(sampled->amounts);
+    decode(plain);
+    ck_assert_ptr_null(amounts_try_again(plain, NULL));
+    sentence_done(plain);
+    sentence_done(sampled);
+}
+END_TEST
+
+/* An amount whose sign the model cannot read is written as the target language writes it from the start. */
+START_TEST(a_sign_goes_where_the_language_puts_it) {
+    struct sentence *sentence = prepare("It costs £1,250.50.", &greedy);
+    decode(sentence);
+    ck_assert_ptr_null(amounts_try_again(sentence, NULL));
+    ck_assert_ptr_nonnull(strstr(render(sentence), "1\u202f250,50\u00a0£"));
+    sentence_done(sentence);
+}
+END_TEST
+
+Suite *amounts_suite(void) {
+    Suite *suite = suite_create("amounts");
+    TCase *tcase = tcase_create("amounts");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, a_second_attempt_is_no_worse);
+    tcase_add_test(tcase, a_second_that_is_not_decoded_changes_nothing);
+    tcase_add_test(tcase, only_sentences_with_digits_are_compared);
+    tcase_add_test(tcase, a_sign_goes_where_the_language_puts_it);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
