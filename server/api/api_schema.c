@@ -51,7 +51,8 @@ static const struct property properties[] = {
      false},
     {NULL, "message", "string", NULL, false},
     {NULL, "language", "string", "code language: that of the text, a language code", true},
-    {NULL, "source", "[string]", "code numbers: the text's numbers that have no equal in the translation, as they are written", true},
+    {NULL, "source", "[string]", "code numbers: the text's numbers that have no equal in the translation, as they are written",
+     true},
     {NULL, "target", "[string]", "code numbers: the translation's that have none in the text", true},
 
     {"Sentence", "source_text", "string", NULL, false},

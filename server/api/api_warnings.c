@@ -210,12 +210,9 @@ static const struct {
     int (*check)(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings);
     bool costs; /* it takes time while the text is decoded, and is looked for only if the request wants it to be */
 } kinds[WARNING_CODES] = {
-    [WARNING_LANGUAGE] = {"language", check_language, false},
-    [WARNING_UNTRANSLATED] = {"untranslated", check_untranslated, false},
-    [WARNING_UNKNOWN] = {"unknown", check_unknowns, false},
-    [WARNING_SHORTENED] = {"shortened", check_omissions, false},
-    [WARNING_NUMBERS] = {"numbers", check_numbers, false},
-    [WARNING_DOUBTFUL] = {"doubtful", NULL, true},
+    [WARNING_LANGUAGE] = {"language", check_language, false}, [WARNING_UNTRANSLATED] = {"untranslated", check_untranslated, false},
+    [WARNING_UNKNOWN] = {"unknown", check_unknowns, false},   [WARNING_SHORTENED] = {"shortened", check_omissions, false},
+    [WARNING_NUMBERS] = {"numbers", check_numbers, false},    [WARNING_DOUBTFUL] = {"doubtful", NULL, true},
     [WARNING_ENCODING] = {"encoding", NULL, false},
 };
 
