@@ -1,7 +1,7 @@
 #!/bin/sh
 # sh docker/icu_data.sh ROOT SYSROOT PREFIX: makes ROOT/usr/lib/TRIPLE/libicudata.so.VERSION with what alignd reads of ICU's 31 MB of data:
 # how texts are cut into sentences, the names of languages in the more common ones, and how each language writes and calls letters, numbers,
-# currencies, units and months. Collations, time zones and encodings are left out. Needs icu-devtools, binutils and gcc, whose names begin
+# currencies and months. Collations, time zones and encodings are left out. Needs icu-devtools, binutils and gcc, whose names begin
 # with PREFIX; what is there now is taken from the libicudata of SYSROOT.
 set -eu
 root=$1 sysroot=$2 prefix=$3
@@ -9,7 +9,7 @@ library=$(ls "$sysroot"/usr/lib/*/libicudata.so.*.*)
 folder=$(dirname "$root${library#"$sysroot"}")
 version=$(basename "$library" | sed 's/libicudata\.so\.//')
 major=${version%%.*}
-keep='^(brkitr|curr|rbnf|unit)/|^[a-z]{2,3}(_[A-Za-z0-9_]+)?\.res$|^(lang|region)/(en|root|pool|res_index)\.res$|^lang/(ar|ca|cs|da|de|el|es|fi|fr|he|hi|hu|id|it|ja|ko|nl|nb|no|pl|pt|ro|ru|sv|tr|uk|vi|zh)\.res$|^(root|pool|res_index|keyTypeData|supplementalData|likelySubtags|icuver|langInfo|metadata|timezoneTypes|plurals|pluralRanges|numberingSystems|currencyNumericCodes|units|grammaticalFeatures|dayPeriods|genderList)\.res$|^cnvalias\.icu$|\.nrm$'
+keep='^(brkitr|curr|rbnf)/|^[a-z]{2,3}(_[A-Za-z0-9_]+)?\.res$|^(lang|region)/(en|root|pool|res_index)\.res$|^lang/(ar|ca|cs|da|de|el|es|fi|fr|he|hi|hu|id|it|ja|ko|nl|nb|no|pl|pt|ro|ru|sv|tr|uk|vi|zh)\.res$|^(root|pool|res_index|keyTypeData|supplementalData|likelySubtags|icuver|langInfo|metadata|timezoneTypes|plurals|pluralRanges|numberingSystems|currencyNumericCodes|dayPeriods|genderList)\.res$|^cnvalias\.icu$|\.nrm$'
 
 # ICU takes the data's name (icudt, version, little or big endian) for that of its entries: both files must be called so
 work=$(mktemp -d)

@@ -473,11 +473,9 @@ static void read_formats(struct number_words *words, const char *locale) {
     words->currency =
         read_place(format(locale, "numbering-system/latn currency/EUR unit-width-narrow precision-integer", 5, sample));
     words->percent = read_place(format(locale, "numbering-system/latn percent precision-integer", 5, sample));
-    words->degrees =
-        read_place(format(locale, "numbering-system/latn measure-unit/temperature-celsius unit-width-short", 5, sample));
-    struct number_place unit =
-        read_place(format(locale, "numbering-system/latn measure-unit/length-kilometer unit-width-short", 5, sample));
-    strcpy(words->unit_space, unit.space);
+    /* as of the percent sign in almost all languages, which spares alignd's images the data of units */
+    words->degrees = words->percent;
+    strcpy(words->unit_space, words->percent.space[0] ? words->percent.space : "\xc2\xa0");
     read_powers(words, locale);
 }
 

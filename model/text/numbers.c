@@ -73,7 +73,7 @@ struct piece {
     bool taken;                     /* this sign has its number */
     const struct number_word *word; /* what a word, or a phrase that begins here, means; NULL: nothing */
     struct number_value value, other;
-    bool grouped, foreign;
+    bool grouped, foreign, date;
     size_t cut;                   /* a number of two parts: the second begins here, or 0 */
     struct number_value parts[2]; /* of such a number, each alone */
 };
@@ -181,8 +181,8 @@ static struct number_value value_of_parts(const struct reader *reader, const str
     return significant > MOST_DIGITS ? (struct number_value){hash | 1, NUMBER_LONG} : value_of(mantissa, exponent);
 }
 
-/* What a number of several parts is. */
-enum reading { READ_GROUPS, READ_DECIMAL, READ_APART };
+/* What a number of several parts is. A date may be a decimal fraction, too: am 25.8. and Abbildung 1.1. */
+enum reading { READ_GROUPS, READ_DECIMAL, READ_APART, READ_DATE };
 
 /* 1,234,567: all are groups; up to `end`. */
 static bool are_groups(const struct parts *parts, size_t end) {
@@ -208,9 +208,7 @@ static enum reading read_parts(const struct reader *reader, const struct parts *
     if (first == words->decimal_character)
         return READ_DECIMAL;
     if (first == words->group_character)
-        return groups && !zero                                          ? READ_GROUPS
-               : look(reader, parts->all[1].end) == '.' && first == '.' ? READ_APART /* am 25.8. */
-                                                                        : READ_DECIMAL;
+        return groups && !zero ? READ_GROUPS : look(reader, parts->all[1].end) == '.' && first == '.' ? READ_DATE : READ_DECIMAL;
     *either = groups && !zero; /* 1.250 in French, whose decimal sign is a comma and whose groups have spaces between them */
     return READ_DECIMAL;
 }
@@ -248,11 +246,13 @@ static size_t add_number(struct reader *reader, size_t at) {
     struct piece *piece = add_piece(reader, PIECE_NUMBER, at, end);
     if (piece == NULL)
         return 0;
+    piece->date = reading == READ_DATE;
+    reading = piece->date ? READ_DECIMAL : reading;
     size_t decimals = reading == READ_DECIMAL ? parts.count - 1 : parts.count;
     piece->value = value_of_parts(reader, &parts, 0, parts.count, decimals);
     piece->other = either ? value_of_parts(reader, &parts, 0, parts.count, parts.count) : (struct number_value){0};
     piece->grouped = parts.count > (reading == READ_DECIMAL ? 2U : 1U);
-    piece->foreign = parts.count > 1 && is_foreign(reader->words, &parts, reading);
+    piece->foreign = parts.count > 1 && !piece->date && is_foreign(reader->words, &parts, reading);
     if (parts.count == 2) {
         piece->cut = parts.all[1].begin;
         piece->parts[0] = value_of_parts(reader, &parts, 0, 1, 1);
@@ -631,6 +631,13 @@ static size_t read_number(struct reader *reader, size_t at) {
         minute.value = piece.parts[1];
         minute.span.begin = minute.digits.begin = piece.cut;
         return add_amount(reader, &amount) && add_amount(reader, &minute) ? at + 1 : 0;
+    }
+    if (piece.date) {
+        struct amount day = amount, month = amount;
+        amount.weak = day.weak = month.weak = true;
+        day.value = piece.parts[0];
+        month.value = piece.parts[1];
+        return add_amount(reader, &day) && add_amount(reader, &month) && add_amount(reader, &amount) ? at + 1 : 0;
     }
     size_t symbol = symbol_before(reader, at), last;
     if (symbol < reader->count)
