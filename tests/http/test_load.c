@@ -43,7 +43,7 @@ static const char *mixed_path(size_t i) {
 /* Every eleventh scores a target instead. */
 static struct call mixed_call(size_t i, char **body) {
     if (i % 11 == 5) {
-        *body = strdup("{'text': 'A boy plays in the snow.', 'target': 'Un garçon joue dans la neige.'}");
+        *body = strdup("{'text': 'A boy plays in the snow.', 'translation': 'Un garçon joue dans la neige.'}");
         return (struct call){.path = "/attention", .json = *body};
     }
     *body = mixed_body(i);

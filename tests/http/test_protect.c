@@ -270,8 +270,9 @@ START_TEST(of_lines_and_files) {
     outcome_done(&outcome);
     program_run(ARGUMENTS("translate", "--model", MODEL, "--protect", "a", "--strategy", "sample"), "A dog.\n", &outcome);
     ck_assert_int_eq(outcome.status, 2);
-    ck_assert_str_eq(outcome.err,
-                     "alignd: --protect and --protect-pattern require --strategy beam or greedy, got sample (see alignd --help)\n");
+    ck_assert_str_eq(
+        outcome.err,
+        "alignd: --protect and --protect-pattern require --strategy beam or greedy, got sample (see alignd translate --help)\n");
     outcome_done(&outcome);
     program_run(ARGUMENTS("translate", "--model", "tests/golden/pointer", "--protect", "a"), "A dog.\n", &outcome);
     ck_assert_int_eq(outcome.status, 1);

@@ -127,10 +127,11 @@ enum { MUCH = 48 };
 
 static int ask_for_much(bool stream) {
     char body[4000], head[200];
-    int length = snprintf(body, sizeof body,
-                          "{\"strategy\": \"greedy\", \"min_length\": 1000, \"max_length\": 1000, \"include\": [\"attention\"], "
-                          "\"stream\": %s, \"text\": [\"A\"",
-                          stream ? "true" : "false");
+    int length = snprintf(
+        body, sizeof body,
+        "{\"strategy\": \"greedy\", \"min_length\": 1000, \"max_length\": 1000, \"include\": [\"attention\"], \"verbatim\": true, "
+        "\"stream\": %s, \"text\": [\"A\"",
+        stream ? "true" : "false");
     for (int i = 1; i < MUCH; i++)
         length += snprintf(body + length, sizeof body - (size_t)length, ", \"A boy plays in the snow %d.\"", i);
     length += snprintf(body + length, sizeof body - (size_t)length, "]}");
