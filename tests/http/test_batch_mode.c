@@ -369,8 +369,8 @@ START_TEST(attention_equals_the_daemon) {
     char expected[256] = "", *end = expected;
     align("A boy plays in the snow\n", "Un garçon joue\n", &outcome);
     daemon_start(&daemon, ARGUMENTS("--model", MODEL));
-    client_post(&daemon, "/attention", "{'text': 'A boy plays in the snow', 'translation': 'Un garçon joue', 'include': ['words']}", 200,
-                &reply);
+    client_post(&daemon, "/attention", "{'text': 'A boy plays in the snow', 'translation': 'Un garçon joue', 'include': ['words']}",
+                200, &reply);
     const json_t *pairs = json_at(reply.json, "results.0.sentences.0.words.alignment");
     for (size_t i = 0; i < json_array_size(pairs); i++) {
         const json_t *pair = json_array_get(pairs, i);
