@@ -428,7 +428,7 @@ def test_marian_served(tmp_path, name):
     words = ["</s>", "unheard", '"', ":", "on", "00", "000", "it's", "é", "w0", "w1"]
     texts = [" ".join(words[i] for i in ids) for ids in (SOURCE[:-1], TARGET)]
     with compute.daemon(ALIGND, tmp_path / "model", compute.Variant(name, [])) as url:
-        reply = Daemon(url, "model").request("/attention", {"text": texts[0], "target": texts[1], "include": ["log_probs", "attention", "eos"], "digits": 9})
+        reply = Daemon(url, "model").request("/attention", {"text": texts[0], "translation": texts[1], "include": ["log_probs", "attention", "eos"], "digits": 9})
     sentence, (scores, attention) = reply["results"][0]["sentences"][0], Marian(made).forced(SOURCE, TARGET)
     numpy.testing.assert_allclose(sentence["log_probs"], scores, atol=1e-4)
     numpy.testing.assert_allclose(sentence["attention"], attention, atol=1e-5)

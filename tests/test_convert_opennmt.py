@@ -310,7 +310,7 @@ def test_opennmt_served(tmp_path, name):
     for dropped in ("decoder.attn.linear_cover.weight", "decoder.copy_attn.linear_out.weight"):
         assert (f"dropped: {dropped}, which nothing reads" in printed) == (dropped in made.state_dict())
     with compute.daemon(ALIGND, tmp_path / "model", compute.Variant(name, [])) as url:
-        body = {"text": " ".join(SOURCE), "target": " ".join(TARGET), "include": ["log_probs", "attention", "eos"], "digits": 9}
+        body = {"text": " ".join(SOURCE), "translation": " ".join(TARGET), "include": ["log_probs", "attention", "eos"], "digits": 9}
         sentence = Daemon(url, "model").request("/attention", body)["results"][0]["sentences"][0]
     scores, attention = made.forced(SOURCE, TARGET)
     torch.testing.assert_close(torch.tensor(sentence["log_probs"]).double(), scores, atol=1e-4, rtol=0)

@@ -385,6 +385,7 @@ void plan_search(const struct plan *plan, size_t rows, struct request *request) 
     for (size_t i = 0; i < plan->count; i++)
         request->aligns |= plan->items[i].marked;
     *search = parameters_default();
+    search->max_rows = rows;
     parameters_settle(search, &request->model->info, most);
     search->n_best = plan->markup ? 1 : plan->alternatives + 1;
     if (search->beam_size < search->n_best)
