@@ -40,7 +40,7 @@ test("the document is valid", async () => {
 test("a client made from it translates and aligns", async () => {
   const { data } = await client.translate(null, { text: "Where is the train station?", strategy: "greedy" });
   assert.match(data.translations[0].text, /gare/);
-  const aligned = await client.attention(null, { text: "Snow.", target: "Neige." });
+  const aligned = await client.attention(null, { text: "Snow.", translation: "Neige." });
   assert.equal(aligned.data.results[0].text, "Neige.");
   const libre = await client.translate(null, { q: "Snow is cold.", source: "en", target: "fr" });
   assert.ok(libre.data.translatedText.length > 0);
