@@ -4,7 +4,6 @@
 #include "model/rendering.h"
 #include "model/text/numbers.h"
 #include "model/variants.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum { SCRATCH_BYTES = 16 * 1024, MOST_JOINED = 256 };
@@ -18,35 +17,6 @@ static size_t own_length(const struct sentence *sentence) {
 }
 
 /* ---- comparing ---- */
-
-/* The parts of both texts that are held, and come through as they are, whatever digits they have. */
-struct skipped {
-    struct span *source, *target;
-    size_t count;
-};
-
-static int compare_spans(const void *left, const void *right) {
-    const struct span *a = left, *b = right;
-    return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
-
-static int find_skipped(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct rendering *rendering,
-                        struct arena *arena, struct skipped *out) {
-    *out = (struct skipped){arena_alloc(arena, hypothesis->length, sizeof(struct span)),
-                            arena_alloc(arena, hypothesis->length, sizeof(struct span)), 0};
-    if (!out->source || !out->target)
-        return -1;
-    for (size_t i = 0; i < hypothesis->length; i++) {
-        const struct opaque_run *run = glossary_run(sentence, hypothesis->tokens[i]);
-        if (!run)
-            continue;
-        out->source[out->count] = (struct span){run->begin, run->end};
-        out->target[out->count++] = (struct span){rendering->tokens[i].begin, rendering->tokens[i].end};
-    }
-    if (out->count > 0)
-        qsort(out->source, out->count, sizeof *out->source, compare_spans);
-    return 0;
-}
 
 static const char **copy_parts(const char *text, const struct span *parts, size_t count, struct arena *arena) {
     const char **copies = arena_alloc(arena, count, sizeof *copies);
@@ -62,11 +32,11 @@ static void compare(struct sentence *sentence, bool strict, struct arena *scratc
     const struct hypothesis *best = &sentence->hypotheses[0];
     struct sentence_amounts *amounts = sentence->amounts;
     struct rendering rendering;
-    struct skipped skipped;
+    struct glossary_runs skipped; /* they come through as they are, whatever digits they have */
     struct amounts source, target;
     struct number_difference difference;
     if (translator_render(sentence, best, scratch, &rendering, NULL) != 0 ||
-        find_skipped(sentence, best, &rendering, scratch, &skipped) != 0 ||
+        glossary_runs_find(sentence, best, rendering.tokens, scratch, &skipped, NULL) != 0 ||
         numbers_read(t->source_numbers, own_text(sentence), own_length(sentence), skipped.source, skipped.count, scratch, &source,
                      NULL) != 0 ||
         numbers_read(t->target_numbers, rendering.text, strlen(rendering.text), skipped.target, skipped.count, scratch, &target,
@@ -162,7 +132,7 @@ static bool is_wanted(const struct sentence *sentence, struct span part) {
     return amounts->source_count == 0;
 }
 
-/* What is held already, and the amounts beside that, in order. False: there are none, or memory is out. */
+/* Lists the runs that are held already and the amounts beside them, in order. False: there are no such amounts, or no memory. */
 static bool hold_amounts(const struct sentence *sentence, struct arena *arena, struct opaque_runs *out) {
     const struct opaque_runs *held = &sentence->held;
     struct span *skip = arena_alloc(arena, held->count, sizeof *skip);
@@ -214,7 +184,7 @@ static int ask_alike(const struct sentence *first, struct sentence *second, stru
     return 0;
 }
 
-/* What is written in the place of runs stays as long as the second does, which may be longer than the first. */
+/* Copies the strings that replace runs into the second sentence's arena, because the second may outlive the first. */
 static int keep_written(struct sentence *second) {
     for (size_t i = 0; i < second->held.count; i++) {
         struct opaque_run *run = &second->held.all[i];

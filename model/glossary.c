@@ -267,7 +267,7 @@ static const struct token *token_at(const struct sentence *sentence, size_t begi
     return NULL;
 }
 
-/* Of the i-th run; NULL: it is read as unknown. */
+/* The stand-in of the i-th run; NULL: the model reads the run as an unknown word. */
 static const struct stand_in *stand_in_for(const struct sentence *sentence, size_t i) {
     const struct readable *readable = &sentence->translator->readable;
     return readable->unreadable ? stand_in_of(&readable->stand_ins, sentence->held.all[i].kind) : NULL;
@@ -339,10 +339,10 @@ static size_t count_written(const char *text, size_t begin, size_t end) {
     return count;
 }
 
-/* What a model that can read one letter in so many makes of the others is an invention. */
+/* A model invents a translation when it can read fewer than one letter in so many. */
 enum { FEW = 4 };
 
-/* True if there is nothing to translate beside what is held, or so little that the model would have to guess. */
+/* True if nothing is left to translate beside the runs, or so little that the model would have to guess. */
 static bool is_bare(struct sentence *sentence) {
     const char *text = sentence->text + sentence->source.begin;
     size_t length = sentence->source.end - sentence->source.begin, behind = 0, read = 0, unread = 0;
@@ -357,7 +357,7 @@ static bool is_bare(struct sentence *sentence) {
     return bare;
 }
 
-/* The sentence's own text becomes its translation, each run one token. False: it is too long to be given. */
+/* The sentence's own text becomes its translation; each run is one token of it. */
 static int force_itself(struct found *found, struct error *err) {
     struct sentence *sentence = found->sentence;
     const struct tokenizer *target = sentence->translator->target;
@@ -439,10 +439,40 @@ bool glossary_holds(const struct sentence *sentence, size_t j) {
     return false;
 }
 
+/* The run that a source token is; NULL: it is none, or the token is a glossary's. */
+static const struct opaque_run *run_of(const struct sentence *sentence, const struct token *token) {
+    uintptr_t place = (uintptr_t)token, first = (uintptr_t)sentence->tokens;
+    bool own = place >= first && place < (uintptr_t)(sentence->tokens + sentence->length);
+    return own ? run_at(sentence, token->begin) : NULL;
+}
+
 const struct opaque_run *glossary_run(const struct sentence *sentence, int token) {
     const struct token *copied = sentence->copies ? copies_token(sentence->copies, token) : NULL;
-    bool own = copied >= sentence->tokens && copied < sentence->tokens + sentence->length;
-    return copied && own ? run_at(sentence, copied->begin) : NULL;
+    return copied ? run_of(sentence, copied) : NULL;
+}
+
+static int compare_spans(const void *left, const void *right) {
+    const struct span *a = left, *b = right;
+    return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+int glossary_runs_find(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct token *rendered,
+                       struct arena *arena, struct glossary_runs *out, struct error *err) {
+    struct glossary_runs found = {arena_alloc(arena, hypothesis->length, sizeof *found.source),
+                                  arena_alloc(arena, hypothesis->length, sizeof *found.target), 0};
+    if (arena_failed(arena))
+        return error_memory(err);
+    for (size_t i = 0; i < hypothesis->length; i++) {
+        const struct opaque_run *run = glossary_run(sentence, hypothesis->tokens[i]);
+        if (!run)
+            continue;
+        found.source[found.count] = (struct span){run->begin, run->end};
+        found.target[found.count++] = (struct span){rendered[i].begin, rendered[i].end};
+    }
+    if (found.count > 0)
+        qsort(found.source, found.count, sizeof *found.source, compare_spans);
+    *out = found;
+    return 0;
 }
 
 /* True if a space comes before the token: as in the source, where another character is before it in the translation. */
@@ -460,8 +490,7 @@ const char *glossary_piece(const struct sentence *sentence, const struct token *
     const char *mark = tokenizer_mark(sentence->translator->target);
     size_t marked = strlen(mark);
     const char *text = token->piece + (strncmp(token->piece, mark, marked) == 0 ? marked : 0);
-    bool own = token >= sentence->tokens && token < sentence->tokens + sentence->length;
-    const struct opaque_run *run = own ? run_at(sentence, token->begin) : NULL;
+    const struct opaque_run *run = run_of(sentence, token);
     if (run && run->written)
         text = run->written;
     if (!stands_apart(sentence, token, previous))

@@ -38,6 +38,15 @@ bool glossary_holds(const struct sentence *sentence, size_t j);
 /* The opaque run that a token of the sentence's translation is; NULL: it is none. */
 const struct opaque_run *glossary_run(const struct sentence *sentence, int token);
 
+/* The runs that came through to a hypothesis: where they stand in the sentence's text and in its rendering, each list in order. */
+struct glossary_runs {
+    struct span *source, *target; /* [count] */
+    size_t count;
+};
+/* All in the arena. -1 with ERROR_MEMORY. */
+int glossary_runs_find(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct token *rendered,
+                       struct arena *arena, struct glossary_runs *out, struct error *err);
+
 /* Printed as a piece in this place; previous: the one before it, NULL: none. A placeholder that touches in the source what comes
  * before it does so in the translation, where that is the same character. */
 const char *glossary_piece(const struct sentence *sentence, const struct token *token, const char *previous, struct arena *arena);

@@ -1,4 +1,5 @@
-/* What has to come through a translation byte for byte: placeholders (model/text/opaque.h), and what a client names. */
+/* Finds the parts of a text that have to come through a translation byte for byte: opaque runs (model/text/opaque.h), and the
+ * strings and patterns that a client names. */
 #ifndef ALIGND_GUARD_H
 #define ALIGND_GUARD_H
 

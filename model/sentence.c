@@ -52,7 +52,7 @@ static struct tokenizer_reading reading_of(const struct translator *translator, 
                                       .respelling = reads ? &translator->readable.respelling : NULL};
 }
 
-/* What the model cannot read is held, too, and the sentence is read again. */
+/* Also holds the runs that the model cannot read, and then tokenizes the sentence again. */
 static int hold_unreadable(struct sentence *sentence, struct tokenizer_reading *how, struct token **tokens, size_t *count,
                            struct error *err) {
     const struct translator *t = sentence->translator;
@@ -142,7 +142,7 @@ void sentence_limit(struct sentence *sentence) {
     sentence->options.max_length = usual > least ? usual : least;
 }
 
-/* If it has any, and they are to be compared. */
+/* Marks a sentence whose amounts are to be compared: one with digits, in a search that can hold something. */
 static int mark_amounts(struct sentence *sentence, struct error *err) {
     const struct translator *t = sentence->translator;
     const char *text = sentence->text + sentence->source.begin;

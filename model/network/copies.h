@@ -38,7 +38,7 @@ int copies_id(const struct copies *copies, const struct token *token);
 bool copies_have(const struct copies *copies, int id);
 /* The source token of a temporary id 0..V+X-1; NULL: it is an id of the vocabulary. */
 const struct token *copies_token(const struct copies *copies, int id);
-/* What the decoder reads for a target id: for a temporary one its stand-in, or <unk>. */
+/* Returns the id that the decoder reads for a target id: for a temporary one its stand-in, or <unk>. */
 int copies_input(const struct copies *copies, int id);
 
 #endif

@@ -100,7 +100,7 @@ static float attended(const struct search *search, size_t row, const struct phra
     return got < LEAST ? LEAST : got > 0 ? 0 : got; /* what is no number stays none */
 }
 
-/* The most attention that one of the phrases with this stand-in gets which have not come yet. */
+/* The most attention that a phrase with this stand-in gets, of those that have not come yet. */
 static float most_attended(const struct search *search, size_t row, const struct progress *progress, int stand_in) {
     const struct phrases *phrases = &search->options.phrases;
     float most = LEAST;
@@ -196,7 +196,7 @@ static bool says_same(const struct phrases *phrases, size_t q, size_t held) {
     return held < phrases->count && q + phrases->list[held].before >= held && q <= held + phrases->list[held].behind;
 }
 
-/* None begins within a character. */
+/* No phrase begins within a character. */
 static void add_phrases(struct search *search, struct constrained *own, const struct distribution *rows, size_t r) {
     const struct phrases *phrases = &search->options.phrases;
     struct progress fresh = {.met = own->progress[r].met};

@@ -51,7 +51,8 @@ static bool repeats(const int *path, size_t length, size_t n, int token) {
     return false;
 }
 
-/* What is due behind a byte that may begin a character; count 0: nothing, or none may begin with it. */
+/* The bytes that must follow this one, as the first of a character. count 0: it is a whole character, or no character begins with
+ * it. */
 static struct utf8_due due_behind(int lead) {
     if (lead < 0xc2 || lead > 0xf4)
         return (struct utf8_due){0};
@@ -72,7 +73,7 @@ static struct utf8_due due_after(const struct search *search, struct utf8_due du
     return byte < 0 ? (struct utf8_due){0} : due_behind(byte);
 }
 
-/* A shortlist may lack the bytes that would have to follow: none begins there. */
+/* A shortlist may lack the bytes that would have to follow, so no character of several bytes begins there. */
 bool search_breaks_character(const struct search *search, const int *ids, int token) {
     int byte = byte_of(search, token);
     if (!search->ids.bytes)

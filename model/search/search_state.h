@@ -60,7 +60,7 @@ struct search_ids {
     size_t size; /* V */
 };
 
-/* What a character that was begun in bytes still needs. */
+/* The bytes that complete a character which was begun in bytes. */
 struct utf8_due {
     unsigned char count, least, most; /* bytes, and the range of the next one */
 };

@@ -25,7 +25,8 @@ struct masked {
 int masked_make(const char *text, size_t length, const struct opaque_runs *held, struct arena *arena, struct masked *out,
                 struct error *err);
 
-/* What is read in the place of a run, and what the decoder reads once it is written: ids of pieces that the model copies well. */
+/* The model reads these ids in the place of a run, and the decoder reads `target` after it has written the run. Their pieces are
+ * such as the model copies well. */
 struct stand_in {
     int marked, unmarked; /* source ids; marked: white space or nothing stands before the run */
     int target, target_unmarked;

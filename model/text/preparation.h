@@ -32,7 +32,7 @@ struct respelling {
 /* The i-th of these characters; -1 after the last. */
 int32_t preparation_mark(size_t i);
 
-/* What is done to a text. */
+/* The steps of preparing a text. */
 struct preparation {
     bool opus;                           /* as above */
     const struct respelling *respelling; /* NULL: none */

@@ -61,7 +61,7 @@ static USet *common_characters(const struct tokenizer *tokenizer) {
     return set;
 }
 
-/* What tells whether a character is known. */
+/* The sets of characters that decide whether one is known. */
 struct knowledge {
     USet *letters, *common, *copied;
 };
@@ -80,7 +80,7 @@ static bool is_known(const struct knowledge *knowledge, int32_t c) {
 
 /* ---- making it ---- */
 
-/* What a folder tells of its model: NULL without memory or file. */
+/* The contents of opaque.json. json: NULL without the file. */
 struct measured {
     json_t *json;
     const char *copied, *word, *sign;
@@ -221,7 +221,7 @@ void readable_done(struct readable *readable) {
 
 /* ---- using it ---- */
 
-/* Runs as they are found. */
+/* The runs found so far. */
 struct holding {
     const char *text;
     size_t length;
@@ -230,7 +230,7 @@ struct holding {
     struct arena *arena;
 };
 
-/* Each visible character of text[begin, end) cannot be read. */
+/* Holds each visible character of text[begin, end), which cannot be read, with the run that it belongs to. */
 static int hold_characters(struct holding *holding, size_t begin, size_t end) {
     for (size_t at = begin, next = begin; at < end; at = next) {
         int32_t c = character_next(holding->text, holding->length, &next);

@@ -45,9 +45,9 @@ static const struct property properties[] = {
     {"TextLanguage", "language", "string", "language code", false},
     {NULL, "confidence", "number", "0 to 1: how often such a guess is right", false},
 
-    {"Warning", "code", "=language,untranslated,unknown,shortened,numbers,doubtful,encoding",
+    {"Warning", "code", "=language,untranslated,unknown,shortened,numbers,encoding",
      "the text looks like another language; the model can read none of it; more than a third of its tokens are unknown; much of it "
-     "may be left untranslated; the numbers differ; the model's own estimate is low; a document's encoding was guessed",
+     "may be left untranslated; the numbers differ; a document's encoding was guessed",
      false},
     {NULL, "message", "string", NULL, false},
     {NULL, "language", "string", "code language: that of the text, a language code", true},

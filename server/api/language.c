@@ -144,8 +144,9 @@ static size_t expect(const char *const *codes, size_t first, size_t count, char 
 }
 
 /* How sure a guess is. CLD2's share of a text says nothing about that: an Italian sentence with an English word in it is English to
- * the 96th percent. Its score, the agreement of two ways to ask it, and the letters do; python3 -m weights.detection --fit
- * fits the weights, and without that prints how often guesses of each confidence are right. */
+ * the 96th percent. Its score, the agreement of two ways to ask it, and the letters do. The weights were fitted once to messages of
+ * Debian's programs; python3 -m weights.detection prints how often guesses of each confidence are right. With --fit it fits weights
+ * anew, which are not these: some of the inputs say nearly the same, so that many weights fit as well. */
 enum { CONFIDENCE_BYTES = 4096, MOST_LETTERS = 60 };
 static const double MOST_SCORE = 1.6; /* thousands */
 static const double weights[LANGUAGE_FEATURES] = {-1.696, 0.765,  0.243,   0.067, -0.536, 2.601,

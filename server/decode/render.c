@@ -1,7 +1,6 @@
 #include "server/decode/render.h"
 #include <assert.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct span render_gap(const struct text *text, size_t i) {
@@ -58,7 +57,7 @@ int render_text(const struct text *text, struct arena *arena, struct rendered *o
 
 /* ---- words ---- */
 
-/* A text with its tokens. runs [run_count]: those that are opaque, each a word of its own. */
+/* A text with its tokens. runs [run_count]: opaque runs, of which each is one word. */
 struct tokenized {
     const char *text;
     size_t length;
@@ -68,7 +67,7 @@ struct tokenized {
     size_t run_count;
 };
 
-/* Each run becomes one word; what is left of words on both sides of it are words, too. */
+/* Makes each run one word. A word that a run cuts in two becomes two words. */
 static int keep_runs(const struct tokenized *from, struct arena *arena, struct word_side *side, struct error *err) {
     if (from->run_count == 0)
         return 0;
@@ -109,40 +108,17 @@ static int find_side(const struct translator *translator, enum word_kind kind, c
     return 0;
 }
 
-static int by_place(const void *a, const void *b) {
-    const struct span *left = a, *right = b;
-    return (left->begin > right->begin) - (left->begin < right->begin);
-}
-
-/* The runs that came through, where they stand on both sides. */
-static int find_runs(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct rendering *rendering,
-                     struct arena *arena, struct tokenized *source, struct tokenized *target, struct error *err) {
-    struct span *read = arena_alloc(arena, hypothesis->length, sizeof *read);
-    struct span *written = arena_alloc(arena, hypothesis->length, sizeof *written);
-    size_t count = 0;
-    if (arena_failed(arena))
-        return error_memory(err);
-    for (size_t i = 0; i < hypothesis->length; i++) {
-        const struct opaque_run *run = glossary_run(sentence, hypothesis->tokens[i]);
-        if (!run)
-            continue;
-        read[count] = (struct span){run->begin, run->end};
-        written[count++] = (struct span){rendering->tokens[i].begin, rendering->tokens[i].end};
-    }
-    qsort(read, count, sizeof *read, by_place);
-    source->runs = read;
-    target->runs = written;
-    source->run_count = target->run_count = count;
-    return 0;
-}
-
 int render_words(const struct sentence *sentence, enum word_kind kind, const struct hypothesis *hypothesis,
                  const struct rendering *rendering, struct arena *arena, struct word_sides *out, struct error *err) {
     struct tokenized source =
                          {sentence_text(sentence), sentence_text_length(sentence), sentence->tokens, sentence->length, NULL, 0},
                      target = {rendering->text, strlen(rendering->text), rendering->tokens, hypothesis->length, NULL, 0};
-    if (kind == WORDS_UNICODE && find_runs(sentence, hypothesis, rendering, arena, &source, &target, err) != 0)
+    struct glossary_runs runs = {NULL, NULL, 0};
+    if (kind == WORDS_UNICODE && glossary_runs_find(sentence, hypothesis, rendering->tokens, arena, &runs, err) != 0)
         return -1;
+    source.runs = runs.source;
+    target.runs = runs.target;
+    source.run_count = target.run_count = runs.count;
     out->source_end = translator_info(sentence->translator).source_end;
     if (find_side(sentence->translator, kind, &source, arena, &out->source, err) != 0)
         return -1;
