@@ -42,13 +42,16 @@ static void setup(void) {
     source = make_source(LINES);
 }
 
-/* A run that was killed between naming its new checkpoint and renaming it leaves that. */
+/* Each run that was killed between naming its new checkpoint and renaming it leaves one such file. */
 static void teardown(void) {
     char pattern[3 * PATH_BYTES];
     glob_t left;
     snprintf(pattern, sizeof pattern, "%s.*-*.new", point);
-    for (size_t i = 0; glob(pattern, 0, NULL, &left) == 0 && i < left.gl_pathc; i++)
-        unlink(left.gl_pathv[i]);
+    if (glob(pattern, 0, NULL, &left) == 0) {
+        for (size_t i = 0; i < left.gl_pathc; i++)
+            unlink(left.gl_pathv[i]);
+        globfree(&left);
+    }
     unlink(output);
     unlink(point);
     ck_assert_int_eq(rmdir(folder), 0);
