@@ -9,7 +9,11 @@ library=$(ls "$sysroot"/usr/lib/*/libicudata.so.*.*)
 folder=$(dirname "$root${library#"$sysroot"}")
 version=$(basename "$library" | sed 's/libicudata\.so\.//')
 major=${version%%.*}
-keep='^(brkitr|curr|rbnf)/|^[a-z]{2,3}(_[A-Za-z0-9_]+)?\.res$|^(lang|region)/(en|root|pool|res_index)\.res$|^lang/(ar|ca|cs|da|de|el|es|fi|fr|he|hi|hu|id|it|ja|ko|nl|nb|no|pl|pt|ro|ru|sv|tr|uk|vi|zh)\.res$|^(root|pool|res_index|keyTypeData|supplementalData|likelySubtags|icuver|langInfo|metadata|timezoneTypes|plurals|pluralRanges|numberingSystems|currencyNumericCodes|dayPeriods|genderList)\.res$|^cnvalias\.icu$|\.nrm$'
+# what is written in these languages is read with the customs of each; in others, with those of the root
+languages='af|ar|az|be|bg|bn|bs|ca|cs|cy|da|de|el|en|es|et|eu|fa|fi|fr|ga|gl|gu|he|hi|hr|hu|hy|id|is|it|ja|ka|kk|kn|ko|lt|lv|mk|ml|mr|ms|mt|nb|nl|nn|no|pl|pt|ro|ru|sk|sl|sq|sr|sv|sw|ta|te|th|tr|uk|ur|uz|vi|zh'
+regions='en_(001|150|GB)|es_419|de_(AT|CH)|fr_(CA|CH)|pt_PT|zh_Hant'
+named='ar|ca|cs|da|de|el|es|fi|fr|he|hi|hu|id|it|ja|ko|nl|nb|no|pl|pt|ro|ru|sv|tr|uk|vi|zh'
+keep="^brkitr/|^((curr|rbnf)/)?($languages|$regions|root|pool|res_index)\\.res\$|^(lang|region)/(en|root|pool|res_index)\\.res\$|^lang/($named)\\.res\$|^(keyTypeData|supplementalData|likelySubtags|icuver|langInfo|metadata|timezoneTypes|plurals|pluralRanges|numberingSystems|currencyNumericCodes|dayPeriods|genderList)\\.res\$|^cnvalias\\.icu\$|\\.nrm\$"
 
 # ICU takes the data's name (icudt, version, little or big endian) for that of its entries: both files must be called so
 work=$(mktemp -d)
