@@ -166,3 +166,19 @@ def test_every_source_is_in_the_table() -> None:
             assert row.path == f"debian/{pair}/{source.name}.tsv.gz"
             if len(source.needed(language)) > 1 and source.name not in ("wesnoth", "freedict", "program-help"):
                 assert all(name in row.attribution for name in source.needed(language)), source.name
+
+
+def test_cldr_is_unpacked_for_every_pair(tmp_path: Path) -> None:
+    """A run for one pair of languages leaves what a later one for another needs."""
+    kept, unpacked = tmp_path / "kept", tmp_path / "unpacked"
+    for folder in (kept, unpacked):
+        folder.mkdir()
+    for name in debian.DESCRIPTIONS.values():
+        write(unpacked / name, b"")
+    for package, names in formats.CLDR_FILES.items():
+        for code in ("en", "fr", "de"):
+            for name in names:
+                write(tmp_path / package / "package" / name.format(code), "{}")
+        subprocess.run(["tar", "czf", kept / f"{package}-{debian.CLDR_VERSION}.tgz", "-C", tmp_path / package, "package"], check=True)
+    debian.download_others(kept, unpacked, ["fr"])
+    assert (unpacked / "cldr/cldr-dates-full/package/main/de/dateFields.json").exists()

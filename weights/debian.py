@@ -296,7 +296,7 @@ def download(names: list[str], kept: Path, root: Path, copyrights: Path) -> None
 
 
 def download_others(kept: Path, root: Path, languages: list[str]) -> None:
-    """The descriptions of packages, and CLDR."""
+    """The descriptions of packages in these languages, and CLDR in all."""
     for code in ("en", *languages):
         path = root / DESCRIPTIONS[code]
         if not path.exists():
@@ -307,8 +307,8 @@ def download_others(kept: Path, root: Path, languages: list[str]) -> None:
             archive = kept / f"{name}-{CLDR_VERSION}.tgz"
             if not archive.exists():
                 run("npm", "pack", f"{name}@{CLDR_VERSION}", folder=kept)
-            (root / "cldr" / name).mkdir(parents=True)
-            codes = ("en", *languages)
+            (root / "cldr" / name).mkdir(parents=True, exist_ok=True)
+            codes = ("en", *LANGUAGES.values())
             run("tar", "xzf", str(archive), "-C", str(root / "cldr" / name), *(f"package/{inner.format(code)}" for inner in formats.CLDR_FILES[name] for code in codes), folder=kept)
 
 
