@@ -34,6 +34,7 @@ START_TEST(inlines) {
     SAME("a ***b* c** d\n", "A ***B* C** D\n");
     SAME("a[^1] b\n\n[^1]: c d\n", "A[^1] B\n\n[^1]: C D\n");
     fake_expect("md", FAKE_REVERSED, "a **b c** [d](e)\n", "[D](e) **C B** A\n");
+    SAME("`a`/`b` c\n", "`a` `b` C\n"); /* side by side they would be one */
 }
 END_TEST
 
