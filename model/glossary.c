@@ -392,17 +392,37 @@ static int force_itself(struct found *found, struct error *err) {
     return 0;
 }
 
-/* True if no stand-in is in the text itself, so that one in the translation could only be in the place of a run. */
-static bool bans_stand_ins(const struct sentence *sentence) {
+/* True if a stand-in is in the text itself, so that one in the translation need not be in the place of a run. */
+static bool has_stand_in(const struct sentence *sentence) {
     const struct readable *readable = &sentence->translator->readable;
     const struct stand_in *const stand_ins[] = {&readable->stand_ins.word, &readable->stand_ins.sign};
-    for (size_t j = 0; readable->unreadable && j < sentence->length; j++)
+    for (size_t j = 0; j < sentence->length; j++)
         for (size_t k = 0; k < 2; k++) {
             bool stands = sentence->tokens[j].id == stand_ins[k]->marked || sentence->tokens[j].id == stand_ins[k]->unmarked;
             if (stands && !run_at(sentence, sentence->tokens[j].begin))
-                return false;
+                return true;
         }
-    return readable->unreadable != NULL;
+    return false;
+}
+
+/* The stand-ins of the phrases found, each once, that do not come themselves. -1: memory is out. */
+static int ban_stand_ins(const struct found *found, struct phrases *phrases) {
+    enum { MOST = 4 }; /* those of words and of signs */
+    if (!found->sentence->translator->readable.unreadable || has_stand_in(found->sentence))
+        return 0;
+    int *banned = arena_alloc(&found->sentence->arena, MOST, sizeof *banned);
+    if (!banned)
+        return -1;
+    for (size_t q = 0; q < found->count; q++) {
+        const int *stand_ins = found->phrases[q].stand_ins;
+        bool known = stand_ins[0] < 0 || (phrases->banned_count > 0 && banned[0] == stand_ins[0]);
+        if (known || phrases->banned_count == MOST)
+            continue;
+        banned[phrases->banned_count++] = stand_ins[0];
+        banned[phrases->banned_count++] = stand_ins[1];
+    }
+    phrases->banned = banned;
+    return 0;
 }
 
 int translator_constrain(struct sentence *sentence, struct glossary *glossary, struct error *err) {
@@ -420,14 +440,13 @@ int translator_constrain(struct sentence *sentence, struct glossary *glossary, s
         sentence->copies = copies;
         return 0;
     }
-    const struct translator *t = sentence->translator;
-    struct search_options *options = &sentence->options;
-    options->phrases =
-        (struct phrases){found.phrases, found.count, t->continues, tokenizer_size(t->target), bans_stand_ins(sentence)};
-    options->beam_size = options->strategy == &search_greedy ? 1 : options->beam_size;
-    options->strategy = &search_constrained;
-    size_t least = options->prefix_length + phrases_tokens(&options->phrases);
-    options->max_length = options->max_length > least ? options->max_length : least;
+    struct phrases phrases = {.list = found.phrases,
+                              .count = found.count,
+                              .continues = sentence->translator->continues,
+                              .size = tokenizer_size(sentence->translator->target)};
+    if (ban_stand_ins(&found, &phrases) != 0)
+        return error_memory(err);
+    search_constrain(&sentence->options, phrases);
     return copies ? hide_copies(sentence, err) : 0;
 }
 

@@ -142,12 +142,13 @@ void sentence_limit(struct sentence *sentence) {
     sentence->options.max_length = usual > least ? usual : least;
 }
 
-/* Marks a sentence whose amounts are to be compared: one with digits, in a search that can hold something. */
+/* Marks a sentence whose amounts are to be compared: one with digits, in a search that can hold something and has one best answer.
+ */
 static int mark_amounts(struct sentence *sentence, struct error *err) {
     const struct translator *t = sentence->translator;
     const char *text = sentence->text + sentence->source.begin;
     if (!t->source_numbers || !t->target_numbers || !search_constrains(&sentence->options) ||
-        !numbers_any(text, sentence->source.end - sentence->source.begin))
+        sentence->options.strategy == &search_sample || !numbers_any(text, sentence->source.end - sentence->source.begin))
         return 0;
     struct sentence_amounts *amounts = arena_zalloc(&sentence->arena, 1, sizeof *amounts);
     if (!amounts)

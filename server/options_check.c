@@ -30,9 +30,6 @@ static int check_files(const struct options *options, struct error *err) {
 static int check_search(const struct options *options, struct error *err) {
     const struct search_options *search = &options->search;
     bool beam = options->command == COMMAND_TRANSLATE && parameters_beam(search);
-    if (options->protect.count + options->protect_patterns.count > 0 && !search_constrains(search))
-        return error_set(err, ERROR_INPUT, "--protect and --protect-pattern require --strategy beam or greedy, got %s",
-                         search_name(search->strategy));
     if (beam && search->beam_size > options->rows)
         return error_set(err, ERROR_INPUT, "--beam-size must be at most --rows (%zu), got %zu", options->rows, search->beam_size);
     if (search->max_length > 0 && search->min_length > search->max_length)

@@ -20,7 +20,8 @@ struct phrases {
     size_t count;
     const bool *continues; /* [size] tokens that continue a word: a phrase does not end before one; NULL: none does */
     size_t size;
-    bool bans; /* stand-ins do not come themselves */
+    const int *banned; /* [banned_count] stand-ins, which do not come themselves */
+    size_t banned_count;
 };
 
 struct progress {

@@ -38,7 +38,17 @@ bool search_resumes(const struct search_options *options) {
 }
 
 bool search_constrains(const struct search_options *options) {
-    return options->strategy == &search_beam || options->strategy == &search_greedy;
+    return !options->strategy->given;
+}
+
+void search_constrain(struct search_options *options, struct phrases phrases) {
+    bool samples = options->strategy == &search_sample;
+    options->phrases = phrases;
+    options->beam_size = options->strategy == &search_greedy ? 1 : options->beam_size;
+    options->approximates = options->strategy == &search_exact;
+    options->strategy = samples ? &search_sample_phrases : &search_constrained;
+    size_t least = options->prefix_length + phrases_tokens(&options->phrases);
+    options->max_length = options->max_length > least ? options->max_length : least;
 }
 
 /* ---- start ---- */
@@ -74,6 +84,7 @@ int search_init(struct search *search, const struct search_options *options, str
                               .arena = arena,
                               .tree = {.arena = arena},
                               .rows = 1,
+                              .exhausted = options->approximates,
                               .returns = kind->resumes};
     if (search_allocate(search, most) != 0 || search_new_rows(search) != 0 || (kind->start && kind->start(search) != 0))
         return search_fail(search, err);

@@ -27,8 +27,10 @@ size_t search_max_shown(const struct search_options *options);
 /* True if it may come back to a step that is not the last. */
 bool search_resumes(const struct search_options *options);
 
-/* True if the strategy may be search_constrained instead: the same, with phrases. */
+/* True if phrases can be asked for: not of a given target. */
 bool search_constrains(const struct search_options *options);
+/* Makes the search one of the same kind in whose result these phrases must come; in place of an exact one, a beam. */
+void search_constrain(struct search_options *options, struct phrases phrases);
 
 /* Starts with one row. options are copied (prefix is not). -1 with ERROR_MEMORY. */
 int search_init(struct search *search, const struct search_options *options, struct search_ids ids, size_t source_length,

@@ -1,17 +1,24 @@
 /* Tokens drawn by their probabilities: n_best independent samples, each a row of its own from the end of the prefix on.
  *
  * p(token) ~ exp(what its log-probability counts as / temperature), of the top_k best alone (Fan et al. 2018), and of those only
- * the fewest best that have top_p of what is left (Holtzman et al. 2020). */
+ * the fewest best that have top_p of what is left (Holtzman et al. 2020).
+ *
+ * With phrases the tokens that they go on with are in the pool, too, and count as much as in search_constrained.c. A phrase that
+ * has begun goes on, and one takes the place of a </s> that is drawn before all have come. */
 #include "model/base/random.h"
-#include "model/search/search_kind.h"
+#include "model/search/search_phrases.h"
 
 #include <assert.h>
 #include <math.h>
 
-/* Every token of the row in hand: its index, and its weight in place of a logit. */
+/* Every token of the row in hand: its index, and its weight in place of a logit. Behind the tokens of the distribution are those
+ * that phrases go on with. */
 struct pool {
     struct ranked *tokens; /* [size], room for more */
     size_t size, room;
+    struct phrase_paths *paths; /* NULL: there are no phrases */
+    struct candidate *phrases;  /* [phrase_count] the last of size */
+    size_t phrase_count;
 };
 
 static size_t sample_max_rows(const struct search_options *options) {
@@ -31,15 +38,25 @@ static int sample_start(struct search *search) {
     return (search->state = arena_zalloc(search->arena, 1, sizeof(struct pool))) ? 0 : -1;
 }
 
+static int sample_phrases_start(struct search *search) {
+    if (sample_start(search) != 0)
+        return -1;
+    struct pool *pool = search->state;
+    pool->paths = arena_zalloc(search->arena, 1, sizeof *pool->paths);
+    pool->phrases = arena_alloc(search->arena, phrases_most(search), sizeof *pool->phrases);
+    return pool->paths && pool->phrases ? phrase_paths_init(search, pool->paths) : -1;
+}
+
 /* ---- the pool ---- */
 
 static int pool_make_room(const struct search *search, struct pool *pool, size_t size) {
-    if (pool->room < size) {
-        pool->tokens = arena_alloc(search->arena, size, sizeof *pool->tokens);
-        pool->room = pool->tokens ? size : 0;
+    size_t needed = size + phrases_most(search);
+    if (pool->room < needed) {
+        pool->tokens = arena_alloc(search->arena, needed, sizeof *pool->tokens);
+        pool->room = pool->tokens ? needed : 0;
     }
     pool->size = size;
-    return pool->room >= size ? 0 : -1;
+    return pool->room >= needed ? 0 : -1;
 }
 
 /* Where a row has the logit of this token; size: nowhere. */
@@ -74,6 +91,31 @@ static void pool_fill(const struct search *search, const struct distribution *ro
     for (size_t i = 0; search->ids.bytes && i < row->size; i++)
         if (search_breaks_character(search, row->ids, row->ids ? row->ids[i] : (int)i))
             pool->tokens[i].logit = -INFINITY;
+}
+
+/* Only the tokens that phrases go on with are left. */
+static void pool_leave_phrases(struct pool *pool) {
+    for (size_t i = 0; i < pool->size - pool->phrase_count; i++)
+        pool->tokens[i].logit = -INFINITY;
+}
+
+/* Adds what phrases go on with behind the row in hand, and takes out what may not come for their sake. Of </s> nothing is taken:
+ * where it is drawn, the path would end. */
+static void pool_add_phrases(struct search *search, const struct distribution *rows, size_t r, struct pool *pool) {
+    const struct phrases *phrases = &search->options.phrases;
+    const struct progress *progress = &pool->paths->now[r];
+    const struct search_node *leaf = search->leaves[r];
+    size_t words = pool->size;
+    pool->phrase_count = phrases_next(search, rows, r, progress, pool->phrases);
+    for (size_t i = 0; i < words; i++)
+        if ((int)i != search->ids.end && phrases_refuse(search, progress, (int)i))
+            pool->tokens[i].logit = -INFINITY;
+    for (size_t i = 0; i < pool->phrase_count; i++)
+        pool->tokens[pool->size++] =
+            (struct ranked){.token = (int)(words + i), .logit = (float)(pool->phrases[i].merit - (leaf ? leaf->merit : 0))};
+    bool begun = progress->at > 0 && !progress_at_end(phrases, progress);
+    if (pool->phrase_count > 0 && (begun || !phrase_paths_fit(search, pool->paths, progress, search->step + 1)))
+        pool_leave_phrases(pool);
 }
 
 /* Log-probabilities -> weights, the greatest 1; returns their sum, 0 where nothing may come. */
@@ -165,6 +207,22 @@ static double uniform(const struct search *search, size_t lane) {
     return random_uniform(counter, sampling->seed);
 }
 
+/* The continuation at this place of the pool; </s>, where phrases have to come first, is the one of them that counts most. */
+static struct candidate candidate_at(const struct search *search, const struct distribution *rows, size_t r,
+                                     const struct pool *pool, size_t place) {
+    size_t words = pool->size - pool->phrase_count;
+    int token = place >= words ? -1 : rows[r].ids ? rows[r].ids[place] : (int)place;
+    if (token == search->ids.end && pool->phrase_count > 0 && phrases_refuse(search, &pool->paths->now[r], token)) {
+        place = words;
+        for (size_t i = 1; i < pool->phrase_count; i++)
+            place = pool->phrases[i].merit > pool->phrases[place - words].merit ? words + i : place;
+    }
+    if (place >= words)
+        return pool->phrases[place - words];
+    float log_prob = rows[r].logits[place] - rows[r].log_sum;
+    return search_candidate(search, r, token, log_prob, search_merit(search, token, log_prob));
+}
+
 /* 1: a token for this sample, 0: none may come, -1: memory is out. */
 static int draw(struct search *search, const struct distribution *rows, size_t r, size_t lane, struct candidate *out) {
     struct pool *pool = search->state;
@@ -172,13 +230,13 @@ static int draw(struct search *search, const struct distribution *rows, size_t r
         return -1;
     search_take_path(search, r);
     pool_fill(search, &rows[r], pool);
+    if (pool->paths)
+        pool_add_phrases(search, rows, r, pool);
     double sum = weigh(pool, search->options.sampling.temperature);
     if (!(sum > 0))
         return 0;
-    size_t count = narrow(&search->options.sampling, pool, &sum), place = pool_find(pool, count, uniform(search, lane) * sum);
-    int token = rows[r].ids ? rows[r].ids[place] : (int)place;
-    float log_prob = rows[r].logits[place] - rows[r].log_sum;
-    *out = search_candidate(search, r, token, log_prob, search_merit(search, token, log_prob));
+    size_t count = narrow(&search->options.sampling, pool, &sum);
+    *out = candidate_at(search, rows, r, pool, pool_find(pool, count, uniform(search, lane) * sum));
     out->lane = lane;
     return 1;
 }
@@ -188,6 +246,9 @@ static int sample_advance(struct search *search, const struct distribution *rows
     struct candidate chosen[SEARCH_MAX_ROWS];
     bool first = search->step == search->options.prefix_length;
     size_t samples = first ? search->options.n_best : search->rows, count = 0;
+    struct pool *pool = search->state;
+    if (first && pool->paths)
+        phrase_paths_take_prefix(search, pool->paths);
     for (size_t i = 0; i < samples; i++) {
         size_t row = first ? 0 : i;
         int drawn = draw(search, rows, row, first ? i : search->leaves[row]->lane, &chosen[count]);
@@ -195,8 +256,18 @@ static int sample_advance(struct search *search, const struct distribution *rows
             return search_fail(search, err);
         count += (size_t)drawn;
     }
-    return search_extend(search, rows, chosen, count, err);
+    if (search_extend(search, rows, chosen, count, err) != 0)
+        return -1;
+    if (pool->paths)
+        phrase_paths_move(search, pool->paths);
+    return 0;
 }
 
 const struct search_kind search_sample = {
     .name = "sample", .max_rows = sample_max_rows, .wanted = sample_wanted, .start = sample_start, .advance = sample_advance};
+const struct search_kind search_sample_phrases = {.name = "sample",
+                                                  .looks_up = true,
+                                                  .max_rows = sample_max_rows,
+                                                  .wanted = sample_wanted,
+                                                  .start = sample_phrases_start,
+                                                  .advance = sample_advance};

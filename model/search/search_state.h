@@ -20,7 +20,8 @@ struct sampling {
 
 /* How to search; a file for each. */
 struct search_kind;
-extern const struct search_kind search_greedy, search_beam, search_sample, search_exact, search_forced, search_constrained;
+extern const struct search_kind search_greedy, search_beam, search_sample, search_exact, search_forced, search_constrained,
+    search_sample_phrases;
 
 struct search_options {
     const struct search_kind *strategy;
@@ -44,10 +45,11 @@ struct search_options {
     size_t max_steps;  /* exact: steps until it takes the best found so far, once its beam has ended; 0: any */
     bool alternatives; /* hypotheses tell the best tokens of each step */
     bool tree;         /* search_tree tells what was looked at; of beam_size tokens a row, at most */
-    /* constrained: what must come, each before </s>; max_length has room for it behind the prefix. Its tokens may be such as no
-     * distribution has: those are as probable as their source tokens are attended to. */
+    /* constrained, sample_phrases: what must come, each before </s>; max_length has room for it behind the prefix. Its tokens may
+     * be such as no distribution has: those are as probable as their source tokens are attended to. */
     struct phrases phrases;
-    size_t max_rows; /* constrained: rows it may take if it has use for more than beam_size */
+    bool approximates; /* constrained: in place of an exact search, so there may be better ones */
+    size_t max_rows;   /* constrained: rows it may take if it has use for more than beam_size */
 };
 
 /* Ids with a meaning. */
@@ -79,7 +81,7 @@ struct hypothesis {
     const int *tokens; /* [length], without </s> */
     size_t length;
     bool ended;                                     /* </s> was reached */
-    enum finish finish;                             /* FINISH_BUDGET: of an exact search that may have missed better ones */
+    enum finish finish;                             /* FINISH_BUDGET: an exact search was asked for, and there may be better ones */
     const float *log_probs;                         /* [length + ended], that of </s> last */
     const float *entropies;                         /* [length + ended], nats */
     const float *const *attention;                  /* [length + ended] rows of [source_length] */
@@ -123,7 +125,7 @@ struct search {
     struct alternatives **alternatives; /* [rows] of the step in hand; NULLs unless asked for */
     struct search_node **ended;         /* finished hypotheses' last nodes, in the order they ended */
     size_t ended_count;
-    bool exhausted;      /* max_steps ended it */
+    bool exhausted;      /* exact: max_steps ended it; constrained: in place of an exact search */
     int *path;           /* of the row in hand; NULL: nothing depends on it */
     struct utf8_due due; /* of the row in hand */
     void *state;         /* the strategy's own */

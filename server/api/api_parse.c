@@ -136,14 +136,11 @@ static int check_prefix(const struct api_form *form, size_t most, struct reply *
     return -1;
 }
 
-/* Only beams and greedy search can be made to hold phrases. */
 static int check_phrases(const struct api_form *form, const char *name, const json_t *value, struct reply *reply) {
     if (!value)
         return 0;
     if (form->translation)
         return api_refuse(reply, name, "%s must be omitted when translation is given", name);
-    if (!search_constrains(&form->search))
-        return api_refuse(reply, name, "%s requires strategy beam or greedy, got %s", name, search_name(form->search.strategy));
     return 0;
 }
 

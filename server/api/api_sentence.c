@@ -320,7 +320,7 @@ static void put_hypothesis(struct sentence_view *view, const struct api_places *
     writer_number(view->out, "score", view->hypothesis->score);
     writer_number(view->out, "log_prob", view->hypothesis->log_prob);
     writer_string(view->out, "finish_reason", reasons[view->hypothesis->finish]);
-    if (sentence->options.strategy == &search_exact)
+    if (sentence->options.strategy == &search_exact || sentence->options.approximates)
         writer_boolean(view->out, "optimal", view->hypothesis->finish != FINISH_BUDGET);
     put_included(view, begin);
 }

@@ -80,8 +80,8 @@ struct scribe {
     const struct order *orders; /* [placer->count] */
     const struct writing *writing;
     struct html_buffer *out;
-    size_t at;          /* bytes of the translation written */
-    size_t behind_unit; /* where a unit ended in what is written; 0: none did */
+    size_t at;         /* bytes of the translation written */
+    size_t after_unit; /* where a unit ended in what is written; 0: none did */
 };
 
 static void write_to(struct scribe *scribe, size_t byte) {
@@ -126,13 +126,13 @@ static void write_unit(struct scribe *scribe, const struct node *node) {
     if (point && node->space_before && at_end)
         scribe->at = rest; /* the white space stands before it */
     const struct html_piece *first = &scribe->placer->html->pieces[node->piece];
-    bool beside = scribe->behind_unit > 0 && scribe->behind_unit == scribe->out->length; /* what was between has gone */
+    bool beside = scribe->after_unit > 0 && scribe->after_unit == scribe->out->length; /* what was between has gone */
     bool merges = beside && first->length > 0 && scribe->out->bytes[scribe->out->length - 1] == '`' && *first->raw == '`';
     if (merges || (node->space_before && (beside || (point && at_end && scribe->at > 0))))
         html_put(scribe->out, " ", 1);
     for (size_t i = node->piece; i <= node->end_piece; i++)
         write_piece(scribe->writing, &scribe->placer->html->pieces[i]);
-    scribe->behind_unit = scribe->out->length;
+    scribe->after_unit = scribe->out->length;
     if (scribe->at < node->behind)
         scribe->at = node->behind;
     if (point && node->space_behind && !at_end && !html_is_space_at(translation->text, translation->length, scribe->at))

@@ -39,8 +39,6 @@ static const struct {
     {"'glossary': {'a': '" LONG LONG "0'}", "glossary", "a phrase of glossary must have at most 200 bytes, got 201"},
     {"'glossary': {'" LONG LONG "0': 'a'}", "glossary", "a phrase of glossary must have at most 200 bytes, got 201"},
     {"'glossary': {}, 'glosary': {}", "glosary", "unknown field \"glosary\""},
-    {"'glossary': {'a': 'b'}, 'strategy': 'sample'", "glossary", "glossary requires strategy beam or greedy, got sample"},
-    {"'strategy': 'exact', 'glossary': {'a': 'b'}", "glossary", "glossary requires strategy beam or greedy, got exact"},
     {"'glossary': {'snow': 'neige'}, 'model': 'pointer', 'include': []", "glossary", "this model cannot write glossary phrases"},
 };
 

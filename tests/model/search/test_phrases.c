@@ -183,6 +183,59 @@ START_TEST(phrases_that_begin_alike) {
 }
 END_TEST
 
+/* Whatever is drawn, and where the tokens fill the limit; the same seed draws the same. */
+START_TEST(samples_hold_all) {
+    static const char *const phrases[] = {"c", "ab ac", "a|ab c", "cb ccc"};
+    static const struct rule rules[] = {{NULL, .4f, .2f, .39f, .01f}};
+    for (uint32_t seed = 0; seed < 200; seed++)
+        for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++) {
+            struct search_options options = {.strategy = &search_sample,
+                                             .beam_size = 1,
+                                             .n_best = 3,
+                                             .max_length = i == 3 ? 5 : 9,
+                                             .sampling = {.temperature = 1.5, .top_k = seed % 3, .top_p = 0.9, .seed = seed}};
+            char first[MAX_TEXTS], second[MAX_TEXTS];
+            search_constrain(&options, phrases_of(phrases[i]));
+            play(rules, seed, &options);
+            expect_all_held(&options.phrases);
+            game_results(&game, first);
+            play(rules, seed, &options);
+            game_results(&game, second);
+            ck_assert_str_eq(first, second);
+        }
+}
+END_TEST
+
+/* Samples are drawn by what the tokens count: c, of which the model would draw one in a hundred, comes but once. */
+START_TEST(samples_end) {
+    size_t longest = 0;
+    for (uint32_t seed = 0; seed < 200; seed++) {
+        struct search_options options = {
+            .strategy = &search_sample, .beam_size = 1, .n_best = 1, .max_length = 60, .sampling = {1, 0, 1, seed, 0}};
+        struct hypothesis *list;
+        size_t count;
+        search_constrain(&options, phrases_of("c"));
+        play(shy, seed, &options);
+        ck_assert_int_eq(search_results(&game.search, &list, &count, NULL), 0);
+        longest = list[0].length > longest ? list[0].length : longest;
+    }
+    ck_assert_uint_lt(longest, 30); /* a path that could not end would have all 60 */
+}
+END_TEST
+
+/* An exact search becomes a beam, which says that there may be better ones. */
+START_TEST(exact_search_is_approximated) {
+    struct search_options options = {.strategy = &search_exact, .beam_size = 3, .n_best = 1, .max_length = 10, .max_rows = 8};
+    struct hypothesis *list;
+    size_t count;
+    search_constrain(&options, phrases_of("c"));
+    play(shy, 0, &options);
+    expect_all_held(&options.phrases);
+    ck_assert_int_eq(search_results(&game.search, &list, &count, NULL), 0);
+    ck_assert_int_eq(list[0].finish, FINISH_BUDGET);
+}
+END_TEST
+
 /* Behind a, c is far likelier than b: the phrase is broken off, and begun again. */
 START_TEST(a_phrase_is_broken_off) {
     static const struct rule rules[] = {
@@ -307,6 +360,9 @@ Suite *phrases_suite(void) {
     tcase_add_test(cases, the_better_order);
     tcase_add_test(cases, the_likelier_way);
     tcase_add_test(cases, phrases_that_begin_alike);
+    tcase_add_test(cases, samples_hold_all);
+    tcase_add_test(cases, samples_end);
+    tcase_add_test(cases, exact_search_is_approximated);
     tcase_add_test(cases, a_phrase_is_broken_off);
     tcase_add_test(cases, phrases_fill_the_limit);
     tcase_add_test(cases, all_hold_all);

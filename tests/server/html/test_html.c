@@ -585,7 +585,7 @@ START_TEST(odd_translations) {
     struct html_translation translation = {0};
     ck_assert_str_eq(html_write(&html, &translation, &arena, &length, NULL), markup);
     translation.text = "";
-    ck_assert_str_eq(html_write(&html, &translation, &arena, &length, NULL), "<p><b>b</b><i></i></p>");
+    ck_assert_str_eq(html_write(&html, &translation, &arena, &length, NULL), "<p><b>b</b> <i></i></p>");
     struct html_link links[] = {{{2, 3}, {0, 1}}, {{0, 1}, {2, 3}}, {{0, 1}, {50, 60}}};
     translation = (struct html_translation){.text = "x < y", .length = 5, .links = links, .link_count = 3};
     check_nests(html_write(&html, &translation, &arena, &length, NULL), markup);
