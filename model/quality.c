@@ -173,3 +173,29 @@ int translator_quality(const struct sentence *sentence, const struct hypothesis 
     *out = made;
     return 0;
 }
+
+/* ---- doubt ---- */
+
+bool translator_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis, double *estimate) {
+    const struct translator *t = sentence->translator;
+    double features[QUALITY_DOUBT_FEATURES] = {0}, count = 0;
+    if (!t->quality)
+        return false;
+    const struct quality_doubt *doubt = &t->quality->doubt;
+    for (size_t i = 0; i < hypothesis->length + hypothesis->ended; i++) {
+        if (i < hypothesis->length && (size_t)hypothesis->tokens[i] >= tokenizer_size(t->target))
+            continue;
+        features[QUALITY_DOUBT_LOG_PROB] += (double)quality_clip(hypothesis->log_probs[i], 0);
+        features[QUALITY_DOUBT_ENTROPY] += (double)hypothesis->entropies[i];
+        count++;
+    }
+    if (count == 0)
+        return false;
+    features[QUALITY_DOUBT_ENTROPY] /= count;
+    features[QUALITY_DOUBT_LENGTH] = log(count);
+    double sum = (double)doubt->constant;
+    for (size_t f = 0; f < QUALITY_DOUBT_FEATURES; f++)
+        sum += (double)doubt->weights[f] * features[f];
+    *estimate = 1 / (1 + exp(-sum));
+    return *estimate < (double)doubt->below;
+}

@@ -31,4 +31,9 @@ struct quality {
 int translator_quality(const struct sentence *sentence, const struct hypothesis *hypothesis, const struct word_range *tokens,
                        size_t words, struct arena *arena, struct quality *out, struct error *err);
 
+/* True if the model's cheap estimate, which becomes *estimate, is below the one at which its folder calls a sentence doubtful. It
+ * is made of the sum of the tokens' log-probabilities, their mean entropy and the logarithm of their number, </s> counted; tokens
+ * of no vocabulary (opaque runs, glossary phrases) do not count. Needs nothing that a search does not keep anyway. Thread-safe. */
+bool translator_doubts(const struct sentence *sentence, const struct hypothesis *hypothesis, double *estimate);
+
 #endif

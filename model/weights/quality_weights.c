@@ -19,11 +19,25 @@ static int read_regression(const struct safetensors *file, const char *name, flo
     return 0;
 }
 
+static int read_doubt(const struct safetensors *file, struct quality_doubt *doubt, struct error *err) {
+    float numbers[QUALITY_DOUBT_FEATURES + 1], below;
+    if (!safetensors_find(file, "doubt"))
+        return 0;
+    if (read_regression(file, "doubt", numbers, QUALITY_DOUBT_FEATURES + 1, &below, err) != 0)
+        return -1;
+    memcpy(doubt->weights, numbers, sizeof doubt->weights);
+    doubt->constant = numbers[QUALITY_DOUBT_FEATURES];
+    doubt->below = below;
+    return 0;
+}
+
 static int read_both(const struct safetensors *file, struct quality_weights *read, struct error *err) {
     if (read_regression(file, "words", read->words.weights, QUALITY_FEATURES, &read->words.constant, err) != 0 ||
-        read_regression(file, "sentence", read->sentence.weights, QUALITY_FEATURES, &read->sentence.constant, err) != 0)
+        read_regression(file, "sentence", read->sentence.weights, QUALITY_FEATURES, &read->sentence.constant, err) != 0 ||
+        read_doubt(file, &read->doubt, err) != 0)
         return -1;
-    return safetensors_count(file) == 2 ? 0 : error_set(err, ERROR_FORMAT, "must hold words and sentence alone");
+    bool whole = safetensors_count(file) == 2 + (safetensors_find(file, "doubt") != NULL);
+    return whole ? 0 : error_set(err, ERROR_FORMAT, "must hold words, sentence and perhaps doubt alone");
 }
 
 static int read_log_probs(const struct safetensors *file, struct quality_weights *read, struct error *err) {

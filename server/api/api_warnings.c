@@ -1,6 +1,7 @@
 /* `warnings` of a text: the codes, and what looks for each. */
 #include "server/api/api_warnings.h"
 #include "model/base/utf8.h"
+#include "model/model.h"
 #include "server/api/api_plan.h"
 #include "server/api/language.h"
 #include "server/decode/model_set.h"
@@ -202,6 +203,42 @@ static int check_numbers(const struct request *request, const struct text *text,
     return 0;
 }
 
+/* ---- doubtful ---- */
+
+static void put_doubt(struct writer *w, const struct warning *warning) {
+    writer_number(w, "quality", *(const double *)warning->detail);
+}
+
+/* The least estimate of the sentences counts: one that is wrong makes a text wrong. Neither a given translation nor what was
+ * returned unchanged is the model's own. */
+static int check_doubt(const struct request *request, const struct text *text, struct arena *arena, struct warnings *warnings) {
+    (void)request;
+    size_t doubtful = 0;
+    double least = 1, estimate;
+    for (size_t i = 0; i < text->count; i++) {
+        const struct sentence *sentence = &text->sentences[i];
+        if (sentence->given || sentence->verbatim || !translator_doubts(sentence, &sentence->hypotheses[0], &estimate))
+            continue;
+        doubtful++;
+        least = estimate < least ? estimate : least;
+    }
+    if (doubtful == 0)
+        return 0;
+    struct warning *warning =
+        text->count == 1
+            ? warnings_add(warnings, arena, WARNING_DOUBTFUL, "the translation is probably wrong: the model is not sure of it")
+            : warnings_add(warnings, arena, WARNING_DOUBTFUL,
+                           "%zu of the %zu sentences are probably translated wrong: the model is not sure of them", doubtful,
+                           text->count);
+    double *detail = arena_alloc(arena, 1, sizeof *detail);
+    if (!warning || !detail)
+        return -1;
+    *detail = least;
+    warning->put = put_doubt;
+    warning->detail = detail;
+    return 0;
+}
+
 /* ---- all ---- */
 
 static const struct {
@@ -212,7 +249,7 @@ static const struct {
 } kinds[WARNING_CODES] = {
     [WARNING_LANGUAGE] = {"language", check_language, false}, [WARNING_UNTRANSLATED] = {"untranslated", check_untranslated, false},
     [WARNING_UNKNOWN] = {"unknown", check_unknowns, false},   [WARNING_SHORTENED] = {"shortened", check_omissions, false},
-    [WARNING_NUMBERS] = {"numbers", check_numbers, false},    [WARNING_DOUBTFUL] = {"doubtful", NULL, true},
+    [WARNING_NUMBERS] = {"numbers", check_numbers, false},    [WARNING_DOUBTFUL] = {"doubtful", check_doubt, true},
     [WARNING_ENCODING] = {"encoding", NULL, false},
 };
 

@@ -64,6 +64,37 @@ START_TEST(language_everywhere) {
 }
 END_TEST
 
+/* Words that there are not; not of a given translation, and not where it is left out or the model is to do what it does. */
+START_TEST(doubtful) {
+    static const char nonsense[] = "The quibbly wumpus frobnicated zlorps, whereupon it grumbled.";
+    static const struct {
+        const char *path, *text, *fields;
+        bool warned;
+    } rows[] = {
+        {"/translate", nonsense, "", true},
+        {"/translate", ENGLISH, "", false},
+        {"/translate", nonsense, ", 'warnings': false", false},
+        {"/translate", nonsense, ", 'verbatim': true", false},
+        {"/attention", nonsense, ", 'translation': 'Un chien.'", false},
+    };
+    struct daemon doubting;
+    daemon_start(&doubting, ARGUMENTS("--model", "weights/en-fr", "--workers", "1"));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct reply reply;
+        char json[512];
+        snprintf(json, sizeof json, "{'text': '%s'%s}", rows[i].text, rows[i].fields);
+        client_post(&doubting, rows[i].path, json, 200, &reply);
+        const json_t *answers = json_object_get(reply.json, i < 4 ? "translations" : "results");
+        const json_t *warning = find_warning(json_array_get(answers, 0), "doubtful");
+        ck_assert_int_eq(warning != NULL, rows[i].warned);
+        if (warning)
+            ck_assert_double_lt(json_number_value(json_object_get(warning, "quality")), 0.1);
+        reply_done(&reply);
+    }
+    daemon_stop(&doubting);
+}
+END_TEST
+
 /* Their replies have no place for warnings: a header has the codes, of an answer from the cache, too. */
 START_TEST(other_dialects) {
     static const struct {
@@ -169,6 +200,7 @@ Suite *warnings_suite(void) {
     tcase_set_timeout(tests, TEST_TIMEOUT_S);
     tcase_add_test(tests, language);
     tcase_add_test(tests, language_everywhere);
+    tcase_add_test(tests, doubtful);
     tcase_add_test(tests, other_dialects);
     tcase_add_test(tests, turned_off);
     tcase_add_test(tests, unknown);

@@ -133,6 +133,27 @@ START_TEST(without_attention) {
 }
 END_TEST
 
+/* By log-probabilities -0.5, -60 (counts as -50) and -0.25, entropies 1, 3 and 2; a token of no vocabulary does not count. */
+START_TEST(doubt) {
+    int outside = (int)tokenizer_size(translator->target);
+    int tokens[] = {5, outside, 6};
+    static const float log_probs[] = {-0.5f, -87, -60, -0.25f}, entropies[] = {1, 9, 3, 2};
+    struct hypothesis h = {tokens, 3, .ended = true, .log_probs = log_probs, .entropies = entropies};
+    struct sentence sentence = {.translator = translator, .length = 4};
+    double estimate, sum = 0.04 * (-0.5 - 50 - 0.25) + 0.5 * 2 - 0.25 * log(3) + 0.125;
+    ck_assert(!translator_doubts(&sentence, &h, &estimate)); /* the model doubts nothing */
+    translator->quality->doubt = (struct quality_doubt){{0.04f, 0.5f, -0.25f}, 0.125f, 0.5f};
+    ck_assert(translator_doubts(&sentence, &h, &estimate));
+    ck_assert_double_eq_tol(estimate, 1 / (1 + exp(-sum)), TOLERANCE);
+    translator->quality->doubt.below = (float)estimate - 0.001f;
+    ck_assert(!translator_doubts(&sentence, &h, &estimate));
+    h.length = 0;
+    h.ended = false;
+    translator->quality->doubt.below = 1;
+    ck_assert(!translator_doubts(&sentence, &h, &estimate)); /* of nothing nothing is known */
+}
+END_TEST
+
 /* The first id from `from` on of a piece that begins a word, or goes on with one. */
 static int find_piece(int from, bool begins) {
     while ((strncmp(tokenizer_piece(translator->target, from), "\u2581", 3) == 0) != begins)
@@ -193,6 +214,7 @@ Suite *quality_suite(void) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, as_python_has_it, 0, CASES);
     tcase_add_test(tests, without_attention);
+    tcase_add_test(tests, doubt);
     tcase_add_test(tests, of_log_probabilities_alone);
     tcase_add_test(tests, a_wrong_file_is_named);
     suite_add_tcase(suite, tests);
