@@ -1,7 +1,7 @@
 /* `warnings` of a text: the codes, and what looks for each. */
 #include "server/api/api_warnings.h"
 #include "model/base/utf8.h"
-#include "model/model.h"
+#include "model/translator.h"
 #include "server/api/api_plan.h"
 #include "server/api/language.h"
 #include "server/decode/model_set.h"
