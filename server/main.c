@@ -135,6 +135,7 @@ static struct http_options http_options(const struct options *options) {
         .connections = {.most = options->connections,
                         .requests = options->queue + options->workers * options->rows,
                         .most_per_peer = options->connections_per_address,
+                        .trusts_proxy = options->client_header != NULL,
                         .read_timeout_ms = options->read_timeout_ms,
                         .send_timeout_ms = options->send_timeout_ms,
                         .admin = options->admin_listen.count > 0},

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-enum { SWEEP_US = 100000, SCARCE_IDLE_US = 1000000 };
+enum { SWEEP_US = 100000, SCARCE_IDLE_US = 1000000, SCARCE_BODY_US = 5000000 };
 
 struct cutoff {
     struct metrics *metrics;
@@ -18,10 +18,17 @@ struct cutoff {
     bool stopped;
 };
 
-static bool overdue(const struct timed *timed, int64_t now_us) {
-    size_t scarce = timed->crowd->most - timed->crowd->most / 4;
-    bool hurry = timed->reason == SLOW_IDLE && timed->crowd->count >= scarce && timed->timeout_us > SCARCE_IDLE_US;
-    return now_us - timed->since_us >= (hurry ? SCARCE_IDLE_US : timed->timeout_us);
+/* How long the connection may take now. While every place is taken, heads and bodies that have not arrived have little time, too,
+ * because whoever holds the places with them keeps all others out. */
+static int64_t patience(const struct timed *timed) {
+    const struct crowd *crowd = timed->crowd;
+    bool scarce = crowd->count >= crowd->most - crowd->most / 4, full = crowd->count >= crowd->most;
+    int64_t most_us = INT64_MAX;
+    if (scarce && timed->reason == SLOW_IDLE)
+        most_us = SCARCE_IDLE_US;
+    else if (full && timed->reason == SLOW_REQUEST)
+        most_us = timed->silent ? SCARCE_IDLE_US : SCARCE_BODY_US;
+    return timed->timeout_us < most_us ? timed->timeout_us : most_us;
 }
 
 static void cutoff_cut(struct cutoff *cutoff, struct timed *timed, enum metrics_slow reason) {
@@ -34,8 +41,9 @@ static void cutoff_cut(struct cutoff *cutoff, struct timed *timed, enum metrics_
 static void sweep(struct cutoff *cutoff) {
     int64_t now_us = clock_us();
     for (struct timed *timed = cutoff->first; timed; timed = timed->next) {
-        if (timed->timeout_us != INT64_MAX && overdue(timed, now_us))
-            cutoff_cut(cutoff, timed, timed->reason);
+        int64_t most_us = patience(timed);
+        if (timed->timeout_us != INT64_MAX && now_us - timed->since_us >= most_us)
+            cutoff_cut(cutoff, timed, timed->silent && most_us < timed->timeout_us ? SLOW_SILENT : timed->reason);
     }
 }
 
@@ -89,14 +97,14 @@ void cutoff_free(struct cutoff *cutoff) {
     cutoff_release(cutoff);
 }
 
-/* The newest stays: it may be about to speak. */
+/* Closes the connection that has been silent for the longest time, but not the newest, which may be about to send. */
 static void cutoff_make_room(struct cutoff *cutoff, const struct timed *newest) {
-    for (struct timed *timed = cutoff->last; timed != newest; timed = timed->previous) {
-        if (timed->silent && timed->crowd == newest->crowd) {
-            cutoff_cut(cutoff, timed, SLOW_SILENT);
-            return;
-        }
-    }
+    struct timed *longest = NULL;
+    for (struct timed *timed = cutoff->last; timed != newest; timed = timed->previous)
+        if (timed->silent && timed->crowd == newest->crowd && (!longest || timed->since_us < longest->since_us))
+            longest = timed;
+    if (longest)
+        cutoff_cut(cutoff, longest, SLOW_SILENT);
 }
 
 void cutoff_add(struct cutoff *cutoff, struct timed *timed, int fd, struct crowd *crowd, int64_t timeout_us) {
@@ -130,9 +138,14 @@ void cutoff_remove(struct cutoff *cutoff, struct timed *timed) {
 
 void cutoff_set(struct cutoff *cutoff, struct timed *timed, enum metrics_slow reason, int64_t timeout_us) {
     pthread_mutex_lock(&cutoff->lock);
-    timed->silent = false;
     timed->reason = reason;
     timed->since_us = clock_us();
     timed->timeout_us = timeout_us;
+    pthread_mutex_unlock(&cutoff->lock);
+}
+
+void cutoff_listen(struct cutoff *cutoff, struct timed *timed, bool silent) {
+    pthread_mutex_lock(&cutoff->lock);
+    timed->silent = silent;
     pthread_mutex_unlock(&cutoff->lock);
 }

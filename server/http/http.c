@@ -16,6 +16,7 @@ struct http {
 /* The head has come. Some requests are answered without being read any further. */
 static enum MHD_Result http_begin(struct http *http, struct MHD_Connection *connection, const char *path, const char *method,
                                   const char *version, void **state) {
+    connection_begun(&http->exchanges.connections, connection);
     struct exchange *exchange = exchange_create(&http->exchanges, connection, path, method);
     *state = exchange;
     if (!exchange)

@@ -47,6 +47,16 @@ static int64_t read_timeout_us(const struct connections *connections) {
     return (int64_t)connections->options.read_timeout_ms * 1000;
 }
 
+static void listen_for_head(const struct connections *connections, struct MHD_Connection *connection, bool silent) {
+    struct peer *peer = peer_of(connection);
+    if (peer)
+        cutoff_listen(connections->cutoff, &peer->timed, silent);
+}
+
+void connection_begun(const struct connections *connections, struct MHD_Connection *connection) {
+    listen_for_head(connections, connection, false);
+}
+
 void connection_received(const struct connections *connections, struct MHD_Connection *connection) {
     limit(connections, connection, SLOW_REQUEST, INT64_MAX);
 }
@@ -94,6 +104,7 @@ static void *request_began(void *closure, const char *uri, struct MHD_Connection
     if (peer)
         head_begin(&peer->line, uri);
     limit(connections, connection, SLOW_REQUEST, read_timeout_us(connections));
+    listen_for_head(connections, connection, true);
     return NULL;
 }
 
@@ -147,11 +158,21 @@ void connections_stop(struct connections *connections) {
     cutoff_free(connections->cutoff);
 }
 
+/* A proxy that names the clients of its requests may have every connection, and so may administrators. Any other address leaves
+ * half of them to others. */
+static size_t most_of_address(const struct gate *gate) {
+    const struct connections_options *options = &gate->connections->options;
+    if (options->most_per_peer > 0)
+        return options->most_per_peer;
+    bool all = gate->admin || options->trusts_proxy;
+    return all ? gate->crowd.most : (gate->crowd.most + 1) / 2;
+}
+
 void connection_options(struct gate *gate, struct MHD_OptionItem *items) {
     struct connections *connections = gate->connections;
     const struct MHD_OptionItem all[CONNECTION_OPTIONS] = {
         {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)gate->crowd.most, NULL},
-        {MHD_OPTION_PER_IP_CONNECTION_LIMIT, (intptr_t)connections->options.most_per_peer, NULL},
+        {MHD_OPTION_PER_IP_CONNECTION_LIMIT, (intptr_t)most_of_address(gate), NULL},
         {MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE_S, NULL},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)opened_or_closed, gate},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)request_began, connections},

@@ -154,17 +154,18 @@ static struct daemon at_logged(const struct daemon *daemon, const char *before) 
     return other;
 }
 
-/* Nobody who holds every other place is in its way, nor does it show anything else. */
+/* Whoever holds every other place is not in its way, nor does it show anything else. */
 START_TEST(administrators) {
     enum { MOST = 16 };
     struct daemon daemon;
     int held[MOST];
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--admin-listen", "127.0.0.2:0", "--admin-listen", address, "--connections",
-                                    "16", "--read-timeout-ms", "1000000000"));
+                                    "16", "--connections-per-address", "16", "--read-timeout-ms", "1000000000"));
     struct daemon local = daemon_at(&daemon, address), remote = at_logged(&daemon, "listening_for_administrators address=");
     for (size_t i = 0; i < MOST; i++) {
         held[i] = raw_open(&daemon);
-        raw_write(held[i], "GET / HTTP/1.1\r\n", 16); /* it is not silent, and never ends */
+        raw_write(held[i], i % 2 ? "GET / HTTP/1.1\r\nX" : "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n",
+                  i % 2 ? 17 : 46);
     }
     const struct daemon *doors[] = {&remote, &local};
     for (size_t i = 0; i < 2; i++) {
@@ -186,15 +187,17 @@ START_TEST(administrators) {
 }
 END_TEST
 
-/* Silent peers at its own door make room there, too. */
+/* Peers at its own door that are silent, or send no complete head, make room there, too. */
 START_TEST(silence_at_the_administrators_door) {
     enum { MORE = 40 };
     struct daemon daemon;
     int held[MORE];
     daemon_start(&daemon, ARGUMENTS("--model", MODEL, "--admin-listen", "127.0.0.1:0", "--read-timeout-ms", "1000000000"));
     struct daemon admin = at_logged(&daemon, "listening_for_administrators address=");
-    for (size_t i = 0; i < MORE; i++)
+    for (size_t i = 0; i < MORE; i++) {
         held[i] = raw_open(&admin);
+        raw_write(held[i], "GET /health HTTP/1.1\r\nX", (i % 2) * 23);
+    }
     ck_assert_int_eq(status_of(&admin, "GET", "/health"), 200);
     for (size_t i = 0; i < MORE; i++)
         close(held[i]);

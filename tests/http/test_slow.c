@@ -174,12 +174,14 @@ END_TEST
 
 START_TEST(connections_are_bounded) {
     enum { MOST = 20, MORE = 40 };
+    static const char head[] = "POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n";
     int connections[MORE];
     daemon_stop(&served);
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "20", "--read-timeout-ms", "1000"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "20", "--connections-per-address", "20", "--read-timeout-ms",
+                                    "1000"));
     for (size_t i = 0; i < MORE; i++) {
         connections[i] = raw_open(&served); /* those beyond are not accepted yet */
-        raw_write(connections[i], "GET / HTTP/1.1\r\n", 16);
+        raw_write(connections[i], head, strlen(head));
     }
     check_serving(); /* once some have been cut off */
     ck_assert_double_ge(metric(&served, CUT "{reason=\"request\"}"), MORE - MOST);
@@ -188,11 +190,14 @@ START_TEST(connections_are_bounded) {
 }
 END_TEST
 
-/* As many as hold every place and the backlog's next ones, with all the time that there is; others are served nevertheless. */
-static void check_room(int *connections, size_t count) {
+/* As many as hold every place and the backlog's next ones, with all the time that there is, send so much of a head; others are
+ * served nevertheless. */
+static void check_room(int *connections, size_t count, const char *begin) {
     struct reply reply;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         connections[i] = raw_open(&served);
+        raw_write(connections[i], begin, strlen(begin));
+    }
     client_send(&served, &(struct call){.path = "/health"}, &reply);
     ck_assert_int_eq(reply.status, 200);
     reply_done(&reply);
@@ -204,12 +209,56 @@ static void check_room(int *connections, size_t count) {
         close(connections[i]);
 }
 
+/* Whoever has not sent a complete head counts as one that has sent nothing. */
+static const char *const begins[] = {"", "GET /hea", "GET /health HTTP/1.1\r\nX",
+                                     "GET /health HTTP/1.1\r\nHost: x\r\nX-Filler: y\r\n"};
+
 START_TEST(silent_connections_make_room) {
     enum { MORE = 140 };
     int connections[MORE];
     daemon_stop(&served);
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "100", "--read-timeout-ms", "1000000000"));
-    check_room(connections, MORE);
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "100", "--connections-per-address", "100",
+                                    "--read-timeout-ms", "1000000000"));
+    check_room(connections, MORE, begins[_i]);
+}
+END_TEST
+
+/* Nor does it help to have been answered before. */
+START_TEST(second_heads_make_room) {
+    enum { MOST = 40 };
+    static const char whole[] = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n";
+    int connections[MOST];
+    char reply[16];
+    daemon_stop(&served);
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "40", "--connections-per-address", "40", "--read-timeout-ms",
+                                    "1000000000"));
+    for (size_t i = 0; i < MOST; i++) {
+        connections[i] = raw_open(&served);
+        raw_write(connections[i], whole, sizeof whole - 1);
+        ck_assert_int_eq(recv(connections[i], reply, sizeof reply, MSG_WAITALL), sizeof reply);
+        raw_write(connections[i], begins[2], strlen(begins[2]));
+    }
+    check_serving();
+    ck_assert_double_ge(metric(&served, CUT "{reason=\"silent\"}"), 1);
+    for (size_t i = 0; i < MOST; i++)
+        close(connections[i]);
+}
+END_TEST
+
+/* One address leaves places to others, however many connections it opens. */
+START_TEST(half_is_left_to_others) {
+    enum { MORE = 60 };
+    static const char head[] = "POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n";
+    int connections[MORE];
+    daemon_stop(&served);
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "40", "--read-timeout-ms", "1000000000"));
+    for (size_t i = 0; i < MORE; i++) {
+        connections[i] = raw_open_from(&served, "127.0.0.2");
+        send(connections[i], head, sizeof head - 1, MSG_NOSIGNAL); /* some are closed */
+    }
+    check_serving();
+    for (size_t i = 0; i < MORE; i++)
+        close(connections[i]);
 }
 END_TEST
 
@@ -219,8 +268,8 @@ START_TEST(few_files) {
     int connections[MORE];
     daemon_stop(&served);
     program_files = 32;
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--read-timeout-ms", "1000000000"));
-    check_room(connections, MORE);
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections-per-address", "1000", "--read-timeout-ms", "1000000000"));
+    check_room(connections, MORE, "");
 }
 END_TEST
 
@@ -230,7 +279,7 @@ START_TEST(idle_connections_make_room) {
     CURL *kept[MOST];
     struct reply reply;
     daemon_stop(&served);
-    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "16"));
+    daemon_start(&served, ARGUMENTS("--model", MODEL, "--connections", "16", "--connections-per-address", "16"));
     for (size_t i = 0; i < MOST; i++) {
         kept[i] = connection_open();
         client_send(&served, &(struct call){.path = "/health", .connection = kept[i]}, &reply);
@@ -415,7 +464,9 @@ Suite *slow_suite(void) {
     tcase_add_test(tcase, slow_reader_of_a_matrix);
     tcase_add_test(tcase, slow_reader_of_a_stream);
     tcase_add_test(tcase, connections_are_bounded);
-    tcase_add_test(tcase, silent_connections_make_room);
+    tcase_add_loop_test(tcase, silent_connections_make_room, 0, sizeof begins / sizeof *begins);
+    tcase_add_test(tcase, second_heads_make_room);
+    tcase_add_test(tcase, half_is_left_to_others);
     tcase_add_test(tcase, few_files);
     tcase_add_test(tcase, idle_connections_make_room);
     tcase_add_test(tcase, connections_of_an_address_are_bounded);

@@ -1,5 +1,6 @@
 /* server/cutoff: who makes room where the places of a crowd are taken. What takes time is tested over HTTP
  * (tests/http/test_slow.c). */
+#include "server/base/clock.h"
 #include "server/http/cutoff.h"
 #include "tests/suites.h"
 #include <sys/socket.h>
@@ -46,7 +47,7 @@ START_TEST(oldest_silent_makes_room) {
         add(i, &crowd);
     for (size_t i = 0; i < MOST - 1; i++)
         ck_assert(!is_cut(i));
-    cutoff_set(cutoff, &timed[0], SLOW_REQUEST, INT64_MAX - 1); /* its request has begun */
+    cutoff_listen(cutoff, &timed[0], false); /* its head has come */
     add(MOST - 1, &crowd);
     ck_assert(!is_cut(0) && is_cut(1) && !is_cut(2) && !is_cut(3)); /* a place stays free */
     cutoff_remove(cutoff, &timed[1]);
@@ -67,12 +68,30 @@ START_TEST(nobody_is_silent) {
     for (size_t i = 0; i < MOST; i++) {
         add(i, &crowd);
         cutoff_set(cutoff, &timed[i], i % 2 ? SLOW_IDLE : SLOW_REQUEST, INT64_MAX - 1);
+        cutoff_listen(cutoff, &timed[i], false);
     }
     add(MOST, &crowd);
     for (size_t i = 0; i <= MOST; i++) {
         ck_assert(!is_cut(i));
         cutoff_remove(cutoff, &timed[i]);
     }
+}
+END_TEST
+
+/* One whose next request has begun is silent again; of those the longest counts, not the oldest connection. */
+START_TEST(a_second_head_is_awaited_as_the_first) {
+    for (size_t i = 0; i < MOST - 1; i++)
+        add(i, &crowd);
+    cutoff_listen(cutoff, &timed[2], false);
+    for (int64_t now_us = clock_us(); clock_us() == now_us;) /* what comes next is later */
+        ;
+    cutoff_set(cutoff, &timed[0], SLOW_REQUEST, INT64_MAX - 1);
+    add(MOST - 1, &crowd);
+    ck_assert(!is_cut(0) && is_cut(1) && !is_cut(2) && !is_cut(3));
+    add(MOST, &crowd);
+    ck_assert(is_cut(0) && !is_cut(2) && !is_cut(3) && !is_cut(4));
+    for (size_t i = 0; i <= MOST; i++)
+        cutoff_remove(cutoff, &timed[i]);
 }
 END_TEST
 
@@ -92,6 +111,7 @@ Suite *cutoff_suite(void) {
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, oldest_silent_makes_room);
     tcase_add_test(tcase, nobody_is_silent);
+    tcase_add_test(tcase, a_second_head_is_awaited_as_the_first);
     tcase_add_test(tcase, crowds_are_apart);
     suite_add_tcase(suite, tcase);
     return suite;
