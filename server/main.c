@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, EXIT_SKIPPED = 3, LAST_REPLIES_MS = 5000, LARGE_BYTES = 128 * 1024, KEPT_FILES = 1024 };
+enum { EXIT_USAGE = 2, EXIT_SKIPPED = 3, LAST_REPLIES_MS = 5000, LARGE_BYTES = 128 * 1024, KEPT_FILES = 1024, KEPT_SENT_S = 60 };
 
 /* What runs, and what it was told. */
 struct daemon {
@@ -270,7 +270,8 @@ static int serve(const struct options *options, const struct shipped *shipped, b
                                            .most_bytes = options->model_memory,
                                            .most_waiting = options->queue,
                                            .idle_us = (int64_t)options->idle_unload_s * 1000000};
-    const struct kept_files_limits kept = {(int64_t)options->keep_files_s * 1000000, KEPT_FILES, options->keep_files_bytes};
+    const struct kept_files_limits kept = {(int64_t)options->keep_files_s * 1000000, KEPT_SENT_S * INT64_C(1000000), KEPT_FILES,
+                                           options->keep_files_bytes};
     int result = -1;
     if (log_start(err) != 0)
         return -1;

@@ -393,11 +393,11 @@ static void read_id(const char *path, char id[KEPT_ID_BYTES]) {
     snprintf(id, KEPT_ID_BYTES, "%.*s", (int)length, sent);
 }
 
-/* One that could not be sent whole can be fetched again. */
-static void remove_sent(const struct service *service, const char *path) {
+/* A file counts as sent when the kernel has taken it. The client may still lose it, and can fetch it again for a while. */
+static void note_sent(const struct service *service, const char *path) {
     char id[KEPT_ID_BYTES];
     read_id(path, id);
-    kept_files_remove(service->files, id);
+    kept_files_sent(service->files, id);
 }
 
 void api_file(const struct service *service, const struct call *call, struct request *request, struct reply *reply) {
@@ -409,7 +409,7 @@ void api_file(const struct service *service, const struct call *call, struct req
     char *text = kept_files_find(service->files, id, &file, &error);
     if (text) {
         *reply = (struct reply){
-            .status = STATUS_OK, .content_type = file.content_type, .body = text, .length = file.length, .sent = remove_sent};
+            .status = STATUS_OK, .content_type = file.content_type, .body = text, .length = file.length, .sent = note_sent};
         memcpy(reply->file_name, file.name, sizeof reply->file_name);
     } else if (error.code == ERROR_MEMORY) {
         api_fail_memory(reply);

@@ -10,6 +10,7 @@
 struct entry {
     struct entry *next;
     int64_t until_us;
+    bool sent; /* whole, at least once */
     char id[KEPT_ID_BYTES];
     struct kept_file file;
     char text[]; /* [file.length] and a NUL */
@@ -37,10 +38,6 @@ static void remove_entry(struct kept_files *files, struct entry **link) {
     free(entry);
 }
 
-static void remove_oldest(struct kept_files *files) {
-    remove_entry(files, &files->oldest);
-}
-
 /* Where it is linked; a link to NULL: there is none. */
 static struct entry **find_link(struct kept_files *files, const char *id) {
     struct entry **link = &files->oldest;
@@ -49,9 +46,26 @@ static struct entry **find_link(struct kept_files *files, const char *id) {
     return link;
 }
 
-static void remove_expired(struct kept_files *files) {
-    while (files->oldest && files->oldest->until_us <= clock_us())
-        remove_oldest(files);
+/* Removes the oldest that has been sent, or the oldest if none has. */
+static void make_room(struct kept_files *files) {
+    struct entry **link = &files->oldest;
+    while (*link && !(*link)->sent)
+        link = &(*link)->next;
+    remove_entry(files, *link ? link : &files->oldest);
+}
+
+/* Returns when the next one will expire. */
+static int64_t remove_expired(struct kept_files *files) {
+    int64_t now_us = clock_us(), next_us = INT64_MAX;
+    for (struct entry **link = &files->oldest; *link;) {
+        if ((*link)->until_us <= now_us) {
+            remove_entry(files, link);
+            continue;
+        }
+        next_us = (*link)->until_us < next_us ? (*link)->until_us : next_us;
+        link = &(*link)->next;
+    }
+    return next_us;
 }
 
 /* ---- the thread ---- */
@@ -60,12 +74,11 @@ static void *kept_files_run(void *argument) {
     struct kept_files *files = argument;
     pthread_mutex_lock(&files->lock);
     while (!files->stopped) {
-        remove_expired(files);
+        int64_t next_us = remove_expired(files);
         if (!files->oldest) {
             pthread_cond_wait(&files->wake, &files->lock);
             continue;
         }
-        int64_t next_us = files->oldest->until_us;
         pthread_cond_timedwait(&files->wake, &files->lock, &(struct timespec){next_us / 1000000, next_us % 1000000 * 1000});
     }
     pthread_mutex_unlock(&files->lock);
@@ -74,7 +87,7 @@ static void *kept_files_run(void *argument) {
 
 static void release(struct kept_files *files) {
     while (files->oldest)
-        remove_oldest(files);
+        remove_entry(files, &files->oldest);
     pthread_cond_destroy(&files->wake);
     pthread_mutex_destroy(&files->lock);
     free(files);
@@ -134,7 +147,7 @@ int kept_files_add(struct kept_files *files, const struct kept_file *file, const
     memcpy(id, entry->id, KEPT_ID_BYTES);
     pthread_mutex_lock(&files->lock);
     while (files->count == files->limits.count || files->bytes + file->length > files->limits.bytes)
-        remove_oldest(files);
+        make_room(files);
     *files->newest = entry;
     files->newest = &entry->next;
     files->count++;
@@ -162,11 +175,15 @@ char *kept_files_find(struct kept_files *files, const char *id, struct kept_file
     return copy;
 }
 
-void kept_files_remove(struct kept_files *files, const char *id) {
+void kept_files_sent(struct kept_files *files, const char *id) {
+    int64_t until_us = clock_us() + files->limits.sent_us;
     pthread_mutex_lock(&files->lock);
-    struct entry **link = find_link(files, id);
-    if (*link)
-        remove_entry(files, link);
+    struct entry *entry = *find_link(files, id);
+    if (entry && !entry->sent) {
+        entry->sent = true;
+        entry->until_us = until_us < entry->until_us ? until_us : entry->until_us;
+        pthread_cond_signal(&files->wake); /* it may be the next to expire */
+    }
     pthread_mutex_unlock(&files->lock);
 }
 

@@ -1,6 +1,6 @@
-/* Files that wait to be fetched (LibreTranslate's /translate_file): each under a name that cannot be guessed, until it has been
- * fetched, or for a while: then they are gone, whether anybody asks or not. Bounded in number and bytes: the oldest make room.
- * Thread-safe. */
+/* Files that wait to be fetched (LibreTranslate's /translate_file): each under a name that cannot be guessed, for a while: then
+ * they are gone, whether anybody asks or not. One that has been sent whole stays for a shorter while, since nobody can tell whether
+ * it has arrived. Bounded in number and bytes: those that have been sent make room, then the oldest. Thread-safe. */
 #ifndef ALIGND_KEPT_FILES_H
 #define ALIGND_KEPT_FILES_H
 
@@ -11,8 +11,8 @@
 struct kept_files;
 
 struct kept_files_limits {
-    int64_t keep_us;
-    size_t count, bytes; /* of all files together */
+    int64_t keep_us, sent_us; /* from when it was added; from when it was first sent, if that is earlier */
+    size_t count, bytes;      /* of all files together */
 };
 
 enum { KEPT_ID_BYTES = 33, KEPT_NAME_BYTES = 256 };
@@ -34,8 +34,8 @@ int kept_files_add(struct kept_files *files, const struct kept_file *file, const
 /* A copy of its text, NUL-terminated, which the caller frees. NULL with ERROR_INPUT: there is none of this id, or no longer; or
  * ERROR_MEMORY. */
 char *kept_files_find(struct kept_files *files, const char *id, struct kept_file *out, struct error *err);
-/* If it is there. */
-void kept_files_remove(struct kept_files *files, const char *id);
+/* Notes that the file, if there is one of this id, has been sent whole: it expires soon. */
+void kept_files_sent(struct kept_files *files, const char *id);
 /* How many there are. */
 size_t kept_files_count(struct kept_files *files);
 

@@ -9,8 +9,8 @@
 enum { COUNT = 3, BYTES = 10, TRIES = 10000, TRY_US = 1000 };
 static const int64_t HOUR_US = 3600000000;
 
-static struct kept_files *open_files(int64_t keep_us) {
-    struct kept_files *files = kept_files_create(&(struct kept_files_limits){keep_us, COUNT, BYTES}, NULL);
+static struct kept_files *open_files(int64_t keep_us, int64_t sent_us) {
+    struct kept_files *files = kept_files_create(&(struct kept_files_limits){keep_us, sent_us, COUNT, BYTES}, NULL);
     ck_assert_ptr_nonnull(files);
     return files;
 }
@@ -37,7 +37,7 @@ static bool has(struct kept_files *files, const char *id, const char *text) {
 }
 
 START_TEST(files_are_found) {
-    struct kept_files *files = open_files(HOUR_US);
+    struct kept_files *files = open_files(HOUR_US, HOUR_US);
     char one[KEPT_ID_BYTES], other[KEPT_ID_BYTES];
     ck_assert_int_eq(add(files, "one", one, NULL), 0);
     ck_assert_int_eq(add(files, "", other, NULL), 0);
@@ -52,16 +52,17 @@ START_TEST(files_are_found) {
 END_TEST
 
 /* First, last and in between. */
-START_TEST(what_is_removed_is_gone) {
+START_TEST(what_was_sent_makes_room) {
     for (size_t i = 0; i < COUNT; i++) {
-        struct kept_files *files = open_files(HOUR_US);
+        struct kept_files *files = open_files(HOUR_US, HOUR_US);
         char ids[COUNT][KEPT_ID_BYTES], more[KEPT_ID_BYTES];
         for (size_t j = 0; j < COUNT; j++)
             add(files, "abc", ids[j], NULL);
-        kept_files_remove(files, "");
-        kept_files_remove(files, ids[i]);
-        kept_files_remove(files, ids[i]);
-        ck_assert_uint_eq(kept_files_count(files), COUNT - 1);
+        kept_files_sent(files, "");
+        kept_files_sent(files, ids[i]);
+        kept_files_sent(files, ids[i]);
+        ck_assert_uint_eq(kept_files_count(files), COUNT);
+        ck_assert(has(files, ids[i], "abc"));
         add(files, "abcd", more, NULL); /* in its room */
         for (size_t j = 0; j < COUNT; j++)
             ck_assert_int_eq(has(files, ids[j], "abc"), j != i);
@@ -71,8 +72,31 @@ START_TEST(what_is_removed_is_gone) {
 }
 END_TEST
 
+static void await_count(struct kept_files *files, size_t count) {
+    for (size_t tries = 0; kept_files_count(files) > count; tries++) {
+        ck_assert_uint_lt(tries, TRIES);
+        usleep(TRY_US);
+    }
+}
+
+/* It expires before those that are older, and by itself. */
+START_TEST(what_was_sent_expires_first) {
+    struct kept_files *files = open_files(HOUR_US, 1);
+    char ids[COUNT][KEPT_ID_BYTES];
+    for (size_t i = 0; i < COUNT; i++)
+        add(files, "abc", ids[i], NULL);
+    kept_files_sent(files, ids[COUNT - 1]);
+    await_count(files, COUNT - 1);
+    ck_assert(has(files, ids[0], "abc") && !has(files, ids[COUNT - 1], "abc"));
+    kept_files_sent(files, ids[0]);
+    await_count(files, COUNT - 2);
+    ck_assert(!has(files, ids[0], "abc"));
+    kept_files_free(files);
+}
+END_TEST
+
 START_TEST(the_oldest_make_room) {
-    struct kept_files *files = open_files(HOUR_US);
+    struct kept_files *files = open_files(HOUR_US, HOUR_US);
     char ids[5][KEPT_ID_BYTES];
     struct error error = {0};
     for (size_t i = 0; i < 4; i++)
@@ -90,14 +114,11 @@ END_TEST
 
 /* Nobody asks for them meanwhile. */
 START_TEST(files_expire_by_themselves) {
-    struct kept_files *files = open_files(1);
+    struct kept_files *files = open_files(1, HOUR_US);
     char id[KEPT_ID_BYTES];
     for (size_t i = 0; i < 2; i++) {
         add(files, "one", id, NULL);
-        for (size_t tries = 0; kept_files_count(files) > 0; tries++) {
-            ck_assert_uint_lt(tries, TRIES);
-            usleep(TRY_US);
-        }
+        await_count(files, 0);
         ck_assert(!has(files, id, "one"));
     }
     kept_files_free(files);
@@ -109,7 +130,8 @@ Suite *kept_files_suite(void) {
     TCase *cases = tcase_create("kept_files");
     suite_add_tcase(suite, cases);
     tcase_add_test(cases, files_are_found);
-    tcase_add_test(cases, what_is_removed_is_gone);
+    tcase_add_test(cases, what_was_sent_makes_room);
+    tcase_add_test(cases, what_was_sent_expires_first);
     tcase_add_test(cases, the_oldest_make_room);
     tcase_add_test(cases, files_expire_by_themselves);
     return suite;
