@@ -112,6 +112,7 @@ static int sentence_init(struct sentence *sentence, const struct prepared *list,
                                   .source = span,
                                   .options = *list->options};
     arena_init(&sentence->arena, QUESTION_BYTES);
+    arena_limit(&sentence->arena, list->arena->budget);
     int result = opaque_within(&list->text->held, span.begin, span.end, &sentence->arena, &sentence->held, err);
     if (result == 0)
         result = tokenize(sentence, list->text->verbatim, err);
@@ -169,8 +170,11 @@ static int prepared_add(struct prepared *list, struct sentence *sentence, struct
         list->items = grown;
         list->room = room;
     }
+    if (!budget_add_sentence(list->arena->budget))
+        return error_memory(err);
     if (settle(sentence, err) != 0 || (!list->text->verbatim && mark_amounts(sentence, err) != 0))
         return -1;
+    arena_limit(&sentence->arena, NULL); /* what it has taken it keeps */
     list->items[list->count++] = *sentence;
     return 0;
 }

@@ -19,9 +19,22 @@ void arena_init(struct arena *arena, size_t block_bytes) {
     *arena = (struct arena){.block_bytes = block_bytes};
 }
 
+void arena_limit(struct arena *arena, struct budget *budget) {
+    arena->budget = budget;
+    arena->taken = 0;
+}
+
+/* Tells the budget that blocks of so many bytes were freed. */
+static void give_back(struct arena *arena, size_t bytes) {
+    bytes = bytes < arena->taken ? bytes : arena->taken;
+    budget_give(arena->budget, bytes);
+    arena->taken -= bytes;
+}
+
 void arena_done(struct arena *arena) {
     if (arena == NULL)
         return;
+    give_back(arena, arena->taken);
     for (struct arena_block *block = arena->first, *next; block != NULL; block = next) {
         next = block->next;
         free(block->memory);
@@ -67,12 +80,23 @@ static struct arena_block *create_block(size_t bytes) {
     return block;
 }
 
+static struct arena_block *arena_add_block(struct arena *arena, size_t bytes) {
+    if (!budget_take(arena->budget, bytes))
+        return NULL;
+    struct arena_block *block = create_block(bytes);
+    if (block == NULL)
+        budget_give(arena->budget, bytes);
+    else
+        arena->taken += arena->budget != NULL ? bytes : 0;
+    return block;
+}
+
 /* Makes last a block with room for bytes: a spare one, or a new one. Spare ones that are too small stay spare, so that a large
  * object does not waste them. */
 static int next_block(struct arena *arena, size_t bytes) {
     struct arena_block **spare = spare_blocks(arena), *block = take_block(spare, bytes);
     if (block == NULL)
-        block = create_block(bytes > arena->block_bytes ? bytes : arena->block_bytes);
+        block = arena_add_block(arena, bytes > arena->block_bytes ? bytes : arena->block_bytes);
     if (block == NULL)
         return -1;
     block->used = 0;
@@ -89,7 +113,7 @@ static void *arena_fail(struct arena *arena) {
 
 void *arena_alloc(struct arena *arena, size_t count, size_t size) {
     size_t bytes;
-    if (padded_size(count, size, &bytes) != 0)
+    if (padded_size(count, size, &bytes) != 0 || !budget_step(arena->budget, 1))
         return arena_fail(arena);
     const struct arena_block *last = arena->last;
     if ((last == NULL || last->capacity - last->used < bytes) && next_block(arena, bytes) != 0)
@@ -154,6 +178,7 @@ void arena_trim(struct arena *arena) {
     struct arena_block **spare = spare_blocks(arena);
     for (struct arena_block *block = *spare, *next; block != NULL; block = next) {
         next = block->next;
+        give_back(arena, block->capacity);
         free(block->memory);
     }
     *spare = NULL;

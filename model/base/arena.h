@@ -3,6 +3,7 @@
 #ifndef ALIGND_ARENA_H
 #define ALIGND_ARENA_H
 
+#include "model/base/budget.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -12,6 +13,8 @@ struct arena {
     struct arena_block *first, *last; /* blocks in use run from first to last; those behind last are kept for reuse */
     size_t block_bytes;               /* the least a new block holds */
     bool failed;                      /* arena_failed */
+    struct budget *budget;            /* NULL: no bounds */
+    size_t taken;                     /* bytes of blocks, from the budget */
 };
 
 struct arena_mark {
@@ -22,6 +25,9 @@ struct arena_mark {
 
 /* An empty arena; allocates nothing yet. block_bytes: the size of a block, e.g. 64 KiB. */
 void arena_init(struct arena *arena, size_t block_bytes);
+/* From now on each allocation is a step of this budget, and the bytes of new blocks are taken from it until they are freed. A later
+ * call with another budget, or with NULL, ends this. The budget must live as long. */
+void arena_limit(struct arena *arena, struct budget *budget);
 /* Frees every block; the arena is empty and usable again. NULL allowed. */
 void arena_done(struct arena *arena);
 

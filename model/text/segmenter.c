@@ -108,6 +108,7 @@ struct found_spans {
     size_t count;
     bool words;    /* elided beginnings stand alone */
     bool ordinals; /* a sentence goes on behind them */
+    struct budget *budget;
 };
 
 static void add_span(struct found_spans *found, size_t begin, size_t end) {
@@ -147,6 +148,8 @@ static bool goes_on(const char *text, size_t length, size_t begin, size_t end) {
 static void visit(UBreakIterator *iterator, const char *text, size_t length, struct found_spans *found) {
     size_t begin = (size_t)ubrk_first(iterator), former = begin;
     for (int32_t end = ubrk_next(iterator); end != UBRK_DONE; former = (size_t)end, end = ubrk_next(iterator)) {
+        if (!budget_step(found->budget, 1))
+            return;
         if (found->ordinals && goes_on(text, length, former, (size_t)end))
             continue;
         struct span visible = segmenter_trim(text + begin, (size_t)end - begin);
@@ -166,7 +169,7 @@ static int cut(const struct segmenter *segmenter, bool words, const char *text, 
     UErrorCode status = U_ZERO_ERROR;
     UText input = UTEXT_INITIALIZER;
     UBreakIterator *iterator = ubrk_clone(words ? segmenter->words : segmenter->sentences, &status);
-    struct found_spans found = {.words = words, .ordinals = !words && segmenter->ordinals};
+    struct found_spans found = {.words = words, .ordinals = !words && segmenter->ordinals, .budget = arena->budget};
     utext_openUTF8(&input, text, (int64_t)length, &status);
     if (U_SUCCESS(status)) /* otherwise there may be no iterator */
         ubrk_setUText(iterator, &input, &status);
@@ -182,6 +185,10 @@ static int cut(const struct segmenter *segmenter, bool words, const char *text, 
         goto done;
     }
     visit(iterator, text, length, &found);
+    if (!budget_step(found.budget, 0)) {
+        error_memory(err);
+        goto done;
+    }
     *spans = found.spans;
     *count = found.count;
     result = 0;

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { BYTES_OF_STEP = 16 };
+
 /* To add a kind of tokenizer: these functions, and a row in the table. encode and decode may leave white space at tokens' ends. */
 struct tokenizer_kind {
     const char *name;
@@ -204,6 +206,8 @@ int tokenizer_encode_around(const struct tokenizer *tokenizer, const char *text,
                             bool *lowered, struct arena *arena, struct token **tokens, size_t *count, struct error *err) {
     if (length > INT_MAX)
         return error_set(err, ERROR_LENGTH, "a text of %zu bytes is too long", length);
+    if (!budget_step(arena->budget, 1 + length / BYTES_OF_STEP))
+        return error_memory(err);
     if (lowered)
         *lowered = false;
     if (tokenizer_encode_raw(tokenizer, text, length, how, lowered, arena, tokens, count, err) != 0)

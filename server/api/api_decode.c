@@ -180,7 +180,10 @@ void api_prepare(const struct service *service, const char *field, struct reques
         api_fail_refused(service, verdict, request, reply);
     else if (!has_models(service, request, reply))
         return;
-    else if (request_prepare(request, request->loaded->translator, &input, &error) != 0)
+    else if (request_prepare(request, request->loaded->translator, &input, &error) != 0 &&
+             request->budget.spent == BUDGET_SENTENCES)
+        api_fail(reply, STATUS_TOO_LARGE, field, "%s must have at most %zu sentences", field, request->budget.most_sentences);
+    else if (error.code != ERROR_NONE)
         fail_preparation(request, names[input], &error, reply);
     else
         check_size(service, field, request, reply);

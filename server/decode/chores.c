@@ -5,56 +5,219 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+/* SLICE_US: 20 ms, less what lies between two looks at the clock. Of one running thread so many chores may be in progress: each
+ * holds memory and a thread. SMALL_RUN: slices of small chores in a row while a large one waits. */
+enum { SLICE_US = 16000, MOST_LARGE = 3, MOST_SMALL = 8, MOST_SMALL_OF_CLIENT = 4, SMALL_RUN = 3 };
+
+/* Chores by turns; of one turn, in the order in which they came. */
+struct chore_list {
+    struct chore *first;
+};
+
+/* A chore in progress, of which only its thread knows more: who it is for may change, and it may be gone. */
+struct chore_place {
+    bool taken, large;
+    uint64_t client;
+};
+
+/* A thread that waits for its chore's next slice. */
+struct chore_resumed {
+    pthread_cond_t condition;
+    bool now;
+};
+
 struct chores {
     struct chores_options options; /* constant */
-    pthread_t *threads;            /* [started] */
-    size_t started;
 
-    pthread_mutex_t lock;        /* guards everything below */
-    pthread_cond_t ready;        /* a chore was submitted, or there will be none */
-    pthread_cond_t ended;        /* one of pending became 0 */
-    struct chore *first;         /* what waits, by turns; of one turn, in the order in which they came */
-    size_t count, bytes;         /* of what waits */
+    pthread_mutex_t lock;           /* guards everything below */
+    pthread_cond_t ready;           /* something was handed, or there will be nothing more */
+    pthread_cond_t ended;           /* one of pending became 0 */
+    pthread_t *threads;             /* [started], room for all that there may be */
+    size_t started, idle;           /* idle: threads that do no chore */
+    struct chore_list small, large; /* what waits and has not begun */
+    struct chore_list paused;       /* what has begun and waits for its next slice */
+    struct chore *handed;           /* to threads that are idle still, [handed_count] */
+    size_t handed_count;
+    struct chore_place *places;  /* [most_threads] what is handed, running or paused */
+    size_t running;              /* handed or running: at most options.threads */
+    size_t small_run;            /* slices of small ones since the last of a large one */
+    size_t count, bytes;         /* of what waits and has not begun */
     size_t pending[CHORE_KINDS]; /* waiting, or being done */
     uint64_t turn;               /* of the last one taken */
     struct meter meter;          /* of the bytes taken */
     bool closed, abandoned;
 };
 
-/* ---- in ---- */
-
-static bool has_waiting(const struct chores *chores, uint64_t client) {
-    const struct chore *chore = chores->first;
-    while (chore && chore->request->client != client)
-        chore = chore->next;
-    return chore != NULL;
+static size_t most_threads(const struct chores *chores) {
+    return chores->options.threads * (MOST_LARGE + MOST_SMALL);
 }
 
-/* By how many bytes what would wait is too much; of too many chores, the bytes of one. */
-static size_t excess(const struct chores *chores, const struct chore *chore) {
-    size_t share = has_waiting(chores, chore->request->client) ? 8 : SIZE_MAX;
-    size_t most = chores->options.chores - chores->options.chores / share;
-    size_t most_bytes = chores->options.bytes - chores->options.bytes / share, bytes = chores->bytes + chore->bytes;
-    size_t over = bytes > most_bytes && chores->count > 0 ? bytes - most_bytes : 0; /* an empty queue has room for any one */
-    return chores->count >= most && over == 0 ? chore->bytes + 1 : over;
+/* ---- lists ---- */
+
+static const struct chore *find_client(const struct chore_list *list, uint64_t client) {
+    const struct chore *chore = list->first;
+    while (chore && chore->request->client != client)
+        chore = chore->next;
+    return chore;
 }
 
 /* Behind all of its turn, which is the one after the client's last: a client has one chore in each. */
-static void chores_insert(struct chores *chores, struct chore *chore) {
-    struct chore **link = &chores->first;
+static void list_insert(const struct chores *chores, struct chore_list *list, struct chore *chore) {
+    struct chore **link = &list->first;
     chore->turn = chores->turn + 1;
-    for (const struct chore *other = chores->first; other; other = other->next) {
+    for (const struct chore *other = list->first; other; other = other->next)
         if (other->request->client == chore->request->client)
             chore->turn = other->turn + 1;
-    }
     while (*link && (*link)->turn <= chore->turn)
         link = &(*link)->next;
     chore->next = *link;
     *link = chore;
-    chores->count++;
-    chores->bytes += chore->bytes;
-    chores->pending[chore->kind]++;
-    metrics_chores_changed(chores->options.metrics, 1);
+}
+
+static struct chore *list_take(struct chore **link) {
+    struct chore *chore = *link;
+    *link = chore->next;
+    chore->next = NULL;
+    return chore;
+}
+
+/* ---- whose turn it is ---- */
+
+static bool is_over(const struct chore *chore, int64_t now_us) {
+    return now_us >= chore->request->deadline_us || request_reason(chore->request) != CANCEL_NONE;
+}
+
+/* There are a thread and memory for it. A client has one large chore in progress, so that others find room. */
+static bool may_begin(const struct chores *chores, const struct chore *chore) {
+    size_t all = 0, own = 0;
+    for (size_t i = 0; i < most_threads(chores); i++) {
+        const struct chore_place *place = &chores->places[i];
+        all += place->taken && place->large == chore->large;
+        own += place->taken && place->large == chore->large && place->client == chore->request->client;
+    }
+    size_t most = chores->options.threads * (chore->large ? MOST_LARGE : MOST_SMALL);
+    return all < most && own < (chore->large ? 1 : MOST_SMALL_OF_CLIENT);
+}
+
+/* The first that may begin; NULL: none. */
+static struct chore **first_to_begin(const struct chores *chores, struct chore_list *list) {
+    struct chore **link = &list->first;
+    while (*link && !may_begin(chores, *link))
+        link = &(*link)->next;
+    return *link ? link : NULL;
+}
+
+static struct chore **first_over(struct chore_list *list, int64_t now_us) {
+    struct chore **link = &list->first;
+    while (*link && !is_over(*link, now_us))
+        link = &(*link)->next;
+    return *link ? link : NULL;
+}
+
+/* Where it is linked; NULL: nothing can be done now. begin: not only go on with what is paused. What is over comes first, whatever
+ * its turn: it is answered at once. Then small ones come before large ones and before what has used up a slice, of which each has
+ * its turn now and then all the same. */
+static struct chore **next_chore(struct chores *chores, bool begin) {
+    int64_t now_us = clock_us();
+    struct chore **link = first_over(&chores->paused, now_us);
+    struct chore_list *const lists[] = {&chores->small, &chores->large};
+    for (size_t i = 0; begin && !link && i < 2; i++) {
+        link = first_over(lists[i], now_us);
+        if (link && !may_begin(chores, *link))
+            link = NULL;
+    }
+    if (link)
+        return link;
+    if (!begin)
+        return chores->paused.first ? &chores->paused.first : NULL;
+    struct chore **small = first_to_begin(chores, &chores->small), **large = first_to_begin(chores, &chores->large);
+    if (chores->paused.first && (!large || chores->paused.first->turn <= (*large)->turn))
+        large = &chores->paused.first;
+    if (!small || (large && chores->small_run >= SMALL_RUN))
+        return large;
+    return small;
+}
+
+static void *chores_run(void *argument);
+
+/* True: there is a thread that could begin a chore. */
+static bool has_thread(struct chores *chores) {
+    if (chores->idle > chores->handed_count)
+        return true;
+    if (chores->started == most_threads(chores) || pthread_create(&chores->threads[chores->started], NULL, chores_run, chores) != 0)
+        return false;
+    chores->started++;
+    chores->idle++;
+    return true;
+}
+
+static void hand_over(struct chores *chores, struct chore *chore) {
+    struct chore **link = &chores->handed;
+    while (*link)
+        link = &(*link)->next;
+    *link = chore;
+    chores->handed_count++;
+    while (chores->places[chore->place].taken)
+        chore->place++;
+    chores->places[chore->place] = (struct chore_place){true, chore->large, chore->request->client};
+    chores->count--;
+    chores->bytes -= chore->bytes;
+    meter_observe(&chores->meter, (double)chore->bytes, chores->count, clock_us());
+    metrics_chores_changed(chores->options.metrics, -1);
+    pthread_cond_signal(&chores->ready);
+}
+
+/* With the lock, whenever something came, paused or ended: what can go on does. */
+static void dispatch(struct chores *chores) {
+    while (chores->running < chores->options.threads) {
+        struct chore **link = next_chore(chores, true);
+        if (link && !(*link)->resumed && !has_thread(chores))
+            link = next_chore(chores, false);
+        if (!link)
+            return;
+        struct chore *chore = list_take(link);
+        chores->small_run = chore->large || chore->resumed ? 0 : chores->small_run + 1;
+        chores->turn = chore->turn > chores->turn ? chore->turn : chores->turn;
+        chores->running++;
+        if (chore->resumed) {
+            chore->resumed->now = true;
+            pthread_cond_signal(&chore->resumed->condition);
+        } else {
+            hand_over(chores, chore);
+        }
+    }
+}
+
+void chores_pause(struct chores *chores, struct chore *chore) {
+    struct chore_resumed resumed = {.now = false};
+    if (clock_us() - chore->slice_us < SLICE_US)
+        return;
+    pthread_mutex_lock(&chores->lock);
+    if (next_chore(chores, true)) {
+        pthread_cond_init(&resumed.condition, NULL);
+        chore->resumed = &resumed;
+        chores->running--;
+        list_insert(chores, &chores->paused, chore);
+        dispatch(chores);
+        while (!resumed.now)
+            pthread_cond_wait(&resumed.condition, &chores->lock);
+        chore->resumed = NULL;
+        pthread_cond_destroy(&resumed.condition);
+    }
+    pthread_mutex_unlock(&chores->lock);
+    chore->slice_us = clock_us();
+}
+
+/* ---- in ---- */
+
+/* By how many bytes what would wait is too much; of too many chores, the bytes of one. */
+static size_t excess(const struct chores *chores, const struct chore *chore) {
+    uint64_t client = chore->request->client;
+    size_t share = find_client(&chores->small, client) || find_client(&chores->large, client) ? 8 : SIZE_MAX;
+    size_t most = chores->options.chores - chores->options.chores / share;
+    size_t most_bytes = chores->options.bytes - chores->options.bytes / share, bytes = chores->bytes + chore->bytes;
+    size_t over = bytes > most_bytes && chores->count > 0 ? bytes - most_bytes : 0; /* an empty queue has room for any one */
+    return chores->count >= most && over == 0 ? chore->bytes + 1 : over;
 }
 
 bool chores_submit(struct chores *chores, struct chore *chore) {
@@ -63,11 +226,15 @@ bool chores_submit(struct chores *chores, struct chore *chore) {
     bool taken = chore->kind == CHORE_RENDERING || excess(chores, chore) == 0;
     if (taken && chores->abandoned)
         request_cancel(chore->request, CANCEL_SHUTDOWN);
-    if (taken)
-        chores_insert(chores, chore);
+    if (taken) {
+        list_insert(chores, chore->large ? &chores->large : &chores->small, chore);
+        chores->count++;
+        chores->bytes += chore->bytes;
+        chores->pending[chore->kind]++;
+        metrics_chores_changed(chores->options.metrics, 1);
+        dispatch(chores);
+    }
     pthread_mutex_unlock(&chores->lock);
-    if (taken)
-        pthread_cond_signal(&chores->ready);
     return taken;
 }
 
@@ -81,8 +248,10 @@ double chores_wait_s(struct chores *chores, const struct chore *chore) {
 void chores_abandon(struct chores *chores) {
     pthread_mutex_lock(&chores->lock);
     chores->abandoned = true;
-    for (struct chore *chore = chores->first; chore; chore = chore->next)
-        request_cancel(chore->request, CANCEL_SHUTDOWN);
+    const struct chore_list lists[] = {chores->small, chores->large, chores->paused};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (struct chore *chore = lists[i].first; chore; chore = chore->next)
+            request_cancel(chore->request, CANCEL_SHUTDOWN);
     pthread_mutex_unlock(&chores->lock);
 }
 
@@ -98,54 +267,41 @@ bool chores_wait(struct chores *chores, enum metrics_chore kind, size_t timeout_
     return ended;
 }
 
-/* ---- out ---- */
-
-static bool is_over(const struct chore *chore, int64_t now_us) {
-    return now_us >= chore->request->deadline_us || request_reason(chore->request) != CANCEL_NONE;
-}
-
-/* What is over is answered first, whatever its turn. */
-static struct chore *chores_take(struct chores *chores) {
-    int64_t now_us = clock_us();
-    struct chore **link = &chores->first;
-    while (*link && !is_over(*link, now_us))
-        link = &(*link)->next;
-    if (!*link)
-        link = &chores->first;
-    struct chore *chore = *link;
-    *link = chore->next;
-    if (link == &chores->first)
-        chores->turn = chore->turn > chores->turn ? chore->turn : chores->turn;
-    chores->count--;
-    chores->bytes -= chore->bytes;
-    meter_observe(&chores->meter, (double)chore->bytes, chores->count, now_us);
-    metrics_chores_changed(chores->options.metrics, -1);
-    return chore;
-}
+/* ---- the threads ---- */
 
 /* run may free the chore. */
-static void perform(const struct chores *chores, struct chore *chore) {
+static void perform(struct chores *chores, struct chore *chore) {
     enum metrics_chore kind = chore->kind;
-    int64_t began_us = clock_us();
+    size_t place = chore->place;
+    int64_t began_us = chore->slice_us = clock_us();
     chore->run(chore->owner);
     metrics_chore(chores->options.metrics, kind, clock_us() - began_us);
+    pthread_mutex_lock(&chores->lock);
+    chores->places[place].taken = false;
+    chores->running--;
+    chores->idle++;
+    if (--chores->pending[kind] == 0)
+        pthread_cond_broadcast(&chores->ended);
+    dispatch(chores);
+    pthread_mutex_unlock(&chores->lock);
 }
 
 static void *chores_run(void *argument) {
     struct chores *chores = argument;
     pthread_mutex_lock(&chores->lock);
-    while (chores->first || !chores->closed) {
-        if (!chores->first) {
+    for (;;) {
+        if (chores->handed) {
+            struct chore *chore = list_take(&chores->handed);
+            chores->handed_count--;
+            chores->idle--;
+            pthread_mutex_unlock(&chores->lock);
+            perform(chores, chore);
+            pthread_mutex_lock(&chores->lock);
+        } else if (chores->closed) {
+            break;
+        } else {
             pthread_cond_wait(&chores->ready, &chores->lock);
-            continue;
         }
-        struct chore *chore = chores_take(chores);
-        enum metrics_chore kind = chore->kind;
-        pthread_mutex_unlock(&chores->lock);
-        perform(chores, chore);
-        pthread_mutex_lock(&chores->lock);
-        if (--chores->pending[kind] == 0)
-            pthread_cond_broadcast(&chores->ended);
     }
     pthread_mutex_unlock(&chores->lock);
     return NULL;
@@ -153,15 +309,15 @@ static void *chores_run(void *argument) {
 
 /* ---- life ---- */
 
-static int start_threads(struct chores *chores, struct error *err) {
-    chores->threads = calloc(chores->options.threads, sizeof *chores->threads);
-    if (!chores->threads)
+static int prepare_threads(struct chores *chores, struct error *err) {
+    chores->threads = calloc(most_threads(chores), sizeof *chores->threads);
+    chores->places = calloc(most_threads(chores), sizeof *chores->places);
+    if (!chores->threads || !chores->places)
         return error_memory(err);
-    for (; chores->started < chores->options.threads; chores->started++) {
-        if (pthread_create(&chores->threads[chores->started], NULL, chores_run, chores) != 0)
-            return error_set(err, ERROR_MEMORY, "cannot start the thread that prepares large requests");
-    }
-    return 0;
+    pthread_mutex_lock(&chores->lock);
+    bool enough = has_thread(chores); /* the others begin when they are needed */
+    pthread_mutex_unlock(&chores->lock);
+    return enough ? 0 : error_set(err, ERROR_MEMORY, "cannot start the thread that prepares large requests");
 }
 
 struct chores *chores_start(const struct chores_options *options, struct error *err) {
@@ -175,7 +331,7 @@ struct chores *chores_start(const struct chores_options *options, struct error *
     pthread_mutex_init(&chores->lock, NULL);
     pthread_cond_init(&chores->ready, NULL);
     clock_condition_init(&chores->ended);
-    if (start_threads(chores, err) == 0)
+    if (prepare_threads(chores, err) == 0)
         return chores;
     chores_free(chores);
     return NULL;
@@ -185,14 +341,17 @@ void chores_free(struct chores *chores) {
     if (!chores)
         return;
     pthread_mutex_lock(&chores->lock);
+    while (chores->pending[CHORE_PREPARATION] + chores->pending[CHORE_RENDERING] > 0)
+        pthread_cond_wait(&chores->ended, &chores->lock);
     chores->closed = true;
     pthread_mutex_unlock(&chores->lock);
     pthread_cond_broadcast(&chores->ready);
-    for (size_t i = 0; i < chores->started; i++)
+    for (size_t i = 0; i < chores->started; i++) /* nobody starts any more */
         pthread_join(chores->threads[i], NULL);
     pthread_cond_destroy(&chores->ended);
     pthread_cond_destroy(&chores->ready);
     pthread_mutex_destroy(&chores->lock);
     free(chores->threads);
+    free(chores->places);
     free(chores);
 }

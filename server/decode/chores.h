@@ -1,6 +1,10 @@
-/* The work of a request that is neither HTTP nor decoding: reading it, and writing its answer. What is large of it is done here, on
- * threads of its own, so that neither those that serve connections nor those that decode are held up. Bounded; clients take turns,
- * a chore each. Thread-safe. */
+/* The work of a request that is neither HTTP nor decoding: reading it, and writing its answer. It is done here, on threads of its
+ * own, so that neither those that serve connections nor those that decode are held up.
+ *
+ * Clients take turns, a slice each: a chore that has worked for 20 ms and calls chores_pause lets others go on, and waits there for
+ * its next slice. Small chores do not wait for large ones: they begin before them, and only a slice of a large one now and then
+ * comes first. So many work at a time as there are threads by the options; those that pause keep threads of their own, which are
+ * started when they are needed: three for large chores and eight for small ones of each by the options. Thread-safe. */
 #ifndef ALIGND_CHORES_H
 #define ALIGND_CHORES_H
 
@@ -14,27 +18,33 @@ struct chore {
     struct request
         *request; /* whose client takes a turn. Where it is cancelled or past its deadline, run comes at once: it looks */
     enum metrics_chore kind;
+    bool large;
     size_t bytes; /* of memory held while it waits */
     void (*run)(void *owner);
     void *owner;
     uint64_t turn; /* the rest is the chores' own */
+    int64_t slice_us;
+    size_t place;
+    struct chore_resumed *resumed;
     struct chore *next;
 };
 
 struct chores_options {
-    size_t threads;
+    size_t threads;       /* that work at a time */
     size_t chores, bytes; /* that may wait; a client of which something waits may fill seven eighths of each */
     struct metrics *metrics;
 };
 
 /* NULL with ERROR_MEMORY. */
 struct chores *chores_start(const struct chores_options *options, struct error *err);
-/* Ends the threads once nothing waits. NULL allowed. */
+/* Ends the threads once all is done. NULL allowed. */
 void chores_free(struct chores *chores);
 
 /* False: there is no room. A chore of kind CHORE_RENDERING is taken in any case: what it needs is in memory already. Once accepted,
  * it may be done before this returns. */
 bool chores_submit(struct chores *chores, struct chore *chore);
+/* Called by what does this chore, now and then, and with no lock held: lets others have their turn once its slice is over. */
+void chores_pause(struct chores *chores, struct chore *chore);
 /* Seconds until one that was just refused would have been accepted, if nobody else comes; 0: nothing has been measured. */
 double chores_wait_s(struct chores *chores, const struct chore *chore);
 

@@ -107,6 +107,7 @@ struct held_model {
 
 struct request {
     struct arena arena;           /* texts, sentences, jobs: everything with the request's lifetime */
+    struct budget budget;         /* of the arena, while the request is read and while its answer is written */
     const char *id;               /* for log lines and messages; the owner's */
     const struct key_holder *key; /* whose API key it came with (server/api/keys.h); in the arena; NULL: none was asked for */
     size_t characters;            /* of its texts */

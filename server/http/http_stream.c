@@ -68,7 +68,8 @@ static void run_fetch(void *owner) {
 
 /* The next event becomes a chore, for which the connection waits. */
 static void begin_fetch(struct stream *stream) {
-    stream->chore = (struct chore){stream->events.request, CHORE_RENDERING, 0, run_fetch, stream, 0, NULL};
+    stream->chore = (struct chore){
+        .request = stream->events.request, .kind = CHORE_RENDERING, .large = true, .run = run_fetch, .owner = stream};
     stream->fetched = NOT_FETCHED;
     MHD_suspend_connection(stream->connection);
     chores_submit(stream->chores, &stream->chore);

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Larger requests do not hold up smaller ones (chores.h). What reading one may take: READ_BYTES and READ_FACTOR times the longest
+ * body; what writing its answer may take: ANSWER_FACTOR times the longest reply. */
+enum { SMALL_BODY_BYTES = 16 * 1024, SMALL_SENTENCES = 16, READ_BYTES = 24 << 20, READ_FACTOR = 8, ANSWER_FACTOR = 2 };
+
 /* ---- the answer ---- */
 
 /* What is not needed to send the reply goes at once: that may be much more than the reply. */
@@ -25,10 +29,45 @@ static void fail_cancelled(struct exchange *exchange) {
     api_fail_cancelled(exchange->exchanges->service, request_reason(&exchange->request), &exchange->reply);
 }
 
+/* In the midst of a chore: others have their turn. */
+static bool take_turns(void *owner) {
+    struct exchange *exchange = owner;
+    chores_pause(exchange->exchanges->chores, &exchange->chore);
+    return !request_is_over(&exchange->request);
+}
+
+/* From now on, until it is NULL, what the chore allocates is bounded. */
+static void set_budget(struct exchange *exchange, size_t most_bytes) {
+    struct request *request = &exchange->request;
+    const struct service *service = exchange->exchanges->service;
+    request->budget = (struct budget){.most_bytes = most_bytes,
+                                      .most_sentences = scheduler_limits(service->scheduler)->jobs,
+                                      .go_on = take_turns,
+                                      .owner = exchange};
+    arena_limit(&request->arena, &request->budget);
+}
+
+static void set_reading_budget(struct exchange *exchange) {
+    set_budget(exchange, READ_BYTES + READ_FACTOR * exchange->exchanges->service->options.max_body_bytes);
+}
+
+/* The reply is another one if it was for want of memory in the budget that there is none. */
+static void end_budget(struct exchange *exchange) {
+    struct request *request = &exchange->request;
+    arena_limit(&request->arena, NULL);
+    if (request->budget.spent != BUDGET_BYTES)
+        return;
+    free(exchange->reply.body);
+    exchange->reply = (struct reply){.dialect = exchange->reply.dialect};
+    api_fail(&exchange->reply, STATUS_TOO_LARGE, NULL, "the request takes more than %zu bytes of memory",
+             request->budget.most_bytes);
+}
+
 static void set_reply(struct exchange *exchange) {
     const struct exchanges *exchanges = exchange->exchanges;
     if (request_reason(&exchange->request) == CANCEL_NONE)
         exchange->route->finish(exchanges->service, &exchange->request, &exchange->reply);
+    end_budget(exchange);
     watch_remove(exchanges->watch, &exchange->watched); /* nobody cancels it any more */
     if (request_reason(&exchange->request) != CANCEL_NONE)
         fail_cancelled(exchange);
@@ -55,11 +94,17 @@ static void conclude(struct exchange *exchange) {
 static void run_rendering(void *owner) {
     struct exchange *exchange = owner;
     request_is_over(&exchange->request);
+    set_budget(exchange, ANSWER_FACTOR * exchange->exchanges->service->options.max_reply_bytes);
     conclude(exchange);
 }
 
-static void add_chore(struct exchange *exchange, enum metrics_chore kind, void (*run)(void *)) {
-    exchange->chore = (struct chore){&exchange->request, kind, exchange->body.capacity, run, exchange, 0, NULL};
+static void add_chore(struct exchange *exchange, enum metrics_chore kind, bool large, void (*run)(void *)) {
+    exchange->chore = (struct chore){.request = &exchange->request,
+                                     .kind = kind,
+                                     .large = large,
+                                     .bytes = exchange->body.capacity,
+                                     .run = run,
+                                     .owner = exchange};
 }
 
 /* The second decoding is refused. charged: sentences of the first. */
@@ -79,7 +124,10 @@ static void run_second(void *owner) {
         return;
     }
     size_t charged = request->job_count;
-    if (api_go_on(request, &exchange->reply) != 0) {
+    set_reading_budget(exchange);
+    int result = api_go_on(request, &exchange->reply);
+    end_budget(exchange);
+    if (result != 0) {
         give_up(exchange, charged);
         return;
     }
@@ -93,7 +141,7 @@ static void run_second(void *owner) {
 static void work_finish(struct request *request) {
     struct exchange *exchange = request->owner;
     if (request_reason(request) == CANCEL_NONE && api_goes_on(request)) {
-        add_chore(exchange, CHORE_RENDERING, run_second);
+        add_chore(exchange, CHORE_RENDERING, request->job_count > SMALL_SENTENCES, run_second);
         chores_submit(exchange->exchanges->chores, &exchange->chore);
         return;
     }
@@ -101,7 +149,7 @@ static void work_finish(struct request *request) {
         conclude(exchange);
         return;
     }
-    add_chore(exchange, CHORE_RENDERING, run_rendering);
+    add_chore(exchange, CHORE_RENDERING, true, run_rendering);
     bool taken = chores_submit(exchange->exchanges->chores, &exchange->chore);
     assert(taken);
     (void)taken;
@@ -113,7 +161,7 @@ static void run_end(void *owner) {
 
 /* What a stream held may be much to free. */
 static void end_stream(struct exchange *exchange) {
-    add_chore(exchange, CHORE_RENDERING, run_end);
+    add_chore(exchange, CHORE_RENDERING, true, run_end);
     if (api_is_large(&exchange->request))
         chores_submit(exchange->exchanges->chores, &exchange->chore);
     else
@@ -173,7 +221,7 @@ static void run_preparation(void *owner);
 /* On a thread of its own, of one that is watched and suspended. */
 static void prepare_beside(struct exchange *exchange) {
     struct exchanges *exchanges = exchange->exchanges;
-    add_chore(exchange, CHORE_PREPARATION, run_preparation);
+    add_chore(exchange, CHORE_PREPARATION, exchange->body.length > SMALL_BODY_BYTES, run_preparation);
     if (chores_submit(exchanges->chores, &exchange->chore))
         return;
     watch_remove(exchanges->watch, &exchange->watched);
@@ -289,8 +337,10 @@ static void run_preparation(void *owner) {
     struct exchange *exchange = owner;
     struct MHD_Connection *connection = exchange->connection;
     exchange_forget(exchange); /* of one that has waited for its model */
+    set_reading_budget(exchange);
     if (!request_is_over(&exchange->request))
         work_prepare(exchange);
+    end_budget(exchange);
     watch_remove(exchange->exchanges->watch, &exchange->watched);
     if (exchange->reply.status != 0 || !api_waits(&exchange->request))
         body_done(&exchange->body);

@@ -34,12 +34,12 @@ export function needed(alignd, settings) {
   return (
     2 * (size("ALIGND_MODEL_MEMORY") || SHIPPED) + 60 * MI +
     count("ALIGND_CONNECTIONS") * body +
-    32 * MI + threads * (4 * body + 16 * MI) +
+    32 * MI + threads * 3 * (12 * body + 24 * MI + queue * 4 * KI) +
     size("ALIGND_REQUEST_MEMORY") + queue * 64 * KI +
     workers * 9 / 8 * size("ALIGND_DECODE_MEMORY") +
     rows * STEPS * (4 * ROW_TOKENS + 300) +
     5 * MI * workers * milliseconds(value("ALIGND_DEADLINE_MS")) / 1000 +
-    threads * 2 * size("ALIGND_MAX_REPLY_BYTES") + size("ALIGND_REPLY_MEMORY") +
+    threads * 3 * 8 * MI + threads * 3 * 2 * size("ALIGND_MAX_REPLY_BYTES") + size("ALIGND_REPLY_MEMORY") +
     threads * 13 * MI + size("ALIGND_CACHE_BYTES") + size("ALIGND_KEEP_FILES_BYTES")
   );
 }

@@ -15,6 +15,60 @@ static void teardown(void) {
     arena_done(&arena);
 }
 
+/* ---- what it may take ---- */
+
+static bool go_on(void *owner) {
+    int *left = owner;
+    return --*left > 0;
+}
+
+START_TEST(bytes_are_bounded) {
+    struct budget budget = {.most_bytes = 10000, .most_sentences = 2};
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 5000, 1)); /* before */
+    arena_limit(&arena, &budget);
+    for (size_t i = 0; i < 9; i++)
+        ck_assert_ptr_nonnull(arena_alloc(&arena, 1024, 1));
+    ck_assert_uint_eq(budget.bytes, 9 * 1024);
+    arena_reset(&arena);
+    arena_trim(&arena);
+    ck_assert_uint_eq(budget.bytes, 0);
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 9984, 1));
+    arena_done(&arena);
+    ck_assert_uint_eq(budget.bytes, 0);
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 9984, 1));
+    ck_assert_ptr_null(arena_alloc(&arena, 64, 1));
+    ck_assert(arena_failed(&arena));
+    ck_assert_int_eq(budget.spent, BUDGET_BYTES);
+    ck_assert(!budget_step(&budget, 1) && !budget_take(&budget, 1));
+    arena_limit(&arena, NULL);
+    ck_assert_ptr_nonnull(arena_alloc(&arena, 64, 1));
+}
+END_TEST
+
+START_TEST(sentences_are_bounded) {
+    struct budget budget = {.most_bytes = 10000, .most_sentences = 2};
+    ck_assert(budget_add_sentence(&budget) && budget_add_sentence(&budget));
+    ck_assert(!budget_add_sentence(&budget));
+    ck_assert_int_eq(budget.spent, BUDGET_SENTENCES);
+    ck_assert(budget_add_sentence(NULL) && budget_step(NULL, 1) && budget_take(NULL, 1));
+    budget_give(NULL, 1);
+}
+END_TEST
+
+START_TEST(time_is_asked_for_now_and_then) {
+    int left = 3, steps = 0;
+    struct budget budget = {.most_bytes = SIZE_MAX, .go_on = go_on, .owner = &left};
+    arena_limit(&arena, &budget);
+    while (arena_alloc(&arena, 1, 1))
+        steps++;
+    ck_assert_int_eq(left, 0);
+    ck_assert_int_gt(steps, 3 * 8);
+    ck_assert_int_eq(budget.spent, BUDGET_TIME);
+    ck_assert_ptr_null(arena_alloc(&arena, 1, 1));
+    ck_assert_int_eq(left, 0); /* it is not asked again */
+}
+END_TEST
+
 START_TEST(first_error_wins) {
     struct error err = {0};
     ck_assert_int_eq(error_set(&err, ERROR_INPUT, "beam_size: %d", 99), -1);
@@ -227,6 +281,10 @@ Suite *arena_suite(void) {
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, objects_are_aligned_and_apart);
     tcase_add_test(cases, starts_empty);
+    tcase_add_test(cases, bytes_are_bounded);
+    tcase_add_test(cases, sentences_are_bounded);
+    tcase_add_test(cases, time_is_asked_for_now_and_then);
+
     tcase_add_test(cases, nothing_is_a_valid_pointer);
     tcase_add_test(cases, overflow_is_no_memory);
     tcase_add_test(cases, failure_is_remembered);

@@ -156,6 +156,115 @@ START_TEST(abandoned) {
 }
 END_TEST
 
+/* ---- slices ---- */
+
+static bool submit_large(struct fake *fake, char name, uint64_t client, void (*run)(void *)) {
+    fake_init(fake, name, client, 1);
+    fake->chore.large = true;
+    fake->chore.run = run;
+    return chores_submit(chores, &fake->chore);
+}
+
+/* It has had its slice. */
+static void pause_now(struct fake *fake) {
+    fake->chore.slice_us = 0;
+    chores_pause(chores, &fake->chore);
+}
+
+/* Three slices; note tells each. */
+static void work(void *owner) {
+    note(owner);
+    pause_now(owner);
+    note(owner);
+    pause_now(owner);
+    note(owner);
+}
+
+START_TEST(small_ones_go_before_large_ones) {
+    struct fake large, small[4];
+    ck_assert(submit_large(&large, 'L', 1, note));
+    for (size_t i = 0; i < 4; i++)
+        ck_assert(submit(&small[i], 's', 2, 1));
+    finish();
+    ck_assert_str_eq(done, ".ssLss"); /* the holder was small, too */
+}
+END_TEST
+
+START_TEST(slices_take_turns) {
+    struct fake large[2];
+    ck_assert(submit_large(&large[0], 'a', 1, work));
+    ck_assert(submit_large(&large[1], 'b', 2, work));
+    finish();
+    ck_assert_str_eq(done, ".ababab");
+}
+END_TEST
+
+/* A slice that is not over, or nobody to have the next one: it goes on at once. */
+START_TEST(nobody_waits) {
+    struct fake large;
+    ck_assert(submit_large(&large, 'a', 1, work));
+    finish();
+    ck_assert_str_eq(done, ".aaa");
+}
+END_TEST
+
+/* Held in the midst of its work while others come. */
+static void work_and_hold(void *owner) {
+    hold(owner);
+    pause_now(owner);
+    note(owner);
+}
+
+START_TEST(small_ones_come_between_slices) {
+    struct fake large, small[2];
+    ck_assert(submit_large(&large, 'L', 1, work_and_hold));
+    sem_post(&gate); /* the holder's */
+    sem_wait(&entered);
+    ck_assert(submit(&small[0], 's', 2, 1));
+    ck_assert(submit(&small[1], 't', 1, 1)); /* of its own client */
+    finish();
+    ck_assert_str_eq(done, ".LstL");
+}
+END_TEST
+
+/* However many large ones wait and are in progress, of one client or of many. */
+START_TEST(large_ones_leave_room) {
+    struct fake large[8], small;
+    for (size_t i = 0; i < 8; i++)
+        ck_assert(submit_large(&large[i], (char)('a' + i), i / 2, work));
+    ck_assert(submit(&small, 's', 9, 1));
+    finish();
+    ck_assert_uint_eq(done_count, 1 + 8 * 3 + 1);
+    ck_assert_ptr_eq(strchr(done, 's'), done + 1);
+    ck_assert(strchr(done, 'b') > strrchr(done, 'a')); /* the second of a client begins when the first has ended */
+    ck_assert(strchr(done, 'g') > strchr(done, 'e'));
+}
+END_TEST
+
+START_TEST(what_is_over_gets_the_next_slice) {
+    struct fake large[2];
+    ck_assert(submit_large(&large[0], 'a', 1, work));
+    ck_assert(submit_large(&large[1], 'b', 2, work_and_hold));
+    sem_post(&gate); /* a has had a slice when b holds */
+    sem_wait(&entered);
+    request_cancel(&large[0].request, CANCEL_CLIENT);
+    finish();
+    ck_assert_str_eq(done, ".abaab");
+}
+END_TEST
+
+START_TEST(paused_ones_are_abandoned) {
+    struct fake large[2];
+    ck_assert(submit_large(&large[0], 'a', 1, work));
+    ck_assert(submit_large(&large[1], 'b', 2, work_and_hold));
+    sem_post(&gate);
+    sem_wait(&entered);
+    chores_abandon(chores);
+    ck_assert_int_eq(request_reason(&large[0].request), CANCEL_SHUTDOWN);
+    finish();
+}
+END_TEST
+
 Suite *chores_suite(void) {
     Suite *suite = suite_create("chores");
     TCase *tests = tcase_create("chores");
@@ -166,6 +275,13 @@ Suite *chores_suite(void) {
     tcase_add_test(tests, one_of_any_size);
     tcase_add_test(tests, what_is_over_comes_first);
     tcase_add_test(tests, abandoned);
+    tcase_add_test(tests, small_ones_go_before_large_ones);
+    tcase_add_test(tests, slices_take_turns);
+    tcase_add_test(tests, nobody_waits);
+    tcase_add_test(tests, small_ones_come_between_slices);
+    tcase_add_test(tests, large_ones_leave_room);
+    tcase_add_test(tests, what_is_over_gets_the_next_slice);
+    tcase_add_test(tests, paused_ones_are_abandoned);
     suite_add_tcase(suite, tests);
     return suite;
 }
