@@ -209,6 +209,15 @@ static int add_span(struct prepared *list, struct span span, struct error *err) 
     struct span visible = segmenter_trim(list->text->text + span.begin, span.end - span.begin);
     struct span trimmed = {span.begin + visible.begin, span.begin + visible.end};
     struct sentence sentence;
+    struct tokenizer_reading how = reading_of(list->translator, list->options, &list->text->held, list->text->verbatim);
+    struct opaque_runs held;
+    struct arena_mark mark = arena_mark(list->arena);
+    if (opaque_within(&how.held, trimmed.begin, trimmed.end, list->arena, &held, err) != 0)
+        return -1;
+    bool is_short = text_is_short(list->text->text + trimmed.begin, trimmed.end - trimmed.begin, &held);
+    arena_release(list->arena, mark);
+    if (!is_short)
+        return add_wrapped(list, trimmed, err);
     if (sentence_init(&sentence, list, trimmed, err) != 0)
         return -1;
     if (sentence_fits(&sentence))

@@ -4,15 +4,17 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { SCRATCH_BLOCK_BYTES = 1 << 16 };
+/* A sentence is tokenized in windows of so many bytes: what a tokenizer does with a megabyte is done in one piece, and takes a
+ * thousand times as much memory. No sentence that anybody wrote is as long. */
+enum { SCRATCH_BLOCK_BYTES = 1 << 16, WINDOW_BYTES = 4096, WIDEST_CHARACTER = 0xfdfa, WIDEST_BYTES = 33, HELD_BYTES = 8 };
 
-/* A sentence to be wrapped; offsets are within it. */
+/* A window of a sentence, to be wrapped; offsets are within it. */
 struct wrap {
     const struct tokenizer *tokenizer;
     const char *text;
     size_t length;
     struct tokenizer_reading how;
-    const struct token *tokens; /* of the whole sentence */
+    const struct token *tokens; /* of the whole window */
     size_t count;
     size_t max_tokens;
     struct arena *scratch;
@@ -114,21 +116,8 @@ static int cut_pieces(const struct wrap *wrap, struct span *pieces, size_t *coun
     return 0;
 }
 
-/* Spans within the sentence -> spans within the text, in the caller's arena. */
-static int copy_spans(struct arena *arena, const struct span *pieces, size_t found, size_t offset, struct span **spans,
-                      size_t *count, struct error *err) {
-    struct span *copy = arena_alloc(arena, found, sizeof *copy);
-    if (copy == NULL)
-        return error_memory(err);
-    for (size_t i = 0; i < found; i++)
-        copy[i] = (struct span){offset + pieces[i].begin, offset + pieces[i].end};
-    *spans = copy;
-    *count = found;
-    return 0;
-}
-
-/* The sentence is tokenized once, for the places to cut; each piece again, to see that it fits. */
-static int wrap_sentence(struct wrap *wrap, struct span **pieces, size_t *count, struct error *err) {
+/* A window is tokenized once, for the places to cut; each piece again, to see that it fits. */
+static int wrap_window(struct wrap *wrap, struct span **pieces, size_t *count, struct error *err) {
     struct token *tokens;
     bool lowered;
     if (tokenizer_encode_around(wrap->tokenizer, wrap->text, wrap->length, &wrap->how, &lowered, wrap->scratch, &tokens,
@@ -145,25 +134,98 @@ static int wrap_sentence(struct wrap *wrap, struct span **pieces, size_t *count,
     return 0;
 }
 
+/* What a character weighs: as many bytes as the tokenizer makes of it. Of those that become several, NFKC makes the most of one. */
+static size_t weight_of(int32_t character, size_t bytes) {
+    return character == WIDEST_CHARACTER ? WIDEST_BYTES : bytes;
+}
+
+/* Where the window ends that begins at byte begin: the sentence's end if that is not far, otherwise behind the last white space, or
+ * anywhere between two characters. What is held counts as one character and is not cut. */
+static size_t window_end(const char *text, size_t length, const struct opaque_runs *held, size_t begin) {
+    size_t weight = 0, at = begin, space = begin, next_held = 0;
+    while (next_held < held->count && held->all[next_held].end <= begin)
+        next_held++;
+    while (at < length && weight < WINDOW_BYTES) {
+        size_t before = at;
+        if (next_held < held->count && held->all[next_held].begin <= at) {
+            at = held->all[next_held++].end;
+            weight += HELD_BYTES;
+            continue;
+        }
+        int32_t character = character_next(text, length, &at);
+        weight += weight_of(character, at - before);
+        if (character_is_space(character))
+            space = at;
+    }
+    return at < length && space > begin ? space : at;
+}
+
+bool text_is_short(const char *text, size_t length, const struct opaque_runs *held) {
+    return length <= WINDOW_BYTES / WIDEST_BYTES || window_end(text, length, held, 0) == length;
+}
+
+/* Pieces as they are found, in the caller's arena; offset: of the sentence in its text. */
+struct found_pieces {
+    struct arena *arena;
+    struct span *all; /* [count], room for more */
+    size_t count, room, offset;
+};
+
+static int add_pieces(struct found_pieces *found, const struct span *pieces, size_t count, size_t begin, struct error *err) {
+    struct span *all = arena_grow(found->arena, found->all, found->count, &found->room, count, sizeof *all);
+    if (!all)
+        return error_memory(err);
+    found->all = all;
+    for (size_t i = 0; i < count; i++) {
+        size_t offset = found->offset + begin;
+        all[found->count++] = (struct span){offset + pieces[i].begin, offset + pieces[i].end};
+    }
+    return 0;
+}
+
+/* A window's last piece ends where the window does, by chance: the next window begins with it. */
+static int wrap_windows(const struct wrap *sentence, struct found_pieces *found, struct error *err) {
+    for (size_t begin = 0, next; begin < sentence->length; begin = next) {
+        struct wrap window = *sentence;
+        struct span *pieces;
+        size_t count = 0;
+        next = window_end(sentence->text, sentence->length, &sentence->how.held, begin);
+        window.text += begin;
+        window.length = next - begin;
+        if (opaque_within(&sentence->how.held, begin, next, window.scratch, &window.how.held, err) != 0 ||
+            wrap_window(&window, &pieces, &count, err) != 0)
+            return -1;
+        if (next < sentence->length && count > 1)
+            next = begin + pieces[--count].begin;
+        if (add_pieces(found, pieces, count, begin, err) != 0)
+            return -1;
+        arena_reset(window.scratch);
+    }
+    return 0;
+}
+
 int text_wrap(const struct text_reading *reading, const char *text, struct span sentence, struct arena *arena, struct span **spans,
               size_t *count, struct error *err) {
     assert(reading->max_tokens > 0);
     struct span visible = segmenter_trim(text + sentence.begin, sentence.end - sentence.begin);
-    size_t offset = sentence.begin + visible.begin, found = 0;
+    struct found_pieces found = {.arena = arena, .offset = sentence.begin + visible.begin};
+    struct placeholders held;
     struct arena scratch;
     arena_init(&scratch, SCRATCH_BLOCK_BYTES);
-    struct wrap wrap = {.tokenizer = reading->tokenizer,
-                        .text = text + offset,
-                        .length = visible.end - visible.begin,
-                        .max_tokens = reading->max_tokens,
-                        .how = reading->how,
-                        .scratch = &scratch};
-    struct span *pieces = NULL;
-    int result = opaque_within(&reading->how.held, offset, offset + wrap.length, &scratch, &wrap.how.held, err);
-    if (result == 0 && wrap.length > 0)
-        result = wrap_sentence(&wrap, &pieces, &found, err);
+    arena_limit(&scratch, arena->budget);
+    struct wrap whole = {.tokenizer = reading->tokenizer,
+                         .text = text + found.offset,
+                         .length = visible.end - visible.begin,
+                         .how = reading->how,
+                         .max_tokens = reading->max_tokens,
+                         .scratch = &scratch};
+    int result = opaque_within(&reading->how.held, found.offset, found.offset + whole.length, arena, &whole.how.held, err);
     if (result == 0)
-        result = copy_spans(arena, pieces, found, offset, spans, count, err);
+        result = wrap_windows(&whole, &found, err);
+    if (result == 0) {
+        *spans = found.all;
+        *count = found.count;
+    }
     arena_done(&scratch);
     return result;
 }

@@ -7,6 +7,7 @@
 #include "model/text/opaque.h"
 #include "model/text/segmenter.h"
 #include "model/text/tokenizer.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 /* How a text is read, and what a piece of it may have. */
@@ -20,8 +21,12 @@ struct text_reading {
  * piece ends, by preference, after the last clause mark that fits, at the last white space that fits, or between any two tokens.
  * Spans are within text, in order, without the white space around them; no visible character is lost. A sentence that fits is one
  * piece, blank text none. Only a piece of one token, which cannot be cut, may be longer (one character can stand for many, such
- * as U+FDFA). Time: proportional to the length. -1 with ERROR_LENGTH, ERROR_INPUT or ERROR_MEMORY. */
+ * as U+FDFA). What is longer than 4 kB is read piece by piece. Time: proportional to the length. -1 with ERROR_LENGTH, ERROR_INPUT
+ * or ERROR_MEMORY. */
 int text_wrap(const struct text_reading *reading, const char *text, struct span sentence, struct arena *arena, struct span **spans,
               size_t *count, struct error *err);
+
+/* False: it is so long that it is to be wrapped in any case, without having been tokenized as a whole. held: of its bytes. */
+bool text_is_short(const char *text, size_t length, const struct opaque_runs *held);
 
 #endif

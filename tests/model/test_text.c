@@ -203,6 +203,65 @@ START_TEST(a_long_text_is_wrapped_in_time) {
 }
 END_TEST
 
+/* Of a sentence of many windows the pieces are those of a short one: as long as may be, and what is held is whole. */
+START_TEST(windows_leave_no_trace) {
+    static const char unit[] = "to you, and to you {name} ";
+    enum { UNITS = 2000, BYTES = sizeof unit - 1, MOST = 100 };
+    char *text = arena_alloc(&arena, UNITS, BYTES);
+    struct opaque_run *held = arena_zalloc(&arena, UNITS, sizeof *held);
+    for (size_t i = 0; i < UNITS; i++) {
+        memcpy(text + i * BYTES, unit, BYTES);
+        held[i] = (struct opaque_run){.begin = i * BYTES + BYTES - 7, .end = i * BYTES + BYTES - 1};
+    }
+    struct text_reading reading = {tokenizer, {.held = {held, UNITS}}, MOST};
+    struct span *pieces;
+    size_t count, short_ones = 0;
+    ck_assert(!text_is_short(text, UNITS * BYTES, &reading.how.held) && text_is_short(text, 4000, &reading.how.held));
+    ck_assert_int_eq(text_wrap(&reading, text, (struct span){0, UNITS * BYTES}, &arena, &pieces, &count, &err), 0);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert(i == 0 || pieces[i].begin == pieces[i - 1].end + 1);
+        ck_assert_int_eq(text[pieces[i].end - 1] == '}' || text[pieces[i].end - 1] == ',', 1);
+        short_ones += pieces[i].end - pieces[i].begin < pieces[0].end - pieces[0].begin;
+    }
+    ck_assert_uint_eq(pieces[count - 1].end, UNITS * BYTES - 1);
+    ck_assert_uint_le(short_ones, 1);
+}
+END_TEST
+
+/* What is held may be of any length. */
+START_TEST(what_is_held_is_short) {
+    enum { BYTES = 1 << 18 };
+    char *text = arena_alloc(&arena, BYTES, 1);
+    memset(text, 'x', BYTES);
+    struct opaque_run held = {.begin = 2, .end = BYTES - 2};
+    ck_assert(!text_is_short(text, BYTES, &(struct opaque_runs){0}));
+    ck_assert(text_is_short(text, BYTES, &(struct opaque_runs){&held, 1}));
+}
+END_TEST
+
+/* Nobody waits for the rest. */
+static bool never(void *owner) {
+    (void)owner;
+    return false;
+}
+
+START_TEST(wrapping_stops_when_the_budget_is_used_up) {
+    enum { BYTES = 1 << 20 };
+    struct text_reading reading = {.tokenizer = tokenizer, .max_tokens = 10};
+    char *text = arena_alloc(&arena, BYTES, 1);
+    struct span *pieces;
+    size_t count;
+    memset(text, 'x', BYTES);
+    struct budget budgets[] = {{.most_bytes = 100000}, {.most_bytes = SIZE_MAX, .go_on = never}};
+    for (size_t i = 0; i < 2; i++) {
+        arena_limit(&arena, &budgets[i]);
+        ck_assert_int_eq(text_wrap(&reading, text, (struct span){0, BYTES}, &arena, &pieces, &count, &err), -1);
+        ck_assert_int_eq(budgets[i].spent, i == 0 ? BUDGET_BYTES : BUDGET_TIME);
+        arena_limit(&arena, NULL);
+    }
+}
+END_TEST
+
 START_TEST(a_word_of_5000_characters) {
     char word[5000];
     for (size_t i = 0; i < sizeof word; i++)
@@ -226,6 +285,9 @@ Suite *text_suite(void) {
     tcase_add_test(tests, places_to_cut);
     tcase_add_test(tests, spans_are_within_the_text);
     tcase_add_loop_test(tests, a_long_text_is_wrapped_in_time, 0, 6);
+    tcase_add_test(tests, windows_leave_no_trace);
+    tcase_add_test(tests, what_is_held_is_short);
+    tcase_add_test(tests, wrapping_stops_when_the_budget_is_used_up);
     tcase_add_test(tests, a_word_of_5000_characters);
     suite_add_tcase(suite, tests);
     return suite;
