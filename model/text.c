@@ -209,7 +209,6 @@ int text_wrap(const struct text_reading *reading, const char *text, struct span 
     assert(reading->max_tokens > 0);
     struct span visible = segmenter_trim(text + sentence.begin, sentence.end - sentence.begin);
     struct found_pieces found = {.arena = arena, .offset = sentence.begin + visible.begin};
-    struct placeholders held;
     struct arena scratch;
     arena_init(&scratch, SCRATCH_BLOCK_BYTES);
     arena_limit(&scratch, arena->budget);

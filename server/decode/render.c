@@ -95,6 +95,34 @@ static int keep_runs(const struct tokenized *from, struct arena *arena, struct w
     return 0;
 }
 
+/* A run of more words than RUN_WORDS within one token, with no white space between them, is one word: an address of thousands of
+ * slashes came through as it is and aligns with itself. If a side still has more than MOST_WORDS, all words of a token are one:
+ * the weights between words take memory for their product, and the number of tokens is bounded. */
+enum { RUN_WORDS = 8, MOST_WORDS = 512 };
+
+/* Words that stand side by side in a token of many become one. runs: only if there is no white space between them. */
+static void join_words(const struct tokenized *from, bool runs, struct word_side *side) {
+    size_t kept = 0, word = 0;
+    for (size_t i = 0; i < side->token_count; i++) {
+        struct word_range range = side->tokens[i];
+        bool many = range.end > range.first + (runs ? RUN_WORDS : 1);
+        for (; word < range.first; word++)
+            side->words[kept++] = side->words[word];
+        for (bool first = true; many && word < range.end; word++, first = false) {
+            bool joins = !first && (!runs || side->words[word].begin == side->words[kept - 1].end);
+            if (joins)
+                side->words[kept - 1].end = side->words[word].end;
+            else
+                side->words[kept++] = side->words[word];
+        }
+    }
+    for (; word < side->count; word++)
+        side->words[kept++] = side->words[word];
+    if (kept < side->count)
+        words_of_tokens(from->text, from->tokens, from->count, side->words, kept, side->tokens);
+    side->count = kept;
+}
+
 static int find_side(const struct translator *translator, enum word_kind kind, const struct tokenized *from, struct arena *arena,
                      struct word_side *side, struct error *err) {
     if (translator_words(translator, kind, from->text, from->length, arena, &side->words, &side->count, err) != 0 ||
@@ -105,6 +133,9 @@ static int find_side(const struct translator *translator, enum word_kind kind, c
         return error_memory(err);
     side->token_count = from->count;
     words_of_tokens(from->text, from->tokens, from->count, side->words, side->count, side->tokens);
+    join_words(from, true, side);
+    if (side->count > MOST_WORDS)
+        join_words(from, false, side);
     return 0;
 }
 

@@ -31,7 +31,7 @@ struct word_sides {
     bool source_end; /* the last source token is </s> */
 };
 
-/* The words of a sentence and of a hypothesis. All in the arena. */
+/* The words of a sentence and of a hypothesis; long runs of them within a token are one. All in the arena. */
 int render_words(const struct sentence *sentence, enum word_kind kind, const struct hypothesis *hypothesis,
                  const struct rendering *rendering, struct arena *arena, struct word_sides *out, struct error *err);
 

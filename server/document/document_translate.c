@@ -3,6 +3,8 @@
 #include "server/decode/render.h"
 #include "server/document/document.h"
 
+enum { SCRATCH_BLOCK_BYTES = 32 * 1024 };
+
 /* The words of a translation and their links, as they are found. */
 struct word_list {
     struct span *words;      /* [count], room for more */
@@ -26,11 +28,11 @@ static struct span shifted(struct span span, size_t by) {
 
 /* What each word is aligned with; without an alignment head, the best source word, after each source word got its share of the
  * attention (server/decode/links.h). sides: of the sentence; first: its first word in the list. */
-static int add_links(const struct sentence *sentence, const struct word_sides *sides, size_t first, struct arena *arena,
+static int add_links(const struct sentence *sentence, const struct word_sides *sides, size_t first, struct arena *scratch,
                      struct word_list *list) {
     bool head = translator_info(sentence->translator).alignment_head;
     struct word_matrix words;
-    if (links_find(sentence, sides, arena, &words, NULL) != 0)
+    if (links_find(sentence, sides, scratch, &words, NULL) != 0)
         return -1;
     links_prepare(links_kind_find(head ? "best" : "balanced"), &words, true);
     for (size_t word = 0, source; word < words.target_count; word++)
@@ -40,18 +42,18 @@ static int add_links(const struct sentence *sentence, const struct word_sides *s
     return 0;
 }
 
-static int add_words(const struct text *text, const struct rendered *rendered, size_t i, struct arena *arena,
+static int add_words(const struct text *text, const struct rendered *rendered, size_t i, struct arena *scratch, struct arena *arena,
                      struct word_list *list) {
     const struct sentence *sentence = &text->sentences[i];
     struct word_sides sides;
     size_t first = list->count;
-    if (render_words(sentence, WORDS_UNICODE, &sentence->hypotheses[0], &rendered->sentences[i], arena, &sides, NULL) != 0 ||
+    if (render_words(sentence, WORDS_UNICODE, &sentence->hypotheses[0], &rendered->sentences[i], scratch, &sides, NULL) != 0 ||
         make_room(list, sides.target.count, arena) != 0)
         return -1;
     for (size_t word = 0; word < sides.target.count; word++)
         list->words[list->count++] = shifted(sides.target.words[word], rendered->begins[i]);
     bool attention = translator_info(sentence->translator).attention;
-    return attention ? add_links(sentence, &sides, first, arena, list) : 0;
+    return attention ? add_links(sentence, &sides, first, scratch, list) : 0;
 }
 
 static bool is_blank(const char *text, size_t length) {
@@ -66,9 +68,17 @@ int document_translate(const struct text *text, struct arena *arena, struct html
     if (is_blank(rendered.text, rendered.length))
         return 0;
     struct word_list list = {0};
-    for (size_t i = 0; i < text->count; i++)
-        if (add_words(text, &rendered, i, arena, &list) != 0)
-            return -1;
+    struct arena scratch; /* weights between the words of one sentence */
+    int result = 0;
+    arena_init(&scratch, SCRATCH_BLOCK_BYTES);
+    arena_limit(&scratch, arena->budget);
+    for (size_t i = 0; i < text->count && result == 0; i++) {
+        result = add_words(text, &rendered, i, &scratch, arena, &list);
+        arena_reset(&scratch);
+    }
+    arena_done(&scratch);
+    if (result != 0)
+        return -1;
     *out = (struct html_translation){rendered.text, rendered.length, list.words, list.count, list.links, list.linked};
     return 0;
 }

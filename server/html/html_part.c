@@ -10,6 +10,8 @@ static const double balance = 0.25;     /* of a word in the wrong part: a cut th
 static const double at_mark = 0.125;    /* gained by a cut behind a punctuation mark */
 static const size_t no_part = SIZE_MAX; /* of a word that is linked with nothing */
 
+enum { MOST_CUTS = 1 << 19 }; /* parts x words: 2 MiB, and some milliseconds */
+
 struct cutter {
     const struct placer *placer;
     size_t *parts; /* [count] nodes */
@@ -141,12 +143,30 @@ static int find_parts(struct cutter *cutter, struct arena *arena) {
     return cutter->parts ? 0 : -1;
 }
 
+/* For segments with too many parts and words to try all cuts: each part gets about the same share of the translation as it had of
+ * the source. */
+static void cut_by_length(const struct cutter *cutter, struct placer *placer) {
+    double length = (double)placer->translation->length, source = (double)placer->segment->length;
+    for (size_t part = 0, first = 0, end = 0; part < cutter->count; part++, first = end) {
+        double wanted = length * (double)placer->nodes[cutter->parts[part]].source.end / source;
+        bool last = part + 1 == cutter->count;
+        while (end < placer->word_count && (last || (double)placer->words[end].begin < wanted))
+            end++;
+        give(placer, cutter->parts[part], first, end);
+    }
+    set_bytes(placer, cutter->parts, cutter->count);
+}
+
 int html_place_parts(struct placer *placer, struct arena *arena) {
     struct cutter cutter = {.placer = placer};
     if (find_parts(&cutter, arena) != 0)
         return -1;
     if (cutter.count == 0)
         return 0;
+    if (cutter.count > MOST_CUTS / (placer->word_count + 1)) {
+        cut_by_length(&cutter, placer);
+        return 0;
+    }
     if (cutter_prepare(&cutter, arena) != 0)
         return -1;
     find_words(&cutter);

@@ -291,6 +291,78 @@ START_TEST(words_merge_pieces) {
 }
 END_TEST
 
+/* The words of a source whose tokens end at these bytes. */
+static struct word_side words_of(const char *text, const size_t *ends, size_t count) {
+    start(true, "{\"text\":\"station\",\"translation\":\"la\"}");
+    struct sentence sentence = *request.jobs[0].sentence;
+    struct token *tokens = arena_zalloc(&request.arena, count, sizeof *tokens);
+    struct rendering rendering = {.text = arena_copy(&request.arena, "", 0)};
+    struct hypothesis hypothesis = {.length = 0};
+    struct word_sides sides;
+    for (size_t i = 0; i < count; i++)
+        tokens[i] = (struct token){.begin = i > 0 ? ends[i - 1] : 0, .end = ends[i]};
+    sentence.text = text;
+    sentence.source = (struct span){0, strlen(text)};
+    sentence.tokens = tokens;
+    sentence.length = count;
+    ck_assert_int_eq(render_words(&sentence, WORDS_UNICODE, &hypothesis, &rendering, &request.arena, &sides, NULL), 0);
+    return sides.source;
+}
+
+static void assert_range(struct word_range range, size_t first, size_t end) {
+    ck_assert_uint_eq(range.first, first);
+    ck_assert_uint_eq(range.end, end);
+}
+
+/* An address of thousands of slashes within one token is one word, and the token has that word; words in other tokens stay. */
+START_TEST(a_long_run_in_a_token_is_one_word) {
+    enum { TIMES = 3000, BYTES = sizeof "http://" - 1, BEFORE = sizeof "See " - 1, URL_END = BEFORE + TIMES * BYTES };
+    char *text = malloc(URL_END + sizeof " now"), *end = stpcpy(text, "See ");
+    for (size_t i = 0; i < TIMES; i++)
+        end = stpcpy(end, "http://");
+    strcpy(end, " now");
+    struct word_side side = words_of(text, (const size_t[]){3, URL_END, URL_END + 4}, 3);
+    ck_assert_uint_eq(side.count, 3);
+    ck_assert_uint_eq(side.words[1].begin, BEFORE);
+    ck_assert_uint_eq(side.words[1].end, URL_END);
+    ck_assert_uint_eq(side.words[2].begin, URL_END + 1);
+    for (size_t i = 0; i < 3; i++)
+        assert_range(side.tokens[i], i, i + 1);
+    free(text);
+}
+END_TEST
+
+/* Up to eight words of a token, and words with white space between them, stay apart. */
+START_TEST(short_runs_in_a_token_stay_apart) {
+    static const char few[] = "a/b/c/d", spaced[] = "a b c d e f g h i j k l";
+    struct word_side side = words_of(few, (const size_t[]){sizeof few - 1}, 1);
+    ck_assert_uint_eq(side.count, 7);
+    assert_range(side.tokens[0], 0, 7);
+    teardown();
+    setup();
+    side = words_of(spaced, (const size_t[]){sizeof spaced - 1}, 1);
+    ck_assert_uint_eq(side.count, 12);
+    assert_range(side.tokens[0], 0, 12);
+}
+END_TEST
+
+/* Where a side has more than 512 words, all of a token are one, with what stands between them. */
+START_TEST(thousands_of_words_are_as_many_as_tokens) {
+    enum { WORDS = 600, BYTES = 2 * WORDS };
+    char text[BYTES + 2];
+    for (size_t i = 0; i < BYTES; i++)
+        text[i] = i % 2 ? ' ' : 'a';
+    strcpy(text + BYTES, "b");
+    struct word_side side = words_of(text, (const size_t[]){BYTES - 1, BYTES + 1}, 2);
+    ck_assert_uint_eq(side.count, 2);
+    ck_assert_uint_eq(side.words[0].begin, 0);
+    ck_assert_uint_eq(side.words[0].end, BYTES - 1);
+    ck_assert_uint_eq(side.words[1].begin, BYTES);
+    assert_range(side.tokens[0], 0, 1);
+    assert_range(side.tokens[1], 1, 2);
+}
+END_TEST
+
 START_TEST(utf16_positions) {
     struct utf16_cursor cursor = {.text = "a\xC3\xA9\xF0\x9F\x98\x80z"};
     ck_assert_uint_eq(utf16_position(&cursor, 1), 1);
@@ -325,6 +397,9 @@ Suite *request_suite(void) {
     tcase_add_test(tcase, target_is_forced);
     tcase_add_test(tcase, white_space_is_kept);
     tcase_add_test(tcase, words_merge_pieces);
+    tcase_add_test(tcase, a_long_run_in_a_token_is_one_word);
+    tcase_add_test(tcase, short_runs_in_a_token_stay_apart);
+    tcase_add_test(tcase, thousands_of_words_are_as_many_as_tokens);
     tcase_add_test(tcase, utf16_positions);
     tcase_add_test(tcase, clip_keeps_characters_whole);
     suite_add_tcase(suite, tcase);

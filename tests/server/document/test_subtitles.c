@@ -105,6 +105,26 @@ START_TEST(sentences_that_go_on) {
 }
 END_TEST
 
+/* Trying each cut between all words of so many cues would take 72 MB. They are cut by their lengths, and each keeps its own words.
+ */
+START_TEST(thousands_of_cues_in_one_sentence) {
+    enum { CUES = 3000, CUE_BYTES = 64 };
+    struct arena arena;
+    struct budget budget = {.most_bytes = 8 << 20, .most_sentences = 1};
+    char *text = malloc(CUES * CUE_BYTES), *expected = malloc(CUES * CUE_BYTES), *end = text, *expected_end = expected;
+    for (unsigned i = 0; i < CUES; i++) {
+        end += sprintf(end, "%u\n" TIMES "\nof %s\n\n", i + 1, i % 2 ? "a" : "and");
+        expected_end += sprintf(expected_end, "%u\n" TIMES "\nOF %s\n\n", i + 1, i % 2 ? "A" : "AND");
+    }
+    arena_init(&arena, 1 << 14);
+    arena_limit(&arena, &budget);
+    ck_assert_str_eq(fake_document("srt", FAKE_UPPER, text, &arena), expected);
+    arena_done(&arena);
+    free(expected);
+    free(text);
+}
+END_TEST
+
 /* A sentence of three cues that became a word: the cues without one keep theirs. */
 START_TEST(cues_are_never_empty) {
     struct arena arena;
@@ -286,6 +306,7 @@ Suite *subtitles_suite(void) {
     tcase_add_test(cases, what_begins_anew);
     tcase_add_test(cases, cues_without_blank_lines);
     tcase_add_test(cases, sentences_that_go_on);
+    tcase_add_test(cases, thousands_of_cues_in_one_sentence);
     tcase_add_test(cases, cues_are_never_empty);
     tcase_add_test(cases, encodings);
     tcase_add_test(cases, speeches_of_lines);
