@@ -215,6 +215,10 @@ void api_allowed(const struct route *route, char methods[API_METHODS_BYTES]) {
     snprintf(methods + length, API_METHODS_BYTES - length, "OPTIONS");
 }
 
+bool api_writes(const struct route *route) {
+    return route->start == api_deepl_make_glossary || route->start == api_deepl_remove_glossary;
+}
+
 bool api_is_lasting(const struct route *route) {
     return route->start == api_document_start || route->start == api_file_start;
 }

@@ -125,6 +125,8 @@ const struct dialect *api_dialect(const char *path);
 void api_choose_dialect(const struct route *route, const struct call *call, struct reply *reply);
 /* Whether it may take as long as a document (--document-ms). */
 bool api_is_lasting(const struct route *route);
+/* Whether its start may wait until a file has been written, and so must not run on a thread that others wait for. */
+bool api_writes(const struct route *route);
 /* Whether it is found at addresses for administrators, too (--admin-listen). */
 bool api_is_for_administrators(const struct route *route);
 

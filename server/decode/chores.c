@@ -7,7 +7,7 @@
 
 /* SLICE_US: 20 ms, less what lies between two looks at the clock. Of one running thread so many chores may be in progress: each
  * holds memory and a thread. SMALL_RUN: slices of small chores in a row while a large one waits. */
-enum { SLICE_US = 16000, MOST_LARGE = 3, MOST_SMALL = 8, MOST_SMALL_OF_CLIENT = 4, SMALL_RUN = 3 };
+enum { SLICE_US = 16000, MOST_LARGE = 3, MOST_SMALL = 8, MOST_SMALL_OF_CLIENT = 4, MOST_WAITING = 8, SMALL_RUN = 3 };
 
 /* Chores by turns; of one turn, in the order in which they came. */
 struct chore_list {
@@ -16,7 +16,7 @@ struct chore_list {
 
 /* A chore in progress, of which only its thread knows more: who it is for may change, and it may be gone. */
 struct chore_place {
-    bool taken, large;
+    bool taken, large, waits;
     uint64_t client;
 };
 
@@ -29,14 +29,14 @@ struct chore_resumed {
 struct chores {
     struct chores_options options; /* constant */
 
-    pthread_mutex_t lock;           /* guards everything below */
-    pthread_cond_t ready;           /* something was handed, or there will be nothing more */
-    pthread_cond_t ended;           /* one of pending became 0 */
-    pthread_t *threads;             /* [started], room for all that there may be */
-    size_t started, idle;           /* idle: threads that do no chore */
-    struct chore_list small, large; /* what waits and has not begun */
-    struct chore_list paused;       /* what has begun and waits for its next slice */
-    struct chore *handed;           /* to threads that are idle still, [handed_count] */
+    pthread_mutex_t lock;                    /* guards everything below */
+    pthread_cond_t ready;                    /* something was handed, or there will be nothing more */
+    pthread_cond_t ended;                    /* one of pending became 0 */
+    pthread_t *threads;                      /* [started], room for all that there may be */
+    size_t started, idle;                    /* idle: threads that do no chore */
+    struct chore_list small, large, waiting; /* what waits and has not begun; waiting: to wait for something else */
+    struct chore_list paused;                /* what has begun and waits for its next slice */
+    struct chore *handed;                    /* to threads that are idle still, [handed_count] */
     size_t handed_count;
     struct chore_place *places;  /* [most_threads] what is handed, running or paused */
     size_t running;              /* handed or running: at most options.threads */
@@ -49,7 +49,7 @@ struct chores {
 };
 
 static size_t most_threads(const struct chores *chores) {
-    return chores->options.threads * (MOST_LARGE + MOST_SMALL);
+    return chores->options.threads * (MOST_LARGE + MOST_SMALL) + MOST_WAITING;
 }
 
 /* ---- lists ---- */
@@ -92,9 +92,12 @@ static bool may_begin(const struct chores *chores, const struct chore *chore) {
     size_t all = 0, own = 0;
     for (size_t i = 0; i < most_threads(chores); i++) {
         const struct chore_place *place = &chores->places[i];
-        all += place->taken && place->large == chore->large;
-        own += place->taken && place->large == chore->large && place->client == chore->request->client;
+        bool alike = place->taken && place->waits == chore->waits && (place->large == chore->large || chore->waits);
+        all += alike;
+        own += alike && place->client == chore->request->client;
     }
+    if (chore->waits)
+        return all < MOST_WAITING;
     size_t most = chores->options.threads * (chore->large ? MOST_LARGE : MOST_SMALL);
     return all < most && own < (chore->large ? 1 : MOST_SMALL_OF_CLIENT);
 }
@@ -159,7 +162,7 @@ static void hand_over(struct chores *chores, struct chore *chore) {
     chores->handed_count++;
     while (chores->places[chore->place].taken)
         chore->place++;
-    chores->places[chore->place] = (struct chore_place){true, chore->large, chore->request->client};
+    chores->places[chore->place] = (struct chore_place){true, chore->large, chore->waits, chore->request->client};
     chores->count--;
     chores->bytes -= chore->bytes;
     meter_observe(&chores->meter, (double)chore->bytes, chores->count, clock_us());
@@ -169,6 +172,8 @@ static void hand_over(struct chores *chores, struct chore *chore) {
 
 /* With the lock, whenever something came, paused or ended: what can go on does. */
 static void dispatch(struct chores *chores) {
+    while (chores->waiting.first && may_begin(chores, chores->waiting.first) && has_thread(chores))
+        hand_over(chores, list_take(&chores->waiting.first));
     while (chores->running < chores->options.threads) {
         struct chore **link = next_chore(chores, true);
         if (link && !(*link)->resumed && !has_thread(chores))
@@ -190,7 +195,7 @@ static void dispatch(struct chores *chores) {
 
 void chores_pause(struct chores *chores, struct chore *chore) {
     struct chore_resumed resumed = {.now = false};
-    if (clock_us() - chore->slice_us < SLICE_US)
+    if (chore->waits || clock_us() - chore->slice_us < SLICE_US)
         return;
     pthread_mutex_lock(&chores->lock);
     if (next_chore(chores, true)) {
@@ -227,7 +232,7 @@ bool chores_submit(struct chores *chores, struct chore *chore) {
     if (taken && chores->abandoned)
         request_cancel(chore->request, CANCEL_SHUTDOWN);
     if (taken) {
-        list_insert(chores, chore->large ? &chores->large : &chores->small, chore);
+        list_insert(chores, chore->waits ? &chores->waiting : chore->large ? &chores->large : &chores->small, chore);
         chores->count++;
         chores->bytes += chore->bytes;
         chores->pending[chore->kind]++;
@@ -248,7 +253,7 @@ double chores_wait_s(struct chores *chores, const struct chore *chore) {
 void chores_abandon(struct chores *chores) {
     pthread_mutex_lock(&chores->lock);
     chores->abandoned = true;
-    const struct chore_list lists[] = {chores->small, chores->large, chores->paused};
+    const struct chore_list lists[] = {chores->small, chores->large, chores->paused, chores->waiting};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (struct chore *chore = lists[i].first; chore; chore = chore->next)
             request_cancel(chore->request, CANCEL_SHUTDOWN);
@@ -273,12 +278,13 @@ bool chores_wait(struct chores *chores, enum metrics_chore kind, size_t timeout_
 static void perform(struct chores *chores, struct chore *chore) {
     enum metrics_chore kind = chore->kind;
     size_t place = chore->place;
+    bool waits = chore->waits;
     int64_t began_us = chore->slice_us = clock_us();
     chore->run(chore->owner);
     metrics_chore(chores->options.metrics, kind, clock_us() - began_us);
     pthread_mutex_lock(&chores->lock);
     chores->places[place].taken = false;
-    chores->running--;
+    chores->running -= !waits;
     chores->idle++;
     if (--chores->pending[kind] == 0)
         pthread_cond_broadcast(&chores->ended);

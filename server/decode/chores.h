@@ -4,7 +4,8 @@
  * Clients take turns, a slice each: a chore that has worked for 20 ms and calls chores_pause lets others go on, and waits there for
  * its next slice. Small chores do not wait for large ones: they begin before them, and only a slice of a large one now and then
  * comes first. So many work at a time as there are threads by the options; those that pause keep threads of their own, which are
- * started when they are needed: three for large chores and eight for small ones of each by the options. Thread-safe. */
+ * started when they are needed: three for large chores and eight for small ones of each by the options. Chores that wait for a disk
+ * have eight of their own. Thread-safe. */
 #ifndef ALIGND_CHORES_H
 #define ALIGND_CHORES_H
 
@@ -19,6 +20,7 @@ struct chore {
         *request; /* whose client takes a turn. Where it is cancelled or past its deadline, run comes at once: it looks */
     enum metrics_chore kind;
     bool large;
+    bool waits;   /* it takes little of a processor, but may wait for long: it has a thread to itself, and no turn */
     size_t bytes; /* of memory held while it waits */
     void (*run)(void *owner);
     void *owner;

@@ -25,6 +25,21 @@ struct glossaries {
     pthread_mutex_t lock;   /* guards the lists and number; who changes them holds change, too */
     struct list fixed, made;
     size_t number; /* of the last that came into service */
+
+    /* A thread of its own writes the file, once for all changes that came meanwhile. Guarded by change: */
+    pthread_t writer;
+    pthread_cond_t wake, written; /* wake: there is a wanted list, or the end has come; written: a writing is done */
+    bool started, stopped;
+    struct list wanted;         /* takes the place of made when the file has been written; all NULL: nothing is to be written */
+    struct writing *turn;       /* whoever changed something waits for this writing of wanted */
+    const struct list *writing; /* the list that is being written; NULL: none */
+};
+
+/* One writing of the file. Whoever changed something waits for it, and the last of them frees it. */
+struct writing {
+    size_t waiting;
+    bool done;
+    struct error error; /* ERROR_NONE: it is durable */
 };
 
 static void list_done(struct list *list) {
@@ -135,6 +150,13 @@ static int read_made(struct glossaries *glossaries, struct error *err) {
     return result == 0 ? 0 : error_set(err, why.code, "%.100s: %s", glossaries->path, why.message);
 }
 
+static void *run_writer(void *argument);
+
+static int start_writer(struct glossaries *glossaries, struct error *err) {
+    glossaries->started = pthread_create(&glossaries->writer, NULL, run_writer, glossaries) == 0;
+    return glossaries->started ? 0 : error_set(err, ERROR_MEMORY, "cannot start the thread that writes glossaries");
+}
+
 struct glossaries *glossaries_open(const struct glossaries_options *options, struct error *err) {
     struct glossaries *glossaries = calloc(1, sizeof *glossaries);
     if (!glossaries || (options->path && !(glossaries->path = strdup(options->path)))) {
@@ -143,9 +165,12 @@ struct glossaries *glossaries_open(const struct glossaries_options *options, str
         return NULL;
     }
     glossaries->options = options->fixed;
+    pthread_cond_init(&glossaries->wake, NULL);
+    pthread_cond_init(&glossaries->written, NULL);
     pthread_mutex_init(&glossaries->change, NULL);
     pthread_mutex_init(&glossaries->lock, NULL);
-    if (glossaries_reload(glossaries, err) == 0 && (!glossaries->path || read_made(glossaries, err) == 0))
+    if (glossaries_reload(glossaries, err) == 0 &&
+        (!glossaries->path || (read_made(glossaries, err) == 0 && start_writer(glossaries, err) == 0)))
         return glossaries;
     glossaries_free(glossaries);
     return NULL;
@@ -154,8 +179,17 @@ struct glossaries *glossaries_open(const struct glossaries_options *options, str
 void glossaries_free(struct glossaries *glossaries) {
     if (!glossaries)
         return;
+    if (glossaries->started) {
+        pthread_mutex_lock(&glossaries->change);
+        glossaries->stopped = true;
+        pthread_cond_signal(&glossaries->wake);
+        pthread_mutex_unlock(&glossaries->change);
+        pthread_join(glossaries->writer, NULL);
+    }
     list_done(&glossaries->fixed);
     list_done(&glossaries->made);
+    pthread_cond_destroy(&glossaries->wake);
+    pthread_cond_destroy(&glossaries->written);
     pthread_mutex_destroy(&glossaries->change);
     pthread_mutex_destroy(&glossaries->lock);
     free(glossaries->path);
@@ -219,6 +253,11 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* The list that changes build on: made as it will be once everything is written. change is held. */
+static const struct list *latest(const struct glossaries *glossaries) {
+    return glossaries->wanted.all ? &glossaries->wanted : glossaries->writing ? glossaries->writing : &glossaries->made;
+}
+
 /* change is held. */
 static bool is_full(const struct list *made, const struct kept_glossary *one, struct error *err) {
     size_t own = 0, entries = one->lexicon.count, bytes = one->bytes;
@@ -237,22 +276,83 @@ static bool is_full(const struct list *made, const struct kept_glossary *one, st
     return true;
 }
 
-/* Writes the list, which takes the place of the old one then; its references are taken over. change is held. */
-static enum glossaries_verdict replace(struct glossaries *glossaries, struct list list, struct error *err) {
+/* Those who wait for it go on. NULL: nobody does. change is held. */
+static void end_writing(struct glossaries *glossaries, struct writing *writing, const struct error *error) {
+    if (!writing)
+        return;
+    writing->error = *error;
+    writing->done = true;
+    pthread_cond_broadcast(&glossaries->written);
+}
+
+/* Writes what is wanted, with all that was changed until now. change is held, but not while it writes. */
+static void write_wanted(struct glossaries *glossaries) {
+    struct list list = glossaries->wanted;
+    struct writing *writing = glossaries->turn;
+    struct error error = {0};
     size_t length;
+    glossaries->wanted = (struct list){0};
+    glossaries->turn = NULL;
+    glossaries->writing = &list;
+    pthread_mutex_unlock(&glossaries->change);
     char *text = glossary_file_write(list.all, list.count, &length);
-    int result = text ? file_replace(glossaries->path, text, length, err) : error_memory(err);
-    free(text);
-    if (result == 0)
-        set_list(glossaries, &glossaries->made, list);
+    if (!text)
+        error_memory(&error);
     else
+        file_replace(glossaries->path, text, length, &error);
+    free(text);
+    pthread_mutex_lock(&glossaries->change);
+    glossaries->writing = NULL;
+    if (error.code == ERROR_NONE) {
+        set_list(glossaries, &glossaries->made, list);
+    } else {
         list_done(&list);
-    return result == 0 ? GLOSSARIES_DONE : GLOSSARIES_FAILED;
+        end_writing(glossaries, glossaries->turn, &error); /* later changes are built on this list, so they fail, too */
+        glossaries->turn = NULL;
+        list_done(&glossaries->wanted);
+    }
+    end_writing(glossaries, writing, &error);
+}
+
+static void *run_writer(void *argument) {
+    struct glossaries *glossaries = argument;
+    pthread_mutex_lock(&glossaries->change);
+    while (glossaries->wanted.all || !glossaries->stopped) {
+        if (glossaries->wanted.all)
+            write_wanted(glossaries);
+        else
+            pthread_cond_wait(&glossaries->wake, &glossaries->change);
+    }
+    pthread_mutex_unlock(&glossaries->change);
+    return NULL;
+}
+
+/* Has the list written, whose references are taken over, and returns when it has been. change is held, but not while it waits. */
+static enum glossaries_verdict replace(struct glossaries *glossaries, struct list list, struct error *err) {
+    struct writing *writing = glossaries->turn ? glossaries->turn : calloc(1, sizeof *writing);
+    if (!writing) {
+        list_done(&list);
+        error_memory(err);
+        return GLOSSARIES_FAILED;
+    }
+    list_done(&glossaries->wanted);
+    glossaries->wanted = list;
+    glossaries->turn = writing;
+    writing->waiting++;
+    pthread_cond_signal(&glossaries->wake);
+    while (!writing->done)
+        pthread_cond_wait(&glossaries->written, &glossaries->change);
+    bool failed = writing->error.code != ERROR_NONE;
+    if (failed)
+        error_set(err, writing->error.code, "%s", writing->error.message);
+    if (--writing->waiting == 0)
+        free(writing);
+    return failed ? GLOSSARIES_FAILED : GLOSSARIES_DONE;
 }
 
 /* The made ones but this, with room for one more. change is held. */
 static struct list all_but(const struct glossaries *glossaries, const struct kept_glossary *but) {
-    const struct list *made = &glossaries->made;
+    const struct list *made = latest(glossaries);
     struct list list = {.all = calloc(made->count + 1, sizeof *list.all)};
     for (size_t i = 0; list.all && i < made->count; i++)
         if (made->all[i] != but)
@@ -261,7 +361,7 @@ static struct list all_but(const struct glossaries *glossaries, const struct kep
 }
 
 static enum glossaries_verdict add(struct glossaries *glossaries, struct kept_glossary *glossary, struct error *err) {
-    if (is_full(&glossaries->made, glossary, err))
+    if (is_full(latest(glossaries), glossary, err))
         return GLOSSARIES_FULL;
     struct list list = all_but(glossaries, NULL);
     if (!list.all) {
@@ -284,10 +384,11 @@ enum glossaries_verdict glossaries_add(struct glossaries *glossaries, struct kep
 
 static enum glossaries_verdict take_out(struct glossaries *glossaries, const char *id, const char *owner, struct error *err) {
     const struct kept_glossary *found = NULL;
-    for (size_t i = 0; !found && i < glossaries->made.count; i++) {
-        const struct glossary_about *about = &glossaries->made.all[i]->about;
+    const struct list *made = latest(glossaries);
+    for (size_t i = 0; !found && i < made->count; i++) {
+        const struct glossary_about *about = &made->all[i]->about;
         if (strcmp(about->id, id) == 0 && strcmp(about->owner, owner) == 0)
-            found = glossaries->made.all[i];
+            found = made->all[i];
     }
     if (!found)
         return GLOSSARIES_UNKNOWN;

@@ -1,5 +1,6 @@
 /* The glossaries in service: those of --glossary, read again on SIGHUP, and those that clients made, which one file keeps. The file
- * is written whole beside itself and renamed, before a change counts: after a crash it is the old one or the new one.
+ * is written whole beside itself and renamed, before a change counts: after a crash it is the old one or the new one. A thread
+ * writes it; changes that come meanwhile are written together.
  *
  * Bounds of what clients may make: GLOSSARIES_MOST, and so many of one owner; GLOSSARIES_MOST_ENTRIES and GLOSSARIES_MOST_BYTES in
  * all of them together. All calls are thread-safe. */
@@ -36,7 +37,8 @@ struct kept_glossary *glossaries_find(struct glossaries *glossaries, bool (*fits
                                       const void *context);
 
 enum glossaries_verdict { GLOSSARIES_DONE, GLOSSARIES_FULL, GLOSSARIES_UNKNOWN, GLOSSARIES_FAILED };
-/* Puts one more into service and gives it an id. FULL, with what there is too much of in err; FAILED with ERROR_FILE or
+/* Puts one more into service and gives it an id; returns when the file with it is durable, which may take as long as writing it
+ * twice. FULL, with what there is too much of in err; FAILED with ERROR_FILE or
  * ERROR_MEMORY, and nothing is changed. */
 enum glossaries_verdict glossaries_add(struct glossaries *glossaries, struct kept_glossary *glossary, struct error *err);
 /* Takes the owner's glossary of this id out. UNKNOWN, or FAILED as above. */

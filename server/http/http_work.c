@@ -102,6 +102,7 @@ static void add_chore(struct exchange *exchange, enum metrics_chore kind, bool l
     exchange->chore = (struct chore){.request = &exchange->request,
                                      .kind = kind,
                                      .large = large,
+                                     .waits = kind == CHORE_PREPARATION && api_writes(exchange->route),
                                      .bytes = exchange->body.capacity,
                                      .run = run,
                                      .owner = exchange};
@@ -390,7 +391,8 @@ static bool call_route(struct exchange *exchange) {
     if (reads &&
         (set_deadline(exchange) != 0 || sent_priority(exchange->connection, &exchange->request.priority, &exchange->reply) != 0))
         return false;
-    if (reads && service_state(service) == SERVICE_READY && !is_small(exchange)) {
+    bool ready = service_state(service) == SERVICE_READY;
+    if (ready && (api_writes(exchange->route) || (reads && !is_small(exchange)))) {
         defer(exchange);
         return true;
     }
