@@ -49,7 +49,7 @@ MAKEFLAGS += --no-builtin-rules
 .PHONY: help all run install install-program install-models install-icu-data install-man install-units man deb clean deps deps-test deps-python deps-node deps-ci \
 	test test-threads check-http check-memory check-python check-readme check-clients check-page check-man check-metrics check-hardening \
 	check-systemd check-container check-package check-deploy check-slurm check-arm64 check-release page-tools asan tsan fuzz warnings-clang format format-check \
-	layers readme results bench bench-models bench-page pictures check-load check-faults check-soak check-abuse check-many check-scale check-queueing show-signals
+	layers readme results bench bench-models bench-page pictures check-load check-faults check-soak check-abuse check-bodies check-many check-scale check-queueing show-signals
 
 help:
 	@awk '/^#\?/ { sub(/^#\? ?/, ""); i = index($$0, ": "); if (i) printf "  %-42s %s\n", substr($$0, 1, i - 1), substr($$0, i + 2); else print "\n" $$0 }' Makefile
@@ -142,7 +142,7 @@ test: deps-test
 test-threads: deps-test
 	@$(SUBMAKE) $(BUILD)/tests/run
 	for suite in $(THREADED); do CK_RUN_SUITE=$$suite $(BUILD)/tests/run || exit 1; done
-THREADED := translator segmenter scheduler integrity chores limiter usage kept_files metrics keys catalog cache log events request health
+THREADED := translator segmenter scheduler integrity chores limiter usage kept_files glossaries metrics keys catalog cache log events request health
 
 check-http: deps-test
 	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/http/run $(BUILD)/tests/memory/shortage.so
@@ -295,7 +295,7 @@ readme: deps deps-node
 #? To measure it (on a machine that has nothing else to do)
 #? bench: the machine's ceilings; alignd on shipped and random models; variables: tests/bench/run.sh
 #? bench-page: first paint, drawing and size of the page in Debian's chromium (npm)
-#? check-load, check-faults, check-soak, check-abuse: overload; what goes wrong; hours of mixed load; the worst requests: tests/README.md
+#? check-load, check-faults, check-soak, check-abuse: overload; what goes wrong; hours of mixed load; the worst requests, and every kind of body (check-bodies): tests/README.md
 #? check-many: a hundred models, loaded and unloaded for MANY_SECONDS=300
 #? bench-models: a hundred models of Bergamot's tiny size: time until ready, the first request of a cold one, memory
 #? check-scale, check-queueing, show-signals: replicas behind HAProxy; latency predicted and measured; /metrics under load
@@ -307,10 +307,13 @@ bench: deps
 # oneDNN beside it where it is installed
 BENCH_TOOLS = bench clients lexicon random_model split $(if $(shell $(CC) -E -include dnnl.h -x c /dev/null >/dev/null 2>&1 && echo yes),onednn)
 
-LOAD_TOOLS := load faults soak abuse
+LOAD_TOOLS := load faults soak abuse bodies
 $(LOAD_TOOLS:%=check-%): check-%: deps-test
 	@$(SUBMAKE) $(BUILD)/alignd $(BUILD)/tests/load/$*
 	$(BUILD)/tests/load/$* $(BUILD)/alignd $(ARGUMENTS)
+
+# the worst requests, and every kind of body
+check-abuse: check-bodies
 
 MANY_SECONDS ?= 300
 check-many: deps

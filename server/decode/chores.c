@@ -2,11 +2,12 @@
 #include "server/base/clock.h"
 #include "server/base/meter.h"
 #include <assert.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-/* SLICE_US: 20 ms, less what lies between two looks at the clock. Of one running thread so many chores may be in progress: each
- * holds memory and a thread. SMALL_RUN: slices of small chores in a row while a large one waits. */
+/* SLICE_US is 20 ms less the time between two looks at the clock. For each thread that works, MOST_LARGE and MOST_SMALL chores may
+ * be in progress, because each holds memory and a thread. SMALL_RUN: slices of small chores in a row while a large one waits. */
 enum { SLICE_US = 16000, MOST_LARGE = 3, MOST_SMALL = 8, MOST_SMALL_OF_CLIENT = 4, MOST_WAITING = 8, SMALL_RUN = 3 };
 
 /* Chores by turns; of one turn, in the order in which they came. */
@@ -14,7 +15,7 @@ struct chore_list {
     struct chore *first;
 };
 
-/* A chore in progress, of which only its thread knows more: who it is for may change, and it may be gone. */
+/* A chore in progress. Only its thread may look at the chore itself, whose owner may free it at any time. */
 struct chore_place {
     bool taken, large, waits;
     uint64_t client;
@@ -34,18 +35,18 @@ struct chores {
     pthread_cond_t ended;                    /* one of pending became 0 */
     pthread_t *threads;                      /* [started], room for all that there may be */
     size_t started, idle;                    /* idle: threads that do no chore */
-    struct chore_list small, large, waiting; /* what waits and has not begun; waiting: to wait for something else */
-    struct chore_list paused;                /* what has begun and waits for its next slice */
-    struct chore *handed;                    /* to threads that are idle still, [handed_count] */
+    struct chore_list small, large, waiting; /* chores that have not begun; waiting: those that will wait for a disk */
+    struct chore_list paused;                /* chores that have begun and wait for their next slice */
+    struct chore *handed;                    /* [handed_count] chores for threads that are still idle */
     size_t handed_count;
-    struct chore_place *places;  /* [most_threads] what is handed, running or paused */
+    struct chore_place *places;  /* [most_threads] of the chores that are handed, running or paused */
     size_t running;              /* handed or running: at most options.threads */
     size_t small_run;            /* slices of small ones since the last of a large one */
-    size_t count, bytes;         /* of what waits and has not begun */
+    size_t count, bytes;         /* of the chores that have not begun */
     size_t pending[CHORE_KINDS]; /* waiting, or being done */
     uint64_t turn;               /* of the last one taken */
     struct meter meter;          /* of the bytes taken */
-    bool closed, abandoned;
+    bool closed, abandoned, tidy;
 };
 
 static size_t most_threads(const struct chores *chores) {
@@ -117,9 +118,9 @@ static struct chore **first_over(struct chore_list *list, int64_t now_us) {
     return *link ? link : NULL;
 }
 
-/* Where it is linked; NULL: nothing can be done now. begin: not only go on with what is paused. What is over comes first, whatever
- * its turn: it is answered at once. Then small ones come before large ones and before what has used up a slice, of which each has
- * its turn now and then all the same. */
+/* The link to the next chore; NULL: nothing can be done now. begin: it need not be a paused one. A chore whose request is over
+ * comes first, whatever its turn: it is answered at once. Then small ones come before large ones and before what has used up a
+ * slice, of which each has its turn now and then all the same. */
 static struct chore **next_chore(struct chores *chores, bool begin) {
     int64_t now_us = clock_us();
     struct chore **link = first_over(&chores->paused, now_us);
@@ -170,7 +171,7 @@ static void hand_over(struct chores *chores, struct chore *chore) {
     pthread_cond_signal(&chores->ready);
 }
 
-/* With the lock, whenever something came, paused or ended: what can go on does. */
+/* Lets begin and go on what can. Called with the lock whenever a chore came, paused or ended. */
 static void dispatch(struct chores *chores) {
     while (chores->waiting.first && may_begin(chores, chores->waiting.first) && has_thread(chores))
         hand_over(chores, list_take(&chores->waiting.first));
@@ -215,7 +216,7 @@ void chores_pause(struct chores *chores, struct chore *chore) {
 
 /* ---- in ---- */
 
-/* By how many bytes what would wait is too much; of too many chores, the bytes of one. */
+/* The bytes by which too much would wait; if too many chores would wait, the bytes of one. */
 static size_t excess(const struct chores *chores, const struct chore *chore) {
     uint64_t client = chore->request->client;
     size_t share = find_client(&chores->small, client) || find_client(&chores->large, client) ? 8 : SIZE_MAX;
@@ -248,6 +249,13 @@ double chores_wait_s(struct chores *chores, const struct chore *chore) {
     double seconds = meter_seconds(&chores->meter, (double)excess(chores, chore));
     pthread_mutex_unlock(&chores->lock);
     return seconds;
+}
+
+void chores_tidy(struct chores *chores) {
+    pthread_mutex_lock(&chores->lock);
+    chores->tidy = true;
+    pthread_cond_signal(&chores->ready);
+    pthread_mutex_unlock(&chores->lock);
 }
 
 void chores_abandon(struct chores *chores) {
@@ -294,6 +302,7 @@ static void perform(struct chores *chores, struct chore *chore) {
 
 static void *chores_run(void *argument) {
     struct chores *chores = argument;
+    pthread_setname_np(pthread_self(), "chore"); /* shown by ps and top */
     pthread_mutex_lock(&chores->lock);
     for (;;) {
         if (chores->handed) {
@@ -302,6 +311,11 @@ static void *chores_run(void *argument) {
             chores->idle--;
             pthread_mutex_unlock(&chores->lock);
             perform(chores, chore);
+            pthread_mutex_lock(&chores->lock);
+        } else if (chores->tidy) {
+            chores->tidy = false;
+            pthread_mutex_unlock(&chores->lock);
+            malloc_trim(0);
             pthread_mutex_lock(&chores->lock);
         } else if (chores->closed) {
             break;

@@ -20,7 +20,7 @@ struct chore {
         *request; /* whose client takes a turn. Where it is cancelled or past its deadline, run comes at once: it looks */
     enum metrics_chore kind;
     bool large;
-    bool waits;   /* it takes little of a processor, but may wait for long: it has a thread to itself, and no turn */
+    bool waits;   /* it takes little time of a processor but may wait for a disk: it has a thread to itself, and no turn */
     size_t bytes; /* of memory held while it waits */
     void (*run)(void *owner);
     void *owner;
@@ -32,7 +32,7 @@ struct chore {
 };
 
 struct chores_options {
-    size_t threads;       /* that work at a time */
+    size_t threads;       /* how many work at a time */
     size_t chores, bytes; /* that may wait; a client of which something waits may fill seven eighths of each */
     struct metrics *metrics;
 };
@@ -45,8 +45,11 @@ void chores_free(struct chores *chores);
 /* False: there is no room. A chore of kind CHORE_RENDERING is taken in any case: what it needs is in memory already. Once accepted,
  * it may be done before this returns. */
 bool chores_submit(struct chores *chores, struct chore *chore);
-/* Called by what does this chore, now and then, and with no lock held: lets others have their turn once its slice is over. */
+/* Lets others have their turn once this chore's slice is over. The function that does the chore calls it now and then, and never
+ * with a lock held. */
 void chores_pause(struct chores *chores, struct chore *chore);
+/* Asks a thread that has nothing else to do to give freed memory back to the system: much was freed, in many small blocks. */
+void chores_tidy(struct chores *chores);
 /* Seconds until one that was just refused would have been accepted, if nobody else comes; 0: nothing has been measured. */
 double chores_wait_s(struct chores *chores, const struct chore *chore);
 

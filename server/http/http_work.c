@@ -7,9 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Larger requests do not hold up smaller ones (chores.h). What reading one may take: READ_BYTES and READ_FACTOR times the longest
- * body; what writing its answer may take: ANSWER_FACTOR times the longest reply. */
-enum { SMALL_BODY_BYTES = 16 * 1024, SMALL_SENTENCES = 16, READ_BYTES = 24 << 20, READ_FACTOR = 8, ANSWER_FACTOR = 2 };
+/* Larger requests do not hold up smaller ones (chores.h). Reading one may take READ_BYTES, READ_FACTOR times the longest body, and
+ * SENTENCE_BYTES for each sentence that the queue has room for; writing its answer may take ANSWER_FACTOR times the longest reply.
+ * A request that took MUCH_BYTES gives them back to the system. */
+enum {
+    SMALL_BODY_BYTES = 16 * 1024,
+    SMALL_SENTENCES = 16,
+    MUCH_BYTES = 4 << 20,
+    READ_BYTES = 24 << 20,
+    READ_FACTOR = 8,
+    SENTENCE_BYTES = 4 * 1024,
+    ANSWER_FACTOR = 2
+};
 
 /* ---- the answer ---- */
 
@@ -19,7 +28,11 @@ static void work_release(struct exchange *exchange) {
     exchange->stream = NULL;
     body_done(&exchange->body);
     exchange_note(exchange);
+    bool stopped = exchange->request.budget.spent != BUDGET_LEFT;
+    bool much = stopped || (exchange->request.models && request_bytes(&exchange->request) > MUCH_BYTES);
     request_done(&exchange->request);
+    if (much)
+        chores_tidy(exchange->exchanges->chores);
     exchange_forget(exchange);
 }
 
@@ -29,14 +42,14 @@ static void fail_cancelled(struct exchange *exchange) {
     api_fail_cancelled(exchange->exchanges->service, request_reason(&exchange->request), &exchange->reply);
 }
 
-/* In the midst of a chore: others have their turn. */
+/* Called in the middle of a chore: lets others have their turn. False: the request is over. */
 static bool take_turns(void *owner) {
     struct exchange *exchange = owner;
     chores_pause(exchange->exchanges->chores, &exchange->chore);
     return !request_is_over(&exchange->request);
 }
 
-/* From now on, until it is NULL, what the chore allocates is bounded. */
+/* Bounds what the chore allocates from now on, until end_budget. */
 static void set_budget(struct exchange *exchange, size_t most_bytes) {
     struct request *request = &exchange->request;
     const struct service *service = exchange->exchanges->service;
@@ -48,10 +61,12 @@ static void set_budget(struct exchange *exchange, size_t most_bytes) {
 }
 
 static void set_reading_budget(struct exchange *exchange) {
-    set_budget(exchange, READ_BYTES + READ_FACTOR * exchange->exchanges->service->options.max_body_bytes);
+    const struct service *service = exchange->exchanges->service;
+    size_t sentences = scheduler_limits(service->scheduler)->jobs;
+    set_budget(exchange, READ_BYTES + READ_FACTOR * service->options.max_body_bytes + SENTENCE_BYTES * sentences);
 }
 
-/* The reply is another one if it was for want of memory in the budget that there is none. */
+/* Replaces the reply if the budget had too little memory for the right one. */
 static void end_budget(struct exchange *exchange) {
     struct request *request = &exchange->request;
     arena_limit(&request->arena, NULL);

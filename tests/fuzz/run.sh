@@ -2,26 +2,50 @@
 # Runs libFuzzer targets one after the other: run.sh BUILD SECONDS RUNS TARGET... (make fuzz). What a target learns stays in
 # BUILD/corpus; what it finds goes to BUILD/findings. Prints executions per target; fails where there was a finding.
 # FUZZ_FORMAT: the format that all documents of the target `document` are of; what it learns is kept by itself.
-# FUZZ_TIMEOUT: seconds that one input may take, by the clock: where others use the processor, more than 20.
+# FUZZ_TIMEOUT: seconds that one input may take, by the clock: where others use the processor, more than 20. FUZZ_MIB: memory that the
+# target may take at most, AddressSanitizer's among it. An eighth of the time goes to inputs of up to a megabyte, which show what grows faster than they do:
+# they begin with the corpus' inputs and what make_long makes of them, each repeated until it is as long as that.
 set -u
 build=$1 seconds=$2 runs=$3
 shift 3
 mkdir -p "$build/findings" "$build/logs"
 failed=0 total=0
-for target; do
-    name=$target
-    [ "$target" = document ] && name=$target${FUZZ_FORMAT:+-$FUZZ_FORMAT}
-    mkdir -p "$build/corpus/$name"
+
+# Each input of a corpus again and again, up to the most bytes that a request may have.
+make_long() {
+    mkdir -p "$2"
+    for input in "$1"/*; do
+        out=$2/$(basename "$input")
+        [ -s "$input" ] && [ ! -e "$out" ] || continue
+        cat "$input" >"$out"
+        while [ "$(wc -c <"$out")" -lt 524288 ]; do cat "$out" "$out" >"$out.next" && mv "$out.next" "$out"; done
+        head -c 1048576 "$out" >"$out.next" && mv "$out.next" "$out"
+    done
+}
+
+# run TARGET NAME MAX_LEN SECONDS CORPUS...: what is found goes to BUILD/findings
+run() {
+    target=$1 name=$2 longest=$3 time=$4
+    shift 4
     # what libraries keep for the whole run is no leak: only what grows with the executions matters, which -rss_limit_mb bounds
-    if ! "$build/tests/fuzz/$target" -runs="$runs" -max_total_time="$seconds" -max_len=4096 -timeout="${FUZZ_TIMEOUT:-20}" -rss_limit_mb=2048 \
-        -print_final_stats=1 -artifact_prefix="$build/findings/$name-" "$build/corpus/$name" "tests/fuzz/corpus/$target" \
-        2>"$build/logs/$name"; then
+    if ! "$build/tests/fuzz/$target" -runs="$runs" -max_total_time="$time" -max_len="$longest" -timeout="${FUZZ_TIMEOUT:-20}" \
+        -rss_limit_mb="${FUZZ_MIB:-2048}" -print_final_stats=1 -artifact_prefix="$build/findings/$name-" "$@" 2>"$build/logs/$name"; then
         tail -40 "$build/logs/$name"
         failed=1
     fi
     executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/logs/$name")
-    printf '%-16s %10s executions\n' "$name" "${executions:-0}"
+    printf '%-20s %10s executions\n' "$name" "${executions:-0}"
     total=$((total + ${executions:-0}))
+}
+
+for target; do
+    name=$target
+    [ "$target" = document ] && name=$target${FUZZ_FORMAT:+-$FUZZ_FORMAT}
+    mkdir -p "$build/corpus/$name"
+    run "$target" "$name" 4096 "$seconds" "$build/corpus/$name" "tests/fuzz/corpus/$target"
+    make_long "tests/fuzz/corpus/$target" "$build/long/$target"
+    mkdir -p "$build/corpus/$name-long"
+    run "$target" "$name-long" 1048576 $(((seconds + 7) / 8)) "$build/corpus/$name-long" "$build/long/$target"
 done
-printf '%-16s %10s executions\n' all "$total"
+printf '%-20s %10s executions\n' all "$total"
 exit $failed

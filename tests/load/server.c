@@ -179,16 +179,22 @@ static double resident_mib(pid_t pid) {
     return read ? (double)pages * (double)sysconf(_SC_PAGESIZE) / (1 << 20) : -1;
 }
 
-struct server_time server_time(const struct server *server) {
-    char path[320];
+/* The time of the threads of this name; NULL: of all. */
+static struct server_time time_of(const struct server *server, const char *name) {
+    char path[320], own[32] = "";
     struct server_time time = {0};
     snprintf(path, sizeof path, "/proc/%d/task", (int)server->pid);
     DIR *folder = opendir(path);
     tool_check(folder, path);
     for (const struct dirent *task; (task = readdir(folder));) {
         unsigned long long run_ns = 0, waited_ns = 0;
+        snprintf(path, sizeof path, "/proc/%d/task/%s/comm", (int)server->pid, task->d_name);
+        FILE *names = *task->d_name != '.' && name ? fopen(path, "r") : NULL;
+        bool counts = !name || (names && fgets(own, sizeof own, names) && strncmp(own, name, strlen(name)) == 0);
+        if (names)
+            fclose(names);
         snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", (int)server->pid, task->d_name);
-        FILE *file = *task->d_name != '.' ? fopen(path, "r") : NULL;
+        FILE *file = *task->d_name != '.' && counts ? fopen(path, "r") : NULL;
         if (file && fscanf(file, "%llu %llu", &run_ns, &waited_ns) == 2) {
             time.run_s += (double)run_ns / 1e9;
             time.waited_s += (double)waited_ns / 1e9;
@@ -198,6 +204,22 @@ struct server_time server_time(const struct server *server) {
     }
     closedir(folder);
     return time;
+}
+
+struct server_time server_time(const struct server *server) {
+    return time_of(server, NULL);
+}
+
+double server_chores_s(const struct server *server) {
+    return time_of(server, "chore").run_s;
+}
+
+void server_forget_peak(const struct server *server) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/clear_refs", (int)server->pid);
+    FILE *file = fopen(path, "w");
+    tool_check(file && fputs("5", file) >= 0, path);
+    fclose(file);
 }
 
 double server_peak_mib(const struct server *server) {

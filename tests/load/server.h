@@ -33,8 +33,11 @@ struct server_time {
     double run_s, waited_s;
 };
 struct server_time server_time(const struct server *server);
-/* The most memory that was resident since it was started. */
+/* Seconds on a processor of those that read requests and write answers (server/decode/chores.h). */
+double server_chores_s(const struct server *server);
+/* The most memory that was resident since it was started, or since server_forget_peak. */
 double server_peak_mib(const struct server *server);
+void server_forget_peak(const struct server *server);
 /* The state once nothing is under way, or after so many seconds. */
 struct server_state server_calm(const struct server *server, double patience_s);
 /* The same, waiting until there are no more descriptors than so many, too. */

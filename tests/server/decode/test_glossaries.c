@@ -1,9 +1,11 @@
 /* server/decode/glossaries: what text is a glossary, what a file keeps of those that are made, what stays when something fails,
  * and that looking phrases up does not grow with the entries. */
+#include "model/base/file.h"
 #include "server/decode/glossaries.h"
 #include "server/decode/glossary_file.h"
 #include "tests/files.h"
 #include "tests/suites.h"
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +190,49 @@ START_TEST(what_cannot_be_written) {
 }
 END_TEST
 
+/* ---- many at once ---- */
+
+enum { WRITERS = 24 };
+
+struct change {
+    struct glossaries *glossaries;
+    pthread_t thread;
+    enum glossaries_verdict verdict;
+    char id[GLOSSARY_ID_BYTES];
+    bool kept; /* its file had it when the change was confirmed */
+};
+
+static void *make_change(void *argument) {
+    struct change *change = argument;
+    change->verdict = add(change->glossaries, "snow\tneige", change->id);
+    char *text = NULL;
+    size_t length = 0;
+    change->kept = file_read(path, 1 << 20, &text, &length, NULL) == 0 && memmem(text, length, change->id, strlen(change->id));
+    free(text);
+    return NULL;
+}
+
+/* Each finds its own in the file as soon as it is confirmed, whoever wrote it. */
+START_TEST(changes_of_many_threads) {
+    struct change changes[WRITERS];
+    struct glossaries *glossaries = open_all();
+    for (size_t i = 0; i < WRITERS; i++) {
+        changes[i] = (struct change){.glossaries = glossaries};
+        ck_assert_int_eq(pthread_create(&changes[i].thread, NULL, make_change, &changes[i]), 0);
+    }
+    for (size_t i = 0; i < WRITERS; i++) {
+        pthread_join(changes[i].thread, NULL);
+        ck_assert_int_eq(changes[i].verdict, GLOSSARIES_DONE);
+        ck_assert(changes[i].kept);
+    }
+    ck_assert_uint_eq(count_all(glossaries), WRITERS);
+    glossaries_free(glossaries);
+    glossaries = open_all();
+    ck_assert_uint_eq(count_all(glossaries), WRITERS);
+    glossaries_free(glossaries);
+}
+END_TEST
+
 START_TEST(there_are_bounds) {
     char *text = malloc(GLOSSARY_MOST_ENTRIES * 12), *end = text;
     struct glossaries *glossaries = open_all();
@@ -275,6 +320,7 @@ Suite *glossaries_suite(void) {
     tcase_add_test(cases, what_is_refused);
     tcase_add_test(cases, a_restart_loses_nothing);
     tcase_add_test(cases, what_cannot_be_written);
+    tcase_add_test(cases, changes_of_many_threads);
     tcase_add_test(cases, there_are_bounds);
     tcase_add_test(cases, options_are_read_again);
     tcase_add_test(cases, wrong_options_and_files);
