@@ -7,8 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Of the arena: many sentences wait, and few are decoded. */
-enum { QUESTION_BYTES = 2 * 1024, ANSWER_BYTES = 32 * 1024 };
+/* QUESTION_BYTES, ANSWER_BYTES: of the arena; many sentences wait, and few are decoded. MOST_HELD_BYTES: of a sentence whose runs
+ * are found before it is cut; in a longer one an unreadable run may be cut, so that reading it can end at the first sentence too
+ * many. */
+enum { QUESTION_BYTES = 2 * 1024, ANSWER_BYTES = 32 * 1024, MOST_HELD_BYTES = 64 * 1024 };
 
 /* Target tokens for T source tokens (</s> counted), if the caller asks for no other limit. */
 static size_t default_max_length(const struct translator *translator, size_t source_length) {
@@ -174,7 +176,7 @@ static int prepared_add(struct prepared *list, struct sentence *sentence, struct
         return error_memory(err);
     if (settle(sentence, err) != 0 || (!list->text->verbatim && mark_amounts(sentence, err) != 0))
         return -1;
-    arena_limit(&sentence->arena, NULL); /* what it has taken it keeps */
+    arena_limit(&sentence->arena, NULL); /* the sentence keeps what it has taken */
     list->items[list->count++] = *sentence;
     return 0;
 }
@@ -205,25 +207,67 @@ static int add_wrapped(struct prepared *list, struct span span, struct error *er
     return 0;
 }
 
-static int add_span(struct prepared *list, struct span span, struct error *err) {
-    struct span visible = segmenter_trim(list->text->text + span.begin, span.end - span.begin);
-    struct span trimmed = {span.begin + visible.begin, span.begin + visible.end};
-    struct sentence sentence;
-    struct tokenizer_reading how = reading_of(list->translator, list->options, &list->text->held, list->text->verbatim);
-    struct opaque_runs held;
+/* Whether the span is short enough to be tokenized as a whole, around what is held. */
+static int is_short(const struct prepared *list, struct span span, bool *answer, struct error *err) {
+    struct opaque_runs held = reading_of(list->translator, list->options, &list->text->held, list->text->verbatim).held, within;
     struct arena_mark mark = arena_mark(list->arena);
-    if (opaque_within(&how.held, trimmed.begin, trimmed.end, list->arena, &held, err) != 0)
+    if (opaque_within(&held, span.begin, span.end, list->arena, &within, err) != 0)
         return -1;
-    bool is_short = text_is_short(list->text->text + trimmed.begin, trimmed.end - trimmed.begin, &held);
+    *answer = text_is_short(list->text->text + span.begin, span.end - span.begin, &within);
     arena_release(list->arena, mark);
-    if (!is_short)
-        return add_wrapped(list, trimmed, err);
-    if (sentence_init(&sentence, list, trimmed, err) != 0)
+    return 0;
+}
+
+/* The runs that are held within the span, and those that the model cannot read. A span that is too long to be tokenized as a whole
+ * cannot leave them to its sentence (hold_unreadable). */
+static int hold_within(const struct prepared *list, struct span span, struct opaque_runs *out, struct error *err) {
+    const struct translator *t = list->translator;
+    const char *text = list->text->text + span.begin;
+    size_t length = span.end - span.begin;
+    struct tokenizer_reading how = reading_of(t, list->options, &list->text->held, list->text->verbatim);
+    if (opaque_within(&how.held, span.begin, span.end, list->arena, &how.held, err) != 0 ||
+        text_hold(&t->readable, t->source, text, length, &how, list->arena, err) != 0 ||
+        numbers_write_runs(t->source_numbers, t->target_numbers, text, length, &how.held, list->arena, err) != 0)
+        return -1;
+    for (size_t i = 0; i < how.held.count; i++) {
+        how.held.all[i].begin += span.begin;
+        how.held.all[i].end += span.begin;
+    }
+    *out = how.held;
+    return 0;
+}
+
+static int add_short(struct prepared *list, struct span span, struct error *err) {
+    struct sentence sentence;
+    if (sentence_init(&sentence, list, span, err) != 0)
         return -1;
     if (sentence_fits(&sentence))
         return add_or_end(list, &sentence, err);
     sentence_done(&sentence);
-    return add_wrapped(list, trimmed, err);
+    return add_wrapped(list, span, err);
+}
+
+static int add_span(struct prepared *list, struct span span, struct error *err) {
+    struct span visible = segmenter_trim(list->text->text + span.begin, span.end - span.begin);
+    struct span trimmed = {span.begin + visible.begin, span.begin + visible.end};
+    const struct translator_text *text = list->text;
+    struct translator_text around = *text; /* with the runs that are held within the span, and no others */
+    bool whole;
+    if (is_short(list, trimmed, &whole, err) != 0)
+        return -1;
+    if (whole)
+        return add_short(list, trimmed, err);
+    bool finds = !text->verbatim && list->translator->readable.unreadable && search_constrains(list->options);
+    if (!finds || trimmed.end - trimmed.begin > MOST_HELD_BYTES)
+        return add_wrapped(list, trimmed, err);
+    if (hold_within(list, trimmed, &around.held, err) != 0)
+        return -1;
+    list->text = &around;
+    int result = is_short(list, trimmed, &whole, err);
+    if (result == 0)
+        result = whole ? add_short(list, trimmed, err) : add_wrapped(list, trimmed, err);
+    list->text = text;
+    return result;
 }
 
 /* Makes one of the spans that a placeholder goes across: sentences seem to end in some. */

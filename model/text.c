@@ -134,13 +134,14 @@ static int wrap_window(struct wrap *wrap, struct span **pieces, size_t *count, s
     return 0;
 }
 
-/* What a character weighs: as many bytes as the tokenizer makes of it. Of those that become several, NFKC makes the most of one. */
+/* A character weighs as many bytes as the tokenizer makes of it. Of the characters that NFKC makes longer, one grows far more than
+ * the others. */
 static size_t weight_of(int32_t character, size_t bytes) {
     return character == WIDEST_CHARACTER ? WIDEST_BYTES : bytes;
 }
 
-/* Where the window ends that begins at byte begin: the sentence's end if that is not far, otherwise behind the last white space, or
- * anywhere between two characters. What is held counts as one character and is not cut. */
+/* The end of the window that begins at byte begin: the sentence's end if it is near, otherwise the last white space, otherwise any
+ * place between two characters. A held run counts as one character and is not cut. */
 static size_t window_end(const char *text, size_t length, const struct opaque_runs *held, size_t begin) {
     size_t weight = 0, at = begin, space = begin, next_held = 0;
     while (next_held < held->count && held->all[next_held].end <= begin)
@@ -148,7 +149,8 @@ static size_t window_end(const char *text, size_t length, const struct opaque_ru
     while (at < length && weight < WINDOW_BYTES) {
         size_t before = at;
         if (next_held < held->count && held->all[next_held].begin <= at) {
-            at = held->all[next_held++].end;
+            at = held->all[next_held].end < length ? held->all[next_held].end : length;
+            next_held++;
             weight += HELD_BYTES;
             continue;
         }
@@ -162,6 +164,45 @@ static size_t window_end(const char *text, size_t length, const struct opaque_ru
 
 bool text_is_short(const char *text, size_t length, const struct opaque_runs *held) {
     return length <= WINDOW_BYTES / WIDEST_BYTES || window_end(text, length, held, 0) == length;
+}
+
+int text_hold(const struct readable *readable, const struct tokenizer *tokenizer, const char *text, size_t length,
+              struct tokenizer_reading *how, struct arena *arena, struct error *err) {
+    struct opaque_run *runs = NULL;
+    struct arena scratch;
+    size_t count = 0, room = 0;
+    int result = 0;
+    arena_init(&scratch, SCRATCH_BLOCK_BYTES);
+    arena_limit(&scratch, arena->budget);
+    for (size_t begin = 0, end; begin < length && result == 0; begin = end) {
+        struct tokenizer_reading window = *how;
+        struct token *tokens;
+        bool lowered;
+        size_t token_count, found;
+        end = window_end(text, length, &how->held, begin);
+        if (opaque_within(&how->held, begin, end, &scratch, &window.held, err) != 0 ||
+            tokenizer_encode_around(tokenizer, text + begin, end - begin, &window, &lowered, &scratch, &tokens, &token_count,
+                                    err) != 0 ||
+            readable_hold(readable, text + begin, end - begin, tokens, token_count, &window.held, &found, &scratch, err) != 0) {
+            result = -1;
+            break;
+        }
+        struct opaque_run *grown = arena_grow(arena, runs, count, &room, window.held.count + 1, sizeof *runs);
+        if (!grown) {
+            result = error_memory(err);
+            break;
+        }
+        runs = grown;
+        for (size_t i = 0; i < window.held.count; i++) {
+            struct opaque_run run = window.held.all[i];
+            run.begin += begin;
+            run.end += begin;
+            runs[count++] = run;
+        }
+        arena_reset(&scratch);
+    }
+    arena_done(&scratch);
+    return result == 0 ? opaque_merge(&how->held, text, runs, count, arena, err) : -1;
 }
 
 /* Pieces as they are found, in the caller's arena; offset: of the sentence in its text. */
@@ -183,7 +224,7 @@ static int add_pieces(struct found_pieces *found, const struct span *pieces, siz
     return 0;
 }
 
-/* A window's last piece ends where the window does, by chance: the next window begins with it. */
+/* The last piece of a window ends where the window ends, which is arbitrary, so the next window begins with that piece again. */
 static int wrap_windows(const struct wrap *sentence, struct found_pieces *found, struct error *err) {
     for (size_t begin = 0, next; begin < sentence->length; begin = next) {
         struct wrap window = *sentence;

@@ -1,4 +1,5 @@
 /* What a vocabulary cannot read is found, held and respelled. */
+#include "model/text.h"
 #include "model/text/readable.h"
 #include "tests/scratch.h"
 #include "tests/suites.h"
@@ -56,6 +57,29 @@ START_TEST(what_is_spelt_in_bytes_is_held) {
 }
 END_TEST
 
+/* A run that is longer than the part of a text that is read at once is held as one; what was held already stays as it was. */
+START_TEST(a_run_of_many_windows_is_one) {
+    enum { CHARACTERS = 5000, BYTES = 3 * CHARACTERS };
+    static const char head[] = "The boy {name} plays in ", tail[] = " and in the snow.";
+    char *text = malloc(sizeof head + BYTES + sizeof tail), *end = stpcpy(text, head);
+    struct opaque_run name = {.begin = 8, .end = 14, .kind = OPAQUE_CODE, .written = "{n}"};
+    struct tokenizer_reading how = {.held = {&name, 1}};
+    for (size_t i = 0; i < CHARACTERS; i++)
+        end = stpcpy(end, "\xe4\xbd\xa0");
+    strcpy(end, tail);
+    open_with("no such file");
+    ck_assert_int_eq(text_hold(&readable, tokenizer, text, strlen(text), &how, &arena, &err), 0);
+    ck_assert_uint_eq(how.held.count, 2);
+    ck_assert(how.held.all[0].begin == 8 && how.held.all[0].end == 14);
+    ck_assert_str_eq(how.held.all[0].written, "{n}");
+    ck_assert_uint_eq(how.held.all[1].begin, sizeof head - 1);
+    ck_assert_uint_eq(how.held.all[1].end, sizeof head - 1 + BYTES);
+    ck_assert(text_is_short(text, strlen(text), &how.held));
+    close_all();
+    free(text);
+}
+END_TEST
+
 START_TEST(marks_are_respelled_where_they_are_lost) {
     open_with("no such file");
     ck_assert(readable.respelling.any);
@@ -101,6 +125,7 @@ Suite *readable_suite(void) {
     TCase *cases = tcase_create("all");
     tcase_add_checked_fixture(cases, scratch_setup, scratch_teardown);
     tcase_add_test(cases, what_is_spelt_in_bytes_is_held);
+    tcase_add_test(cases, a_run_of_many_windows_is_one);
     tcase_add_test(cases, marks_are_respelled_where_they_are_lost);
     tcase_add_test(cases, a_folder_may_tell_what_is_copied);
     suite_add_tcase(suite, cases);
