@@ -55,8 +55,9 @@ const char *opaque_name(enum opaque_kind kind);
  * So, numbers that are no digits such as ½)
  *   :-) <3 :tada: #hashtag @name [1] C++ C#
  *   digits in groups (telephone numbers, cards, ISBN, dates, versions, addresses of computers), five or more digits, IBAN
- *   letters and digits mixed (A4, COVID-19, 3f2a9c), FOO_BAR, FOO_BAR=1, --flag, name(), camelCase
- *   /usr/bin, ~/x, ./x, C:\x, names of files and of hosts */
+ *   2024-05-01T10:00:00Z 00:1b:44:11:3a:b7 2001:db8::1 doi:10.1000/182 12°C
+ *   letters and digits mixed (A4, 4K, COVID-19, 3f2a9c, H₂O), FOO_BAR, FOO_BAR=1, key=value, R&D, Ctrl+C, x^2, --flag, name(),
+ * camelCase \alpha $HOME && != {"a": 1} /usr/bin, ~/x, ./x, C:\x, names of files and of hosts */
 bool opaque_next(enum opaque_scope scope, const char *text, size_t length, size_t *at, struct opaque_run *found);
 
 /* The run that the characters text[begin, end), which a model cannot read, belong to: the whole word, the amount of a currency
