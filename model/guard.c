@@ -104,9 +104,12 @@ static int find_all(const struct scan *scan, struct arena *arena, struct opaque_
     for (size_t i = 0; i < scan->count; i++)
         if (find_next(scan, i, 0, err) != 0)
             return -1;
-    for (const struct opaque_run *first; (first = first_of(scan)) != NULL;)
+    for (const struct opaque_run *first; (first = first_of(scan)) != NULL;) {
+        if (!budget_step(arena->budget, 1))
+            return error_memory(err);
         if (add(out, &room, *first, arena, err) != 0 || go_behind(scan, out->all[out->count - 1].end, err) != 0)
             return -1;
+    }
     return 0;
 }
 

@@ -240,6 +240,8 @@ static int wrap_windows(const struct wrap *sentence, struct found_pieces *found,
             next = begin + pieces[--count].begin;
         if (add_pieces(found, pieces, count, begin, err) != 0)
             return -1;
+        if (!budget_has_room(found->arena->budget, found->count)) /* before the rest is read */
+            return error_memory(err);
         arena_reset(window.scratch);
     }
     return 0;

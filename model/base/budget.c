@@ -44,3 +44,12 @@ bool budget_add_sentence(struct budget *budget) {
     budget->sentences++;
     return budget_step(budget, 1);
 }
+
+bool budget_has_room(struct budget *budget, size_t sentences) {
+    return !budget || sentences <= budget->most_sentences - budget->sentences || budget_end(budget, BUDGET_SENTENCES);
+}
+
+void budget_away(struct budget *budget, bool away) {
+    if (budget && budget->away)
+        budget->away(budget->owner, away);
+}

@@ -16,7 +16,8 @@ enum budget_spent { BUDGET_LEFT, BUDGET_BYTES, BUDGET_SENTENCES, BUDGET_TIME };
 struct budget {
     size_t bytes, most_bytes; /* in the arenas that it bounds */
     size_t sentences, most_sentences;
-    bool (*go_on)(void *owner); /* false: nobody wants the result any more. NULL: no bound on time */
+    bool (*go_on)(void *owner);           /* false: nobody wants the result any more. NULL: no bound on time */
+    void (*away)(void *owner, bool away); /* budget_away; NULL: nothing is done */
     void *owner;
     size_t steps;            /* since go_on was called */
     enum budget_spent spent; /* the first reason stays */
@@ -31,5 +32,12 @@ bool budget_take(struct budget *budget, size_t bytes);
 void budget_give(struct budget *budget, size_t bytes);
 /* Counts one more sentence. False: there are too many. */
 bool budget_add_sentence(struct budget *budget);
+/* Whether so many more sentences, which will be counted later, are not too many. */
+bool budget_has_room(struct budget *budget, size_t sentences);
+
+/* From away = true until away = false the caller works where nobody can have a turn, or waits for a lock: its owner lets others go
+ * on beside it. Steps in between only ask whether to go on, so locks may be held there. Returns when the caller has its turn again.
+ */
+void budget_away(struct budget *budget, bool away);
 
 #endif

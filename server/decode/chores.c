@@ -194,24 +194,44 @@ static void dispatch(struct chores *chores) {
     }
 }
 
-void chores_pause(struct chores *chores, struct chore *chore) {
+/* Waits for the chore's next slice. With the lock; the chore does not run. */
+static void await_slice(struct chores *chores, struct chore *chore) {
     struct chore_resumed resumed = {.now = false};
-    if (chore->waits || clock_us() - chore->slice_us < SLICE_US)
+    pthread_cond_init(&resumed.condition, NULL);
+    chore->resumed = &resumed;
+    list_insert(chores, &chores->paused, chore);
+    dispatch(chores);
+    while (!resumed.now)
+        pthread_cond_wait(&resumed.condition, &chores->lock);
+    chore->resumed = NULL;
+    pthread_cond_destroy(&resumed.condition);
+    chore->slice_us = clock_us();
+}
+
+void chores_pause(struct chores *chores, struct chore *chore) {
+    if (chore->waits || chore->away || clock_us() - chore->slice_us < SLICE_US)
         return;
     pthread_mutex_lock(&chores->lock);
     if (next_chore(chores, true)) {
-        pthread_cond_init(&resumed.condition, NULL);
-        chore->resumed = &resumed;
         chores->running--;
-        list_insert(chores, &chores->paused, chore);
-        dispatch(chores);
-        while (!resumed.now)
-            pthread_cond_wait(&resumed.condition, &chores->lock);
-        chore->resumed = NULL;
-        pthread_cond_destroy(&resumed.condition);
+        await_slice(chores, chore);
     }
     pthread_mutex_unlock(&chores->lock);
     chore->slice_us = clock_us();
+}
+
+void chores_away(struct chores *chores, struct chore *chore, bool away) {
+    if (chore->waits || chore->away == away)
+        return;
+    chore->away = away;
+    pthread_mutex_lock(&chores->lock);
+    if (away) {
+        chores->running--;
+        dispatch(chores);
+    } else {
+        await_slice(chores, chore);
+    }
+    pthread_mutex_unlock(&chores->lock);
 }
 
 /* ---- in ---- */

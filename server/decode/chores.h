@@ -25,6 +25,7 @@ struct chore {
     void (*run)(void *owner);
     void *owner;
     uint64_t turn; /* the rest is the chores' own */
+    bool away;
     int64_t slice_us;
     size_t place;
     struct chore_resumed *resumed;
@@ -48,6 +49,9 @@ bool chores_submit(struct chores *chores, struct chore *chore);
 /* Lets others have their turn once this chore's slice is over. The function that does the chore calls it now and then, and never
  * with a lock held. */
 void chores_pause(struct chores *chores, struct chore *chore);
+/* Called by the same: from away = true until away = false this chore does what cannot be interrupted, or waits for a lock, and
+ * another has its turn beside it. Meanwhile chores_pause does nothing. */
+void chores_away(struct chores *chores, struct chore *chore, bool away);
 /* Asks a thread that has nothing else to do to give freed memory back to the system: much was freed, in many small blocks. */
 void chores_tidy(struct chores *chores);
 /* Seconds until one that was just refused would have been accepted, if nobody else comes; 0: nothing has been measured. */

@@ -49,6 +49,11 @@ static bool take_turns(void *owner) {
     return !request_is_over(&exchange->request);
 }
 
+static void let_others(void *owner, bool away) {
+    struct exchange *exchange = owner;
+    chores_away(exchange->exchanges->chores, &exchange->chore, away);
+}
+
 /* Bounds what the chore allocates from now on, until end_budget. */
 static void set_budget(struct exchange *exchange, size_t most_bytes) {
     struct request *request = &exchange->request;
@@ -56,6 +61,7 @@ static void set_budget(struct exchange *exchange, size_t most_bytes) {
     request->budget = (struct budget){.most_bytes = most_bytes,
                                       .most_sentences = scheduler_limits(service->scheduler)->jobs,
                                       .go_on = take_turns,
+                                      .away = let_others,
                                       .owner = exchange};
     arena_limit(&request->arena, &request->budget);
 }

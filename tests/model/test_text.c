@@ -261,6 +261,29 @@ START_TEST(wrapping_stops_when_the_budget_is_used_up) {
 }
 END_TEST
 
+/* A sentence that cannot be cut into few enough is not read to its end. */
+START_TEST(wrapping_stops_at_the_first_piece_too_many) {
+    enum { BYTES = 1 << 20 };
+    struct text_reading reading = {.tokenizer = tokenizer, .max_tokens = 10};
+    struct budget budget = {.most_bytes = 4 << 20, .sentences = 2, .most_sentences = 102};
+    char *text = arena_alloc(&arena, BYTES, 1);
+    struct span *pieces;
+    size_t count;
+    for (size_t i = 0; i < BYTES; i++)
+        text[i] = i % 4 == 3 ? ' ' : 'x';
+    arena_limit(&arena, &budget);
+    ck_assert_int_eq(text_wrap(&reading, text, (struct span){0, BYTES}, &arena, &pieces, &count, &err), -1);
+    ck_assert_int_eq(budget.spent, BUDGET_SENTENCES);
+    arena_limit(&arena, NULL);
+    budget = (struct budget){.most_bytes = 4 << 20, .most_sentences = 1000};
+    arena_limit(&arena, &budget);
+    ck_assert_int_eq(text_wrap(&reading, text, (struct span){0, 4096}, &arena, &pieces, &count, &err), 0);
+    ck_assert_uint_le(count, 1000);
+    ck_assert_int_eq(budget.spent, BUDGET_LEFT);
+    arena_limit(&arena, NULL);
+}
+END_TEST
+
 START_TEST(a_word_of_5000_characters) {
     char word[5000];
     for (size_t i = 0; i < sizeof word; i++)
@@ -287,6 +310,7 @@ Suite *text_suite(void) {
     tcase_add_test(tests, windows_leave_no_trace);
     tcase_add_test(tests, what_is_held_is_short);
     tcase_add_test(tests, wrapping_stops_when_the_budget_is_used_up);
+    tcase_add_test(tests, wrapping_stops_at_the_first_piece_too_many);
     tcase_add_test(tests, a_word_of_5000_characters);
     suite_add_tcase(suite, tests);
     return suite;

@@ -253,6 +253,34 @@ START_TEST(what_is_over_gets_the_next_slice) {
 }
 END_TEST
 
+/* It goes on when another has opened the gate; a slice that is over meanwhile is nobody else's turn. */
+static void wait_away(void *owner) {
+    struct fake *fake = owner;
+    note(fake);
+    chores_away(chores, &fake->chore, true);
+    sem_post(&entered);
+    sem_wait(&gate);
+    pause_now(fake);
+    chores_away(chores, &fake->chore, false);
+    note(fake);
+}
+
+static void open_gate(void *owner) {
+    note(owner);
+    sem_post(&gate);
+}
+
+START_TEST(others_work_beside_one_that_is_away) {
+    struct fake away, other;
+    ck_assert(submit_large(&away, 'a', 1, wait_away));
+    sem_post(&gate); /* the holder's */
+    sem_wait(&entered);
+    ck_assert(submit_large(&other, 'b', 2, open_gate));
+    ck_assert(chores_wait(chores, CHORE_PREPARATION, 60000));
+    ck_assert_str_eq(done, ".aba");
+}
+END_TEST
+
 START_TEST(paused_ones_are_abandoned) {
     struct fake large[2];
     ck_assert(submit_large(&large[0], 'a', 1, work));
@@ -281,6 +309,7 @@ Suite *chores_suite(void) {
     tcase_add_test(tests, small_ones_come_between_slices);
     tcase_add_test(tests, large_ones_leave_room);
     tcase_add_test(tests, what_is_over_gets_the_next_slice);
+    tcase_add_test(tests, others_work_beside_one_that_is_away);
     tcase_add_test(tests, paused_ones_are_abandoned);
     suite_add_tcase(suite, tests);
     return suite;
