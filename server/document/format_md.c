@@ -614,7 +614,7 @@ static int hide_kept(struct md_reader *reader) {
 
 /* The blocks of what cmark has. */
 static struct markdown *open_text(struct md_reader *reader, struct error *err) {
-    struct markdown *markdown = markdown_open(reader->text, (size_t)(reader->end - reader->text), err);
+    struct markdown *markdown = markdown_open(reader->text, (size_t)(reader->end - reader->text), reader->arena->budget, err);
     if (markdown && find_blocks(reader, markdown_document(markdown)) != 0) {
         markdown_free(markdown);
         error_memory(err);

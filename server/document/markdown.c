@@ -9,7 +9,15 @@
 #include <string.h>
 #include <threads.h>
 
-enum { BLOCK_BYTES = 1 << 16, ALIGNMENT = 16, BYTES_EACH = 256, BYTES_LEAST = 1 << 22, MOST_STEPS = 1 << 29 };
+/* MOST_BYTES: documents of more have too many texts and marks (html_build.h). */
+enum {
+    BLOCK_BYTES = 1 << 18,
+    ALIGNMENT = 16,
+    BYTES_EACH = 256,
+    BYTES_LEAST = 1 << 22,
+    MOST_BYTES = 64 << 20,
+    MOST_STEPS = 1 << 29
+};
 
 struct pool_block {
     struct pool_block *next;
@@ -20,6 +28,7 @@ struct markdown {
     struct pool_block *blocks; /* the last one first */
     size_t bytes, most;        /* of all; that they may have */
     bool lacked;               /* it was memory, not the bound, that ended it */
+    struct budget *budget;     /* ends it, too */
     jmp_buf out;
     cmark_node *document;
 };
@@ -33,6 +42,10 @@ static void *pool_take(size_t bytes) {
     struct markdown *pool = current;
     size_t needed = ALIGNMENT + (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     struct pool_block *block = pool->blocks;
+    if (!budget_step(pool->budget, 1)) {
+        pool->lacked = true;
+        longjmp(pool->out, 1);
+    }
     if (!block || block->size - block->used < needed) {
         size_t size = needed > BLOCK_BYTES ? needed : BLOCK_BYTES;
         bool room = bytes < SIZE_MAX / 2 && pool->most - pool->bytes >= size;
@@ -126,7 +139,7 @@ static int refuse(struct error *err) {
     return error_set(err, ERROR_INPUT, "its marks are too many to be sorted out");
 }
 
-struct markdown *markdown_open(const char *source, size_t length, struct error *err) {
+struct markdown *markdown_open(const char *source, size_t length, struct budget *budget, struct error *err) {
     bool endless = is_endless(source, length);
     struct markdown *markdown = endless ? NULL : calloc(1, sizeof *markdown);
     if (!markdown) {
@@ -136,11 +149,14 @@ struct markdown *markdown_open(const char *source, size_t length, struct error *
             error_memory(err);
         return NULL;
     }
-    markdown->most = BYTES_LEAST + length * BYTES_EACH;
+    markdown->most = length < (MOST_BYTES - BYTES_LEAST) / BYTES_EACH ? BYTES_LEAST + length * BYTES_EACH : MOST_BYTES;
+    markdown->budget = budget;
     call_once(&registered, cmark_gfm_core_extensions_ensure_registered);
+    budget_away(budget, true);
     pthread_mutex_lock(&lock);
     parse_guarded(markdown, source, length);
     pthread_mutex_unlock(&lock);
+    budget_away(budget, false);
     if (markdown->document)
         return markdown;
     if (markdown->lacked)

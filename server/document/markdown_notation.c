@@ -322,7 +322,7 @@ static const char *keep_shortcode(struct keeper *keeper, const char *at) {
 
 /* What generators of sites fill in, and attributes: {{ name }}, {% if %}, {#name}, {:.class}. */
 static const char *keep_template(struct keeper *keeper, const char *at) {
-    const char *line = line_end(at, keeper->behind), *last = line - at > MOST_TEMPLATE ? at + MOST_TEMPLATE : line;
+    const char *last = line_end(at, keeper->behind - at > MOST_TEMPLATE ? at + MOST_TEMPLATE : keeper->behind);
     const char *mark = last - at < 3 ? NULL : at[1] == '{' ? "}}" : at[1] == '%' ? "%}" : strchr("#:", at[1]) ? "}" : NULL;
     const char *end = mark ? memmem(at + 2, (size_t)(last - at - 2), mark, strlen(mark)) : NULL;
     return end ? keep(keeper, at, end + strlen(mark), MARKDOWN_UNIT) : at + 1;

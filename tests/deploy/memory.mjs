@@ -39,7 +39,7 @@ export function needed(alignd, settings) {
     workers * 9 / 8 * size("ALIGND_DECODE_MEMORY") +
     rows * STEPS * (4 * ROW_TOKENS + 300) +
     5 * MI * workers * milliseconds(value("ALIGND_DEADLINE_MS")) / 1000 +
-    threads * 3 * 8 * MI + threads * 3 * 2 * size("ALIGND_MAX_REPLY_BYTES") + size("ALIGND_REPLY_MEMORY") +
+    threads * 3 * (64 + 8) * MI + threads * 3 * 2 * size("ALIGND_MAX_REPLY_BYTES") + size("ALIGND_REPLY_MEMORY") +
     threads * 13 * MI + size("ALIGND_CACHE_BYTES") + size("ALIGND_KEEP_FILES_BYTES")
   );
 }

@@ -219,6 +219,52 @@ START_TEST(endless) {
 }
 END_TEST
 
+/* A megabyte in one line of what may begin a template takes no more time for each than one of them in a short line. */
+START_TEST(braces_in_a_long_line) {
+    struct arena arena;
+    struct html html;
+    char *text = fake_long("a ", "{a} %s ", "\n", 1 << 20);
+    arena_init(&arena, 1 << 16);
+    ck_assert_int_eq(fake_read("md", text, &arena, &html, NULL), 0);
+    free(text);
+    arena_done(&arena);
+}
+END_TEST
+
+/* A reader who does not wait, and how often cmark was beside other work. */
+struct leaver {
+    size_t begun, ended;
+};
+
+static bool leave(void *owner) {
+    const struct leaver *leaver = owner;
+    return leaver->begun == leaver->ended;
+}
+
+static void count_away(void *owner, bool away) {
+    struct leaver *leaver = owner;
+    leaver->begun += away;
+    leaver->ended += !away;
+}
+
+/* cmark is ended in the middle of its work. */
+START_TEST(a_reader_leaves) {
+    struct arena arena;
+    struct html html;
+    struct leaver leaver = {0, 0};
+    struct budget budget = {.most_bytes = SIZE_MAX, .go_on = leave, .away = count_away, .owner = &leaver};
+    char *text = fake_long("a ", "a\n", "\n", 1 << 20);
+    arena_init(&arena, 1 << 16);
+    arena_limit(&arena, &budget);
+    ck_assert_int_eq(fake_read("md", text, &arena, &html, NULL), -1);
+    ck_assert_int_eq(budget.spent, BUDGET_TIME);
+    ck_assert_uint_eq(leaver.begun, 1);
+    ck_assert_uint_eq(leaver.ended, 1);
+    free(text);
+    arena_done(&arena);
+}
+END_TEST
+
 Suite *markdown_suite(void) {
     Suite *suite = suite_create("markdown");
     TCase *cases = tcase_create("markdown");
@@ -240,5 +286,7 @@ Suite *markdown_suite(void) {
     tcase_add_test(cases, emphasis);
     tcase_add_test(cases, bombs);
     tcase_add_test(cases, endless);
+    tcase_add_test(cases, braces_in_a_long_line);
+    tcase_add_test(cases, a_reader_leaves);
     return suite;
 }
