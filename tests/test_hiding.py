@@ -114,8 +114,8 @@ def test_the_second_fifty_share_no_sentence_with_the_phrases(path: Path) -> None
 
 def test_the_steps_after_a_run_are_those_of_the_card(tmp_path: Path) -> None:
     todo = finish.steps(tmp_path / "run", tmp_path / "fr-en", tmp_path / "data", tmp_path / "text", "en-fr", True, tmp_path / "en-fr", tmp_path / "alignd")
-    assert [step.name for step in todo] == ["export", "unknown", "head", "text", "shortlist", "quality", "doubt", "report"]
-    assert [step.name for step in todo if "--flip" in step.arguments] == ["unknown", "head", "shortlist", "quality", "report"]
+    assert [step.name for step in todo] == ["export", "unknown", "head", "text", "shortlist", "opaque", "quality", "doubt", "report"]
+    assert [step.name for step in todo if "--flip" in step.arguments] == ["unknown", "head", "shortlist", "opaque", "quality", "report"]
     assert todo[-1].arguments[-2:] == ["--compute", "int8"] and "--reverse" in todo[-1].arguments
     with pytest.raises(SystemExit, match="--from wrong goes on"):
         finish.run_step(finish.Step("wrong", ["weights.no_such_module"]))

@@ -489,7 +489,7 @@ static size_t as_operator(const struct scan *scan) {
         return begin;
     for (; end < begin + MAX_CODE && is_one_of(peek(scan, end), "&|<>=!:+-*/^~"); end++)
         signs += is_one_of(scan->text[end], "&|<>=") != 0;
-    bool apart = end == scan->length || is_one_of(peek(scan, end), " \t\n");
+    bool apart = end == scan->length || is_one_of(peek(scan, end), " \t\n.,;?)");
     return signs > 0 && end >= begin + 2 && apart ? end : begin;
 }
 

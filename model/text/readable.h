@@ -4,9 +4,9 @@
  * has only as a piece of one character although the language does not write with them: such a piece was put there by the list of
  * characters and hardly trained.
  *
- * In the place of a run that it cannot read a model reads a piece that it copies well. FOLDER/opaque.json may say more: {"copied":
- * "+%", "word": "X", "sign": "*"}, the symbols that it copies, and the pieces that stand for words and for symbols; without it
- * these are X and *, as far as the vocabularies have them, or <unk>. */
+ * In the place of a run that it cannot read a model reads a piece that it copies well. FOLDER/opaque.json, which weights/opaque.py
+ * measures, may say more: {"copied": "+%", "word": "X", "sign": "*"}, the symbols that it copies, and the pieces that stand for
+ * words and for symbols. Without it these are X and *; where a vocabulary lacks one, or it is "", <unk>. */
 #ifndef ALIGND_READABLE_H
 #define ALIGND_READABLE_H
 

@@ -76,6 +76,7 @@ static const struct {
     {"H\u2082O, mc\u00b2, 50 m\u00b2, CO\u2082-free", "<H\u2082O><mc\u00b2><m\u00b2><CO\u2082>"},
     {"\\alpha, $HOME, $PATH_X, $5, $AB, a\\b", "<\\alpha><$HOME><$PATH_X>"},
     {"a && b != c => d, <= e, a = b, -- x -> y", "<&&><!=><=>><<=><->>"},
+    {"is it &&? no: ||, or ==.", "<&&><||><==>"},
     {"{\"a\": {\"b\": 1}} and {\"c\" or", "<{\"a\": {\"b\": 1}}>"},
     {"at 12\u00b0C, 45\u00b0, 1.5\u00b0", "<12\u00b0C><45\u00b0><\u00b0>"},
     {"4K and 3D, 5G; 1st, 5km, 100K, 2nd", "<4K><3D><5G>"},
