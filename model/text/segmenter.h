@@ -18,8 +18,9 @@ struct segmenter *segmenter_open(const char *language, struct error *err);
 void segmenter_free(struct segmenter *segmenter);
 
 /* text: valid UTF-8, length bytes. Spans in order, without the white space around them; blank ones are left out. The end of a
- * line is the end of a sentence; an ordinal number with a full stop (model/text/ordinal.h) is none before a letter or digit, in
- * languages that write them so. -1 with ERROR_LENGTH (over INT_MAX bytes) or ERROR_MEMORY. */
+ * line is the end of a sentence; an abbreviation (model/text/abbreviation.h) is none, and neither is an ordinal number with a full
+ * stop (model/text/ordinal.h) before a letter or digit, in languages that write them so. -1 with ERROR_LENGTH (over INT_MAX bytes)
+ * or ERROR_MEMORY. */
 int segmenter_split(const struct segmenter *segmenter, const char *text, size_t length, struct arena *arena, struct span **spans,
                     size_t *count, struct error *err);
 
