@@ -82,6 +82,7 @@
     X(document) \
     X(document_json) \
     X(prose) \
+    X(icu) \
     X(markdown) \
     X(po) \
     X(xliff) \

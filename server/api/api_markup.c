@@ -104,8 +104,8 @@ static int join(const struct plan_item *item, struct arena *arena, struct text *
         return -1;
     *out = item->count > 0 ? item->texts[0] : (struct text){.model = item->model};
     out->pivot = NULL;
-    out->source = joined;
-    out->source_length = bytes;
+    out->source = item->count > 0 ? joined : item->source;
+    out->source_length = item->count > 0 ? bytes : item->length;
     out->sentences = sentences;
     out->count = 0;
     for (size_t i = 0; i < item->count; i++) {

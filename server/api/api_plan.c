@@ -314,7 +314,7 @@ int plan_parse(struct plan *plan, struct arena *arena, struct error *err) {
             item->marked = plan->items[i % plan->strings].marked;
         } else {
             read = plan->markup ? parse_item(plan, item, arena, err)
-                                : html_parse_text(item->source, item->length, arena, &item->html, &item->marked, err);
+                                : document_read_text(item->source, item->length, arena, &item->html, &item->marked, err);
         }
         if (read != 0)
             return -1;

@@ -21,6 +21,8 @@ static char *write_markup(const struct plan *plan, const struct plan_item *item,
     struct html html = item->html;
     html.language = item->target_language;
     html.from = item->source_language;
+    if (!plan->markup)
+        return document_write_text(item->source, item->length, &html, translations, arena, length, NULL);
     if (!plan->document)
         return html_write(&html, translations, arena, length, NULL);
     struct document document = plan_document(plan, item);

@@ -1,5 +1,6 @@
 #include "server/document/document.h"
 #include "model/base/utf8.h"
+#include "server/document/icu_sentence.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -129,4 +130,46 @@ char *document_write(const struct document *document, const struct html *html, c
     if (written && document->format->finish)
         written = document->format->finish(&unmarked, written, *out_length, arena, out_length, err);
     return written && mark > 0 ? put_behind(document->source, mark, written, arena, out_length, err) : written;
+}
+
+/* ---- texts that are no documents ---- */
+
+bool document_is_message(const char *text, size_t length) {
+    return icu_source_is((struct html_bytes){text, length});
+}
+
+int document_read_text(const char *text, size_t length, struct arena *arena, struct html *out, bool *marked, struct error *err) {
+    static const struct html_marking as_it_is;
+    struct html_builder builder = {.arena = arena, .document = {text, length}};
+    struct html_bytes all = {text, length};
+    struct icu_source source;
+    struct error error = {0};
+    if (!icu_source_is(all))
+        return html_parse_text(text, length, arena, out, marked, err);
+    *marked = true;
+    if (icu_source_open(all, arena, &source, &error) == 0)
+        icu_source_add(&builder, &source, &as_it_is);
+    else if (error.code == ERROR_MEMORY)
+        return error_memory(err);
+    if (builder.failed == ERROR_INPUT || error.code != ERROR_NONE) { /* too many parts, or it cannot be read */
+        builder = (struct html_builder){.arena = arena, .document = all};
+        html_add_break(&builder, all);
+    }
+    return html_build(&builder, NULL, out, err);
+}
+
+char *document_write_text(const char *text, size_t length, const struct html *html, const struct html_translation *translations,
+                          struct arena *arena, size_t *out_length, struct error *err) {
+    struct html_bytes all = {text, length}, settled = all;
+    struct icu_source source;
+    char *written = html_write(html, translations, arena, out_length, err);
+    if (!written || !icu_source_is(all))
+        return written;
+    if (icu_source_open(all, arena, &source, NULL) == 0)
+        icu_source_settle(&source, (struct html_bytes){written, *out_length}, arena, &settled);
+    *out_length = settled.length;
+    written = arena_copy(arena, settled.start, settled.length);
+    if (!written)
+        error_memory(err);
+    return written;
 }

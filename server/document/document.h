@@ -32,6 +32,16 @@ int document_read(const struct document *document, struct arena *arena, struct h
 char *document_write(const struct document *document, const struct html *html, const struct html_translation *translations,
                      struct arena *arena, size_t *out_length, struct error *err);
 
+/* A text of a request that is no document, but may have marks in it (server/html/html_marks.h), or be a message in ICU's notation.
+ * False in *marked, and nothing is read: it is plain. A message that cannot be read has no segments, so that it stays as it is. As
+ * html_parse_text. */
+int document_read_text(const char *text, size_t length, struct arena *arena, struct html *out, bool *marked, struct error *err);
+/* The text is such a message, readable or not. */
+bool document_is_message(const char *text, size_t length);
+/* Such a text with its translations. A message whose translation is none stays as it is. As html_write. */
+char *document_write_text(const char *text, size_t length, const struct html *html, const struct html_translation *translations,
+                          struct arena *arena, size_t *out_length, struct error *err);
+
 /* Translation of a text of a request that has been decoded, and what its words are linked with. text NULL: it stays as it is. All
  * in the arena. -1: memory. */
 int document_translate(const struct text *text, struct arena *arena, struct html_translation *out);

@@ -5,10 +5,11 @@
 #include "model/base/utf8.h"
 #include "model/text/character.h"
 #include "server/document/format.h"
-#include "server/document/icu_message.h"
+#include "server/document/icu_sentence.h"
 #include "server/document/key_globs.h"
 #include "server/document/prose.h"
 #include <ctype.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -141,23 +142,26 @@ static void begin_sentence(struct json_reader *reader, struct json_string *strin
     reader->done = begin;
 }
 
-/* The text [begin,end), where the last piece ended. */
-static void add_text(struct json_reader *reader, struct json_string *string, size_t begin, size_t end) {
-    const char *from = raw_of(string, begin), *to = raw_of(string, end);
-    if (end > begin)
-        html_add_text(&reader->builder, bytes_between(string->text.start + begin, string->text.start + end),
-                      bytes_between(from, to));
-    reader->done = to;
+/* A part of a text, and how it is written there. */
+struct json_marking {
+    struct html_marking marking;
+    struct json_reader *reader;
+    struct json_string *string;
+};
+
+static const struct json_marking *marking_of(const struct html_marking *marking) {
+    return (const struct json_marking *)((const char *)marking - offsetof(struct json_marking, marking));
 }
 
-/* What stays as it is in a sentence, which shows this word in its place. */
-static void add_unit(struct json_reader *reader, struct json_string *string, struct html_bytes word, size_t begin, size_t end) {
-    const char *from = raw_of(string, begin), *to = raw_of(string, end);
-    html_add_word(&reader->builder, word, bytes_between(from, to));
-    reader->done = to;
+/* Parts are asked for in their order. */
+static struct html_bytes write_part(const struct html_marking *marking, struct html_bytes part, struct arena *arena) {
+    const struct json_marking *own = marking_of(marking);
+    size_t begin = (size_t)(part.start - own->string->text.start);
+    const char *from = raw_of(own->string, begin), *to = raw_of(own->string, begin + part.length);
+    (void)arena;
+    own->reader->done = to;
+    return bytes_between(from, to);
 }
-
-static const struct html_bytes any_word = {"{0}", 3};
 
 /* Of letters, digits and these. */
 static size_t skip_name(struct html_bytes text, size_t begin, const char *others) {
@@ -197,22 +201,34 @@ static size_t skip_reference(struct html_bytes text, size_t at) {
     return name + bracket;
 }
 
-/* A sentence or more of them, in one line. */
-static void add_sentence(struct json_reader *reader, struct json_string *string, size_t begin, size_t end) {
-    struct html_bytes text = {string->text.start, end};
-    size_t plain = begin;
-    begin_sentence(reader, string, begin);
+/* Text between marks, in which references stay as they are. */
+static void add_words(const struct html_marking *marking, struct html_builder *builder, struct html_bytes text) {
+    static const struct html_bytes any_word = {"{0}", 3};
+    const struct json_string *string = marking_of(marking)->string;
+    size_t begin = (size_t)(text.start - string->text.start), end = begin + text.length, plain = begin;
+    struct html_bytes whole = {string->text.start, end};
     for (size_t at = begin; at < end;) {
-        size_t behind = memchr("$@:", text.start[at], 3) ? skip_reference(text, at) : at;
+        size_t behind = memchr("$@:", whole.start[at], 3) ? skip_reference(whole, at) : at;
         if (behind == at) {
             at++;
             continue;
         }
-        add_text(reader, string, plain, at);
-        add_unit(reader, string, any_word, at, behind);
+        struct html_bytes before = {whole.start + plain, at - plain}, reference = {whole.start + at, behind - at};
+        if (before.length > 0)
+            html_add_text(builder, before, write_part(marking, before, builder->arena));
+        html_add_word(builder, any_word, write_part(marking, reference, builder->arena));
         plain = at = behind;
     }
-    add_text(reader, string, plain, end);
+    struct html_bytes rest = {whole.start + plain, end - plain};
+    if (rest.length > 0)
+        html_add_text(builder, rest, write_part(marking, rest, builder->arena));
+}
+
+/* A sentence or more of them, in one line. */
+static void add_sentence(struct json_reader *reader, struct json_string *string, size_t begin, size_t end) {
+    const struct json_marking own = {{.written = write_part, .add_text = add_words}, reader, string};
+    begin_sentence(reader, string, begin);
+    html_add_marked(&reader->builder, (struct html_bytes){string->text.start + begin, end - begin}, &own.marking);
 }
 
 /* In front of an alternative: Laravel's {0} and [2,*]. */
@@ -265,65 +281,24 @@ static void add_lines(struct json_reader *reader, struct json_string *string) {
 
 /* ---- messages ---- */
 
-/* {name} shows itself; another shows a short one. */
-static struct html_bytes argument_word(struct html_bytes argument, struct arena *arena) {
-    size_t begin = 1, end;
-    while (begin < argument.length && argument.start[begin] == ' ')
-        begin++;
-    end = begin;
-    while (end < argument.length && (isalnum((unsigned char)argument.start[end]) || argument.start[end] == '_'))
-        end++;
-    char *word = end > begin && end - begin < 24 && *argument.start == '{' ? arena_alloc(arena, end - begin + 2, 1) : NULL;
-    if (!word)
-        return any_word;
-    word[0] = '{';
-    memcpy(word + 1, argument.start + begin, end - begin);
-    word[end - begin + 1] = '}';
-    return (struct html_bytes){word, end - begin + 2};
-}
+static void json_escape(struct html_buffer *out, const char *text, size_t length);
 
-/* A text of a message, in which a line's end separates sentences. *open: a sentence has begun. */
-static void add_message_text(struct json_reader *reader, struct json_string *string, size_t begin, size_t end, bool *open) {
-    while (begin < end) {
-        size_t line = begin;
-        while (line < end && (unsigned char)string->text.start[line] >= ' ')
-            line++;
-        if (line > begin && !*open)
-            begin_sentence(reader, string, begin);
-        *open = line == end;
-        if (line > begin)
-            add_text(reader, string, begin, line);
-        for (begin = line; begin < end && (unsigned char)string->text.start[begin] < ' ';)
-            begin++;
+/* A message with whole sentences in its branches is written anew. */
+static void add_message(struct json_reader *reader, struct json_string *string, const struct icu_source *source) {
+    struct html_bytes raw = string->raw;
+    struct json_string anew = *string;
+    if (source->text.start != string->text.start) {
+        struct html_buffer written = {.arena = reader->builder.arena};
+        html_put(&written, "", 0);
+        json_escape(&written, source->text.start, source->text.length);
+        anew = (struct json_string){.raw = {written.bytes, written.length}, .text = source->text, .raw_at = written.bytes};
+        if (written.failed)
+            return; /* the arena has failed, which html_build says */
     }
-}
-
-static void add_message(struct json_reader *reader, struct json_string *string, const struct icu_message *message) {
-    static const struct html_bytes one = {"1", 1}, several = {"5", 1};
-    bool open = false;
-    for (size_t i = 0; i < message->count; i++) {
-        const struct icu_part *part = &message->parts[i];
-        struct html_bytes says = {string->text.start + part->begin, part->end - part->begin};
-        if (part->kind == ICU_SYNTAX) {
-            open = false;
-        } else if (part->kind == ICU_TEXT) {
-            add_message_text(reader, string, part->begin, part->end, &open);
-        } else if (part->kind == ICU_QUOTE) {
-            if (open) {
-                const char *from = raw_of(string, part->begin), *to = raw_of(string, part->end);
-                html_add_text(&reader->builder, (struct html_bytes){"", 0}, bytes_between(from, to));
-                reader->done = to;
-            }
-        } else {
-            struct html_bytes word = part->kind == ICU_ARGUMENT ? argument_word(says, reader->builder.arena)
-                                     : part->one                ? one
-                                                                : several;
-            if (!open)
-                begin_sentence(reader, string, part->begin);
-            add_unit(reader, string, word, part->begin, part->end);
-            open = true;
-        }
-    }
+    const struct json_marking own = {{.written = write_part}, reader, &anew};
+    html_add_break(&reader->builder, bytes_between(reader->done, raw.start));
+    icu_source_add(&reader->builder, source, &own.marking);
+    reader->done = raw.start + raw.length;
 }
 
 /* Nothing of it is added where it is for programs, or cannot be read; -1: memory. */
@@ -331,13 +306,13 @@ static int add_value(struct json_reader *reader, struct html_bytes raw, enum key
     const struct level *level = reader->depth > 0 ? &reader->levels[reader->depth - 1] : NULL;
     struct prose_place place = {{"", 0}, {"", 0}};
     struct json_string string = decode(reader, raw);
-    struct icu_message message;
+    struct icu_source source;
     struct error error = {0};
     if (reader->builder.failed) /* html_build says why */
         return 0;
-    if (icu_message_is(string.text.start, string.text.length)) {
-        if (icu_message_read(string.text.start, string.text.length, reader->builder.arena, &message, &error) == 0)
-            add_message(reader, &string, &message);
+    if (icu_source_is(string.text)) {
+        if (icu_source_open(string.text, reader->builder.arena, &source, &error) == 0)
+            add_message(reader, &string, &source);
         else if (error.code == ERROR_MEMORY)
             return error_memory(reader->err);
         else
@@ -560,42 +535,25 @@ static bool next_string(const char **at, const char *end, struct html_bytes *raw
     return true;
 }
 
-/* An apostrophe in front of a brace quotes it: in text it stands twice. */
-static struct html_bytes double_apostrophes(struct html_bytes text, struct arena *arena) {
-    struct html_buffer out = {.arena = arena};
-    for (size_t i = 0; i < text.length; i++) {
-        bool quotes = text.start[i] == '\'' && i + 1 < text.length && strchr("{}#|", text.start[i + 1]);
-        html_put(&out, quotes ? "''" : text.start + i, quotes ? 2 : 1);
-    }
-    return out.failed ? (struct html_bytes){"", 0} : (struct html_bytes){out.bytes, out.length};
-}
-
 /* Puts the translation of a message, or, where it does not have the arguments of its source, the source. */
 static void put_message(const struct document *document, struct json_reader *room, struct html_bytes source,
                         struct html_bytes written, struct html_buffer *out) {
     struct json_string from = decode(room, source), to = decode(room, written);
-    struct icu_message before, now;
-    struct arena *arena = out->arena;
-    bool branches = icu_message_is(from.text.start, from.text.length);
-    if (icu_message_read(from.text.start, from.text.length, arena, &before, NULL) != 0) {
+    struct icu_source before;
+    struct html_bytes settled;
+    if (icu_source_open(from.text, out->arena, &before, NULL) != 0) {
         html_put(out, written.start, written.length);
-        return;
+    } else if (!icu_source_settle(&before, to.text, out->arena, &settled)) {
+        bool branches = icu_source_is(from.text);
+        if (branches)
+            document_note(document, source.start, "untranslated",
+                          "the translation of the message does not have its arguments as they were: it stays as it is");
+        html_put(out, branches ? source.start : written.start, branches ? source.length : written.length);
+    } else if (settled.start == to.text.start) {
+        html_put(out, written.start, written.length);
+    } else {
+        json_escape(out, settled.start, settled.length);
     }
-    for (size_t attempt = 0; attempt < 2; attempt++) {
-        struct html_bytes text = attempt == 0 ? to.text : double_apostrophes(to.text, arena);
-        if (icu_message_read(text.start, text.length, arena, &now, NULL) != 0 ||
-            !icu_message_same(from.text.start, &before, text.start, &now))
-            continue;
-        if (attempt == 0)
-            html_put(out, written.start, written.length);
-        else
-            json_escape(out, text.start, text.length);
-        return;
-    }
-    if (branches)
-        document_note(document, source.start, "untranslated",
-                      "the translation of the message does not have its arguments as they were: it stays as it is");
-    html_put(out, branches ? source.start : written.start, branches ? source.length : written.length);
 }
 
 /* In a document in which one message has branches, others are messages, too. */

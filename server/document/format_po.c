@@ -1,6 +1,7 @@
 /* gettext's PO: messages without a translation, and those whose translation is fuzzy, get one; all else stays byte for byte. No
  * library reads it: gettext's own (libgettextpo) ends the process where it gets no memory, keeps what it reads in variables of its
  * own, and tells nothing of where a message stands in its file. */
+#include "server/document/icu_sentence.h"
 #include "server/document/messages.h"
 #include "server/document/po_directive.h"
 #include "server/document/po_file.h"
@@ -95,6 +96,10 @@ static void add_line(const struct text_line *says, struct html_builder *builder,
 
 static void add_message(struct html_builder *builder, struct html_bytes text, unsigned notations) {
     size_t marked = 0;
+    if (icu_source_is(text)) {
+        messages_add_icu(builder, text, NULL);
+        return;
+    }
     struct message_line line = {.line = {lead, add_line},
                                 .marking = {.written = write_mark, .add_text = add_words, .skip = skip_directive},
                                 .arena = builder->arena,

@@ -31,6 +31,12 @@ struct icu_message {
 bool icu_message_is(const char *text, size_t length);
 /* text: valid UTF-8. All in the arena. -1 with ERROR_INPUT: it is no message; or ERROR_MEMORY. Time is linear in the length. */
 int icu_message_read(const char *text, size_t length, struct arena *arena, struct icu_message *out, struct error *err);
+/* The same message with whole sentences in its branches: "You have {n, plural, one {# file} other {# files}} left." becomes
+ * "{n, plural, one {You have # file left.} other {You have # files left.}}", which says the same and can be translated. *expanded
+ * is the text itself where no words stand beside branches, where a # would then mean something else, or where that makes more than
+ * 24 sentences or 16 KiB. Otherwise it is in the arena. Fails as icu_message_read does. */
+int icu_message_expand(const char *text, size_t length, struct arena *arena, const char **expanded, size_t *expanded_length,
+                       struct error *err);
 /* The translation has the arguments of the source, each in the same branch and as often. */
 bool icu_message_same(const char *source, const struct icu_message *from, const char *translation, const struct icu_message *to);
 

@@ -12,6 +12,12 @@ enum { MESSAGE_TRANSLATED = '\1' /* in front of words of a translation */, MESSA
 bool messages_can_hold(struct html_bytes text);
 /* Behind the pieces of a message. */
 void messages_end(struct html_builder *builder);
+/* The pieces of a message in ICU's notation, and its end. escape: how its text is written in the document; NULL: as it is. One that
+ * cannot be read stands there as it is, marked as translated: messages_settle_icu says that it was not. */
+void messages_add_icu(struct html_builder *builder, struct html_bytes text, html_escape *escape);
+/* What was written of such a message, without marks and escapes, becomes its translation. False: it is none, and *out is the
+ * source. */
+bool messages_settle_icu(struct html_bytes source, struct html_bytes written, struct arena *arena, struct html_bytes *out);
 /* What an html_escape begins with. */
 void messages_put_mark(struct html_buffer *out);
 

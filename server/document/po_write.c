@@ -1,6 +1,7 @@
 /* A PO file with its translations. What a message says for programs must be in its translation, too: where it is not, or where a
  * language has more forms than the two that were translated, the message is fuzzy, which programs leave out and people look at. */
 #include "model/base/utf8.h"
+#include "server/document/icu_sentence.h"
 #include "server/document/messages.h"
 #include "server/document/po_directive.h"
 #include "server/document/po_file.h"
@@ -112,6 +113,11 @@ static int choose(struct po_writer *writer, const struct translated *translated,
                   struct form *out) {
     struct found there, here;
     struct html_bytes plain = {translated->plain.bytes, translated->plain.length};
+    if (icu_source_is(source)) {
+        out->translated = translated->is_translated;
+        out->sound = messages_settle_icu(source, plain, writer->arena, &out->text);
+        return 0;
+    }
     if (find_all(source, notations, writer->arena, &there) != 0 || find_all(plain, notations, writer->arena, &here) != 0)
         return -1;
     bool ordered = translated->ordered && translated->marks == there.next;

@@ -33,8 +33,8 @@ struct cue_marks {
     size_t count, room;
 };
 
-/* Appends a cue's text as pieces: tags that have an end go around their words, others are units. -1 with ERROR_INPUT, it has too
- * many tags, or ERROR_MEMORY. */
+/* Appends a cue's text as pieces: tags that have an end go around their words, others are units, and so are references. -1 with
+ * ERROR_INPUT, it has too many tags, or ERROR_MEMORY. */
 int cue_add_marked(struct html_builder *builder, struct html_bytes text, bool vtt, struct cue_marks *marks, struct error *err);
 
 /* As an html_escape, of SubRip: text of a translation that reads as text again. */

@@ -1,5 +1,6 @@
 /* What stands in a cue's text beside words: <i>, {\an8}, <v Roger>, &amp;. */
 #include "server/document/subtitles.h"
+#include "server/html/html_marks.h"
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -7,8 +8,7 @@
 enum {
     MOST_TAGS = 1000, /* a coloured letter each is common */
     MOST_OPEN = 64,   /* at once: each end looks for its start among them */
-    NAME_BYTES = 16,
-    MOST_REFERENCE = 32
+    NAME_BYTES = 16
 };
 
 enum mark_kind { MARK_START, MARK_END, MARK_OTHER };
@@ -127,54 +127,6 @@ static void pair_marks(struct cue_marks *list) {
     }
 }
 
-/* ---- references ---- */
-
-/* WebVTT's: what it stands for, or NULL: as it is. */
-static const char *decode(struct html_bytes reference) {
-    static const char *const known[][2] = {{"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}, {"&nbsp;", "\u00a0"}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strlen(known[i][0]) == reference.length && memcmp(known[i][0], reference.start, reference.length) == 0)
-            return known[i][1];
-    return NULL;
-}
-
-/* "&name;" that begins there; length 0: none does. */
-static struct html_bytes reference_at(const char *at, const char *end) {
-    const char *c = at + 1;
-    while (c < end && c - at < MOST_REFERENCE && (isalnum((unsigned char)*c) || *c == '#'))
-        c++;
-    return c < end && *c == ';' && c > at + 1 ? bytes_between(at, c + 1) : (struct html_bytes){at, 0};
-}
-
-static void add_referring(struct html_builder *builder, const char *at, const char *end) {
-    while (at < end) {
-        const char *plain = at;
-        while (at < end && *at != '&')
-            at++;
-        if (at > plain)
-            html_add_text(builder, bytes_between(plain, at), bytes_between(plain, at));
-        if (at == end)
-            return;
-        struct html_bytes reference = reference_at(at, end);
-        const char *decoded = decode(reference);
-        size_t length = reference.length > 0 ? reference.length : 1;
-        if (decoded || reference.length == 0)
-            html_add_text(builder, decoded ? (struct html_bytes){decoded, strlen(decoded)} : (struct html_bytes){at, 1},
-                          (struct html_bytes){at, length});
-        else
-            html_add_unit(builder, reference);
-        at += length;
-    }
-}
-
-static void add_text(struct html_builder *builder, const char *begin, const char *end, bool vtt) {
-    struct html_bytes text = bytes_between(begin, end);
-    if (vtt)
-        add_referring(builder, begin, end);
-    else if (text.length > 0)
-        html_add_text(builder, text, text);
-}
-
 /* ---- pieces ---- */
 
 static void add_mark(struct html_builder *builder, const struct mark *mark) {
@@ -186,18 +138,20 @@ static void add_mark(struct html_builder *builder, const struct mark *mark) {
         html_add_close(builder, mark->raw);
 }
 
+/* Tags that subtitles do not know and references are marks as in any other text. */
 int cue_add_marked(struct html_builder *builder, struct html_bytes text, bool vtt, struct cue_marks *marks, struct error *err) {
+    static const struct html_marking as_it_is;
     const char *at = text.start;
     if (find_marks(text, vtt, marks, builder->arena, err) != 0)
         return -1;
     pair_marks(marks);
     for (size_t i = 0; i < marks->count; i++) {
         const struct mark *mark = &marks->all[i];
-        add_text(builder, at, mark->raw.start, vtt);
+        html_add_marked(builder, bytes_between(at, mark->raw.start), &as_it_is);
         add_mark(builder, mark);
         at = mark->raw.start + mark->raw.length;
     }
-    add_text(builder, at, text.start + text.length, vtt);
+    html_add_marked(builder, bytes_between(at, text.start + text.length), &as_it_is);
     return 0;
 }
 

@@ -23,7 +23,7 @@ struct wrapper {
 static const char *mark_end(const char *at, const char *end, bool vtt) {
     bool tag = *at == '<', braces = *at == '{' && !vtt && end - at > 1 && at[1] == '\\';
     char close = tag ? '>' : braces ? '}' : ';';
-    if (!tag && !braces && !(vtt && *at == '&'))
+    if (!tag && !braces && *at != '&')
         return NULL;
     for (const char *c = at + 1; c < end && *c != *at && *c != '\n'; c++) {
         if (*c == close)

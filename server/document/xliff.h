@@ -53,6 +53,9 @@ bool xliff_is_code(const struct html_piece *piece);
 /* The pieces of what a unit says (xliff_content.c). room: [piece_count] zeroes, which are left as they are used. */
 void xliff_add_content(const struct xliff *xliff, const struct xliff_unit *unit, size_t *room, struct html_builder *builder);
 
+/* What a unit says is one text, and that is a message in ICU's notation. */
+bool xliff_message(const struct xliff *xliff, const struct xliff_unit *unit, struct html_bytes *text);
+
 /* Targets in their places, as finish of a format. */
 char *xliff_write(const struct document *document, const char *written, size_t written_length, struct arena *arena,
                   size_t *out_length, struct error *err);

@@ -1,5 +1,6 @@
 /* What a unit says, as pieces: words, and elements that go where their words go. Of 1.2 and 2 alike: those that hold words (g, pc,
  * mrk) and pairs of codes around words (bpt and ept, bx and ex, sc and ec) are around what became of these; others are units. */
+#include "server/document/icu_sentence.h"
 #include "server/document/messages.h"
 #include "server/document/xliff.h"
 #include "server/html/html_marks.h"
@@ -178,8 +179,21 @@ static void add_end(struct html_builder *builder, const struct xliff *xliff, siz
         html_add_close(builder, raw);
 }
 
+bool xliff_message(const struct xliff *xliff, const struct xliff_unit *unit, struct html_bytes *text) {
+    const struct html_piece *content = &xliff->pieces[unit->content];
+    if (content->pair != unit->content + 2 || !content[1].plain)
+        return false;
+    *text = (struct html_bytes){content[1].raw, content[1].length};
+    return icu_source_is(*text);
+}
+
 void xliff_add_content(const struct xliff *xliff, const struct xliff_unit *unit, size_t *room, struct html_builder *builder) {
     struct pairing pairing = {.xliff = xliff, .other = room};
+    struct html_bytes message;
+    if (xliff_message(xliff, unit, &message)) {
+        messages_add_icu(builder, message, text_escape_markup);
+        return;
+    }
     find_pairs(&pairing, unit->content);
     for (size_t i = unit->content + 1; i < xliff->pieces[unit->content].pair;) {
         bool single = is_whole(&xliff->pieces[i]) || room[i] == 0;

@@ -136,9 +136,39 @@ static void put_target(struct xliff_writer *writer, const struct xliff_unit *uni
     }
 }
 
+/* A message in ICU's notation as it is to be written, from how it was. False: it is not translated, and stays as it was. */
+static bool settle(struct xliff_writer *writer, struct html_bytes source, struct html_bytes *message) {
+    static const char *const references[][2] = {{"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}};
+    struct html_buffer text = {.arena = writer->out.arena}, out = {.arena = writer->out.arena};
+    struct html_bytes settled;
+    html_put(&text, "", 0);
+    html_put(&out, "", 0);
+    for (const char *at = message->start, *end = at + message->length; at < end;) {
+        size_t length = 1;
+        const char *says = at;
+        for (size_t i = 0; *at == '&' && i < sizeof references / sizeof *references; i++) {
+            size_t bytes = strlen(references[i][0]);
+            if ((size_t)(end - at) < bytes || memcmp(at, references[i][0], bytes) != 0)
+                continue;
+            length = bytes;
+            says = references[i][1];
+        }
+        if (*at != MESSAGE_TRANSLATED)
+            html_put(&text, says, 1);
+        at += length;
+    }
+    bool sound = messages_settle_icu(source, (struct html_bytes){text.bytes, text.length}, out.arena, &settled);
+    text_escape_markup(&out, settled.start, settled.length);
+    writer->out.failed |= text.failed || out.failed;
+    if (!writer->out.failed)
+        *message = (struct html_bytes){out.bytes, out.length};
+    return sound;
+}
+
 /* The state of XLIFF 2 is the segment's, and what a tool adds to it (subState) held for the former one. */
 static void put_unit(struct xliff_writer *writer, const struct xliff_unit *unit, struct html_bytes message) {
-    bool sound = is_sound(writer, unit, message);
+    struct html_bytes source;
+    bool sound = xliff_message(&writer->xliff, unit, &source) ? settle(writer, source, &message) : is_sound(writer, unit, message);
     const char *state = sound ? "translated" : "needs-review-translation";
     put_language(writer, unit);
     if (unit->segment)

@@ -43,7 +43,7 @@ START_TEST(messages_with_branches) {
                 "[\"{n, plural, =1 {DOG #} other {B # A}}\"]");
     fake_expect("json", FAKE_UPPER,
                 "[\"{g, select, a {he {n, plural, one {one} other {# \\\"x\\\"}}} other {\\u00e9t\\u00e9 {d, date, short}}}\"]",
-                "[\"{g, select, a {HE {n, plural, one {ONE} other {# \\\"X\\\"}}} other {\u00e9T\u00e9 {d, date, short}}}\"]");
+                "[\"{g, select, a {{n, plural, one {HE ONE} other {HE # \\\"X\\\"}}} other {\u00e9T\u00e9 {d, date, short}}}\"]");
     fake_expect("json", FAKE_UPPER, "[\"{n, plural,\\n one {a\\nb}\\n other {it''s '{c}' d}}\"]",
                 "[\"{n, plural,\\n one {A\\nB}\\n other {IT'S '{c}' D}}\"]");
     fake_expect("json", FAKE_UPPER, "[\"{n, plural, one {} other {#}}\"]", "[\"{n, plural, one {} other {#}}\"]");

@@ -27,7 +27,7 @@ START_TEST(srt_tags) {
                 "1\n" TIMES "\n{\\an8}THE <i>WHITE</i> <font color=\"red\">DOG</font>.\n");
     fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\nthe <i>white dog</i> runs\n", "1\n" TIMES "\nRUNS <i>DOG WHITE</i> THE\n");
     fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\n<i>never ended, </b>nor begun, <x>\n",
-                "1\n" TIMES "\n<i>NEVER ENDED, </b>NOR BEGUN, <X>\n");
+                "1\n" TIMES "\n<i>NEVER ENDED, </b>NOR BEGUN, <x>\n");
 }
 END_TEST
 
@@ -225,7 +225,7 @@ START_TEST(vtt_cues) {
                 "WEBVTT - Title\nKind: captions\n\nNOTE a note\nof two lines\n\nSTYLE\n::cue { color: red }\n\nname\n00:01.000 --> "
                 "00:04.000 line:0\n<v Roger>a &amp; b &lt; c</v>, <c.loud>no<00:02.000>w</c>&nbsp;!\n",
                 "WEBVTT - Title\nKind: captions\n\nNOTE a note\nof two lines\n\nSTYLE\n::cue { color: red }\n\nname\n00:01.000 --> "
-                "00:04.000 line:0\n<v Roger>A &amp; B &lt; C</v>, <c.loud><00:02.000>NOW</c>\u00a0!\n");
+                "00:04.000 line:0\n<v Roger>A &amp; B &lt; C</v>, <c.loud><00:02.000>NOW</c>&nbsp;!\n");
     fake_expect("vtt", FAKE_UPPER, "WEBVTT\n", "WEBVTT\n");
     fake_expect("vtt", FAKE_UPPER, "WEBVTT\n\n00:01.000 --> 00:04.000\n12 &amp; 34\n",
                 "WEBVTT\n\n00:01.000 --> 00:04.000\n12 &amp; 34\n");
@@ -278,7 +278,9 @@ END_TEST
 START_TEST(srt_text_is_no_tag) {
     fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\nx> a <b\n", "1\n" TIMES "\n< B A X>\n");
     fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\nx} a {\\b\n", "1\n" TIMES "\n{ \\B A X}\n");
-    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\na <3 b < c {d} <bus>\n", "1\n" TIMES "\nA <3 B < C {D} <BUS>\n");
+    fake_expect("srt", FAKE_UPPER, "1\n" TIMES "\na <3 b < c {d} <bus>\n", "1\n" TIMES "\nA <3 B < C {D} <bus>\n");
+    fake_expect("srt", FAKE_REVERSED, "1\n" TIMES "\na <c.d>b</c.d>&nbsp;c &amp; d\n",
+                "1\n" TIMES "\nD &amp; C <c.d>B</c.d>&nbsp;A\n");
 }
 END_TEST
 
